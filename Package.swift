@@ -1,0 +1,60 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let package = Package(
+  name: "LiveFetch",
+  platforms: [.macOS(.v15)],
+  products: [
+    .executable(name: "livefetch", targets: ["LiveFetchCommand"]),
+    .library(name: "Service", targets: ["Service"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-collections.git", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+  ],
+  targets: [
+    // The C libraries
+    .systemLibrary(
+      name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+
+    // Pure values
+    .target(
+      name: "FetchModel",
+      dependencies: [.product(name: "Collections", package: "swift-collections")]),
+
+    // Siblings that meet only in Service and the command
+    .target(
+      name: "SQLiteStore",
+      dependencies: [
+        "FetchModel",
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ]),
+    .target(name: "LiveQueries", dependencies: ["FetchModel"]),
+    .target(name: "HTTPServer", dependencies: ["CMicrohttpd", "CZlib"]),
+
+    .target(
+      name: "Service",
+      dependencies: [
+        "FetchModel", "LiveQueries", "HTTPServer",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+    .executableTarget(
+      name: "LiveFetchCommand",
+      dependencies: [
+        "FetchModel", "SQLiteStore", "LiveQueries", "HTTPServer", "Service",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+
+    .testTarget(name: "FetchModelTests", dependencies: ["FetchModel"]),
+    .testTarget(name: "SQLiteStoreTests", dependencies: ["SQLiteStore"]),
+    .testTarget(name: "LiveQueriesTests", dependencies: ["LiveQueries", "FetchModel"]),
+    .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
+    .testTarget(name: "ServiceTests", dependencies: ["Service", "SQLiteStore"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,1 @@
+@main struct LiveFetchCommand { static func main() {} }
