@@ -1,0 +1,33 @@
+// A hint for a misspelt name: the known one that the fewest edits lead to.
+
+/// The one of `candidates` nearest to `name`, nil if none is near enough to be meant.
+///
+/// Distance is the number of inserted, deleted, replaced or swapped letters, without regard to
+/// case; at most a third of the name's length may differ.
+public func nearestName(to name: String, among candidates: [String]) -> String? {
+  let wanted = Array(name.lowercased().unicodeScalars.prefix(64))
+  let most = max(1, wanted.count / 3)
+  return
+    candidates
+    .map { ($0, editDistance(wanted, Array($0.lowercased().unicodeScalars.prefix(64)))) }
+    .filter { $0.1 <= most }
+    .min { $0.1 < $1.1 }?.0
+}
+
+private func editDistance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
+  var beforeLast = [Int](repeating: 0, count: right.count + 1)
+  var last = Array(0...right.count)
+  for row in left.indices {
+    var current = [row + 1]
+    for column in right.indices {
+      let isSame = left[row] == right[column]
+      var cost = min(last[column] + (isSame ? 0 : 1), last[column + 1] + 1, current[column] + 1)
+      if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
+        cost = min(cost, beforeLast[column - 1] + 1)
+      }
+      current.append(cost)
+    }
+    (beforeLast, last) = (last, current)
+  }
+  return last[right.count]
+}

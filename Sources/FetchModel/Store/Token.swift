@@ -1,0 +1,41 @@
+// A moment in a store's history, as clients carry it.
+
+/// A token: the store's epoch, a position in its history, and the nonce stored with that position.
+///
+/// The nonce makes sure that a restored or copied file, or one that lost its last commits, never
+/// passes for the one that the client knew. As text: `k3-1042-9f3c`.
+public struct Token: Sendable, Hashable {
+  public let epoch: String
+  public let position: Int64
+  public let nonce: UInt32
+
+  public init(epoch: String, position: Int64, nonce: UInt32) {
+    self.epoch = epoch
+    self.position = position
+    self.nonce = nonce
+  }
+
+  /// Reads a token's text; nil if it does not have a token's form.
+  public init?(_ text: String) {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    guard text.utf8.count <= 64, parts.count == 3,
+      !parts[0].isEmpty, parts[0].utf8.allSatisfy(Self.isEpochByte),
+      !parts[1].isEmpty, parts[1].utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }),
+      let position = Int64(parts[1]),
+      parts[2].utf8.count == 8, parts[2].utf8.allSatisfy(Self.isEpochByte),
+      let nonce = UInt32(parts[2], radix: 16)
+    else { return nil }
+    self.init(epoch: String(parts[0]), position: position, nonce: nonce)
+  }
+
+  private static func isEpochByte(_ byte: UInt8) -> Bool {
+    (byte >= 0x30 && byte <= 0x39) || (byte >= 0x61 && byte <= 0x7A)
+  }
+}
+
+extension Token: CustomStringConvertible {
+  public var description: String {
+    let hex = String(nonce, radix: 16)
+    return "\(epoch)-\(position)-" + String(repeating: "0", count: 8 - hex.count) + hex
+  }
+}
