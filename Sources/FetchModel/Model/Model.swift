@@ -19,10 +19,6 @@ public struct Model: Sendable {
   /// The index of the entity called exactly `name`, nil if there is none.
   public func entityIndex(named name: String) -> Int? { indexByName[name] }
 
-  /// The index of the entity at the end of `relationship`.
-  public func destinationIndex(of relationship: Relationship) -> Int {
-    relationship.destination
-  }
 }
 
 /// One entity: a table or a view, or an entity of a model file.
@@ -32,6 +28,8 @@ public struct Entity: Sendable, Hashable {
   public let attributes: [Attribute]
   /// The relationships, to-one and to-many, in the model's order.
   public let relationships: [Relationship]
+  /// Attributes and relationships together, in the order in which items show them.
+  public let propertyOrder: [Property]
   /// The type of the ids. Composite keys have `.string` ids.
   public let idType: AttributeType
   /// Further names that predicates may use for a property: raw column names, the key's own name.
@@ -44,12 +42,15 @@ public struct Entity: Sendable, Hashable {
 
   public init(
     name: String, attributes: [Attribute], relationships: [Relationship],
-    idType: AttributeType, aliases: [String: Property] = [:],
+    propertyOrder: [Property]? = nil, idType: AttributeType, aliases: [String: Property] = [:],
     isObservable: Bool = true, isWritable: Bool = true
   ) {
     self.name = name
     self.attributes = attributes
     self.relationships = relationships
+    self.propertyOrder =
+      propertyOrder ?? attributes.indices.map { .attribute($0) }
+      + relationships.indices.map { .relationship($0) }
     self.idType = idType
     self.aliases = aliases
     self.isObservable = isObservable

@@ -1,0 +1,140 @@
+// A fetch request after it was looked up in the model: what the stores and the live engine run.
+// A plan cannot fail for what its client wrote; whatever could was refused when it was resolved.
+
+/// One term of an order.
+public struct OrderTerm: Sendable, Hashable {
+  /// What a term takes of the value it reads.
+  public enum Derivation: String, Sendable, Hashable {
+    case value
+    /// The first letter, uppercased, without diacritics.
+    case initial
+    case day, month, year
+  }
+
+  /// To-one steps only.
+  public let path: PropertyPath
+  public let derivation: Derivation
+  public let direction: Direction
+  public let nils: NilPlace
+  public let options: StringOptions
+
+  public init(
+    path: PropertyPath, derivation: Derivation = .value, direction: Direction = .ascending,
+    nils: NilPlace? = nil, options: StringOptions = []
+  ) {
+    self.path = path
+    self.derivation = derivation
+    self.direction = direction
+    self.nils = nils ?? (direction == .ascending ? .first : .last)
+    self.options = options
+  }
+}
+
+/// Which objects, in which order, in which sections: what decides a result but for its window and
+/// the shape of its items. Fetches with the same definition share their ordered keys.
+public struct ResultDefinition: Sendable, Hashable {
+  /// The index of the entity fetched.
+  public let entity: Int
+  public let predicate: ResolvedPredicate
+  /// The section's term, ahead of `order`; nil without sections.
+  public let section: OrderTerm?
+  /// The terms after the section's. The id, ascending, follows unsaid.
+  public let order: [OrderTerm]
+
+  public init(
+    entity: Int, predicate: ResolvedPredicate, section: OrderTerm? = nil, order: [OrderTerm] = []
+  ) {
+    self.entity = entity
+    self.predicate = predicate
+    self.section = section
+    self.order = order
+  }
+
+  /// Every key path on which membership or order depends.
+  public var paths: [PropertyPath] {
+    predicate.paths + (section.map { [$0.path] } ?? []) + order.map(\.path)
+  }
+}
+
+/// The part of a result that a client sees.
+public struct Window: Sendable, Hashable {
+  public let offset: Int
+  /// nil: to the end.
+  public let limit: Int?
+  /// The place behind which `offset` begins to count: an order key without its id's successors.
+  public let after: OrderKey?
+
+  public init(offset: Int = 0, limit: Int? = nil, after: OrderKey? = nil) {
+    self.offset = offset
+    self.limit = limit
+    self.after = after
+  }
+}
+
+/// One value of an item beside its id.
+public struct SelectedValue: Sendable, Hashable {
+  public enum Source: Sendable, Hashable {
+    /// An attribute or a to-one relationship, over to-one steps.
+    case path(PropertyPath)
+    /// The ids, ascending, at the end of a path whose last step is to-many.
+    case ids(PropertyPath)
+    /// The hash of the object's stored values.
+    case etag
+  }
+
+  /// The key under which an item shows it.
+  public let key: String
+  public let source: Source
+
+  public init(key: String, source: Source) {
+    self.key = key
+    self.source = source
+  }
+}
+
+/// What stands in a snapshot's sections.
+public enum ResultShape: String, Sendable, Hashable { case objects, ids, count, dictionaries }
+
+/// A resolved fetch.
+public struct FetchPlan: Sendable, Hashable {
+  public var definition: ResultDefinition
+  public var window: Window
+  /// Whether ``Window/limit`` is the server's `--max-items` and not the client's own.
+  public var isCapped: Bool
+  public var shape: ResultShape
+  public var selection: [SelectedValue]
+  /// Relationship paths whose objects are sent along in `included`.
+  public var expansion: [PropertyPath]
+  public var withTotal: Bool
+  public var withDigest: Bool
+  /// Whether integers beyond ±2^53 are sent as strings.
+  public var integersAsStrings: Bool
+
+  public init(
+    definition: ResultDefinition, window: Window = Window(), isCapped: Bool = false,
+    shape: ResultShape = .objects, selection: [SelectedValue] = [],
+    expansion: [PropertyPath] = [], withTotal: Bool = false, withDigest: Bool = false,
+    integersAsStrings: Bool = false
+  ) {
+    self.definition = definition
+    self.window = window
+    self.isCapped = isCapped
+    self.shape = shape
+    self.selection = selection
+    self.expansion = expansion
+    self.withTotal = withTotal
+    self.withDigest = withDigest
+    self.integersAsStrings = integersAsStrings
+  }
+
+  /// Every key path that the answer depends on.
+  public var paths: [PropertyPath] {
+    definition.paths + expansion
+      + selection.compactMap { value in
+        switch value.source {
+        case .path(let path), .ids(let path): path
+        case .etag: nil
+        }
+      }
+  }
+}

@@ -1,0 +1,232 @@
+// Bytes → JSON value, by RFC 8259: strict, bounded in depth, one pass.
+
+/// Why a text is not JSON, and where.
+public struct JSONError: Error, Sendable, Hashable {
+  /// The byte at which reading ended.
+  public let offset: Int
+  /// What was expected there.
+  public let expected: String
+}
+
+extension JSON {
+  /// How deep arrays and objects may nest.
+  public static let maxDepth = 64
+
+  /// Reads one JSON text.
+  ///
+  /// - Throws: ``JSONError`` for anything that RFC 8259 does not allow, bytes that are not UTF-8,
+  ///   a repeated member name, and nesting deeper than ``maxDepth``.
+  public init(parsing bytes: [UInt8]) throws(JSONError) {
+    self = try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in
+      var reader = JSONReader(bytes: buffer)
+      return try reader.readText()
+    }
+  }
+}
+
+private struct JSONReader {
+  let bytes: UnsafeBufferPointer<UInt8>
+  var offset = 0
+  var depth = 0
+
+  init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+  mutating func readText() throws(JSONError) -> JSON {
+    let value = try readValue()
+    skipSpace()
+    guard offset == bytes.count else { throw failure("the end of the text") }
+    return value
+  }
+
+  private func failure(_ expected: String) -> JSONError {
+    JSONError(offset: offset, expected: expected)
+  }
+
+  private var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+  private mutating func skipSpace() {
+    while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
+      offset += 1
+    }
+  }
+
+  private mutating func take(_ byte: UInt8) -> Bool {
+    skipSpace()
+    guard next == byte else { return false }
+    offset += 1
+    return true
+  }
+
+  private mutating func readValue() throws(JSONError) -> JSON {
+    skipSpace()
+    switch next {
+    case 0x7B: return try readObject()
+    case 0x5B: return try readArray()
+    case 0x22: return .string(try readString())
+    case 0x74: return try readWord("true", .boolean(true))
+    case 0x66: return try readWord("false", .boolean(false))
+    case 0x6E: return try readWord("null", .null)
+    case 0x2D, 0x30...0x39: return try readNumber()
+    default: throw failure("a JSON value")
+    }
+  }
+
+  private mutating func readWord(_ word: StaticString, _ value: JSON) throws(JSONError) -> JSON {
+    let count = word.utf8CodeUnitCount
+    guard bytes.count - offset >= count,
+      (0..<count).allSatisfy({ bytes[offset + $0] == word.utf8Start[$0] })
+    else { throw failure("a JSON value") }
+    offset += count
+    return value
+  }
+
+  private mutating func enter() throws(JSONError) {
+    depth += 1
+    guard depth <= JSON.maxDepth else { throw failure("at most \(JSON.maxDepth) nested values") }
+    offset += 1
+  }
+
+  private mutating func readArray() throws(JSONError) -> JSON {
+    try enter()
+    var elements: [JSON] = []
+    if !take(0x5D) {
+      repeat { elements.append(try readValue()) } while take(0x2C)
+      guard take(0x5D) else { throw failure("`,` or `]`") }
+    }
+    depth -= 1
+    return .array(elements)
+  }
+
+  private mutating func readObject() throws(JSONError) -> JSON {
+    try enter()
+    var members: [JSON.Member] = []
+    if !take(0x7D) {
+      repeat { members.append(try readMember()) } while take(0x2C)
+      guard take(0x7D) else { throw failure("`,` or `}`") }
+    }
+    depth -= 1
+    try refuseRepetition(members)
+    return .object(members)
+  }
+
+  private mutating func readMember() throws(JSONError) -> JSON.Member {
+    skipSpace()
+    guard next == 0x22 else { throw failure("a member name in double quotes") }
+    let name = try readString()
+    guard take(0x3A) else { throw failure("`:`") }
+    return JSON.Member(name: name, value: try readValue())
+  }
+
+  private func refuseRepetition(_ members: [JSON.Member]) throws(JSONError) {
+    if members.count <= 8 {
+      for (index, member) in members.enumerated() {
+        guard !members[..<index].contains(where: { $0.name == member.name }) else {
+          throw failure("each member once; `\(member.name)` is repeated")
+        }
+      }
+    } else if Set(members.map(\.name)).count != members.count {
+      throw failure("each member once")
+    }
+  }
+
+  private mutating func skipDigits() throws(JSONError) {
+    let start = offset
+    while let byte = next, byte >= 0x30, byte <= 0x39 { offset += 1 }
+    guard offset > start else { throw failure("a digit") }
+  }
+
+  private mutating func readNumber() throws(JSONError) -> JSON {
+    let start = offset
+    if next == 0x2D { offset += 1 }
+    if next == 0x30 { offset += 1 } else { try skipDigits() }
+    if next == 0x2E {
+      offset += 1
+      try skipDigits()
+    }
+    if next == 0x65 || next == 0x45 {
+      offset += 1
+      if next == 0x2B || next == 0x2D { offset += 1 }
+      try skipDigits()
+    }
+    return .number(String(decoding: bytes[start..<offset], as: UTF8.self))
+  }
+
+  private mutating func readString() throws(JSONError) -> String {
+    offset += 1
+    let start = offset
+    while let byte = next, byte != 0x22, byte != 0x5C, byte >= 0x20 { offset += 1 }
+    if next == 0x22 {
+      defer { offset += 1 }
+      return try text(of: UnsafeBufferPointer(rebasing: bytes[start..<offset]))
+    }
+    return try readEscapedString(from: start)
+  }
+
+  private func text(of utf8: UnsafeBufferPointer<UInt8>) throws(JSONError) -> String {
+    guard let text = String(validating: utf8, as: UTF8.self) else { throw failure("UTF-8") }
+    return text
+  }
+
+  private mutating func readEscapedString(from start: Int) throws(JSONError) -> String {
+    var unescaped = Array(bytes[start..<offset])
+    while let byte = next {
+      switch byte {
+      case 0x22:
+        offset += 1
+        return try unescaped.withUnsafeBufferPointer { utf8 throws(JSONError) in
+          try text(of: utf8)
+        }
+      case 0x5C: try readEscape(into: &unescaped)
+      case 0..<0x20: throw failure("no control character in a string")
+      default:
+        unescaped.append(byte)
+        offset += 1
+      }
+    }
+    throw failure("the end of the string")
+  }
+
+  private mutating func readEscape(into unescaped: inout [UInt8]) throws(JSONError) {
+    offset += 1
+    guard let byte = next else { throw failure("an escape") }
+    offset += 1
+    switch byte {
+    case 0x22, 0x5C, 0x2F: unescaped.append(byte)
+    case 0x62: unescaped.append(0x08)
+    case 0x66: unescaped.append(0x0C)
+    case 0x6E: unescaped.append(0x0A)
+    case 0x72: unescaped.append(0x0D)
+    case 0x74: unescaped.append(0x09)
+    case 0x75: unescaped.append(contentsOf: String(Character(try readScalar())).utf8)
+    default:
+      offset -= 1
+      throw failure("one of the escapes \" \\ / b f n r t u")
+    }
+  }
+
+  private mutating func readScalar() throws(JSONError) -> Unicode.Scalar {
+    let first = try readHexUnit()
+    if let scalar = Unicode.Scalar(first) { return scalar }
+    guard first < 0xDC00, next == 0x5C, offset + 1 < bytes.count, bytes[offset + 1] == 0x75 else {
+      throw failure("a pair of surrogates")
+    }
+    offset += 2
+    let second = try readHexUnit()
+    guard (0xDC00...0xDFFF).contains(second),
+      let scalar = Unicode.Scalar(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00))
+    else { throw failure("a pair of surrogates") }
+    return scalar
+  }
+
+  private mutating func readHexUnit() throws(JSONError) -> UInt32 {
+    var unit: UInt32 = 0
+    for _ in 0..<4 {
+      guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+        throw failure("four hexadecimal digits")
+      }
+      unit = unit << 4 | UInt32(digit)
+      offset += 1
+    }
+    return unit
+  }
+}

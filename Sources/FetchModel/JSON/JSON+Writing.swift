@@ -1,0 +1,92 @@
+// JSON straight into bytes: what snapshots, diffs and problems are written with.
+
+extension [UInt8] {
+  /// Appends the UTF-8 of a literal that is JSON already.
+  @inlinable
+  public mutating func append(json literal: StaticString) {
+    append(
+      contentsOf: UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+  }
+
+  /// Appends `text` as a JSON string with its quotes.
+  public mutating func append(jsonString text: String) {
+    var text = text
+    text.withUTF8 { append(jsonString: $0) }
+  }
+
+  /// Appends UTF-8 as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD.
+  @inlinable
+  public mutating func append(jsonString utf8: UnsafeBufferPointer<UInt8>) {
+    append(0x22)
+    if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x80 && $0 != 0x22 && $0 != 0x5C }) {
+      append(contentsOf: utf8)
+    } else {
+      appendEscaped(utf8)
+    }
+    append(0x22)
+  }
+
+  /// Appends an integer's digits.
+  @inlinable
+  public mutating func append(json integer: Int64) {
+    if integer >= 0 && integer < 10 {
+      append(UInt8(truncatingIfNeeded: integer) &+ 0x30)
+      return
+    }
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+      var rest = integer.magnitude
+      var start = 20
+      repeat {
+        let (quotient, remainder) = rest.quotientAndRemainder(dividingBy: 10)
+        start &-= 1
+        digits[start] = UInt8(truncatingIfNeeded: remainder) &+ 0x30
+        rest = quotient
+      } while rest != 0
+      if integer < 0 { append(0x2D) }
+      append(contentsOf: UnsafeBufferPointer(rebasing: digits[start..<20]))
+    }
+  }
+
+  /// Appends the shortest digits that read back as `double`: `1`, not `1.0`; infinities are the
+  /// strings `"Infinity"` and `"-Infinity"`, NaN is null.
+  public mutating func append(json double: Double) {
+    if let integer = Int64(exactly: double), integer.magnitude < 1 << 53 {
+      append(json: integer)
+    } else if double.isFinite {
+      append(contentsOf: double.description.utf8)
+    } else if double.isNaN {
+      append(json: "null")
+    } else {
+      append(json: double > 0 ? "\"Infinity\"" : "\"-Infinity\"")
+    }
+  }
+
+  @usableFromInline
+  mutating func appendEscaped(_ utf8: UnsafeBufferPointer<UInt8>) {
+    let isValid = String(validating: utf8, as: UTF8.self) != nil
+    if isValid {
+      for byte in utf8 { appendEscaped(byte) }
+    } else {
+      for byte in String(decoding: utf8, as: UTF8.self).utf8 { appendEscaped(byte) }
+    }
+  }
+
+  private mutating func appendEscaped(_ byte: UInt8) {
+    switch byte {
+    case 0x22: append(json: "\\\"")
+    case 0x5C: append(json: "\\\\")
+    case 0x0A: append(json: "\\n")
+    case 0x0D: append(json: "\\r")
+    case 0x09: append(json: "\\t")
+    case 0..<0x20:
+      append(json: "\\u00")
+      append(Self.hexDigit(byte >> 4))
+      append(Self.hexDigit(byte & 15))
+    default: append(byte)
+    }
+  }
+
+  private static func hexDigit(_ nibble: UInt8) -> UInt8 {
+    nibble < 10 ? 0x30 &+ nibble : 0x57 &+ nibble
+  }
+}

@@ -1,0 +1,91 @@
+// A JSON text as a value. Numbers keep their text, so that 64-bit integers and decimals lose
+// nothing on their way to the store; a repeated member is an error, as RFC 8259 lets us choose.
+
+/// A JSON value as it was written.
+public enum JSON: Sendable, Hashable {
+  case null
+  case boolean(Bool)
+  /// A number's text, exactly as it stood.
+  case number(String)
+  case string(String)
+  case array([JSON])
+  case object([Member])
+
+  /// One name and value of an object, in the order of the text.
+  public struct Member: Sendable, Hashable {
+    public let name: String
+    public let value: JSON
+
+    public init(name: String, value: JSON) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// The value of the member called `name`, nil if this is no object or has no such member.
+  public subscript(name: String) -> JSON? {
+    guard case .object(let members) = self else { return nil }
+    return members.first { $0.name == name }?.value
+  }
+
+  /// The text of a string value.
+  public var string: String? {
+    if case .string(let text) = self { text } else { nil }
+  }
+
+  /// The exact value of a number that is an integer of 64 bits, `1e3` and `2.0` among them.
+  public var integer: Int64? {
+    guard case .number(let text) = self else { return nil }
+    if let integer = Int64(text) { return integer }
+    guard let double = Double(text), double.magnitude < 0x1p53 else { return nil }
+    return Int64(exactly: double)
+  }
+
+  /// The nearest double of a number; nil where it is too large for one.
+  public var double: Double? {
+    guard case .number(let text) = self, let double = Double(text), double.isFinite else {
+      return nil
+    }
+    return double
+  }
+
+  /// What kind of value this is, for messages: `a number`.
+  public var kind: String {
+    switch self {
+    case .null: "null"
+    case .boolean: "a boolean"
+    case .number: "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
+    }
+  }
+}
+
+extension [UInt8] {
+  /// Appends `value` as JSON text without spaces.
+  public mutating func append(json value: JSON) {
+    switch value {
+    case .null: append(json: "null")
+    case .boolean(let isTrue): append(json: isTrue ? "true" : "false")
+    case .number(let text): append(contentsOf: text.utf8)
+    case .string(let text): append(jsonString: text)
+    case .array(let elements):
+      append(0x5B)
+      for (index, element) in elements.enumerated() {
+        if index > 0 { append(0x2C) }
+        append(json: element)
+      }
+      append(0x5D)
+    case .object(let members):
+      append(0x7B)
+      for (index, member) in members.enumerated() {
+        if index > 0 { append(0x2C) }
+        append(jsonString: member.name)
+        append(0x3A)
+        append(json: member.value)
+      }
+      append(0x7D)
+    }
+  }
+}

@@ -1,0 +1,158 @@
+// Values → components of an order key, and back.
+//
+// A component is a tag byte and a payload: nil 0x01 (0xFE where nil comes last), numbers 0x10,
+// text 0x20, binary 0x30: SQLite's own order of storage classes. A number is its double's bits made
+// order-preserving, rounded down, and what an integer beyond 2^53 has above that (11 bytes in
+// all). Text and binary escape 0x00 as 0x00 0xFF and end with 0x00 0x01. Descending components
+// have every bit inverted, the tag's too.
+
+/// Whether nil stands before or after every value, as read from the first to the last.
+public enum NilPlace: Sendable, Hashable { case first, last }
+
+/// The direction of a term of an order.
+public enum Direction: Sendable, Hashable { case ascending, descending }
+
+/// Writes the components of one order key.
+public struct OrderKeyEncoder {
+  public private(set) var bytes: [UInt8] = []
+  private var componentStart = 0
+
+  public init() { bytes.reserveCapacity(48) }
+
+  /// Appends nil at the place where the term wants it. Not inverted: the place is as read.
+  public mutating func appendNil(_ place: NilPlace) { bytes.append(place == .first ? 0x01 : 0xFE) }
+
+  public mutating func append(_ integer: Int64, _ direction: Direction) {
+    var floor = Double(integer)
+    // Double(Int64.max) rounds up to 2^63, which is no Int64.
+    if floor >= 0x1p63 || Int64(floor) > integer { floor = floor.nextDown }
+    let rest = integer &- Int64(floor)
+    appendNumber(floor, rest: UInt16(truncatingIfNeeded: rest), direction)
+  }
+
+  public mutating func append(_ double: Double, _ direction: Direction) {
+    appendNumber(double == 0 ? 0 : double, rest: 0, direction)
+  }
+
+  public mutating func append(text utf8: UnsafeBufferPointer<UInt8>, _ direction: Direction) {
+    appendBytes(utf8, tag: 0x20, direction)
+  }
+
+  public mutating func append(binary: UnsafeBufferPointer<UInt8>, _ direction: Direction) {
+    appendBytes(binary, tag: 0x30, direction)
+  }
+
+  public mutating func append(_ id: ObjectID) {
+    switch id {
+    case .integer(let id): append(id, .ascending)
+    case .text(var id): id.withUTF8 { append(text: $0, .ascending) }
+    }
+  }
+
+  private mutating func appendNumber(_ double: Double, rest: UInt16, _ direction: Direction) {
+    let start = bytes.count
+    let bits = double.bitPattern
+    let ordered = bits >> 63 == 0 ? bits ^ (1 << 63) : ~bits
+    bytes.append(0x10)
+    withUnsafeBytes(of: ordered.bigEndian) { bytes.append(contentsOf: $0) }
+    withUnsafeBytes(of: rest.bigEndian) { bytes.append(contentsOf: $0) }
+    invert(from: start, direction)
+  }
+
+  private mutating func appendBytes(
+    _ payload: UnsafeBufferPointer<UInt8>, tag: UInt8, _ direction: Direction
+  ) {
+    let start = bytes.count
+    bytes.append(tag)
+    for byte in payload {
+      bytes.append(byte)
+      if byte == 0 { bytes.append(0xFF) }
+    }
+    bytes.append(0x00)
+    bytes.append(0x01)
+    invert(from: start, direction)
+  }
+
+  private mutating func invert(from start: Int, _ direction: Direction) {
+    guard direction == .descending else { return }
+    for index in start..<bytes.count { bytes[index] = ~bytes[index] }
+  }
+}
+
+/// Reads the components of an order key one after the other.
+public struct OrderKeyDecoder {
+  /// What a component holds.
+  public enum Component: Sendable, Hashable {
+    case null
+    case integer(Int64)
+    case double(Double)
+    case text([UInt8])
+    case binary([UInt8])
+  }
+
+  private let bytes: [UInt8]
+  public private(set) var offset: Int
+
+  public init(bytes: [UInt8], offset: Int = 0) {
+    self.bytes = bytes
+    self.offset = offset
+  }
+
+  /// Whether every byte has been read.
+  public var isAtEnd: Bool { offset >= bytes.count }
+
+  /// The next component; nil where the bytes are not a key's (a forged cursor).
+  public mutating func decode() -> Component? {
+    guard let first = take(0) else { return nil }
+    if first == 0x01 || first == 0xFE { return .null }
+    let mask: UInt8 = first >= 0x80 ? 0xFF : 0
+    switch first ^ mask {
+    case 0x10: return decodeNumber(mask)
+    case 0x20: return decodeBytes(mask).map { .text($0) }
+    case 0x30: return decodeBytes(mask).map { .binary($0) }
+    default: return nil
+    }
+  }
+
+  /// The id at the offset, which the encoder put there.
+  mutating func decodeID() -> ObjectID {
+    switch decode() {
+    case .integer(let id): .integer(id)
+    case .text(let utf8): .text(String(decoding: utf8, as: UTF8.self))
+    case .double, .binary, .null, nil: .text("")
+    }
+  }
+
+  private mutating func take(_ mask: UInt8) -> UInt8? {
+    guard offset < bytes.count else { return nil }
+    defer { offset += 1 }
+    return bytes[offset] ^ mask
+  }
+
+  private mutating func decodeNumber(_ mask: UInt8) -> Component? {
+    guard bytes.count - offset >= 10 else { return nil }
+    var ordered: UInt64 = 0
+    for _ in 0..<8 { ordered = ordered << 8 | UInt64(take(mask) ?? 0) }
+    let rest = UInt16(take(mask) ?? 0) << 8 | UInt16(take(mask) ?? 0)
+    let bits = ordered >> 63 == 1 ? ordered ^ (1 << 63) : ~ordered
+    let double = Double(bitPattern: bits)
+    guard let floor = Int64(exactly: double) else { return .double(double) }
+    let (integer, overflow) = floor.addingReportingOverflow(Int64(rest))
+    return overflow ? nil : .integer(integer)
+  }
+
+  private mutating func decodeBytes(_ mask: UInt8) -> [UInt8]? {
+    var payload: [UInt8] = []
+    while let byte = take(mask) {
+      if byte != 0 {
+        payload.append(byte)
+      } else {
+        guard let marker = take(mask) else { return nil }
+        if marker == 0x01 { return payload }
+        guard marker == 0xFF else { return nil }
+        payload.append(0)
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,106 @@
+// What the live engine asks of a store. One moment is one read transaction: every answer of it is
+// about the same state, and its token names that state.
+
+/// One object of a result, as the store read it.
+public struct Row: Sendable, Hashable {
+  /// Where it stands in the plan's order.
+  public let key: OrderKey
+  /// The item as JSON: `{"id":1,"name":"Shanghai"}`.
+  public let json: [UInt8]
+  /// For each value of the plan's selection, in order, where its JSON stands in `json`.
+  public let values: [Range<Int>]
+
+  public init(key: OrderKey, json: [UInt8], values: [Range<Int>]) {
+    self.key = key
+    self.json = json
+    self.values = values
+  }
+}
+
+/// A relationship by its place in the model.
+public struct RelationshipPlace: Sendable, Hashable {
+  public let entity: Int
+  public let relationship: Int
+
+  public init(entity: Int, relationship: Int) {
+    self.entity = entity
+    self.relationship = relationship
+  }
+}
+
+/// What saves touched between two positions of the history.
+public struct Touches: Sendable {
+  /// By entity index: the objects inserted, updated or deleted.
+  public var objects: [Int: Set<ObjectID>]
+  /// By to-many relationship: the objects whose related objects came or went, by old and new links.
+  public var members: [RelationshipPlace: Set<ObjectID>]
+
+  public init(
+    objects: [Int: Set<ObjectID>] = [:], members: [RelationshipPlace: Set<ObjectID>] = [:]
+  ) {
+    self.objects = objects
+    self.members = members
+  }
+
+  public var isEmpty: Bool { objects.isEmpty && members.isEmpty }
+}
+
+/// Which state of the store rows are read from.
+public enum Moment: Sendable, Hashable {
+  /// The state of the read transaction.
+  case now
+  /// The state at an earlier position of the history.
+  case past(Int64)
+}
+
+/// Whether a token can be continued from.
+public enum TokenStanding: Sendable, Hashable { case known, expired }
+
+/// A store that live queries can follow.
+public protocol LiveStore: Sendable {
+  var model: Model { get }
+  /// Runs `body` in one read transaction at the newest committed state.
+  func read<Result>(
+    _ body: (any LiveMoment) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result
+}
+
+/// One open read transaction.
+public protocol LiveMoment {
+  /// The newest position of this state.
+  var token: Token { get }
+  /// Whether history reaches back to `token` without a hole.
+  func standing(of token: Token) throws(StoreError) -> TokenStanding
+  /// What was touched after `position`, up to this state.
+  func touches(after position: Int64) throws(StoreError) -> Touches
+  /// The ids of `plan`'s entity whose row may differ because of `touches`: those touched
+  /// themselves and those that reach a touched object over a key path of the plan.
+  func roots(of plan: FetchPlan, touchedBy touches: Touches) throws(StoreError) -> Set<ObjectID>
+  /// The keys of a result in order, at most `limit`, strictly behind `after`.
+  func keys(
+    of definition: ResultDefinition, after: OrderKey?, limit: Int?
+  ) throws(StoreError) -> [OrderKey]
+  /// How many objects the result has without a window.
+  func total(of definition: ResultDefinition) throws(StoreError) -> Int
+  /// Those of `ids` that are in the result at `moment`, with their values then.
+  func rows(
+    of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
+  ) throws(StoreError) -> [ObjectID: Row]
+  /// By entity, whole objects as JSON: those that `plan.expansion` reaches from `ids` (roots).
+  func expandedObjects(
+    of plan: FetchPlan, roots ids: Set<ObjectID>
+  ) throws(StoreError) -> [ExpandedObject]
+}
+
+/// A related object sent along in `included`.
+public struct ExpandedObject: Sendable, Hashable {
+  public let entity: Int
+  public let id: ObjectID
+  public let json: [UInt8]
+
+  public init(entity: Int, id: ObjectID, json: [UInt8]) {
+    self.entity = entity
+    self.id = id
+    self.json = json
+  }
+}

@@ -1,0 +1,18 @@
+// Everything that can go wrong in a store, once and for all of them.
+
+/// Why a store did not do what it was asked.
+public enum StoreError: Error, Sendable, Hashable {
+  /// The query ran past its time limit.
+  case queryTimeout
+  /// Another process holds the file, or too much waits already.
+  case busy
+  case diskFull
+  /// The store can only be read.
+  case readOnly
+  /// The table of this entity is gone or changed; the model has to be read again.
+  case schemaChanged(entity: String)
+  /// The file is not what it should be: not a database, damaged, of a newer format.
+  case unusable(String)
+  /// Anything else the storage reported; the text is for the log alone.
+  case failed(String)
+}
