@@ -66,7 +66,7 @@ private struct JSONReader {
     case 0x74: return try readWord("true", .boolean(true))
     case 0x66: return try readWord("false", .boolean(false))
     case 0x6E: return try readWord("null", .null)
-    case 0x2D, 0x30...0x39: return try readNumber()
+    case .some(0x2D), .some(0x30...0x39): return try readNumber()
     default: throw failure("a JSON value")
     }
   }
