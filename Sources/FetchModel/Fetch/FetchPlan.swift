@@ -93,7 +93,9 @@ public struct SelectedValue: Sendable, Hashable {
 }
 
 /// What stands in a snapshot's sections.
-public enum ResultShape: String, Sendable, Hashable { case objects, ids, count, dictionaries }
+public enum ResultShape: String, Sendable, Hashable, CaseIterable {
+  case objects, ids, count, dictionaries
+}
 
 /// A resolved fetch.
 public struct FetchPlan: Sendable, Hashable {

@@ -8,3 +8,17 @@ public struct StringOptions: OptionSet, Sendable, Hashable {
   public static let caseInsensitive = StringOptions(rawValue: 1)
   public static let diacriticInsensitive = StringOptions(rawValue: 2)
 }
+public enum PredicateArgument: Sendable, Hashable {
+  case text(String)
+  case json(JSON)
+}
+public struct PredicateError: Error, Sendable, Hashable {}
+extension ResolvedPredicate {
+  public init(
+    parsing: String, arguments: [PredicateArgument], variables: [String: PredicateArgument],
+    entity: Int, model: Model
+  ) throws(PredicateError) { self.init() }
+}
+public enum Cursor {
+  public static func decode(_ text: String, definition: ResultDefinition) -> OrderKey? { nil }
+}
