@@ -1,0 +1,109 @@
+// A place in an order as the text that clients pass on in `after`.
+//
+// The text is base64url of: four bytes that tell the order (so that a cursor of another order is
+// refused), the key's two offsets, and the key. It comes back from clients, so every byte is
+// checked: a decoded key is one that this order's encoder could have written.
+
+/// Reads and writes the `next` cursors of one order.
+public struct Cursor: Sendable {
+  private let terms: [OrderTerm]
+  private let sectionTerms: Int
+  private let signature: UInt32
+
+  /// - Parameter definition: the result whose order it is; its predicate does not matter.
+  public init(of definition: ResultDefinition, in model: Model) {
+    terms = (definition.section.map { [$0] } ?? []) + definition.order
+    sectionTerms = definition.section == nil ? 0 : 1
+    signature = Self.signature(definition, model)
+  }
+
+  /// The text of the place at `key`.
+  public func encode(_ key: OrderKey) -> String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(12 + key.bytes.count)
+    for word in [signature, key.sectionLength, key.idOffset] {
+      withUnsafeBytes(of: word.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+    bytes.append(contentsOf: key.bytes)
+    var text: [UInt8] = []
+    text.append(base64: bytes, .urlSafe)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// The place that `text` tells; nil if it is no cursor of this order.
+  public func decode(_ text: String) -> OrderKey? {
+    guard text.utf8.count <= 1 << 16, let bytes = [UInt8](base64: text, .urlSafe),
+      bytes.count > 12, word(bytes, 0) == signature
+    else { return nil }
+    let key = Array(bytes[12...])
+    guard let offsets = offsets(key), offsets.section == word(bytes, 4),
+      offsets.id == word(bytes, 8)
+    else { return nil }
+    return OrderKey(bytes: key, sectionLength: offsets.section, idOffset: offsets.id)
+  }
+
+  private func word(_ bytes: [UInt8], _ start: Int) -> UInt32 {
+    bytes[start..<(start + 4)].reduce(0) { $0 << 8 | UInt32($1) }
+  }
+
+  /// Where the section ends and the id begins; nil unless every component is as the encoder would
+  /// write it for its term.
+  private func offsets(_ key: [UInt8]) -> (section: UInt32, id: UInt32)? {
+    var decoder = OrderKeyDecoder(bytes: key)
+    var section: UInt32 = 0
+    for (index, term) in terms.enumerated() {
+      for _ in 0..<term.componentCount {
+        guard isCanonical(&decoder, key, term.direction, term.nils) else { return nil }
+      }
+      if index + 1 == sectionTerms { section = UInt32(decoder.offset) }
+    }
+    let id = decoder.offset
+    guard !decoder.isAtEnd, key[id] == 0x10 || key[id] == 0x20,
+      isCanonical(&decoder, key, .ascending, .first), decoder.isAtEnd
+    else { return nil }
+    return (section, UInt32(id))
+  }
+
+  private func isCanonical(
+    _ decoder: inout OrderKeyDecoder, _ key: [UInt8], _ direction: Direction, _ nils: NilPlace
+  ) -> Bool {
+    let start = decoder.offset
+    guard let component = decoder.decode() else { return false }
+    var encoder = OrderKeyEncoder()
+    switch component {
+    case .null: encoder.appendNil(nils)
+    case .integer(let integer): encoder.append(integer, direction)
+    case .double(let double):
+      guard !double.isNaN else { return false }
+      encoder.append(double, direction)
+    case .text(let utf8): utf8.withUnsafeBufferPointer { encoder.append(text: $0, direction) }
+    case .binary(let bytes):
+      bytes.withUnsafeBufferPointer { encoder.append(binary: $0, direction) }
+    }
+    return encoder.bytes[...] == key[start..<decoder.offset]
+  }
+
+  /// FNV-1a over names, not indexes or hash values: the same in every process.
+  private static func signature(_ definition: ResultDefinition, _ model: Model) -> UInt32 {
+    var hash = FNV1a()
+    hash.combine(model.entities[definition.entity].name.utf8)
+    for term in definition.section.map({ [$0] }) ?? [] { combine(term, model, into: &hash) }
+    hash.combine(CollectionOfOne(0x1E))
+    for term in definition.order { combine(term, model, into: &hash) }
+    return hash.value
+  }
+
+  private static func combine(_ term: OrderTerm, _ model: Model, into hash: inout FNV1a) {
+    hash.combine(CollectionOfOne(0x1F))
+    hash.combine(model.text(of: term.path).utf8)
+    hash.combine([0x1F, term.direction == .ascending ? 1 : 2, term.nils == .first ? 1 : 2])
+    hash.combine(CollectionOfOne(UInt8(truncatingIfNeeded: term.options.rawValue)))
+    hash.combine(term.derivation.rawValue.utf8)
+  }
+}
+
+extension OrderTerm {
+  /// How many components of a key the term is: with string options the folded text and then the
+  /// exact one (nil twice), without them one.
+  public var componentCount: Int { options.isEmpty ? 1 : 2 }
+}
