@@ -96,7 +96,7 @@ public struct FetchResolver: Sendable {
     _ text: String?, _ definition: ResultDefinition
   ) throws(FetchRequestError) -> OrderKey? {
     guard let text else { return nil }
-    guard let key = Cursor.decode(text, definition: definition) else { throw .badCursor }
+    guard let key = Cursor(of: definition, in: model).decode(text) else { throw .badCursor }
     return key
   }
 }

@@ -19,6 +19,5 @@ extension ResolvedPredicate {
     entity: Int, model: Model
   ) throws(PredicateError) { self.init() }
 }
-public enum Cursor {
   public static func decode(_ text: String, definition: ResultDefinition) -> OrderKey? { nil }
 }

@@ -7,7 +7,7 @@ extension RowReader {
     switch format {
     case .boolean where integer == 0: bytes.append(json: "false")
     case .boolean where integer == 1: bytes.append(json: "true")
-    case .date(.unixSeconds): bytes.append(date: Instant(seconds: integer))
+    case .date(.unixSeconds): bytes.append(json: Instant(seconds: integer))
     case .largeNumberAsString where integer.magnitude > 1 << 53:
       bytes.append(0x22)
       bytes.append(json: integer)
@@ -18,7 +18,7 @@ extension RowReader {
 
   func append(double: Double, _ format: ValueFormat, to bytes: inout [UInt8]) {
     if format == .date(.unixSeconds), let instant = Instant(secondsSince1970: double) {
-      bytes.append(date: instant)
+      bytes.append(json: instant)
     } else {
       bytes.append(json: double)
     }
@@ -28,9 +28,9 @@ extension RowReader {
     text: UnsafeBufferPointer<UInt8>, _ format: ValueFormat, to bytes: inout [UInt8]
   ) {
     switch format {
-    case .date(.iso8601), .date(.sqlText), .date(.day):
-      if let instant = Instant(iso8601: text) {
-        bytes.append(date: instant)
+    case .date(let dateFormat) where dateFormat != .unixSeconds:
+      if let instant = Instant(stored: text, as: dateFormat) {
+        bytes.append(json: instant)
       } else {
         bytes.append(jsonString: text)
       }
@@ -51,18 +51,14 @@ extension RowReader {
     if format == .uuid, blob.count == 16 {
       bytes.append(uuid: blob)
     } else {
-      bytes.append(base64String: blob)
+      bytes.append(0x22)
+      bytes.append(base64: blob, .standard)
+      bytes.append(0x22)
     }
   }
 }
 
 extension [UInt8] {
-  fileprivate mutating func append(date instant: Instant) {
-    append(0x22)
-    append(iso8601: instant)
-    append(0x22)
-  }
-
   fileprivate mutating func append(uuid blob: UnsafeBufferPointer<UInt8>) {
     let digits = Array("0123456789ABCDEF".utf8)
     append(0x22)
