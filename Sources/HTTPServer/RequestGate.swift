@@ -72,21 +72,20 @@ struct RequestGate: Sendable {
     guard (1...32).contains(methodCount), method.allSatisfy(isTokenByte) else {
       return .badRequest("The method is not a token.")
     }
-    let target = bytes(intake.rawTarget, intake.rawTargetCount)
-    guard target.allSatisfy(isTargetByte) else {
-      return .badRequest("The target holds a byte that must be percent-encoded.")
+    guard !intake.target.isEmpty else {
+      return .badRequest("The target is empty or holds a byte that must be percent-encoded.")
     }
     let version = bytes(line.version, strlen(line.version))
     guard version.count == 8, version[5] == 0x31, version[7] == 0x30 || version[7] == 0x31 else {
       return .versionNotSupported
     }
     if knowsLayout {
-      guard intake.rawTarget == line.method + methodCount + 1,
-        line.version == intake.rawTarget + intake.rawTargetCount + 1
+      guard intake.targetPlace == line.method + methodCount + 1,
+        line.version == intake.targetPlace + intake.targetCount + 1
       else { return .badRequest("The parts of the request line are not set apart by one space.") }
     }
     intake.method = String(decoding: method, as: UTF8.self)
-    guard let path = originForm(target, isOptions: intake.method == "OPTIONS") else {
+    guard let path = originForm(intake.target, isOptions: intake.method == "OPTIONS") else {
       return .badRequest("The target is not a path.")
     }
     intake.target = path
@@ -94,21 +93,19 @@ struct RequestGate: Sendable {
   }
 
   /// The target as path and query; nil for forms that only proxies serve.
-  private func originForm(_ target: UnsafeBufferPointer<UInt8>, isOptions: Bool) -> String? {
-    if target.first == 0x2F { return String(decoding: target, as: UTF8.self) }
-    if target.count == 1, target[0] == 0x2A { return isOptions ? "*" : nil }
-    for scheme in ["http://", "https://"] as [StaticString] {
-      let prefix = UnsafeBufferPointer(start: scheme.utf8Start, count: scheme.utf8CodeUnitCount)
-      guard target.count > prefix.count,
-        equalsIgnoringCase(UnsafeBufferPointer(rebasing: target[..<prefix.count]), prefix)
-      else { continue }
-      let rest = target[prefix.count...]
-      let start = rest.firstIndex { $0 == 0x2F || $0 == 0x3F } ?? rest.endIndex
-      guard start > prefix.count else { return nil }
-      let path = String(decoding: rest[start...], as: UTF8.self)
-      return path.utf8.first == 0x2F ? path : "/" + path
-    }
-    return nil
+  private func originForm(_ target: String, isOptions: Bool) -> String? {
+    let bytes = target.utf8
+    if bytes.first == 0x2F { return target }
+    if target == "*" { return isOptions ? target : nil }
+    guard let colon = bytes.firstIndex(of: 0x3A),
+      ["http", "https"].contains(target[..<colon].lowercased())
+    else { return nil }
+    let rest = target[colon...].dropFirst()
+    guard rest.hasPrefix("//") else { return nil }
+    let authority = rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" }
+    guard !authority.isEmpty else { return nil }
+    let path = target[authority.endIndex...]
+    return path.utf8.first == 0x2F ? String(path) : "/" + path
   }
 
   private func checkFraming(_ scan: HeaderScan, isVersion10: Bool) -> HTTPProblem? {

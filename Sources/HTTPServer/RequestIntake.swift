@@ -1,5 +1,7 @@
 // What has been read of one request so far.
 
+import Glibc
+
 /// The parts of a request while they come in. A plain value in its worker's hands.
 struct RequestIntake {
   enum Stage {
@@ -15,18 +17,23 @@ struct RequestIntake {
   }
 
   var stage = Stage.head
-  /// The target as sent, valid for the gate only.
-  let rawTarget: UnsafePointer<CChar>
-  let rawTargetCount: Int
+  /// Where the target began in libmicrohttpd's buffer. For the gate to compare, not to read:
+  /// libmicrohttpd cuts the query to pieces in place.
+  let targetPlace: UnsafePointer<CChar>
+  /// Bytes of the target as sent.
+  let targetCount: Int
   var method = ""
-  var target = ""
+  /// The target as sent; empty if it holds a byte that no target may hold.
+  var target: String
   var headers = HTTPHeaderBlock()
   var isChunked = false
   var body: [UInt8] = []
   var discarded = 0
 
-  init(rawTarget: UnsafePointer<CChar>, count: Int) {
-    self.rawTarget = rawTarget
-    rawTargetCount = count
+  init(target: UnsafePointer<CChar>) {
+    targetPlace = target
+    targetCount = strlen(target)
+    let bytes = UnsafeRawBufferPointer(start: target, count: targetCount)
+    self.target = bytes.allSatisfy(isTargetByte) ? String(decoding: bytes, as: UTF8.self) : ""
   }
 }

@@ -35,7 +35,7 @@ func targetRead(
   }
   let server = Unmanaged<ServerContext>.fromOpaque(context).takeUnretainedValue()
   let connection = Unmanaged<Connection>.fromOpaque(owned).takeUnretainedValue()
-  let intake = RequestIntake(rawTarget: target, count: strlen(target))
+  let intake = RequestIntake(target: target)
   let exchange = ExchangeState(server: server, connection: connection, intake: intake)
   return Unmanaged.passRetained(exchange).toOpaque()
 }
