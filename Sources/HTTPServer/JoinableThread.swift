@@ -3,7 +3,7 @@
 import CMicrohttpd
 import Glibc
 
-/// A running thread. It must be joined once.
+/// A running thread. It must be joined or detached, once.
 struct JoinableThread: @unchecked Sendable {
   private final class Body: Sendable {
     let name: String
@@ -39,6 +39,11 @@ struct JoinableThread: @unchecked Sendable {
 
   func join() {
     pthread_join(thread, nil)
+  }
+
+  /// For a thread that ends by itself and cannot be joined, since it is the caller's own.
+  func detach() {
+    pthread_detach(thread)
   }
 
   /// Whether the caller runs on this thread.
