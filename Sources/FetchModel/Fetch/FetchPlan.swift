@@ -140,3 +140,16 @@ public struct FetchPlan: Sendable, Hashable {
       }
   }
 }
+
+extension FetchPlan {
+  /// The indexes of every entity that the answer depends on.
+  public func dependencies(in model: Model) -> Set<Int> {
+    var entities: Set<Int> = [definition.entity]
+    for path in paths {
+      for relationship in model.walk(path).relationships {
+        entities.insert(relationship.destination)
+      }
+    }
+    return entities
+  }
+}
