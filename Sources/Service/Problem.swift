@@ -118,7 +118,8 @@ extension Problem {
 
   static func notImplemented(_ feature: String) -> Problem {
     Problem(
-      501, "not-implemented", "Not implemented", "\(feature) is understood but not carried out yet.")
+      501, "not-implemented", "Not implemented", "\(feature) is understood but not carried out yet."
+    )
   }
 
   static func malformedJSON(_ error: JSONError) -> Problem {

@@ -96,7 +96,8 @@ extension SnapshotCache.Entry {
     in store: any Store, notModified: Bool, remake: (PreparedResponse) -> PreparedResponse
   ) -> PreparedResponse? {
     let newest = store.newestToken
-    let isGood = state.withLock { state in state.goodAt == newest.position && state.newest == newest }
+    let isGood = state.withLock { state in state.goodAt == newest.position && state.newest == newest
+    }
     if !isGood {
       guard newest.epoch == token.epoch,
         (try? store.isUntouched(dependencies, since: token.position)) == true

@@ -57,7 +57,8 @@ struct PredicateLexer {
     let start = start ?? offset
     let end = min(bytes.count, max(start + 1, offset))
     return PredicateError(
-      .syntaxError, at: start, found: start < bytes.count ? "`\(quotable(start..<end))`" : "the end",
+      .syntaxError, at: start,
+      found: start < bytes.count ? "`\(quotable(start..<end))`" : "the end",
       expected: expected)
   }
 

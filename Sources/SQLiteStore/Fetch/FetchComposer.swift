@@ -40,7 +40,7 @@ struct FetchComposer {
 
   /// How many objects a result has.
   func total(of definition: ResultDefinition) -> FetchStatement {
-    var query = FetchQuery(composer: self, definition: definition, needsOrder: false)
+    let query = FetchQuery(composer: self, definition: definition, needsOrder: false)
     return query.countStatement()
   }
 

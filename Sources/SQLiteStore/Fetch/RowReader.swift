@@ -55,6 +55,9 @@ struct RowReader {
     return .text(String(decoding: text(layout.id), as: UTF8.self))
   }
 
+  /// Appends the current row's id as JSON.
+  func appendID(to bytes: inout [UInt8]) { append(layout.id, layout.idFormat, to: &bytes) }
+
   /// Appends the current row's item: `{"id":1,"name":"Shanghai"}`.
   @inline(__always)
   func appendItem(to bytes: inout [UInt8]) {
@@ -87,7 +90,8 @@ struct RowReader {
   /// Appends one column as JSON. A value that its format cannot hold is sent as stored.
   func append(_ column: Int32, _ format: ValueFormat, to bytes: inout [UInt8]) {
     switch sqlite3_column_type(statement, column) {
-    case SQLITE_INTEGER: append(integer: sqlite3_column_int64(statement, column), format, to: &bytes)
+    case SQLITE_INTEGER:
+      append(integer: sqlite3_column_int64(statement, column), format, to: &bytes)
     case SQLITE_FLOAT: append(double: sqlite3_column_double(statement, column), format, to: &bytes)
     case SQLITE_TEXT: append(text: text(column), format, to: &bytes)
     case SQLITE_BLOB: append(blob: blob(column), format, to: &bytes)
