@@ -193,3 +193,10 @@ extension Problem {
     members.append(.init(name: "expected", value: .string(error.expected)))
   }
 }
+
+extension Problem {
+  /// What the HTTP layer refused before any handler saw it.
+  public init(_ problem: HTTPProblem) {
+    self.init(problem.status, problem.code, problem.title, problem.detail)
+  }
+}
