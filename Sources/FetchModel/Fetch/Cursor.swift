@@ -52,7 +52,7 @@ public struct Cursor: Sendable {
     var decoder = OrderKeyDecoder(bytes: key)
     var section: UInt32 = 0
     for (index, term) in terms.enumerated() {
-      for _ in 0..<term.componentCount {
+      for _ in 0..<(index < sectionTerms ? term.sectionComponentCount : 1) {
         guard isCanonical(&decoder, key, term.direction, term.nils) else { return nil }
       }
       if index + 1 == sectionTerms { section = UInt32(decoder.offset) }
@@ -103,7 +103,7 @@ public struct Cursor: Sendable {
 }
 
 extension OrderTerm {
-  /// How many components of a key the term is: with string options the folded text and then the
-  /// exact one (nil twice), without them one.
-  public var componentCount: Int { options.isEmpty ? 1 : 2 }
+  /// How many components a section's term has in a key: with string options the folded text and
+  /// then the exact one (nil twice), without them one. A term of the sort has one always.
+  public var sectionComponentCount: Int { options.isEmpty ? 1 : 2 }
 }
