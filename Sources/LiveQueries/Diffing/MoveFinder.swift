@@ -1,0 +1,95 @@
+// Which of the objects whose place changed have to move: the fewest possible.
+//
+// Objects in the window before and after whose key is the same are fixed: they never move. A
+// changed one may stay only in its section and only if equally many fixed ones precede it before
+// and after, that is in the same gap between them. Among those within one gap a longest increasing
+// subsequence stays; the others move.
+
+import FetchModel
+
+/// Tells movers from those that stay.
+struct MoveFinder {
+  /// Indexes of the touches that move.
+  private(set) var moved: Set<Int> = []
+
+  /// - Parameter places: for each touch where it was and is in the window.
+  init(places: [(old: RankedKey?, new: RankedKey?)], comparison: WindowComparison) {
+    var fixed: [OrderKey] = []
+    var changed: [Candidate] = []
+    for (index, place) in places.enumerated() {
+      guard let old = place.old, let new = place.new else { continue }
+      if old.key == new.key {
+        fixed.append(new.key)
+      } else {
+        changed.append(Candidate(index: index, old: old, new: new))
+      }
+    }
+    guard !changed.isEmpty else { return }
+    fixed.sort()
+    let gaps = Gaps(comparison: comparison, fixed: fixed)
+    var byGap: [Int: [Candidate]] = [:]
+    for candidate in changed {
+      if let gap = gaps.gap(candidate) {
+        byGap[gap, default: []].append(candidate)
+      } else {
+        moved.insert(candidate.index)
+      }
+    }
+    for candidates in byGap.values { addMovers(among: candidates) }
+  }
+
+  struct Candidate {
+    let index: Int
+    let old: RankedKey
+    let new: RankedKey
+  }
+
+  /// Numbers the gaps between fixed objects.
+  private struct Gaps {
+    let comparison: WindowComparison
+    let fixed: [OrderKey]
+
+    /// The gap in which the candidate stands before and after; nil if there is no such.
+    func gap(_ candidate: Candidate) -> Int? {
+      guard candidate.old.key.section == candidate.new.key.section else { return nil }
+      let old = fixedBefore(candidate.old.key)
+      return old == fixedBefore(candidate.new.key) ? old : nil
+    }
+
+    private func fixedBefore(_ key: OrderKey) -> Int {
+      let (old, new) = (comparison.oldUntouched, comparison.newUntouched)
+      let first = max(old.lowerBound, new.lowerBound)
+      let end = max(first, min(old.upperBound, new.upperBound))
+      let untouched = comparison.shift.untouched(before: key)
+      return min(max(untouched, first), end) + fixed.countBefore(key)
+    }
+  }
+
+  private mutating func addMovers(among candidates: [Candidate]) {
+    guard candidates.count > 1 else { return }
+    let ordered = candidates.sorted { $0.old.rank < $1.old.rank }
+    let staying = Set(longestIncreasingSubsequence(of: ordered.map(\.new.rank)))
+    for (place, candidate) in ordered.enumerated() where !staying.contains(place) {
+      moved.insert(candidate.index)
+    }
+  }
+}
+
+/// The indexes of a longest increasing subsequence of distinct `numbers`. O(k log k).
+func longestIncreasingSubsequence(of numbers: [Int]) -> [Int] {
+  /// For each length, the index of the smallest number that ends a subsequence of it.
+  var ends: [Int] = []
+  var previous = [Int?](repeating: nil, count: numbers.count)
+  for (index, number) in numbers.enumerated() {
+    let length = ends.partitionPoint { numbers[$0] < number }
+    previous[index] = length > 0 ? ends[length - 1] : nil
+    if length == ends.count { ends.append(index) } else { ends[length] = index }
+  }
+  var subsequence: [Int] = []
+  var next = ends.last
+  while let index = next {
+    subsequence.append(index)
+    next = previous[index]
+  }
+  return subsequence.reversed()
+}

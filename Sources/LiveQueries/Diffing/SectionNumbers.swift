@@ -1,0 +1,109 @@
+// Ranks → positions `[section, item]` in a window, in the old and the new numbering.
+//
+// A window shows a section as far as its items are in the window, so sections are numbered from
+// the first visible one. The old number of a section is its new one, less the sections that came
+// up before it, plus those that went.
+
+import FetchModel
+
+/// A place in a snapshot.
+public struct Position: Sendable, Hashable, Comparable {
+  public let section: Int
+  public let item: Int
+
+  public init(section: Int, item: Int) {
+    self.section = section
+    self.item = item
+  }
+
+  public static func < (left: Position, right: Position) -> Bool {
+    (left.section, left.item) < (right.section, right.item)
+  }
+}
+
+/// The sections visible in a window before and after.
+struct SectionNumbers {
+  /// What one section was and is.
+  struct Section {
+    /// Ranks of its items within the window.
+    let oldItems: Range<Int>
+    let newItems: Range<Int>
+    /// Numbers from the first visible section on; they mean nothing while it is not visible.
+    let oldIndex: Int
+    let newIndex: Int
+  }
+
+  private let shift: RankShift
+  private let oldVisible: Range<Int>
+  private let newVisible: Range<Int>
+  /// Sections that exist only now, and that existed only before; sorted.
+  private var created: [[UInt8]] = []
+  private var removed: [[UInt8]] = []
+  private var firstOldIndex = 0
+  private var firstNewIndex = 0
+  private var known: [[UInt8]: Section] = [:]
+
+  init(shift: RankShift, oldVisible: Range<Int>, newVisible: Range<Int>) {
+    self.shift = shift
+    self.oldVisible = oldVisible
+    self.newVisible = newVisible
+    guard shift.keys.isSectioned else { return }
+    findCreatedAndRemoved()
+    if !oldVisible.isEmpty {
+      firstOldIndex = oldNumber(of: Array(shift.oldKey(at: oldVisible.lowerBound).section))
+    }
+    if !newVisible.isEmpty {
+      firstNewIndex = newNumber(of: Array(shift.keys.keys[newVisible.lowerBound].section))
+    }
+  }
+
+  private mutating func findCreatedAndRemoved() {
+    var sections = Set<[UInt8]>()
+    for key in shift.oldTouched { sections.insert(Array(key.section)) }
+    for key in shift.newTouched { sections.insert(Array(key.section)) }
+    for section in sections {
+      let isNow = !shift.keys.ranks(ofSection: section).isEmpty
+      let wasThen = !shift.oldRanks(ofSection: section).isEmpty
+      if isNow && !wasThen { created.append(section) }
+      if wasThen && !isNow { removed.append(section) }
+    }
+    created.sort { $0.precedes($1) }
+    removed.sort { $0.precedes($1) }
+  }
+
+  private func newNumber(of section: [UInt8]) -> Int {
+    shift.keys.sections.lowerBound(ofPrefix: section)
+  }
+
+  private func oldNumber(of section: [UInt8]) -> Int {
+    newNumber(of: section) - created.partitionPoint { $0.precedes(section) }
+      + removed.partitionPoint { $0.precedes(section) }
+  }
+
+  /// What became of `section`. O(log n) the first time.
+  mutating func section(_ section: [UInt8]) -> Section {
+    if let section = known[section] { return section }
+    let found: Section
+    if shift.keys.isSectioned {
+      found = Section(
+        oldItems: shift.oldRanks(ofSection: section).clamped(to: oldVisible),
+        newItems: shift.keys.ranks(ofSection: section).clamped(to: newVisible),
+        oldIndex: oldNumber(of: section) - firstOldIndex,
+        newIndex: newNumber(of: section) - firstNewIndex)
+    } else {
+      found = Section(oldItems: oldVisible, newItems: newVisible, oldIndex: 0, newIndex: 0)
+    }
+    known[section] = found
+    return found
+  }
+
+  mutating func oldPosition(of key: OrderKey, rank: Int) -> Position {
+    let section = section(Array(key.section))
+    return Position(section: section.oldIndex, item: rank - section.oldItems.lowerBound)
+  }
+
+  mutating func newPosition(of key: OrderKey, rank: Int) -> Position {
+    let section = section(Array(key.section))
+    return Position(section: section.newIndex, item: rank - section.newItems.lowerBound)
+  }
+}

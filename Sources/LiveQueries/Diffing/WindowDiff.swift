@@ -1,0 +1,152 @@
+// The one diff algorithm: the new keys, what was touched since, and a window enter; the positional
+// difference of the window's two contents leaves, with the fewest moves. O(m log n) for m touched
+// objects and those pushed over the window's edges; the rest is never looked at.
+
+import FetchModel
+
+/// How one window's content differs between two moments, in positions.
+struct WindowDiff {
+  struct SectionChange {
+    let index: Int
+    let section: [UInt8]
+  }
+
+  /// One object's old or new place, or both.
+  struct Item {
+    let id: ObjectID
+    var from: Position?
+    var to: Position?
+  }
+
+  /// By index, ascending; old numbering and new numbering.
+  var deletedSections: [SectionChange] = []
+  var insertedSections: [SectionChange] = []
+  /// By `from`, ascending.
+  var deleted: [Item] = []
+  /// By `to`, ascending, as are the next two.
+  var inserted: [Item] = []
+  var moved: [Item] = []
+  var updated: [Item] = []
+  let old: WindowExtent
+  let new: WindowExtent
+
+  /// Whether no section or item is named.
+  var isEmpty: Bool {
+    deleted.isEmpty && inserted.isEmpty && moved.isEmpty && updated.isEmpty
+      && deletedSections.isEmpty && insertedSections.isEmpty
+  }
+
+  /// - Parameters:
+  ///   - keys: the result now, known at least up to both ends of the window.
+  ///   - touches: every object whose row may differ, once each.
+  ///   - window: ranks, from the offset to the offset plus the limit.
+  init(keys: RankedKeys, touches: [Touch], window: Range<Int>) {
+    var comparison = WindowComparison(keys: keys, touches: touches, window: window)
+    self.init(&comparison, touches: touches)
+  }
+
+  init(_ comparison: inout WindowComparison, touches: [Touch]) {
+    old = comparison.oldExtent
+    new = comparison.newExtent
+    addCrossers(&comparison)
+    addTouched(touches, &comparison)
+    findSections(&comparison)
+    deleted.sort { $0.from ?? .zero < $1.from ?? .zero }
+    inserted.sort(by: Self.byTo)
+    moved.sort(by: Self.byTo)
+    updated.sort(by: Self.byTo)
+  }
+
+  private static func byTo(_ left: Item, _ right: Item) -> Bool {
+    left.to ?? .zero < right.to ?? .zero
+  }
+
+  /// Untouched objects that are in the window only before or only after.
+  private mutating func addCrossers(_ comparison: inout WindowComparison) {
+    let (old, new) = (comparison.oldUntouched, comparison.newUntouched)
+    for index in old.subtracting(new) {
+      let key = comparison.untouchedKey(index)
+      deleted.append(Item(id: key.id, from: comparison.oldPosition(key)))
+      comparison.leaving.append(key)
+    }
+    for index in new.subtracting(old) {
+      let key = comparison.untouchedKey(index)
+      inserted.append(Item(id: key.id, to: comparison.newPosition(key)))
+      comparison.arriving.append(key)
+    }
+  }
+
+  private mutating func addTouched(_ touches: [Touch], _ comparison: inout WindowComparison) {
+    let places = touches.map { comparison.places(of: $0) }
+    let moves = MoveFinder(places: places, comparison: comparison).moved
+    for (index, place) in places.enumerated() {
+      switch (place.old, place.new) {
+      case (let old?, nil):
+        deleted.append(Item(id: touches[index].id, from: comparison.oldPosition(old)))
+        comparison.leaving.append(old.key)
+      case (nil, let new?):
+        inserted.append(Item(id: touches[index].id, to: comparison.newPosition(new)))
+        comparison.arriving.append(new.key)
+      case (let old?, let new?):
+        add(touches[index], old, new, isMoved: moves.contains(index), &comparison)
+      case (nil, nil): break
+      }
+    }
+  }
+
+  private mutating func add(
+    _ touch: Touch, _ old: RankedKey, _ new: RankedKey, isMoved: Bool,
+    _ comparison: inout WindowComparison
+  ) {
+    guard isMoved || touch.valuesChanged else { return }
+    let item = Item(
+      id: touch.id, from: comparison.oldPosition(old), to: comparison.newPosition(new))
+    if isMoved {
+      moved.append(item)
+      comparison.leaving.append(old.key)
+      comparison.arriving.append(new.key)
+    } else {
+      updated.append(item)
+    }
+  }
+
+  /// A section that comes or goes has an item that comes or goes.
+  private mutating func findSections(_ comparison: inout WindowComparison) {
+    guard comparison.shift.keys.isSectioned else { return }
+    for section in Set(comparison.leaving.map { Array($0.section) }) {
+      let numbers = comparison.numbers.section(section)
+      guard numbers.newItems.isEmpty else { continue }
+      deletedSections.append(SectionChange(index: numbers.oldIndex, section: section))
+    }
+    for section in Set(comparison.arriving.map { Array($0.section) }) {
+      let numbers = comparison.numbers.section(section)
+      guard numbers.oldItems.isEmpty else { continue }
+      insertedSections.append(SectionChange(index: numbers.newIndex, section: section))
+    }
+    deletedSections.sort { $0.index < $1.index }
+    insertedSections.sort { $0.index < $1.index }
+  }
+}
+
+/// What a snapshot tells of its window as a whole.
+struct WindowExtent: Hashable {
+  /// How many items it shows.
+  let count: Int
+  /// The last item's key.
+  let last: OrderKey?
+  /// Whether the result goes on behind it.
+  let hasMore: Bool
+}
+
+extension Position {
+  static let zero = Position(section: 0, item: 0)
+}
+
+extension Range<Int> {
+  /// The numbers of this range that are not in `other`, ascending.
+  func subtracting(_ other: Range<Int>) -> [Int] {
+    guard overlaps(other) else { return Array(self) }
+    return Array(lowerBound..<Swift.max(lowerBound, other.lowerBound))
+      + Array(Swift.min(upperBound, other.upperBound)..<upperBound)
+  }
+}

@@ -1,0 +1,74 @@
+import FetchModel
+import Testing
+
+@testable import LiveQueries
+
+@Suite struct RankedKeysTests {
+  private func key(_ section: Int, _ id: Int) -> OrderKey {
+    var encoder = OrderKeyEncoder()
+    encoder.append(Int64(section), .ascending)
+    let length = UInt32(encoder.bytes.count)
+    encoder.append(ObjectID.integer(Int64(id)))
+    return OrderKey(bytes: encoder.bytes, sectionLength: length, idOffset: length)
+  }
+
+  @Test(
+    "Ranks, keys at ranks and sections stay those of a sorted array", arguments: [0, 700, 3_000])
+  func model(count: Int) {
+    var random = SeededRandom(seed: UInt64(count) + 17)
+    var sorted = Set(
+      (0..<count).map { _ in
+        key(.random(in: 0...40, using: &random), .random(in: 0...9_999, using: &random))
+      }
+    ).sorted()
+    var ranked = RankedKeys(sorted: sorted, isSectioned: true)
+    for round in 0..<6_000 {
+      let key = key(.random(in: 0...40, using: &random), .random(in: 0...9_999, using: &random))
+      let rank = sorted.countBefore(key)
+      let isThere = rank < sorted.count && sorted[rank] == key
+      #expect(ranked.keys.lowerBound(of: key) == rank)
+      if !sorted.isEmpty, isThere || round / 2_000 == 2 {
+        let index = isThere ? rank : Int.random(in: sorted.indices, using: &random)
+        let wasRemoved = ranked.remove(sorted.remove(at: index))
+        #expect(wasRemoved)
+      } else {
+        let cameIn = ranked.insert(key)
+        #expect(cameIn == !isThere)
+        if !isThere { sorted.insert(key, at: rank) }
+      }
+      if round % 250 == 0 { compare(ranked, sorted) }
+    }
+    compare(ranked, sorted)
+  }
+
+  private func compare(_ ranked: RankedKeys, _ sorted: [OrderKey]) {
+    #expect(ranked.count == sorted.count)
+    #expect((0..<ranked.count).allSatisfy { ranked.keys[$0] == sorted[$0] })
+    var walked: [OrderKey] = []
+    ranked.keys.forEach(in: 0..<ranked.count) { walked.append($0) }
+    #expect(walked == sorted)
+    let sections = Set(sorted.map { Array($0.section) }).sorted { $0.precedes($1) }
+    #expect((0..<ranked.sections.count).map { ranked.sections[$0].bytes } == sections)
+    for section in sections {
+      #expect(ranked.ranks(ofSection: section) == sorted.range(ofPrefix: section))
+    }
+  }
+
+  @Test("A list cut at a rank knows its bound, takes in what lies before and leaves the rest")
+  func trimming() {
+    var ranked = RankedKeys(sorted: (0..<1_000).map { key($0 / 10, $0 * 2) }, isSectioned: true)
+    ranked.trim(to: 605)
+    #expect(ranked.count == 605)
+    #expect(!ranked.isComplete)
+    #expect(ranked.sections.count == 61)
+    let changes = [
+      ranked.insert(key(60, 1_209)), ranked.insert(key(60, 1_207)), ranked.remove(key(60, 1_208)),
+    ]
+    #expect(changes == [false, true, true])
+    #expect(!ranked.covers(key(60, 1_209)))
+    ranked.append(contentsOf: (605..<1_000).map { key($0 / 10, $0 * 2) }, isComplete: true)
+    #expect(ranked.count == 1_000)
+    #expect(ranked.sections.count == 100)
+    #expect(ranked.isComplete)
+  }
+}
