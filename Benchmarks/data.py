@@ -57,6 +57,7 @@ def build(path):
     store.executemany(f"INSERT INTO City VALUES ({','.join('?' * 8)})", cities(countries))
     store.commit()
     store.executescript(INDEXES)
+    store.execute("PRAGMA journal_mode = WAL")
     store.close()
     os.replace(partial, path)
 
