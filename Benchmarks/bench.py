@@ -13,6 +13,7 @@ import traceback
 import urllib.error
 from pathlib import Path
 
+import contest
 import figures
 import harness
 import table
@@ -20,7 +21,9 @@ from harness import WORK, Missing, Server
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--only", default="")
     parser.add_argument("--livefetch", type=Path)
     parser.add_argument("--rounds", type=int, default=5)
@@ -40,7 +43,9 @@ def main():
     wanted = [name.strip().upper() for name in given.only.split(",") if name.strip()]
     unknown = [name for name in wanted if name not in figures.ALL]
     if unknown:
-        raise SystemExit(f"bench: no figure {', '.join(unknown)}; there are {', '.join(figures.ALL)}")
+        raise SystemExit(
+            f"bench: no figure {', '.join(unknown)}; there are {', '.join(figures.ALL)}"
+        )
     program = None if given.bare else given.livefetch or livefetch_program()
     WORK.mkdir(exist_ok=True)
     harness.allow_many_descriptors()
@@ -50,7 +55,7 @@ def main():
     print(f"{count:,} cities; medians of {given.rounds} interleaved rounds of {given.seconds} s")
     table.heading()
     for name in wanted or figures.ALL:
-        bench = figures.Bench(base, program, given.rounds, given.seconds)
+        bench = contest.Bench(base, program, given.rounds, given.seconds)
         try:
             figures.ALL[name](bench)
         except (Missing, OSError, KeyError, ValueError, urllib.error.URLError) as problem:

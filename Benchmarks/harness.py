@@ -40,7 +40,9 @@ def note(text):
 
 
 def output_of(command, **options):
-    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
+    result = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, **options
+    )
     if result.returncode:
         raise Missing(f"{Path(command[0]).name}: {(result.stderr or result.stdout).strip()[-300:]}")
     return result.stdout
@@ -48,12 +50,16 @@ def output_of(command, **options):
 
 # -- What is measured with
 
+
 def build_programs():
     compiler = next((name for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
     if not compiler:
         raise SystemExit("bench: needs a C compiler")
-    for source, libraries in (("limit/limit.c", ["-lmicrohttpd", "-lsqlite3", "-lpthread"]),
-                              ("limit/store.c", ["-lsqlite3"]), ("load/load.c", [])):
+    for source, libraries in (
+        ("limit/limit.c", ["-lmicrohttpd", "-lsqlite3", "-lpthread"]),
+        ("limit/store.c", ["-lsqlite3"]),
+        ("load/load.c", []),
+    ):
         program = WORK / Path(source).stem
         output_of([compiler, "-O2", "-Wall", "-o", program, HERE / source, *libraries])
 
@@ -103,8 +109,15 @@ class Server:
 
     def __init__(self, command, ready):
         self.started = time.monotonic()
-        self.process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True)
+        self.log = WORK / f"{Path(command[0]).name}.log"
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen(
+                [str(word) for word in command],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                text=True,
+            )
         Server.running.append(self)
         self.port = self._port(ready)
         self.url = f"http://127.0.0.1:{self.port}"
@@ -115,7 +128,7 @@ class Server:
             if found:
                 return int(found[1])
         self.stop()
-        raise Missing(f"{Path(self.process.args[0]).name} did not start")
+        raise Missing(f"{self.log.stem} did not start: {self.log.read_text().strip()[-200:]}")
 
     def stop(self):
         if self in Server.running:
@@ -140,10 +153,13 @@ class Server:
 
 # -- Load
 
+
 def ask(url, method="GET", body=None, headers={}):
     """One request: the answer's headers and its body as bytes."""
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"Content-Type": "application/json", **headers}, method=method)
+    request = urllib.request.Request(
+        url, data, {"Content-Type": "application/json", **headers}, method=method
+    )
     with urllib.request.urlopen(request, timeout=120) as answer:
         return answer.headers, answer.read()
 
@@ -169,7 +185,15 @@ class Wrk:
         if method == "GET" and "{n}" not in path:
             text = output_of(words + [server.url + path])
         else:
-            words += ["-s", HERE / "load/vary.lua", server.url, "--", Wrk.next_literal, method, path]
+            words += [
+                "-s",
+                HERE / "load/vary.lua",
+                server.url,
+                "--",
+                Wrk.next_literal,
+                method,
+                path,
+            ]
             text = output_of(words + ([body] if body is not None else []))
             requests = int(re.search(r"(\d+) requests in", text)[1])
             Wrk.next_literal += requests + 4 * self.clients

@@ -1,6 +1,13 @@
 """The table that `make bench` prints: one row a figure, as soon as it is known."""
 
-COLUMNS = (("figure", 6), ("what", 46), ("LiveFetch", 12), ("peer or limit", 27), ("ratio", 8), ("target", 16))
+COLUMNS = (
+    ("figure", 6),
+    ("what", 46),
+    ("LiveFetch", 16),
+    ("peer or limit", 34),
+    ("ratio", 8),
+    ("target", 16),
+)
 
 
 def number(value, unit):
@@ -29,8 +36,8 @@ def row(figure, what, unit, ours, peer, peer_name, target=None, at_least=None, a
         met = judged >= at_least if at_least else judged <= at_most
         target += "  met" if met else "  MISSED"
     peer_text = f"{number(peer, unit)} {peer_name}" if peer else peer_name
-    print(line([figure, what, number(ours, unit), peer_text, f"{ratio:.2f}" if ratio else "–", target]),
-          flush=True)
+    ratio = f"{ratio:.2f}" if ratio else "–"
+    print(line([figure, what, number(ours, unit), peer_text, ratio, target]), flush=True)
 
 
 def gap(figure, what, why):

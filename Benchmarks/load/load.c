@@ -3,12 +3,12 @@
 //     one request after another on one connection; prints each one's time
 //   load poll PORT CLIENTS ROUNDS WAITPATH TOKEN METHOD PATH BODY
 //     CLIENTS long polls, then one save; prints the times to the save's answer, to the first and
-//     to the last waiter's, and that one's bytes. {token} in WAITPATH is TOKEN, then each diff's "to"
+//     the last waiter's, and its bytes. {token} in WAITPATH is TOKEN, then each diff's "to"
 //   load stream PORT CLIENTS ROUNDS TOPIC METHOD PATH BODY
 //     the same with PocketBase's event streams, each subscribed to TOPIC
 //   load hold PORT FILE
 //     a long poll for each path in FILE, until standard input ends; prints how many then still wait
-// {n} in PATH and BODY counts the rounds.
+// {n} in PATH and BODY counts the rounds, in five digits.
 
 #define _GNU_SOURCE
 #include "connection.h"
@@ -32,7 +32,7 @@ static const char *filledIn(const char *template, const char *key, const char *v
 
 static const char *numbered(const char *template, int round) {
   char number[16];
-  snprintf(number, sizeof number, "%d", round);
+  snprintf(number, sizeof number, "%05d", round);
   return filledIn(template, "{n}", number);
 }
 
