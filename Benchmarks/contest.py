@@ -21,14 +21,13 @@ class Bench:
     def __init__(self, base, program, rounds, seconds):
         self.base, self.program, self.rounds, self.seconds = base, program, rounds, seconds
 
-    def livefetch(self, name="livefetch.sqlite", source=None):
+    def livefetch(self, name="livefetch.sqlite", options=()):
         if self.program:
-            return self.serve(fresh_copy(source or self.base, name))
+            return self.serve(fresh_copy(self.base, name), options)
 
-    def serve(self, file):
-        return Server(
-            [self.program, "serve", file, "--port", 0], r"listening on http://127\.0\.0\.1:(\d+)"
-        )
+    def serve(self, file, options=()):
+        words = [self.program, "serve", file, "--port", 0, *options]
+        return Server(words, r"listening on http://127\.0\.0\.1:(\d+)")
 
     def limit(self):
         return Server([WORK / "limit", self.base, 2], r"(\d+)")

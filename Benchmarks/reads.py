@@ -2,10 +2,11 @@
 
 import time
 
+import datasette
 import pocketbase
 import table
 from contest import city_fetch
-from harness import Wrk, ask
+from harness import Server, Wrk, ask
 
 
 def p1(bench):
@@ -17,9 +18,10 @@ def p1(bench):
     )
     table.row("P1", p1.__doc__, "/s", seen["ours"], seen["limit"], "bare C", at_least=1.0)
     limit.stop()
-    peer = pocketbase.start(bench.base)
-    other = wrk.rate(peer, pocketbase.fetch("{n}"))
-    table.row("", "", "/s", seen["ours"], other, "PocketBase")
+    for name, peer in (("PocketBase", pocketbase), ("Datasette", datasette)):
+        other = wrk.rate(peer.start(bench.base), peer.fetch("{n}"))
+        table.row("", "", "/s", seen["ours"], other, name)
+        Server.stop_all()
 
 
 def p2(bench):

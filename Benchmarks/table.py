@@ -2,7 +2,7 @@
 
 COLUMNS = (
     ("figure", 6),
-    ("what", 46),
+    ("what", 52),
     ("LiveFetch", 16),
     ("peer or limit", 34),
     ("ratio", 8),
