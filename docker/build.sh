@@ -5,7 +5,7 @@ set -eu
 destination=${1:?usage: build.sh DESTINATION}
 cd "$(dirname "$0")/.."
 
-set -- -c release --static-swift-stdlib --product livefetch
+set -- -c release --static-swift-stdlib -Xlinker -s --product livefetch --scratch-path .build-image
 swift build "$@"
 built=$(swift build "$@" --show-bin-path)
 

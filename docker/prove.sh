@@ -47,7 +47,8 @@ cp -R "$work/out/." "$root/"
 image() { sed -n "s/^$1 //p" docker/Dockerfile | tail -n 1; }
 user=$(image USER)
 entry=$(image ENTRYPOINT | tr -d '[]"')
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(python3 -c 'import socket
+probe = socket.socket(); probe.bind(("127.0.0.1", 0)); print(probe.getsockname()[1])')
 token=$(head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n')
 
 step "refuses to start without a token"
@@ -64,7 +65,7 @@ for _ in $(seq 100); do
   sleep 0.1
 done
 [ "$ready" = yes ] || { cat "$work/server.log"; fail "not ready within 10 s"; }
-[ "$(awk '/^Uid:/ {print $2}' "/proc/$server/status")" = "${user%%:*}" ] || fail "wrong user"
+[ "$(awk '/^Uid:/ { print $2 }' "/proc/$server/status")" = "${user%%:*}" ] || fail "wrong user"
 
 step "answers one fetch"
 python3 - "$port" "$token" <<'PYTHON'

@@ -52,7 +52,8 @@ static char *putInteger(char *out, int64_t value) {
 // Up to five decimals by hand, which is all that coordinates have; others in full.
 static char *putReal(char *out, double value) {
   int64_t scaled = (int64_t)(value * 1e5 + (value < 0 ? -0.5 : 0.5));
-  if (value < -1e9 || value > 1e9 || scaled / 1e5 != value) return out + sprintf(out, "%.17g", value);
+  if (value < -1e9 || value > 1e9 || scaled / 1e5 != value)
+    return out + sprintf(out, "%.17g", value);
   if (scaled < 0) { *out++ = '-'; scaled = -scaled; }
   out = putInteger(out, scaled / 100000);
   *out++ = '.';
@@ -74,6 +75,7 @@ static sqlite3_stmt *prepare(void) {
   sqlite3 *store;
   sqlite3_stmt *statement;
   if (sqlite3_open_v2(path, &store, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) ||
+      sqlite3_busy_timeout(store, 1000) ||
       sqlite3_prepare_v2(store,
         "SELECT id, name, country, population, latitude, longitude, timezone, admin1 FROM City"
         " WHERE population >= ?1 ORDER BY population DESC, id LIMIT 50", -1, &statement, NULL)) {
@@ -104,13 +106,9 @@ static char *fetch(int64_t minimum, size_t *length) {
   return body;
 }
 
-static enum MHD_Result send_(struct MHD_Connection *connection, int status, struct MHD_Response *r) {
-  return MHD_queue_response(connection, status, r);
-}
-
 static enum MHD_Result sendOnce(struct MHD_Connection *connection, struct MHD_Response *response) {
   MHD_add_response_header(response, "Content-Type", "application/json");
-  enum MHD_Result result = send_(connection, 200, response);
+  enum MHD_Result result = MHD_queue_response(connection, 200, response);
   MHD_destroy_response(response);
   return result;
 }
@@ -159,12 +157,13 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *connection, cons
     const char *minimum = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "min");
     size_t length;
     char *body = fetch(minimum ? strtoll(minimum, NULL, 10) : 0, &length);
-    return sendOnce(connection, MHD_create_response_from_buffer(length, body, MHD_RESPMEM_MUST_FREE));
+    return sendOnce(connection,
+                    MHD_create_response_from_buffer(length, body, MHD_RESPMEM_MUST_FREE));
   }
-  if (!strcmp(url, "/static")) return send_(connection, 200, filled(bytes));
+  if (!strcmp(url, "/static")) return MHD_queue_response(connection, 200, filled(bytes));
   if (!strcmp(url, "/resume")) return resumeAll(connection);
-  if (strcmp(url, "/hold")) return send_(connection, 304, empty);
-  if (*state == &wasHeld) return send_(connection, 200, filled(bytes));
+  if (strcmp(url, "/hold")) return MHD_queue_response(connection, 304, empty);
+  if (*state == &wasHeld) return MHD_queue_response(connection, 200, filled(bytes));
   *state = &wasHeld;
   hold(connection);
   return MHD_YES;
