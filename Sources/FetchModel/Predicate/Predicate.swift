@@ -17,7 +17,7 @@ public struct ComparisonPredicate: Sendable, Hashable {
   public enum Quantifier: String, Sendable, Hashable {
     case any = "ANY"
     case all = "ALL"
-    case none = "NONE"
+    case no = "NONE"
   }
 
   public enum Operator: String, Sendable, Hashable, CaseIterable {

@@ -10,7 +10,7 @@ extension PredicateParser {
     case .symbol(.minus): return try parseNegation()
     case .word(_, .any?), .word(_, .some?): return try parseQuantifier(.any)
     case .word(_, .all): return try parseQuantifier(.all)
-    case .word(_, .none?): return try parseQuantifier(.none)
+    case .word(_, .none?): return try parseQuantifier(.no)
     case .word(_, .truepredicate): return try parseTruth(true)
     case .word(_, .falsepredicate): return try parseTruth(false)
     default: return try parsePostfix(try parsePrimary())

@@ -243,12 +243,7 @@ extension PredicateParser {
 
   func predicate(_ node: Node) throws(PredicateError) -> Predicate {
     if case .predicate(let predicate) = node.content { return predicate }
-    if node.range.upperBound <= token.range.lowerBound, infix == nil {
-      throw failure("a comparison operator")
-    }
-    throw PredicateError(
-      .syntaxError, at: node.range.lowerBound, found: "`\(text(node.range))`",
-      expected: "a comparison", hint: "an expression alone is neither true nor false")
+    throw failure("a comparison operator")
   }
 
   func expression(_ node: Node) throws(PredicateError) -> Expression {
