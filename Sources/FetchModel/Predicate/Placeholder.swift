@@ -1,10 +1,3 @@
-public enum PredicateArgument: Sendable, Hashable {
-  case text(String)
-  case json(JSON)
-}
 extension ResolvedPredicate {
-  public init(
-    parsing: String, arguments: [PredicateArgument], variables: [String: PredicateArgument],
-    entity: Int, model: Model
-  ) throws(PredicateError) { self.init() }
+  public init(parsing: String, arguments: [PredicateArgument], variables: [String: PredicateArgument], entity: Int, model: Model) throws(PredicateError) { self.init(condition: .constant(true)) }
 }
