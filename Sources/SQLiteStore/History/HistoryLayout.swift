@@ -14,30 +14,6 @@
 
 import FetchModel
 
-/// A table whose rows can be followed: an entity's, or one between two entities.
-struct TableShape: Sendable, Hashable {
-  let name: String
-  let key: Key
-  let columns: [Column]
-  let uniqueIndexes: [UniqueIndex]
-
-  init(_ table: EntityTable) {
-    name = table.name
-    key = table.key
-    columns = table.columns
-    uniqueIndexes = table.uniqueIndexes
-  }
-
-  init(_ table: JoinTable) {
-    name = table.name
-    key = table.key
-    columns = table.columns
-    uniqueIndexes = table.uniqueIndexes
-  }
-
-  var columnNames: [String] { columns.map(\.name) }
-}
-
 /// The names of a table's history.
 struct HistoryLayout: Sendable, Hashable {
   static let position = "livefetch_position"
