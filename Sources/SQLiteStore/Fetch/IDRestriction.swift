@@ -10,25 +10,42 @@ struct IDRestriction {
   let ids: Set<ObjectID>
 
   func condition(_ alias: String?) -> String {
-    guard ids.count != 1 || !parses else { return key.lookupCondition(alias) }
-    let id = key.idExpression(alias)
-    let collation = key.idType == .string ? " COLLATE BINARY" : ""
-    if key.kind == .composite, parses {
+    guard parses else { return condition(ofID: key.idExpression(alias)) }
+    guard ids.count != 1 else { return key.lookupCondition(alias) }
+    if key.kind == .composite {
       let row = key.columns.map { qualified($0, alias) }.joined(separator: ", ")
       let parts = key.columns.indices.map { "json_extract(value, '$[\($0)]')" }
       return "(\(row)) IN (SELECT \(parts.joined(separator: ", ")) FROM json_each(?))"
     }
-    return "\(id)\(collation) IN (SELECT value FROM json_each(?))"
+    return condition(ofID: key.idExpression(alias))
   }
 
   var bindings: [SQLValue] {
-    if ids.count == 1, parses, let id = ids.first { return key.bindings(of: id) ?? [] }
+    guard parses, ids.count == 1 || key.kind == .composite else { return idBindings }
+    if ids.count == 1, let id = ids.first { return key.bindings(of: id) ?? [] }
     var json: [UInt8] = [0x5B]
     for id in ids {
-      guard append(id, to: &json) else { continue }
-      json.append(0x2C)
+      guard let parts = key.bindings(of: id) else { continue }
+      if json.count > 1 { json.append(0x2C) }
+      append(parts, to: &json)
     }
-    if json.last == 0x2C { json.removeLast() }
+    json.append(0x5D)
+    return [.text(String(decoding: json, as: UTF8.self))]
+  }
+
+  /// The same for SQL that gives whole ids: a foreign key, or a composite key's expression.
+  func condition(ofID sql: String) -> String {
+    let collation = key.idType == .string ? " COLLATE BINARY" : ""
+    return "\(sql)\(collation) IN (SELECT value FROM json_each(?))"
+  }
+
+  /// What ``condition(ofID:)`` binds.
+  var idBindings: [SQLValue] {
+    var json: [UInt8] = [0x5B]
+    for id in ids {
+      if json.count > 1 { json.append(0x2C) }
+      json.append(id)
+    }
     json.append(0x5D)
     return [.text(String(decoding: json, as: UTF8.self))]
   }
@@ -40,15 +57,7 @@ struct IDRestriction {
       : key.parts.allSatisfy { $0.form == .integer || $0.form == .text }
   }
 
-  private func append(_ id: ObjectID, to json: inout [UInt8]) -> Bool {
-    guard key.kind == .composite, parses else {
-      switch id {
-      case .integer(let id): json.append(json: id)
-      case .text(let id): json.append(jsonString: id)
-      }
-      return true
-    }
-    guard let parts = key.bindings(of: id) else { return false }
+  private func append(_ parts: [SQLValue], to json: inout [UInt8]) {
     json.append(0x5B)
     for (index, part) in parts.enumerated() {
       if index > 0 { json.append(0x2C) }
@@ -59,6 +68,15 @@ struct IDRestriction {
       }
     }
     json.append(0x5D)
-    return true
+  }
+}
+
+extension [UInt8] {
+  /// Appends an id as JSON.
+  mutating func append(_ id: ObjectID) {
+    switch id {
+    case .integer(let id): append(json: id)
+    case .text(let id): append(jsonString: id)
+    }
   }
 }

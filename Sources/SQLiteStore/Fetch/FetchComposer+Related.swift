@@ -1,0 +1,64 @@
+// Statements that go along relationships: from objects back to the roots that reach them, and from
+// roots to the objects that are sent along with them.
+
+import FetchModel
+
+extension FetchComposer {
+  /// The ids of `entity` from which one of `ids` is reached over `steps`.
+  ///
+  ///     SELECT "t0"."id" FROM "City" AS "t0" WHERE "t0"."country" IN (…)
+  func roots(of entity: Int, reaching ids: Set<ObjectID>, over steps: [Int]) -> SQLFragment {
+    let way = way(from: entity, over: steps)
+    let restriction = IDRestriction(key: schema.entities[way.end].key, ids: ids)
+    var fragment = SQLFragment("SELECT DISTINCT \(way.rootID) FROM \(way.from) WHERE ")
+    if !way.tie.isEmpty { fragment.append("\(way.tie) AND ") }
+    fragment.append(restriction.condition(ofID: way.endID))
+    fragment.bindings += restriction.idBindings
+    return fragment
+  }
+
+  /// The ids that `steps` reach from the roots `ids`.
+  func reached(from ids: Set<ObjectID>, of entity: Int, over steps: [Int]) -> SQLFragment {
+    let way = way(from: entity, over: steps)
+    let restriction = IDRestriction(key: schema.entities[entity].key, ids: ids)
+    var fragment = SQLFragment("SELECT DISTINCT \(way.endID) FROM \(way.from) WHERE ")
+    if !way.tie.isEmpty { fragment.append("\(way.tie) AND ") }
+    fragment.append(
+      SQLFragment(restriction.condition(way.rootAlias), bindings: restriction.bindings))
+    fragment.append(" AND \(way.endID) IS NOT NULL")
+    return fragment
+  }
+
+  /// A way over relationships as joined tables.
+  private struct Way {
+    let from: String
+    let tie: String
+    let rootAlias: String
+    let rootID: String
+    let end: Int
+    let endID: String
+  }
+
+  private func way(from entity: Int, over steps: [Int]) -> Way {
+    let context = QueryContext(model: model, schema: schema)
+    let alias = context.nextAlias()
+    var root = TableScope(
+      context: context, entity: entity, alias: alias,
+      source: "\(schema.entities[entity].quotedName) AS \(quoted(alias))")
+    let path = PropertyPath(root: entity, steps: steps, target: .object)
+    let end = model.walk(path).end
+    guard let lastToMany = model.walk(path).relationships.lastIndex(where: \.isToMany) else {
+      let endID = root.column(path).sql
+      return Way(
+        from: root.from, tie: "", rootAlias: alias, rootID: root.idExpression, end: end,
+        endID: endID)
+    }
+    var inner = root.over(Array(steps[...lastToMany]))
+    let rest = PropertyPath(
+      root: inner.entity, steps: Array(steps[(lastToMany + 1)...]), target: .object)
+    let endID = inner.column(rest).sql
+    return Way(
+      from: "\(root.from) JOIN \(inner.from)", tie: inner.correlation, rootAlias: alias,
+      rootID: root.idExpression, end: end, endID: endID)
+  }
+}

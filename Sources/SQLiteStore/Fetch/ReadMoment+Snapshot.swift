@@ -1,0 +1,64 @@
+// A plan → the bytes of its snapshot.
+
+import FetchModel
+
+extension ReadMoment {
+  func snapshot(of plan: FetchPlan) throws(StoreError) -> Snapshot {
+    if plan.shape == .count { return try countSnapshot(of: plan) }
+    var writer = SnapshotWriter(plan: plan, model: composer.model)
+    if plan.window.limit != 0 {
+      try run(composer.window(of: plan, extra: plan.isCapped ? 1 : 0)) { reader in
+        writer.add(reader)
+      }
+    }
+    let total = plan.withTotal ? try total(of: plan.definition) : nil
+    let included =
+      plan.expansion.isEmpty
+      ? nil : included(try expandedObjects(of: plan, roots: writer.ids))
+    return Snapshot(
+      json: writer.finish(token: token, total: total, included: included), token: token)
+  }
+
+  private func countSnapshot(of plan: FetchPlan) throws(StoreError) -> Snapshot {
+    var json: [UInt8] = []
+    json.append(json: "{\"entity\":")
+    json.append(jsonString: composer.model.entities[plan.definition.entity].name)
+    json.append(json: ",\"token\":")
+    json.append(jsonString: token.description)
+    json.append(json: ",\"total\":")
+    json.append(json: Int64(try total(of: plan.definition)))
+    json.append(0x7D)
+    return Snapshot(json: json, token: token)
+  }
+
+  func object(
+    _ id: ObjectID, of plan: FetchPlan
+  ) throws(StoreError) -> ObjectSnapshot? {
+    var plan = plan
+    plan.selection.append(SelectedValue(key: "@etag", source: .etag))
+    guard let row = try rows(of: plan, ids: [id], at: .now)[id],
+      let etag = row.values.last
+    else { return nil }
+    // The hash stands last: `…,"@etag":"9f3c…"}`.
+    var json = Array(row.json[..<(etag.lowerBound - ",\"@etag\":".utf8.count)])
+    json.append(0x7D)
+    let text = String(decoding: row.json[etag].dropFirst().dropLast(), as: UTF8.self)
+    return ObjectSnapshot(json: json, etag: text, token: token)
+  }
+
+  func rawValue(
+    of id: ObjectID, entity: Int, attribute: Int
+  ) throws(StoreError) -> RawValue? {
+    let table = composer.schema.entities[entity]
+    let column = table.column(ofAttribute: attribute)
+    let restriction = IDRestriction(key: table.key, ids: [id])
+    let sql =
+      "SELECT \(quoted(column.name)) FROM \(table.quotedName) WHERE \(restriction.condition(nil))"
+    return try connection.first(sql, restriction.bindings) { row in
+      let value = row.value(0)
+      if case .blob(let bytes) = value { return RawValue(bytes: bytes, type: column.type) }
+      return RawValue(
+        bytes: value == .null ? nil : Array(row.text(0).utf8), type: column.type)
+    }
+  }
+}

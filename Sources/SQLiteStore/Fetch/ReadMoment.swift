@@ -1,0 +1,61 @@
+// One read transaction: everything asked of it is about the same state of the file.
+
+import FetchModel
+
+/// A connection inside a read transaction, and the state that it sees.
+struct ReadMoment: LiveMoment {
+  let connection: Connection
+  let composer: FetchComposer
+  let history: History
+  let token: Token
+
+  func standing(of token: Token) throws(StoreError) -> TokenStanding {
+    try history.standing(of: token, on: connection)
+  }
+
+  func touches(after position: Int64) throws(StoreError) -> Touches {
+    try history.touches(after: position, upTo: token.position, on: connection)
+  }
+
+  func keys(
+    of definition: ResultDefinition, after: OrderKey?, limit: Int?
+  ) throws(StoreError) -> [OrderKey] {
+    var keys: [OrderKey] = []
+    try run(composer.keys(of: definition, after: after, limit: limit)) { reader in
+      keys.append(reader.key())
+      return true
+    }
+    return keys
+  }
+
+  func total(of definition: ResultDefinition) throws(StoreError) -> Int {
+    let statement = composer.total(of: definition)
+    return try connection.first(statement.sql, statement.bindings) { Int($0.integer(0)) } ?? 0
+  }
+
+  func rows(
+    of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
+  ) throws(StoreError) -> [ObjectID: Row] {
+    guard !ids.isEmpty else { return [:] }
+    let isNow = moment == .past(token.position)
+    var rows: [ObjectID: Row] = [:]
+    try run(composer.rows(of: plan, ids: ids, at: isNow ? .now : moment)) { reader in
+      rows[reader.id()] = reader.row()
+      return true
+    }
+    return rows
+  }
+
+  /// Runs a statement and gives each row to `body`, until that returns false.
+  func run(
+    _ statement: FetchStatement, _ body: (RowReader) throws(StoreError) -> Bool
+  ) throws(StoreError) {
+    try connection.withStatement(statement.sql) { prepared throws(StoreError) in
+      prepared.bind(statement.bindings)
+      let reader = RowReader(statement: prepared.pointer, layout: statement.layout)
+      while try prepared.step() {
+        guard try body(reader) else { return }
+      }
+    }
+  }
+}

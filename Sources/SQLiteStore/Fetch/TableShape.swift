@@ -1,0 +1,22 @@
+// What shadowing needs to know of a table, entity or not.
+
+/// A table by its name, its key and its columns.
+struct TableShape: Hashable {
+  let name: String
+  let key: Key
+  let columns: [Column]
+
+  init(_ table: EntityTable) {
+    name = table.name
+    key = table.key
+    columns = table.columns
+  }
+
+  init(_ table: JoinTable) {
+    name = table.name
+    key = table.key
+    columns = table.columns
+  }
+
+  var columnNames: [String] { columns.map(\.name) }
+}
