@@ -48,7 +48,8 @@ let package = Package(
         "FetchModel", "SQLiteStore", "LiveQueries", "HTTPServer", "Service",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
-      ]),
+      ],
+      resources: [.copy("Resources/world")]),
 
     .testTarget(name: "FetchModelTests", dependencies: ["FetchModel"]),
     .testTarget(name: "SQLiteStoreTests", dependencies: ["SQLiteStore"]),

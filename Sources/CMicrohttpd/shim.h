@@ -1,2 +1,129 @@
+// What Swift cannot call by itself: the variadic start of libmicrohttpd, and its closed enums.
+// Everything here is a plain function or a plain integer.
 #pragma once
 #include <microhttpd.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+
+static const enum MHD_Result chttp_yes = MHD_YES;
+static const enum MHD_Result chttp_no = MHD_NO;
+static const unsigned chttp_hangups = EPOLLRDHUP | EPOLLET;
+static const unsigned chttp_input = EPOLLIN;
+
+static inline int chttp_is_started(enum MHD_ConnectionNotificationCode code) {
+  return code == MHD_CONNECTION_NOTIFY_STARTED;
+}
+
+static inline int chttp_is_complete(enum MHD_RequestTerminationCode code) {
+  return code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
+}
+
+// Leaves the target as it came; the caller parses the raw one.
+static size_t chttp_keep_escapes(void *context, struct MHD_Connection *connection, char *text) {
+  (void)context;
+  (void)connection;
+  return strlen(text);
+}
+
+// libmicrohttpd's messages repeat bytes that a client chose: they go nowhere.
+static void chttp_say_nothing(void *context, const char *format, va_list arguments) {
+  (void)context;
+  (void)format;
+  (void)arguments;
+}
+
+struct chttp_settings {
+  int listener;
+  unsigned workers;
+  size_t connection_memory;
+  size_t stack_size;
+  unsigned connection_limit;
+  unsigned timeout_seconds;
+  void *context;
+  MHD_AccessHandlerCallback access;
+  void *(*target)(void *context, const char *target, struct MHD_Connection *connection);
+  MHD_RequestCompletedCallback completed;
+  MHD_NotifyConnectionCallback notify;
+};
+
+// Starts the workers on a listening socket, which libmicrohttpd owns from then on; null if it
+// could not.
+static inline struct MHD_Daemon *chttp_start(const struct chttp_settings *s) {
+  unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+  // A pool of one is refused: leave the option out.
+  enum MHD_OPTION pool = s->workers > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END;
+  return MHD_start_daemon(
+      flags, 0, NULL, NULL, s->access, s->context,
+      MHD_OPTION_EXTERNAL_LOGGER, chttp_say_nothing, NULL,
+      MHD_OPTION_LISTEN_SOCKET, s->listener,
+      MHD_OPTION_CONNECTION_MEMORY_LIMIT, s->connection_memory,
+      MHD_OPTION_CONNECTION_LIMIT, s->connection_limit,
+      MHD_OPTION_CONNECTION_TIMEOUT, s->timeout_seconds,
+      MHD_OPTION_URI_LOG_CALLBACK, s->target, s->context,
+      MHD_OPTION_UNESCAPE_CALLBACK, chttp_keep_escapes, NULL,
+      MHD_OPTION_NOTIFY_COMPLETED, s->completed, s->context,
+      MHD_OPTION_NOTIFY_CONNECTION, s->notify, s->context,
+      MHD_OPTION_THREAD_STACK_SIZE, s->stack_size,
+      pool, s->workers, MHD_OPTION_END);
+}
+
+static inline int chttp_descriptor(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info ? info->connect_fd : -1;
+}
+
+static inline void *chttp_socket_context(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  return info ? info->socket_context : NULL;
+}
+
+// Bytes of the request line and the header lines, with the empty line that ends them.
+static inline size_t chttp_head_size(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+  return info ? info->header_size : 0;
+}
+
+static inline int chttp_each_header(
+    struct MHD_Connection *connection, MHD_KeyValueIteratorN visit, void *context) {
+  return MHD_get_connection_values_n(connection, MHD_HEADER_KIND, visit, context);
+}
+
+// A response whose body is malloc'ed memory; freed with the response's last use.
+static inline struct MHD_Response *chttp_response_of_memory(size_t size, void *memory) {
+  return MHD_create_response_from_buffer_with_free_callback(size, memory, &free);
+}
+
+// A response of unknown length, pulled from `read`.
+static inline struct MHD_Response *chttp_response_of_stream(
+    size_t block, MHD_ContentReaderCallback read, void *context,
+    MHD_ContentReaderFreeCallback release) {
+  return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, block, read, context, release);
+}
+
+static inline int chttp_watch(int set, int operation, int descriptor, unsigned events) {
+  struct epoll_event event;
+  memset(&event, 0, sizeof event);
+  event.events = events;
+  event.data.fd = descriptor;
+  return epoll_ctl(set, operation, descriptor, &event);
+}
+
+static inline int chttp_event_descriptor(const struct epoll_event *event) {
+  return event->data.fd;
+}
+
+// Names the calling thread, in at most 15 bytes.
+static inline void chttp_name_thread(const char *name) {
+  prctl(PR_SET_NAME, name, 0, 0, 0);
+}

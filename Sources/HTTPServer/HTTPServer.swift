@@ -1,1 +1,102 @@
-// HTTPServer
+// The server: from start to stop.
+//
+// Promises: a started server listens on `port`; stopping it answers every exchange that is still
+// open with 503, ends the streams, and never ends the process.
+
+import CMicrohttpd
+import Glibc
+import Synchronization
+
+/// An HTTP/1.1 server on one TCP port.
+public final class HTTPServer: Sendable {
+  /// The port that is listened on; the one chosen, where 0 was asked for.
+  public let port: Int
+  private let context: ServerContext
+  private let watch: HangupWatch
+  /// Guards the daemon, so that it is stopped once.
+  private let daemon: Mutex<Daemon?>
+
+  /// libmicrohttpd's workers, with the reference to the context that its callbacks use.
+  private struct Daemon: @unchecked Sendable {
+    let pointer: OpaquePointer
+    let context: Unmanaged<ServerContext>
+  }
+
+  /// Starts listening and answering.
+  public init(
+    _ configuration: HTTPServerConfiguration, handler: any HTTPHandler
+  ) throws(HTTPServerError) {
+    watch = try HangupWatch()
+    let listener = try ListenSocket(host: configuration.host, port: configuration.port)
+    context = ServerContext(
+      handler: handler, configuration: configuration, table: ConnectionTable(watchSet: watch.set))
+    port = listener.port
+    let owned = Unmanaged.passRetained(context)
+    guard let pointer = Self.launch(configuration, listener, owned.toOpaque()) else {
+      close(listener.descriptor)
+      owned.release()
+      throw .cannotStart
+    }
+    daemon = Mutex(Daemon(pointer: pointer, context: owned))
+    do {
+      try watch.start(context)
+    } catch {
+      stop()
+      throw error
+    }
+  }
+
+  deinit {
+    stop()
+  }
+
+  /// Open connections.
+  public var connectionCount: Int {
+    context.table.count
+  }
+
+  /// Stops listening, answers what is suspended with 503, ends the streams, and closes all
+  /// connections. Answers under way have `grace` seconds to go out. Not to be called from a
+  /// handler. A second call does nothing.
+  public func stop(grace: Double = 2) {
+    let daemon = daemon.withLock { daemon in
+      defer { daemon = nil }
+      return daemon
+    }
+    guard let daemon else { return }
+    let listener = MHD_quiesce_daemon(daemon.pointer)
+    if listener >= 0 { close(listener) }
+    for exchange in context.table.drain() { exchange.drain() }
+    awaitAnswers(seconds: grace)
+    watch.stop()
+    MHD_stop_daemon(daemon.pointer)
+    daemon.context.release()
+  }
+
+  private func awaitAnswers(seconds: Double) {
+    let end = coarseMilliseconds() &+ UInt64(max(0, min(seconds, 3600)) * 1000)
+    while context.table.workingCount > 0, coarseMilliseconds() < end { usleep(2000) }
+  }
+
+  private static func launch(
+    _ configuration: HTTPServerConfiguration, _ listener: ListenSocket,
+    _ context: UnsafeMutableRawPointer
+  ) -> OpaquePointer? {
+    var settings = chttp_settings()
+    settings.listener = listener.descriptor
+    settings.workers = UInt32(min(max(configuration.workers, 1), 64))
+    settings.connection_memory = min(max(configuration.connectionMemory, 2 << 10), 1 << 20)
+    settings.stack_size = 512 << 10
+    let leastConnections = Int(settings.workers)
+    settings.connection_limit = UInt32(
+      min(max(configuration.maxConnections, leastConnections), 1 << 20))
+    let timeout = max(configuration.writeTimeout, configuration.idleTimeout, 1)
+    settings.timeout_seconds = UInt32(min(timeout, 86_400))
+    settings.context = context
+    settings.access = requestAdvanced
+    settings.target = targetRead
+    settings.completed = requestCompleted
+    settings.notify = connectionChanged
+    return chttp_start(&settings)
+  }
+}

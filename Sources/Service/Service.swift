@@ -1,1 +1,81 @@
-// Service
+// The way of a request: route → handler → store or engine → answer. Handlers are in `Service+…`.
+
+import FetchModel
+import HTTPServer
+import LiveQueries
+import Logging
+
+/// Serves a store over HTTP.
+///
+/// A service knows its store by protocol alone: anyone's own ``Store`` can be served.
+public final class Service: HTTPHandler {
+  let store: any Store
+  let configuration: ServiceConfiguration
+  let engine: LiveEngine
+  let cache: SnapshotCache
+  let slowLane: SlowLane
+  let resolver: FetchResolver
+  let files: StaticFiles?
+  let deadlines = Deadlines()
+  let corsHeaders: [(name: String, value: String)]
+
+  /// - Parameter engine: follows `store`; whoever makes both tells the engine of the store's saves.
+  public init(
+    store: some Store, engine: LiveEngine, configuration: ServiceConfiguration = .init()
+  ) {
+    self.store = store
+    self.engine = engine
+    self.configuration = configuration
+    cache = SnapshotCache(maxBytes: configuration.cacheBytes)
+    slowLane = SlowLane(
+      threads: configuration.slowQueries, queue: configuration.slowQueryQueue)
+    resolver = FetchResolver(model: store.model, maxItems: configuration.maxItems)
+    files = configuration.publicDirectory.map { StaticFiles(directory: $0) }
+    corsHeaders = Self.corsHeaders(configuration.corsOrigin)
+  }
+
+  public func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+    let call = Call(request: request, exchange: exchange, service: self)
+    if request.method == "GET" || request.method == "HEAD", isAuthorized(request),
+      respondFromCache(call)
+    {
+      return
+    }
+    call.answering { () throws(Problem) in
+      let route = try Route(path: request.path)
+      try check(call, route)
+      if request.method == "OPTIONS" { return allow(call, route) }
+      try answer(call, route)
+    }
+  }
+
+  /// Answers everyone who waits and takes no more work.
+  public func drain() {
+    engine.drain()
+    slowLane.close()
+  }
+
+  private func check(_ call: Call, _ route: Route) throws(Problem) {
+    guard route.allowedMethods.contains(call.request.method) else {
+      throw .methodNotAllowed(route.allowedMethods.joined(separator: ", "))
+    }
+    // Browsers ask OPTIONS without a credential before they send one.
+    guard route.isPublic || call.request.method == "OPTIONS" || isAuthorized(call.request) else {
+      throw .unauthorized
+    }
+  }
+
+  private func answer(_ call: Call, _ route: Route) throws(Problem) {
+    let method = call.request.method
+    switch (route, method) {
+    case (.about, _): about(call)
+    case (.model, _): describeModel(call)
+    case (.isLive, _), (.isReady, _): health(call, route)
+    case (.objects(let entity), "GET"), (.objects(let entity), "HEAD"):
+      try fetch(call, entity: entity)
+    case (.fetch, _): try fetch(call)
+    case (.file, _): try file(call)
+    default: try answerObjects(call, route)
+    }
+  }
+}

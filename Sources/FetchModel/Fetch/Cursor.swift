@@ -103,7 +103,7 @@ public struct Cursor: Sendable {
 }
 
 extension OrderTerm {
-  /// How many components a section's term has in a key: with string options the folded text and
-  /// then the exact one (nil twice), without them one. A term of the sort has one always.
+  /// How many components of a key the term is as a section's: with string options the folded text
+  /// and then the exact one (nil twice), without them one. As a sort term it is always one.
   public var sectionComponentCount: Int { options.isEmpty ? 1 : 2 }
 }

@@ -93,7 +93,9 @@ public struct SelectedValue: Sendable, Hashable {
 }
 
 /// What stands in a snapshot's sections.
-public enum ResultShape: String, Sendable, Hashable { case objects, ids, count, dictionaries }
+public enum ResultShape: String, Sendable, Hashable, CaseIterable {
+  case objects, ids, count, dictionaries
+}
 
 /// A resolved fetch.
 public struct FetchPlan: Sendable, Hashable {
@@ -136,5 +138,18 @@ public struct FetchPlan: Sendable, Hashable {
         case .etag: nil
         }
       }
+  }
+}
+
+extension FetchPlan {
+  /// The indexes of every entity that the answer depends on.
+  public func dependencies(in model: Model) -> Set<Int> {
+    var entities: Set<Int> = [definition.entity]
+    for path in paths {
+      for relationship in model.walk(path).relationships {
+        entities.insert(relationship.destination)
+      }
+    }
+    return entities
   }
 }

@@ -2,6 +2,8 @@
 
 /// Why a store did not do what it was asked.
 public enum StoreError: Error, Sendable, Hashable {
+  /// The query needs more than ``Effort/quick`` allows.
+  case tooSlow
   /// The query ran past its time limit.
   case queryTimeout
   /// Another process holds the file, or too much waits already.

@@ -1,0 +1,21 @@
+"""The peer Datasette: the same file, read-only, its own JSON of a filtered table."""
+
+from harness import WORK, Missing, Server, free_port, fresh_copy, query
+
+PROGRAM = WORK / "venv/bin/datasette"
+
+
+def fetch(minimum):
+    path = "/datasette/City.json"
+    return query(
+        path, population__gte=minimum, _sort_desc="population", _size=50, _shape="array", _nocount=1
+    ).replace("%7Bn%7D", "{n}")
+
+
+def start(base):
+    if not PROGRAM.exists():
+        raise Missing("Datasette is not installed")
+    file = fresh_copy(base, "datasette.db")
+    words = [PROGRAM, "serve", file, "--host", "127.0.0.1", "--port", free_port()]
+    # It says where it listens on standard error.
+    return Server(["sh", "-c", 'exec "$0" "$@" 2>&1', *words], r"on http://127\.0\.0\.1:(\d+)")

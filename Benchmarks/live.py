@@ -1,0 +1,188 @@
+"""Figures of fetches that are live: how soon a diff is there, what it weighs, what waiting costs."""
+
+import json
+import subprocess
+import time
+from functools import partial
+
+import pocketbase
+import table
+from contest import CHANGE, CITY, FETCH, SHANGHAI, city_fetch
+from harness import WORK, ask, lines_of, median, output_of, query
+
+
+def poll(server, clients, rounds, path, token, *save):
+    """The medians of one run, its first round left out: save, first, last (µs), bytes."""
+    lines = lines_of("poll", server.port, clients, rounds + 1, path, token, *save)
+    return [median(column) for column in zip(*lines[1:])]
+
+
+def poll_livefetch(bench, server, clients, rounds, path=city_fetch(1_000_000, wait=60)):
+    path += "&since={token}"
+    return poll(server, clients, rounds, path, bench.token(server), "PATCH", SHANGHAI, CHANGE)
+
+
+def p3(bench):
+    "one save until its diff is at one client"
+    ours, limit = bench.livefetch(), bench.limit()
+    file = bench.prepared("prepared.sqlite")
+    commits = lambda: median(map(float, output_of([WORK / "store", "commit", file, 200]).split()))
+    trips = lambda: median(time for time, in lines_of("ping", limit.port, 500, "GET", "/empty", ""))
+    seen = bench.contest(
+        ours=lambda: poll_livefetch(bench, ours, 1, 50)[2], commit=commits, trip=trips
+    )
+    bound = 2 * (seen["commit"] + seen["trip"]) + 200
+    name = f"2 × ({seen['commit']:.0f} commit + {seen['trip']:.0f} trip) + 200"
+    table.row("P3", p3.__doc__, "µs", seen["ours"], bound, "= " + name, at_most=1.0)
+
+
+def p4(bench):
+    "one save until its diff is at the last of many"
+    ours, limit = bench.livefetch(), bench.limit()
+    size = int(poll_livefetch(bench, ours, 1, 1)[3]) if ours else 300
+    last = {}
+    for clients in (1_000, 10_000):
+        bare = clients, 5, f"/hold?size={size}", "", "GET", "/resume", ""
+        seen = bench.contest(
+            ours=lambda: poll_livefetch(bench, ours, clients, 5)[2] / 1e3,
+            limit=lambda: poll(limit, *bare)[2] / 1e3,
+        )
+        last[clients] = seen["ours"]
+        bound = 1.3 if clients == 10_000 else None
+        table.row(
+            "P4" if clients == 1_000 else "",
+            f"one save until the last of {clients:,} has its diff",
+            "ms",
+            seen["ours"],
+            seen["limit"],
+            "bare resume",
+            at_most=bound,
+        )
+    limit.stop()
+    peer = pocketbase.start(bench.base)
+    # Like is compared with like where the peer filters too.
+    for name, topic, bound in (
+        ("PocketBase, filter", pocketbase.topic(1_000_000), 0.25),
+        ("PocketBase, no filter", pocketbase.topic(), None),
+    ):
+        save = topic, "PATCH", pocketbase.FIRST, CHANGE
+        lines = lines_of("stream", peer.port, 1_000, 1 + 3 * bench.rounds, *save)
+        other = median(line[2] for line in lines[1:]) / 1e3
+        table.row("", "  1,000 beside the peer", "ms", last[1_000], other, name, at_most=bound)
+
+
+class Held:
+    """Long polls, one for each path, that wait until this is closed."""
+
+    def __init__(self, server, paths):
+        file = WORK / f"paths-{server.port}"
+        file.write_text("\n".join(paths) + "\n")
+        self.process = subprocess.Popen(
+            [WORK / "load", "hold", str(server.port), file],
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        self.count = int(self.process.stdout.readline() or 0)
+        ask(server.url + "/v1")
+        time.sleep(2)
+
+    def close(self):
+        left, _ = self.process.communicate()
+        if int(left or 0) != self.count:
+            raise ValueError(f"{self.count - int(left or 0)} of {self.count} did not keep waiting")
+
+
+def countries_but_andorra(server):
+    snapshot = json.loads(ask(server.url + "/v1/objects/Country?select=code")[1])
+    codes = [item["code"] for item in snapshot["sections"][0]["items"]]
+    return [code for code in codes if code != "AD"]
+
+
+def p5(bench):
+    "a save beside 10,000 live fetches it does not touch"
+    if not bench.program:
+        return
+    alone, beside = bench.livefetch("alone.sqlite"), bench.livefetch("beside.sqlite")
+    codes, token = countries_but_andorra(beside), bench.token(beside)
+
+    def fetch(i, token):
+        code, minimum = codes[i % len(codes)], 100 + i // len(codes)
+        where = f"country.code == '{code}' AND population >= {minimum}"
+        return query(CITY, where=where, since=token, wait=60, **FETCH)
+
+    held = [
+        Held(alone, [fetch(0, bench.token(alone))]),
+        Held(beside, [fetch(i, token) for i in range(10_000)]),
+    ]
+    andorra = f"{CITY}/3041563", CHANGE.replace("240", "100")
+    save = lambda server: median(
+        time for time, in lines_of("ping", server.port, 200, "PATCH", *andorra)
+    )
+    seen = bench.contest(ours=partial(save, beside), one=partial(save, alone))
+    for clients in held:
+        clients.close()
+    table.row("P5", p5.__doc__, "µs", seen["ours"], seen["one"], "beside one", at_most=1.2)
+
+
+def p6(bench):
+    "memory of a waiting connection"
+    if not bench.program:
+        return
+
+    def grown(name, path):
+        server = bench.livefetch(name)
+        ask(server.url + city_fetch(1_000_000))
+        before, token = server.memory(), bench.token(server)
+        held = Held(server, [path(i) + f"&since={token}" for i in range(10_000)])
+        after = server.memory()
+        held.close()
+        server.stop()
+        return (after - before) / 10_000 / 1024
+
+    connection = grown("same.sqlite", lambda i: city_fetch(1_000_000, wait=60))
+    both = grown("distinct.sqlite", lambda i: city_fetch(1_000_000 + i, wait=60))
+    table.row("P6", p6.__doc__, "KiB", connection, None, "", "≤ 10 KiB", at_most=10)
+    table.row(
+        "",
+        "  of a distinct live fetch of 50, with its cache",
+        "KiB",
+        both - connection,
+        None,
+        "",
+        "≤ 12 KiB",
+        at_most=12,
+    )
+
+
+def p7(bench):
+    "a diff in all cities, beyond one in 50"
+    if not bench.program:
+        return
+    server = bench.livefetch(options=["--max-items", 1_000_000])
+    everything = query(CITY, section="country.name", sort="-population", wait=60)
+    seen = bench.contest(
+        ours=lambda: poll_livefetch(bench, server, 1, 50, everything)[2],
+        window=lambda: poll_livefetch(bench, server, 1, 50)[2],
+    )
+    beyond = seen["ours"] - seen["window"]
+    table.row("P7", p7.__doc__, "µs", beyond, None, "", "≤ 100 µs", at_most=100)
+
+
+def p11(bench):
+    "bytes of 1,000 saves seen through 50 items"
+    if not bench.program:
+        return
+    server = bench.livefetch()
+    path = server.url + city_fetch(1_000_000)
+    snapshot = json.loads(ask(path)[1])
+    items, token, diffs, snapshots = snapshot["sections"][0]["items"], snapshot["token"], 0, 0
+    for i in range(1_000):
+        city = items[i * 7 % 50]
+        values = {"population": int(city["population"] * (0.99 + i % 21 / 1000))}
+        ask(f"{server.url}{CITY}/{city['id']}", "PATCH", values)
+        diff = ask(f"{path}&since={token}&wait=0")[1]
+        token = json.loads(diff)["to"]
+        diffs += len(diff)
+        snapshots += len(ask(path)[1])
+    table.row("P11", p11.__doc__, "bytes", diffs, snapshots, "as snapshots", at_most=0.05)

@@ -1,0 +1,36 @@
+# LiveFetch: every way to build, try and check it. `make` alone lists them.
+# Needs Swift 6.1 or later; the C libraries are installed by `make deps`.
+
+PORT ?= 8080
+ONLY ?=
+PACKAGES := libmicrohttpd-dev libsqlite3-dev zlib1g-dev
+SOURCES := $(wildcard Package.swift Sources Tests)
+
+SHELL := /bin/bash
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.PHONY: help deps run test bench lint format
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+deps: ## install the C libraries that are missing (Debian, Ubuntu)
+	@bash .ci/install $(PACKAGES)
+
+run: deps ## build and serve the sample data on http://127.0.0.1:$(PORT) (PORT=8080)
+	@swift build -c release --product livefetch
+	@exec "$$(swift build -c release --show-bin-path)/livefetch" demo --port $(PORT) --public Public
+
+test: deps ## build everything and run the tests
+	@swift build
+	@swift test
+
+bench: deps ## measure against the limit and the peers (ONLY=P1,P2 for some of it)
+	@bash .ci/install --optional wrk
+	@python3 Benchmarks/bench.py $(if $(ONLY),--only $(ONLY)) $(ARGS)
+
+lint: ## check the style of the Swift sources
+	@swift format lint --strict -r $(SOURCES)
+
+format: ## bring the Swift sources into style
+	@swift format -i -r $(SOURCES)

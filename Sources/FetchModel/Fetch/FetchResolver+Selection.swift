@@ -1,0 +1,80 @@
+// `select` and `expand` → what an item holds and which objects are sent along.
+
+extension FetchResolver {
+  func selection(
+    of request: FetchRequest, entity: Int
+  ) throws(FetchRequestError) -> [SelectedValue] {
+    guard let names = request.select else { return defaultSelection(of: entity) }
+    var selection: [SelectedValue] = []
+    for name in names where name != "id" {
+      guard !selection.contains(where: { $0.key == name }) else {
+        throw .badValue(parameter: "select", detail: "`\(name)` stands twice")
+      }
+      selection.append(try selectedValue(name, entity: entity))
+    }
+    return selection
+  }
+
+  /// All attributes and to-one relationships of an entity.
+  public func defaultSelection(of entity: Int) -> [SelectedValue] {
+    let properties = model.entities[entity]
+    return properties.propertyOrder.compactMap { property in
+      switch property {
+      case .id: nil
+      case .attribute(let index):
+        SelectedValue(
+          key: properties.attributes[index].name,
+          source: .path(PropertyPath(root: entity, target: .attribute(index))))
+      case .relationship(let index) where !properties.relationships[index].isToMany:
+        SelectedValue(
+          key: properties.relationships[index].name,
+          source: .path(PropertyPath(root: entity, steps: [index], target: .object)))
+      case .relationship: nil
+      }
+    }
+  }
+
+  private func selectedValue(
+    _ name: String, entity: Int
+  ) throws(FetchRequestError) -> SelectedValue {
+    if name == "@etag" { return SelectedValue(key: name, source: .etag) }
+    let path = try keyPath(name, entity: entity, parameter: "select")
+    let steps = model.walk(path).relationships
+    guard let firstToMany = steps.firstIndex(where: \.isToMany) else {
+      return SelectedValue(key: name, source: .path(path))
+    }
+    guard firstToMany == steps.count - 1, path.target == .object else {
+      throw .badValue(
+        parameter: "select",
+        detail: "`\(name)`: a to-many relationship may only stand at the end of a key path")
+    }
+    return SelectedValue(key: name, source: .ids(path))
+  }
+
+  func expansion(
+    of request: FetchRequest, entity: Int
+  ) throws(FetchRequestError) -> [PropertyPath] {
+    var paths: [PropertyPath] = []
+    for name in request.expand {
+      let path = try keyPath(name, entity: entity, parameter: "expand")
+      guard !path.steps.isEmpty, path.target == .object else {
+        throw .badValue(parameter: "expand", detail: "`\(name)` is not a relationship")
+      }
+      guard !paths.contains(path) else {
+        throw .badValue(parameter: "expand", detail: "`\(name)` stands twice")
+      }
+      paths.append(path)
+    }
+    return paths
+  }
+
+  private func keyPath(
+    _ text: String, entity: Int, parameter: String
+  ) throws(FetchRequestError) -> PropertyPath {
+    do {
+      return try model.path(text, from: entity)
+    } catch {
+      throw .unknownKeyPath(parameter: parameter, error: error)
+    }
+  }
+}

@@ -1,0 +1,102 @@
+// FetchRequest + Model → FetchPlan. The last stage that can refuse a fetch.
+
+/// Looks a fetch request up in a model.
+public struct FetchResolver: Sendable {
+  public let model: Model
+  /// The most items of a snapshot.
+  public let maxItems: Int
+
+  public init(model: Model, maxItems: Int) {
+    self.model = model
+    self.maxItems = maxItems
+  }
+
+  /// The plan of `request`.
+  ///
+  /// - Throws: ``FetchRequestError``, naming the parameter at fault.
+  public func resolve(_ request: FetchRequest) throws(FetchRequestError) -> FetchPlan {
+    try refuseUnimplemented(request)
+    let entity = try entityIndex(named: request.entity)
+    let section = try request.section.map { text throws(FetchRequestError) in
+      try OrderTermParser(model: model, entity: entity, parameter: "section").parse(text)
+    }
+    let definition = ResultDefinition(
+      entity: entity,
+      predicate: try predicate(of: request, entity: entity),
+      section: section,
+      order: try order(of: request, entity: entity, section: section))
+    let isCapped = (request.limit ?? .max) > maxItems
+    return FetchPlan(
+      definition: definition,
+      window: Window(
+        offset: request.offset,
+        limit: isCapped ? maxItems : request.limit,
+        after: try cursor(request.after, definition)),
+      isCapped: isCapped,
+      shape: request.shape,
+      selection: request.shape == .objects ? try selection(of: request, entity: entity) : [],
+      expansion: try expansion(of: request, entity: entity),
+      withTotal: request.withTotal,
+      withDigest: request.withDigest,
+      integersAsStrings: request.integersAsStrings)
+  }
+
+  /// The index of the entity called `name`.
+  public func entityIndex(named name: String) throws(FetchRequestError) -> Int {
+    guard let index = model.entityIndex(named: name) else {
+      throw .unknownEntity(
+        name: name, hint: nearestName(to: name, among: model.entities.map(\.name)))
+    }
+    return index
+  }
+
+  private func refuseUnimplemented(_ request: FetchRequest) throws(FetchRequestError) {
+    if request.shape == .dictionaries { throw .notImplemented(feature: "as=dictionaries") }
+    if !request.group.isEmpty { throw .notImplemented(feature: "group") }
+    if request.having != nil { throw .notImplemented(feature: "having") }
+    if request.isDistinct { throw .notImplemented(feature: "distinct") }
+  }
+
+  private func predicate(
+    of request: FetchRequest, entity: Int
+  ) throws(FetchRequestError) -> ResolvedPredicate {
+    guard let text = request.predicate else {
+      guard request.arguments.isEmpty else {
+        throw .badValue(parameter: "arg", detail: "arguments belong to a `where`")
+      }
+      return .everything
+    }
+    do {
+      return try ResolvedPredicate(
+        parsing: text, arguments: request.arguments, variables: request.variables,
+        entity: entity, model: model)
+    } catch {
+      throw .predicate(parameter: "where", error: error)
+    }
+  }
+
+  private func order(
+    of request: FetchRequest, entity: Int, section: OrderTerm?
+  ) throws(FetchRequestError) -> [OrderTerm] {
+    let parser = OrderTermParser(model: model, entity: entity, parameter: "sort")
+    var terms: [OrderTerm] = []
+    for text in request.sort { terms.append(try parser.parse(text)) }
+    guard let section, section.derivation == .value, let first = terms.first,
+      first.path == section.path
+    else { return terms }
+    guard first == section else {
+      throw .badValue(
+        parameter: "sort",
+        detail: "begins with the section's key path, so its direction and options must be the same")
+    }
+    return Array(terms.dropFirst())
+  }
+
+  private func cursor(
+    _ text: String?, _ definition: ResultDefinition
+  ) throws(FetchRequestError) -> OrderKey? {
+    guard let text else { return nil }
+    guard let key = Cursor(of: definition, in: model).decode(text) else { throw .badCursor }
+    return key
+  }
+}

@@ -1,0 +1,95 @@
+// One named value, read as what the parameter takes.
+
+/// A parameter's name and value, with the ways in which a value is read.
+public struct Parameter: Sendable {
+  public let name: String
+  public let value: ParameterValue
+
+  public init(name: String, value: ParameterValue) {
+    self.name = name
+    self.value = value
+  }
+
+  private func refusal(_ detail: String) -> FetchRequestError {
+    .badValue(parameter: name, detail: detail)
+  }
+
+  public func text() throws(FetchRequestError) -> String {
+    switch value {
+    case .text(let text), .json(.string(let text)): return text
+    case .json(let json): throw refusal("a string, not \(json.kind)")
+    }
+  }
+
+  /// A comma list in a query string, an array of strings (or one such list) in JSON.
+  public func list() throws(FetchRequestError) -> [String] {
+    if case .json(.array(let elements)) = value {
+      var list: [String] = []
+      for element in elements {
+        guard let text = element.string else { throw refusal("strings, not \(element.kind)") }
+        list.append(text)
+      }
+      return list
+    }
+    let text = try text()
+    return text.isEmpty
+      ? []
+      : text.split(separator: ",", omittingEmptySubsequences: false)
+        .map { String($0.drop { $0 == " " }) }
+  }
+
+  /// A whole number that is not negative.
+  public func count() throws(FetchRequestError) -> Int {
+    let number: Int64? =
+      switch value {
+      case .text(let text): text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } ? Int64(text) : nil
+      case .json(let json): json.integer
+      }
+    guard let number, number >= 0, number <= Int64(Int32.max) else {
+      throw refusal("a whole number from 0 to \(Int32.max)")
+    }
+    return Int(number)
+  }
+
+  public func flag() throws(FetchRequestError) -> Bool {
+    switch value {
+    case .text("true"), .json(.boolean(true)): return true
+    case .text("false"), .json(.boolean(false)): return false
+    default: throw refusal("true or false")
+    }
+  }
+
+  /// True if the value is `word`, the only one that the parameter takes.
+  public func word(_ word: String) throws(FetchRequestError) -> Bool {
+    guard try text() == word else { throw refusal("`\(word)`") }
+    return true
+  }
+
+  public func choice<Choice>() throws(FetchRequestError) -> Choice
+  where Choice: RawRepresentable & CaseIterable, Choice.RawValue == String {
+    guard let choice = Choice(rawValue: try text()) else {
+      throw refusal("one of " + Choice.allCases.map(\.rawValue).joined(separator: ", "))
+    }
+    return choice
+  }
+
+  public func seconds(atMost longest: Double) throws(FetchRequestError) -> Double {
+    let number: Double? =
+      switch value {
+      case .text(let text):
+        text.utf8.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x2E } ? Double(text) : nil
+      case .json(let json): json.double
+      }
+    guard let number, number >= 0, number <= longest else {
+      throw refusal("seconds from 0 to \(Int(longest))")
+    }
+    return number
+  }
+
+  public func since() throws(FetchRequestError) -> FetchRequest.Since {
+    let text = try text()
+    if text == "now" { return .now }
+    guard let token = Token(text) else { throw .badToken }
+    return .token(token)
+  }
+}

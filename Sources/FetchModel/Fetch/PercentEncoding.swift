@@ -1,0 +1,55 @@
+// Percent-encoded bytes of a request target → text.
+
+/// Decodes percent-encoded UTF-8.
+public enum PercentEncoding {
+  /// What a `+` stands for.
+  public enum Plus: Sendable { case itself, space }
+
+  /// The text of `encoded`, nil where an escape is cut short or the bytes are not UTF-8.
+  public static func decode(_ encoded: Substring, plus: Plus) -> String? {
+    guard encoded.utf8.contains(where: { $0 == 0x25 || $0 == 0x2B }) else {
+      return String(encoded)
+    }
+    var decoded: [UInt8] = []
+    decoded.reserveCapacity(encoded.utf8.count)
+    var bytes = encoded.utf8.makeIterator()
+    while let byte = bytes.next() {
+      if byte == 0x25 {
+        guard let high = bytes.next().flatMap(hexValue), let low = bytes.next().flatMap(hexValue)
+        else { return nil }
+        decoded.append(high << 4 | low)
+      } else {
+        decoded.append(byte == 0x2B && plus == .space ? 0x20 : byte)
+      }
+    }
+    return String(validating: decoded, as: UTF8.self)
+  }
+
+  /// The names and values of a query string in their order.
+  public static func decodeQuery(
+    _ query: Substring
+  ) throws(FetchRequestError) -> [(name: String, value: String)] {
+    var pairs: [(name: String, value: String)] = []
+    for part in query.split(separator: "&") {
+      let equals = part.firstIndex(of: "=")
+      let value = equals.map { part[part.index(after: $0)...] } ?? ""
+      guard let name = decode(part[..<(equals ?? part.endIndex)], plus: .space) else {
+        throw .malformedEncoding(detail: "a parameter's name is not percent-encoded UTF-8")
+      }
+      guard let value = decode(value, plus: .space) else {
+        throw .malformedEncoding(detail: "the value of `\(name)` is not percent-encoded UTF-8")
+      }
+      pairs.append((name, value))
+    }
+    return pairs
+  }
+
+  private static func hexValue(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case 0x30...0x39: byte - 0x30
+    case 0x41...0x46: byte - 0x37
+    case 0x61...0x66: byte - 0x57
+    default: nil
+    }
+  }
+}

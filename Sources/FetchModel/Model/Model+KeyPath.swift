@@ -1,0 +1,38 @@
+// Text → PropertyPath, for everything but predicates (whose resolver tells byte offsets).
+
+/// Why a key path's text names nothing.
+public struct KeyPathError: Error, Sendable, Hashable {
+  /// The name that the entity reached does not have.
+  public let name: String
+  /// The entity that was asked for it.
+  public let entity: String
+  /// The nearest name that it does have.
+  public let hint: String?
+}
+
+extension Model {
+  /// Looks a key path up: names separated by dots, from the entity at index `root`.
+  ///
+  /// - Throws: ``KeyPathError`` for a name that is not there, or one behind an attribute.
+  public func path(_ text: String, from root: Int) throws(KeyPathError) -> PropertyPath {
+    var entity = root
+    var steps: [Int] = []
+    var target = PropertyPath.Target.object
+    let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    for (index, name) in names.enumerated() {
+      let isLast = index == names.count - 1
+      switch entities[entity].property(named: name) {
+      case .relationship(let step):
+        steps.append(step)
+        entity = entities[entity].relationships[step].destination
+      case .attribute(let attribute) where isLast: target = .attribute(attribute)
+      case .id where isLast: target = .object
+      default:
+        let names = entities[entity].propertyNames
+        throw KeyPathError(
+          name: name, entity: entities[entity].name, hint: nearestName(to: name, among: names))
+      }
+    }
+    return PropertyPath(root: root, steps: steps, target: target)
+  }
+}

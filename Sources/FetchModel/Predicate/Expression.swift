@@ -1,0 +1,89 @@
+// Expressions of the syntax tree: what stands on either side of a comparison.
+
+/// An expression as it was written, and where.
+public struct Expression: Sendable, Hashable {
+  public indirect enum Kind: Sendable, Hashable {
+    case literal(Literal)
+    case placeholder(Placeholder)
+    /// `$name`.
+    case variable(String)
+    /// SELF.
+    case object
+    /// Names behind each other. Without a base they start from the object itself.
+    case keyPath(base: Expression?, [KeyPathComponent])
+    /// `cities[FIRST]`.
+    case index(Expression, CollectionIndex)
+    /// `{a, b, c}`.
+    case aggregate([Expression])
+    /// A function by its name as in the language: `add:to:`, `uppercase`.
+    case function(String, [Expression])
+    case arithmetic(ArithmeticOperator, Expression, Expression)
+    case negation(Expression)
+    case ternary(Predicate, Expression, Expression)
+    case subquery(Expression, variable: String, Predicate)
+    case cast(Expression, type: String)
+  }
+
+  public let kind: Kind
+  public let range: SourceRange
+
+  public init(_ kind: Kind, range: SourceRange = SourceRange(0..<0)) {
+    self.kind = kind
+    self.range = range
+  }
+}
+
+/// A value written out.
+public enum Literal: Sendable, Hashable {
+  case null
+  case boolean(Bool)
+  case integer(Int64)
+  case double(Double)
+  case string(String)
+}
+
+/// A place that an argument fills: `%@`, `%K`, `%ld`, `%f`, `%s`.
+public struct Placeholder: Sendable, Hashable {
+  public enum Kind: Sendable, Hashable { case object, keyPath, integer, double, string }
+
+  public let kind: Kind
+  /// Which argument fills it, from 0.
+  public let ordinal: Int
+
+  public init(_ kind: Kind, ordinal: Int) {
+    self.kind = kind
+    self.ordinal = ordinal
+  }
+}
+
+public struct KeyPathComponent: Sendable, Hashable {
+  public enum Kind: Sendable, Hashable {
+    case name(String)
+    /// `@count` and kin, without the `@`.
+    case collectionOperator(String)
+    /// `%K`.
+    case placeholder(Placeholder)
+  }
+
+  public let kind: Kind
+  public let range: SourceRange
+
+  public init(_ kind: Kind, range: SourceRange = SourceRange(0..<0)) {
+    self.kind = kind
+    self.range = range
+  }
+}
+
+/// What stands in the brackets behind an ordered collection.
+public indirect enum CollectionIndex: Sendable, Hashable {
+  case first, last, size
+  case position(Expression)
+}
+
+public enum ArithmeticOperator: String, Sendable, Hashable, CaseIterable {
+  case add = "+"
+  case subtract = "-"
+  case multiply = "*"
+  case divide = "/"
+  case power = "**"
+}

@@ -1,0 +1,166 @@
+// What may stand before or between operators: prefixes, brackets, values, calls.
+
+extension PredicateParser {
+  /// Parses one operand with its prefixes and with the dots and brackets behind it.
+  mutating func parsePrefix() throws(PredicateError) -> Node {
+    try enter()
+    defer { leave() }
+    switch token.kind {
+    case .symbol(.not), .word(_, .not): return try parseNot()
+    case .symbol(.minus): return try parseNegation()
+    case .word(_, .any?), .word(_, .some?): return try parseQuantifier(.any)
+    case .word(_, .all): return try parseQuantifier(.all)
+    case .word(_, .none?): return try parseQuantifier(.no)
+    case .word(_, .truepredicate): return try parseTruth(true)
+    case .word(_, .falsepredicate): return try parseTruth(false)
+    default: return try parsePostfix(try parsePrimary())
+    }
+  }
+
+  private mutating func parseNot() throws(PredicateError) -> Node {
+    let start = token.range.lowerBound
+    try advance()
+    let operand = try parse(.comparison)
+    try count(at: start)
+    return try node(
+      .predicate(.not(try predicate(operand))), above: operand.depth,
+      start..<operand.range.upperBound)
+  }
+
+  private mutating func parseTruth(_ value: Bool) throws(PredicateError) -> Node {
+    let range = token.range
+    try advance()
+    return Node(content: .predicate(.constant(value)), depth: 0, range: range)
+  }
+
+  /// Parses `-` before an operand; before a number it becomes part of the number.
+  private mutating func parseNegation() throws(PredicateError) -> Node {
+    let start = token.range.lowerBound
+    try advance()
+    let operand = try parsePrefix()
+    let expression = try expression(operand)
+    let range = start..<operand.range.upperBound
+    switch expression.kind {
+    case .literal(.integer(let value)):
+      return leaf(.literal(.integer(0 &- value)), range)
+    case .literal(.double(let value)):
+      return leaf(.literal(value == 0x1p63 ? .integer(.min) : .double(-value)), range)
+    default:
+      return try counted(.negation(expression), above: operand.depth, range)
+    }
+  }
+
+  private mutating func parseQuantifier(
+    _ quantifier: ComparisonPredicate.Quantifier
+  ) throws(PredicateError) -> Node {
+    let start = token.range.lowerBound
+    try advance()
+    let left = try parse(.additive)
+    guard let operation = comparisonOperator else { throw failure("a comparison operator") }
+    var node = try parseComparison(left, operation, quantifier)
+    node.range = start..<node.range.upperBound
+    return node
+  }
+
+  private mutating func parsePrimary() throws(PredicateError) -> Node {
+    let range = token.range
+    switch token.kind {
+    case .integer(let value): return try take(.literal(.integer(value)))
+    case .double(let value): return try take(.literal(.double(value)))
+    case .string(let value): return try take(.literal(.string(value)))
+    case .placeholder(.keyPath): return try parseKeyPath(base: nil)
+    case .placeholder(let kind): return try take(.placeholder(placeholder(kind)))
+    case .variable(let name): return try take(.variable(name))
+    case .escapedWord, .collectionOperator: return try parseKeyPath(base: nil)
+    case .selector(let name):
+      try advance()
+      return try parseCall(name, from: range)
+    case .word(let word, let keyword): return try parseWord(word, keyword)
+    case .symbol(.openParenthesis): return try parseParentheses()
+    case .symbol(.openBrace): return try parseAggregate()
+    default: throw failure("a key path, a value or a comparison")
+    }
+  }
+
+  private mutating func parseWord(
+    _ word: String, _ keyword: PredicateKeyword?
+  ) throws(PredicateError) -> Node {
+    switch keyword {
+    case .true, .yes: return try take(.literal(.boolean(true)))
+    case .false, .no: return try take(.literal(.boolean(false)))
+    case .null, .nil: return try take(.literal(.null))
+    case .self: return try take(.object)
+    default: break
+    }
+    if let keyword, !keyword.canBeName {
+      throw failure(
+        "a key path, a value or a comparison",
+        hint: "a property of that name is written `#\(word)`")
+    }
+    let name = token
+    try advance()
+    guard case .symbol(.openParenthesis) = token.kind else {
+      return try parseKeyPath(base: nil, first: (word, name.range))
+    }
+    return try parseCall(word, keyword, from: name.range)
+  }
+
+  /// Parses a group: a predicate or an expression, whichever it turns out to be.
+  private mutating func parseParentheses() throws(PredicateError) -> Node {
+    let start = token.range.lowerBound
+    try advance()
+    var node = try parse(.or)
+    guard case .symbol(.closeParenthesis) = token.kind else {
+      if case .expression = node.content { throw failure("a comparison operator or `)`") }
+      throw failure("AND, OR or `)`")
+    }
+    node.range = start..<token.range.upperBound
+    try advance()
+    return node
+  }
+
+  private mutating func parseAggregate() throws(PredicateError) -> Node {
+    let start = token.range.lowerBound
+    try advance()
+    let (elements, depth) = try parseList(until: .closeBrace, counting: true)
+    let range = start..<token.range.upperBound
+    try advance()
+    return try node(
+      .expression(Expression(.aggregate(elements), range: SourceRange(range))), above: depth, range)
+  }
+
+  /// Parses expressions with commas between them, up to `end`, which stays.
+  mutating func parseList(
+    until end: PredicateSymbol, counting: Bool = false
+  ) throws(PredicateError) -> ([Expression], depth: Int) {
+    var elements: [Expression] = []
+    var depth = 0
+    if case .symbol(end) = token.kind { return ([], 0) }
+    while true {
+      let node = try parse(.additive)
+      if counting { try countValue() }
+      elements.append(try expression(node))
+      depth = max(depth, node.depth)
+      if case .symbol(end) = token.kind { return (elements, depth) }
+      guard case .symbol(.comma) = token.kind else { throw failure("`,` or `\(end.rawValue)`") }
+      try advance()
+    }
+  }
+
+  /// A leaf made of the token that stands here.
+  private mutating func take(_ kind: Expression.Kind) throws(PredicateError) -> Node {
+    let range = token.range
+    try advance()
+    return leaf(kind, range)
+  }
+
+  func leaf(_ kind: Expression.Kind, _ range: Range<Int>) -> Node {
+    Node(
+      content: .expression(Expression(kind, range: SourceRange(range))), depth: 0, range: range)
+  }
+
+  mutating func placeholder(_ kind: Placeholder.Kind) -> Placeholder {
+    defer { placeholderCount += 1 }
+    return Placeholder(kind, ordinal: placeholderCount)
+  }
+}

@@ -1,0 +1,73 @@
+// Values in a resolved predicate, and the collections that quantifiers and aggregates go through.
+
+/// A value for one object, nil among them.
+public indirect enum ResolvedExpression: Sendable, Hashable {
+  case constant(Value)
+  case path(ScopedPath)
+  /// nil where an operand is nil, or the divisor 0.
+  case arithmetic(ArithmeticOperator, ResolvedExpression, ResolvedExpression)
+  /// nil where an argument is nil, or the result is not a number.
+  case function(ResolvedFunction, [ResolvedExpression])
+  case conditional(Condition, ResolvedExpression, ResolvedExpression)
+  case aggregate(Aggregation)
+  /// An aggregate over expressions of the same object: `max({a, b})`.
+  case listAggregate(AggregateFunction, [ResolvedExpression])
+
+  /// The value of a constant.
+  public var constant: Value? {
+    if case .constant(let value) = self { value } else { nil }
+  }
+}
+
+/// A key path from one of the objects that a condition is about; to-one steps only.
+public struct ScopedPath: Sendable, Hashable {
+  /// 0 is the object of the fetch; n the element of the n-th collection around the condition.
+  public let scope: Int
+  public let path: PropertyPath
+
+  public init(scope: Int, path: PropertyPath) {
+    self.scope = scope
+    self.path = path
+  }
+}
+
+/// The objects that a to-many key path reaches.
+public struct ResolvedCollection: Sendable, Hashable {
+  /// From the object of which scope, and of which entity.
+  public let scope: Int
+  public let entity: Int
+  /// Relationship indexes; the last step is to-many.
+  public let steps: [Int]
+  /// The entity of its elements.
+  public let destination: Int
+  /// The scope of its elements within the condition about them.
+  public let elementScope: Int
+}
+
+/// An aggregate over a value of each object of a collection.
+public struct Aggregation: Sendable, Hashable {
+  public let function: AggregateFunction
+  public let collection: ResolvedCollection
+  /// Which of the collection's objects count.
+  public let condition: Condition
+  /// What is taken of each, in the elements' scope.
+  public let value: PropertyPath
+  /// Whether equal values count once (and nil not at all).
+  public let isDistinct: Bool
+}
+
+/// `sum` of nothing is 0, every other but `count` of nothing nil.
+public enum AggregateFunction: String, Sendable, Hashable, CaseIterable {
+  case count, sum, average, min, max
+}
+
+/// The functions of one object's values.
+public enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
+  case sqrt, log, ln, exp, floor, ceiling, abs, trunc, modulus
+  case uppercase, lowercase, canonical, length
+  case bitwiseAnd, bitwiseOr, bitwiseXor, leftShift, rightShift, onesComplement
+  /// Seconds since 2001 → a date, and back.
+  case date, secondsSinceReference
+  /// A number as text, and text as a number.
+  case text, number
+}

@@ -1,0 +1,119 @@
+// What the service asks of a store: snapshots as bytes, saves, and the history of saves. Whoever
+// implements this can be served.
+
+/// What kind of store it is, for `GET /v1`.
+public struct StoreProperties: Sendable, Hashable {
+  /// `sqlite` or `postgres`.
+  public let kind: String
+  public let isReadOnly: Bool
+
+  public init(kind: String, isReadOnly: Bool) {
+    self.kind = kind
+    self.isReadOnly = isReadOnly
+  }
+}
+
+/// How long a query may take.
+public enum Effort: Sendable, Hashable {
+  /// A few milliseconds: for threads that others wait for. Past that: ``StoreError/tooSlow``.
+  case quick
+  /// The store's own time limit. Past that: ``StoreError/queryTimeout``.
+  case full
+}
+
+/// An answer as JSON and the moment it is true of.
+public struct Snapshot: Sendable {
+  public let json: [UInt8]
+  public let token: Token
+
+  public init(json: [UInt8], token: Token) {
+    self.json = json
+    self.token = token
+  }
+}
+
+/// One object as JSON, with the hash of its stored values.
+public struct ObjectSnapshot: Sendable {
+  public let json: [UInt8]
+  /// Without quotes.
+  public let etag: String
+  public let token: Token
+
+  public init(json: [UInt8], etag: String, token: Token) {
+    self.json = json
+    self.etag = etag
+    self.token = token
+  }
+}
+
+/// One stored value as bytes.
+public struct RawValue: Sendable, Hashable {
+  /// nil: the attribute is nil.
+  public let bytes: [UInt8]?
+  public let type: AttributeType
+
+  public init(bytes: [UInt8]?, type: AttributeType) {
+    self.bytes = bytes
+    self.type = type
+  }
+}
+
+/// A store that can be served.
+public protocol Store: LiveStore {
+  var properties: StoreProperties { get }
+  /// The newest token that this process knows of; costs no query.
+  var newestToken: Token { get }
+
+  /// A fetch's snapshot as the JSON of API.md section 4.
+  func snapshot(of plan: FetchPlan, effort: Effort) throws(StoreError) -> Snapshot
+  /// One object with the values of `plan.selection`; nil where there is none.
+  func object(
+    _ id: ObjectID, of plan: FetchPlan, effort: Effort
+  ) throws(StoreError) -> ObjectSnapshot?
+  /// One attribute of one object; nil where there is no such object.
+  func rawValue(
+    of id: ObjectID, entity: Int, attribute: Int
+  ) throws(StoreError) -> RawValue?
+  /// Whether nothing of `entities` was touched after `position`.
+  func isUntouched(_ entities: Set<Int>, since position: Int64) throws(StoreError) -> Bool
+  /// The saves after `token`, oldest first, at most `limit`.
+  func changes(after token: Token, limit: Int) throws(StoreError) -> ChangeHistory
+
+  /// Carries a save out and then calls `completion`, on a thread of the store's.
+  func save(
+    _ request: SaveRequest,
+    completion: @escaping @Sendable (Result<SaveResult, SaveError>) -> Void)
+}
+
+/// A part of the history of saves.
+public struct ChangeHistory: Sendable {
+  /// The moment up to which `saves` tells everything.
+  public let to: Token
+  public let saves: [SaveRecord]
+
+  public init(to: Token, saves: [SaveRecord]) {
+    self.to = to
+    self.saves = saves
+  }
+}
+
+/// What one save touched, by entity index.
+public struct SaveRecord: Sendable {
+  public let token: Token
+  public let at: Instant
+  public let inserted: [Int: [ObjectID]]
+  /// The names of the properties that changed stand with each id.
+  public let updated: [Int: [(id: ObjectID, properties: [String])]]
+  public let deleted: [Int: [ObjectID]]
+
+  public init(
+    token: Token, at: Instant, inserted: [Int: [ObjectID]],
+    updated: [Int: [(id: ObjectID, properties: [String])]], deleted: [Int: [ObjectID]]
+  ) {
+    self.token = token
+    self.at = at
+    self.inserted = inserted
+    self.updated = updated
+    self.deleted = deleted
+  }
+}

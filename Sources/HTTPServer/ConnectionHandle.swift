@@ -1,0 +1,19 @@
+// The pointer by which libmicrohttpd knows a connection.
+
+import CMicrohttpd
+
+/// A libmicrohttpd connection. Valid from its start until its request is completed; whoever keeps
+/// one guards it with the lock under which completion takes it away.
+struct ConnectionHandle: @unchecked Sendable {
+  let pointer: OpaquePointer
+
+  /// To be called by the connection's worker.
+  func suspend() {
+    MHD_suspend_connection(pointer)
+  }
+
+  /// To be called once for each suspension, from any thread. Cost: a lock and a wake of the worker.
+  func resume() {
+    MHD_resume_connection(pointer)
+  }
+}

@@ -1,0 +1,24 @@
+// Where the answer of an exchange without a socket goes.
+
+import Synchronization
+
+/// Hands the first answer on and forgets its receiver.
+final class DetachedAnswer: Sendable {
+  /// Guards the receiver, so that it is called once.
+  private let receiver: Mutex<(@Sendable (HTTPAnswer) -> Void)?>
+
+  init(_ receive: @escaping @Sendable (HTTPAnswer) -> Void) {
+    receiver = Mutex(receive)
+  }
+
+  /// Whether this was the first answer.
+  @discardableResult
+  func give(_ answer: HTTPAnswer) -> Bool {
+    let receive = receiver.withLock { receiver in
+      defer { receiver = nil }
+      return receiver
+    }
+    receive?(answer)
+    return receive != nil
+  }
+}

@@ -1,0 +1,178 @@
+// One request on its way: from its target to the end of its answer.
+//
+// libmicrohttpd owns one reference from the moment it has read the target until the request is
+// completed; the public HTTPExchange owns another. Promises: one answer; the connection is
+// suspended only while there is none, resumed exactly once, and not touched after completion.
+
+import CMicrohttpd
+import Synchronization
+
+/// The state machine of one request.
+final class ExchangeState: Sendable {
+  enum Phase {
+    /// Its head and body are being read, or its handler is running.
+    case open
+    /// Waiting for an answer or for a hangup.
+    case suspended
+    /// Resumed: the worker will come back for the answer.
+    case resumed
+    /// Its answer is with libmicrohttpd.
+    case answered
+    case completed
+  }
+
+  private struct State {
+    var phase = Phase.open
+    var answer: HTTPAnswer?
+    var stream: HTTPStream?
+    var handle: ConnectionHandle?
+    var isGone = false
+    var wasParked = false
+    var onDisconnect: (@Sendable () -> Void)?
+  }
+
+  /// What the worker has to do with the connection.
+  enum Verdict {
+    case send(HTTPAnswer)
+    case stayAway
+    case close
+  }
+
+  let server: ServerContext
+  let connection: Connection
+  /// What has been read of the request. Touched by the connection's worker alone.
+  nonisolated(unsafe) var intake: RequestIntake
+  /// Guards the phase; suspending and resuming happen under it. Taken before the locks of a
+  /// stream, of the connection table and of libmicrohttpd, never after.
+  private let state = Mutex(State())
+
+  init(server: ServerContext, connection: Connection, intake: RequestIntake) {
+    self.server = server
+    self.connection = connection
+    self.intake = intake
+  }
+
+  /// Whether this was the first answer and the client is still there.
+  func answer(_ answer: HTTPAnswer) -> Bool {
+    let (accepted, forgotten): (Bool, (@Sendable () -> Void)?) = state.withLock { state in
+      guard state.phase != .completed, state.phase != .answered, state.answer == nil, !state.isGone
+      else { return (false, nil) }
+      state.answer = answer
+      if state.phase == .suspended { Self.resume(&state) }
+      if case .stream = answer { return (true, nil) }
+      defer { state.onDisconnect = nil }
+      return (true, state.onDisconnect)
+    }
+    _ = forgotten
+    return accepted
+  }
+
+  /// The last holder of the right to answer let it go.
+  func giveUp() {
+    let isOpen = state.withLock { state in
+      state.answer == nil && state.phase != .answered && state.phase != .completed
+    }
+    if isOpen { _ = answer(.response(server.render(.unanswered))) }
+  }
+
+  func onDisconnect(_ body: @escaping @Sendable () -> Void) {
+    let runNow = state.withLock { state in
+      if state.isGone { return true }
+      let wasAnswered = state.answer != nil || state.phase == .answered
+      if state.phase != .completed, !wasAnswered || state.stream != nil {
+        state.onDisconnect = body
+      }
+      return false
+    }
+    if runNow { body() }
+  }
+
+  private static func resume(_ state: inout State) {
+    state.phase = .resumed
+    state.handle?.resume()
+  }
+}
+
+// MARK: The worker's side
+
+extension ExchangeState {
+  /// Called by the worker when the handler has returned, and after each resumption.
+  func settle(_ handle: ConnectionHandle) -> Verdict {
+    state.withLock { state in
+      if state.isGone { return .close }
+      if let answer = state.answer {
+        state.answer = nil
+        state.phase = .answered
+        state.handle = handle
+        if case .stream(_, _, let stream) = answer { seat(stream, &state, handle) }
+        return .send(answer)
+      }
+      guard state.phase != .answered else { return .close }
+      guard server.table.park(self, on: connection) else {
+        state.phase = .answered
+        return .send(.response(server.render(.shuttingDown)))
+      }
+      state.handle = handle
+      state.wasParked = true
+      handle.suspend()
+      state.phase = .suspended
+      return .stayAway
+    }
+  }
+
+  private func seat(_ stream: HTTPStream, _ state: inout State, _ handle: ConnectionHandle) {
+    state.stream = stream
+    state.wasParked = true
+    stream.take(
+      HTTPStream.Seat(
+        handle: handle, connection: connection, exchange: self, table: server.table))
+  }
+
+  /// libmicrohttpd is done with the request.
+  func complete(wasSent: Bool) {
+    let ending = state.withLock { state in
+      defer {
+        state.onDisconnect = nil
+        state.stream = nil
+        state.answer = nil
+      }
+      state.handle = nil
+      state.phase = .completed
+      let unsent = state.answer?.stream
+      let tell = wasSent || state.isGone ? nil : state.onDisconnect
+      if !wasSent { state.isGone = true }
+      return Ending(stream: state.stream ?? unsent, tell: tell, wasParked: state.wasParked)
+    }
+    if ending.wasParked { server.table.unpark(connection) }
+    ending.stream?.finish()
+    ending.tell?()
+  }
+
+  private struct Ending {
+    let stream: HTTPStream?
+    let tell: (@Sendable () -> Void)?
+    let wasParked: Bool
+  }
+
+  /// The client of a suspended connection hung up.
+  func hangUp() {
+    let (stream, tell): (HTTPStream?, (@Sendable () -> Void)?) = state.withLock { state in
+      guard state.phase == .suspended || state.stream != nil, !state.isGone,
+        state.phase != .completed, connection.hasHungUp
+      else { return (nil, nil) }
+      state.isGone = true
+      if state.phase == .suspended { Self.resume(&state) }
+      defer { state.onDisconnect = nil }
+      return (state.stream, state.onDisconnect)
+    }
+    stream?.cut()
+    tell?()
+  }
+
+  /// The server stops: nothing may stay suspended.
+  func drain() {
+    let stream = state.withLock { $0.stream }
+    stream?.cut()
+    _ = answer(.response(server.render(.shuttingDown)))
+  }
+}

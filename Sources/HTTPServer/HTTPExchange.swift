@@ -1,0 +1,72 @@
+// The right to answer one request, once.
+//
+// Promises: the first answer wins, whatever thread it comes from; later ones are ignored; an
+// exchange that is let go without an answer answers 500 by itself; an answer after the client or
+// the server is gone does nothing.
+
+/// The right to answer one request.
+public final class HTTPExchange: Sendable {
+  private let destination: Destination
+
+  private enum Destination: Sendable {
+    case connection(ExchangeState)
+    case receiver(DetachedAnswer)
+  }
+
+  init(_ state: ExchangeState) {
+    destination = .connection(state)
+  }
+
+  /// An exchange without a socket, for tests and for calls inside the process.
+  ///
+  /// - Parameter receive: called at most once, on the thread that answers.
+  public init(receive: @escaping @Sendable (HTTPAnswer) -> Void) {
+    destination = .receiver(DetachedAnswer(receive))
+  }
+
+  deinit {
+    switch destination {
+    case .connection(let state): state.giveUp()
+    case .receiver(let receiver): receiver.give(.response(HTTPProblem.unanswered.response()))
+    }
+  }
+
+  /// Answers with a value.
+  public func respond(_ response: HTTPResponse) {
+    answer(.response(response))
+  }
+
+  /// Answers with a response made before; costs no copy of the body.
+  public func respond(_ prepared: PreparedResponse) {
+    answer(.prepared(prepared))
+  }
+
+  /// Answers with bytes that `source` makes while they are sent.
+  ///
+  /// `source` is asked only when the socket can take more. The length is not known beforehand:
+  /// the bytes go out in chunks (HTTP/1.1) or until the connection closes (HTTP/1.0).
+  public func stream(
+    status: Int = 200, headers: [(name: String, value: String)] = [], _ source: any StreamSource
+  ) {
+    let stream = HTTPStream(source)
+    source.opened(stream)
+    answer(.stream(status: status, headers: headers, stream))
+  }
+
+  /// Registers what to do when the client leaves before its answer was given, or before its
+  /// stream ended. Called at most once, on a thread of the server's, also at once if the client
+  /// has already gone; never after an answer other than a stream. A later call replaces an
+  /// earlier one. Let `body` not hold this exchange, or letting go of it goes unnoticed.
+  public func onDisconnect(_ body: @escaping @Sendable () -> Void) {
+    if case .connection(let state) = destination { state.onDisconnect(body) }
+  }
+
+  private func answer(_ answer: HTTPAnswer) {
+    let accepted =
+      switch destination {
+      case .connection(let state): state.answer(answer)
+      case .receiver(let receiver): receiver.give(answer)
+      }
+    if !accepted { answer.stream?.finish() }
+  }
+}

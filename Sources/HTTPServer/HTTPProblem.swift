@@ -1,0 +1,77 @@
+// What the server itself refuses, before any handler sees the request.
+//
+// Enters: a reason. Leaves: the members of an `application/problem+json` body (RFC 9457), turned
+// into a response by the closure of ``HTTPServerConfiguration/renderProblem``.
+
+/// A refusal by the server itself.
+public struct HTTPProblem: Sendable, Equatable {
+  /// The HTTP status, 400 to 599.
+  public var status: Int
+  /// Stable and in kebab-case: `bad-request`, `body-too-large`, `headers-too-large`,
+  /// `http-version-not-supported`, `unanswered`, `shutting-down`.
+  public var code: String
+  /// A short summary that is the same for every occurrence of the code.
+  public var title: String
+  /// What was wrong this time; never repeats bytes of the request.
+  public var detail: String
+
+  public init(status: Int, code: String, title: String, detail: String) {
+    self.status = status
+    self.code = code
+    self.title = title
+    self.detail = detail
+  }
+
+  static func badRequest(_ detail: String) -> HTTPProblem {
+    HTTPProblem(status: 400, code: "bad-request", title: "Bad request", detail: detail)
+  }
+
+  static func bodyTooLarge(limit: Int) -> HTTPProblem {
+    HTTPProblem(
+      status: 413, code: "body-too-large", title: "Body too large",
+      detail: "A body may have at most \(limit) bytes.")
+  }
+
+  static func headersTooLarge(_ detail: String) -> HTTPProblem {
+    HTTPProblem(
+      status: 431, code: "headers-too-large", title: "Headers too large", detail: detail)
+  }
+
+  static let versionNotSupported = HTTPProblem(
+    status: 505, code: "http-version-not-supported", title: "HTTP version not supported",
+    detail: "This server speaks HTTP/1.1 and HTTP/1.0.")
+
+  static let unanswered = HTTPProblem(
+    status: 500, code: "unanswered", title: "Internal server error",
+    detail: "The request was given up without an answer.")
+
+  static let shuttingDown = HTTPProblem(
+    status: 503, code: "shutting-down", title: "Service unavailable",
+    detail: "The server is shutting down.")
+
+  /// The default rendering: `application/problem+json`, not stored by caches.
+  public func response() -> HTTPResponse {
+    let text = """
+      {"type":"about:blank","title":\(quoted(title)),"status":\(status),\
+      "detail":\(quoted(detail)),"code":\(quoted(code))}
+      """
+    let headers = [
+      (name: "Content-Type", value: "application/problem+json"),
+      (name: "Cache-Control", value: "no-store"),
+    ]
+    return HTTPResponse(status: status, headers: headers, body: .text(text))
+  }
+}
+
+/// The text as a JSON string.
+private func quoted(_ text: String) -> String {
+  var quoted = "\""
+  for scalar in text.unicodeScalars {
+    switch scalar {
+    case "\"", "\\": quoted += "\\\(scalar)"
+    case _ where scalar.value < 0x20: quoted += " "
+    default: quoted.unicodeScalars.append(scalar)
+    }
+  }
+  return quoted + "\""
+}

@@ -1,0 +1,85 @@
+// One request, whole: what a handler is given.
+//
+// Every value is the client's own bytes after the gate has found them well-formed; nothing is
+// percent-decoded. A request is a value: it may be kept and read from any thread.
+
+/// A request that has been read completely.
+public struct HTTPRequest: Sendable {
+  /// The method as sent: `GET`, `HEAD`, … `HEAD` is answered like `GET`; the body is left out and
+  /// its length kept without the handler's doing.
+  public let method: String
+  /// The raw target in origin form, percent-encoded, with its query: visible ASCII only.
+  /// An absolute-form target is reduced to its path and query; `*` occurs with `OPTIONS`.
+  public let target: String
+  /// The body, decoded from chunks if it came in chunks; at most
+  /// ``HTTPServerConfiguration/maxBodyBytes``.
+  public let body: [UInt8]
+  let headerBlock: HTTPHeaderBlock
+  private let origin: Origin
+
+  private enum Origin: Sendable {
+    case connection(Connection)
+    case text(String)
+  }
+
+  init(
+    method: String, target: String, headerBlock: HTTPHeaderBlock, body: [UInt8],
+    connection: Connection
+  ) {
+    self.method = method
+    self.target = target
+    self.headerBlock = headerBlock
+    self.body = body
+    self.origin = .connection(connection)
+  }
+
+  /// A request that came from no socket, for tests and for calls inside the process.
+  public init(
+    method: String = "GET", target: String, headers: [(name: String, value: String)] = [],
+    body: [UInt8] = [], remoteAddress: String = ""
+  ) {
+    self.method = method
+    self.target = target
+    self.headerBlock = HTTPHeaderBlock(headers)
+    self.body = body
+    self.origin = .text(remoteAddress)
+  }
+
+  /// The raw path: the target up to its first `?`.
+  public var path: Substring {
+    let utf8 = target.utf8
+    return target[..<(utf8.firstIndex(of: UInt8(ascii: "?")) ?? utf8.endIndex)]
+  }
+
+  /// The raw query: what follows the first `?`; nil where there is none.
+  public var query: Substring? {
+    let utf8 = target.utf8
+    guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
+    return target[utf8.index(after: mark)...]
+  }
+
+  /// The first header value under `name`, without surrounding blanks. O(number of headers).
+  ///
+  /// - Parameter name: compared without regard to ASCII case.
+  public func header(_ name: String) -> String? {
+    headerBlock.first(name)
+  }
+
+  /// Every header value under `name`, in the order sent.
+  public func headerValues(_ name: String) -> [String] {
+    headerBlock.all(name)
+  }
+
+  /// All header fields, in the order sent.
+  public var headers: [(name: String, value: String)] {
+    headerBlock.fields
+  }
+
+  /// The client's numeric address without its port, made when asked for; empty if unknown.
+  public var remoteAddress: String {
+    switch origin {
+    case .connection(let connection): connection.remoteAddress
+    case .text(let text): text
+    }
+  }
+}

@@ -1,0 +1,46 @@
+// What a handler answers: a status, header fields and bytes.
+
+/// The body of a response.
+public enum HTTPBody: Sendable, Equatable {
+  /// No body; where the status allows one, `Content-Length: 0` is sent.
+  case none
+  /// These bytes, with their `Content-Length`.
+  case bytes([UInt8])
+
+  /// Text as UTF-8.
+  public static func text(_ text: String) -> HTTPBody {
+    .bytes(Array(text.utf8))
+  }
+
+  /// The bytes; empty for `none`.
+  public var bytes: [UInt8] {
+    switch self {
+    case .none: []
+    case .bytes(let bytes): bytes
+    }
+  }
+}
+
+/// A response as a value. `Date`, `Content-Length` and `Connection` are added by the server.
+public struct HTTPResponse: Sendable {
+  /// 200 to 599; anything else is sent as 500.
+  public var status: Int
+  /// Header fields in the order they are sent. A field with a control character in it is left out.
+  public var headers: [(name: String, value: String)]
+  /// The body; left out by the server on `HEAD`, 204 and 304.
+  public var body: HTTPBody
+
+  public init(
+    status: Int = 200, headers: [(name: String, value: String)] = [], body: HTTPBody = .none
+  ) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
+  /// The first header value under `name`, compared without regard to ASCII case.
+  public func header(_ name: String) -> String? {
+    let wanted = name.lowercased()
+    return headers.first { $0.name.lowercased() == wanted }?.value
+  }
+}

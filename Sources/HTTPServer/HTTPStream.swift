@@ -1,0 +1,178 @@
+// One stream being sent: between libmicrohttpd, which asks for bytes, and a source, which has them.
+//
+// Promises: while the source waits the connection is suspended and costs no time; wakes coalesce
+// and none is lost; `closed()` reaches the source exactly once, after its last `next`.
+
+import CMicrohttpd
+import Synchronization
+
+/// A stream that is being sent. The source wakes it from any thread.
+public final class HTTPStream: Sendable {
+  private enum Phase {
+    /// Not suspended: not yet asked, being asked, or its bytes being sent.
+    case running
+    case suspended
+    /// The source is told and forgotten.
+    case finished
+  }
+
+  private struct State {
+    var phase = Phase.running
+    var wakeIsPending = false
+    var isCut = false
+    /// A `next` is running: whoever finishes the stream leaves `closed()` to it.
+    var isPulling = false
+    var source: (any StreamSource)?
+    var seat: Seat?
+  }
+
+  /// Where a stream of a socket sits; set when its response is queued.
+  struct Seat {
+    let handle: ConnectionHandle
+    let connection: Connection
+    let exchange: ExchangeState
+    let table: ConnectionTable
+  }
+
+  /// Guards the phase: suspending and resuming happen under it, so that neither overtakes the
+  /// other. Taken before the locks of the connection table and of libmicrohttpd, never after.
+  private let state: Mutex<State>
+  private let leftover = Leftover()
+
+  init(_ source: any StreamSource) {
+    state = Mutex(State(source: source))
+  }
+
+  /// Has the source asked again. Callable from any thread, any number of times; wakes that come
+  /// before the source was asked count as one. Does nothing after the end.
+  public func wake() {
+    state.withLock { state in
+      switch state.phase {
+      case .running: state.wakeIsPending = true
+      case .suspended: Self.resume(&state)
+      case .finished: break
+      }
+    }
+  }
+
+  /// What the source says now; for streams without a socket. `end` once it has ended.
+  public func pull(_ room: Int) -> StreamStep {
+    guard let source = beginPull() else { return .end }
+    let step = source.next(room)
+    let isOver = endPull()
+    if case .end = step {
+      finish()
+      return .end
+    }
+    return isOver ? .end : step
+  }
+
+  func take(_ seat: Seat) {
+    state.withLock { state in
+      if state.phase != .finished { state.seat = seat }
+    }
+  }
+
+  /// Ends the stream soon: what was pulled is still sent, the source is not asked again.
+  func cut() {
+    state.withLock { state in
+      state.isCut = true
+      if state.phase == .suspended { Self.resume(&state) }
+    }
+  }
+
+  /// The sending is over, one way or another.
+  func finish() {
+    let source: (any StreamSource)? = state.withLock { state in
+      state.phase = .finished
+      state.seat = nil
+      guard !state.isPulling else { return nil }
+      defer { state.source = nil }
+      return state.source
+    }
+    source?.closed()
+  }
+
+  private static func resume(_ state: inout State) {
+    state.phase = .running
+    state.seat?.handle.resume()
+  }
+}
+
+// MARK: What libmicrohttpd asks
+
+extension HTTPStream {
+  enum Reading: Equatable {
+    case copied(Int)
+    case suspended
+    case end
+  }
+
+  /// Fills `buffer`, or suspends the connection, or ends. Called by its worker alone.
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> Reading {
+    while true {
+      if let count = leftover.move(into: buffer) { return .copied(count) }
+      switch pull(buffer.count) {
+      case .bytes(let bytes): leftover.bytes = bytes
+      case .end: return .end
+      case .wait: if suspend() { return .suspended }
+      }
+    }
+  }
+
+  private func beginPull() -> (any StreamSource)? {
+    state.withLock { state in
+      guard state.phase != .finished, !state.isCut else { return nil }
+      state.wakeIsPending = false
+      state.isPulling = true
+      return state.source
+    }
+  }
+
+  /// Whether the stream was finished or cut meanwhile.
+  private func endPull() -> Bool {
+    let (isOver, source): (Bool, (any StreamSource)?) = state.withLock { state in
+      state.isPulling = false
+      guard state.phase == .finished else { return (state.isCut, nil) }
+      defer { state.source = nil }
+      return (true, state.source)
+    }
+    source?.closed()
+    return isOver
+  }
+
+  /// False if the source is to be asked again at once.
+  private func suspend() -> Bool {
+    state.withLock { state in
+      guard state.phase == .running, !state.wakeIsPending, !state.isCut, let seat = state.seat
+      else { return false }
+      guard seat.table.park(seat.exchange, on: seat.connection) else {
+        state.isCut = true
+        return false
+      }
+      seat.handle.suspend()
+      state.phase = .suspended
+      return true
+    }
+  }
+}
+
+/// Bytes that were pulled and did not fit. Touched by the connection's worker alone.
+private final class Leftover: @unchecked Sendable {
+  var bytes: [UInt8] = [] {
+    didSet { sent = 0 }
+  }
+  private var sent = 0
+
+  /// Nil if there is nothing left.
+  func move(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    let count = min(bytes.count &- sent, buffer.count)
+    guard count > 0 else { return nil }
+    bytes.withUnsafeBytes { source in
+      buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[sent..<(sent &+ count)]))
+    }
+    sent &+= count
+    if sent == bytes.count { bytes = [] }
+    return count
+  }
+}

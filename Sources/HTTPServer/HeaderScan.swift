@@ -1,0 +1,186 @@
+// One pass over the header fields of a request.
+//
+// Enters: the fields as libmicrohttpd found them. Leaves: their copy, how the body is framed, and
+// the first thing that is wrong with them.
+
+import CMicrohttpd
+
+/// Collects, checks and copies header fields.
+struct HeaderScan {
+  /// Where the next field must begin, if the layout is checked.
+  private(set) var cursor: UnsafePointer<CChar>
+  private let checksLayout: Bool
+  private let maxCount: Int
+  private var buffer = UnsafeMutableBufferPointer<UInt8>(start: nil, count: 0)
+  private var used = 0
+  private var count = 0
+  private(set) var storage: [UInt8] = []
+  private(set) var problem: HTTPProblem?
+  private(set) var admission = RequestGate.Admission()
+  private(set) var hostCount = 0
+  private(set) var lengthCount = 0
+  private(set) var transferEncodingCount = 0
+
+  init(cursor: UnsafePointer<CChar>, checksLayout: Bool, maxCount: Int) {
+    self.cursor = cursor
+    self.checksLayout = checksLayout
+    self.maxCount = maxCount
+  }
+
+  /// Visits every field. `capacity` bounds the bytes of the copy.
+  mutating func collect(_ connection: OpaquePointer, capacity: Int) {
+    storage = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, initializedCount in
+      self.buffer = buffer
+      withUnsafeMutablePointer(to: &self) { scan in
+        _ = chttp_each_header(connection, visitHeader, scan)
+      }
+      initializedCount = used
+    }
+  }
+
+  /// Whether to go on.
+  fileprivate mutating func visit(
+    _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
+  ) -> Bool {
+    count += 1
+    guard count <= maxCount else {
+      problem = .headersTooLarge("A request may have at most \(maxCount) header fields.")
+      return false
+    }
+    guard problem == nil else { return true }
+    if checksLayout, !checkPlace(name, value) {
+      problem = .badRequest("A header line is folded, does not end in CRLF, or holds a NUL.")
+    } else if name.isEmpty || !name.allSatisfy(isTokenByte) {
+      problem = .badRequest("A header name is not a token right before its colon.")
+    } else if !value.allSatisfy(isFieldByte) {
+      problem = .badRequest("A header value holds a control character.")
+    }
+    let value = trimmed(value)
+    note(name, value)
+    append(name, value)
+    return true
+  }
+
+  /// The name begins where the line before it ended, and only blanks lie between the colon's
+  /// place and the value.
+  private mutating func checkPlace(
+    _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
+  ) -> Bool {
+    guard let nameStart = name.baseAddress, let valueStart = value.baseAddress else { return false }
+    let expected = UnsafeRawPointer(cursor)
+    let gapStart = nameStart + name.count + 1
+    cursor = UnsafeRawPointer(valueStart + value.count + 2).assumingMemoryBound(to: CChar.self)
+    return UnsafeRawPointer(nameStart) == expected && gapStart <= valueStart
+      && UnsafeBufferPointer(start: gapStart, count: valueStart - gapStart).allSatisfy(isBlank)
+  }
+
+  /// Notes the fields that frame the message. They are told apart by their length first.
+  private mutating func note(
+    _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
+  ) {
+    switch name.count {
+    case 4 where equals(name, "host"):
+      hostCount += 1
+      if !value.allSatisfy(isHostByte) { refuse("The host is not a name with a port.") }
+    case 6 where equals(name, "expect"):
+      admission.expectsContinue = admission.expectsContinue || equals(value, "100-continue")
+    case 14 where equals(name, "content-length"):
+      lengthCount += 1
+      admission.contentLength = number(value)
+      if admission.contentLength == nil { refuse("Content-Length is not a number.") }
+    case 17 where equals(name, "transfer-encoding"):
+      transferEncodingCount += 1
+      admission.isChunked = equals(value, "chunked")
+    default: break
+    }
+  }
+
+  private mutating func refuse(_ detail: String) {
+    if problem == nil { problem = .badRequest(detail) }
+  }
+
+  private mutating func append(
+    _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
+  ) {
+    let size = HTTPHeaderBlock.overhead &+ name.count &+ value.count
+    guard size <= buffer.count &- used else { return }
+    for length in [name.count, value.count] {
+      put(UInt8(truncatingIfNeeded: length))
+      put(UInt8(truncatingIfNeeded: length >> 8))
+    }
+    for part in [name, value] {
+      _ = UnsafeMutableBufferPointer(rebasing: buffer[used...]).update(fromContentsOf: part)
+      used &+= part.count
+    }
+  }
+
+  private mutating func put(_ byte: UInt8) {
+    buffer[used] = byte
+    used &+= 1
+  }
+}
+
+private func visitHeader(
+  _ context: UnsafeMutableRawPointer?, _ kind: MHD_ValueKind,
+  _ name: UnsafePointer<CChar>?, _ nameCount: Int,
+  _ value: UnsafePointer<CChar>?, _ valueCount: Int
+) -> MHD_Result {
+  guard let scan = context?.assumingMemoryBound(to: HeaderScan.self) else { return chttp_no }
+  let goesOn = scan.pointee.visit(asBytes(name, nameCount), asBytes(value, valueCount))
+  return goesOn ? chttp_yes : chttp_no
+}
+
+private func asBytes(_ start: UnsafePointer<CChar>?, _ count: Int) -> UnsafeBufferPointer<UInt8> {
+  UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count)
+    .assumingMemoryBound(to: UInt8.self)
+}
+
+private func trimmed(_ value: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
+  guard let first = value.firstIndex(where: { !isBlank($0) }),
+    let last = value.lastIndex(where: { !isBlank($0) })
+  else { return UnsafeBufferPointer(rebasing: value[..<0]) }
+  return UnsafeBufferPointer(rebasing: value[first...last])
+}
+
+private func equals(_ bytes: UnsafeBufferPointer<UInt8>, _ word: StaticString) -> Bool {
+  equalsIgnoringCase(
+    bytes, UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+}
+
+/// A decimal number of at most 18 digits and nothing else.
+private func number(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt64? {
+  guard (1...18).contains(bytes.count) else { return nil }
+  var number: UInt64 = 0
+  for byte in bytes {
+    guard byte &- 0x30 < 10 else { return nil }
+    number = number &* 10 &+ UInt64(byte &- 0x30)
+  }
+  return number
+}
+
+@inline(__always)
+private func isBlank(_ byte: UInt8) -> Bool {
+  byte == 0x20 || byte == 0x09
+}
+
+/// Anything but control characters; bytes beyond ASCII are opaque.
+@inline(__always)
+private func isFieldByte(_ byte: UInt8) -> Bool {
+  byte >= 0x20 && byte != 0x7F || byte == 0x09
+}
+
+/// What a host name, an IP literal and a port may hold.
+@inline(__always)
+private func isHostByte(_ byte: UInt8) -> Bool {
+  switch byte {
+  case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+    UInt8(ascii: "0")...UInt8(ascii: ":"):
+    true
+  case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"),
+    UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "%"), UInt8(ascii: "!"),
+    UInt8(ascii: "$"), UInt8(ascii: "&")...UInt8(ascii: ","), UInt8(ascii: ";"),
+    UInt8(ascii: "="):
+    true
+  default: false
+  }
+}

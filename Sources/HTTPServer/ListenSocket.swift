@@ -1,0 +1,88 @@
+// Opening the listening socket.
+//
+// Enters: a host and a port. Leaves: a bound, listening descriptor whose options every accepted
+// connection inherits, and the port it got.
+
+import CMicrohttpd
+import Glibc
+
+/// A listening TCP socket.
+struct ListenSocket {
+  let descriptor: Int32
+  let port: Int
+
+  /// - Parameters:
+  ///   - host: a numeric address or a name; the first address that can be bound is taken.
+  ///   - port: 0 has the system choose a free one.
+  init(host: String, port: Int) throws(HTTPServerError) {
+    guard (0...0xFFFF).contains(port) else { throw .cannotResolve(host: host) }
+    var hints = addrinfo()
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
+    var list: UnsafeMutablePointer<addrinfo>?
+    guard getaddrinfo(host, String(port), &hints, &list) == 0 else {
+      throw .cannotResolve(host: host)
+    }
+    defer { freeaddrinfo(list) }
+    var candidate = list
+    var failure = EADDRNOTAVAIL
+    while let address = candidate?.pointee {
+      switch Self.open(address) {
+      case .success(let descriptor):
+        self.descriptor = descriptor
+        self.port = Self.port(of: descriptor)
+        return
+      case .failure(let error): failure = error.code
+      }
+      candidate = address.ai_next
+    }
+    throw .cannotListen(errno: failure)
+  }
+
+  private struct SystemError: Error {
+    let code: Int32
+  }
+
+  private static func open(_ address: addrinfo) -> Result<Int32, SystemError> {
+    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    let descriptor = socket(address.ai_family, kind | Int32(SOCK_NONBLOCK.rawValue), 0)
+    guard descriptor >= 0 else { return .failure(SystemError(code: errno)) }
+    setOptions(descriptor)
+    guard bind(descriptor, address.ai_addr, address.ai_addrlen) == 0,
+      listen(descriptor, 4096) == 0
+    else {
+      let code = errno
+      close(descriptor)
+      return .failure(SystemError(code: code))
+    }
+    return .success(descriptor)
+  }
+
+  /// A peer that lost its power is noticed within a minute: by probes while nothing is sent
+  /// (30 s idle, then 3 probes 8 s apart), by the user timeout while something is.
+  private static func setOptions(_ descriptor: Int32) {
+    set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+    set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
+    let tcp = Int32(IPPROTO_TCP)
+    set(descriptor, tcp, TCP_KEEPIDLE, 30)
+    set(descriptor, tcp, TCP_KEEPINTVL, 8)
+    set(descriptor, tcp, TCP_KEEPCNT, 3)
+    set(descriptor, tcp, TCP_USER_TIMEOUT, 55_000)
+  }
+
+  static func set(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {
+    var value = value
+    setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+  }
+
+  private static func port(of descriptor: Int32) -> Int {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    return withUnsafeMutableBytes(of: &storage) { bytes in
+      let base = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
+      guard getsockname(descriptor, base, &length) == 0 else { return 0 }
+      // The port lies at the same place in both address families.
+      return Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self)))
+    }
+  }
+}

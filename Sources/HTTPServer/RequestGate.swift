@@ -1,0 +1,151 @@
+// The gate between libmicrohttpd's lenient parser and the handlers.
+//
+// Enters: a request's head as libmicrohttpd left it in its buffer. Leaves: the head, copied, or
+// the reason for refusing it. Promises: what passes is well-formed by RFC 9112, framed in one way
+// only, and names one host; nothing is decoded.
+//
+// libmicrohttpd 0.9.75 ends lines at a bare LF, cuts names and values at NUL, joins folded lines
+// and skips surplus blanks without telling. But it parses in place: each line end leaves one zero
+// byte for LF and two for CRLF. So the gate checks that the parts lie where a well-formed head
+// has them, to the byte. What this cannot tell from CRLF is a NUL right before a bare LF.
+// Other versions lay the head out in other ways; for them the check is left out.
+
+import CMicrohttpd
+import Glibc
+
+/// Checks heads.
+struct RequestGate: Sendable {
+  let maxHeadBytes: Int
+  let maxHeaderCount: Int
+  let maxBodyBytes: Int
+  private let knowsLayout: Bool
+
+  init(_ configuration: HTTPServerConfiguration) {
+    maxHeadBytes = configuration.effectiveHeadBytes
+    maxHeaderCount = configuration.maxHeaderCount
+    maxBodyBytes = configuration.maxBodyBytes
+    knowsLayout = String(cString: MHD_get_version()) == "0.9.75"
+  }
+
+  /// What a head says about what follows it.
+  struct Admission {
+    var contentLength: UInt64?
+    var isChunked = false
+    var expectsContinue = false
+
+    var hasBody: Bool { isChunked || (contentLength ?? 0) > 0 }
+  }
+
+  /// Where libmicrohttpd put the request line.
+  struct RequestLine {
+    let method: UnsafePointer<CChar>
+    let version: UnsafePointer<CChar>
+  }
+
+  /// Fills `intake` from a well-formed head. The admission is filled as far as the head was
+  /// understood, also when it is refused.
+  func examine(
+    _ connection: OpaquePointer, _ line: RequestLine, _ intake: inout RequestIntake,
+    _ admission: inout Admission
+  ) -> HTTPProblem? {
+    let headSize = chttp_head_size(connection)
+    var scan = HeaderScan(
+      cursor: line.version + 10, checksLayout: knowsLayout, maxCount: maxHeaderCount)
+    let fits = headSize <= maxHeadBytes
+    scan.collect(connection, capacity: fits ? headSize + maxHeaderCount * 2 : 0)
+    admission = scan.admission
+    intake.isChunked = admission.isChunked
+    guard fits else {
+      return .headersTooLarge("A request's head may have at most \(maxHeadBytes) bytes.")
+    }
+    if let problem = checkLine(line, &intake) ?? scan.problem { return problem }
+    if knowsLayout, scan.cursor + 2 != line.method + headSize {
+      return .badRequest("A line does not end in CRLF, or holds a NUL.")
+    }
+    intake.headers = HTTPHeaderBlock(storage: scan.storage)
+    return checkFraming(scan, isVersion10: line.version[7] == 0x30)
+  }
+
+  private func checkLine(_ line: RequestLine, _ intake: inout RequestIntake) -> HTTPProblem? {
+    let methodCount = strlen(line.method)
+    let method = bytes(line.method, methodCount)
+    guard (1...32).contains(methodCount), method.allSatisfy(isTokenByte) else {
+      return .badRequest("The method is not a token.")
+    }
+    guard !intake.target.isEmpty else {
+      return .badRequest("The target is empty or holds a byte that must be percent-encoded.")
+    }
+    let version = bytes(line.version, strlen(line.version))
+    guard version.count == 8, version[5] == 0x31, version[7] == 0x30 || version[7] == 0x31 else {
+      return .versionNotSupported
+    }
+    if knowsLayout {
+      guard intake.targetPlace == line.method + methodCount + 1,
+        line.version == intake.targetPlace + intake.targetCount + 1
+      else { return .badRequest("The parts of the request line are not set apart by one space.") }
+    }
+    intake.method = String(decoding: method, as: UTF8.self)
+    guard let path = originForm(intake.target, isOptions: intake.method == "OPTIONS") else {
+      return .badRequest("The target is not a path.")
+    }
+    intake.target = path
+    return nil
+  }
+
+  /// The target as path and query; nil for forms that only proxies serve.
+  private func originForm(_ target: String, isOptions: Bool) -> String? {
+    let bytes = target.utf8
+    if bytes.first == 0x2F { return target }
+    if target == "*" { return isOptions ? target : nil }
+    guard let colon = bytes.firstIndex(of: 0x3A),
+      ["http", "https"].contains(target[..<colon].lowercased())
+    else { return nil }
+    let rest = target[colon...].dropFirst()
+    guard rest.hasPrefix("//") else { return nil }
+    let authority = rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" }
+    guard !authority.isEmpty else { return nil }
+    let path = target[authority.endIndex...]
+    return path.utf8.first == 0x2F ? String(path) : "/" + path
+  }
+
+  private func checkFraming(_ scan: HeaderScan, isVersion10: Bool) -> HTTPProblem? {
+    guard scan.hostCount == 1 || (isVersion10 && scan.hostCount == 0) else {
+      return .badRequest("A request names its host once.")
+    }
+    if scan.transferEncodingCount > 0 {
+      guard scan.lengthCount == 0 else {
+        return .badRequest("Content-Length and Transfer-Encoding exclude each other.")
+      }
+      guard scan.transferEncodingCount == 1, scan.admission.isChunked, !isVersion10 else {
+        return .badRequest("The only transfer coding is chunked, in HTTP/1.1.")
+      }
+    }
+    guard scan.lengthCount <= 1 else {
+      return .badRequest("Content-Length is given more than once.")
+    }
+    if let length = scan.admission.contentLength, length > UInt64(max(maxBodyBytes, 0)) {
+      return .bodyTooLarge(limit: maxBodyBytes)
+    }
+    return nil
+  }
+
+  private func bytes(_ start: UnsafePointer<CChar>, _ count: Int) -> UnsafeBufferPointer<UInt8> {
+    UnsafeRawBufferPointer(start: start, count: count).assumingMemoryBound(to: UInt8.self)
+  }
+}
+
+/// RFC 9110's `tchar`.
+@inline(__always)
+func isTokenByte(_ byte: UInt8) -> Bool {
+  // Bit n stands for the character n: ! # $ % & ' * + - . 0-9, then A-Z ^ _ ` a-z | ~
+  let low: UInt64 = 0x03FF_6CFA_0000_0000
+  let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE
+  guard byte < 128 else { return false }
+  return (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
+}
+
+/// Visible ASCII without `#`, which ends a target before it is sent.
+@inline(__always)
+func isTargetByte(_ byte: UInt8) -> Bool {
+  byte &- 0x21 < 0x5E && byte != 0x23
+}

@@ -1,0 +1,82 @@
+// The functions libmicrohttpd calls, on its workers.
+//
+// Ownership: `context` is the ServerContext, kept by HTTPServer until its daemon has stopped. A
+// connection's context owns one reference to its Connection, from start to close. A request's
+// context owns one reference to its ExchangeState, from the target to the completion.
+
+import CMicrohttpd
+import Glibc
+
+/// A connection was accepted, or is about to be closed.
+func connectionChanged(
+  _ context: UnsafeMutableRawPointer?, _ pointer: OpaquePointer?,
+  _ socketContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+  _ code: MHD_ConnectionNotificationCode
+) {
+  guard let context, let pointer, let socketContext else { return }
+  let server = Unmanaged<ServerContext>.fromOpaque(context).takeUnretainedValue()
+  if chttp_is_started(code) != 0 {
+    let connection = Connection(descriptor: chttp_descriptor(pointer))
+    server.table.insert(connection)
+    socketContext.pointee = Unmanaged.passRetained(connection).toOpaque()
+  } else if let owned = socketContext.pointee {
+    let connection = Unmanaged<Connection>.fromOpaque(owned).takeRetainedValue()
+    server.table.remove(connection)
+    socketContext.pointee = nil
+  }
+}
+
+/// The request line has been read.
+func targetRead(
+  _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ pointer: OpaquePointer?
+) -> UnsafeMutableRawPointer? {
+  guard let context, let target, let pointer, let owned = chttp_socket_context(pointer) else {
+    return nil
+  }
+  let server = Unmanaged<ServerContext>.fromOpaque(context).takeUnretainedValue()
+  let connection = Unmanaged<Connection>.fromOpaque(owned).takeUnretainedValue()
+  let intake = RequestIntake(target: target)
+  let exchange = ExchangeState(server: server, connection: connection, intake: intake)
+  return Unmanaged.passRetained(exchange).toOpaque()
+}
+
+/// The head has been read; then, once for each piece of the body; then once at its end; then once
+/// after each resumption.
+func requestAdvanced(
+  _ context: UnsafeMutableRawPointer?, _ pointer: OpaquePointer?, _ url: UnsafePointer<CChar>?,
+  _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?,
+  _ upload: UnsafePointer<CChar>?, _ uploadCount: UnsafeMutablePointer<Int>?,
+  _ requestContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> MHD_Result {
+  guard let context, let pointer, let method, let version, let uploadCount,
+    let owned = requestContext?.pointee
+  else { return chttp_no }
+  let server = Unmanaged<ServerContext>.fromOpaque(context).takeUnretainedValue()
+  let exchange = Unmanaged<ExchangeState>.fromOpaque(owned).takeUnretainedValue()
+  let handle = ConnectionHandle(pointer: pointer)
+  switch exchange.intake.stage {
+  case .head:
+    let line = RequestGate.RequestLine(method: method, version: version)
+    return server.admit(exchange, handle, line)
+  case .body, .discarding:
+    guard uploadCount.pointee > 0 else { return server.handle(exchange, handle) }
+    let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
+    uploadCount.pointee = 0
+    return server.receive(exchange, bytes)
+  case .handled:
+    return server.settle(exchange, handle)
+  }
+}
+
+/// The answer was sent, or the connection broke.
+func requestCompleted(
+  _ context: UnsafeMutableRawPointer?, _ pointer: OpaquePointer?,
+  _ requestContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+  _ code: MHD_RequestTerminationCode
+) {
+  guard let owned = requestContext?.pointee else { return }
+  requestContext?.pointee = nil
+  let exchange = Unmanaged<ExchangeState>.fromOpaque(owned).takeRetainedValue()
+  exchange.connection.begin(.idle)
+  exchange.complete(wasSent: chttp_is_complete(code) != 0)
+}

@@ -1,0 +1,28 @@
+// SIGTERM and SIGINT, waited for instead of handled.
+
+import Glibc
+
+/// Waits for the signals that ask a process to end.
+enum TerminationSignal {
+  /// Has every thread started from now on leave these signals to ``wait()``. Call it first.
+  static func hold() {
+    var signals = set
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+    signal(SIGPIPE, SIG_IGN)
+  }
+
+  /// Returns when one has come.
+  static func wait() {
+    var signals = set
+    var received: Int32 = 0
+    while sigwait(&signals, &received) != 0 {}
+  }
+
+  private static var set: sigset_t {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGTERM)
+    sigaddset(&signals, SIGINT)
+    return signals
+  }
+}

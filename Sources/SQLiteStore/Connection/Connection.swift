@@ -1,0 +1,171 @@
+// A path → an open connection with this house's settings, functions and statements.
+
+import FetchModel
+import GRDBSQLite
+
+/// One connection to the file. Used by one thread at a time; whoever holds it hands it on whole.
+final class Connection: @unchecked Sendable {
+  enum Access: Sendable {
+    /// May write and checkpoint. One of them a process.
+    case write
+    /// Of a file that somebody writes.
+    case read
+    /// Of a file that nobody here may write: opened without touching it.
+    case readOnlyFile
+    /// Of a file that cannot even be locked (a read-only directory).
+    case immutableFile
+  }
+
+  let handle: OpaquePointer
+  let access: Access
+  private var statements = StatementCache(capacity: 256)
+  /// On the monotonic clock in nanoseconds; 0 is no deadline.
+  private(set) var deadline: UInt64 = 0
+
+  /// Opens `path`, which has to exist.
+  ///
+  /// - Parameter busyTimeout: milliseconds to wait for another process's lock.
+  init(path: String, access: Access, busyTimeout: Int32 = 5_000) throws(StoreError) {
+    var pointer: OpaquePointer?
+    let name = access == .immutableFile ? Self.immutableURI(path) : path
+    let code = sqlite3_open_v2(name, &pointer, Self.flags(access), nil)
+    guard code == SQLITE_OK, let pointer else {
+      let error = pointer.map { StoreError(of: $0) } ?? .failed("out of memory")
+      sqlite3_close_v2(pointer)
+      throw code & 0xFF == SQLITE_CANTOPEN ? .unusable("the file cannot be opened") : error
+    }
+    handle = pointer
+    self.access = access
+    try configure(busyTimeout: busyTimeout)
+  }
+
+  deinit {
+    statements.removeAll()
+    sqlite3_close_v2(handle)
+  }
+
+  private static func flags(_ access: Access) -> Int32 {
+    let mode =
+      switch access {
+      case .write, .read: SQLITE_OPEN_READWRITE
+      case .readOnlyFile: SQLITE_OPEN_READONLY
+      case .immutableFile: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
+      }
+    return mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+  }
+
+  private static func immutableURI(_ path: String) -> String {
+    let escaped = path.utf8.flatMap { byte -> [UInt8] in
+      switch byte {
+      case 0x23: Array("%23".utf8)
+      case 0x25: Array("%25".utf8)
+      case 0x3F: Array("%3f".utf8)
+      default: [byte]
+      }
+    }
+    return "file:\(String(decoding: escaped, as: UTF8.self))?immutable=1"
+  }
+
+  private func configure(busyTimeout: Int32) throws(StoreError) {
+    sqlite3_busy_timeout(handle, busyTimeout)
+    registerETag(on: handle)
+    try execute("PRAGMA trusted_schema = OFF; PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0")
+    if access == .write {
+      try execute("PRAGMA foreign_keys = ON; PRAGMA secure_delete = OFF")
+    } else {
+      try execute("PRAGMA query_only = ON")
+      watchDeadline()
+    }
+  }
+
+  /// Runs statements that take and return nothing.
+  func execute(_ sql: String) throws(StoreError) {
+    guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else {
+      throw StoreError(of: handle)
+    }
+  }
+
+  /// Whether no transaction is open: SQLite may end one by itself after an error.
+  var isInAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
+}
+
+// MARK: - Statements
+
+extension Connection {
+  /// Lends a prepared statement, which is kept for the next time. It is reset afterwards.
+  func withStatement<Result>(
+    _ sql: String, _ body: (Statement) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let entry = try takeEntry(sql)
+    defer { statements.giveBack(entry) }
+    return try body(Statement(pointer: entry.pointer))
+  }
+
+  /// The first row that `sql` gives, read by `row`; nil if there is none.
+  func first<Result>(
+    _ sql: String, _ bindings: [SQLValue] = [], _ row: (Statement) -> Result
+  ) throws(StoreError) -> Result? {
+    try withStatement(sql) { statement throws(StoreError) in
+      statement.bind(bindings)
+      return try statement.step() ? row(statement) : nil
+    }
+  }
+
+  /// Every row that `sql` gives, read by `row`.
+  func all<Result>(
+    _ sql: String, _ bindings: [SQLValue] = [], _ row: (Statement) -> Result
+  ) throws(StoreError) -> [Result] {
+    try withStatement(sql) { statement throws(StoreError) in
+      statement.bind(bindings)
+      var rows: [Result] = []
+      while try statement.step() { rows.append(row(statement)) }
+      return rows
+    }
+  }
+
+  /// Runs `sql` to its end.
+  func run(_ sql: String, _ bindings: [SQLValue] = []) throws(StoreError) {
+    try withStatement(sql) { statement throws(StoreError) in
+      statement.bind(bindings)
+      try statement.run()
+    }
+  }
+
+  private func takeEntry(_ sql: String) throws(StoreError) -> StatementCache.Entry {
+    if let entry = statements.take(sql) { return entry }
+    var pointer: OpaquePointer?
+    let code = sqlite3_prepare_v3(
+      handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &pointer, nil)
+    guard code == SQLITE_OK, let pointer else { throw StoreError(of: handle) }
+    let entry = StatementCache.Entry(pointer: pointer)
+    statements.insert(entry, for: sql)
+    return entry
+  }
+}
+
+// MARK: - Deadlines
+
+extension Connection {
+  /// Runs `body`; a query in it that lasts longer than `nanoseconds` ends with
+  /// ``StoreError/queryTimeout``. nil: no limit. For connections that read.
+  func withDeadline<Result>(
+    after nanoseconds: UInt64?, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let outer = deadline
+    deadline = nanoseconds.map { monotonicNanoseconds() &+ $0 } ?? 0
+    defer { deadline = outer }
+    return try body()
+  }
+
+  /// SQLite asks every few thousand steps of its machine.
+  private func watchDeadline() {
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    sqlite3_progress_handler(handle, 2_000, isPastDeadline, context)
+  }
+}
+
+private func isPastDeadline(_ context: UnsafeMutableRawPointer?) -> Int32 {
+  guard let context else { return 0 }
+  let deadline = Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().deadline
+  return deadline != 0 && monotonicNanoseconds() > deadline ? 1 : 0
+}

@@ -1,0 +1,73 @@
+// A row's stored values → the hash that is its ETag: FNV-1a of 64 bits, 16 hexadecimal digits.
+// In Swift over a statement's row, in SQL as livefetch_etag(…). Both hash the same bytes.
+
+import FetchModel
+import GRDBSQLite
+
+/// Hashes stored values one after the other.
+struct ETagHasher {
+  private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+
+  /// An integer and the double of the same value are the same to a client.
+  mutating func combine(_ value: OpaquePointer?) {
+    switch sqlite3_value_type(value) {
+    case SQLITE_INTEGER: combine(0x01, word: UInt64(bitPattern: sqlite3_value_int64(value)))
+    case SQLITE_FLOAT:
+      let double = sqlite3_value_double(value)
+      if let integer = Int64(exactly: double) {
+        combine(0x01, word: UInt64(bitPattern: integer))
+      } else {
+        combine(0x02, word: double.bitPattern)
+      }
+    case SQLITE_TEXT:
+      combine(0x03, sqlite3_value_text(value), sqlite3_value_bytes(value))
+    case SQLITE_BLOB:
+      let start = sqlite3_value_blob(value)?.assumingMemoryBound(to: UInt8.self)
+      combine(0x04, start, sqlite3_value_bytes(value))
+    default: combine(byte: 0x05)
+    }
+  }
+
+  private mutating func combine(byte: UInt8) {
+    value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
+  }
+
+  private mutating func combine(_ tag: UInt8, word: UInt64) {
+    combine(byte: tag)
+    for shift in stride(from: UInt64(0), to: 64, by: 8) {
+      combine(byte: UInt8(truncatingIfNeeded: word >> shift))
+    }
+  }
+
+  private mutating func combine(_ tag: UInt8, _ start: UnsafePointer<UInt8>?, _ count: Int32) {
+    combine(tag, word: UInt64(count))
+    for byte in UnsafeBufferPointer(start: start, count: Int(count)) { combine(byte: byte) }
+  }
+
+  /// 16 lower-case hexadecimal digits.
+  var text: String {
+    let hex = String(value, radix: 16)
+    return String(repeating: "0", count: 16 - hex.count) + hex
+  }
+}
+
+/// Makes `livefetch_etag(…)` known to a connection: any number of values, never NULL.
+func registerETag(on handle: OpaquePointer) {
+  let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
+  sqlite3_create_function_v2(
+    handle, "livefetch_etag", -1, flags, nil,
+    { context, count, values in
+      var hasher = ETagHasher()
+      for index in 0..<Int(count) { hasher.combine(values?[index]) }
+      sqlite3_result_text(context, hasher.text, 16, copiedBytes)
+    }, nil, nil, nil)
+}
+
+extension Statement {
+  /// The ETag of columns of the current row.
+  func etag(_ columns: Range<Int32>) -> String {
+    var hasher = ETagHasher()
+    for column in columns { hasher.combine(sqlite3_column_value(pointer, column)) }
+    return hasher.text
+  }
+}

@@ -1,0 +1,120 @@
+// A prepared statement, borrowed for one use. Binds, steps, reads; nothing is boxed on the way.
+
+import FetchModel
+import GRDBSQLite
+
+/// Tells SQLite to copy what it is given.
+nonisolated(unsafe) let copiedBytes = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+/// A statement of one connection. Valid inside ``Connection/withStatement(_:_:)`` only.
+struct Statement {
+  let pointer: OpaquePointer
+
+  /// Binds values from parameter 1 on.
+  func bind(_ values: [SQLValue]) {
+    for (index, value) in values.enumerated() { bind(value, at: Int32(index + 1)) }
+  }
+
+  /// Binds the parameter at `index`, which counts from 1.
+  func bind(_ value: SQLValue, at index: Int32) {
+    switch value {
+    case .null: sqlite3_bind_null(pointer, index)
+    case .integer(let integer): sqlite3_bind_int64(pointer, index, integer)
+    case .double(let double): sqlite3_bind_double(pointer, index, double)
+    case .text(let text): bind(text: text, at: index)
+    case .blob(let bytes):
+      if bytes.isEmpty {
+        sqlite3_bind_zeroblob(pointer, index, 0)
+      } else {
+        sqlite3_bind_blob64(pointer, index, bytes, UInt64(bytes.count), copiedBytes)
+      }
+    }
+  }
+
+  private func bind(text: String, at index: Int32) {
+    var text = text
+    text.withUTF8 { utf8 in
+      // An empty buffer may have no address, and an address of nil binds NULL.
+      guard let start = utf8.baseAddress, !utf8.isEmpty else {
+        sqlite3_bind_text(pointer, index, "", 0, copiedBytes)
+        return
+      }
+      _ = start.withMemoryRebound(to: CChar.self, capacity: utf8.count) {
+        sqlite3_bind_text64(
+          pointer, index, $0, UInt64(utf8.count), copiedBytes, UInt8(SQLITE_UTF8))
+      }
+    }
+  }
+
+  /// Goes to the next row; false at the end.
+  func step() throws(StoreError) -> Bool {
+    switch sqlite3_step(pointer) {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: throw StoreError(of: sqlite3_db_handle(pointer))
+    }
+  }
+
+  /// Runs to the end, whatever it returns.
+  func run() throws(StoreError) {
+    while try step() {}
+  }
+
+  var columnCount: Int32 { sqlite3_column_count(pointer) }
+
+  func isNull(_ column: Int32) -> Bool { sqlite3_column_type(pointer, column) == SQLITE_NULL }
+  func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(pointer, column) }
+  func double(_ column: Int32) -> Double { sqlite3_column_double(pointer, column) }
+
+  /// The UTF-8 of a column, valid until the next step.
+  func utf8(_ column: Int32) -> UnsafeBufferPointer<UInt8> {
+    let start = sqlite3_column_text(pointer, column)
+    return UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column)))
+  }
+
+  func text(_ column: Int32) -> String { String(decoding: utf8(column), as: UTF8.self) }
+
+  func value(_ column: Int32) -> SQLValue {
+    switch sqlite3_column_type(pointer, column) {
+    case SQLITE_INTEGER: return .integer(integer(column))
+    case SQLITE_FLOAT: return .double(double(column))
+    case SQLITE_TEXT: return .text(text(column))
+    case SQLITE_BLOB:
+      let start = sqlite3_column_blob(pointer, column)
+      let count = Int(sqlite3_column_bytes(pointer, column))
+      return .blob(Array(UnsafeRawBufferPointer(start: start, count: count)))
+    default: return .null
+    }
+  }
+
+  func values(_ columns: Range<Int32>) -> [SQLValue] { columns.map { value($0) } }
+
+  /// The id in a column that a key's id expression made; nil for NULL.
+  func id(_ column: Int32) -> ObjectID? {
+    switch sqlite3_column_type(pointer, column) {
+    case SQLITE_INTEGER: .integer(integer(column))
+    case SQLITE_NULL: nil
+    default: .text(text(column))
+    }
+  }
+}
+
+extension StoreError {
+  /// The last failure of a connection.
+  init(of handle: OpaquePointer?) {
+    let code = sqlite3_extended_errcode(handle)
+    self.init(code: code, message: String(cString: sqlite3_errmsg(handle)))
+  }
+
+  init(code: Int32, message: String) {
+    switch code & 0xFF {
+    case SQLITE_BUSY, SQLITE_LOCKED: self = .busy
+    case SQLITE_FULL: self = .diskFull
+    case SQLITE_READONLY, SQLITE_PERM: self = .readOnly
+    case SQLITE_INTERRUPT: self = .queryTimeout
+    case SQLITE_NOTADB: self = .unusable("the file is not an SQLite database")
+    case SQLITE_CORRUPT: self = .unusable("the file is damaged")
+    default: self = .failed("SQLite \(code): \(message)")
+    }
+  }
+}

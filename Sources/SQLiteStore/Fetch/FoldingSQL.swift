@@ -1,0 +1,29 @@
+// What a term of an order takes of a column, as SQL over functions of our own.
+
+import FetchModel
+
+enum FoldingSQL {
+  /// `column` without what `options` overlook.
+  static func fold(_ column: String, _ options: StringOptions) -> String {
+    "livefetch_fold(\(column), \(options.rawValue))"
+  }
+
+  /// The initial of a text, or the day, month or year of a date; the column itself for `.value`.
+  static func derive(_ column: SQLColumn, _ derivation: OrderTerm.Derivation) -> String {
+    switch derivation {
+    case .value: column.sql
+    case .initial: "livefetch_initial(\(column.sql))"
+    case .day, .month, .year:
+      "livefetch_date_part(\(column.sql), \(length(of: derivation)))"
+    }
+  }
+
+  /// How much of `2024-01-31` a derivation keeps.
+  private static func length(of derivation: OrderTerm.Derivation) -> Int {
+    switch derivation {
+    case .year: 4
+    case .month: 7
+    case .value, .initial, .day: 10
+    }
+  }
+}

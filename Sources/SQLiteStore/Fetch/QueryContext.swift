@@ -1,0 +1,81 @@
+// One query being composed: aliases that never collide, and the tables seen as they were.
+//
+// A query of the present reads tables. A query of the past reads each table's rows that were not
+// touched since, together with the old images of those that were; the images stand in a common
+// table expression a table ("shadow"), and whatever ties a row to its neighbours is written inside
+// both halves, so that the table's indexes serve.
+
+import FetchModel
+
+/// What a query's parts share while it is composed.
+final class QueryContext {
+  let model: Model
+  let schema: Schema
+  let moment: Moment
+  private var aliasCount = 0
+  private(set) var shadows: [HistoryLayout] = []
+
+  init(model: Model, schema: Schema, moment: Moment = .now) {
+    self.model = model
+    self.schema = schema
+    self.moment = moment
+  }
+
+  var isPast: Bool { moment != .now }
+
+  /// An alias that this query has not used yet.
+  func nextAlias() -> String {
+    defer { aliasCount += 1 }
+    return "t\(aliasCount)"
+  }
+
+  /// `WITH …` for every shadow that was used; empty in the present.
+  func withClause() -> SQLFragment {
+    guard case .past(let position) = moment, !shadows.isEmpty else { return SQLFragment() }
+    var fragment = SQLFragment("WITH ")
+    for (index, layout) in shadows.enumerated() {
+      if index > 0 { fragment.append(", ") }
+      fragment.append(layout.shadowExpression)
+      fragment.bindings.append(.integer(position))
+    }
+    fragment.append(" ")
+    return fragment
+  }
+
+  /// The rows of `table` at this query's moment, restricted by `condition`, as a FROM item.
+  ///
+  /// - Parameters:
+  ///   - condition: over the bare column names; nil for every row.
+  ///   - bindings: of `condition`, once.
+  func source(
+    _ table: TableShape, alias: String, where condition: String?, bindings: [SQLValue] = []
+  ) -> SQLFragment {
+    let columns = table.columnNames.map(quoted).joined(separator: ", ")
+    let layout = shadow(table)
+    let tie = condition.map { " AND \($0)" } ?? ""
+    let text = """
+      (SELECT \(columns) FROM main.\(quoted(table.name)) WHERE \(layout.isUntouched)\(tie) \
+      UNION ALL SELECT \(columns) FROM \(layout.shadowName) WHERE livefetch_existed\(tie)) \
+      AS \(alias)
+      """
+    return SQLFragment(text, bindings: bindings + bindings)
+  }
+
+  /// One column of the row of `table` that meets `condition` at this query's moment.
+  func scalar(_ column: String, of table: TableShape, where condition: String) -> String {
+    let layout = shadow(table)
+    return """
+      (SELECT \(quoted(column)) FROM main.\(quoted(table.name)) \
+      WHERE \(condition) AND \(layout.isUntouched) \
+      UNION ALL SELECT \(quoted(column)) FROM \(layout.shadowName) \
+      WHERE livefetch_existed AND \(condition))
+      """
+  }
+
+  private func shadow(_ table: TableShape) -> HistoryLayout {
+    if let known = shadows.first(where: { $0.table == table.name }) { return known }
+    let layout = HistoryLayout(of: table)
+    shadows.append(layout)
+    return layout
+  }
+}

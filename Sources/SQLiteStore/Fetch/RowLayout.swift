@@ -1,0 +1,61 @@
+// Which column of a SELECT is what: the id, the parts of the order key, the values of the item.
+
+import FetchModel
+
+/// The expressions of a SELECT list, each of them once.
+struct ResultColumns {
+  private(set) var expressions: [String] = []
+  private var indexes: [String: Int32] = [:]
+
+  /// The index of the column that reads `sql`, added if it is new.
+  mutating func index(of sql: String) -> Int32 {
+    if let index = indexes[sql] { return index }
+    let index = Int32(expressions.count)
+    expressions.append(sql)
+    indexes[sql] = index
+    return index
+  }
+
+  var list: String { expressions.joined(separator: ", ") }
+}
+
+/// How a column's stored value becomes JSON.
+enum ValueFormat: Sendable, Hashable {
+  case number
+  /// Integers beyond ±2^53 as strings.
+  case largeNumberAsString
+  case boolean
+  case text
+  case date(DateFormat)
+  case binary
+  case uuid
+  /// Text that is JSON itself; anything else is sent as a string.
+  case json
+  /// An array of ids that the statement made.
+  case ids
+  case etag
+}
+
+/// The layout of one plan's rows.
+struct RowLayout: Sendable {
+  /// A value of an item: `prefix` is its key as JSON with the comma before and the colon after.
+  struct Value: Sendable {
+    let prefix: [UInt8]
+    let column: Int32
+    let format: ValueFormat
+  }
+
+  /// One component of the order key.
+  struct Component: Sendable {
+    let column: Int32
+    let direction: Direction
+    let nils: NilPlace
+  }
+
+  var id: Int32 = 0
+  var idFormat = ValueFormat.number
+  /// The section's components first.
+  var components: [Component] = []
+  var sectionComponents = 0
+  var values: [Value] = []
+}

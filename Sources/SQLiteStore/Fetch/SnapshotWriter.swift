@@ -1,0 +1,120 @@
+// Rows in order → the JSON of a snapshot, straight into bytes.
+//
+//     {"entity":"City","token":"…","count":2,"sections":[{"name":"","value":null,…}],"next":"…"}
+//
+// `count`, `next` and `digest` are known only when the last row has been read, so the sections are
+// written first and the members before them afterwards.
+
+import FetchModel
+
+/// Writes the snapshot of one plan.
+struct SnapshotWriter {
+  private let plan: FetchPlan
+  private let model: Model
+  private var sections: [UInt8] = []
+  private var count = 0
+  private var section: [UInt8]?
+  private var digest = SnapshotDigest()
+  private var next: String?
+  private(set) var isTruncated = false
+  /// The ids of the items, where something else is fetched for them.
+  private(set) var ids: Set<ObjectID> = []
+
+  init(plan: FetchPlan, model: Model) {
+    self.plan = plan
+    self.model = model
+    sections.reserveCapacity(16 << 10)
+  }
+
+  /// Adds the current row of `reader`; false when it is one too many for a capped plan.
+  mutating func add(_ reader: RowReader) -> Bool {
+    if count == plan.window.limit {
+      isTruncated = plan.isCapped
+      return false
+    }
+    if plan.definition.section != nil {
+      let bytes = reader.sectionBytes()
+      if bytes != section { beginSection(bytes) }
+    } else if count == 0 {
+      beginSection([])
+    }
+    if sections.last != 0x5B { sections.append(0x2C) }
+    let start = sections.count
+    switch plan.shape {
+    case .ids: reader.appendID(to: &sections)
+    case .objects, .count, .dictionaries: reader.appendItem(to: &sections)
+    }
+    if plan.withDigest { addToDigest(reader, from: start) }
+    if !plan.expansion.isEmpty { ids.insert(reader.id()) }
+    count += 1
+    if count == plan.window.limit {
+      next = Cursor(of: plan.definition, in: model).encode(reader.key())
+    }
+    return true
+  }
+
+  private mutating func addToDigest(_ reader: RowReader, from start: Int) {
+    var id: [UInt8] = []
+    reader.appendID(to: &id)
+    digest.add(id)
+  }
+
+  private mutating func beginSection(_ bytes: [UInt8]) {
+    if section != nil { sections.append(json: "]},") }
+    section = bytes
+    let info =
+      plan.definition.section == nil
+      ? SectionInfo.unsectioned
+      : SectionInfo(
+        section: bytes[...], term: plan.definition.section, model: model,
+        integersAsStrings: plan.integersAsStrings)
+    sections.append(0x7B)
+    info.appendMembers(to: &sections)
+    sections.append(json: ",\"items\":[")
+    if plan.withDigest { digest.beginSection(info.value) }
+  }
+
+  /// The whole snapshot.
+  ///
+  /// - Parameters:
+  ///   - total: what `count=exact` asked for.
+  ///   - included: the JSON of `included`, where the plan expands.
+  mutating func finish(token: Token, total: Int?, included: [UInt8]?) -> [UInt8] {
+    if count == 0, plan.definition.section == nil { beginSection([]) }
+    if section != nil { sections.append(json: "]}") }
+    var json: [UInt8] = []
+    json.reserveCapacity(sections.count + (included?.count ?? 0) + 256)
+    appendHead(token: token, total: total, to: &json)
+    json.append(json: ",\"sections\":[")
+    json.append(contentsOf: sections)
+    json.append(0x5D)
+    if let included {
+      json.append(json: ",\"included\":")
+      json.append(contentsOf: included)
+    }
+    if let next {
+      json.append(json: ",\"next\":")
+      json.append(jsonString: next)
+    }
+    json.append(0x7D)
+    return json
+  }
+
+  private func appendHead(token: Token, total: Int?, to json: inout [UInt8]) {
+    json.append(json: "{\"entity\":")
+    json.append(jsonString: model.entities[plan.definition.entity].name)
+    json.append(json: ",\"token\":")
+    json.append(jsonString: token.description)
+    json.append(json: ",\"count\":")
+    json.append(json: Int64(count))
+    if let total {
+      json.append(json: ",\"total\":")
+      json.append(json: Int64(total))
+    }
+    if isTruncated { json.append(json: ",\"truncated\":true") }
+    if plan.withDigest {
+      json.append(json: ",\"digest\":")
+      json.append(jsonString: digest.text)
+    }
+  }
+}

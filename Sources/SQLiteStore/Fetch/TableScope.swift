@@ -1,0 +1,205 @@
+// The place of one object in a query: its table's alias, and the joins that key paths from it need.
+//
+//     population             "t0"."population"
+//     country.continent      "t1"."continent" with LEFT JOIN "Country" AS t1 ON …
+//     country                "t0"."country", no join: the foreign key is the id
+//
+// In a query of the past a to-one step is a correlated scalar subquery instead of a join, which
+// SQLite could not serve from an index.
+
+import FetchModel
+
+struct TableScope: SQLScope {
+  let context: QueryContext
+  let entity: Int
+  let alias: String
+  let correlation: String
+  let mayRepeat: Bool
+  private let source: String
+  private var joins: [[Int]: String] = [:]
+  private var joinText = ""
+
+  /// The scope of a query's own objects.
+  init(context: QueryContext, entity: Int, alias: String, source: String) {
+    self.init(
+      context: context, entity: entity, alias: alias, source: source, correlation: "",
+      mayRepeat: false)
+  }
+
+  private init(
+    context: QueryContext, entity: Int, alias: String, source: String, correlation: String,
+    mayRepeat: Bool
+  ) {
+    self.context = context
+    self.entity = entity
+    self.alias = alias
+    self.source = source
+    self.correlation = correlation
+    self.mayRepeat = mayRepeat
+  }
+
+  var from: String { source + joinText }
+
+  /// SQL for the id of this scope's object.
+  var idExpression: String { table.key.idExpression(alias) }
+
+  private var table: EntityTable { context.schema.entities[entity] }
+
+  mutating func column(_ path: PropertyPath) -> SQLColumn {
+    let end = context.model.walk(path).end
+    let endTable = context.schema.entities[end]
+    switch path.target {
+    case .attribute(let index):
+      let column = endTable.column(ofAttribute: index)
+      return SQLColumn(
+        sql: columns([column.name], at: path.steps)[0], type: column.type,
+        dateFormat: column.dateFormat, mayBeNull: !column.isNotNull || !path.steps.isEmpty,
+        isBinaryCollated: column.isBinary)
+    case .object:
+      return SQLColumn(
+        sql: objectID(at: path.steps, key: endTable.key), type: endTable.key.idType,
+        mayBeNull: !path.steps.isEmpty, isBinaryCollated: isBinary(endTable))
+    }
+  }
+
+  private func isBinary(_ table: EntityTable) -> Bool {
+    !table.columns.contains { table.key.columns.contains($0.name) && !$0.isBinary }
+  }
+
+  /// SQL for the id of the object that to-one `steps` reach.
+  private mutating func objectID(at steps: [Int], key: Key) -> String {
+    guard let last = steps.last else { return idExpression }
+    let holder = Array(steps.dropLast())
+    if case .foreignKey(let foreignKey) = storage(of: last, at: holder),
+      foreignKey.referencesKey
+    {
+      return key.idExpression(ofParts: columns(foreignKey.columns, at: holder))
+    }
+    return key.idExpression(ofParts: columns(key.columns, at: steps))
+  }
+
+  private func storage(of step: Int, at steps: [Int]) -> RelationshipStorage {
+    let holder = context.model.walk(PropertyPath(root: entity, steps: steps, target: .object)).end
+    return context.schema.entities[holder].relationships[step]
+  }
+
+  /// SQL for columns of the object that to-one `steps` reach.
+  private mutating func columns(_ names: [String], at steps: [Int]) -> [String] {
+    if steps.isEmpty { return names.map { qualified($0, alias) } }
+    if context.isPast { return names.map { pastColumn($0, at: steps) } }
+    let joined = join(steps)
+    return names.map { qualified($0, joined) }
+  }
+
+  private mutating func join(_ steps: [Int]) -> String {
+    if let known = joins[steps] { return known }
+    let (target, condition) = toOneTie(steps, alias: context.nextAlias())
+    joinText += " LEFT JOIN \(target.quotedName) AS \(quoted(condition.alias)) ON \(condition.sql)"
+    joins[steps] = condition.alias
+    return condition.alias
+  }
+
+  private mutating func pastColumn(_ name: String, at steps: [Int]) -> String {
+    let (target, condition) = toOneTie(steps, alias: nil)
+    return context.scalar(name, of: TableShape(target), where: condition.sql)
+  }
+
+  /// What ties the object at the end of to-one `steps` to the one before it.
+  private mutating func toOneTie(
+    _ steps: [Int], alias: String?
+  ) -> (table: EntityTable, condition: (alias: String, sql: String)) {
+    let holder = Array(steps.dropLast())
+    let end = context.model.walk(PropertyPath(root: entity, steps: steps, target: .object)).end
+    let table = context.schema.entities[end]
+    guard case .foreignKey(let key) = storage(of: steps[steps.count - 1], at: holder) else {
+      return (table, (alias ?? "", "FALSE"))
+    }
+    let sql = tie(key.referenced.map { qualified($0, alias) }, columns(key.columns, at: holder))
+    return (table, (alias ?? "", sql))
+  }
+
+  private func tie(_ left: [String], _ right: [String]) -> String {
+    zip(left, right).map { "\($0) = \($1)" }.joined(separator: " AND ")
+  }
+}
+
+// MARK: - To-many steps
+
+extension TableScope {
+  mutating func over(_ steps: [Int]) -> TableScope {
+    let relationships = context.model.walk(
+      PropertyPath(root: entity, steps: steps, target: .object)
+    ).relationships
+    let first = relationships.firstIndex(where: \.isToMany) ?? 0
+    let prefix = Array(steps[..<first])
+    var chain = Chain(context: context)
+    var holder = context.model.walk(
+      PropertyPath(root: entity, steps: prefix, target: .object)
+    ).end
+    for (index, step) in steps.enumerated().dropFirst(first) {
+      let storage = context.schema.entities[holder].relationships[step]
+      holder = context.model.entities[holder].relationships[step].destination
+      let table = context.schema.entities[holder]
+      let previous = chain.alias
+      chain.append(storage, to: table) { names in
+        index == first
+          ? columns(names, at: prefix) : names.map { qualified($0, previous) }
+      }
+    }
+    return TableScope(
+      context: context, entity: holder, alias: chain.alias, source: chain.from,
+      correlation: chain.correlation,
+      mayRepeat: relationships.count(where: \.isToMany) > 1)
+  }
+}
+
+/// The tables along to-many steps, one joined to the other, the first tied to an outer query.
+private struct Chain {
+  let context: QueryContext
+  private(set) var alias = ""
+  private(set) var from = ""
+  private(set) var correlation = ""
+
+  init(context: QueryContext) { self.context = context }
+
+  /// - Parameter holder: SQL for columns of the object that the step starts from.
+  mutating func append(
+    _ storage: RelationshipStorage, to table: EntityTable, holder: ([String]) -> [String]
+  ) {
+    switch storage {
+    case .inverse(let key):
+      add(TableShape(table), key.columns, holder(key.referenced))
+    case .foreignKey(let key):
+      add(TableShape(table), key.referenced, holder(key.columns))
+    case .joinTable(let index, let source, let destination):
+      add(
+        TableShape(context.schema.joinTables[index]), source.columns, holder(source.referenced))
+      let link = alias
+      add(
+        TableShape(table), destination.referenced,
+        destination.columns.map { qualified($0, link) })
+    }
+    if let presence = table.key.presenceCondition(alias) {
+      correlation += correlation.isEmpty ? presence : " AND \(presence)"
+    }
+  }
+
+  private mutating func add(_ table: TableShape, _ columns: [String], _ values: [String]) {
+    let isFirst = from.isEmpty
+    alias = context.nextAlias()
+    let tie = { (alias: String?) in
+      zip(columns, values).map { "\(qualified($0, alias)) = \($1)" }.joined(separator: " AND ")
+    }
+    if !isFirst { from += " JOIN " }
+    if context.isPast {
+      from += context.source(table, alias: alias, where: isFirst ? tie(nil) : nil).text
+    } else {
+      from += "\(quoted(table.name)) AS \(quoted(alias))"
+    }
+    if !isFirst {
+      from += " ON \(tie(alias))"
+    } else if !context.isPast {
+      correlation = tie(alias)
+    }
+  }
+}

@@ -1,0 +1,78 @@
+// Where the history of one table stands: names, and the SQL that looks back through it.
+//
+// A touched row of table "City" is one row of `livefetch_position(position, nonce, source)` and one
+// of "livefetch_history_City" with the same position:
+//
+//     livefetch_position   INTEGER PRIMARY KEY
+//     livefetch_existed    1: the columns hold the row as it was before; 0: it was inserted, and
+//                          only the key's columns are filled
+//     livefetch_rowid      for tables without a key: the row's number
+//     "id", "name", …      every column of the table, with its affinity and collation
+//
+// What a row was after position T is the first row of its key with a position beyond T; a row
+// without one was not touched since.
+
+import FetchModel
+
+/// The names of a table's history.
+struct HistoryLayout: Sendable, Hashable {
+  static let position = "livefetch_position"
+  static let existed = "livefetch_existed"
+  static let rowid = "livefetch_rowid"
+
+  let shape: TableShape
+
+  init(of shape: TableShape) { self.shape = shape }
+
+  /// The name of the table.
+  var table: String { shape.name }
+  /// The name of its history, quoted.
+  var quotedName: String { quoted("livefetch_history_\(table)") }
+  /// The name of the common table expression that ``shadowExpression`` makes, quoted.
+  var shadowName: String { quoted("livefetch_shadow_\(table)") }
+
+  /// The key's columns in the table and in its history.
+  var keyColumns: [(table: String, history: String)] {
+    if case .rowid(let name) = shape.key.kind { return [(name, Self.rowid)] }
+    return shape.key.columns.map { ($0, $0) }
+  }
+
+  /// SQL for the id of a history row's object.
+  func idExpression(_ alias: String?) -> String {
+    shape.key.idExpression(ofParts: keyColumns.map { qualified($0.history, alias) })
+  }
+}
+
+// MARK: - The table as it was
+
+extension HistoryLayout {
+  /// A common table expression: for each key touched after the position bound to its one `?`,
+  /// what its row was then. The columns have the table's names.
+  ///
+  ///     "livefetch_shadow_City" AS MATERIALIZED (
+  ///       SELECT MIN(livefetch_position) AS …, livefetch_existed, "id", "name" FROM …
+  ///       WHERE livefetch_position > ? AND "id" IS NOT NULL GROUP BY "id")
+  var shadowExpression: String {
+    let keys = keyColumns.map { quoted($0.history) }
+    let isKeyed = keys.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+    return """
+      \(shadowName) AS MATERIALIZED (SELECT MIN(\(Self.position)) AS \(Self.position), \
+      \((shadowColumns).joined(separator: ", ")) FROM main.\(quotedName) \
+      WHERE \(Self.position) > ? AND \(isKeyed) \
+      GROUP BY \(keys.map { "\($0) COLLATE BINARY" }.joined(separator: ", ")))
+      """
+  }
+
+  private var shadowColumns: [String] {
+    let rowid = keyColumns.contains { $0.history == Self.rowid } ? [Self.rowid] : []
+    return [Self.existed] + rowid + shape.columnNames.map(quoted)
+  }
+
+  /// A condition over the table's bare columns: the row was not touched since.
+  var isUntouched: String {
+    let columns = keyColumns.map { quoted($0.table) }
+    let keys = keyColumns.map { quoted($0.history) }
+    let row = columns.count == 1 ? columns[0] : "(\(columns.joined(separator: ", ")))"
+    return "\(row) NOT IN (SELECT \(keys.joined(separator: ", ")) FROM \(shadowName))"
+  }
+}

@@ -1,0 +1,7 @@
+import FetchModel
+
+enum PredicateCompiler {
+  static func condition(of predicate: ResolvedPredicate, in scope: inout some SQLScope)
+    -> SQLFragment
+  { SQLFragment() }
+}

@@ -1,0 +1,249 @@
+// What identifies a row, as SQL and as an ObjectID, both ways.
+
+import FetchModel
+
+/// The key of a table.
+struct Key: Sendable, Hashable {
+  enum Kind: Sendable, Hashable {
+    /// One column that is another name for the row's number.
+    case rowidAlias
+    /// One column of any other type.
+    case column
+    /// Several columns; the id is their text joined by commas.
+    case composite
+    /// No declared key: the row's number, under the given name. Never observable for entities.
+    case rowid(String)
+    /// No key and no row number (a view): the hash of the row's values.
+    case hash
+  }
+
+  /// How a part is written in an id.
+  enum Form: Sendable, Hashable {
+    case integer, text
+    /// As hexadecimal digits.
+    case binary
+    /// As the shortest digits that SQLite prints in full.
+    case real
+  }
+
+  struct Part: Sendable, Hashable {
+    let column: String
+    let form: Form
+    let isNotNull: Bool
+  }
+
+  let kind: Kind
+  /// The key's columns in the key's order. For `.hash`, every column of the view.
+  let parts: [Part]
+  let isWithoutRowid: Bool
+
+  init(kind: Kind, parts: [Part], isWithoutRowid: Bool = false) {
+    self.kind = kind
+    self.parts = parts
+    self.isWithoutRowid = isWithoutRowid
+  }
+
+  var columns: [String] { parts.map(\.column) }
+
+  /// Whether rows without a key are possible: these are not served.
+  var mayBeNull: Bool {
+    switch kind {
+    case .rowidAlias, .rowid, .hash: false
+    case .column, .composite: parts.contains { !$0.isNotNull }
+    }
+  }
+
+  /// The type of the ids.
+  var idType: AttributeType {
+    switch kind {
+    case .rowidAlias, .rowid: .integer
+    case .column where parts.first?.form == .integer: .integer
+    case .column, .composite, .hash: .string
+    }
+  }
+
+  /// Whether the id's expression is the plain column, so that an index serves comparisons with it.
+  var isPlain: Bool {
+    switch kind {
+    case .rowidAlias, .rowid: true
+    case .column: parts.first?.form == .integer || parts.first?.form == .text
+    case .composite, .hash: false
+    }
+  }
+}
+
+// MARK: - Key → SQL
+
+extension Key {
+  /// SQL for the id of the row that `alias` names.
+  ///
+  ///     "t0"."id"
+  ///     REPLACE(REPLACE("t0"."a", '%', '%25'), ',', '%2C') || ',' || …
+  func idExpression(_ alias: String?) -> String {
+    idExpression(ofParts: columns.map { qualified($0, alias) })
+  }
+
+  /// The same over any SQL for the parts: a foreign key's columns, or the history's.
+  func idExpression(ofParts sql: [String]) -> String {
+    switch kind {
+    case .rowidAlias, .rowid: sql[0]
+    case .column: Self.text(of: sql[0], parts[0].form)
+    case .composite:
+      zip(sql, parts).map { Self.escaped(Self.text(of: $0, $1.form)) }
+        .joined(separator: " || ',' || ")
+    case .hash: "livefetch_etag(\(sql.joined(separator: ", ")))"
+    }
+  }
+
+  /// A condition that leaves out rows without a key; nil where there can be none.
+  func presenceCondition(_ alias: String?) -> String? {
+    guard mayBeNull else { return nil }
+    return parts.filter { !$0.isNotNull }
+      .map { "\(qualified($0.column, alias)) IS NOT NULL" }.joined(separator: " AND ")
+  }
+
+  /// A condition with one parameter a part that the row with an id meets: `"id" = ?`. Bind what
+  /// ``bindings(of:)`` gives. Equality is the column's own, so that its index serves.
+  func lookupCondition(_ alias: String?) -> String {
+    if kind == .hash { return "\(idExpression(alias)) = ?" }
+    return parts.map { "\(qualified($0.column, alias)) = ?" }.joined(separator: " AND ")
+  }
+
+  private static func text(of sql: String, _ form: Form) -> String {
+    switch form {
+    case .integer, .text: sql
+    case .binary: "CASE WHEN \(sql) IS NOT NULL THEN HEX(\(sql)) END"
+    case .real: "CASE WHEN \(sql) IS NOT NULL THEN PRINTF('%!.17g', \(sql)) END"
+    }
+  }
+
+  private static func escaped(_ sql: String) -> String {
+    "REPLACE(REPLACE(\(sql), '%', '%25'), ',', '%2C')"
+  }
+}
+
+// MARK: - ObjectID → values
+
+extension Key {
+  /// The values of the key's columns for `id`, one a parameter of ``lookupCondition(_:)``; nil
+  /// where no object can have that id.
+  func bindings(of id: ObjectID) -> [SQLValue]? {
+    switch (kind, id) {
+    case (.rowidAlias, .integer(let id)), (.rowid, .integer(let id)): return [.integer(id)]
+    case (.hash, .text(let text)): return [.text(text)]
+    case (.column, .integer(let id)) where parts[0].form == .integer: return [.integer(id)]
+    case (.column, .text(let text)): return Self.value(of: text, parts[0].form).map { [$0] }
+    case (.composite, .text(let text)): return compositeBindings(of: text)
+    default: return nil
+    }
+  }
+
+  private func compositeBindings(of text: String) -> [SQLValue]? {
+    let pieces = text.utf8.split(separator: 0x2C, omittingEmptySubsequences: false)
+    guard pieces.count == parts.count else { return nil }
+    var values: [SQLValue] = []
+    for (piece, part) in zip(pieces, parts) {
+      guard let text = Self.unescaped(piece), let value = Self.value(of: text, part.form) else {
+        return nil
+      }
+      values.append(value)
+    }
+    return values
+  }
+
+  // Only canonical text is an id: one object has one.
+  private static func value(of text: String, _ form: Form) -> SQLValue? {
+    switch form {
+    case .text: return .text(text)
+    case .integer:
+      // A column declared an integer may hold text that is none.
+      guard let integer = Int64(text) else { return Double(text) == nil ? .text(text) : nil }
+      return integer.description == text ? .integer(integer) : nil
+    case .real: return Double(text).map { .double($0) }
+    case .binary: return bytes(ofHexadecimal: text).map { .blob($0) }
+    }
+  }
+
+  private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
+    let digits = Array(text.utf8)
+    guard digits.count % 2 == 0 else { return nil }
+    var bytes: [UInt8] = []
+    for index in stride(from: 0, to: digits.count, by: 2) {
+      guard let high = nibble(digits[index]), let low = nibble(digits[index + 1]) else {
+        return nil
+      }
+      bytes.append(high << 4 | low)
+    }
+    return bytes
+  }
+
+  private static func nibble(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case 0x30...0x39: digit - 0x30
+    case 0x41...0x46: digit - 0x37
+    default: nil
+    }
+  }
+
+  // Only what idExpression escapes is unescaped: `%25` and `%2C`.
+  private static func unescaped(_ piece: Substring.UTF8View) -> String? {
+    var bytes: [UInt8] = []
+    var rest = piece
+    while let byte = rest.first {
+      if byte != 0x25 {
+        bytes.append(byte)
+        rest = rest.dropFirst()
+      } else if rest.starts(with: "%25".utf8) || rest.starts(with: "%2C".utf8) {
+        bytes.append(rest.starts(with: "%25".utf8) ? 0x25 : 0x2C)
+        rest = rest.dropFirst(3)
+      } else {
+        return nil
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// The id that `values` of the key's columns make; nil where one of them is nil.
+  func id(of values: [SQLValue]) -> ObjectID? {
+    guard values.count == parts.count else { return nil }
+    if kind != .composite, case .integer(let id) = values[0], parts[0].form == .integer {
+      return .integer(id)
+    }
+    var texts: [String] = []
+    for (value, part) in zip(values, parts) {
+      guard let text = Self.text(of: value, part.form) else { return nil }
+      texts.append(kind == .composite ? Self.escapedText(text) : text)
+    }
+    return .text(texts.joined(separator: ","))
+  }
+
+  private static func text(of value: SQLValue, _ form: Form) -> String? {
+    switch value {
+    case .null: nil
+    case .integer(let integer):
+      form == .binary ? hexadecimal(integer.description.utf8) : "\(integer)"
+    case .double(let double): double.description
+    case .text(let text): form == .binary ? hexadecimal(text.utf8) : text
+    case .blob(let bytes):
+      form == .binary ? hexadecimal(bytes) : String(decoding: bytes, as: UTF8.self)
+    }
+  }
+
+  private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    return String(
+      decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+
+  private static func escapedText(_ text: String) -> String {
+    guard text.utf8.contains(where: { $0 == 0x25 || $0 == 0x2C }) else { return text }
+    return String(
+      decoding: text.utf8.flatMap { byte -> [UInt8] in
+        switch byte {
+        case 0x25: Array("%25".utf8)
+        case 0x2C: Array("%2C".utf8)
+        default: [byte]
+        }
+      }, as: UTF8.self)
+  }
+}

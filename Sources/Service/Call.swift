@@ -1,0 +1,119 @@
+// One request on its way through the service: what every answer has in common is added here.
+
+import FetchModel
+import HTTPServer
+
+/// A request, the right to answer it, and the headers that all answers carry.
+struct Call: Sendable {
+  let request: HTTPRequest
+  let exchange: HTTPExchange
+  let service: Service
+
+  /// `LiveFetch-Token`, and what browsers of other origins need.
+  var commonHeaders: [(name: String, value: String)] {
+    [("LiveFetch-Token", service.store.newestToken.description)] + service.corsHeaders
+  }
+
+  func respond(_ response: HTTPResponse) {
+    var response = response
+    response.headers += commonHeaders
+    exchange.respond(response)
+  }
+
+  func refuse(_ problem: Problem) { respond(problem.response) }
+
+  /// Answers with JSON that is not to be stored.
+  func respond(
+    json: [UInt8], status: Int = 200, headers: [(name: String, value: String)] = []
+  ) {
+    let fixed = [
+      (name: "Content-Type", value: "application/json"), (name: "Cache-Control", value: "no-store"),
+    ]
+    respond(HTTPResponse(status: status, headers: fixed + headers, body: .bytes(json)))
+  }
+
+  /// Runs `body` and answers with its problem if it throws one.
+  func answering(_ body: () throws(Problem) -> Void) {
+    do {
+      try body()
+    } catch {
+      refuse(error)
+    }
+  }
+
+  /// Runs a query here if it is quick, and where slow ones run if it turns out not to be.
+  func query<Answer: Sendable>(
+    _ run: @escaping @Sendable (Effort) throws(StoreError) -> Answer,
+    then respond: @escaping @Sendable (Answer) throws(Problem) -> Void
+  ) {
+    do {
+      let answer = try run(.quick)
+      answering { () throws(Problem) in try respond(answer) }
+    } catch .tooSlow {
+      let isTaken = service.slowLane.run {
+        answering { () throws(Problem) in
+          do throws(StoreError) {
+            let answer = try run(.full)
+            answering { () throws(Problem) in try respond(answer) }
+          } catch {
+            throw Problem(error)
+          }
+        }
+      }
+      if !isTaken { refuse(.overloaded) }
+    } catch {
+      refuse(Problem(error))
+    }
+  }
+
+  /// The names and values of the query string.
+  func queryItems() throws(Problem) -> [(name: String, value: String)] {
+    do {
+      return try PercentEncoding.decodeQuery(request.query ?? "")
+    } catch {
+      throw Problem(error, isPath: false)
+    }
+  }
+
+  /// Refuses every parameter that is not one of `names`, and repeated ones.
+  func queryItems(only names: [String]) throws(Problem) -> [String: String] {
+    var items: [String: String] = [:]
+    for (name, value) in try queryItems() {
+      guard names.contains(name) else {
+        throw .badRequest(
+          "unknown-parameter", "There is no parameter `\(name)` here.",
+          hint: nearestName(to: name, among: names))
+      }
+      guard items.updateValue(value, forKey: name) == nil else {
+        throw .badRequest("repeated-parameter", "`\(name)` may be given once.")
+      }
+    }
+    return items
+  }
+
+  /// The body as JSON.
+  func jsonBody() throws(Problem) -> JSON {
+    let type = (request.header("Content-Type") ?? "").lowercased()
+      .prefix { $0 != ";" && $0 != " " }
+    guard type == "application/json" || type.hasSuffix("+json") else { throw .notJSON }
+    do {
+      return try JSON(parsing: request.body)
+    } catch {
+      throw .malformedJSON(error)
+    }
+  }
+
+  /// Whether the client asked for a stream.
+  var wantsStream: Bool {
+    request.header("Accept")?.lowercased().contains("text/event-stream") ?? false
+  }
+}
+
+extension Problem {
+  static let overloaded: Problem = {
+    var problem = Problem(
+      503, "overloaded", "Service unavailable", "Too many slow queries are waiting; try again.")
+    problem.headers = [("Retry-After", "1")]
+    return problem
+  }()
+}

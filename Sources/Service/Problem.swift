@@ -1,0 +1,202 @@
+// Errors → HTTP. The only type that knows statuses and codes (RFC 9457 bodies).
+
+import FetchModel
+import HTTPServer
+
+/// A refusal as a client sees it.
+public struct Problem: Error, Sendable {
+  public var status: Int
+  /// Stable and in kebab-case; listed in the README.
+  public var code: String
+  public var title: String
+  public var detail: String
+  /// The byte of a predicate at which it went wrong.
+  public var offset: Int?
+  public var hint: String?
+  /// Further members, written as they are.
+  public var members: [JSON.Member] = []
+  public var headers: [(name: String, value: String)] = []
+
+  public init(
+    _ status: Int, _ code: String, _ title: String, _ detail: String, offset: Int? = nil,
+    hint: String? = nil
+  ) {
+    self.status = status
+    self.code = code
+    self.title = title
+    self.detail = detail
+    self.offset = offset
+    self.hint = hint
+  }
+
+  /// The body: `type`, `title`, `status`, `detail`, `code`, and what else there is.
+  public var json: [UInt8] {
+    var json: [UInt8] = []
+    json.append(json: "{\"type\":")
+    json.append(jsonString: "urn:livefetch:problem:\(code)")
+    json.append(json: ",\"title\":")
+    json.append(jsonString: title)
+    json.append(json: ",\"status\":")
+    json.append(json: Int64(status))
+    json.append(json: ",\"detail\":")
+    json.append(jsonString: detail)
+    json.append(json: ",\"code\":")
+    json.append(jsonString: code)
+    if let offset {
+      json.append(json: ",\"offset\":")
+      json.append(json: Int64(offset))
+    }
+    if let hint {
+      json.append(json: ",\"hint\":")
+      json.append(jsonString: hint)
+    }
+    for member in members {
+      json.append(0x2C)
+      json.append(jsonString: member.name)
+      json.append(0x3A)
+      json.append(json: member.value)
+    }
+    json.append(0x7D)
+    return json
+  }
+
+  /// The whole answer.
+  public var response: HTTPResponse {
+    let fixed = [
+      (name: "Content-Type", value: "application/problem+json"),
+      (name: "Cache-Control", value: "no-store"),
+    ]
+    return HTTPResponse(status: status, headers: fixed + headers, body: .bytes(json))
+  }
+}
+
+// MARK: - The fixed ones
+
+extension Problem {
+  static func badRequest(_ code: String, _ detail: String, hint: String? = nil) -> Problem {
+    Problem(400, code, "Bad request", detail, hint: hint)
+  }
+
+  static func notFound(_ code: String, _ detail: String, hint: String? = nil) -> Problem {
+    Problem(404, code, "Not found", detail, hint: hint)
+  }
+
+  static let noSuchPath = notFound("unknown-path", "There is nothing at this path.")
+
+  static func methodNotAllowed(_ allowed: String) -> Problem {
+    var problem = Problem(
+      405, "method-not-allowed", "Method not allowed", "This path takes \(allowed).")
+    problem.headers = [("Allow", allowed)]
+    return problem
+  }
+
+  static let tokenExpired = Problem(
+    410, "token-expired", "Token expired",
+    "The history does not reach back to this token; fetch a new snapshot.")
+
+  static let badToken = badRequest("bad-token", "`since` takes a token of this API, or `now`.")
+
+  static func notObservable(_ entity: String) -> Problem {
+    badRequest(
+      "not-observable", "`\(entity)` cannot be followed: it is a view or has no primary key.")
+  }
+
+  static let readOnly = Problem(
+    403, "read-only", "Read only", "This server does not save: its store is read only.")
+
+  static let unauthorized: Problem = {
+    var problem = Problem(
+      401, "unauthorized", "Unauthorized", "A bearer token is required: `Authorization: Bearer …`.")
+    problem.headers = [("WWW-Authenticate", "Bearer realm=\"LiveFetch\"")]
+    return problem
+  }()
+
+  static let notJSON = Problem(
+    415, "not-json", "Unsupported media type",
+    "The body has to be JSON, declared `Content-Type: application/json`.",
+    hint: "curl --json '{…}' sets the header")
+
+  static func notImplemented(_ feature: String) -> Problem {
+    Problem(
+      501, "not-implemented", "Not implemented", "\(feature) is understood but not carried out yet."
+    )
+  }
+
+  static func malformedJSON(_ error: JSONError) -> Problem {
+    Problem(
+      400, "malformed-json", "Bad request",
+      "The body is not JSON: expected \(error.expected) at byte \(error.offset).",
+      offset: error.offset)
+  }
+}
+
+// MARK: - From the stages' own errors
+
+extension Problem {
+  /// - Parameter isPath: whether the entity was named by the path: then it is what was not found.
+  init(_ error: FetchRequestError, isPath: Bool) {
+    switch error {
+    case .unknownParameter(let name, let hint):
+      self = .badRequest("unknown-parameter", "There is no parameter `\(name)`.", hint: hint)
+    case .repeatedParameter(let name):
+      self = .badRequest("repeated-parameter", "`\(name)` may be given once.")
+    case .badValue(let parameter, let detail):
+      self = .badRequest("bad-parameter", "`\(parameter)`: \(detail)")
+    case .badToken: self = .badToken
+    case .badCursor:
+      self = .badRequest("bad-cursor", "`after` takes the `next` cursor of the same order.")
+    case .malformedEncoding(let detail): self = .badRequest("malformed-encoding", detail)
+    case .unknownEntity(let name, let hint):
+      self = Problem(
+        isPath ? 404 : 400, "unknown-entity", isPath ? "Not found" : "Bad request",
+        "There is no entity `\(name)`.", hint: hint)
+    case .unknownKeyPath(let parameter, let error):
+      self = .badRequest(
+        "unknown-key-path",
+        "`\(parameter)`: `\(error.entity)` has no property `\(error.name)`.", hint: error.hint)
+    case .predicate(let parameter, let error): self.init(error, parameter: parameter)
+    case .notImplemented(let feature): self = .notImplemented(feature)
+    }
+  }
+
+  init(_ error: StoreError) {
+    switch error {
+    case .queryTimeout, .tooSlow:
+      self.init(
+        504, "query-timeout", "Query timeout", "The query ran past the server's time limit.")
+    case .busy:
+      self.init(503, "busy", "Service unavailable", "The store is busy; try again.")
+      headers = [("Retry-After", "1")]
+    case .diskFull:
+      self.init(507, "disk-full", "Insufficient storage", "There is no room left to save.")
+    case .readOnly: self = .readOnly
+    case .schemaChanged(let entity):
+      self.init(
+        410, "schema-changed", "Gone", "The table of `\(entity)` has changed or is gone.")
+    case .unusable, .failed:
+      self.init(500, "internal-error", "Internal server error", "The store failed; see the log.")
+    }
+  }
+}
+
+extension Problem {
+  init(_ error: PredicateError, parameter: String) {
+    guard error.code != .notImplemented else {
+      self = .notImplemented("`\(parameter)`: \(error.found)")
+      offset = error.offset
+      return
+    }
+    self.init(
+      400, error.code.rawValue, "Bad predicate", "`\(parameter)` \(error)", offset: error.offset,
+      hint: error.hint)
+    if !error.found.isEmpty { members.append(.init(name: "found", value: .string(error.found))) }
+    members.append(.init(name: "expected", value: .string(error.expected)))
+  }
+}
+
+extension Problem {
+  /// What the HTTP layer refused before any handler saw it.
+  public init(_ problem: HTTPProblem) {
+    self.init(problem.status, problem.code, problem.title, problem.detail)
+  }
+}

@@ -1,0 +1,40 @@
+// What the server says of itself: version, model, probes, files.
+
+import FetchModel
+import HTTPServer
+
+extension Service {
+  func about(_ call: Call) {
+    let links = [
+      ("model", "/v1/model"), ("objects", "/v1/objects/{Entity}"), ("fetch", "/v1/fetch"),
+      ("live", "/v1/live"), ("save", "/v1/save"), ("changes", "/v1/changes"),
+      ("openapi", "/openapi.json"),
+    ]
+    var json: [UInt8] = []
+    json.append(
+      json: .object([
+        .init(name: "name", value: .string("LiveFetch")),
+        .init(name: "version", value: .string(configuration.version)),
+        .init(name: "store", value: .string(store.properties.kind)),
+        .init(name: "readOnly", value: .boolean(store.properties.isReadOnly)),
+        .init(name: "token", value: .string(store.newestToken.description)),
+        .init(
+          name: "links",
+          value: .object(links.map { JSON.Member(name: $0.0, value: .string($0.1)) })),
+      ]))
+    call.respond(json: json)
+  }
+
+  func describeModel(_ call: Call) {
+    call.respond(json: ModelDescription(model: store.model).json)
+  }
+
+  func health(_ call: Call, _ route: Route) {
+    call.respond(json: Array("{\"status\":\"ok\"}".utf8))
+  }
+
+  func file(_ call: Call) throws(Problem) {
+    guard let response = files?.response(to: call.request) else { throw .noSuchPath }
+    call.respond(response)
+  }
+}

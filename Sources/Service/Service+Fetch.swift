@@ -1,0 +1,127 @@
+// A fetch: from the cache, as a snapshot, as the diff since a token, or as a stream.
+
+import FetchModel
+import HTTPServer
+
+extension Service {
+  /// `GET /v1/objects/{Entity}`.
+  func fetch(_ call: Call, entity: String) throws(Problem) {
+    let items = try call.queryItems()
+    let fetch: ResolvedFetch
+    do {
+      let request = try FetchRequest(entity: entity, query: items)
+      fetch = ResolvedFetch(request: request, plan: try resolver.resolve(request))
+    } catch {
+      throw Problem(error, isPath: true)
+    }
+    try answer(call, fetch, cacheKey: cacheKey(of: call.request))
+  }
+
+  /// `POST /v1/fetch`.
+  func fetch(_ call: Call) throws(Problem) {
+    let body = try call.jsonBody()
+    _ = try call.queryItems(only: [])
+    let fetch: ResolvedFetch
+    do {
+      let request = try FetchRequest(json: body)
+      fetch = ResolvedFetch(request: request, plan: try resolver.resolve(request))
+    } catch {
+      throw Problem(error, isPath: false)
+    }
+    try answer(call, fetch, cacheKey: nil)
+  }
+
+  private func answer(_ call: Call, _ fetch: ResolvedFetch, cacheKey: String?) throws(Problem) {
+    if fetch.request.explains { throw .notImplemented("`explain`") }
+    if call.wantsStream { return try stream(call, fetch) }
+    if fetch.request.since != nil { return try follow(call, fetch) }
+    let plan = fetch.plan
+    call.query { [store] effort throws(StoreError) in
+      try store.snapshot(of: plan, effort: effort)
+    } then: { [self] snapshot in
+      send(snapshot, of: plan, call, cacheKey: cacheKey)
+    }
+  }
+
+  /// Refuses to follow what cannot be followed.
+  func checkObservable(_ plan: FetchPlan) throws(Problem) {
+    for index in plan.dependencies(in: store.model) {
+      let entity = store.model.entities[index]
+      guard entity.isObservable else { throw .notObservable(entity.name) }
+    }
+  }
+}
+
+/// A fetch request and what it was resolved to.
+struct ResolvedFetch: Sendable {
+  let request: FetchRequest
+  let plan: FetchPlan
+}
+
+// MARK: - Snapshots and the cache
+
+extension Service {
+  /// What an answer is kept under: the raw target and the coding it is sent in.
+  private func cacheKey(of request: HTTPRequest) -> String {
+    acceptsGzip(request) ? request.target + "\n" : request.target
+  }
+
+  private func acceptsGzip(_ request: HTTPRequest) -> Bool {
+    guard let header = request.header("Accept-Encoding") else { return false }
+    return AcceptEncoding(header).prefersGzip
+  }
+
+  /// Answers with a kept snapshot; false if there is none that is still true.
+  func respondFromCache(_ call: Call) -> Bool {
+    let key = cacheKey(of: call.request)
+    guard let entry = cache.entry(for: key), !call.wantsStream else { return false }
+    let isKnown = call.request.header("If-None-Match").map {
+      entityTags($0, match: entry.etag, isWeak: true)
+    }
+    let answer = entry.answer(in: store, notModified: isKnown ?? false) { old in
+      let kept = old.headers.filter { $0.name != "LiveFetch-Token" }
+      let token = (name: "LiveFetch-Token", value: store.newestToken.description)
+      return PreparedResponse(
+        HTTPResponse(status: old.status, headers: kept + [token], body: .bytes(old.body)))
+    }
+    guard let answer else {
+      cache.remove(key)
+      return false
+    }
+    call.exchange.respond(answer)
+    return true
+  }
+
+  private func send(
+    _ snapshot: Snapshot, of plan: FetchPlan, _ call: Call, cacheKey: String?
+  ) {
+    let isCompressed = snapshot.json.count >= 1024 && acceptsGzip(call.request)
+    let etag = snapshot.token.description + (isCompressed ? "-gzip" : "")
+    var headers = [
+      (name: "Content-Type", value: "application/json"),
+      (name: "Vary", value: "Accept-Encoding"),
+    ]
+    if call.request.method == "POST" {
+      headers.append(("Cache-Control", "no-store"))
+    } else {
+      headers += [("Cache-Control", "no-cache"), ("ETag", "\"\(etag)\"")]
+    }
+    if isCompressed { headers.append(("Content-Encoding", "gzip")) }
+    headers += call.commonHeaders
+    let body = isCompressed ? gzip(snapshot.json) : snapshot.json
+    let full = PreparedResponse(HTTPResponse(headers: headers, body: .bytes(body)))
+    let notModified = PreparedResponse(HTTPResponse(status: 304, headers: headers))
+    if let cacheKey, full.bodyCount < 1 << 20 {
+      let entry = SnapshotCache.Entry(
+        etag: etag, token: snapshot.token, dependencies: plan.dependencies(in: store.model),
+        newest: store.newestToken, full: full, notModified: notModified)
+      cache.keep(entry, for: cacheKey)
+    }
+    let isKnown =
+      cacheKey != nil
+      && call.request.header("If-None-Match").map {
+        entityTags($0, match: etag, isWeak: true)
+      } ?? false
+    call.exchange.respond(isKnown ? notModified : full)
+  }
+}

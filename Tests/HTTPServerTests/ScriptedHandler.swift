@@ -1,0 +1,71 @@
+// A handler that does what the test says.
+
+import Synchronization
+
+@testable import HTTPServer
+
+/// Runs a closure for each request.
+struct ScriptedHandler: HTTPHandler {
+  let body: @Sendable (HTTPRequest, HTTPExchange) -> Void
+
+  func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+    body(request, exchange)
+  }
+}
+
+/// Starts a server on a free port, runs the test, and stops the server.
+func withServer(
+  _ change: (inout HTTPServerConfiguration) -> Void = { _ in },
+  handler: @escaping @Sendable (HTTPRequest, HTTPExchange) -> Void = echo,
+  _ body: (HTTPServer) async throws -> Void
+) async throws {
+  var configuration = HTTPServerConfiguration()
+  configuration.port = 0
+  configuration.workers = 4
+  change(&configuration)
+  let server = try HTTPServer(configuration, handler: ScriptedHandler(body: handler))
+  defer { server.stop(grace: 0.5) }
+  try await body(server)
+}
+
+/// Answers with what was asked.
+@Sendable func echo(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+  let text = "\(request.method) \(request.target) \(request.body.count)"
+  exchange.respond(
+    HTTPResponse(headers: [("Content-Type", "text/plain")], body: .text(text)))
+}
+
+/// Values gathered from several threads.
+final class Gathered<Value: Sendable>: Sendable {
+  private let values = Mutex<[Value]>([])
+
+  func append(_ value: Value) {
+    values.withLock { $0.append(value) }
+  }
+
+  var all: [Value] {
+    values.withLock { $0 }
+  }
+
+  func takeAll() -> [Value] {
+    values.withLock { values in
+      defer { values = [] }
+      return values
+    }
+  }
+
+  var count: Int {
+    values.withLock { $0.count }
+  }
+}
+
+/// Waits until `condition` holds; false after `seconds`.
+func eventually(_ seconds: Double = 5, _ condition: () -> Bool) async -> Bool {
+  let clock = ContinuousClock()
+  let end = clock.now + .seconds(seconds)
+  while clock.now < end {
+    if condition() { return true }
+    try? await Task.sleep(for: .milliseconds(5))
+  }
+  return condition()
+}
