@@ -112,7 +112,7 @@ private struct Case {
   private func apply(_ diff: WindowDiff, to old: [[Int]]) -> [[Int]] {
     var sections = old
     var taken = diff.deleted + diff.moved
-    taken.sort { ($0.from ?? .zero) < ($1.from ?? .zero) }
+    taken.sort { ($0.from ?? .first) < ($1.from ?? .first) }
     for item in taken.reversed() {
       guard let from = item.from else { continue }
       let id = sections[from.section].remove(at: from.item)
@@ -124,7 +124,7 @@ private struct Case {
     }
     for section in diff.insertedSections { sections.insert([], at: section.index) }
     var put = diff.inserted + diff.moved
-    put.sort { ($0.to ?? .zero) < ($1.to ?? .zero) }
+    put.sort { ($0.to ?? .first) < ($1.to ?? .first) }
     for item in put {
       guard let to = item.to, case .integer(let id) = item.id else { continue }
       sections[to.section].insert(Int(id), at: to.item)
@@ -169,11 +169,11 @@ private struct Case {
     _ diff: WindowDiff, _ old: [[Int]], _ new: [[Int]], _ seed: UInt64
   ) {
     for item in diff.deleted + diff.moved + diff.updated {
-      let from = item.from ?? .zero
+      let from = item.from ?? .first
       #expect(.integer(Int64(old[from.section][from.item])) == item.id, "seed \(seed)")
     }
     for item in diff.inserted + diff.moved + diff.updated {
-      let to = item.to ?? .zero
+      let to = item.to ?? .first
       #expect(.integer(Int64(new[to.section][to.item])) == item.id, "seed \(seed)")
     }
   }

@@ -15,7 +15,8 @@ public struct SectionInfo: Sendable, Hashable {
   /// The one section of a result without sections.
   public static let unsectioned = SectionInfo(name: "", value: Array("null".utf8))
 
-  private init(name: String, value: [UInt8]) {
+  /// The section called `name`, whose value is `value` in JSON.
+  public init(name: String, value: [UInt8]) {
     self.name = name
     self.value = value
     indexTitle = name.first.map { $0.uppercased() } ?? ""

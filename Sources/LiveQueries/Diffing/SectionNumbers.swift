@@ -6,21 +6,6 @@
 
 import FetchModel
 
-/// A place in a snapshot.
-public struct Position: Sendable, Hashable, Comparable {
-  public let section: Int
-  public let item: Int
-
-  public init(section: Int, item: Int) {
-    self.section = section
-    self.item = item
-  }
-
-  public static func < (left: Position, right: Position) -> Bool {
-    (left.section, left.item) < (right.section, right.item)
-  }
-}
-
 /// The sections visible in a window before and after.
 struct SectionNumbers {
   /// What one section was and is.

@@ -51,14 +51,14 @@ struct WindowDiff {
     addCrossers(&comparison)
     addTouched(touches, &comparison)
     findSections(&comparison)
-    deleted.sort { $0.from ?? .zero < $1.from ?? .zero }
+    deleted.sort { $0.from ?? .first < $1.from ?? .first }
     inserted.sort(by: Self.byTo)
     moved.sort(by: Self.byTo)
     updated.sort(by: Self.byTo)
   }
 
   private static func byTo(_ left: Item, _ right: Item) -> Bool {
-    left.to ?? .zero < right.to ?? .zero
+    left.to ?? .first < right.to ?? .first
   }
 
   /// Untouched objects that are in the window only before or only after.
@@ -136,10 +136,6 @@ struct WindowExtent: Hashable {
   let last: OrderKey?
   /// Whether the result goes on behind it.
   let hasMore: Bool
-}
-
-extension Position {
-  static let zero = Position(section: 0, item: 0)
 }
 
 extension Range<Int> {

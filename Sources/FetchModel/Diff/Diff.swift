@@ -1,0 +1,137 @@
+// The difference between two snapshots of one fetch, as API.md section 4 promises it. The live
+// engine makes it, its JSON carries it, a snapshot applies it.
+
+/// A place in a snapshot: `[section, item]`.
+public struct Position: Sendable, Hashable, Comparable {
+  public var section: Int
+  public var item: Int
+
+  public init(section: Int, item: Int) {
+    self.section = section
+    self.item = item
+  }
+
+  /// `[0,0]`.
+  public static let first = Position(section: 0, item: 0)
+
+  public static func < (left: Position, right: Position) -> Bool {
+    (left.section, left.item) < (right.section, right.item)
+  }
+}
+
+/// What a snapshot and a diff both tell of the result beside its items.
+public struct ResultSummary: Sendable, Hashable {
+  /// How many items the snapshot shows.
+  public var count: Int
+  /// The cursor behind its last item; nil unless the window is full.
+  public var next: String?
+  /// How many objects match without the window, where the client asked for it.
+  public var total: Int?
+  /// Whether the server cut the result at its own limit.
+  public var isTruncated: Bool
+  /// The digest as eight hex digits, where the client asked for it.
+  public var digest: String?
+
+  public init(
+    count: Int, next: String? = nil, total: Int? = nil, isTruncated: Bool = false,
+    digest: String? = nil
+  ) {
+    self.count = count
+    self.next = next
+    self.total = total
+    self.isTruncated = isTruncated
+    self.digest = digest
+  }
+}
+
+/// How one snapshot leads to a later one.
+///
+/// Positions `from` and the indexes of deleted sections count in the old snapshot, positions `to`
+/// and the indexes of inserted sections in the new one.
+public struct Diff: Sendable, Hashable {
+  /// A section that went.
+  public struct DeletedSection: Sendable, Hashable {
+    public var index: Int
+    public var section: SectionInfo
+
+    public init(index: Int, section: SectionInfo) {
+      self.index = index
+      self.section = section
+    }
+  }
+
+  /// A section that came.
+  public typealias InsertedSection = DeletedSection
+
+  /// An object that left the window.
+  public struct Deleted: Sendable, Hashable {
+    public var from: Position
+    public var id: ObjectID
+
+    public init(from: Position, id: ObjectID) {
+      self.from = from
+      self.id = id
+    }
+  }
+
+  /// An object that came into the window.
+  public struct Inserted: Sendable, Hashable {
+    public var to: Position
+    public var id: ObjectID
+    /// The item as JSON; nil with `as=ids`.
+    public var item: [UInt8]?
+
+    public init(to: Position, id: ObjectID, item: [UInt8]?) {
+      self.to = to
+      self.id = id
+      self.item = item
+    }
+  }
+
+  /// An object that stayed in the window and moved, or whose values changed.
+  public struct Changed: Sendable, Hashable {
+    public var from: Position
+    public var to: Position
+    public var id: ObjectID
+    /// The selected values that differ, as a JSON object; nil with `as=ids`.
+    public var changed: [UInt8]?
+
+    public init(from: Position, to: Position, id: ObjectID, changed: [UInt8]?) {
+      self.from = from
+      self.to = to
+      self.id = id
+      self.changed = changed
+    }
+  }
+
+  public var entity: String
+  /// The tokens of the two snapshots.
+  public var from: String
+  public var to: String
+  /// What the new snapshot tells of itself.
+  public var summary: ResultSummary
+  public var deletedSections: [DeletedSection] = []
+  public var insertedSections: [InsertedSection] = []
+  public var deleted: [Deleted] = []
+  public var inserted: [Inserted] = []
+  public var moved: [Changed] = []
+  public var updated: [Changed] = []
+  /// Related objects that are new or changed; nil without `expand`.
+  public var included: Included?
+
+  public init(entity: String, from: String, to: String, summary: ResultSummary) {
+    self.entity = entity
+    self.from = from
+    self.to = to
+    self.summary = summary
+  }
+
+  /// Whether it names no section, item or related object.
+  public var isEmpty: Bool {
+    deletedSections.isEmpty && insertedSections.isEmpty && deleted.isEmpty && inserted.isEmpty
+      && moved.isEmpty && updated.isEmpty && included?.isEmpty ?? true
+  }
+}
+
+/// Related objects sent along: by entity name, by id, whole objects as JSON.
+public typealias Included = [String: [ObjectID: [UInt8]]]

@@ -1,0 +1,92 @@
+// A fetch's result at one moment, as clients hold it: JSON enters and leaves, diffs are applied.
+
+/// A snapshot of a fetch with `as=objects` or `as=ids`.
+public struct Snapshot: Sendable, Hashable {
+  /// A section and its items.
+  public struct Section: Sendable, Hashable {
+    public var info: SectionInfo
+    /// Each item's JSON: an object, or an id with `as=ids`.
+    public var items: [[UInt8]]
+
+    public init(info: SectionInfo, items: [[UInt8]] = []) {
+      self.info = info
+      self.items = items
+    }
+  }
+
+  public var entity: String
+  public var token: String
+  public var summary: ResultSummary
+  public var sections: [Section]
+  /// Related objects; nil without `expand`.
+  public var included: Included?
+
+  public init(
+    entity: String, token: String, summary: ResultSummary, sections: [Section],
+    included: Included? = nil
+  ) {
+    self.entity = entity
+    self.token = token
+    self.summary = summary
+    self.sections = sections
+    self.included = included
+  }
+
+  /// The digest of API.md section 4 over the items held: what ``ResultSummary/digest`` tells when
+  /// nothing was lost on the way.
+  public var digest: String {
+    var digest = Digest()
+    for section in sections {
+      var previous: [UInt8] = []
+      for item in section.items {
+        let id = Self.id(of: item)
+        digest.add(section: section.info.value, previous: previous, id: id)
+        previous = id
+      }
+    }
+    return digest.text
+  }
+
+  /// The JSON of an item's id.
+  static func id(of item: [UInt8]) -> [UInt8] {
+    guard item.first == 0x7B, let id = (try? JSON(parsing: item))?["id"] else { return item }
+    var json: [UInt8] = []
+    json.append(json: id)
+    return json
+  }
+}
+
+/// The digest of a snapshot: a sum over its items, so that an edit changes it in O(1).
+public struct Digest: Sendable, Hashable {
+  public private(set) var sum: UInt32 = 0
+
+  public init() {}
+
+  public mutating func add(section: [UInt8], previous: [UInt8], id: [UInt8]) {
+    sum &+= Self.hash(section, previous, id)
+  }
+
+  public mutating func subtract(section: [UInt8], previous: [UInt8], id: [UInt8]) {
+    sum &-= Self.hash(section, previous, id)
+  }
+
+  /// Eight hex digits.
+  public var text: String {
+    let digits = String(sum, radix: 16)
+    return String(repeating: "0", count: 8 - digits.count) + digits
+  }
+
+  /// - Parameters:
+  ///   - section: the JSON of the section's value.
+  ///   - previous: the JSON of the id before it in the section, empty for the first.
+  ///   - id: the JSON of the item's own id.
+  private static func hash(_ section: [UInt8], _ previous: [UInt8], _ id: [UInt8]) -> UInt32 {
+    var hash = FNV1a()
+    hash.combine(section)
+    hash.combine(CollectionOfOne(0x1F))
+    hash.combine(previous)
+    hash.combine(CollectionOfOne(0x1E))
+    hash.combine(id)
+    return hash.value
+  }
+}
