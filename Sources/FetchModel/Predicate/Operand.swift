@@ -1,0 +1,167 @@
+// A value on its way through the resolver: what it is, and what it may be compared with.
+
+/// A resolved expression with its type and its place in the text.
+struct Operand {
+  enum Kind: Hashable {
+    case null
+    /// Text of a query string, which becomes what it is compared with.
+    case untyped
+    case number(isInteger: Bool)
+    case boolean
+    case text, date, binary
+    /// An object of the entity at this index, compared by its id.
+    case object(Int)
+  }
+
+  var expression: ResolvedExpression
+  var kind: Kind
+  var range: SourceRange
+
+  var constant: Value? { expression.constant }
+}
+
+extension Operand {
+  init(_ value: Value, _ kind: Kind, at range: SourceRange) {
+    self.init(expression: .constant(value), kind: kind, range: range)
+  }
+
+  init(_ literal: Literal, at range: SourceRange) {
+    switch literal {
+    case .null: self.init(.null, .null, at: range)
+    case .boolean(let value): self.init(.boolean(value), .boolean, at: range)
+    case .integer(let value): self.init(.integer(value), .number(isInteger: true), at: range)
+    case .double(let value): self.init(.double(value), .number(isInteger: false), at: range)
+    case .string(let value): self.init(.string(value), .text, at: range)
+    }
+  }
+
+  /// A JSON value that is no array; nil for arrays, objects and numbers that no double can hold.
+  init?(_ json: JSON, at range: SourceRange) {
+    switch json {
+    case .null: self.init(Literal.null, at: range)
+    case .boolean(let value): self.init(Literal.boolean(value), at: range)
+    case .string(let value): self.init(Literal.string(value), at: range)
+    case .number:
+      if let integer = json.integer {
+        self.init(Literal.integer(integer), at: range)
+      } else if let double = json.double {
+        self.init(Literal.double(double), at: range)
+      } else {
+        return nil
+      }
+    case .array, .object: return nil
+    }
+  }
+
+  /// The kind of an attribute's values.
+  static func kind(of type: AttributeType) -> Kind {
+    switch type {
+    case .integer: .number(isInteger: true)
+    case .double, .decimal: .number(isInteger: false)
+    case .boolean: .boolean
+    case .string, .uuid, .uri, .json: .text
+    case .date: .date
+    case .binary: .binary
+    }
+  }
+}
+
+// MARK: - Conversion
+
+extension Operand {
+  /// This operand as something that compares with `kind`; nil if the types do not fit.
+  ///
+  /// Only constants change. `idType` says of an object's kind what its ids are.
+  func converted(to kind: Kind, idType: (Int) -> AttributeType) -> ResolvedExpression? {
+    if self.kind == kind || self.kind == .null || kind == .null { return expression }
+    if let constant { return Self.convert(constant, to: kind, idType).map { .constant($0) } }
+    return fits(kind, idType) ? expression : nil
+  }
+
+  private func fits(_ other: Kind, _ idType: (Int) -> AttributeType) -> Bool {
+    switch (kind, other) {
+    case (_, .untyped): true
+    case (.number, .number), (.number, .boolean), (.boolean, .number): true
+    case (.object(let entity), .number), (.number, .object(let entity)): idType(entity).isNumeric
+    case (.object(let entity), .text), (.text, .object(let entity)):
+      Self.kind(of: idType(entity)) == .text
+    default: false
+    }
+  }
+
+  private static func convert(
+    _ value: Value, to kind: Kind, _ idType: (Int) -> AttributeType
+  ) -> Value? {
+    switch (kind, value) {
+    case (.untyped, _): value
+    case (.text, .string): value
+    case (.number, .integer), (.number, .double), (.number, .boolean): value
+    case (.boolean, .integer(0)): .boolean(false)
+    case (.boolean, .integer(1)): .boolean(true)
+    case (.boolean, .integer), (.boolean, .double), (.boolean, .boolean): value
+    case (.date, .string(let text)): Instant(iso8601: text).map { .date($0) }
+    case (.date, .date): value
+    case (.binary, .string(let text)): [UInt8](base64: text, .standard).map { .binary($0) }
+    case (.object(let entity), _): id(value, idType(entity))
+    case (.text, .id(.text(let id))): .string(id)
+    case (.number, .id(.integer(let id))): .integer(id)
+    default: nil
+    }
+  }
+
+  /// What an id can be compared with: ids of its type, integers also as text.
+  private static func id(_ value: Value, _ type: AttributeType) -> Value? {
+    let isText = kind(of: type) == .text
+    switch value {
+    case .integer(let id): return isText ? nil : .id(.integer(id))
+    case .double: return isText ? nil : value
+    case .string(let id): return isText ? .id(.text(id)) : Int64(id).map { .id(.integer($0)) }
+    case .id(.integer): return isText ? nil : value
+    case .id(.text): return isText ? value : nil
+    default: return nil
+    }
+  }
+
+  /// What text of a query string means as `kind`; nil if it does not mean anything as that.
+  static func value(
+    ofText text: String, as kind: Kind, idType: (Int) -> AttributeType
+  ) -> Value? {
+    switch kind {
+    case .number: number(text)
+    case .boolean: boolean(text) ?? number(text)
+    case .null, .untyped, .text, .date, .binary, .object:
+      convert(.string(text), to: kind, idType)
+    }
+  }
+
+  static func number(_ text: String) -> Value? {
+    if let integer = Int64(text) { return .integer(integer) }
+    guard let double = Double(text), double.isFinite else { return nil }
+    return .double(double)
+  }
+
+  private static func boolean(_ text: String) -> Value? {
+    switch text.lowercased() {
+    case "yes", "true", "1": .boolean(true)
+    case "no", "false", "0": .boolean(false)
+    default: nil
+    }
+  }
+}
+
+// MARK: - Messages
+
+extension Operand.Kind {
+  var phrase: String {
+    switch self {
+    case .null: "nil"
+    case .untyped: "a value"
+    case .number: "a number"
+    case .boolean: "a boolean"
+    case .text: "text"
+    case .date: "a date"
+    case .binary: "binary data"
+    case .object: "an object's id"
+    }
+  }
+}

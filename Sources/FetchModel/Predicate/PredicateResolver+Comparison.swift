@@ -1,0 +1,233 @@
+// Comparisons → conditions: operands of types that fit, constants on the right, operators that nil
+// or an empty string decides already folded away.
+
+extension PredicateResolver {
+  mutating func resolve(_ comparison: ComparisonPredicate) throws(PredicateError) -> Condition {
+    if let quantifier = comparison.quantifier {
+      return try resolve(comparison, quantifier)
+    }
+    return try condition(try operand(comparison.left), comparison)
+  }
+
+  /// `left operator right`, whatever the left side came from.
+  mutating func condition(
+    _ left: Operand, _ comparison: ComparisonPredicate
+  ) throws(PredicateError) -> Condition {
+    switch comparison.operation {
+    case .in: return try membership(left, comparison)
+    case .between: return try interval(left, comparison)
+    default:
+      let right = try operand(comparison.right)
+      return try compare(left, comparison.operation, right, comparison.options)
+    }
+  }
+
+  /// Compares two operands of one value each.
+  func compare(
+    _ left: Operand, _ operation: ComparisonPredicate.Operator, _ right: Operand,
+    _ options: StringOptions
+  ) throws(PredicateError) -> Condition {
+    if let relation = Comparison.Relation(text: operation) {
+      return try search(left, relation, right, options)
+    }
+    let (relation, isNegated) = Self.relation(operation)
+    let (leftValue, rightValue, kind) = try unified(left, right)
+    let options = kind == .text ? options.folding : []
+    let condition =
+      leftValue.constant != nil && rightValue.constant == nil
+      ? Self.condition(rightValue, relation.mirrored, leftValue, options)
+      : Self.condition(leftValue, relation, rightValue, options)
+    return isNegated ? condition.negated : condition
+  }
+
+  private static func relation(
+    _ operation: ComparisonPredicate.Operator
+  ) -> (Comparison.Relation, isNegated: Bool) {
+    switch operation {
+    case .notEqual: (.equal, true)
+    case .less: (.less, false)
+    case .lessOrEqual: (.lessOrEqual, false)
+    case .greater: (.greater, false)
+    case .greaterOrEqual: (.greaterOrEqual, false)
+    default: (.equal, false)
+    }
+  }
+
+  /// The condition, with what a constant nil decides: only nil is `<=` or `>=` nil.
+  private static func condition(
+    _ left: ResolvedExpression, _ relation: Comparison.Relation, _ right: ResolvedExpression,
+    _ options: StringOptions
+  ) -> Condition {
+    var relation = relation
+    if right.constant == .null {
+      switch relation {
+      case .less, .greater: return .constant(false)
+      default: relation = .equal
+      }
+    }
+    if options.isEmpty, let condition = decided(left, relation, right) { return condition }
+    return .comparison(
+      Comparison(
+        left: left, relation: relation, right: right, options: options, isNegated: false))
+  }
+
+  /// What can be told without asking the store: equal constants, and counts that only ask whether
+  /// there is anything at all.
+  private static func decided(
+    _ left: ResolvedExpression, _ relation: Comparison.Relation, _ right: ResolvedExpression
+  ) -> Condition? {
+    switch (left, right) {
+    case (.constant(.null), .constant), (.constant, .constant(.null)),
+      (.constant(.integer), .constant(.integer)), (.constant(.string), .constant(.string)),
+      (.constant(.id), .constant(.id)):
+      return relation == .equal ? .constant(left == right) : nil
+    case (.aggregate(let aggregation), .constant(.integer(let count))):
+      guard aggregation.function == .count, !aggregation.isDistinct else { return nil }
+      let some = Condition.exists(
+        aggregation.collection, where: aggregation.condition, isNegated: false)
+      switch (relation, count) {
+      case (.greater, 0), (.greaterOrEqual, 1): return some
+      case (.equal, 0), (.less, 1), (.lessOrEqual, 0): return some.negated
+      default: return nil
+      }
+    default: return nil
+    }
+  }
+
+  /// BEGINSWITH and kin.
+  private func search(
+    _ left: Operand, _ relation: Comparison.Relation, _ right: Operand, _ options: StringOptions
+  ) throws(PredicateError) -> Condition {
+    let leftValue = try text(left)
+    let rightValue = try text(right)
+    if leftValue.constant == .null || rightValue.constant == .null { return .constant(false) }
+    guard case .string(let searched)? = rightValue.constant else {
+      return .comparison(
+        Comparison(
+          left: leftValue, relation: relation, right: rightValue, options: options.folding,
+          isNegated: false))
+    }
+    return try search(leftValue, relation, searched, options.folding, at: right.range)
+  }
+
+  private func search(
+    _ left: ResolvedExpression, _ relation: Comparison.Relation, _ searched: String,
+    _ options: StringOptions, at range: SourceRange
+  ) throws(PredicateError) -> Condition {
+    var relation = relation
+    var searched = searched
+    switch relation {
+    case .like:
+      if let simple = LikePattern.simplified(searched) { (relation, searched) = simple }
+    case .matches:
+      try checkPattern(searched, options, at: range)
+    default:
+      if searched.isEmpty { return .constant(false) }
+    }
+    return .comparison(
+      Comparison(
+        left: left, relation: relation, right: .constant(.string(searched)), options: options,
+        isNegated: false))
+  }
+
+  private func checkPattern(
+    _ pattern: String, _ options: StringOptions, at range: SourceRange
+  ) throws(PredicateError) {
+    throw PredicateError(
+      .notImplemented, at: range.lowerBound, found: "MATCHES", expected: "another operator")
+  }
+
+  /// `operand` as text, for the operators that look into it.
+  func text(_ operand: Operand) throws(PredicateError) -> ResolvedExpression {
+    try converted(operand, to: .text)
+  }
+}
+
+// MARK: - Types
+
+extension PredicateResolver {
+  var idType: (Int) -> AttributeType {
+    { [model] in model.entities[$0].idType }
+  }
+
+  /// `operand` as something that compares with `kind`.
+  func converted(
+    _ operand: Operand, to kind: Operand.Kind, because other: Operand? = nil
+  ) throws(PredicateError) -> ResolvedExpression {
+    if operand.kind == .untyped, case .string(let text)? = operand.constant {
+      if let value = Operand.value(ofText: text, as: kind, idType: idType) {
+        return .constant(value)
+      }
+      throw mismatch(operand, kind, because: other)
+    }
+    guard let expression = operand.converted(to: kind, idType: idType) else {
+      throw mismatch(operand, kind, because: other)
+    }
+    return expression
+  }
+
+  /// Both operands as values that compare with each other, and what they are.
+  func unified(
+    _ left: Operand, _ right: Operand
+  ) throws(PredicateError) -> (ResolvedExpression, ResolvedExpression, Operand.Kind) {
+    if isDecisive(left, against: right) {
+      return (try settled(left), try converted(right, to: left.kind, because: left), left.kind)
+    }
+    return (try converted(left, to: right.kind, because: right), try settled(right), right.kind)
+  }
+
+  /// Whether `left`'s type decides: the one that is not a constant, or the one that has a type.
+  private func isDecisive(_ left: Operand, against right: Operand) -> Bool {
+    if left.kind == .untyped || left.kind == .null { return false }
+    if right.kind == .untyped || right.kind == .null { return true }
+    if left.constant == nil { return true }
+    return right.constant != nil && left.kind != .text
+  }
+
+  private func settled(_ operand: Operand) throws(PredicateError) -> ResolvedExpression {
+    operand.kind == .untyped ? try converted(operand, to: .text) : operand.expression
+  }
+
+  func mismatch(
+    _ operand: Operand, _ kind: Operand.Kind, because other: Operand? = nil
+  ) -> PredicateError {
+    var expected = kind.phrase
+    if case .object(let entity) = kind { expected = "the id of an object of \(name(entity))" }
+    var found = operand.kind.phrase
+    if case .string(let text)? = operand.constant { found = "text `\(text.prefix(40))`" }
+    if case .path(let path) = operand.expression { found = "\(text(path)), \(found)" }
+    var hint: String?
+    if case .path(let path)? = other?.expression { hint = "\(text(path)) is \(kind.phrase)" }
+    if kind == .date, case .string? = operand.constant { expected = "an ISO 8601 date" }
+    return PredicateError(
+      .typeMismatch, at: operand.range.lowerBound, found: found, expected: expected, hint: hint)
+  }
+
+  func name(_ entity: Int) -> String { model.entities[entity].name }
+
+  private func text(_ path: ScopedPath) -> String { "`\(model.text(of: path.path))`" }
+}
+
+extension Comparison.Relation {
+  init?(text operation: ComparisonPredicate.Operator) {
+    switch operation {
+    case .beginsWith: self = .beginsWith
+    case .endsWith: self = .endsWith
+    case .contains: self = .contains
+    case .like: self = .like
+    case .matches: self = .matches
+    default: return nil
+    }
+  }
+
+  /// The relation that means the same with the operands exchanged.
+  var mirrored: Self {
+    switch self {
+    case .less: .greater
+    case .lessOrEqual: .greaterOrEqual
+    case .greater: .less
+    case .greaterOrEqual: .lessOrEqual
+    default: self
+    }
+  }
+}

@@ -1,0 +1,140 @@
+// Expressions → operands of one value.
+
+extension PredicateResolver {
+  mutating func operand(_ expression: Expression) throws(PredicateError) -> Operand {
+    if let walk = try walk(expression) { return try operand(walk) }
+    let range = expression.range
+    switch expression.kind {
+    case .literal(let literal): return Operand(literal, at: range)
+    case .placeholder(let placeholder): return try operand(placeholder, at: range)
+    case .variable(let name): return try operand(try value(ofVariable: name, at: range), at: range)
+    case .arithmetic(let operation, let left, let right):
+      return try arithmetic(operation, try operand(left), try operand(right), at: range)
+    case .negation(let operand):
+      let zero = Operand(Literal.integer(0), at: range)
+      return try arithmetic(.subtract, zero, try self.operand(operand), at: range)
+    case .ternary(let condition, let yes, let no):
+      return try conditional(try resolve(condition), try operand(yes), try operand(no), at: range)
+    case .cast(let value, let type): return try cast(value, to: type, at: range)
+    case .function(let name, let arguments): return try call(name, arguments, at: range)
+    case .index(let collection, let index): return try element(index, of: collection, at: range)
+    case .aggregate: throw misplacedAggregate(at: range)
+    case .object, .keyPath, .subquery: throw misplacedAggregate(at: range)
+    }
+  }
+
+  private mutating func operand(_ walk: Walk) throws(PredicateError) -> Operand {
+    if walk.aggregate != nil { return try aggregate(walk) }
+    if walk.isCollection { throw tooMany(walk) }
+    let path = PropertyPath(root: walk.root, steps: walk.steps, target: walk.target)
+    return operand(path, in: walk.scope, at: walk.range)
+  }
+
+  private func misplacedAggregate(at range: SourceRange) -> PredicateError {
+    PredicateError(
+      .typeMismatch, at: range.lowerBound, found: "several values", expected: "one value",
+      hint: "braces belong behind IN and BETWEEN, or into a function like sum(…)")
+  }
+
+  // MARK: Arguments
+
+  private mutating func operand(
+    _ placeholder: Placeholder, at range: SourceRange
+  ) throws(PredicateError) -> Operand {
+    let operand = try operand(try argument(placeholder, at: range), at: range)
+    switch placeholder.kind {
+    case .object, .keyPath: return operand
+    case .integer: return try number(operand, isInteger: true)
+    case .double: return try number(operand, isInteger: false)
+    case .string:
+      return Operand(expression: try text(operand), kind: .text, range: range)
+    }
+  }
+
+  /// The argument of a `%ld` or `%f`.
+  private func number(_ operand: Operand, isInteger: Bool) throws(PredicateError) -> Operand {
+    let kind = Operand.Kind.number(isInteger: isInteger)
+    if operand.kind == .null { return operand }
+    let value = try converted(operand, to: kind)
+    if isInteger, case .double? = value.constant {
+      throw PredicateError(
+        .typeMismatch, at: operand.range.lowerBound, found: "a number with a fraction",
+        expected: "an integer")
+    }
+    return Operand(expression: value, kind: kind, range: operand.range)
+  }
+
+  private func operand(
+    _ argument: PredicateArgument, at range: SourceRange
+  ) throws(PredicateError) -> Operand {
+    switch argument {
+    case .text(let text): Operand(.string(text), .untyped, at: range)
+    case .json(let json): try operand(json, at: range)
+    }
+  }
+
+  func operand(_ json: JSON, at range: SourceRange) throws(PredicateError) -> Operand {
+    guard let operand = Operand(json, at: range) else {
+      throw PredicateError(
+        .typeMismatch, at: range.lowerBound, found: json.kind, expected: "one value",
+        hint: "arrays belong behind IN and BETWEEN")
+    }
+    return operand
+  }
+
+  // MARK: Calculations
+
+  func arithmetic(
+    _ operation: ArithmeticOperator, _ left: Operand, _ right: Operand, at range: SourceRange
+  ) throws(PredicateError) -> Operand {
+    let number = Operand.Kind.number(isInteger: false)
+    let leftValue = try converted(left, to: number)
+    let rightValue = try converted(right, to: number)
+    if leftValue.constant == .null || rightValue.constant == .null {
+      return Operand(.null, .null, at: range)
+    }
+    let isInteger =
+      operation != .power && isInteger(left, leftValue) && isInteger(right, rightValue)
+    return Operand(
+      expression: .arithmetic(operation, leftValue, rightValue),
+      kind: .number(isInteger: isInteger), range: range)
+  }
+
+  /// Whether a number is calculated with as an integer.
+  func isInteger(_ operand: Operand, _ value: ResolvedExpression) -> Bool {
+    switch operand.kind {
+    case .number(let isInteger): return isInteger
+    case .boolean, .object: return true
+    default:
+      if case .integer? = value.constant { return true }
+      return false
+    }
+  }
+
+  private func conditional(
+    _ condition: Condition, _ yes: Operand, _ no: Operand, at range: SourceRange
+  ) throws(PredicateError) -> Operand {
+    let (yesValue, noValue, kind) = try unified(yes, no)
+    if case .constant(let isTrue) = condition {
+      return Operand(expression: isTrue ? yesValue : noValue, kind: kind, range: range)
+    }
+    return Operand(
+      expression: .conditional(condition, yesValue, noValue), kind: kind, range: range)
+  }
+
+  // MARK: Ordered collections
+
+  private mutating func element(
+    _ index: CollectionIndex, of collection: Expression, at range: SourceRange
+  ) throws(PredicateError) -> Operand {
+    guard let walk = try walk(collection), walk.isCollection else {
+      throw PredicateError(
+        .typeMismatch, at: collection.range.lowerBound, found: "a single value",
+        expected: "a to-many key path before the brackets")
+    }
+    if case .size = index { return try aggregate(walk, .count, at: range) }
+    throw PredicateError(
+      .typeMismatch, at: range.lowerBound, found: "an element by its position",
+      expected: "an ordered relationship", hint: "the relationships here have no order")
+  }
+}

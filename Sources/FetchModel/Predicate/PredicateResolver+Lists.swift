@@ -1,0 +1,96 @@
+// IN and BETWEEN: aggregates, arrays, collections and strings on their right side.
+
+extension PredicateResolver {
+  /// `left IN right`.
+  mutating func membership(
+    _ left: Operand, _ comparison: ComparisonPredicate
+  ) throws(PredicateError) -> Condition {
+    if let elements = try list(comparison.right) {
+      return try membership(left, elements, comparison.options)
+    }
+    if let reach = try reach(comparison.right) {
+      let equal = ComparisonPredicate.Operator.equal
+      return try exists(reach) { (resolver, element) throws(PredicateError) in
+        try resolver.compare(left, equal, element, comparison.options)
+      }
+    }
+    let right = try operand(comparison.right)
+    guard [.text, .untyped, .null].contains(right.kind), [.text, .untyped].contains(left.kind)
+    else {
+      throw PredicateError(
+        .typeMismatch, at: right.range.lowerBound, found: right.kind.phrase,
+        expected: "values in braces, an array, or a to-many key path")
+    }
+    return try compare(right, .contains, left, comparison.options)
+  }
+
+  private func membership(
+    _ left: Operand, _ elements: [Operand], _ options: StringOptions
+  ) throws(PredicateError) -> Condition {
+    var values: [Value] = []
+    var seen: Set<Value> = []
+    var includesNil = false
+    var others: [Condition] = []
+    var value = left.expression
+    var kind = left.kind
+    for element in elements {
+      let (leftValue, rightValue, unifiedKind) = try unified(left, element)
+      guard let constant = rightValue.constant, leftValue.constant == nil else {
+        others.append(try compare(left, .equal, element, options))
+        continue
+      }
+      (value, kind) = (leftValue, unifiedKind)
+      if constant == .null { includesNil = true }
+      if constant != .null, seen.insert(constant).inserted { values.append(constant) }
+    }
+    let isText = left.kind == .text || kind == .text
+    guard !values.isEmpty || includesNil else { return .any(others) }
+    let membership = Membership(
+      value: value, values: values, includesNil: includesNil,
+      options: isText ? options.folding : [], isNegated: false)
+    return .any([.membership(membership)] + others)
+  }
+
+  /// `left BETWEEN {lower, upper}`.
+  mutating func interval(
+    _ left: Operand, _ comparison: ComparisonPredicate
+  ) throws(PredicateError) -> Condition {
+    guard let bounds = try list(comparison.right), bounds.count == 2 else {
+      throw PredicateError(
+        .typeMismatch, at: comparison.right.range.lowerBound, found: "no pair of values",
+        expected: "two values in braces: {lower, upper}")
+    }
+    let lower = try compare(left, .greaterOrEqual, bounds[0], comparison.options)
+    let upper = try compare(left, .lessOrEqual, bounds[1], comparison.options)
+    if case .comparison(let low) = lower, case .comparison(let high) = upper, low.options.isEmpty,
+      low.relation == .greaterOrEqual, high.relation == .lessOrEqual, low.left == high.left,
+      let lowest = low.right.constant, let highest = high.right.constant
+    {
+      return .between(
+        Interval(value: low.left, lower: lowest, upper: highest, isNegated: false))
+    }
+    return .all([lower, upper])
+  }
+
+  /// The elements of an aggregate or an array argument; nil if `expression` is neither.
+  mutating func list(_ expression: Expression) throws(PredicateError) -> [Operand]? {
+    let argument: PredicateArgument
+    switch expression.kind {
+    case .aggregate(let elements):
+      try countValues(elements.count, at: expression.range)
+      var operands: [Operand] = []
+      for element in elements { operands.append(try operand(element)) }
+      return operands
+    case .placeholder(let placeholder) where placeholder.kind == .object:
+      argument = try self.argument(placeholder, at: expression.range)
+    case .variable(let name) where !scopes.contains { $0.variable == name }:
+      argument = try value(ofVariable: name, at: expression.range)
+    default: return nil
+    }
+    guard let elements = argument.elements else { return nil }
+    try countValues(elements.count, at: expression.range)
+    return try elements.map { json throws(PredicateError) in
+      try operand(json, at: expression.range)
+    }
+  }
+}
