@@ -34,7 +34,8 @@ def arguments():
 
 def livefetch_program():
     command = ["swift", "build", "-c", "release", "--product", "livefetch"]
-    subprocess.run(command, check=True, stdout=sys.stderr)
+    if subprocess.run(command, stdout=sys.stderr).returncode:
+        raise SystemExit("bench: livefetch does not build")
     return Path(harness.output_of(command + ["--show-bin-path"]).strip()) / "livefetch"
 
 
@@ -47,7 +48,7 @@ def main():
             f"bench: no figure {', '.join(unknown)}; there are {', '.join(figures.ALL)}"
         )
     program = None if given.bare else given.livefetch or livefetch_program()
-    WORK.mkdir(exist_ok=True)
+    harness.clear_run()
     harness.allow_many_descriptors()
     harness.build_programs()
     harness.install_tools()
@@ -71,3 +72,4 @@ if __name__ == "__main__":
         main()
     finally:
         Server.stop_all()
+        harness.clear_run(again=False)

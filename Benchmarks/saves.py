@@ -5,7 +5,7 @@ import json
 import pocketbase
 import table
 from contest import CITY
-from harness import WORK, Server, Wrk, output_of
+from harness import RUN, WORK, Server, Wrk, output_of
 
 
 def p8(bench):
@@ -24,7 +24,7 @@ def p8(bench):
     Server.stop_all()
     ours, file = bench.livefetch(), bench.prepared("prepared.sqlite")
     values = json.loads(city.replace("{n}", "0"))
-    changes = WORK / "save.json"  # the rows that store.c inserts
+    changes = RUN / "save.json"  # the rows that store.c inserts
     changes.write_text(
         json.dumps(
             {
