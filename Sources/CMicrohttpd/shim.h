@@ -104,6 +104,19 @@ static inline struct MHD_Response *chttp_response_of_memory(size_t size, void *m
   return MHD_create_response_from_buffer_with_free_callback(size, memory, &free);
 }
 
+static ssize_t chttp_no_bytes(void *context, uint64_t position, char *buffer, size_t room) {
+  (void)context;
+  (void)position;
+  (void)buffer;
+  (void)room;
+  return MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+// A response that names a length and has no bytes: for 304.
+static inline struct MHD_Response *chttp_response_of_length(uint64_t length) {
+  return MHD_create_response_from_callback(length, 16, chttp_no_bytes, NULL, NULL);
+}
+
 // A response of unknown length, pulled from `read`.
 static inline struct MHD_Response *chttp_response_of_stream(
     size_t block, MHD_ContentReaderCallback read, void *context,

@@ -41,6 +41,12 @@ public final class HTTPExchange: Sendable {
     answer(.prepared(prepared))
   }
 
+  /// Answers 304 in place of a response made before: its header fields and its length, without its
+  /// body. Costs no allocation.
+  public func respondNotModified(_ prepared: PreparedResponse) {
+    answer(.notModified(prepared))
+  }
+
   /// Answers with bytes that `source` makes while they are sent.
   ///
   /// `source` is asked only when the socket can take more. The length is not known beforehand:

@@ -13,6 +13,7 @@ public protocol HTTPHandler: Sendable {
 public enum HTTPAnswer: Sendable {
   case response(HTTPResponse)
   case prepared(PreparedResponse)
+  case notModified(PreparedResponse)
   case stream(status: Int, headers: [(name: String, value: String)], HTTPStream)
 
   var stream: HTTPStream? {

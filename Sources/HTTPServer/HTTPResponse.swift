@@ -6,18 +6,18 @@ public enum HTTPBody: Sendable, Equatable {
   case none
   /// These bytes, with their `Content-Length`.
   case bytes([UInt8])
+  /// With status 304: the length of the body that 200 would have had, and none of its bytes. With
+  /// any other status the same as `none`.
+  case omitted(count: Int)
 
   /// Text as UTF-8.
   public static func text(_ text: String) -> HTTPBody {
     .bytes(Array(text.utf8))
   }
 
-  /// The bytes; empty for `none`.
+  /// The bytes that are sent.
   public var bytes: [UInt8] {
-    switch self {
-    case .none: []
-    case .bytes(let bytes): bytes
-    }
+    if case .bytes(let bytes) = self { bytes } else { [] }
   }
 }
 

@@ -24,7 +24,11 @@ public final class PreparedResponse: Sendable {
     headers = response.headers
     memory = BodyMemory(copying: response.body)
     bodyCount = memory.count
-    handle = ResponseHandle(memory: memory, headers: response.headers)
+    if case .omitted(let count) = response.body, response.status == 304 {
+      handle = ResponseHandle(length: count, headers: response.headers)
+    } else {
+      handle = ResponseHandle(memory: memory, headers: response.headers)
+    }
   }
 
   deinit {
@@ -70,6 +74,13 @@ struct ResponseHandle: @unchecked Sendable {
       free(memory.start)
       return nil
     }
+    pointer = response
+    add(headers)
+  }
+
+  /// Names a length, has no bytes.
+  init?(length: Int, headers: [(name: String, value: String)]) {
+    guard let response = chttp_response_of_length(UInt64(max(length, 0))) else { return nil }
     pointer = response
     add(headers)
   }

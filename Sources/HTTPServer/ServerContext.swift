@@ -116,7 +116,7 @@ extension ServerContext {
     exchange.intake.stage = .handled
     exchange.connection.begin(.working)
     // A response queued in a request's first call closes the connection.
-    return queue(PreparedResponse(response), handle)
+    return queue(PreparedResponse(response), sendableStatus(response.status), handle)
   }
 
   /// Writes a response to the socket past libmicrohttpd, which takes none while a body is being
@@ -143,18 +143,21 @@ extension ServerContext {
   ) -> MHD_Result {
     if exchange.intake.isChunked { exchange.connection.isSpent.store(true, ordering: .relaxed) }
     switch answer {
-    case .prepared(let prepared): return queue(prepared, handle)
+    case .prepared(let prepared): return queue(prepared, prepared.status, handle)
+    case .notModified(let prepared): return queue(prepared, 304, handle)
     case .response(var response):
       if exchange.intake.isChunked { response.headers.append(("Connection", "close")) }
-      return queue(PreparedResponse(response), handle)
+      return queue(PreparedResponse(response), sendableStatus(response.status), handle)
     case .stream(let status, let headers, let stream):
       return queue(stream, status, headers, exchange, handle)
     }
   }
 
-  private func queue(_ response: PreparedResponse, _ handle: ConnectionHandle) -> MHD_Result {
+  private func queue(
+    _ response: PreparedResponse, _ status: Int, _ handle: ConnectionHandle
+  ) -> MHD_Result {
     guard let body = response.handle else { return chttp_no }
-    return MHD_queue_response(handle.pointer, UInt32(response.status), body.pointer)
+    return MHD_queue_response(handle.pointer, UInt32(status), body.pointer)
   }
 
   private func queue(

@@ -1,0 +1,33 @@
+// Media types by the name of a file.
+
+/// Media types of the files a web page is made of.
+public enum ContentType {
+  /// The media type for a file name, by its last extension; `application/octet-stream` if unknown.
+  public static func ofFile(named name: some StringProtocol) -> String {
+    guard let dot = name.lastIndex(of: ".") else { return unknown }
+    return types[name[name.index(after: dot)...].lowercased()] ?? unknown
+  }
+
+  /// Whether compressing a body of this type is worth its while.
+  public static func isCompressible(_ type: String) -> Bool {
+    type.hasPrefix("text/") || type.hasPrefix("application/json") || type.hasSuffix("+json")
+      || type.hasPrefix("image/svg") || type == "application/wasm" || type.hasSuffix("xml")
+  }
+
+  private static let unknown = "application/octet-stream"
+
+  private static let types = [
+    "html": "text/html; charset=utf-8", "htm": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8", "mjs": "text/javascript; charset=utf-8",
+    "ts": "text/plain; charset=utf-8", "map": "application/json",
+    "json": "application/json", "webmanifest": "application/manifest+json",
+    "txt": "text/plain; charset=utf-8", "md": "text/markdown; charset=utf-8",
+    "csv": "text/csv; charset=utf-8", "xml": "application/xml",
+    "svg": "image/svg+xml", "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg",
+    "gif": "image/gif", "webp": "image/webp", "avif": "image/avif", "ico": "image/x-icon",
+    "woff": "font/woff", "woff2": "font/woff2", "ttf": "font/ttf", "otf": "font/otf",
+    "wasm": "application/wasm", "pdf": "application/pdf",
+    "mp3": "audio/mpeg", "mp4": "video/mp4", "webm": "video/webm",
+  ]
+}

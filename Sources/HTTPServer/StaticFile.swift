@@ -1,0 +1,105 @@
+// One file in memory, as it is and compressed.
+//
+// Enters: an open descriptor. Leaves: responses with a strong ETag made of the contents; the
+// compressed form has a tag of its own.
+
+import Glibc
+
+/// The contents of one file at one moment.
+struct StaticFile: Sendable {
+  let stamp: FileStamp
+  private let type: String
+  private let plain: Variant
+  private let gzipped: Variant?
+
+  private struct Variant: Sendable {
+    let bytes: [UInt8]
+    let tag: String
+  }
+
+  /// Nil if the file cannot be read.
+  init?(_ descriptor: Int32, _ stamp: FileStamp, _ path: String) {
+    guard let bytes = Self.read(descriptor, expected: stamp.size) else { return nil }
+    self.stamp = stamp
+    type = ContentType.ofFile(named: path[(path.lastIndex(of: "/") ?? path.startIndex)...])
+    plain = Variant(bytes: bytes, tag: EntityTag.strong(bytes))
+    gzipped = Self.compressed(bytes, type)
+  }
+
+  /// Bytes of memory it takes.
+  var byteCount: Int {
+    plain.bytes.count + (gzipped?.bytes.count ?? 0)
+  }
+
+  /// Nil where compression saves less than a tenth.
+  private static func compressed(_ bytes: [UInt8], _ type: String) -> Variant? {
+    guard bytes.count >= 256, bytes.count <= StaticFiles.largestKept,
+      ContentType.isCompressible(type), let member = Gzip.compress(bytes, level: 9),
+      member.count < bytes.count - bytes.count / 10
+    else { return nil }
+    return Variant(bytes: member, tag: EntityTag.strong(bytes, suffix: "-gz"))
+  }
+
+  private static func read(_ descriptor: Int32, expected: Int) -> [UInt8]? {
+    var isWhole = false
+    let bytes = [UInt8](unsafeUninitializedCapacity: expected) { buffer, count in
+      while count < expected {
+        let more = Glibc.read(descriptor, buffer.baseAddress! + count, expected - count)
+        guard more > 0 else { return }
+        count += more
+      }
+      isWhole = true
+    }
+    return isWhole ? bytes : nil
+  }
+
+  func response(to request: HTTPRequest) -> HTTPResponse {
+    let range = request.header("range")
+    let coding = range == nil ? chosenCoding(request) : .identity
+    let variant = coding == .gzip ? gzipped ?? plain : plain
+    var headers = self.headers(variant)
+    if coding == .gzip { headers.append(("Content-Encoding", "gzip")) }
+    let conditions = request.headerValues("if-none-match")
+    if conditions.contains(where: { EntityTag.ifNoneMatch($0, names: variant.tag) }) {
+      return HTTPResponse(
+        status: 304, headers: headers, body: .omitted(count: variant.bytes.count))
+    }
+    guard let range, request.header("if-range").map({ $0 == variant.tag }) ?? true else {
+      return HTTPResponse(headers: headers, body: .bytes(variant.bytes))
+    }
+    return partial(range, variant, headers)
+  }
+
+  private func chosenCoding(_ request: HTTPRequest) -> ContentCoding {
+    guard gzipped != nil else { return .identity }
+    let accepted = request.headerValues("accept-encoding")
+    return .preferred(accepted.isEmpty ? nil : accepted.joined(separator: ","))
+  }
+
+  private func headers(_ variant: Variant) -> [(name: String, value: String)] {
+    var headers = [
+      (name: "Content-Type", value: type), (name: "ETag", value: variant.tag),
+      (name: "Cache-Control", value: "no-cache"),
+      (name: "X-Content-Type-Options", value: "nosniff"),
+      (name: "Accept-Ranges", value: "bytes"),
+    ]
+    if gzipped != nil { headers.append(("Vary", "Accept-Encoding")) }
+    return headers
+  }
+
+  private func partial(
+    _ header: String, _ variant: Variant, _ headers: [(name: String, value: String)]
+  ) -> HTTPResponse {
+    let count = variant.bytes.count
+    let range = ByteRange(header, count: count)
+    var headers = headers
+    if let value = range.contentRange(count: count) { headers.append(("Content-Range", value)) }
+    switch range {
+    case .whole: return HTTPResponse(headers: headers, body: .bytes(variant.bytes))
+    case .part(let range):
+      return HTTPResponse(
+        status: 206, headers: headers, body: .bytes(Array(variant.bytes[range])))
+    case .unsatisfiable: return HTTPResponse(status: 416, headers: headers)
+    }
+  }
+}

@@ -1,0 +1,128 @@
+// A directory of files over HTTP.
+//
+// Enters: a GET or HEAD request. Leaves: its response, or nil where there is no such file.
+// Promises: nothing outside the directory is read, whatever the target says: each segment is
+// decoded once; `..`, NUL, backslashes and names that begin with a dot are refused; a symbolic
+// link is followed only to a place inside.
+
+import Glibc
+import Synchronization
+
+/// Serves the files below one directory.
+///
+/// Files up to 4 MiB are kept in memory, with their compressed form, as long as the file's size
+/// and time stay the same; together at most ``cacheLimit`` bytes.
+public final class StaticFiles: Sendable {
+  /// The most bytes of file contents that are kept.
+  public static let cacheLimit = 64 << 20
+  static let largestKept = 4 << 20
+  static let largestServed = 256 << 20
+
+  /// The directory, without symbolic links.
+  private let root: String
+  /// Guards the files kept, by their path without symbolic links.
+  private let kept = Mutex(Kept())
+
+  private struct Kept {
+    var files: [String: StaticFile] = [:]
+    var byteCount = 0
+  }
+
+  /// Nil if `directory` is no directory.
+  public init?(directory: String) {
+    guard let resolved = realPath(directory), Self.isDirectory(resolved) else { return nil }
+    root = resolved == "/" ? "" : resolved
+  }
+
+  /// The response to a request; nil if there is no such file, and for other methods.
+  ///
+  /// - Parameter path: the raw path below the directory, beginning with `/`; the request's own if
+  ///   left out.
+  public func response(to request: HTTPRequest, path: Substring? = nil) -> HTTPResponse? {
+    guard request.method == "GET" || request.method == "HEAD",
+      let place = resolve(path ?? request.path), let file = load(place)
+    else { return nil }
+    return file.response(to: request)
+  }
+
+  /// The file that a raw path names, without symbolic links and inside the directory.
+  func resolve(_ path: Substring) -> String? {
+    guard path.utf8.first == UInt8(ascii: "/") else { return nil }
+    var place = root
+    let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+    for (index, segment) in segments.enumerated() {
+      let isLast = index == segments.count - 1
+      if segment.isEmpty, isLast { break }
+      guard let name = PercentDecoding.text(segment), Self.isPlain(name) else { return nil }
+      place += "/" + name
+    }
+    guard var resolved = realPath(place.isEmpty ? "/" : place) else { return nil }
+    if Self.isDirectory(resolved) {
+      guard let index = realPath(resolved + "/index.html") else { return nil }
+      resolved = index
+    } else if path.utf8.last == UInt8(ascii: "/") {
+      return nil
+    }
+    return resolved.hasPrefix(root + "/") ? resolved : nil
+  }
+
+  /// A name that can only mean an entry of its directory.
+  private static func isPlain(_ name: String) -> Bool {
+    !name.isEmpty && !name.hasPrefix(".")
+      && !name.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+  }
+
+  private static func isDirectory(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
+  private func load(_ place: String) -> StaticFile? {
+    let descriptor = open(place, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    guard let stamp = FileStamp(descriptor) else { return nil }
+    if let file = kept.withLock({ $0.files[place] }), file.stamp == stamp { return file }
+    guard let file = StaticFile(descriptor, stamp, place) else { return nil }
+    if file.byteCount <= Self.largestKept { keep(file, at: place) }
+    return file
+  }
+
+  private func keep(_ file: StaticFile, at place: String) {
+    kept.withLock { kept in
+      let former = kept.files[place]?.byteCount ?? 0
+      if kept.byteCount - former + file.byteCount > Self.cacheLimit { kept = Kept() }
+      kept.byteCount += file.byteCount - (kept.files[place]?.byteCount ?? 0)
+      kept.files[place] = file
+    }
+  }
+}
+
+/// The absolute path without symbolic links; nil if there is nothing there.
+private func realPath(_ path: String) -> String? {
+  guard let resolved = realpath(path, nil) else { return nil }
+  defer { free(resolved) }
+  return String(validatingCString: resolved)
+}
+
+/// What tells one state of a file from another.
+struct FileStamp: Equatable, Sendable {
+  let device: UInt
+  let inode: UInt
+  let size: Int
+  let seconds: Int
+  let nanoseconds: Int
+
+  /// Nil unless it is a regular file of a size that is served.
+  init?(_ descriptor: Int32) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+      status.st_size <= StaticFiles.largestServed
+    else { return nil }
+    device = UInt(status.st_dev)
+    inode = UInt(status.st_ino)
+    size = Int(status.st_size)
+    seconds = status.st_mtim.tv_sec
+    nanoseconds = status.st_mtim.tv_nsec
+  }
+}

@@ -1,0 +1,146 @@
+import Testing
+
+@testable import HTTPServer
+
+extension HTTPServerTests {
+  @Suite struct Bodies {
+    @Sendable static func mirror(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+      exchange.respond(HTTPResponse(body: .bytes(request.body)))
+    }
+
+    @Test func `a body with a length comes whole and the connection is kept`() async throws {
+      try await withServer(handler: Self.mirror) { server in
+        let client = try RawClient(server.port)
+        let body = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        for _ in 0..<2 {
+          client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.count)\r\n\r\n")
+          client.send(body)
+          #expect(client.response()?.body == body)
+        }
+      }
+    }
+
+    @Test func `a body in chunks comes whole, trailers are dropped, the connection ends`()
+      async throws
+    {
+      try await withServer(handler: Self.mirror) { server in
+        let client = try RawClient(server.port)
+        client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n")
+        client.send("5\r\nhello\r\n1;x=y\r\n \r\n00005\r\nworld\r\n0\r\nX-Trailer: z\r\n\r\n")
+        client.send("GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n")
+        let reply = client.response()
+        #expect(reply?.text == "hello world")
+        #expect(reply?.header("connection") == "close")
+        #expect(client.receiveAll() == "")
+      }
+    }
+
+    @Test func `100-continue is sent before the body`() async throws {
+      try await withServer(handler: Self.mirror) { server in
+        let client = try RawClient(server.port)
+        client.send(
+          "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n")
+        #expect(client.receive(until: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
+        client.send("abc")
+        #expect(client.response()?.text == "abc")
+      }
+    }
+
+    @Test func `a declared length beyond the limit is 413 at once`() async throws {
+      try await withServer({ $0.maxBodyBytes = 1000 }) { server in
+        for expect in ["", "Expect: 100-continue\r\n"] {
+          let client = try RawClient(server.port)
+          client.send("POST / HTTP/1.1\r\nHost: a\r\n\(expect)Content-Length: 1001\r\n\r\n")
+          let reply = client.response()
+          #expect(reply?.status == 413)
+          #expect(reply?.text.contains("\"code\":\"body-too-large\"") == true)
+          #expect(reply?.header("connection") == "close")
+        }
+        let fitting = try RawClient(server.port)
+        fitting.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n")
+        fitting.send([UInt8](repeating: 1, count: 1000))
+        #expect(fitting.response()?.text == "POST / 1000")
+      }
+    }
+
+    @Test func `a refused body is read on for a while, so that the refusal arrives`() async throws {
+      try await withServer({ $0.maxBodyBytes = 1000 }) { server in
+        let client = try RawClient(server.port)
+        client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 500000\r\n\r\n")
+        #expect(client.send([UInt8](repeating: 1, count: 500_000)))
+        #expect(client.response()?.status == 413)
+        #expect(client.isClosedByServer)
+      }
+    }
+
+    @Test func `a refused body without end is cut off`() async throws {
+      try await withServer({ $0.maxBodyBytes = 1000 }) { server in
+        let client = try RawClient(server.port)
+        client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 500000000\r\n\r\n")
+        let piece = [UInt8](repeating: 1, count: 100_000)
+        let pieces = (0..<1000).prefix { _ in client.send(piece) }
+        #expect(pieces.count < 200)
+      }
+    }
+
+    @Test func `chunks beyond the limit are 413 while they come`() async throws {
+      let reached = Gathered<Int>()
+      try await withServer(
+        { $0.maxBodyBytes = 1000 }, handler: { request, _ in reached.append(request.body.count) }
+      ) { server in
+        let client = try RawClient(server.port)
+        client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+        client.send("3e8\r\n" + String(repeating: "x", count: 1000) + "\r\n1\r\nx\r\n")
+        let reply = client.response()
+        #expect(reply?.status == 413)
+        #expect(reply?.text.contains("\"code\":\"body-too-large\"") == true)
+        client.send("0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(client.receiveAll() == "")
+        #expect(reached.count == 0)
+      }
+    }
+
+    @Test func `a client that leaves inside its body harms nobody`() async throws {
+      try await withServer { server in
+        for abruptly in [false, true] {
+          let client = try RawClient(server.port)
+          client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc")
+          client.close(abruptly: abruptly)
+        }
+        try #expect(RawClient(server.port).get("/")?.status == 200)
+        #expect(await eventually { server.connectionCount <= 1 })
+      }
+    }
+
+    @Test func `a head that trickles in is cut off at its deadline`() async throws {
+      try await withServer({ $0.headTimeout = 1 }) { server in
+        let client = try RawClient(server.port, timeout: 0.2)
+        let bytes = Array("GET /slow HTTP/1.1\r\nHost: a\r\nX-Long: 1234567890".utf8)
+        let clock = ContinuousClock()
+        let start = clock.now
+        var isClosed = false
+        for byte in bytes where !isClosed {
+          isClosed = !client.send([byte]) || client.receive()?.isEmpty == true
+        }
+        #expect(isClosed)
+        #expect(clock.now - start < .seconds(4))
+        try #expect(RawClient(server.port).get("/")?.status == 200)
+      }
+    }
+
+    @Test func `an idle connection and a stalled body are cut off too`() async throws {
+      try await withServer({ configuration in
+        configuration.idleTimeout = 1
+        configuration.bodyTimeout = 1
+      }) { server in
+        let idle = try RawClient(server.port)
+        #expect(idle.get("/")?.status == 200)
+        let stalled = try RawClient(server.port)
+        stalled.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc")
+        #expect(idle.isClosedByServer)
+        #expect(stalled.isClosedByServer)
+        #expect(await eventually { server.connectionCount == 0 })
+      }
+    }
+  }
+}
