@@ -7,6 +7,12 @@ public enum PredicateArgument: Sendable, Hashable {
   /// A value of a JSON body, which has a type of its own.
   case json(JSON)
 
+  /// The argument that a JSON value is; nil for objects, which are no values.
+  public init?(_ json: JSON) {
+    if case .object = json { return nil }
+    self = .json(json)
+  }
+
   /// The elements of an array, given as one or as the text of one; nil for all else.
   var elements: [JSON]? {
     switch self {
