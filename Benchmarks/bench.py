@@ -17,7 +17,7 @@ import contest
 import figures
 import harness
 import table
-from harness import WORK, Missing, Server
+from harness import Missing, Server
 
 
 def arguments():

@@ -40,11 +40,12 @@ class Bench:
         return RUN / name
 
     def contest(self, rounds=None, **contestants):
-        """Medians by name; None for LiveFetch where it is not measured."""
-        names = {
-            name: measure for name, measure in contestants.items() if self.program or name != "ours"
-        }
-        return {"ours": None, **interleaved(rounds or self.rounds, **names)}
+        """Medians by name; None for LiveFetch with --bare, and for what is None."""
+        if not self.program:
+            contestants["ours"] = None
+        there = {name: measure for name, measure in contestants.items() if measure}
+        nothing = dict.fromkeys(contestants)
+        return {**nothing, **interleaved(rounds or self.rounds, **there)}
 
     def token(self, server):
         return json.loads(ask(server.url + "/v1")[1])["token"] if server else BARE_TOKEN

@@ -218,6 +218,14 @@ def lines_of(form, *arguments):
     return [[float(word) for word in line.split()] for line in text.splitlines()]
 
 
+def peer_or_none(start, *arguments):
+    """A peer's server, or None with a word on why there is none."""
+    try:
+        return start(*arguments)
+    except Missing as problem:
+        note(str(problem))
+
+
 def median(values):
     return statistics.median(list(values))
 

@@ -27,9 +27,9 @@ def heading():
 
 
 def row(figure, what, unit, ours, peer, peer_name, target=None, at_least=None, at_most=None):
-    """`at_least` and `at_most` are bounds of ours / peer, or of ours where there is no peer."""
+    """`at_least` and `at_most` are bounds of ours / peer; with a `target` in words, of ours."""
     ratio = ours / peer if ours is not None and peer else None
-    judged = ratio if peer else ours
+    judged = ratio if target is None else ours
     if target is None:
         target = f"≥ {at_least} ×" if at_least else f"≤ {at_most} ×" if at_most else ""
     if judged is not None and (at_least or at_most):
