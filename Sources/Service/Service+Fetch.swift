@@ -93,7 +93,7 @@ extension Service {
   }
 
   private func send(
-    _ snapshot: Snapshot, of plan: FetchPlan, _ call: Call, cacheKey: String?
+    _ snapshot: EncodedSnapshot, of plan: FetchPlan, _ call: Call, cacheKey: String?
   ) {
     let isCompressed = snapshot.json.count >= 1024 && acceptsGzip(call.request)
     let etag = snapshot.token.description + (isCompressed ? "-gzip" : "")

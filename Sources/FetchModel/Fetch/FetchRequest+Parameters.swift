@@ -61,25 +61,14 @@ extension FetchRequest {
     guard case .array(let elements) = value else {
       throw .badValue(parameter: "arguments", detail: "an array, not \(value.kind)")
     }
-    for element in elements { arguments.append(try argument(element, of: "arguments")) }
+    arguments = elements.map { .json($0) }
   }
 
   private mutating func setVariables(_ value: JSON) throws(FetchRequestError) {
     guard case .object(let members) = value else {
       throw .badValue(parameter: "variables", detail: "an object, not \(value.kind)")
     }
-    for member in members {
-      variables[member.name] = try argument(member.value, of: "variables")
-    }
-  }
-
-  private func argument(
-    _ value: JSON, of parameter: String
-  ) throws(FetchRequestError) -> PredicateArgument {
-    guard let argument = PredicateArgument(value) else {
-      throw .badValue(parameter: parameter, detail: "values, not \(value.kind)")
-    }
-    return argument
+    for member in members { variables[member.name] = .json(member.value) }
   }
 
   private mutating func set(

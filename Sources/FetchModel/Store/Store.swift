@@ -22,7 +22,7 @@ public enum Effort: Sendable, Hashable {
 }
 
 /// An answer as JSON and the moment it is true of.
-public struct Snapshot: Sendable {
+public struct EncodedSnapshot: Sendable {
   public let json: [UInt8]
   public let token: Token
 
@@ -65,7 +65,7 @@ public protocol Store: LiveStore {
   var newestToken: Token { get }
 
   /// A fetch's snapshot as the JSON of API.md section 4.
-  func snapshot(of plan: FetchPlan, effort: Effort) throws(StoreError) -> Snapshot
+  func snapshot(of plan: FetchPlan, effort: Effort) throws(StoreError) -> EncodedSnapshot
   /// One object with the values of `plan.selection`; nil where there is none.
   func object(
     _ id: ObjectID, of plan: FetchPlan, effort: Effort

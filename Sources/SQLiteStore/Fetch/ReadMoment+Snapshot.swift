@@ -3,7 +3,7 @@
 import FetchModel
 
 extension ReadMoment {
-  func snapshot(of plan: FetchPlan) throws(StoreError) -> Snapshot {
+  func snapshot(of plan: FetchPlan) throws(StoreError) -> EncodedSnapshot {
     if plan.shape == .count { return try countSnapshot(of: plan) }
     var writer = SnapshotWriter(plan: plan, model: composer.model)
     if plan.window.limit != 0 {
@@ -15,11 +15,11 @@ extension ReadMoment {
     let included =
       plan.expansion.isEmpty
       ? nil : included(try expandedObjects(of: plan, roots: writer.ids))
-    return Snapshot(
+    return EncodedSnapshot(
       json: writer.finish(token: token, total: total, included: included), token: token)
   }
 
-  private func countSnapshot(of plan: FetchPlan) throws(StoreError) -> Snapshot {
+  private func countSnapshot(of plan: FetchPlan) throws(StoreError) -> EncodedSnapshot {
     var json: [UInt8] = []
     json.append(json: "{\"entity\":")
     json.append(jsonString: composer.model.entities[plan.definition.entity].name)
@@ -28,7 +28,7 @@ extension ReadMoment {
     json.append(json: ",\"total\":")
     json.append(json: Int64(try total(of: plan.definition)))
     json.append(0x7D)
-    return Snapshot(json: json, token: token)
+    return EncodedSnapshot(json: json, token: token)
   }
 
   func object(

@@ -1,0 +1,106 @@
+// One element of a save's `changes`, checked for its form alone.
+
+/// A change as it was written.
+public struct ChangeDraft: Sendable {
+  public enum Kind: String, Sendable { case insert, update, replace, delete }
+
+  /// The object meant, before the model says what its ids are.
+  enum Target: Sendable {
+    case id(ObjectID)
+    case json(JSON)
+  }
+
+  let kind: Kind
+  let entity: String
+  var temporaryID: String?
+  let target: Target?
+  let values: [JSON.Member]
+  var base: [JSON.Member]?
+  let precondition: Precondition
+
+  init(
+    kind: Kind, entity: String, target: Target?, values: [JSON.Member],
+    precondition: Precondition
+  ) {
+    self.kind = kind
+    self.entity = entity
+    self.target = target
+    self.values = values
+    self.precondition = precondition
+  }
+
+  init(_ json: JSON, index: Int) throws(SaveError) {
+    let place = "change \(index)"
+    guard case .object(let members) = json else {
+      throw .malformed("\(place) is not an object")
+    }
+    let kinds = [Kind.insert, .update, .delete].filter { json[$0.rawValue] != nil }
+    guard kinds.count == 1, let entity = json[kinds[0].rawValue]?.string else {
+      throw .malformed("\(place) names an entity under one of `insert`, `update`, `delete`")
+    }
+    kind = kinds[0]
+    self.entity = entity
+    let allowed = Self.memberNames(kind)
+    if let unknown = members.first(where: { !allowed.contains($0.name) }) {
+      throw .malformed("\(place): a \(kind.rawValue) has no member `\(unknown.name)`")
+    }
+    guard kind == .insert || json["id"] != nil else {
+      throw .malformed("\(place): a \(kind.rawValue) needs an `id`")
+    }
+    target = json["id"].map { .json($0) }
+    guard let values = json["values"].map(\.members) ?? [],
+      kind != .update || json["values"] != nil
+    else { throw .malformed("\(place): `values` is an object") }
+    self.values = values
+    if let temporaryID = json["temporaryID"] {
+      guard let text = temporaryID.string, !text.isEmpty else {
+        throw .malformed("\(place): `temporaryID` is a text")
+      }
+      self.temporaryID = text
+    }
+    if let base = json["base"] {
+      guard let members = base.members else {
+        throw .malformed("\(place): `base` is an object")
+      }
+      self.base = members
+    }
+    precondition = try Self.precondition(json["ifMatch"], place)
+  }
+
+  private static func memberNames(_ kind: Kind) -> Set<String> {
+    switch kind {
+    case .insert: ["insert", "temporaryID", "values"]
+    case .update: ["update", "id", "values", "ifMatch", "base"]
+    case .replace, .delete: ["delete", "id", "ifMatch", "base"]
+    }
+  }
+
+  private static func precondition(
+    _ json: JSON?, _ place: String
+  ) throws(SaveError) -> Precondition {
+    guard let json else { return .none }
+    guard let text = json.string, let tags = Precondition(ifMatch: text) else {
+      throw .malformed("\(place): `ifMatch` is an ETag in double quotes, or `*`")
+    }
+    return tags
+  }
+}
+
+extension Precondition {
+  /// Reads a list of strong entity tags in double quotes, or `*`; nil for anything else.
+  public init?(ifMatch text: String) {
+    if text == "*" {
+      self = .present
+      return
+    }
+    var tags: [String] = []
+    for element in text.split(separator: ",", omittingEmptySubsequences: false) {
+      let tag = element.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()
+      let weak = String(tag).hasPrefix("W/")
+      guard tag.count >= 2, weak || (tag.first == "\"" && tag.last == "\"") else { return nil }
+      // A weak tag never matches strongly.
+      if !weak { tags.append(String(tag).dropFirst().dropLast().description) }
+    }
+    self = .etag(tags)
+  }
+}

@@ -1,0 +1,229 @@
+// Drafts of changes → changes: names become indexes, JSON becomes typed values.
+
+struct ChangeResolution {
+  let model: Model
+  private var inserts: [String: (change: Int, entity: String)] = [:]
+  private(set) var problems: [ChangeProblem] = []
+  private var change = 0
+
+  init(model: Model, drafts: [ChangeDraft]) {
+    self.model = model
+    for (index, draft) in drafts.enumerated() {
+      guard let id = draft.temporaryID else { continue }
+      if inserts[id] != nil {
+        change = index
+        report(.repeatedTemporaryID, nil, "`\(id)` names an earlier insert already")
+      } else {
+        inserts[id] = (index, draft.entity)
+      }
+    }
+  }
+
+  private mutating func report(
+    _ code: ChangeProblem.Code, _ property: String?, _ detail: String, hint: String? = nil
+  ) {
+    problems.append(
+      ChangeProblem(change: change, property: property, code: code, detail: detail, hint: hint))
+  }
+
+  /// The change that `draft` means; nil where problems were reported.
+  mutating func resolve(_ draft: ChangeDraft, at index: Int) -> Change? {
+    change = index
+    guard let entityIndex = model.entityIndex(named: draft.entity) else {
+      let names = model.entities.map(\.name)
+      report(
+        .unknownEntity, nil, "there is no entity `\(draft.entity)`",
+        hint: nearestName(to: draft.entity, among: names))
+      return nil
+    }
+    let entity = model.entities[entityIndex]
+    guard entity.isWritable else {
+      report(.readOnlyEntity, nil, "`\(entity.name)` is read only")
+      return nil
+    }
+    let before = problems.count
+    var id: ObjectID?
+    let values = values(draft.values, of: entity, isInsert: draft.kind == .insert, id: &id)
+    if draft.kind == .insert || draft.kind == .replace { checkMissing(values, of: entity) }
+    let operation = operation(of: draft, entity: entity)
+    let precondition = precondition(of: draft, entity: entity)
+    guard problems.count == before, let operation else { return nil }
+    return Change(
+      operation, entity: entityIndex, id: id, values: values, precondition: precondition)
+  }
+
+  private mutating func operation(of draft: ChangeDraft, entity: Entity) -> Change.Operation? {
+    switch (draft.kind, target(of: draft, entity: entity)) {
+    case (.insert, _): .insert(temporaryID: draft.temporaryID)
+    case (.update, let target?): .update(target)
+    case (.replace, .id(let id)?): .replace(id)
+    case (.delete, let target?): .delete(target)
+    case (_, _): nil
+    }
+  }
+
+  private mutating func target(of draft: ChangeDraft, entity: Entity) -> ObjectReference? {
+    switch draft.target {
+    case .id(let id): .id(id)
+    case .json(let json): reference(json, entity: entity, property: "id")
+    case nil: nil
+    }
+  }
+
+  private mutating func precondition(of draft: ChangeDraft, entity: Entity) -> Precondition {
+    guard let base = draft.base else { return draft.precondition }
+    var id: ObjectID?
+    return .base(values(base, of: entity, isInsert: false, id: &id, isBase: true))
+  }
+
+  private mutating func checkMissing(_ values: [PropertyValue], of entity: Entity) {
+    let given = Set(values.map(\.property))
+    for (index, attribute) in entity.attributes.enumerated()
+    where !attribute.isOptional && !attribute.hasDefault && attribute.isWritable {
+      guard !given.contains(.attribute(index)) else { continue }
+      report(.missing, attribute.name, "`\(attribute.name)` needs a value")
+    }
+    for (index, relationship) in entity.relationships.enumerated()
+    where !relationship.isOptional && !relationship.isToMany {
+      guard !given.contains(.relationship(index)) else { continue }
+      report(.missing, relationship.name, "`\(relationship.name)` needs an object")
+    }
+  }
+}
+
+// MARK: - Values
+
+extension ChangeResolution {
+  private mutating func values(
+    _ members: [JSON.Member], of entity: Entity, isInsert: Bool, id: inout ObjectID?,
+    isBase: Bool = false
+  ) -> [PropertyValue] {
+    var values: [PropertyValue] = []
+    for member in members {
+      switch entity.property(named: member.name) {
+      case .id where isInsert: id = objectID(member.value, entity: entity, property: "id")
+      case .id: report(.notWritable, "id", "an object's id is permanent")
+      case .attribute(let index):
+        let attribute = entity.attributes[index]
+        if let value = value(member.value, of: attribute, isBase: isBase) {
+          values.append(PropertyValue(.attribute(index, value)))
+        }
+      case .relationship(let index):
+        if let content = links(member.value, of: entity, relationship: index) {
+          values.append(PropertyValue(content))
+        }
+      case nil:
+        report(
+          .unknownProperty, member.name, "`\(entity.name)` has no property `\(member.name)`",
+          hint: nearestName(to: member.name, among: entity.propertyNames))
+      }
+    }
+    return values
+  }
+
+  private mutating func value(_ json: JSON, of attribute: Attribute, isBase: Bool) -> Value? {
+    guard attribute.isWritable || isBase else {
+      report(.notWritable, attribute.name, "`\(attribute.name)` is computed by the store")
+      return nil
+    }
+    if json == .null, attribute.type != .json || attribute.isOptional {
+      guard attribute.isOptional || isBase else {
+        report(.notOptional, attribute.name, "`\(attribute.name)` may not be nil")
+        return nil
+      }
+      return .null
+    }
+    guard let value = Value(json, as: attribute.type) else {
+      report(
+        .wrongType, attribute.name,
+        "`\(attribute.name)` takes \(attribute.type.expectation), not \(json.kind)")
+      return nil
+    }
+    return value
+  }
+
+  private mutating func links(
+    _ json: JSON, of entity: Entity, relationship index: Int
+  ) -> PropertyValue.Content? {
+    let relationship = entity.relationships[index]
+    let destination = model.entities[relationship.destination]
+    if relationship.isToMany {
+      return memberEdit(json, destination, relationship.name).map { .toMany(index, $0) }
+    }
+    if json == .null {
+      guard relationship.isOptional else {
+        report(.notOptional, relationship.name, "`\(relationship.name)` may not be nil")
+        return nil
+      }
+      return .toOne(index, nil)
+    }
+    return reference(json, entity: destination, property: relationship.name)
+      .map { .toOne(index, $0) }
+  }
+
+  private mutating func memberEdit(
+    _ json: JSON, _ destination: Entity, _ property: String
+  ) -> MemberEdit? {
+    if case .array(let elements) = json {
+      return .all(elements.compactMap { reference($0, entity: destination, property: property) })
+    }
+    guard let members = json.members,
+      members.allSatisfy({ $0.name == "add" || $0.name == "remove" })
+    else {
+      report(
+        .wrongType, property,
+        "`\(property)` takes a list of ids, or {\"add\":[…],\"remove\":[…]}")
+      return nil
+    }
+    return .edit(
+      add: references(json["add"], destination, property),
+      remove: references(json["remove"], destination, property))
+  }
+
+  private mutating func references(
+    _ json: JSON?, _ destination: Entity, _ property: String
+  ) -> [ObjectReference] {
+    guard let json else { return [] }
+    guard case .array(let elements) = json else {
+      report(.wrongType, property, "`\(property)` adds and removes lists of ids")
+      return []
+    }
+    return elements.compactMap { reference($0, entity: destination, property: property) }
+  }
+
+  /// An id, or `{"temporaryID":"c1"}`.
+  private mutating func reference(
+    _ json: JSON, entity: Entity, property: String
+  ) -> ObjectReference? {
+    guard let members = json.members else {
+      return objectID(json, entity: entity, property: property).map { .id($0) }
+    }
+    guard members.count == 1, let name = json["temporaryID"]?.string else {
+      report(.wrongType, property, "`\(property)` takes an id or {\"temporaryID\":\"…\"}")
+      return nil
+    }
+    guard let insert = inserts[name] else {
+      report(.unknownTemporaryID, property, "no insert of this save is called `\(name)`")
+      return nil
+    }
+    guard insert.entity == entity.name else {
+      report(
+        .wrongEntity, property,
+        "`\(name)` is a \(insert.entity), and `\(property)` leads to \(entity.name)")
+      return nil
+    }
+    return .inserted(insert.change)
+  }
+
+  private mutating func objectID(
+    _ json: JSON, entity: Entity, property: String
+  ) -> ObjectID? {
+    guard let id = ObjectID(json, type: entity.idType) else {
+      report(
+        .wrongType, property,
+        "`\(property)` takes an id of \(entity.name), which is \(entity.idType.expectation)")
+      return nil
+    }
+    return id
+  }
+}

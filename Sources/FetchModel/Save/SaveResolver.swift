@@ -1,0 +1,74 @@
+// A save's JSON + Model → SaveRequest. Every failure in the changes is found before any is told.
+
+/// Looks saves up in a model.
+public struct SaveResolver: Sendable {
+  public let model: Model
+
+  public init(model: Model) { self.model = model }
+
+  /// Resolves the body of `POST /v1/save`.
+  ///
+  /// - Throws: ``SaveError/malformed(_:)`` where the body has not the form of a save,
+  ///   ``SaveError/invalid(_:)`` with every failure of what its changes say.
+  public func resolve(_ body: JSON) throws(SaveError) -> SaveRequest {
+    guard case .object(let members) = body, case .array(let elements)? = body["changes"] else {
+      throw .malformed("a save is an object with an array `changes`")
+    }
+    var policy = MergePolicy.error
+    for member in members where member.name != "changes" {
+      guard member.name == "mergePolicy" else {
+        throw .malformed("a save has no member `\(member.name)`")
+      }
+      guard let given = member.value.string.flatMap(MergePolicy.init(rawValue:)) else {
+        let names = MergePolicy.allCases.map(\.rawValue).joined(separator: ", ")
+        throw .malformed("`mergePolicy` is one of \(names)")
+      }
+      policy = given
+    }
+    var drafts: [ChangeDraft] = []
+    for (index, element) in elements.enumerated() {
+      drafts.append(try ChangeDraft(element, index: index))
+    }
+    return SaveRequest(changes: try resolve(drafts), mergePolicy: policy)
+  }
+
+  /// Resolves the one change of a route of one object; `values` is the request's body.
+  ///
+  /// - Parameter id: nil for an insert.
+  public func single(
+    _ kind: ChangeDraft.Kind, entity: Int, id: ObjectID?, values: JSON?,
+    precondition: Precondition = .none
+  ) throws(SaveError) -> SaveRequest {
+    guard let members = values.map(\.members) ?? [] else {
+      throw .malformed("the body is an object of the properties' values")
+    }
+    let draft = ChangeDraft(
+      kind: kind, entity: model.entities[entity].name, target: id.map { .id($0) },
+      values: members, precondition: precondition)
+    return SaveRequest(changes: try resolve([draft]), isSingle: true)
+  }
+
+  /// Resolves the values of a batch update.
+  public func batch(
+    entity: Int, values: JSON, where predicate: ResolvedPredicate, limit: Int?
+  ) throws(SaveError) -> SaveRequest {
+    var request = try single(.update, entity: entity, id: .integer(0), values: values)
+    request.isSingle = false
+    request.changes[0].operation = .updateAll(predicate, limit: limit)
+    return request
+  }
+
+  private func resolve(_ drafts: [ChangeDraft]) throws(SaveError) -> [Change] {
+    var resolution = ChangeResolution(model: model, drafts: drafts)
+    let changes = drafts.indices.compactMap { resolution.resolve(drafts[$0], at: $0) }
+    guard resolution.problems.isEmpty else { throw .invalid(resolution.problems) }
+    return changes
+  }
+}
+
+extension JSON {
+  /// The members of an object; nil for all else.
+  var members: [Member]? {
+    if case .object(let members) = self { members } else { nil }
+  }
+}

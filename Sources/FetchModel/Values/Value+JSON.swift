@@ -1,0 +1,87 @@
+// JSON → typed values, exactly or not at all.
+
+extension Value {
+  /// The value of an attribute of `type` that `json` tells; nil where it tells none.
+  public init?(_ json: JSON, as type: AttributeType) {
+    switch (type, json) {
+    case (.integer, _):
+      guard let integer = json.integer ?? json.string.flatMap({ Int64($0) }) else { return nil }
+      self = .integer(integer)
+    case (.double, .number):
+      guard let double = json.double else { return nil }
+      self = .double(double)
+    case (.double, .string("Infinity")): self = .double(.infinity)
+    case (.double, .string("-Infinity")): self = .double(-.infinity)
+    case (.decimal, .number(let text)): self = Self.decimal(text)
+    case (.boolean, .boolean(let isTrue)): self = .boolean(isTrue)
+    case (.string, .string(let text)), (.uri, .string(let text)): self = .string(text)
+    case (.uuid, .string(let text)):
+      guard Self.isUUID(text) else { return nil }
+      self = .string(text)
+    case (.date, .string(let text)):
+      guard let date = Instant(iso8601: text) else { return nil }
+      self = .date(date)
+    case (.binary, .string(let text)):
+      guard let bytes = [UInt8](base64: text, .standard) else { return nil }
+      self = .binary(bytes)
+    case (.json, _):
+      var text: [UInt8] = []
+      text.append(json: json)
+      self = .json(String(decoding: text, as: UTF8.self))
+    default: return nil
+    }
+  }
+
+  /// An integer or a double where that is exactly the number, else its text.
+  private static func decimal(_ text: String) -> Value {
+    if let integer = Int64(text) { return .integer(integer) }
+    let digits = text.utf8.count { $0 >= 0x30 && $0 <= 0x39 }
+    if digits <= 15, let double = Double(text), double.isFinite { return .double(double) }
+    return .string(text)
+  }
+
+  private static func isUUID(_ text: String) -> Bool {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    return parts.map(\.utf8.count) == [8, 4, 4, 4, 12]
+      && parts.allSatisfy { $0.utf8.allSatisfy(Self.isHexDigit) }
+  }
+
+  private static func isHexDigit(_ byte: UInt8) -> Bool {
+    (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte) || (0x61...0x66).contains(byte)
+  }
+}
+
+extension ObjectID {
+  /// The id of `type` that `json` tells; integers may be given as strings.
+  public init?(_ json: JSON, type: AttributeType) {
+    if type == .integer {
+      guard let id = json.integer ?? json.string.flatMap({ Int64($0) }) else { return nil }
+      self = .integer(id)
+    } else {
+      guard let id = json.string else { return nil }
+      self = .text(id)
+    }
+  }
+
+  /// The id of `type` that a path's segment tells.
+  public init?(_ text: String, type: AttributeType) {
+    self.init(.string(text), type: type)
+  }
+}
+
+extension AttributeType {
+  /// What JSON it takes, as a phrase.
+  public var expectation: String {
+    switch self {
+    case .integer: "an integer of 64 bits"
+    case .double: "a number"
+    case .decimal: "a number"
+    case .string, .uri: "a string"
+    case .boolean: "true or false"
+    case .date: "an ISO 8601 date as a string"
+    case .binary: "base64 as a string"
+    case .uuid: "a UUID as a string"
+    case .json: "any JSON"
+    }
+  }
+}
