@@ -203,14 +203,14 @@ struct SchemaTests {
     let file = try ScratchFile(
       """
       CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT COLLATE NOCASE UNIQUE, b TEXT, gone INT);
-      CREATE UNIQUE INDEX u ON t(lower(b) || ',' COLLATE NOCASE DESC, a) WHERE gone IS NULL;
+      CREATE UNIQUE INDEX u ON t(lower(b) || ',)' DESC, a) WHERE gone IS NULL;
       """)
     let table = try introspect(file).1.entities[0]
     #expect(
       table.uniqueIndexes.map(\.parts) == [
         [UniqueIndex.Part(expression: "\"a\"", column: "a", collation: "NOCASE")],
         [
-          UniqueIndex.Part(expression: "(lower(b) || ',')", column: nil, collation: "NOCASE"),
+          UniqueIndex.Part(expression: "(lower(b) || ',)' )", column: nil, collation: "BINARY"),
           UniqueIndex.Part(expression: "\"a\"", column: "a", collation: "NOCASE"),
         ],
       ])

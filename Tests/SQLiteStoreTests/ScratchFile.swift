@@ -14,7 +14,7 @@ final class ScratchFile: Sendable {
     directory = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString
     try FileManager.default.createDirectory(
       atPath: directory, withIntermediateDirectories: true)
-    FileManager.default.createFile(atPath: path, contents: nil)
+    _ = FileManager.default.createFile(atPath: path, contents: nil)
     try outsider(sql)
   }
 

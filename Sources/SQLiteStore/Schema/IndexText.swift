@@ -23,13 +23,13 @@ struct IndexText {
     terms.indices.contains(index) ? "(\(Self.withoutSuffix(terms[index])))" : nil
   }
 
-  /// A term without ASC, DESC and COLLATE at its end, which the catalogue gives.
+  /// A term without the ASC or DESC at its end.
   private static func withoutSuffix(_ term: String) -> String {
-    var words = term.split(whereSeparator: \.isWhitespace).map(String.init)
-    if let last = words.last, ["asc", "desc"].contains(folded(last)) { words.removeLast() }
-    if words.count > 2, folded(words[words.count - 2]) == "collate" { words.removeLast(2) }
-    let count = term.split(whereSeparator: \.isWhitespace).count
-    return words.count == count ? term : words.joined(separator: " ")
+    let words = term.split(whereSeparator: \.isWhitespace)
+    guard let last = words.last, ["asc", "desc"].contains(folded(String(last))) else {
+      return term
+    }
+    return String(term[..<last.startIndex])
   }
 }
 
