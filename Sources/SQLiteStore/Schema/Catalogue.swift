@@ -1,0 +1,206 @@
+// An open file → its tables and views as SQLite's own catalogue describes them. No names or
+// relationships of ours yet.
+
+import FetchModel
+import GRDBSQLite
+
+/// One table or view of the catalogue.
+struct CatalogueTable {
+  struct RawForeignKey {
+    let columns: [String]
+    let table: String
+    /// nil: the primary key of `table`.
+    let referenced: [String]?
+  }
+
+  let name: String
+  let isView: Bool
+  let isWithoutRowid: Bool
+  let columns: [Column]
+  /// The primary key's columns in its order; empty without one.
+  let primaryKey: [String]
+  let isRowidAlias: Bool
+  /// In the order of their declaration.
+  let foreignKeys: [RawForeignKey]
+  let uniqueIndexes: [UniqueIndex]
+  /// The statement that made it.
+  let sql: String
+
+  func column(named name: String) -> Column? {
+    columns.first { folded($0.name) == folded(name) }
+  }
+}
+
+/// Reads the catalogue of one connection.
+struct CatalogueReader {
+  let connection: Connection
+
+  /// Every table and view that can be served, in the order in which they were made.
+  ///
+  /// SQLite's own tables, this house's, virtual ones and their shadows are left out, and so is a
+  /// view that SQLite itself cannot read.
+  func tables() throws(StoreError) -> [CatalogueTable] {
+    let rows = try connection.all(
+      """
+      SELECT s.name, l.type, l.wr, l.strict, coalesce(s.sql, '')
+      FROM main.sqlite_schema AS s JOIN pragma_table_list AS l
+      ON l.schema = 'main' AND l.name = s.name
+      WHERE s.type IN ('table', 'view') AND l.type IN ('table', 'view')
+      ORDER BY s.rowid
+      """
+    ) { row in
+      Entry(
+        name: row.text(0), isView: row.text(1) == "view", isWithoutRowid: row.integer(2) != 0,
+        isStrict: row.integer(3) != 0, sql: row.text(4))
+    }
+    var tables: [CatalogueTable] = []
+    for entry in rows where !isReserved(entry.name) {
+      if let table = try table(entry) { tables.append(table) }
+    }
+    return tables
+  }
+
+  private struct Entry {
+    let name: String
+    let isView: Bool
+    let isWithoutRowid: Bool
+    let isStrict: Bool
+    let sql: String
+  }
+
+  private func isReserved(_ name: String) -> Bool {
+    folded(name).hasPrefix("sqlite_") || folded(name).hasPrefix("livefetch_")
+  }
+
+  private func table(_ entry: Entry) throws(StoreError) -> CatalogueTable? {
+    let raw: [RawColumn]
+    do {
+      raw = try rawColumns(of: entry)
+    } catch {
+      if entry.isView, case .failed = error { return nil }
+      throw error
+    }
+    let indexes = try uniqueIndexes(of: entry.name)
+    let primaryKey = raw.filter { $0.keyPlace > 0 }.sorted { $0.keyPlace < $1.keyPlace }
+    return CatalogueTable(
+      name: entry.name, isView: entry.isView, isWithoutRowid: entry.isWithoutRowid,
+      columns: try columns(raw, of: entry), primaryKey: primaryKey.map(\.name),
+      isRowidAlias: !entry.isWithoutRowid && primaryKey.count == 1 && !indexes.hasKey,
+      foreignKeys: try foreignKeys(of: entry.name), uniqueIndexes: indexes.others,
+      sql: entry.sql)
+  }
+}
+
+// MARK: - Columns
+
+extension CatalogueReader {
+  private struct RawColumn {
+    let name: String
+    let declaredType: String
+    let isNotNull: Bool
+    let defaultSQL: String?
+    let keyPlace: Int64
+    let isGenerated: Bool
+  }
+
+  private func rawColumns(of entry: Entry) throws(StoreError) -> [RawColumn] {
+    try connection.all(
+      """
+      SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)
+      WHERE hidden <> 1 ORDER BY cid
+      """, [.text(entry.name)]
+    ) { row in
+      RawColumn(
+        name: row.text(0), declaredType: row.text(1), isNotNull: row.integer(2) != 0,
+        defaultSQL: row.isNull(3) ? nil : row.text(3), keyPlace: row.integer(4),
+        isGenerated: row.integer(5) > 1)
+    }
+  }
+
+  private func columns(_ raw: [RawColumn], of entry: Entry) throws(StoreError) -> [Column] {
+    var columns: [Column] = []
+    for column in raw {
+      let sample = ColumnSample(
+        connection: connection, table: entry.name, column: column.name,
+        declaredType: column.declaredType)
+      let (type, dateFormat) = try sample.type(defaultSQL: column.defaultSQL)
+      let isAny = entry.isStrict && folded(column.declaredType) == "any"
+      columns.append(
+        Column(
+          name: column.name, declaredType: column.declaredType,
+          affinity: isAny ? .blob : Affinity(declaredType: column.declaredType),
+          collation: entry.isView ? "" : collation(of: column.name, in: entry.name),
+          isNotNull: column.isNotNull || (column.keyPlace > 0 && entry.isWithoutRowid),
+          defaultSQL: column.defaultSQL, isGenerated: column.isGenerated, type: type,
+          dateFormat: dateFormat))
+    }
+    return columns
+  }
+
+  private func collation(of column: String, in table: String) -> String {
+    var name: UnsafePointer<CChar>?
+    let code = sqlite3_table_column_metadata(
+      connection.handle, "main", table, column, nil, &name, nil, nil, nil)
+    guard code == SQLITE_OK, let name else { return "BINARY" }
+    return String(cString: name)
+  }
+}
+
+// MARK: - Keys
+
+extension CatalogueReader {
+  private func foreignKeys(
+    of table: String
+  ) throws(StoreError) -> [CatalogueTable.RawForeignKey] {
+    let rows = try connection.all(
+      """
+      SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id DESC, seq
+      """, [.text(table)]
+    ) { row in
+      (
+        id: row.integer(0), table: row.text(1), from: row.text(2),
+        to: row.isNull(3) ? nil : row.text(3)
+      )
+    }
+    var ids: [Int64] = []
+    for row in rows where ids.last != row.id { ids.append(row.id) }
+    return ids.map { id in
+      let parts = rows.filter { $0.id == id }
+      let referenced = parts.compactMap(\.to)
+      return CatalogueTable.RawForeignKey(
+        columns: parts.map(\.from), table: parts[0].table,
+        referenced: referenced.count == parts.count ? referenced : nil)
+    }
+  }
+
+  /// The unique indexes but the primary key's own, and whether that has one.
+  private func uniqueIndexes(
+    of table: String
+  ) throws(StoreError) -> (others: [UniqueIndex], hasKey: Bool) {
+    let rows = try connection.all(
+      """
+      SELECT l.name, l.origin, coalesce(s.sql, '') FROM pragma_index_list(?1) AS l
+      LEFT JOIN main.sqlite_schema AS s ON s.type = 'index' AND s.name = l.name
+      WHERE l."unique" ORDER BY l.seq DESC
+      """, [.text(table)]
+    ) { row in (name: row.text(0), origin: row.text(1), sql: row.text(2)) }
+    var indexes: [UniqueIndex] = []
+    for row in rows where row.origin != "pk" {
+      indexes.append(try uniqueIndex(row.name, sql: row.sql))
+    }
+    return (indexes, rows.contains { $0.origin == "pk" })
+  }
+
+  private func uniqueIndex(_ name: String, sql: String) throws(StoreError) -> UniqueIndex {
+    let text = IndexText(sql)
+    let columns = try connection.all(
+      "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key ORDER BY seqno", [.text(name)]
+    ) { row in (name: row.isNull(0) ? nil : row.text(0), collation: row.text(1)) }
+    let parts = columns.enumerated().map { index, column in
+      UniqueIndex.Part(
+        expression: column.name.map(quoted) ?? text.expression(at: index) ?? "NULL",
+        column: column.name, collation: column.collation)
+    }
+    return UniqueIndex(name: name, parts: parts, condition: text.condition)
+  }
+}

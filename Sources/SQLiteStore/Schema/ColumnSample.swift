@@ -1,0 +1,86 @@
+// A declared type, and the first value where the declaration does not say enough → what the values
+// of a column are.
+
+import FetchModel
+
+/// A column whose type is being found.
+struct ColumnSample {
+  let connection: Connection
+  let table: String
+  let column: String
+  let declaredType: String
+
+  /// The type, and for dates their format.
+  func type(defaultSQL: String?) throws(StoreError) -> (AttributeType, DateFormat?) {
+    switch Self.declared(declaredType) {
+    case .date?: (.date, try dateFormat(defaultSQL: defaultSQL))
+    case let type?: (type, nil)
+    case nil: (try storedType(), nil)
+    }
+  }
+
+  /// What a declared type says by itself; nil where it says nothing.
+  static func declared(_ type: String) -> AttributeType? {
+    let word = folded(type).prefix { $0 != "(" && $0 != " " }
+    switch word {
+    case "bool", "boolean": return .boolean
+    case "uuid", "guid": return .uuid
+    case "json", "jsonb": return .json
+    case "uri", "url": return .uri
+    case "numeric", "decimal", "dec", "number": return .decimal
+    case "date", "datetime", "timestamp", "timestamptz", "datetimeoffset": return .date
+    default: break
+    }
+    return switch Affinity(declaredType: type) {
+    case .integer: .integer
+    case .real: .double
+    case .text: .string
+    case .blob where word.isEmpty: nil
+    case .blob: .binary
+    case .numeric: nil
+    }
+  }
+
+  /// Reads to the first value, which may be far where most are nil.
+  private func firstValue() throws(StoreError) -> SQLValue? {
+    try connection.first(
+      """
+      SELECT \(quoted(column)) FROM main.\(quoted(table)) \
+      WHERE \(quoted(column)) IS NOT NULL LIMIT 1
+      """
+    ) { $0.value(0) }
+  }
+
+  private func storedType() throws(StoreError) -> AttributeType {
+    switch try firstValue() {
+    case .integer: .integer
+    case .double: .double
+    case .blob: .binary
+    case .text, .null, nil: .string
+    }
+  }
+
+  private func dateFormat(defaultSQL: String?) throws(StoreError) -> DateFormat {
+    switch try firstValue() {
+    case .integer, .double: .unixSeconds
+    case .text(let text): Self.format(of: text)
+    case .blob, .null, nil: declaredFormat(defaultSQL: defaultSQL)
+    }
+  }
+
+  private static func format(of text: String) -> DateFormat {
+    let utf8 = Array(text.utf8.prefix(11))
+    guard utf8.count > 10 else { return .day }
+    return utf8[10] == 0x20 ? .sqlText : .iso8601
+  }
+
+  /// For a column without a value: what its default will write, or the usual form of its type.
+  private func declaredFormat(defaultSQL: String?) -> DateFormat {
+    let expression = folded(defaultSQL ?? "")
+    if expression.contains("%s") || expression.contains("unixepoch(") { return .unixSeconds }
+    if expression.contains("current_timestamp") || expression.contains("datetime(") {
+      return .sqlText
+    }
+    return folded(declaredType) == "date" ? .day : .iso8601
+  }
+}

@@ -1,0 +1,156 @@
+// One entity while its properties are found: names are given out here, each once.
+
+import FetchModel
+
+/// An entity that is being put together.
+struct EntityDraft {
+  private struct Related {
+    let name: String
+    let destination: Int
+    let isToMany: Bool
+    let isOptional: Bool
+    let storage: RelationshipStorage
+  }
+
+  private let catalogue: CatalogueTable
+  private let key: Key
+  private let ownName: String
+  private var attributes: [Attribute] = []
+  private var attributeColumns: [Int] = []
+  private var relationships: [Related] = []
+  private var order: [(place: Int, property: Property)] = []
+  private var aliases: [String: Property] = [:]
+  private var taken: Set<String> = ["id"]
+
+  init(_ catalogue: CatalogueTable, key: Key) {
+    self.catalogue = catalogue
+    self.key = key
+    ownName = catalogue.name
+  }
+
+  var tableName: String { ownName }
+
+  func name(of relationship: Int) -> String { relationships[relationship].name }
+
+  /// The to-one relationship that `foreignKey` became.
+  func relationship(for foreignKey: ForeignKey) -> Int? {
+    relationships.firstIndex { $0.storage == .foreignKey(foreignKey) }
+  }
+
+  /// Adds attributes and to-one relationships. Plain columns choose their names first.
+  mutating func addColumns(_ links: [CatalogueLinks.Link]) {
+    let single = Dictionary(
+      links.filter { $0.key.columns.count == 1 }.map { ($0.key.columns[0], $0) },
+      uniquingKeysWith: { first, _ in first })
+    for (place, column) in catalogue.columns.enumerated() where single[column.name] == nil {
+      addColumn(column, at: place)
+    }
+    addToOnes(links.sorted { hasOwnName($0) && !hasOwnName($1) })
+    order.sort { $0.place < $1.place }
+  }
+
+  private mutating func addColumn(_ column: Column, at place: Int) {
+    guard !isKey(column) else {
+      if column.name != "id" { aliases[column.name] = .id }
+      return
+    }
+    let name = claim(column.name)
+    attributes.append(
+      Attribute(
+        name: name, type: column.type, isOptional: !column.isNotNull,
+        hasDefault: column.defaultSQL != nil, dateFormat: column.dateFormat,
+        isWritable: !column.isGenerated && !catalogue.isView))
+    attributeColumns.append(place)
+    order.append((place, .attribute(attributes.count - 1)))
+  }
+
+  /// Whether a column is the id, and so no attribute of its own. Parts of a composite key are.
+  private func isKey(_ column: Column) -> Bool {
+    switch key.kind {
+    case .rowidAlias, .column: key.columns == [column.name]
+    case .composite, .rowid, .hash: false
+    }
+  }
+
+  // MARK: Relationships
+
+  private func hasOwnName(_ link: CatalogueLinks.Link) -> Bool {
+    link.key.columns.count == 1 && Self.stripped(link.key.columns[0]) == nil
+  }
+
+  /// `country` of `country_id`; nil for names without that ending.
+  private static func stripped(_ column: String) -> String? {
+    guard folded(column).hasSuffix("_id"), column.utf8.count > 3 else { return nil }
+    return String(column.dropLast(3))
+  }
+
+  private mutating func addToOnes(_ links: [CatalogueLinks.Link]) {
+    for link in links {
+      let columns = link.key.columns.compactMap { catalogue.column(named: $0) }
+      guard let first = columns.first,
+        let place = catalogue.columns.firstIndex(where: { $0.name == first.name })
+      else { continue }
+      let wanted = columns.count > 1 ? link.key.table : Self.stripped(first.name) ?? first.name
+      let index = add(
+        wanted, to: link.to, .foreignKey(link.key), isToMany: false,
+        isOptional: columns.contains { !$0.isNotNull && !isKeyColumn($0) }, place: place)
+      if columns.count == 1 { addAlias(first, for: index) }
+    }
+  }
+
+  private func isKeyColumn(_ column: Column) -> Bool {
+    key.kind == .rowidAlias && key.columns == [column.name]
+  }
+
+  private mutating func addAlias(_ column: Column, for relationship: Int) {
+    guard column.name != relationships[relationship].name, column.name != "id" else { return }
+    aliases[column.name] = isKey(column) ? .id : .relationship(relationship)
+  }
+
+  /// Adds a relationship under `name`, or under the first free name after it; gives its index.
+  mutating func add(
+    _ name: String, to destination: Int, _ storage: RelationshipStorage, isToMany: Bool = true,
+    isOptional: Bool = true, place: Int = .max
+  ) -> Int {
+    relationships.append(
+      Related(
+        name: claim(name), destination: destination, isToMany: isToMany, isOptional: isOptional,
+        storage: storage))
+    order.append((place, .relationship(relationships.count - 1)))
+    return relationships.count - 1
+  }
+
+  private mutating func claim(_ name: String) -> String {
+    var name = name
+    while !taken.insert(name).inserted { name += "_" }
+    return name
+  }
+}
+
+// MARK: - The finished entity
+
+extension EntityDraft {
+  private var hasKey: Bool { !catalogue.primaryKey.isEmpty }
+
+  /// The entity; its place among the drafts is its index in the model.
+  func entity(inverses: InversePairs, index: Int) -> Entity {
+    Entity(
+      name: ownName, attributes: attributes,
+      relationships: relationships.enumerated().map { place, related in
+        Relationship(
+          name: related.name, destination: related.destination, isToMany: related.isToMany,
+          isOptional: related.isOptional,
+          inverse: inverses.inverse(entity: index, relationship: place))
+      },
+      propertyOrder: order.map(\.property), idType: key.idType,
+      aliases: aliases.filter { !taken.contains($0.key) }, isObservable: hasKey,
+      isWritable: hasKey)
+  }
+
+  var table: EntityTable {
+    EntityTable(
+      name: ownName, isView: catalogue.isView, key: key, columns: catalogue.columns,
+      attributeColumns: attributeColumns, relationships: relationships.map(\.storage),
+      uniqueIndexes: catalogue.uniqueIndexes, isObservable: hasKey)
+  }
+}

@@ -1,0 +1,95 @@
+// The text of a CREATE INDEX → the SQL of its expressions and of its condition, which the catalogue
+// does not give by themselves.
+
+/// The parts of an index's own text.
+struct IndexText {
+  private var terms: [String] = []
+  /// The condition of a partial index.
+  private(set) var condition: String?
+
+  /// - Parameter sql: as the catalogue has it; empty for indexes that a table declares.
+  init(_ sql: String) {
+    var scanner = IndexScanner(sql)
+    guard scanner.skip(to: "(") else { return }
+    while let (term, end) = scanner.term() {
+      terms.append(term)
+      if end != "," { break }
+    }
+    condition = scanner.afterWhere()
+  }
+
+  /// The expression of the term at `index`, in parentheses.
+  func expression(at index: Int) -> String? {
+    terms.indices.contains(index) ? "(\(Self.withoutSuffix(terms[index])))" : nil
+  }
+
+  /// A term without the ASC or DESC at its end.
+  private static func withoutSuffix(_ term: String) -> String {
+    let words = term.split(whereSeparator: \.isWhitespace)
+    guard let last = words.last, ["asc", "desc"].contains(folded(String(last))) else {
+      return term
+    }
+    return String(term[..<last.startIndex])
+  }
+}
+
+/// Walks over SQL text, whole strings, names and comments at a time.
+private struct IndexScanner {
+  private let text: [Unicode.Scalar]
+  private var offset = 0
+
+  init(_ sql: String) { text = Array(sql.unicodeScalars) }
+
+  /// Goes behind the next `wanted` outside of quotes.
+  mutating func skip(to wanted: Unicode.Scalar) -> Bool {
+    while offset < text.count {
+      let start = offset
+      advance()
+      if text[start] == wanted { return true }
+    }
+    return false
+  }
+
+  /// The text up to the comma or parenthesis that ends a term, and which of them it was.
+  mutating func term() -> (String, Unicode.Scalar)? {
+    let start = offset
+    var depth = 0
+    while offset < text.count {
+      let scalar = text[offset]
+      if depth == 0, scalar == "," || scalar == ")" {
+        defer { offset += 1 }
+        return (string(start..<offset), scalar)
+      }
+      if scalar == "(" { depth += 1 }
+      if scalar == ")" { depth -= 1 }
+      advance()
+    }
+    return nil
+  }
+
+  /// What stands behind WHERE.
+  mutating func afterWhere() -> String? {
+    let rest = string(offset..<text.count)
+    let start = rest.drop(while: \.isWhitespace)
+    guard folded(String(start.prefix(5))) == "where" else { return nil }
+    return String(start.dropFirst(5))
+  }
+
+  private func string(_ range: Range<Int>) -> String {
+    String(String.UnicodeScalarView(text[range]))
+  }
+
+  /// Goes over one character, or one quoted name or string.
+  private mutating func advance() {
+    let closing: Unicode.Scalar? =
+      switch text[offset] {
+      case "'", "\"", "`": text[offset]
+      case "[": "]"
+      default: nil
+      }
+    offset += 1
+    guard let closing else { return }
+    while offset < text.count, text[offset] != closing { offset += 1 }
+    offset = min(offset + 1, text.count)
+  }
+}

@@ -1,0 +1,66 @@
+// A table's declaration → what identifies its rows.
+
+/// Finds the key of one table or view.
+struct KeyFinder {
+  let table: CatalogueTable
+
+  /// The key of an entity.
+  var key: Key {
+    if !table.primaryKey.isEmpty { return declaredKey }
+    if table.isView { return viewKey }
+    return rowNumber ?? wholeRow
+  }
+
+  /// The key of a table between two entities: a unique one if need be, as row numbers may change
+  /// when the file is compacted.
+  var joinKey: Key {
+    if !table.primaryKey.isEmpty { return declaredKey }
+    for index in table.uniqueIndexes where index.condition == nil {
+      let columns = index.parts.compactMap { $0.column.flatMap(table.column(named:)) }
+      if columns.count == index.parts.count, columns.allSatisfy(\.isNotNull) {
+        return Key(kind: .composite, parts: columns.map { part($0) })
+      }
+    }
+    return rowNumber ?? wholeRow
+  }
+
+  private var declaredKey: Key {
+    let parts = table.primaryKey.compactMap { table.column(named: $0).map { part($0) } }
+    let kind: Key.Kind = parts.count > 1 ? .composite : table.isRowidAlias ? .rowidAlias : .column
+    return Key(kind: kind, parts: parts, isWithoutRowid: table.isWithoutRowid)
+  }
+
+  /// A view's own column called id, or the hash of its rows.
+  private var viewKey: Key {
+    if let id = table.column(named: "id") { return Key(kind: .column, parts: [part(id)]) }
+    return wholeRow
+  }
+
+  private var wholeRow: Key { Key(kind: .hash, parts: table.columns.map { part($0) }) }
+
+  /// The row's number, under a name that no column has taken.
+  private var rowNumber: Key? {
+    guard !table.isWithoutRowid else { return nil }
+    let name = ["rowid", "_rowid_", "oid"].first { table.column(named: $0) == nil }
+    return name.map { name in
+      Key(
+        kind: .rowid(name), parts: [Key.Part(column: name, form: .integer, isNotNull: true)])
+    }
+  }
+
+  private func part(_ column: Column) -> Key.Part {
+    let isAlias = table.isRowidAlias && table.primaryKey == [column.name]
+    return Key.Part(
+      column: column.name, form: form(column), isNotNull: column.isNotNull || isAlias)
+  }
+
+  private func form(_ column: Column) -> Key.Form {
+    switch column.type {
+    case .integer, .boolean, .decimal: .integer
+    case .double: .real
+    case .date: column.dateFormat == .unixSeconds ? .integer : .text
+    case .binary: .binary
+    case .string, .uuid, .uri, .json: column.affinity == .integer ? .integer : .text
+    }
+  }
+}
