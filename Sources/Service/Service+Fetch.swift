@@ -67,8 +67,7 @@ extension Service {
   }
 
   private func acceptsGzip(_ request: HTTPRequest) -> Bool {
-    guard let header = request.header("Accept-Encoding") else { return false }
-    return AcceptEncoding(header).prefersGzip
+    ContentCoding.preferred(request.header("Accept-Encoding")) == .gzip
   }
 
   /// Answers with a kept snapshot; false if there is none that is still true.
@@ -76,7 +75,7 @@ extension Service {
     let key = cacheKey(of: call.request)
     guard let entry = cache.entry(for: key), !call.wantsStream else { return false }
     let isKnown = call.request.header("If-None-Match").map {
-      entityTags($0, match: entry.etag, isWeak: true)
+      EntityTag.ifNoneMatch($0, names: entry.etag)
     }
     let answer = entry.answer(in: store, notModified: isKnown ?? false) { old in
       let kept = old.headers.filter { $0.name != "LiveFetch-Token" }
@@ -95,8 +94,10 @@ extension Service {
   private func send(
     _ snapshot: EncodedSnapshot, of plan: FetchPlan, _ call: Call, cacheKey: String?
   ) {
-    let isCompressed = snapshot.json.count >= 1024 && acceptsGzip(call.request)
-    let etag = snapshot.token.description + (isCompressed ? "-gzip" : "")
+    let compressed =
+      snapshot.json.count >= 1024 && acceptsGzip(call.request)
+      ? Gzip.compress(snapshot.json, level: 3) : nil
+    let etag = "\"\(snapshot.token)\(compressed == nil ? "" : "-gzip")\""
     var headers = [
       (name: "Content-Type", value: "application/json"),
       (name: "Vary", value: "Accept-Encoding"),
@@ -104,11 +105,11 @@ extension Service {
     if call.request.method == "POST" {
       headers.append(("Cache-Control", "no-store"))
     } else {
-      headers += [("Cache-Control", "no-cache"), ("ETag", "\"\(etag)\"")]
+      headers += [("Cache-Control", "no-cache"), ("ETag", etag)]
     }
-    if isCompressed { headers.append(("Content-Encoding", "gzip")) }
+    if compressed != nil { headers.append(("Content-Encoding", "gzip")) }
     headers += call.commonHeaders
-    let body = isCompressed ? gzip(snapshot.json) : snapshot.json
+    let body = compressed ?? snapshot.json
     let full = PreparedResponse(HTTPResponse(headers: headers, body: .bytes(body)))
     let notModified = PreparedResponse(HTTPResponse(status: 304, headers: headers))
     if let cacheKey, full.bodyCount < 1 << 20 {
@@ -120,7 +121,7 @@ extension Service {
     let isKnown =
       cacheKey != nil
       && call.request.header("If-None-Match").map {
-        entityTags($0, match: etag, isWeak: true)
+        EntityTag.ifNoneMatch($0, names: etag)
       } ?? false
     call.exchange.respond(isKnown ? notModified : full)
   }

@@ -14,23 +14,28 @@ public final class Service: HTTPHandler {
   let engine: LiveEngine
   let cache: SnapshotCache
   let slowLane: SlowLane
+  /// Where answers to saves are made, away from the thread that writes.
+  let repliers = SlowLane(threads: 2, queue: .max)
   let resolver: FetchResolver
+  let saveResolver: SaveResolver
   let files: StaticFiles?
-  let deadlines = Deadlines()
+  let deadlines: Deadlines
   let corsHeaders: [(name: String, value: String)]
 
   /// - Parameter engine: follows `store`; whoever makes both tells the engine of the store's saves.
   public init(
     store: some Store, engine: LiveEngine, configuration: ServiceConfiguration = .init()
-  ) {
+  ) throws(HTTPServerError) {
     self.store = store
     self.engine = engine
     self.configuration = configuration
     cache = SnapshotCache(maxBytes: configuration.cacheBytes)
     slowLane = SlowLane(
       threads: configuration.slowQueries, queue: configuration.slowQueryQueue)
+    saveResolver = SaveResolver(model: store.model)
     resolver = FetchResolver(model: store.model, maxItems: configuration.maxItems)
-    files = configuration.publicDirectory.map { StaticFiles(directory: $0) }
+    files = configuration.publicDirectory.flatMap { StaticFiles(directory: $0) }
+    deadlines = try Deadlines()
     corsHeaders = Self.corsHeaders(configuration.corsOrigin)
   }
 

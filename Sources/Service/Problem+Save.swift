@@ -1,0 +1,56 @@
+// Refused saves → problems with every failure listed.
+
+import FetchModel
+
+extension Problem {
+  init(_ error: SaveError, model: Model) {
+    switch error {
+    case .malformed(let detail): self = .badRequest("malformed-save", detail)
+    case .invalid(let problems):
+      self.init(
+        422, "validation-failed", "Validation failed", Self.summary(problems), listing: problems)
+    case .conflicts(let problems):
+      self.init(409, "conflict", "Conflict", Self.summary(problems), listing: problems)
+    case .preconditionFailed(let problem):
+      self.init(
+        412, "precondition-failed", "Precondition failed", problem.detail, listing: [problem])
+    case .notFound(let problems):
+      self.init(
+        404, "unknown-id", "Not found", Self.summary(problems), listing: problems)
+    case .tooManyAffected(let limit):
+      self = .badRequest(
+        "too-many-affected", "The batch would touch more than \(limit) objects.")
+    case .store(let error): self.init(error)
+    }
+  }
+
+  private init(
+    _ status: Int, _ code: String, _ title: String, _ detail: String,
+    listing problems: [ChangeProblem]
+  ) {
+    self.init(status, code, title, detail)
+    members.append(.init(name: "errors", value: .array(problems.map(\.json))))
+  }
+
+  private static func summary(_ problems: [ChangeProblem]) -> String {
+    problems.count == 1
+      ? problems[0].detail : "\(problems.count) failures; `errors` lists them."
+  }
+}
+
+extension ChangeProblem {
+  fileprivate var json: JSON {
+    var members: [JSON.Member] = [.init(name: "change", value: .number(String(change)))]
+    if let property { members.append(.init(name: "property", value: .string(property))) }
+    members.append(.init(name: "code", value: .string(code.rawValue)))
+    members.append(.init(name: "detail", value: .string(detail)))
+    if let hint { members.append(.init(name: "hint", value: .string(hint))) }
+    if let stored = stored.flatMap({ try? JSON(parsing: $0) }) {
+      members.append(.init(name: "stored", value: stored))
+    }
+    if let given = given.flatMap({ try? JSON(parsing: $0) }) {
+      members.append(.init(name: "given", value: given))
+    }
+    return .object(members)
+  }
+}

@@ -1,0 +1,189 @@
+// Requests that change the store → one save each → its answer.
+
+import FetchModel
+import HTTPServer
+
+extension Service {
+  /// Routes that save, with the methods that do.
+  func change(_ call: Call, _ route: Route) throws(Problem) {
+    guard !store.properties.isReadOnly else { throw .readOnly }
+    let preferences = Preferences(call.request.headerValues("Prefer"))
+    let change: SaveCall
+    do {
+      change = try saveCall(call, route, preferences)
+    } catch .problem(let problem) {
+      throw problem
+    } catch .save(let error) {
+      throw Problem(error, model: store.model)
+    }
+    store.save(change.request) { [self] result in
+      repliers.run {
+        call.answering { () throws(Problem) in
+          try self.answer(call, change, result, preferences)
+        }
+      }
+    }
+  }
+
+  /// A save and how it is answered.
+  struct SaveCall: Sendable {
+    enum Answer: Sendable {
+      case save
+      /// The object, 201 where it was inserted.
+      case object(entity: Int)
+      case deletion
+      case batchUpdate
+      case batchDelete
+    }
+
+    let request: SaveRequest
+    let answer: Answer
+  }
+
+  enum SaveCallError: Error {
+    case problem(Problem)
+    case save(SaveError)
+  }
+
+  private func saveCall(
+    _ call: Call, _ route: Route, _ preferences: Preferences
+  ) throws(SaveCallError) -> SaveCall {
+    switch (route, call.request.method) {
+    case (.save, _): try wholeSave(call)
+    case (.objects(let entity), "POST"): try insertion(call, entity)
+    case (.objects(let entity), "PATCH"): try batchUpdate(call, entity, preferences)
+    case (.objects(let entity), _): try batchDelete(call, entity, preferences)
+    case (.object(let entity, let id), let method):
+      try objectChange(call, entity, id, method: method)
+    default: throw .problem(.noSuchPath)
+    }
+  }
+
+  private func wholeSave(_ call: Call) throws(SaveCallError) -> SaveCall {
+    let body = try problems { () throws(Problem) in
+      _ = try call.queryItems(only: [])
+      return try call.jsonBody()
+    }
+    let request = try saves { () throws(SaveError) in try saveResolver.resolve(body) }
+    return SaveCall(request: request, answer: .save)
+  }
+
+  private func insertion(_ call: Call, _ entity: String) throws(SaveCallError) -> SaveCall {
+    let (index, body) = try problems { () throws(Problem) in
+      _ = try call.queryItems(only: [])
+      return (try entityIndex(named: entity), try call.jsonBody())
+    }
+    let request = try saves { () throws(SaveError) in
+      try saveResolver.single(.insert, entity: index, id: nil, values: body)
+    }
+    return SaveCall(request: request, answer: .object(entity: index))
+  }
+
+  private func objectChange(
+    _ call: Call, _ entity: String, _ id: String, method: String
+  ) throws(SaveCallError) -> SaveCall {
+    let (target, precondition, body) = try problems { () throws(Problem) in
+      _ = try call.queryItems(only: [])
+      let target = try target(entity, id)
+      let body = method == "DELETE" ? nil : try call.jsonBody()
+      return (target, try call.precondition(), body)
+    }
+    guard let id = target.id else { throw .problem(Self.noSuchObject) }
+    let kinds: [String: ChangeDraft.Kind] = [
+      "PATCH": .update, "PUT": .replace, "DELETE": .delete,
+    ]
+    let kind = kinds[method] ?? .update
+    let request = try saves { () throws(SaveError) in
+      try saveResolver.single(
+        kind, entity: target.entity, id: id, values: body, precondition: precondition)
+    }
+    return SaveCall(
+      request: request, answer: kind == .delete ? .deletion : .object(entity: target.entity))
+  }
+
+  private func batchUpdate(
+    _ call: Call, _ entity: String, _ preferences: Preferences
+  ) throws(SaveCallError) -> SaveCall {
+    let (index, predicate) = try problems { () throws(Problem) in try batch(call, entity) }
+    let body = try problems { () throws(Problem) in try call.jsonBody() }
+    let request = try saves { () throws(SaveError) in
+      try saveResolver.batch(
+        entity: index, values: body, where: predicate, limit: preferences.maxAffected)
+    }
+    return SaveCall(request: request, answer: .batchUpdate)
+  }
+
+  private func batchDelete(
+    _ call: Call, _ entity: String, _ preferences: Preferences
+  ) throws(SaveCallError) -> SaveCall {
+    let (index, predicate) = try problems { () throws(Problem) in try batch(call, entity) }
+    guard store.model.entities[index].isWritable else {
+      throw .save(.invalid([.readOnlyEntity(store.model.entities[index].name)]))
+    }
+    let change = Change(.deleteAll(predicate, limit: preferences.maxAffected), entity: index)
+    return SaveCall(request: SaveRequest(changes: [change]), answer: .batchDelete)
+  }
+
+  /// The entity and the predicate of a batch; `where` is required.
+  private func batch(
+    _ call: Call, _ entity: String
+  ) throws(Problem) -> (Int, ResolvedPredicate) {
+    let items = try call.queryItems()
+    let index = try entityIndex(named: entity)
+    if let stranger = items.first(where: {
+      $0.name != "where" && $0.name != "arg" && !$0.name.hasPrefix("var.")
+    }) {
+      throw .badRequest(
+        "unknown-parameter", "A batch has no parameter `\(stranger.name)`.",
+        hint: nearestName(to: stranger.name, among: ["where", "arg"]))
+    }
+    guard items.contains(where: { $0.name == "where" }) else {
+      throw .badRequest(
+        "missing-where", "A batch needs `where`.", hint: "where=TRUEPREDICATE means every object")
+    }
+    do {
+      let request = try FetchRequest(entity: entity, query: items)
+      return (index, try resolver.resolve(request).definition.predicate)
+    } catch {
+      throw Problem(error, isPath: true)
+    }
+  }
+
+  private func problems<Value>(
+    _ body: () throws(Problem) -> Value
+  ) throws(SaveCallError) -> Value {
+    do { return try body() } catch { throw .problem(error) }
+  }
+
+  private func saves<Value>(
+    _ body: () throws(SaveError) -> Value
+  ) throws(SaveCallError) -> Value {
+    do { return try body() } catch { throw .save(error) }
+  }
+}
+
+extension Call {
+  /// What `If-Match` and `If-None-Match` ask of the object that is changed.
+  fileprivate func precondition() throws(Problem) -> Precondition {
+    if let header = request.header("If-Match") {
+      guard let precondition = Precondition(ifMatch: header) else {
+        throw .badRequest(
+          "bad-etag", "`If-Match` takes an ETag in double quotes, a list of them, or `*`.")
+      }
+      return precondition
+    }
+    if let header = request.header("If-None-Match") {
+      guard header == "*" else {
+        throw .badRequest("bad-etag", "`If-None-Match` of a change takes `*`.")
+      }
+      return .absent
+    }
+    return .none
+  }
+}
+
+extension ChangeProblem {
+  static func readOnlyEntity(_ name: String) -> ChangeProblem {
+    ChangeProblem(change: 0, code: .readOnlyEntity, detail: "`\(name)` is read only")
+  }
+}
