@@ -17,7 +17,7 @@ extension Service {
       throw Problem(error, model: store.model)
     }
     store.save(change.request) { [self] result in
-      repliers.run {
+      _ = repliers.run {
         call.answering { () throws(Problem) in
           try self.answer(call, change, result, preferences)
         }

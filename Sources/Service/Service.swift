@@ -3,7 +3,7 @@
 import FetchModel
 import HTTPServer
 import LiveQueries
-import Logging
+import Synchronization
 
 /// Serves a store over HTTP.
 ///
@@ -22,12 +22,15 @@ public final class Service: HTTPHandler {
   let deadlines: Deadlines
   let corsHeaders: [(name: String, value: String)]
 
-  /// - Parameter engine: follows `store`; whoever makes both tells the engine of the store's saves.
+  private let deliveries = Deliveries()
+  private let draining = Atomic(false)
+
+  /// - Throws: ``HTTPServerError/cannotStart`` where the system has no threads to give.
   public init(
-    store: some Store, engine: LiveEngine, configuration: ServiceConfiguration = .init()
+    store: some Store, configuration: ServiceConfiguration = .init()
   ) throws(HTTPServerError) {
     self.store = store
-    self.engine = engine
+    engine = LiveEngine(store: store, delivery: deliveries)
     self.configuration = configuration
     cache = SnapshotCache(maxBytes: configuration.cacheBytes)
     slowLane = SlowLane(
@@ -37,6 +40,7 @@ public final class Service: HTTPHandler {
     files = configuration.publicDirectory.flatMap { StaticFiles(directory: $0) }
     deadlines = try Deadlines()
     corsHeaders = Self.corsHeaders(configuration.corsOrigin)
+    store.onChange { [engine] in engine.storeDidChange() }
   }
 
   public func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
@@ -56,9 +60,14 @@ public final class Service: HTTPHandler {
 
   /// Answers everyone who waits and takes no more work.
   public func drain() {
+    draining.store(true, ordering: .sequentiallyConsistent)
     engine.drain()
-    slowLane.close()
+    for lane in [slowLane, repliers] { lane.close() }
+    deliveries.close()
+    deadlines.stop()
   }
+
+  var isDraining: Bool { draining.load(ordering: .relaxed) }
 
   private func check(_ call: Call, _ route: Route) throws(Problem) {
     guard route.allowedMethods.contains(call.request.method) else {

@@ -79,6 +79,9 @@ public protocol Store: LiveStore {
   /// The saves after `token`, oldest first, at most `limit`.
   func changes(after token: Token, limit: Int) throws(StoreError) -> ChangeHistory
 
+  /// Has `body` called after every commit that touched something, of this process or another.
+  func onChange(_ body: @escaping @Sendable () -> Void)
+
   /// Carries a save out and then calls `completion`, on a thread of the store's.
   func save(
     _ request: SaveRequest,

@@ -1,0 +1,92 @@
+// Requests that wait for a change: the diff since a token, once or as a stream.
+
+import FetchModel
+import HTTPServer
+import LiveQueries
+
+extension Service {
+  /// Answers with the diff since the request's token, as soon as there is one or the wait is over.
+  func follow(_ call: Call, _ fetch: ResolvedFetch, object: ObjectID? = nil) throws(Problem) {
+    try checkObservable(fetch.plan)
+    let waiter = DiffWaiter(call)
+    let wait = fetch.request.wait ?? configuration.defaultWait
+    call.exchange.onDisconnect { [engine, weak waiter] in
+      if let waiter { engine.cancel(waiter) }
+    }
+    engine.follow(
+      fetch.plan, object: object, since: fetch.request.start, wait: .seconds(wait), waiter: waiter)
+  }
+
+  /// Answers with a stream: a snapshot unless a token is given, then a diff for each change.
+  func stream(_ call: Call, _ fetch: ResolvedFetch, object: ObjectID? = nil) throws(Problem) {
+    try checkObservable(fetch.plan)
+    var start = fetch.request.since.map { _ in fetch.request.start }
+    if let last = call.request.header("Last-Event-ID") {
+      guard let token = Token(last) else { throw .badToken }
+      start = .token(token)
+    }
+    let stream = EventStream(service: self, plan: fetch.plan, object: object, start: start)
+    call.exchange.stream(headers: EventStream.headers + call.commonHeaders, stream)
+  }
+}
+
+extension FetchRequest {
+  /// From when the request wants to know.
+  var start: LiveStart {
+    switch since {
+    case .token(let token): .token(token)
+    case .now, nil: .now
+    }
+  }
+}
+
+/// A request that waits for one diff.
+final class DiffWaiter: LiveWaiter {
+  let call: Call
+
+  init(_ call: Call) { self.call = call }
+}
+
+/// Hands the engine's answers on to the clients that wait for them.
+final class Deliveries: LiveDelivery {
+  /// Beyond this many, a thread of their own answers them: the engine has other work.
+  private static let fewWaiters = 16
+  private let lane = SlowLane(threads: 1, queue: .max)
+
+  func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter]) {
+    if waiters.count <= Self.fewWaiters {
+      Self.tell(answer, waiters)
+    } else {
+      _ = lane.run { Self.tell(answer, waiters) }
+    }
+  }
+
+  func close() { lane.close() }
+
+  private static func tell(_ answer: LiveAnswer, _ waiters: [any LiveWaiter]) {
+    var prepared: PreparedResponse?
+    for waiter in waiters {
+      if let waiter = waiter as? DiffWaiter {
+        let response = prepared ?? PreparedResponse(response(to: answer, waiter.call))
+        prepared = response
+        waiter.call.exchange.respond(response)
+      } else if let stream = waiter as? EventStream {
+        stream.receive(answer)
+      }
+    }
+  }
+
+  private static func response(to answer: LiveAnswer, _ call: Call) -> HTTPResponse {
+    var response =
+      switch answer {
+      case .diff(let json, _, _):
+        HTTPResponse(
+          headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
+          body: .bytes(json))
+      case .expired: Problem.tokenExpired.response
+      case .failed(let error): Problem(error).response
+      }
+    response.headers += call.commonHeaders
+    return response
+  }
+}
