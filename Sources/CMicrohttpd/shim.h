@@ -124,6 +124,11 @@ static inline struct MHD_Response *chttp_response_of_stream(
   return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, block, read, context, release);
 }
 
+// Has a response go out without chunks and close its connection.
+static inline void chttp_end_by_closing(struct MHD_Response *response) {
+  MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+}
+
 static inline int chttp_watch(int set, int operation, int descriptor, unsigned events) {
   struct epoll_event event;
   memset(&event, 0, sizeof event);

@@ -173,6 +173,8 @@ extension ServerContext {
     ListenSocket.set(
       exchange.connection.descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, 64 << 10)
     ResponseHandle(pointer: pointer).add(headers)
+    // libmicrohttpd would send the last chunk after the head of a HEAD response.
+    if exchange.intake.method == "HEAD" { chttp_end_by_closing(pointer) }
     defer { MHD_destroy_response(pointer) }
     return MHD_queue_response(handle.pointer, UInt32(sendableStatus(status)), pointer)
   }

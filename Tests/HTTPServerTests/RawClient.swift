@@ -4,8 +4,8 @@ import Glibc
 
 @testable import HTTPServer
 
-/// One TCP connection to a server on the loopback interface.
-final class RawClient {
+/// One TCP connection to a server on the loopback interface. Used by one thread at a time.
+final class RawClient: @unchecked Sendable {
   private(set) var descriptor: Int32
   private var buffer: [UInt8] = []
 

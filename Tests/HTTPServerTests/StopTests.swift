@@ -1,0 +1,121 @@
+import Testing
+
+@testable import HTTPServer
+
+extension HTTPServerTests {
+  @Suite struct Stopping {
+    func start(
+      _ handler: @escaping @Sendable (HTTPRequest, HTTPExchange) -> Void
+    ) throws -> HTTPServer {
+      var configuration = HTTPServerConfiguration()
+      configuration.port = 0
+      return try HTTPServer(configuration, handler: ScriptedHandler(body: handler))
+    }
+
+    @Test func `suspended exchanges get 503, promptly`() async throws {
+      let exchanges = Gathered<HTTPExchange>()
+      let server = try start { _, exchange in exchanges.append(exchange) }
+      let clients = try (0..<300).map { _ in try RawClient(server.port) }
+      for client in clients { client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
+      #expect(await eventually { exchanges.count == 300 })
+      let clock = ContinuousClock()
+      let start = clock.now
+      server.stop()
+      #expect(clock.now - start < .seconds(2))
+      for client in clients {
+        let reply = client.response()
+        #expect(reply?.status == 503)
+        #expect(reply?.text.contains("\"code\":\"shutting-down\"") == true)
+        #expect(client.isClosedByServer)
+      }
+      for exchange in exchanges.takeAll() { exchange.respond(HTTPResponse()) }
+    }
+
+    @Test func `waiting and flowing streams end, their sources are told`() async throws {
+      let waiting = QueueSource()
+      let flowing = QueueSource(otherwise: .bytes([UInt8](repeating: 1, count: 1000)))
+      let server = try start { request, exchange in
+        exchange.stream(request.target == "/waiting" ? waiting : flowing)
+      }
+      let waitingClient = try RawClient(server.port)
+      waitingClient.send("GET /waiting HTTP/1.1\r\nHost: a\r\n\r\n")
+      #expect(waitingClient.response(bodyFollows: false)?.status == 200)
+      let stalledClient = try RawClient(server.port)
+      stalledClient.send("GET /flowing HTTP/1.1\r\nHost: a\r\n\r\n")
+      #expect(await eventually { waiting.askedCount == 1 && flowing.askedCount > 10 })
+      let clock = ContinuousClock()
+      let start = clock.now
+      server.stop(grace: 0.5)
+      #expect(clock.now - start < .seconds(2))
+      #expect(waitingClient.receiveChunk() == [])
+      #expect(waiting.closedCount == 1)
+      #expect(flowing.closedCount == 1)
+    }
+
+    @Test func `it may be stopped while requests come and wait`() async throws {
+      for _ in 0..<10 {
+        let exchanges = Gathered<HTTPExchange>()
+        let server = try start { _, exchange in exchanges.append(exchange) }
+        let clients = try (0..<50).map { _ in try RawClient(server.port) }
+        let load = Task.detached {
+          for client in clients { client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
+        }
+        server.stop(grace: 0.5)
+        await load.value
+        for client in clients { client.close() }
+      }
+    }
+
+    @Test func `nobody is listening afterwards, and stopping again does nothing`() async throws {
+      let server = try start(echo)
+      let idle = try RawClient(server.port)
+      #expect(idle.get("/")?.status == 200)
+      server.stop()
+      server.stop()
+      #expect(idle.isClosedByServer)
+      #expect(throws: ClientError.self) { try RawClient(server.port) }
+    }
+
+    @Test func `letting go of a server stops it and its handler is freed`() async throws {
+      final class Witness: Sendable {}
+      var port = 0
+      weak var witness: Witness?
+      do {
+        let strong = Witness()
+        witness = strong
+        let server = try start { [strong] request, exchange in
+          _ = strong
+          echo(request, exchange)
+        }
+        port = server.port
+        try #expect(RawClient(port).get("/")?.status == 200)
+      }
+      #expect(throws: ClientError.self) { try RawClient(port) }
+      #expect(witness == nil)
+    }
+
+    @Test func `exchanges and sources are freed when their answers are sent`() async throws {
+      weak var source: QueueSource?
+      weak var prepared: PreparedResponse?
+      let server: HTTPServer
+      do {
+        let strongSource = QueueSource(otherwise: .end)
+        let strongPrepared = PreparedResponse(HTTPResponse(body: .text("x")))
+        (source, prepared) = (strongSource, strongPrepared)
+        let sources = Gathered<QueueSource>()
+        let responses = Gathered<PreparedResponse>()
+        sources.append(strongSource)
+        responses.append(strongPrepared)
+        server = try start { request, exchange in
+          for source in sources.takeAll() { return exchange.stream(source) }
+          for response in responses.takeAll() { return exchange.respond(response) }
+          echo(request, exchange)
+        }
+        let client = try RawClient(server.port)
+        for _ in 0..<3 { #expect(client.get("/")?.status == 200) }
+      }
+      #expect(await eventually { source == nil && prepared == nil })
+      server.stop()
+    }
+  }
+}
