@@ -1,0 +1,113 @@
+// Text without what string options overlook. The results are Foundation's, for the root locale,
+// scalar by scalar; ASCII takes a short way, and the rest is looked up in tables made on first use.
+
+import Foundation
+
+/// Folds UTF-8. Two texts are equal under some options exactly if they fold to the same bytes.
+public enum Folding {
+  /// `text` without what `options` overlook.
+  public static func fold(_ text: String, _ options: StringOptions) -> String {
+    var text = text
+    return text.withUTF8 { String(decoding: fold($0, options), as: UTF8.self) }
+  }
+
+  /// The same for bytes, which have to be valid UTF-8; what is not is copied as it is.
+  public static func fold(
+    _ utf8: UnsafeBufferPointer<UInt8>, _ options: StringOptions
+  ) -> [UInt8] {
+    guard let table = FoldingTable.table(for: options) else { return Array(utf8) }
+    var folded: [UInt8] = []
+    folded.reserveCapacity(utf8.count)
+    let lowers = options.contains(.caseInsensitive)
+    var place = 0
+    while place < utf8.count {
+      let byte = utf8[place]
+      if byte < 0x80 {
+        folded.append(lowers && byte &- 0x41 < 26 ? byte | 0x20 : byte)
+        place &+= 1
+      } else {
+        let length = scalarLength(byte, utf8.count - place)
+        table.append(UnsafeBufferPointer(rebasing: utf8[place..<place + length]), to: &folded)
+        place += length
+      }
+    }
+    return folded
+  }
+
+  /// The bytes that a leading byte announces, at most those that are left.
+  private static func scalarLength(_ byte: UInt8, _ rest: Int) -> Int {
+    let length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1
+    return min(length, rest)
+  }
+}
+
+/// What one set of options makes of each scalar of the scripts that have cases or diacritics.
+private struct FoldingTable: Sendable {
+  /// Scalars from here on have no diacritics, and their case is known to the standard library.
+  private static let end = 0x2200
+
+  private let lowers: Bool
+  private let drops: Bool
+  /// Where the bytes of each scalar begin; those of the next one end them.
+  private let offsets: [UInt32]
+  private let bytes: [UInt8]
+
+  private static let caseInsensitive = FoldingTable([.caseInsensitive])
+  private static let diacriticInsensitive = FoldingTable([.diacriticInsensitive])
+  private static let both = FoldingTable([.caseInsensitive, .diacriticInsensitive])
+
+  static func table(for options: StringOptions) -> FoldingTable? {
+    switch (options.contains(.caseInsensitive), options.contains(.diacriticInsensitive)) {
+    case (true, true): both
+    case (true, false): caseInsensitive
+    case (false, true): diacriticInsensitive
+    case (false, false): nil
+    }
+  }
+
+  private init(_ options: StringOptions) {
+    lowers = options.contains(.caseInsensitive)
+    drops = options.contains(.diacriticInsensitive)
+    var compareOptions: String.CompareOptions = lowers ? [.caseInsensitive] : []
+    if drops { compareOptions.insert(.diacriticInsensitive) }
+    var offsets: [UInt32] = []
+    var bytes: [UInt8] = []
+    for code in 0..<UInt32(Self.end) {
+      offsets.append(UInt32(bytes.count))
+      guard let scalar = Unicode.Scalar(code), !(drops && Self.isDropped(scalar)) else { continue }
+      let text = String(Character(scalar))
+      bytes += Array(text.folding(options: compareOptions, locale: nil).utf8)
+    }
+    offsets.append(UInt32(bytes.count))
+    self.offsets = offsets
+    self.bytes = bytes
+  }
+
+  /// The marks that belong to no script, and Cyrillic's own.
+  private static func isDropped(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0x0300...0x036F, 0x0483...0x0489, 0x1AB0...0x1AFF, 0x1DC0...0x1DFF, 0x20D0...0x20FF,
+      0xFE20...0xFE2F:
+      true
+    default: false
+    }
+  }
+
+  func append(_ utf8: UnsafeBufferPointer<UInt8>, to folded: inout [UInt8]) {
+    var decoder = UTF8()
+    var iterator = utf8.makeIterator()
+    guard case .scalarValue(let scalar) = decoder.decode(&iterator) else {
+      folded.append(contentsOf: utf8)
+      return
+    }
+    let code = Int(scalar.value)
+    if code < Self.end {
+      folded.append(contentsOf: bytes[Int(offsets[code])..<Int(offsets[code + 1])])
+    } else if lowers, scalar.properties.changesWhenCaseMapped {
+      let upper = scalar.properties.uppercaseMapping.unicodeScalars
+      for scalar in upper { folded.append(contentsOf: scalar.properties.lowercaseMapping.utf8) }
+    } else if !(drops && Self.isDropped(scalar)) {
+      folded.append(contentsOf: utf8)
+    }
+  }
+}

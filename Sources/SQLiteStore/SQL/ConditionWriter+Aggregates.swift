@@ -1,0 +1,88 @@
+// Aggregates as scalar subqueries: `(SELECT count(*) FROM … WHERE …)`.
+
+import FetchModel
+
+extension ConditionWriter {
+  mutating func aggregate(_ aggregation: Aggregation) -> SQLOperand {
+    var value = SQLColumn(sql: "", type: .integer)
+    var id = ""
+    var mayRepeat = false
+    let source = source(aggregation.collection, aggregation.condition) { writer in
+      let last = writer.scopes.count - 1
+      value = writer.scopes[last].column(aggregation.value)
+      mayRepeat = writer.scopes[last].mayRepeat
+      if mayRepeat {
+        let root = aggregation.collection.destination
+        id = writer.scopes[last].column(PropertyPath(root: root, target: .object)).sql
+      }
+    }
+    let function = aggregation.function
+    var sql = SQLFragment("(SELECT ")
+    if aggregation.isDistinct {
+      sql.append(Self.call(function, value, "DISTINCT \(Self.collated(value))"))
+      sql.append(source)
+    } else if function == .count {
+      sql.append(mayRepeat ? "count(DISTINCT \(id))" : "count(*)")
+      sql.append(source)
+    } else if mayRepeat, function == .sum || function == .average {
+      sql.append(Self.call(function, value, "value"))
+      sql.append(" FROM (SELECT DISTINCT \(id), \(value.sql) AS value")
+      sql.append(source)
+      sql.append(")")
+    } else {
+      sql.append(Self.call(function, value, Self.collated(value)))
+      sql.append(source)
+    }
+    sql.append(")")
+    return Self.operand(sql, function, value)
+  }
+
+  private static func collated(_ value: SQLColumn) -> String {
+    value.isBinaryCollated || value.type.isNumeric ? value.sql : value.sql + " COLLATE BINARY"
+  }
+
+  private static func call(
+    _ function: AggregateFunction, _ value: SQLColumn, _ argument: String
+  ) -> String {
+    switch function {
+    case .count: "count(\(argument))"
+    case .sum: "livefetch_sum(\(argument))"
+    case .average: "avg(\(argument))"
+    case .min: "min(\(argument))"
+    case .max: "max(\(argument))"
+    }
+  }
+
+  private static func operand(
+    _ sql: SQLFragment, _ function: AggregateFunction, _ value: SQLColumn
+  ) -> SQLOperand {
+    var operand = SQLOperand(sql: sql, mayBeNull: function != .count && function != .sum)
+    let isInteger = value.type == .integer || value.type == .boolean
+    operand.isInteger = function == .count || (function != .average && isInteger)
+    if function == .min || function == .max { operand.dateFormat = value.dateFormat }
+    return operand
+  }
+
+  /// `max({a, b})`: an aggregate over the rows of VALUES.
+  mutating func listAggregate(
+    _ function: AggregateFunction, _ expressions: [ResolvedExpression], _ dateFormat: DateFormat?
+  ) -> SQLOperand {
+    var operands = expressions.map { operand($0, dateFormat: dateFormat) }
+    if Set(operands.compactMap(\.dateFormat)).count > 1 {
+      operands = expressions.map { inSeconds(operand($0, dateFormat: .unixSeconds)) }
+    } else if let format = operands.lazy.compactMap(\.dateFormat).first {
+      operands = expressions.map { operand($0, dateFormat: format) }
+    }
+    let column = SQLColumn(sql: "column1", type: .string)
+    var sql = SQLFragment("(SELECT \(Self.call(function, column, "column1")) FROM (VALUES ")
+    for (index, operand) in operands.enumerated() {
+      sql.append(index > 0 ? ", (" : "(")
+      sql.append(operand.sql)
+      sql.append(")")
+    }
+    sql.append("))")
+    return SQLOperand(
+      sql: sql, mayBeNull: function != .sum, dateFormat: operands.first?.dateFormat,
+      isInteger: function != .average && operands.allSatisfy(\.isInteger))
+  }
+}

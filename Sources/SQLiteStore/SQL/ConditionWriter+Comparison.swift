@@ -1,0 +1,149 @@
+// Comparisons, with the nil case written out where nil would decide otherwise than SQL's NULL.
+
+import FetchModel
+
+extension ConditionWriter {
+  mutating func write(_ comparison: Comparison) -> Alternatives {
+    switch comparison.relation {
+    case .equal: equal(comparison)
+    case .less, .lessOrEqual, .greater, .greaterOrEqual: order(comparison)
+    case .beginsWith, .endsWith, .contains, .like, .matches: search(comparison)
+    }
+  }
+
+  /// `=`, where nil equals nil.
+  private mutating func equal(_ comparison: Comparison) -> Alternatives {
+    if comparison.right.constant == .null {
+      let left = operand(comparison.left)
+      guard left.mayBeNull else {
+        return Alternatives([SQLFragment(comparison.isNegated ? "TRUE" : "FALSE")])
+      }
+      return Alternatives([comparison.isNegated ? left.isNotNull : left.isNull])
+    }
+    let (left, right) = operands(comparison)
+    let isNegated = comparison.isNegated
+    if left.mayBeNull, right.mayBeNull {
+      return Alternatives([left.collated + (isNegated ? " IS NOT " : " IS ") + right.sql])
+    }
+    guard isNegated else { return Alternatives([left.collated + " = " + right.sql]) }
+    return Alternatives([left.collated + " <> " + right.sql] + nulls(left, right))
+  }
+
+  /// `<` and kin: false where one side is nil, but `<=` and `>=` true where both are.
+  private mutating func order(_ comparison: Comparison) -> Alternatives {
+    let (left, right) = operands(comparison)
+    let symbols = Self.symbols(comparison.relation)
+    let symbol = comparison.isNegated ? symbols.inverse : symbols.direct
+    let test = left.collated + " \(symbol) " + right.sql
+    let isEqualIn = comparison.relation == .lessOrEqual || comparison.relation == .greaterOrEqual
+    guard left.mayBeNull, right.mayBeNull, isEqualIn else {
+      return Alternatives(comparison.isNegated ? [test] + nulls(left, right) : [test])
+    }
+    if comparison.isNegated {
+      return Alternatives([
+        test, SQLFragment("(") + left.isNull + ") <> (" + right.isNull + ")",
+      ])
+    }
+    return Alternatives([test, SQLFragment("(") + left.isNull + " AND " + right.isNull + ")"])
+  }
+
+  private static func symbols(
+    _ relation: Comparison.Relation
+  ) -> (direct: String, inverse: String) {
+    switch relation {
+    case .less: ("<", ">=")
+    case .lessOrEqual: ("<=", ">")
+    case .greater: (">", "<=")
+    default: (">=", "<")
+    }
+  }
+
+  private func nulls(_ operands: SQLOperand...) -> [SQLFragment] {
+    operands.filter(\.mayBeNull).map(\.isNull)
+  }
+
+  /// Both sides, folded as the options say, dates in one format.
+  private mutating func operands(_ comparison: Comparison) -> (SQLOperand, SQLOperand) {
+    var left = operand(comparison.left)
+    var right = operand(comparison.right, dateFormat: left.dateFormat)
+    if let leftFormat = left.dateFormat, let rightFormat = right.dateFormat,
+      leftFormat != rightFormat
+    {
+      (left, right) = (inSeconds(left), inSeconds(right))
+    }
+    if !comparison.options.isEmpty {
+      left = folded(left, comparison.left, comparison.options)
+      right = folded(right, comparison.right, comparison.options)
+    }
+    // The left operand's collation decides, unless it has none of its own.
+    if !right.isBinaryCollated { left.isBinaryCollated = false }
+    return (left, right)
+  }
+
+  /// A date operand as seconds since 1970.
+  func inSeconds(_ operand: SQLOperand) -> SQLOperand {
+    if operand.dateFormat == .unixSeconds { return operand }
+    var seconds = operand.wrapped(in: "livefetch_seconds")
+    seconds.dateFormat = .unixSeconds
+    return seconds
+  }
+
+  /// `operand` without what `options` overlook; constants are folded here.
+  func folded(
+    _ operand: SQLOperand, _ expression: ResolvedExpression, _ options: StringOptions
+  ) -> SQLOperand {
+    if options.isEmpty { return operand }
+    if case .string(let text)? = expression.constant {
+      return SQLOperand(sql: .bound(.text(Folding.fold(text, options))), mayBeNull: false)
+    }
+    return operand.wrapped(in: "livefetch_fold", ", \(options.rawValue)")
+  }
+
+  // MARK: Lists
+
+  mutating func write(_ interval: Interval) -> Alternatives {
+    let value = operand(interval.value)
+    let lower = SQLFragment.bound(SQLValue(interval.lower, value.dateFormat))
+    let upper = SQLFragment.bound(SQLValue(interval.upper, value.dateFormat))
+    guard interval.isNegated else {
+      return Alternatives([value.collated + " BETWEEN " + lower + " AND " + upper])
+    }
+    return Alternatives(
+      [value.collated + " < " + lower, value.collated + " > " + upper] + nulls(value))
+  }
+
+  mutating func write(_ membership: Membership) -> Alternatives {
+    let isNegated = membership.isNegated
+    let value = operand(membership.value)
+    var parts: [SQLFragment] = []
+    if !membership.values.isEmpty {
+      let folded = folded(value, membership.value, membership.options)
+      parts.append(list(folded, membership, value.dateFormat))
+    }
+    if membership.includesNil, !isNegated, value.mayBeNull { parts.append(value.isNull) }
+    if membership.includesNil, isNegated, parts.isEmpty {
+      parts.append(value.mayBeNull ? value.isNotNull : SQLFragment("TRUE"))
+    }
+    if !membership.includesNil, isNegated, value.mayBeNull { parts.append(value.isNull) }
+    return Alternatives(parts)
+  }
+
+  /// `value IN (?, ?, ?)`; of one value alone, `value = ?`.
+  private func list(
+    _ value: SQLOperand, _ membership: Membership, _ format: DateFormat?
+  ) -> SQLFragment {
+    let isNegated = membership.isNegated
+    let values = membership.values.map { element -> SQLValue in
+      if !membership.options.isEmpty, case .string(let text) = element {
+        return .text(Folding.fold(text, membership.options))
+      }
+      return SQLValue(element, format)
+    }
+    if values.count == 1 {
+      return value.collated + (isNegated ? " <> ?" : " = ?") + SQLFragment("", bindings: values)
+    }
+    let marks = "?" + String(repeating: ", ?", count: values.count - 1)
+    return value.collated + (isNegated ? " NOT IN (" : " IN (")
+      + SQLFragment("\(marks))", bindings: values)
+  }
+}

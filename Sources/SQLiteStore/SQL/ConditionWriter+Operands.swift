@@ -1,0 +1,143 @@
+// Expressions → SQL that may stand beside any operator.
+
+import FetchModel
+
+extension ConditionWriter {
+  /// - Parameter dateFormat: how a date constant is written; that of what it is compared with.
+  mutating func operand(
+    _ expression: ResolvedExpression, dateFormat: DateFormat? = nil
+  ) -> SQLOperand {
+    switch expression {
+    case .constant(let value): return constant(value, dateFormat)
+    case .path(let path): return column(path)
+    case .arithmetic(let operation, let left, let right):
+      return arithmetic(operation, operand(left), operand(right))
+    case .function(let function, let arguments): return call(function, arguments)
+    case .conditional(let condition, let yes, let no):
+      return conditional(condition, yes, no, dateFormat)
+    case .aggregate(let aggregation): return aggregate(aggregation)
+    case .listAggregate(let function, let expressions):
+      return listAggregate(function, expressions, dateFormat)
+    }
+  }
+
+  private func constant(_ value: Value, _ format: DateFormat?) -> SQLOperand {
+    var operand = SQLOperand(sql: .bound(SQLValue(value, format)), mayBeNull: value == .null)
+    switch value {
+    case .integer, .boolean, .id(.integer): operand.isInteger = true
+    default: break
+    }
+    return operand
+  }
+
+  private mutating func column(_ path: ScopedPath) -> SQLOperand {
+    let column = scopes[path.scope].column(path.path)
+    return SQLOperand(
+      sql: SQLFragment(column.sql), mayBeNull: column.mayBeNull,
+      isBinaryCollated: column.isBinaryCollated || column.type.isNumeric,
+      dateFormat: column.dateFormat,
+      isInteger: column.type == .integer || column.type == .boolean)
+  }
+
+  // MARK: Calculations
+
+  private func arithmetic(
+    _ operation: ArithmeticOperator, _ left: SQLOperand, _ right: SQLOperand
+  ) -> SQLOperand {
+    let isInteger = left.isInteger && right.isInteger
+    var sql: SQLFragment
+    switch operation {
+    case .power: sql = SQLFragment("livefetch_power(") + left.sql + ", " + right.sql + ")"
+    case .divide where !isInteger:
+      sql = SQLFragment("(CAST(") + left.sql + " AS REAL) / " + right.sql + ")"
+    default: sql = SQLFragment("(") + left.sql + " \(operation.rawValue) " + right.sql + ")"
+    }
+    let mayBeNull = left.mayBeNull || right.mayBeNull || operation == .divide || operation == .power
+    return SQLOperand(
+      sql: sql, mayBeNull: mayBeNull || !isInteger, isInteger: isInteger && operation != .power)
+  }
+
+  private mutating func call(
+    _ function: ResolvedFunction, _ arguments: [ResolvedExpression]
+  ) -> SQLOperand {
+    let operands = arguments.map { operand($0) }
+    guard let first = operands.first else { return SQLOperand(sql: "NULL", mayBeNull: true) }
+    let second = operands.count > 1 ? operands[1] : first
+    switch function {
+    case .bitwiseAnd: return infix(first, "&", second)
+    case .bitwiseOr: return infix(first, "|", second)
+    case .leftShift: return infix(first, "<<", second)
+    case .rightShift: return infix(first, ">>", second)
+    case .onesComplement:
+      return SQLOperand(
+        sql: SQLFragment("(~") + first.sql + ")", mayBeNull: first.mayBeNull, isInteger: true)
+    case .modulus where first.isInteger && second.isInteger: return infix(first, "%", second)
+    case .date:
+      return SQLOperand(
+        sql: SQLFragment("(") + first.sql + " + 978307200.0)", mayBeNull: true,
+        dateFormat: .unixSeconds)
+    case .secondsSinceReference:
+      return SQLOperand(
+        sql: SQLFragment("(") + inSeconds(first).sql + " - 978307200.0)", mayBeNull: true)
+    default: return call("livefetch_\(function.rawValue)", function, operands)
+    }
+  }
+
+  private func infix(_ left: SQLOperand, _ symbol: String, _ right: SQLOperand) -> SQLOperand {
+    SQLOperand(
+      sql: SQLFragment("(") + left.sql + " \(symbol) " + right.sql + ")",
+      mayBeNull: left.mayBeNull || right.mayBeNull || symbol == "%", isInteger: true)
+  }
+
+  private func call(
+    _ name: String, _ function: ResolvedFunction, _ operands: [SQLOperand]
+  ) -> SQLOperand {
+    var sql = SQLFragment(name + "(")
+    for (index, operand) in operands.enumerated() {
+      if index > 0 { sql.append(", ") }
+      sql.append(operand.sql)
+    }
+    sql.append(")")
+    let isInteger: Bool
+    switch function {
+    case .length, .bitwiseXor: isInteger = true
+    case .abs: isInteger = operands.allSatisfy(\.isInteger)
+    default: isInteger = false
+    }
+    return SQLOperand(sql: sql, mayBeNull: true, isInteger: isInteger)
+  }
+
+  private mutating func conditional(
+    _ condition: Condition, _ yes: ResolvedExpression, _ no: ResolvedExpression,
+    _ dateFormat: DateFormat?
+  ) -> SQLOperand {
+    let test = write(condition, between: .ors)
+    let (first, second) = alternatives(yes, no, dateFormat)
+    return SQLOperand(
+      sql: SQLFragment("CASE WHEN ") + test + " THEN " + first.sql + " ELSE " + second.sql + " END",
+      mayBeNull: first.mayBeNull || second.mayBeNull,
+      dateFormat: first.dateFormat ?? second.dateFormat,
+      isInteger: first.isInteger && second.isInteger)
+  }
+
+  /// Two values of which one is taken, dates in one format.
+  private mutating func alternatives(
+    _ first: ResolvedExpression, _ second: ResolvedExpression, _ dateFormat: DateFormat?
+  ) -> (SQLOperand, SQLOperand) {
+    var left = operand(first, dateFormat: dateFormat)
+    let right = operand(second, dateFormat: left.dateFormat ?? dateFormat)
+    if first.constant != nil, let format = right.dateFormat {
+      left = operand(first, dateFormat: format)
+    }
+    if let leftFormat = left.dateFormat, let rightFormat = right.dateFormat,
+      leftFormat != rightFormat
+    {
+      return (inSeconds(left), inSeconds(right))
+    }
+    return (left, right)
+  }
+}
+
+extension SQLFragment: ExpressibleByStringLiteral {
+  public init(stringLiteral text: String) { self.init(text) }
+}

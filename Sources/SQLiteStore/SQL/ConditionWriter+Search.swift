@@ -1,0 +1,64 @@
+// BEGINSWITH, ENDSWITH, CONTAINS, LIKE, MATCHES. The functions answer 0 or 1, never NULL, so NOT
+// may stand before them.
+
+import FetchModel
+
+extension ConditionWriter {
+  mutating func search(_ comparison: Comparison) -> Alternatives {
+    if comparison.relation == .beginsWith, comparison.options.isEmpty,
+      case .string(let prefix)? = comparison.right.constant,
+      let successor = Self.successor(of: prefix)
+    {
+      return range(comparison, prefix, successor)
+    }
+    let text = operand(comparison.left)
+    let searched = operand(comparison.right)
+    var call = SQLFragment((comparison.isNegated ? "NOT " : "") + Self.function(comparison.relation))
+    call.append("(")
+    call.append(text.sql)
+    call.append(", ")
+    call.append(searched.sql)
+    call.append(", \(comparison.options.rawValue))")
+    return Alternatives([call])
+  }
+
+  private static func function(_ relation: Comparison.Relation) -> String {
+    switch relation {
+    case .beginsWith: "livefetch_begins"
+    case .endsWith: "livefetch_ends"
+    case .like: "livefetch_like"
+    case .matches: "livefetch_matches"
+    default: "livefetch_contains"
+    }
+  }
+
+  /// `text >= 'A' AND text < 'B'`, which an index serves.
+  private mutating func range(
+    _ comparison: Comparison, _ prefix: String, _ successor: String
+  ) -> Alternatives {
+    let text = operand(comparison.left)
+    let lower = SQLFragment.bound(.text(prefix))
+    let upper = SQLFragment.bound(.text(successor))
+    guard comparison.isNegated else {
+      return Alternatives([text.collated + " >= " + lower + " AND " + text.collated + " < " + upper])
+    }
+    var parts = [text.collated + " < " + lower, text.collated + " >= " + upper]
+    if text.mayBeNull { parts.append(text.isNull) }
+    return Alternatives(parts)
+  }
+
+  /// The least text behind every text that begins with `prefix`: its last code point raised by
+  /// one. nil where there is none.
+  static func successor(of prefix: String) -> String? {
+    var scalars = Array(prefix.unicodeScalars)
+    while let last = scalars.popLast() {
+      let next: UInt32 = last.value == 0xD7FF ? 0xE000 : last.value + 1
+      guard let scalar = Unicode.Scalar(next) else { continue }
+      scalars.append(scalar)
+      var text = ""
+      text.unicodeScalars.append(contentsOf: scalars)
+      return text
+    }
+    return nil
+  }
+}

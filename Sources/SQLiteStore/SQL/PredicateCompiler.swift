@@ -1,0 +1,140 @@
+// A resolved predicate → the condition behind WHERE.
+//
+//     population >= 1000       t0."population" >= ?
+//     NOT (population > 1000)  t0."population" <= ? OR t0."population" IS NULL
+//     name BEGINSWITH 'A'      t0."name" >= ? AND t0."name" < ?
+//     ANY cities.name == 'x'   EXISTS (SELECT 1 FROM "city" AS t1 WHERE t1."country" = t0."id" AND …)
+//
+// The SQL is true exactly where the predicate is, and false or NULL elsewhere; it is never put
+// under NOT. Every constant is bound. Columns stand bare on one side of an operator wherever the
+// predicate allows, so that indexes serve.
+
+import FetchModel
+
+enum PredicateCompiler {
+  /// The condition, fit to stand between ANDs; empty for a predicate that is always true.
+  static func condition(
+    of predicate: ResolvedPredicate, in scope: inout some SQLScope
+  ) -> SQLFragment {
+    if case .constant(true) = predicate.condition { return SQLFragment() }
+    var writer = ConditionWriter(scope)
+    let fragment = writer.write(predicate.condition, between: .ands)
+    scope = writer.scopes[0]
+    return fragment
+  }
+}
+
+struct ConditionWriter<Scope: SQLScope> {
+  /// What stands around a condition, which decides whether it needs parentheses.
+  enum Surroundings { case ands, ors }
+
+  /// The query's own scope, then those of the subqueries around the current place.
+  var scopes: [Scope]
+
+  init(_ scope: Scope) { scopes = [scope] }
+
+  mutating func write(_ condition: Condition, between place: Surroundings) -> SQLFragment {
+    switch condition {
+    case .constant(let isTrue): SQLFragment(isTrue ? "TRUE" : "FALSE")
+    case .and(let conditions): join(conditions, .ands, in: place)
+    case .or(let conditions): join(conditions, .ors, in: place)
+    case .comparison(let comparison): write(comparison).joined(in: place)
+    case .between(let interval): write(interval).joined(in: place)
+    case .membership(let membership): write(membership).joined(in: place)
+    case .exists(let collection, let condition, let isNegated):
+      exists(collection, condition, isNegated)
+    }
+  }
+
+  /// SQLite's parser keeps what stands before a parenthesis on a stack of 100 places, and its trees
+  /// may be 1,000 levels high: deeper conditions go first, and long chains become two levels.
+  private mutating func join(
+    _ conditions: [Condition], _ kind: Surroundings, in place: Surroundings
+  ) -> SQLFragment {
+    let deepestFirst = conditions.enumerated()
+      .map { (index: $0, condition: $1, depth: $1.depth) }
+      .sorted { ($0.depth, $1.index) > ($1.depth, $0.index) }
+    var parts = deepestFirst.map { write($0.condition, between: kind) }
+    while parts.count > 200 {
+      parts = stride(from: 0, to: parts.count, by: 200).map { start in
+        let group = parts[start..<min(start + 200, parts.count)]
+        return Self.parenthesised(Self.joined(Array(group), kind))
+      }
+    }
+    let fragment = Self.joined(parts, kind)
+    return kind == .ors && place == .ands ? Self.parenthesised(fragment) : fragment
+  }
+
+  private static func joined(_ parts: [SQLFragment], _ kind: Surroundings) -> SQLFragment {
+    var fragment = SQLFragment()
+    for (index, part) in parts.enumerated() {
+      if index > 0 { fragment.append(kind == .ands ? " AND " : " OR ") }
+      fragment.append(part)
+    }
+    return fragment
+  }
+
+  private static func parenthesised(_ fragment: SQLFragment) -> SQLFragment {
+    SQLFragment("(\(fragment.text))", bindings: fragment.bindings)
+  }
+
+  // MARK: Subqueries
+
+  private mutating func exists(
+    _ collection: ResolvedCollection, _ condition: Condition, _ isNegated: Bool
+  ) -> SQLFragment {
+    var fragment = SQLFragment(isNegated ? "NOT EXISTS (SELECT 1" : "EXISTS (SELECT 1")
+    fragment.append(source(collection, condition) { _ in })
+    fragment.append(")")
+    return fragment
+  }
+
+  /// ` FROM … WHERE …` over the collection's objects that fulfil `condition`. `body` may ask the
+  /// elements' scope, which is the last one, for columns.
+  mutating func source(
+    _ collection: ResolvedCollection, _ condition: Condition, _ body: (inout Self) -> Void
+  ) -> SQLFragment {
+    let opened = scopes[collection.scope].over(collection.steps)
+    scopes.append(opened)
+    let inner =
+      condition == .constant(true) ? SQLFragment() : write(condition, between: .ands)
+    body(&self)
+    let elements = scopes.removeLast()
+    var fragment = SQLFragment(" FROM " + elements.from)
+    let tests = [SQLFragment(elements.correlation), inner].filter { !$0.text.isEmpty }
+    if !tests.isEmpty {
+      fragment.append(" WHERE ")
+      fragment.append(Self.joined(tests, .ands))
+    }
+    return fragment
+  }
+}
+
+extension Condition {
+  /// How many parentheses it opens within each other at most.
+  fileprivate var depth: Int {
+    switch self {
+    case .constant, .comparison, .between, .membership: 0
+    case .and(let conditions), .or(let conditions):
+      1 + (conditions.map(\.depth).max() ?? 0)
+    case .exists(_, let condition, _): 2 + condition.depth
+    }
+  }
+}
+
+/// Alternatives of which one has to hold: `x <= ? OR x IS NULL`.
+struct Alternatives {
+  var parts: [SQLFragment]
+  init(_ parts: [SQLFragment]) { self.parts = parts }
+
+  func joined<Scope>(in place: ConditionWriter<Scope>.Surroundings) -> SQLFragment {
+    guard parts.count > 1 else { return parts.first ?? SQLFragment("FALSE") }
+    var fragment = SQLFragment(place == .ands ? "(" : "")
+    for (index, part) in parts.enumerated() {
+      if index > 0 { fragment.append(" OR ") }
+      fragment.append(part)
+    }
+    if place == .ands { fragment.append(")") }
+    return fragment
+  }
+}

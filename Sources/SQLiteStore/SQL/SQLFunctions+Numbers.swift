@@ -1,0 +1,132 @@
+// Numbers as SQL functions. A result that is no number is NULL, and nothing raises an error: a
+// sum beyond 64 bits goes on as a double.
+
+import FetchModel
+import GRDBSQLite
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+private enum UnaryFunction: Int, CaseIterable {
+  case sqrt, log, ln, exp, floor, ceiling, trunc
+
+  func callAsFunction(_ x: Double) -> Double {
+    switch self {
+    case .sqrt: x.squareRoot()
+    case .log: log10(x)
+    case .ln: naturalLogarithm(x)
+    case .exp: exponential(x)
+    case .floor: x.rounded(.down)
+    case .ceiling: x.rounded(.up)
+    case .trunc: x.rounded(.towardZero)
+    }
+  }
+}
+
+// Within the enum its own cases stand before the library's functions.
+private func naturalLogarithm(_ x: Double) -> Double { log(x) }
+private func exponential(_ x: Double) -> Double { exp(x) }
+
+/// The double of a stored number; nil for every other class.
+private func number(_ value: OpaquePointer?) -> Double? {
+  let type = sqlite3_value_type(value)
+  return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? sqlite3_value_double(value) : nil
+}
+
+func registerNumberFunctions(on handle: OpaquePointer) {
+  for function in UnaryFunction.allCases {
+    register("livefetch_\(function)", 1, tag: function.rawValue, on: handle) { context, _, values in
+      guard let function = UnaryFunction(rawValue: functionTag(context)),
+        let x = number(values?[0])
+      else { return }
+      sqlite3_result_double(context, function(x))
+    }
+  }
+  registerCalculations(on: handle)
+  registerConversions(on: handle)
+  registerSum(on: handle)
+}
+
+private func registerCalculations(on handle: OpaquePointer) {
+  register("livefetch_power", 2, on: handle) { context, _, values in
+    guard let base = number(values?[0]), let exponent = number(values?[1]) else { return }
+    sqlite3_result_double(context, pow(base, exponent))
+  }
+  register("livefetch_modulus", 2, on: handle) { context, _, values in
+    guard let x = number(values?[0]), let y = number(values?[1]), y != 0 else { return }
+    sqlite3_result_double(context, fmod(x, y))
+  }
+  register("livefetch_abs", 1, on: handle) { context, _, values in
+    guard let x = number(values?[0]) else { return }
+    let integer = sqlite3_value_int64(values?[0])
+    if sqlite3_value_type(values?[0]) == SQLITE_INTEGER, integer != .min {
+      sqlite3_result_int64(context, integer < 0 ? -integer : integer)
+    } else {
+      sqlite3_result_double(context, abs(x))
+    }
+  }
+  register("livefetch_bitwiseXor", 2, on: handle) { context, _, values in
+    guard number(values?[0]) != nil, number(values?[1]) != nil else { return }
+    sqlite3_result_int64(context, sqlite3_value_int64(values?[0]) ^ sqlite3_value_int64(values?[1]))
+  }
+}
+
+private func registerConversions(on handle: OpaquePointer) {
+  register("livefetch_number", 1, on: handle) { context, _, values in
+    guard let text = utf8(values?[0]) else { return }
+    let written = String(decoding: text, as: UTF8.self)
+    if let integer = Int64(written) {
+      sqlite3_result_int64(context, integer)
+    } else if let double = Double(written), double.isFinite {
+      sqlite3_result_double(context, double)
+    }
+  }
+  register("livefetch_text", 1, on: handle) { context, _, values in
+    guard let x = number(values?[0]) else { return }
+    if sqlite3_value_type(values?[0]) == SQLITE_INTEGER {
+      setResult(context, String(sqlite3_value_int64(values?[0])))
+    } else {
+      setResult(context, Int64(exactly: x).map { String($0) } ?? x.description)
+    }
+  }
+}
+
+/// A sum on its way: exact as long as every value is an integer and 64 bits hold it.
+private struct Sum {
+  var integer: Int64
+  var double: Double
+  var isDouble: Bool
+}
+
+private func registerSum(on handle: OpaquePointer) {
+  let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
+  sqlite3_create_function_v2(
+    handle, "livefetch_sum", 1, flags, nil, nil,
+    { context, _, values in
+      let size = Int32(MemoryLayout<Sum>.size)
+      guard let x = number(values?[0]),
+        let sum = sqlite3_aggregate_context(context, size)?.assumingMemoryBound(to: Sum.self)
+      else { return }
+      sum.pointee.double += x
+      if sqlite3_value_type(values?[0]) == SQLITE_INTEGER {
+        let (next, overflow) = sum.pointee.integer
+          .addingReportingOverflow(sqlite3_value_int64(values?[0]))
+        sum.pointee.integer = next
+        if overflow { sum.pointee.isDouble = true }
+      } else {
+        sum.pointee.isDouble = true
+      }
+    },
+    { context in
+      // Size 0 asks for the sum only where a value was added.
+      let sum = sqlite3_aggregate_context(context, 0)?.assumingMemoryBound(to: Sum.self)
+      if let sum, sum.pointee.isDouble {
+        sqlite3_result_double(context, sum.pointee.double)
+      } else {
+        sqlite3_result_int64(context, sum?.pointee.integer ?? 0)
+      }
+    }, nil)
+}

@@ -1,0 +1,138 @@
+// The SQL functions that conditions, orders and sections call: deterministic, over UTF-8, without
+// boxing a value. Values of a class that a function is not about count as no value.
+
+import FetchModel
+import GRDBSQLite
+
+/// Makes the functions known to a connection, which may be any open handle.
+func registerFunctions(on handle: OpaquePointer) {
+  registerTextFunctions(on: handle)
+  registerSearchFunctions(on: handle)
+  registerNumberFunctions(on: handle)
+  registerDateFunctions(on: handle)
+}
+
+typealias SQLFunctionBody =
+  @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
+
+/// Registers a scalar function; `tag` is what the body finds under ``functionTag(_:)``.
+func register(
+  _ name: String, _ count: Int32, tag: Int = 0, on handle: OpaquePointer,
+  _ body: SQLFunctionBody
+) {
+  let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
+  sqlite3_create_function_v2(
+    handle, name, count, flags, UnsafeMutableRawPointer(bitPattern: tag + 1), body, nil, nil, nil)
+}
+
+/// The tag that the function was registered with.
+func functionTag(_ context: OpaquePointer?) -> Int {
+  Int(bitPattern: sqlite3_user_data(context)) - 1
+}
+
+/// The bytes of a text value; nil for every other class. Valid until the value changes.
+func utf8(_ value: OpaquePointer?) -> UnsafeBufferPointer<UInt8>? {
+  guard sqlite3_value_type(value) == SQLITE_TEXT, let start = sqlite3_value_text(value) else {
+    return nil
+  }
+  return UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
+}
+
+/// SQLite copies the bytes it is given before the call returns.
+private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+func setResult(_ context: OpaquePointer?, _ bytes: [UInt8]) {
+  bytes.withUnsafeBytes { buffer in
+    let start = buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
+    // An empty array may have no address, and a nil pointer would mean NULL.
+    if let start {
+      sqlite3_result_text64(
+        context, start, UInt64(buffer.count), transient, UInt8(SQLITE_UTF8))
+    } else {
+      sqlite3_result_text(context, "", 0, transient)
+    }
+  }
+}
+
+func setResult(_ context: OpaquePointer?, _ text: String) {
+  setResult(context, Array(text.utf8))
+}
+
+// MARK: - Text
+
+private func registerTextFunctions(on handle: OpaquePointer) {
+  // What is no text stays what it is, so that it sorts where it did.
+  register("livefetch_fold", 2, on: handle) { context, _, values in
+    guard let text = utf8(values?[0]) else {
+      sqlite3_result_value(context, values?[0])
+      return
+    }
+    let options = StringOptions(rawValue: UInt8(truncatingIfNeeded: sqlite3_value_int(values?[1])))
+    setResult(context, Folding.fold(text, options))
+  }
+  for (tag, name) in ["uppercase", "lowercase", "canonical"].enumerated() {
+    register("livefetch_" + name, 1, tag: tag, on: handle) { context, _, values in
+      guard let text = utf8(values?[0]) else { return }
+      switch functionTag(context) {
+      case 0: setResult(context, String(decoding: text, as: UTF8.self).uppercased())
+      case 1: setResult(context, String(decoding: text, as: UTF8.self).lowercased())
+      default:
+        setResult(context, Folding.fold(text, [.caseInsensitive, .diacriticInsensitive]))
+      }
+    }
+  }
+  // UTF-16 units, as NSString counts.
+  register("livefetch_length", 1, on: handle) { context, _, values in
+    guard let text = utf8(values?[0]) else { return }
+    var count: Int64 = 0
+    for byte in text where byte & 0xC0 != 0x80 { count += byte >= 0xF0 ? 2 : 1 }
+    sqlite3_result_int64(context, count)
+  }
+  register("livefetch_initial", 1, on: handle) { context, _, values in
+    guard let text = utf8(values?[0]) else {
+      sqlite3_result_value(context, values?[0])
+      return
+    }
+    setResult(context, initial(of: text))
+  }
+}
+
+/// The first letter of `text`, uppercased, without diacritics; empty for an empty text.
+private func initial(of text: UnsafeBufferPointer<UInt8>) -> String {
+  guard let first = String(decoding: text.prefix(256), as: UTF8.self).first else { return "" }
+  let plain = Folding.fold(String(first), .diacriticInsensitive)
+  return (plain.first.map(String.init) ?? String(first)).uppercased()
+}
+
+// MARK: - Dates
+
+private func registerDateFunctions(on handle: OpaquePointer) {
+  // A stored date in any format as seconds since 1970.
+  register("livefetch_seconds", 1, on: handle) { context, _, values in
+    switch sqlite3_value_type(values?[0]) {
+    case SQLITE_INTEGER, SQLITE_FLOAT: sqlite3_result_value(context, values?[0])
+    default:
+      guard let instant = instant(values?[0]) else { return }
+      let seconds = Double(instant.seconds) + Double(instant.nanoseconds) / 1e9
+      sqlite3_result_double(context, seconds)
+    }
+  }
+  // The first characters of `2024-01-31`: the day, the month or the year of a stored date, UTC.
+  register("livefetch_date_part", 2, on: handle) { context, _, values in
+    guard let instant = instant(values?[0]) else { return }
+    var day: [UInt8] = []
+    day.append(date: instant, as: .day)
+    // Years beyond four digits make the text longer at its front.
+    let dropped = max(0, 10 - Int(sqlite3_value_int(values?[1])))
+    setResult(context, Array(day.dropLast(dropped)))
+  }
+}
+
+/// The moment that a stored value is.
+private func instant(_ value: OpaquePointer?) -> Instant? {
+  switch sqlite3_value_type(value) {
+  case SQLITE_INTEGER: Instant(seconds: sqlite3_value_int64(value))
+  case SQLITE_FLOAT: Instant(secondsSince1970: sqlite3_value_double(value))
+  default: utf8(value).flatMap { Instant(iso8601: $0) }
+  }
+}
