@@ -134,7 +134,7 @@ extension EventStream {
     socket?.wake()
   }
 
-  private static func event(_ name: StaticString, _ json: [UInt8], _ token: Token?) -> [UInt8] {
+  static func event(_ name: StaticString, _ json: [UInt8], _ token: Token?) -> [UInt8] {
     var event: [UInt8] = []
     event.reserveCapacity(json.count + 64)
     event.append(json: "event: ")

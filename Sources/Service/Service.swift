@@ -22,6 +22,7 @@ public final class Service: HTTPHandler {
   let deadlines: Deadlines
   let corsHeaders: [(name: String, value: String)]
 
+  let feed = ChangeFeed()
   private let deliveries = Deliveries()
   private let draining = Atomic(false)
 
@@ -40,7 +41,10 @@ public final class Service: HTTPHandler {
     files = configuration.publicDirectory.flatMap { StaticFiles(directory: $0) }
     deadlines = try Deadlines()
     corsHeaders = Self.corsHeaders(configuration.corsOrigin)
-    store.onChange { [engine] in engine.storeDidChange() }
+    store.onChange { [engine, feed] in
+      engine.storeDidChange()
+      feed.storeDidChange()
+    }
   }
 
   public func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
@@ -62,6 +66,8 @@ public final class Service: HTTPHandler {
   public func drain() {
     draining.store(true, ordering: .sequentiallyConsistent)
     engine.drain()
+    feed.storeDidChange()
+    feed.close()
     for lane in [slowLane, repliers] { lane.close() }
     deliveries.close()
     deadlines.stop()

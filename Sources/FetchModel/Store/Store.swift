@@ -76,8 +76,9 @@ public protocol Store: LiveStore {
   ) throws(StoreError) -> RawValue?
   /// Whether nothing of `entities` was touched after `position`.
   func isUntouched(_ entities: Set<Int>, since position: Int64) throws(StoreError) -> Bool
-  /// The saves after `token`, oldest first, at most `limit`.
-  func changes(after token: Token, limit: Int) throws(StoreError) -> ChangeHistory
+  /// The saves after `token` (nil: all that history holds), oldest first, at most `limit`; nil
+  /// where the token cannot be continued from.
+  func changes(after token: Token?, limit: Int) throws(StoreError) -> ChangeHistory?
 
   /// Has `body` called after every commit that touched something, of this process or another.
   func onChange(_ body: @escaping @Sendable () -> Void)
@@ -90,11 +91,13 @@ public protocol Store: LiveStore {
 
 /// A part of the history of saves.
 public struct ChangeHistory: Sendable {
-  /// The moment up to which `saves` tells everything.
+  /// The moment after which `saves` tells everything, up to `to`.
+  public let from: Token
   public let to: Token
   public let saves: [SaveRecord]
 
-  public init(to: Token, saves: [SaveRecord]) {
+  public init(from: Token, to: Token, saves: [SaveRecord]) {
+    self.from = from
     self.to = to
     self.saves = saves
   }

@@ -1,0 +1,55 @@
+// A part of the history → the JSON of `GET /v1/changes`.
+
+import FetchModel
+
+extension ChangeHistory {
+  func json(_ model: Model) -> [UInt8] {
+    var json: [UInt8] = []
+    json.append(contentsOf: "{\"from\":\"\(from)\",\"to\":\"\(to)\",\"saves\":[".utf8)
+    for (index, save) in saves.enumerated() {
+      if index > 0 { json.append(0x2C) }
+      save.append(to: &json, model)
+    }
+    json.append(json: "]}")
+    return json
+  }
+}
+
+extension SaveRecord {
+  fileprivate func append(to json: inout [UInt8], _ model: Model) {
+    json.append(contentsOf: "{\"token\":\"\(token)\",\"at\":".utf8)
+    json.append(json: at)
+    json.append(json: ",\"inserted\":")
+    Self.append(inserted, to: &json, model) { $1.append(json: $0) }
+    json.append(json: ",\"updated\":")
+    Self.append(updated, to: &json, model) { update, json in
+      json.append(json: "{\"id\":")
+      json.append(json: update.id)
+      json.append(json: ",\"properties\":")
+      json.append(json: .array(update.properties.map { .string($0) }))
+      json.append(0x7D)
+    }
+    json.append(json: ",\"deleted\":")
+    Self.append(deleted, to: &json, model) { $1.append(json: $0) }
+    json.append(0x7D)
+  }
+
+  /// Appends lists by entity in the model's order: `{"City":[…]}`.
+  private static func append<Element>(
+    _ lists: [Int: [Element]], to json: inout [UInt8], _ model: Model,
+    element append: (Element, inout [UInt8]) -> Void
+  ) {
+    json.append(0x7B)
+    for (place, (entity, elements)) in lists.sorted(by: { $0.key < $1.key }).enumerated() {
+      if place > 0 { json.append(0x2C) }
+      json.append(jsonString: model.entities[entity].name)
+      json.append(json: ":[")
+      for (index, element) in elements.enumerated() {
+        if index > 0 { json.append(0x2C) }
+        append(element, &json)
+      }
+      json.append(0x5D)
+    }
+    json.append(0x7D)
+  }
+}
