@@ -65,7 +65,7 @@ final class ConnectionTable: Sendable {
   /// was waiting is reported anew.
   private func watch(_ connection: Connection) {
     let operation = connection.isWatched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD
-    connection.isWatched = 
+    connection.isWatched =
       chttp_watch(watchSet, operation, connection.descriptor, chttp_hangups) == 0
   }
 
