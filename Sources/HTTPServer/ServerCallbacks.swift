@@ -78,5 +78,9 @@ func requestCompleted(
   requestContext?.pointee = nil
   let exchange = Unmanaged<ExchangeState>.fromOpaque(owned).takeRetainedValue()
   exchange.connection.begin(.idle)
+  // Reading its end, the worker closes the connection.
+  if exchange.connection.isSpent.load(ordering: .relaxed) {
+    shutdown(exchange.connection.descriptor, Int32(SHUT_RD))
+  }
   exchange.complete(wasSent: chttp_is_complete(code) != 0)
 }

@@ -35,6 +35,16 @@ extension HTTPServerTests {
       }
     }
 
+    @Test func `a connection ends after chunks whatever they are answered with`() async throws {
+      let prepared = PreparedResponse(HTTPResponse(body: .text("prepared")))
+      try await withServer(handler: { _, exchange in exchange.respond(prepared) }) { server in
+        let client = try RawClient(server.port)
+        client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+        #expect(client.response()?.text == "prepared")
+        #expect(client.isClosedByServer)
+      }
+    }
+
     @Test func `100-continue is sent before the body`() async throws {
       try await withServer(handler: Self.mirror) { server in
         let client = try RawClient(server.port)

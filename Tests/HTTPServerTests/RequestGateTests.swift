@@ -39,8 +39,10 @@ extension HTTPServerTests {
       ("a host with a path", "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", 400),
       ("a host with a blank", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400),
       ("a method that is no token", "G(T / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
-      ("a method of 33 letters",
-        String(repeating: "M", count: 33) + " / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+      (
+        "a method of 33 letters",
+        String(repeating: "M", count: 33) + " / HTTP/1.1\r\nHost: a\r\n\r\n", 400
+      ),
       ("a target without a slash", "GET a HTTP/1.1\r\nHost: a\r\n\r\n", 400),
       ("a star for GET", "GET * HTTP/1.1\r\nHost: a\r\n\r\n", 400),
       ("another scheme", "GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n", 400),
@@ -50,42 +52,74 @@ extension HTTPServerTests {
       ("HTTP/1.2", "GET / HTTP/1.2\r\nHost: a\r\n\r\n", 505),
       ("HTTP/2.0", "GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505),
       ("a small version", "GET / http/1.1\r\nHost: a\r\n\r\n", 400),
-      ("Content-Length twice",
-        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc", 400),
-      ("two different Content-Lengths",
-        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc", 400),
-      ("a Content-Length list",
-        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3, 3\r\n\r\nabc", 400),
-      ("a signed Content-Length",
-        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +3\r\n\r\nabc", 400),
-      ("a negative Content-Length",
-        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -3\r\n\r\nabc", 400),
-      ("an empty Content-Length",
-        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length:\r\n\r\n", 400),
-      ("a hexadecimal Content-Length",
-        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x3\r\n\r\nabc", 400),
-      ("Content-Length with Transfer-Encoding",
+      (
+        "Content-Length twice",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc", 400
+      ),
+      (
+        "two different Content-Lengths",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc", 400
+      ),
+      (
+        "a Content-Length list",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3, 3\r\n\r\nabc", 400
+      ),
+      (
+        "a signed Content-Length",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +3\r\n\r\nabc", 400
+      ),
+      (
+        "a negative Content-Length",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -3\r\n\r\nabc", 400
+      ),
+      (
+        "an empty Content-Length",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length:\r\n\r\n", 400
+      ),
+      (
+        "a hexadecimal Content-Length",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x3\r\n\r\nabc", 400
+      ),
+      (
+        "Content-Length with Transfer-Encoding",
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"
-          + "0\r\n\r\n", 400),
-      ("Transfer-Encoding with Content-Length",
+          + "0\r\n\r\n", 400
+      ),
+      (
+        "Transfer-Encoding with Content-Length",
         "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n"
-          + "0\r\n\r\n", 400),
-      ("an unknown transfer coding",
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 400),
-      ("two transfer codings",
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 400),
-      ("Transfer-Encoding twice",
+          + "0\r\n\r\n", 400
+      ),
+      (
+        "an unknown transfer coding",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 400
+      ),
+      (
+        "two transfer codings",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 400
+      ),
+      (
+        "Transfer-Encoding twice",
         "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n"
-          + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
-      ("an obscured transfer coding",
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \u{B}chunked\r\n\r\n0\r\n\r\n", 400),
-      ("Transfer-Encoding in HTTP/1.0",
-        "POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
-      ("a chunk size that is no number",
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n", 400),
-      ("a chunk size beyond 64 bits",
+          + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400
+      ),
+      (
+        "an obscured transfer coding",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \u{B}chunked\r\n\r\n0\r\n\r\n", 400
+      ),
+      (
+        "Transfer-Encoding in HTTP/1.0",
+        "POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400
+      ),
+      (
+        "a chunk size that is no number",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n", 400
+      ),
+      (
+        "a chunk size beyond 64 bits",
         "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
-        413),
+        413
+      ),
     ]
 
     @Test(arguments: refused)
@@ -111,7 +145,9 @@ extension HTTPServerTests {
 
     @Test func `garbage is closed without ado`() async throws {
       try await withServer { server in
-        for garbage in ["\u{16}\u{3}\u{1}\0\r\n\r\n", " / HTTP/1.1\r\n\r\n", "GET\t/\tHTTP/1.1\r\n\r\n"] {
+        for garbage in [
+          "\u{16}\u{3}\u{1}\0\r\n\r\n", " / HTTP/1.1\r\n\r\n", "GET\t/\tHTTP/1.1\r\n\r\n",
+        ] {
           let client = try RawClient(server.port)
           client.send(garbage)
           #expect(!client.receiveAll().contains(" 200 "))
@@ -207,8 +243,13 @@ extension HTTPServerTests {
           var changed = message
           for _ in 0...Int.random(in: 0...2, using: &random) {
             let index = Int.random(in: 0..<changed.count, using: &random)
-            let byte = ([0, 9, 10, 13, 32, 48, 58, 128, 255] as [UInt8]).randomElement(using: &random)
-            if Bool.random(using: &random) { changed[index] = byte ?? 0 } else { changed.remove(at: index) }
+            let byte = ([0, 9, 10, 13, 32, 48, 58, 128, 255] as [UInt8]).randomElement(
+              using: &random)
+            if Bool.random(using: &random) {
+              changed[index] = byte ?? 0
+            } else {
+              changed.remove(at: index)
+            }
           }
           let client = try RawClient(server.port, timeout: 0.01)
           client.send(changed)
