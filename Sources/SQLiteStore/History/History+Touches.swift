@@ -1,0 +1,118 @@
+// Positions → which objects were touched between them, and whose to-many relationships changed.
+
+import FetchModel
+
+extension History {
+  /// What was touched after `position`, up to the state that `connection` sees.
+  ///
+  /// - Parameter last: the newest position of that state.
+  func touches(
+    after position: Int64, upTo last: Int64, on connection: Connection
+  ) throws(StoreError) -> Touches {
+    var touches = Touches()
+    guard position < last else { return touches }
+    let numbers = try connection.all(
+      "SELECT DISTINCT source FROM main.livefetch_position WHERE position > ? AND position <= ?",
+      [.integer(position), .integer(last)]
+    ) { $0.integer(0) }
+    for table in numbers.compactMap(table(number:)) {
+      let query = TouchQuery(table: table, history: self)
+      try query.add(to: &touches, after: position, on: connection)
+    }
+    return touches
+  }
+}
+
+/// Reads what was touched of one table: the ids, and for each link the object at its end before
+/// and now.
+///
+///     WITH "livefetch_shadow_City" AS (…)
+///     SELECT h."id", h."country", m."country"
+///     FROM "livefetch_shadow_City" AS h LEFT JOIN main."City" AS m ON m."id" = h."id"
+private struct TouchQuery {
+  let table: FollowedTable
+  let history: History
+
+  func add(
+    to touches: inout Touches, after position: Int64, on connection: Connection
+  ) throws(StoreError) {
+    try connection.withStatement(sql) { statement throws(StoreError) in
+      for index in 0..<parameterCount { statement.bind(.integer(position), at: index + 1) }
+      while try statement.step() { addRow(statement, to: &touches) }
+    }
+  }
+
+  private func addRow(_ row: Statement, to touches: inout Touches) {
+    if let entity = table.entity, let id = row.id(0) {
+      touches.objects[entity, default: []].insert(id)
+    }
+    guard hasMoved(row) else { return }
+    for (index, link) in table.links.enumerated() {
+      let column = Int32(1 + 2 * index)
+      let before = row.id(column).map { owned($0, link) }
+      let now = row.id(column + 1).map { owned($0, link) }
+      guard table.entity == nil || before != now else { continue }
+      for owner in [before, now] {
+        guard let owner else { continue }
+        touches.members[link.place, default: []].insert(owner)
+      }
+    }
+  }
+
+  /// A row between two objects counts for both as soon as one of them differs.
+  private func hasMoved(_ row: Statement) -> Bool {
+    table.links.indices.contains { index in
+      row.id(Int32(1 + 2 * index)) != row.id(Int32(2 + 2 * index))
+    }
+  }
+
+  /// A foreign key may hold the text of the integer that it refers to.
+  private func owned(_ id: ObjectID, _ link: MemberLink) -> ObjectID {
+    guard case .text(let text) = id, let integer = Int64(text),
+      history.schema.entities[link.place.entity].key.idType == .integer
+    else { return id }
+    return .integer(integer)
+  }
+
+  // MARK: SQL
+
+  private var sql: String {
+    var columns = [table.layout.idExpression("h")]
+    for link in table.links {
+      columns += [owner(link, alias: "h"), owner(link, alias: "m")]
+    }
+    let tie = table.layout.keyColumns
+      .map { "\(qualified($0.table, "m")) = \(qualified($0.history, "h"))" }
+    let layout = table.layout
+    return """
+      WITH \(layout.shadowExpression) SELECT \(columns.joined(separator: ", ")) \
+      FROM \(layout.shadowName) AS h \
+      LEFT JOIN main.\(quoted(layout.table)) AS m ON \(tie.joined(separator: " AND "))
+      """
+  }
+
+  private var parameterCount: Int32 {
+    let lookups = table.links.count { link in
+      !link.key.referencesKey && history.schema.entities[link.place.entity].isObservable
+    }
+    return Int32(1 + lookups)
+  }
+
+  /// SQL for the id of the object that a row's link leads to.
+  private func owner(_ link: MemberLink, alias: String) -> String {
+    let columns = link.key.columns.map { qualified($0, alias) }
+    let target = history.schema.entities[link.place.entity]
+    guard !link.key.referencesKey else { return target.key.idExpression(ofParts: columns) }
+    let tie = zip(link.key.referenced, columns).map { "\(qualified($0, "p")) = \($1)" }
+      .joined(separator: " AND ")
+    let now =
+      "(SELECT \(target.key.idExpression("p")) FROM main.\(target.quotedName) AS p WHERE \(tie))"
+    guard alias == "h", target.isObservable else { return now }
+    let layout = HistoryLayout(of: TableShape(target))
+    return """
+      coalesce((SELECT \(layout.idExpression("p")) FROM main.\(layout.quotedName) AS p \
+      WHERE p.\(HistoryLayout.position) > ? AND p.\(HistoryLayout.existed) AND \(tie) \
+      ORDER BY p.\(HistoryLayout.position) LIMIT 1), \(now))
+      """
+  }
+}

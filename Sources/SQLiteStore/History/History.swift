@@ -1,0 +1,93 @@
+// The store's memory: which rows each save touched and what they were before.
+//
+//     livefetch_store(key, value)                  format, epoch, fingerprint, journal mode before
+//     livefetch_position(position, nonce, source)  a row for each touched row, in order
+//     livefetch_save(position, at)                 the last position of each save, and when it was
+//     livefetch_history_<table>(…)                 see HistoryLayout
+//
+// A state of the store is its newest position. There always is one: a new epoch begins with a row
+// that touches nothing. Positions never come back within a file.
+
+import FetchModel
+
+/// What is followed in one file. Holds no state of the file's.
+struct History: Sendable {
+  /// The format of the tables above.
+  static let format: Int64 = 1
+
+  let model: Model
+  let schema: Schema
+  let tables: [FollowedTable]
+  let fingerprint: String
+
+  init(model: Model, schema: Schema) {
+    self.model = model
+    self.schema = schema
+    tables = schema.followedTables(model)
+    fingerprint = schema.fingerprint(tables)
+  }
+
+  /// The followed table that `livefetch_position.source` means.
+  func table(number: Int64) -> FollowedTable? {
+    guard number > 0, number <= Int64(tables.count) else { return nil }
+    return tables[Int(number) - 1]
+  }
+}
+
+// MARK: - Tokens
+
+extension History {
+  /// The newest state that `connection` sees.
+  func newestToken(on connection: Connection) throws(StoreError) -> Token {
+    let token = try connection.first(
+      """
+      SELECT position, nonce, (SELECT value FROM main.livefetch_store WHERE key = 'epoch')
+      FROM main.livefetch_position ORDER BY position DESC LIMIT 1
+      """
+    ) { row in
+      Token(
+        epoch: row.text(2), position: row.integer(0),
+        nonce: UInt32(truncatingIfNeeded: row.integer(1)))
+    }
+    guard let token else { throw .unusable("the file's history is empty") }
+    return token
+  }
+
+  /// Whether history reaches back to `token` without a hole.
+  ///
+  /// Pruning takes away whole beginnings, so everything after a row that is there is there.
+  func standing(
+    of token: Token, on connection: Connection
+  ) throws(StoreError) -> TokenStanding {
+    let isKnown = try connection.first(
+      """
+      SELECT 1 FROM main.livefetch_position WHERE position = ?1 AND nonce = ?2
+      AND ?3 = (SELECT value FROM main.livefetch_store WHERE key = 'epoch')
+      """, [.integer(token.position), .integer(Int64(token.nonce)), .text(token.epoch)]
+    ) { _ in true }
+    return isKnown == true ? .known : .expired
+  }
+}
+
+extension Schema {
+  /// A hash of everything by which the history's rows are read.
+  fileprivate func fingerprint(_ tables: [FollowedTable]) -> String {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    func combine(_ text: String) {
+      for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+      hash = (hash ^ 0xFF) &* 0x0000_0100_0000_01B3
+    }
+    for table in tables {
+      for statement in HistoryTriggers(table: table).statements { combine(statement.sql) }
+      for column in table.shape.columns {
+        combine("\(column.type.rawValue) \(column.dateFormat?.rawValue ?? "")")
+      }
+      for part in table.shape.key.parts { combine("\(part.form)") }
+      for link in table.links {
+        let names = link.key.columns + [link.key.table] + link.key.referenced
+        combine(names.joined(separator: "\u{1F}"))
+      }
+    }
+    return String(hash, radix: 16)
+  }
+}

@@ -1,0 +1,217 @@
+// A followed table → the SQL of its history table and of the triggers that fill it.
+//
+//     AFTER INSERT     the new key
+//     AFTER UPDATE     the old row, where anything differs; and the new key, where the key differs
+//     AFTER DELETE     the old row
+//     BEFORE INSERT    rows that REPLACE would take away: they fire no delete trigger
+//     BEFORE UPDATE    the same
+//
+// SQLite fires the youngest trigger first, so these have to be younger than the user's own: else an
+// AFTER INSERT trigger that updates its row would be told before the insert.
+
+import FetchModel
+
+/// The statements that follow one table. Each is exactly as the catalogue gives it back.
+struct HistoryTriggers {
+  let table: FollowedTable
+
+  /// By the name of what they make.
+  var statements: [(name: String, sql: String)] {
+    [historyTable, insert, update, rekey, delete, replace, collide].compactMap { $0 }
+  }
+
+  private var name: String { table.layout.table }
+  private var shape: TableShape { table.shape }
+  private var keys: [(table: String, history: String)] { table.layout.keyColumns }
+  private var hasRowid: Bool { keys.contains { $0.history == HistoryLayout.rowid } }
+
+  // MARK: The table
+
+  private var historyTable: (String, String) {
+    var columns = [
+      "\(HistoryLayout.position) INTEGER PRIMARY KEY", "\(HistoryLayout.existed) INTEGER NOT NULL",
+    ]
+    if hasRowid { columns.append("\(HistoryLayout.rowid) INTEGER") }
+    columns += shape.columns.map { Self.declaration(of: $0) }
+    return (
+      "livefetch_history_\(name)",
+      "CREATE TABLE \(table.layout.quotedName)(\(columns.joined(separator: ", ")))"
+    )
+  }
+
+  /// The affinity alone: a value that has passed it once passes it unchanged.
+  private static func declaration(of column: Column) -> String {
+    let type = column.affinity == .blob ? "" : " \(column.affinity.rawValue.uppercased())"
+    let collation = column.isBinary || column.collation.isEmpty ? "" : column.collation
+    return quoted(column.name) + type + (collation.isEmpty ? "" : " COLLATE \(quoted(collation))")
+  }
+
+  // MARK: After
+
+  private var insert: (String, String) {
+    trigger("insert", "AFTER INSERT", when: nil, [positionInsert, keyInsert])
+  }
+
+  private var update: (String, String) {
+    let differs =
+      shape.columns.filter { !$0.isGenerated }.map { difference(of: $0) }
+      + (hasRowid ? keys.map { "OLD.\(quoted($0.table)) IS NOT NEW.\(quoted($0.table))" } : [])
+    return trigger(
+      "update", "AFTER UPDATE", when: differs.joined(separator: " OR "),
+      [positionInsert, oldRowInsert])
+  }
+
+  private var rekey: (String, String) {
+    trigger("rekey", "AFTER UPDATE", when: keyDiffers, [positionInsert, keyInsert])
+  }
+
+  private var delete: (String, String) {
+    trigger("delete", "AFTER DELETE", when: nil, [positionInsert, oldRowInsert])
+  }
+
+  private func trigger(
+    _ kind: String, _ event: String, when condition: String?, _ statements: [String]
+  ) -> (String, String) {
+    let trigger = "livefetch_\(kind)_\(name)"
+    let when = condition.map { " WHEN \($0)" } ?? ""
+    let body = statements.map { "\($0); " }.joined()
+    return (
+      trigger,
+      "CREATE TRIGGER \(quoted(trigger)) \(event) ON \(quoted(name))\(when) BEGIN \(body)END"
+    )
+  }
+
+  private var keyDiffers: String {
+    keys.map { key in
+      let column = shape.columns.first { $0.name == key.table }
+      return column.map { difference(of: $0) }
+        ?? "OLD.\(quoted(key.table)) IS NOT NEW.\(quoted(key.table))"
+    }.joined(separator: " OR ")
+  }
+
+  private func difference(of column: Column) -> String {
+    let collation = column.isBinary ? "" : " COLLATE BINARY"
+    return "OLD.\(quoted(column.name)) IS NOT NEW.\(quoted(column.name))\(collation)"
+  }
+
+  // MARK: Rows of the history
+
+  private static let nonce = "random() & 4294967295"
+
+  private var positionInsert: String {
+    "INSERT INTO livefetch_position(nonce, source) VALUES (\(Self.nonce), \(table.number))"
+  }
+
+  private var keyInsert: String {
+    let columns = keys.map { quoted($0.history) }.joined(separator: ", ")
+    let values = keys.map { "NEW.\(quoted($0.table))" }.joined(separator: ", ")
+    return """
+      INSERT INTO \(table.layout.quotedName)(\(HistoryLayout.position), \
+      \(HistoryLayout.existed), \(columns)) VALUES (last_insert_rowid(), 0, \(values))
+      """
+  }
+
+  private var rowColumns: String {
+    ((hasRowid ? [HistoryLayout.rowid] : []) + shape.columnNames.map(quoted))
+      .joined(separator: ", ")
+  }
+
+  private func rowValues(_ prefix: String) -> String {
+    let rowid = hasRowid ? keys.map { prefix + quoted($0.table) } : []
+    return (rowid + shape.columnNames.map { prefix + quoted($0) }).joined(separator: ", ")
+  }
+
+  private var oldRowInsert: String {
+    """
+    INSERT INTO \(table.layout.quotedName)(\(HistoryLayout.position), \(HistoryLayout.existed), \
+    \(rowColumns)) VALUES (last_insert_rowid(), 1, \(rowValues("OLD.")))
+    """
+  }
+}
+
+// MARK: - What REPLACE takes away
+
+extension HistoryTriggers {
+  /// A uniqueness constraint as conditions over the table's own rows.
+  private struct Constraint {
+    /// Meets the row that the new one collides with; at most one.
+    let meetsNew: String
+    /// Whether an update changes what the constraint looks at; nil where that cannot be said.
+    let isChanged: String?
+  }
+
+  private var constraints: [Constraint] {
+    let key = hasRowid ? [] : [keyConstraint]
+    return key + table.uniqueIndexes.map { constraint($0) }
+  }
+
+  private var keyConstraint: Constraint {
+    Constraint(
+      meetsNew: keys.map { "\(quoted($0.table)) = NEW.\(quoted($0.table))" }
+        .joined(separator: " AND "),
+      isChanged: keyDiffers)
+  }
+
+  private func constraint(_ index: UniqueIndex) -> Constraint {
+    let terms = index.parts.map { part in
+      let new = part.column.map { "NEW.\(quoted($0))" } ?? newValue(of: part.expression)
+      return "\(part.expression) = \(new) COLLATE \(quoted(part.collation))"
+    }
+    let condition = index.condition.map { ["(\($0))"] } ?? []
+    let columns = index.parts.compactMap { part in
+      shape.columns.first { $0.name == part.column }
+    }
+    let isWhole = columns.count == index.parts.count && index.condition == nil
+    return Constraint(
+      meetsNew: (terms + condition).joined(separator: " AND "),
+      isChanged: isWhole ? columns.map { difference(of: $0) }.joined(separator: " OR ") : nil)
+  }
+
+  /// An index's expression over the new row.
+  private func newValue(of expression: String) -> String {
+    let columns = shape.columnNames.map { "NEW.\(quoted($0)) AS \(quoted($0))" }
+    return "(SELECT \(expression) FROM (SELECT \(columns.joined(separator: ", "))))"
+  }
+
+  private var replace: (String, String)? {
+    let constraints = constraints
+    guard !constraints.isEmpty else { return nil }
+    return trigger(
+      "replace", "BEFORE INSERT",
+      when: constraints.map { exists($0.meetsNew) }.joined(separator: " OR "),
+      constraints.flatMap { recording($0.meetsNew) })
+  }
+
+  private var collide: (String, String)? {
+    let constraints = constraints
+    guard !constraints.isEmpty else { return nil }
+    let isOther =
+      "NOT (\(keys.map { "\(quoted($0.table)) IS OLD.\(quoted($0.table))" }.joined(separator: " AND ")))"
+    return trigger(
+      "collide", "BEFORE UPDATE",
+      when: constraints.map { constraint in
+        let guarded = constraint.isChanged.map { "(\($0)) AND " } ?? ""
+        return guarded + exists("\(constraint.meetsNew) AND \(isOther)")
+      }.joined(separator: " OR "),
+      constraints.flatMap { recording("\($0.meetsNew) AND \(isOther)") })
+  }
+
+  private func exists(_ condition: String) -> String {
+    "EXISTS (SELECT 1 FROM \(quoted(name)) WHERE \(condition))"
+  }
+
+  /// Records the one row that meets `condition`, if there is one.
+  private func recording(_ condition: String) -> [String] {
+    let rows = "FROM \(quoted(name)) WHERE \(condition)"
+    return [
+      """
+      INSERT INTO livefetch_position(nonce, source) \
+      SELECT \(Self.nonce), \(table.number) \(rows)
+      """,
+      """
+      INSERT INTO \(table.layout.quotedName)(\(HistoryLayout.position), \
+      \(HistoryLayout.existed), \(rowColumns)) SELECT last_insert_rowid(), 1, \(rowValues("")) \(rows)
+      """,
+    ]
+  }
+}
