@@ -5,12 +5,6 @@
 import FetchModel
 import GRDBSQLite
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 private enum Search: Int, CaseIterable {
   case begins, ends, contains, like, matches
 }
@@ -36,7 +30,7 @@ private final class Searched {
   private enum Kind {
     case begins([UInt8])
     case ends([UInt8])
-    case contains([UInt8])
+    case contains(ByteSearch)
     case like(LikePattern)
     case nothing
   }
@@ -50,7 +44,7 @@ private final class Searched {
     switch search {
     case .begins: kind = folded.isEmpty ? .nothing : .begins(folded)
     case .ends: kind = folded.isEmpty ? .nothing : .ends(folded)
-    case .contains: kind = folded.isEmpty ? .nothing : .contains(folded)
+    case .contains: kind = folded.isEmpty ? .nothing : .contains(ByteSearch(folded))
     case .like: kind = .like(LikePattern(String(decoding: folded, as: UTF8.self)))
     case .matches: kind = .nothing
     }
@@ -81,15 +75,11 @@ private final class Searched {
   private func matches(unfolded text: UnsafeBufferPointer<UInt8>) -> Bool {
     switch kind {
     case .begins(let prefix): text.starts(with: prefix)
-    case .ends(let suffix): text.count >= suffix.count && text.suffix(suffix.count).elementsEqual(suffix)
-    case .contains(let part): Self.find(part, in: text)
+    case .ends(let suffix):
+      text.count >= suffix.count && text.suffix(suffix.count).elementsEqual(suffix)
+    case .contains(let part): part.isFound(in: text)
     case .like(let pattern): pattern.matches(text)
     case .nothing: false
     }
-  }
-
-  private static func find(_ part: [UInt8], in text: UnsafeBufferPointer<UInt8>) -> Bool {
-    guard let start = text.baseAddress, text.count >= part.count else { return false }
-    return part.withUnsafeBytes { memmem(start, text.count, $0.baseAddress, $0.count) != nil }
   }
 }
