@@ -47,6 +47,7 @@ let package = Package(
       dependencies: [
         "FetchModel", "SQLiteStore", "LiveQueries", "HTTPServer", "Service",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),
       ],
       resources: [.copy("Resources/world")]),

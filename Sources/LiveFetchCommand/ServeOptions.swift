@@ -3,6 +3,7 @@
 import ArgumentParser
 import Foundation
 import HTTPServer
+import SQLiteStore
 import Service
 
 /// The options of a server.
@@ -88,6 +89,16 @@ struct ServeOptions: ParsableArguments {
     service.publicDirectory = publicDirectory
     service.explains = explain
     return service
+  }
+
+  var store: SQLiteStoreOptions {
+    var store = SQLiteStoreOptions()
+    store.queryTimeout = queryTimeout
+    store.isReadOnly = readOnly
+    store.durability = durability == .full ? .full : .normal
+    store.keptPositions = keepHistory
+    store.keptSeconds = keepDays * 86_400
+    return store
   }
 
   var http: HTTPServerConfiguration {

@@ -1,1 +1,182 @@
-// SQLiteStore
+// An SQLite file as a store: opened once, read by many threads, written by one.
+
+import FetchModel
+import Synchronization
+
+/// How a file is served.
+public struct SQLiteStoreOptions: Sendable {
+  /// How long a save that was answered is safe for.
+  public enum Durability: Sendable {
+    /// It survives the loss of power.
+    case full
+    /// It survives a crash of the process; the last ones may be lost with the power.
+    case normal
+  }
+
+  /// Seconds that a query may take.
+  public var queryTimeout = 10.0
+  /// Whether it is served without saves and `since`, and left as it is.
+  public var isReadOnly = false
+  public var durability = Durability.full
+  /// How many touched rows the history keeps.
+  public var keptPositions = 1_000_000
+  /// How many seconds the history keeps.
+  public var keptSeconds = 7 * 86_400.0
+  /// The most connections that read.
+  public var readers = 24
+
+  public init() {}
+}
+
+/// A store on one SQLite file.
+public final class SQLiteStore: Store {
+  public let model: Model
+  public let properties: StoreProperties
+  /// Whether this process added the history's tables and triggers to the file.
+  public let isNewlyFollowed: Bool
+  let composer: FetchComposer
+  let history: History
+  let readers: ReaderPool
+  /// nil where the store is read only.
+  let writer: Writer?
+  private let watcher: CommitWatcher?
+  private let lock: FileLock?
+  private let observers: Observers
+  private let timeLimit: UInt64
+
+  /// Opens the file at `path`, which has to exist, and begins to follow it.
+  public init(path: String, options: SQLiteStoreOptions = .init()) throws(StoreError) {
+    let file = try OpenFile(path: path, options: options)
+    model = file.model
+    history = file.history
+    composer = FetchComposer(model: file.model, schema: file.schema)
+    readers = ReaderPool(path: path, access: file.readAccess, capacity: options.readers)
+    properties = StoreProperties(kind: "sqlite", isReadOnly: file.writeConnection == nil)
+    isNewlyFollowed = file.isNewlyFollowed
+    lock = file.lock
+    timeLimit = UInt64(options.queryTimeout * 1e9)
+    let observers = Observers()
+    self.observers = observers
+    writer = try file.writeConnection.map { connection throws(StoreError) in
+      try Writer(
+        connection: connection, history: file.history, settings: WriterSettings(options)
+      ) { _ in observers.tell() }
+    }
+    watcher = writer.map { writer in CommitWatcher(path: path) { writer.noticeOthers() } }
+  }
+
+  public var newestToken: Token { writer?.newestToken ?? .unfollowed }
+
+  public func onChange(_ body: @escaping @Sendable () -> Void) { observers.add(body) }
+
+  /// Carries out the saves that wait and closes the file.
+  public func close() {
+    watcher?.stop()
+    writer?.close()
+    readers.close()
+  }
+
+  /// Takes the history's tables and triggers out of the file at `path`; false if there were none.
+  public static func detach(path: String) throws(StoreError) -> Bool {
+    let lock = try FileLock(beside: path)
+    defer { withExtendedLifetime(lock) {} }
+    return try History.detach(on: Connection(path: path, access: .write))
+  }
+}
+
+extension Token {
+  /// The token of a store without a history.
+  static let unfollowed = Token(epoch: "r", position: 0, nonce: 0)
+}
+
+/// Whom to tell of commits.
+private final class Observers: Sendable {
+  // Guards the list; never held while one is told.
+  private let bodies = Mutex<[@Sendable () -> Void]>([])
+
+  func add(_ body: @escaping @Sendable () -> Void) { bodies.withLock { $0.append(body) } }
+
+  func tell() {
+    for body in bodies.withLock({ $0 }) { body() }
+  }
+}
+
+// MARK: - Reading
+
+extension SQLiteStore {
+  /// How long a query may take on a thread that others wait for, in nanoseconds.
+  private static let quickLimit: UInt64 = 3_000_000
+
+  public func read<Result>(
+    _ body: (any LiveMoment) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try moment(.full) { moment throws(StoreError) in try body(moment) }
+  }
+
+  private func moment<Result>(
+    _ effort: Effort, _ body: (ReadMoment) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    do throws(StoreError) {
+      let limit = effort == .quick ? min(Self.quickLimit, timeLimit) : timeLimit
+      return try readers.read(limit: limit) { connection throws(StoreError) in
+        let token = writer == nil ? .unfollowed : try history.newestToken(on: connection)
+        return try body(
+          ReadMoment(connection: connection, composer: composer, history: history, token: token))
+      }
+    } catch .queryTimeout where effort == .quick {
+      throw .tooSlow
+    }
+  }
+
+  public func snapshot(
+    of plan: FetchPlan, effort: Effort
+  ) throws(StoreError) -> EncodedSnapshot {
+    try moment(effort) { moment throws(StoreError) in try moment.snapshot(of: plan) }
+  }
+
+  public func object(
+    _ id: ObjectID, of plan: FetchPlan, effort: Effort
+  ) throws(StoreError) -> ObjectSnapshot? {
+    try moment(effort) { moment throws(StoreError) in try moment.object(id, of: plan) }
+  }
+
+  public func rawValue(
+    of id: ObjectID, entity: Int, attribute: Int
+  ) throws(StoreError) -> RawValue? {
+    try moment(.full) { moment throws(StoreError) in
+      try moment.rawValue(of: id, entity: entity, attribute: attribute)
+    }
+  }
+
+  public func isUntouched(
+    _ entities: Set<Int>, since token: Token
+  ) throws(StoreError) -> Bool {
+    guard writer != nil else { return false }
+    return try moment(.quick) { moment throws(StoreError) in
+      try moment.isUntouched(entities, since: token)
+    }
+  }
+
+  public func changes(
+    after token: Token?, limit: Int
+  ) throws(StoreError) -> ChangeHistory? {
+    try moment(.full) { moment throws(StoreError) in
+      try history.changes(after: token, limit: limit, on: moment.connection)
+    }
+  }
+}
+
+// MARK: - Saving
+
+extension SQLiteStore {
+  public func save(
+    _ request: SaveRequest,
+    completion: @escaping @Sendable (Result<SaveResult, SaveError>) -> Void
+  ) {
+    guard let writer else { return completion(.failure(.store(.readOnly))) }
+    let executor = SaveExecutor(model: model, schema: composer.schema)
+    writer.save(
+      { connection throws(SaveError) in try executor.execute(request, on: connection) },
+      completion: completion)
+  }
+}

@@ -63,7 +63,7 @@ final class EventStream: StreamSource, LiveWaiter {
     case .snapshot: askForSnapshot()
     case .follow(let start):
       // No deadline: heartbeats keep the stream alive while nothing changes.
-      service.engine.follow(plan, object: object, since: start, wait: nil, waiter: self)
+      service.engine.follow(plan, object: object, since: start, until: nil, self)
     }
     return .wait
   }

@@ -10,11 +10,11 @@ extension Service {
     try checkObservable(fetch.plan)
     let waiter = DiffWaiter(call)
     let wait = fetch.request.wait ?? configuration.defaultWait
+    let deadline = ContinuousClock.now + .seconds(wait)
     call.exchange.onDisconnect { [engine, weak waiter] in
       if let waiter { engine.cancel(waiter) }
     }
-    engine.follow(
-      fetch.plan, object: object, since: fetch.request.start, wait: .seconds(wait), waiter: waiter)
+    engine.follow(fetch.plan, object: object, since: fetch.request.start, until: deadline, waiter)
   }
 
   /// Answers with a stream: a snapshot unless a token is given, then a diff for each change.
@@ -36,6 +36,20 @@ extension FetchRequest {
     switch since {
     case .token(let token): .token(token)
     case .now, nil: .now
+    }
+  }
+}
+
+extension LiveEngine {
+  /// Follows one object where one is named, else the fetch.
+  func follow(
+    _ plan: FetchPlan, object: ObjectID?, since: LiveStart,
+    until deadline: ContinuousClock.Instant?, _ waiter: any LiveWaiter
+  ) {
+    if let object {
+      observe(object, of: plan, since: since, until: deadline, waiter)
+    } else {
+      follow(plan, since: since, until: deadline, waiter)
     }
   }
 }

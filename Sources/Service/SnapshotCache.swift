@@ -100,7 +100,7 @@ extension SnapshotCache.Entry {
     }
     if !isGood {
       guard newest.epoch == token.epoch,
-        (try? store.isUntouched(dependencies, since: token.position)) == true
+        (try? store.isUntouched(dependencies, since: token)) == true
       else { return nil }
       state.withLock { state in
         state.goodAt = newest.position

@@ -59,3 +59,14 @@ struct ReadMoment: LiveMoment {
     }
   }
 }
+
+extension ReadMoment {
+  /// Whether nothing of `entities` was touched after `token`.
+  func isUntouched(_ entities: Set<Int>, since token: Token) throws(StoreError) -> Bool {
+    if token == self.token { return true }
+    guard try standing(of: token) == .known else { return false }
+    let touches = try touches(after: token.position)
+    return touches.objects.keys.allSatisfy { !entities.contains($0) }
+      && touches.members.keys.allSatisfy { !entities.contains($0.entity) }
+  }
+}

@@ -1,0 +1,26 @@
+// `livefetch detach FILE`
+
+import ArgumentParser
+import FetchModel
+import Foundation
+import SQLiteStore
+
+struct Detach: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Take LiveFetch's history tables and triggers out of an SQLite file again.")
+
+  @Argument(help: "The SQLite file.")
+  var store: String
+
+  func run() throws {
+    guard FileManager.default.fileExists(atPath: store) else {
+      throw failure("\(store): there is no such file", .noInput)
+    }
+    do throws(StoreError) {
+      let wasAttached = try SQLiteStore.detach(path: store)
+      print(wasAttached ? "\(store): detached" : "\(store): there was nothing to take out")
+    } catch {
+      throw failure("\(store): \(error.message)", error.exitStatus)
+    }
+  }
+}

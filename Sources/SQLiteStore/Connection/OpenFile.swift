@@ -1,0 +1,67 @@
+// A path → everything that serving the file needs: the right to write it, its model, its history.
+
+import FetchModel
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// A file that was opened and made ready to be followed.
+struct OpenFile {
+  let model: Model
+  let schema: Schema
+  let history: History
+  let readAccess: Connection.Access
+  /// nil where it may only be read.
+  let writeConnection: Connection?
+  let lock: FileLock?
+  let isNewlyFollowed: Bool
+
+  init(path: String, options: SQLiteStoreOptions) throws(StoreError) {
+    let mayWrite = !options.isReadOnly && access(path, W_OK) == 0
+    guard mayWrite else {
+      let (connection, access) = try Self.openForReading(path)
+      let introspection = try Introspection(of: connection)
+      model = introspection.model
+      schema = introspection.schema
+      history = History(model: model, schema: schema)
+      readAccess = access
+      writeConnection = nil
+      lock = nil
+      isNewlyFollowed = false
+      return
+    }
+    lock = try FileLock(beside: path)
+    let connection = try Connection(path: path, access: .write)
+    let introspection = try Introspection(of: connection)
+    model = introspection.model
+    schema = introspection.schema
+    history = History(model: model, schema: schema)
+    let mode = try connection.first("PRAGMA journal_mode") { $0.text(0) } ?? "delete"
+    try connection.execute("PRAGMA journal_mode = WAL")
+    let durability = options.durability == .full ? "FULL" : "NORMAL"
+    try connection.execute("PRAGMA synchronous = \(durability)")
+    isNewlyFollowed = try history.setUp(on: connection, journalMode: mode) == .added
+    readAccess = .read
+    writeConnection = connection
+  }
+
+  /// A file in a directory that cannot be written to has nowhere to keep its locks.
+  private static func openForReading(
+    _ path: String
+  ) throws(StoreError) -> (Connection, Connection.Access) {
+    do throws(StoreError) {
+      let connection = try Connection(path: path, access: .readOnlyFile)
+      _ = try connection.first("SELECT count(*) FROM sqlite_schema") { _ in true }
+      return (connection, .readOnlyFile)
+    } catch .readOnly {
+      return (try Connection(path: path, access: .immutableFile), .immutableFile)
+    } catch .unusable(let reason) {
+      throw .unusable(reason)
+    } catch {
+      return (try Connection(path: path, access: .immutableFile), .immutableFile)
+    }
+  }
+}
