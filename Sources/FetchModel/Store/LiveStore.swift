@@ -90,6 +90,19 @@ public protocol LiveMoment {
   func expandedObjects(
     of plan: FetchPlan, roots ids: Set<ObjectID>
   ) throws(StoreError) -> [ExpandedObject]
+  /// The same, as it was at `moment`: what a diff need not send again.
+  func expandedObjects(
+    of plan: FetchPlan, roots ids: Set<ObjectID>, at moment: Moment
+  ) throws(StoreError) -> [ExpandedObject]
+}
+
+extension LiveMoment {
+  /// A store that cannot tell the past of related objects sends more of them than it had to.
+  public func expandedObjects(
+    of plan: FetchPlan, roots ids: Set<ObjectID>, at moment: Moment
+  ) throws(StoreError) -> [ExpandedObject] {
+    moment == .now ? try expandedObjects(of: plan, roots: ids) : []
+  }
 }
 
 /// A related object sent along in `included`.

@@ -1,6 +1,6 @@
 // JSON ↔ snapshots and diffs, for clients: whatever does not have their form reads as nil.
 
-extension Snapshot {
+extension ResultSnapshot {
   /// Reads a snapshot's JSON; nil if it has not the form of one.
   public init?(json: JSON) {
     guard let entity = json["entity"]?.string, let token = json["token"]?.string,
@@ -14,7 +14,7 @@ extension Snapshot {
   }
 }
 
-extension Snapshot.Section {
+extension ResultSnapshot.Section {
   fileprivate init?(json: JSON) {
     guard let info = SectionInfo(json: json), case .array(let items)? = json["items"] else {
       return nil

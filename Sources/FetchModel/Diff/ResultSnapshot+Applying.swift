@@ -10,7 +10,7 @@ public enum DiffApplicationError: Error, Sendable, Hashable {
   case otherObject(ObjectID)
 }
 
-extension Snapshot {
+extension ResultSnapshot {
   /// Makes this the snapshot that `diff` leads to.
   ///
   /// - Throws: ``DiffApplicationError``; the snapshot is then unchanged.

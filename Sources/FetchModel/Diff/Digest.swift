@@ -1,0 +1,36 @@
+// The digest of API.md section 4: section values and ids enter, eight hex digits leave.
+
+/// The digest of a snapshot: a sum over its items, so that an edit changes it in O(1).
+public struct Digest: Sendable, Hashable {
+  public private(set) var sum: UInt32 = 0
+
+  public init() {}
+
+  public mutating func add(section: [UInt8], previous: [UInt8], id: [UInt8]) {
+    sum &+= Self.hash(section, previous, id)
+  }
+
+  public mutating func subtract(section: [UInt8], previous: [UInt8], id: [UInt8]) {
+    sum &-= Self.hash(section, previous, id)
+  }
+
+  /// Eight hex digits.
+  public var text: String {
+    let digits = String(sum, radix: 16)
+    return String(repeating: "0", count: 8 - digits.count) + digits
+  }
+
+  /// - Parameters:
+  ///   - section: the JSON of the section's value.
+  ///   - previous: the JSON of the id before it in the section, empty for the first.
+  ///   - id: the JSON of the item's own id.
+  private static func hash(_ section: [UInt8], _ previous: [UInt8], _ id: [UInt8]) -> UInt32 {
+    var hash = FNV1a()
+    hash.combine(section)
+    hash.combine(CollectionOfOne(0x1F))
+    hash.combine(previous)
+    hash.combine(CollectionOfOne(0x1E))
+    hash.combine(id)
+    return hash.value
+  }
+}

@@ -1,0 +1,60 @@
+// The engine's words to the service: who waits, from when, and what they are told.
+
+import FetchModel
+
+/// A client that waits for a diff. The engine keeps it until it has an answer, and tells it apart
+/// from others by its identity.
+public protocol LiveWaiter: AnyObject, Sendable {}
+
+/// What a waiting client is told, once.
+public enum LiveAnswer: Sendable {
+  /// A diff's JSON and the moment it leads to. `isEmpty` where the wait ended without a change.
+  case diff(json: [UInt8], to: Token, isEmpty: Bool)
+  /// The token cannot be continued from.
+  case expired
+  /// The store failed, or the fetch's entity is gone.
+  case failed(StoreError)
+}
+
+/// From when a client wants to know.
+public enum LiveStart: Sendable, Hashable {
+  case token(Token)
+  /// This moment.
+  case now
+}
+
+/// Takes the engine's answers.
+public protocol LiveDelivery: Sendable {
+  /// Tells each of `waiters` the same `answer`. Called on the engine's thread: hand on, return.
+  func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter])
+}
+
+/// How much the engine keeps.
+public struct LiveConfiguration: Sendable {
+  /// How long a fetch that nobody waits for is kept.
+  public var idleTime: Duration
+  /// How many row changes a fetch remembers for clients that come back.
+  public var maxLoggedChanges: Int
+
+  public init(idleTime: Duration = .seconds(60), maxLoggedChanges: Int = 256) {
+    self.idleTime = idleTime
+    self.maxLoggedChanges = maxLoggedChanges
+  }
+}
+
+/// What the engine has done so far and holds now, for metrics.
+public struct LiveCounters: Sendable, Hashable {
+  /// Distinct fetches kept.
+  public var queries = 0
+  public var waiters = 0
+  /// Moments of the store that the engine went through; saves committed together are one.
+  public var moments = 0
+  /// Fetches asked whether a moment changed them, and those of them that it did.
+  public var considered = 0
+  public var changed = 0
+  /// Diffs made, and clients that they were given to.
+  public var diffs = 0
+  public var delivered = 0
+
+  public init() {}
+}

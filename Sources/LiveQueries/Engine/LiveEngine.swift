@@ -1,0 +1,185 @@
+// The live engine: notices of commits and clients' wishes enter from any thread, each client's one
+// answer leaves on the engine's own.
+//
+// The thread owns every live query. It waits for its mailbox, opens one read transaction where the
+// store has something new or has to be asked, goes on to that moment, and only then serves who
+// wants to follow: so an answer contains every save of which the engine was told before.
+
+import Dispatch
+import FetchModel
+import Foundation
+import Synchronization
+
+/// Follows a store for clients that want to know what changes in their fetches.
+public final class LiveEngine: Sendable {
+  private let mailbox = Mailbox()
+  private let metrics = Mutex(LiveCounters())
+
+  /// Starts the engine's thread, which ends with ``stop()`` or with the engine.
+  public init(
+    store: any LiveStore, configuration: LiveConfiguration = .init(), delivery: any LiveDelivery
+  ) {
+    let loop = EngineLoop(store: store, configuration: configuration, delivery: delivery)
+    let mailbox = mailbox
+    let thread = Thread { [weak self] in
+      loop.run(mailbox) { counters in self?.metrics.withLock { $0 = counters } }
+    }
+    thread.name = "livefetch-live"
+    thread.stackSize = 8 << 20
+    thread.start()
+  }
+
+  deinit { stop() }
+
+  /// The store may have a newer moment. Cheap; to be called after a commit and before it is
+  /// answered, and when another process's commit was noticed.
+  public func storeDidChange() { mailbox.tell { $0.storeDidChange = true } }
+
+  /// Tells `waiter` the diff of `plan` from `since` on as soon as there is one.
+  ///
+  /// - Parameter deadline: when to answer with a diff without entries; nil to wait for ever.
+  public func follow(
+    _ plan: FetchPlan, since: LiveStart, until deadline: ContinuousClock.Instant?,
+    _ waiter: any LiveWaiter
+  ) {
+    let request = FollowRequest(
+      plan: plan, only: nil, since: since, deadline: deadline, waiter: waiter)
+    mailbox.tell { $0.wishes.append(.follow(request)) }
+  }
+
+  /// Tells `waiter` when the object `id` changes or is deleted.
+  ///
+  /// - Parameter plan: what is told of the object: its entity, `SELF` as the predicate or every
+  ///   object, and the selection.
+  public func observe(
+    _ id: ObjectID, of plan: FetchPlan, since: LiveStart,
+    until deadline: ContinuousClock.Instant?, _ waiter: any LiveWaiter
+  ) {
+    let request = FollowRequest(
+      plan: plan, only: id, since: since, deadline: deadline, waiter: waiter)
+    mailbox.tell { $0.wishes.append(.follow(request)) }
+  }
+
+  /// Forgets `waiter` without an answer, unless one is on its way already.
+  public func cancel(_ waiter: any LiveWaiter) {
+    mailbox.tell { $0.wishes.append(.cancel(waiter)) }
+  }
+
+  /// Answers every waiter with a diff without entries, and from now on whoever follows as well.
+  /// Returns when they have been told.
+  public func drain() {
+    let done = DispatchSemaphore(value: 0)
+    mailbox.tell { $0.drains.append(done) }
+    done.wait()
+  }
+
+  /// Ends the engine's thread; nobody is answered any more.
+  public func stop() { mailbox.tell { $0.isStopped = true } }
+
+  /// What the engine has done so far.
+  public var counters: LiveCounters { metrics.withLock { $0 } }
+}
+
+/// What the engine's thread does.
+private struct EngineLoop: Sendable {
+  let store: any LiveStore
+  let configuration: LiveConfiguration
+  let delivery: any LiveDelivery
+  /// How long to wait before the store is asked again after it failed.
+  private static let retryDelay = Duration.milliseconds(50)
+
+  /// What the thread knows beside the queries.
+  private struct State {
+    var queries: LiveQueries
+    /// Whether the store may have a moment that was not read yet.
+    var isStale = true
+    var retry: ContinuousClock.Instant?
+    var nextSweep: ContinuousClock.Instant
+    var isDraining = false
+  }
+
+  func run(_ mailbox: Mailbox, report: (LiveCounters) -> Void) {
+    var state = State(
+      queries: LiveQueries(model: store.model, configuration: configuration),
+      nextSweep: .now + configuration.idleTime)
+    while true {
+      let batch = mailbox.take(until: wakeTime(state))
+      if batch.isStopped {
+        for drain in batch.drains { drain.signal() }
+        return
+      }
+      handle(batch, &state)
+      deliver(&state)
+      for drain in batch.drains { drain.signal() }
+      state.queries.counters.queries = state.queries.queries.count
+      state.queries.counters.waiters = state.queries.places.count
+      report(state.queries.counters)
+    }
+  }
+
+  private func wakeTime(_ state: State) -> ContinuousClock.Instant? {
+    let sweep = state.queries.queries.isEmpty ? nil : state.nextSweep
+    return [state.queries.deadlines.next, state.retry, sweep].compactMap { $0 }.min()
+  }
+
+  private func handle(_ batch: Batch, _ state: inout State) {
+    let now = ContinuousClock.now
+    if batch.storeDidChange { state.isStale = true }
+    let unserved = serveFromMemory(batch.wishes, &state, now)
+    if state.isStale && state.queries.hasActiveQueries || !unserved.isEmpty {
+      serveFromStore(unserved, &state, now)
+    }
+    if !batch.drains.isEmpty { state.isDraining = true }
+    if state.isDraining { state.queries.expireAll() } else { state.queries.expire(now) }
+    if now >= state.nextSweep {
+      state.queries.dropIdle(unusedSince: now - configuration.idleTime)
+      state.nextSweep = now + configuration.idleTime / 2
+    }
+  }
+
+  /// Carries out what needs no store and returns the rest.
+  private func serveFromMemory(
+    _ wishes: [Batch.Wish], _ state: inout State, _ now: ContinuousClock.Instant
+  ) -> [FollowRequest] {
+    var unserved: [FollowRequest] = []
+    for wish in wishes {
+      switch wish {
+      case .cancel(let waiter):
+        state.queries.cancel(ObjectIdentifier(waiter))
+        unserved.removeAll { $0.waiter === waiter }
+      case .follow(let request):
+        if state.isStale || !state.queries.followFromMemory(request, now: now) {
+          unserved.append(request)
+        }
+      }
+    }
+    return unserved
+  }
+
+  private func serveFromStore(
+    _ requests: [FollowRequest], _ state: inout State, _ now: ContinuousClock.Instant
+  ) {
+    do throws(StoreError) {
+      try store.read { moment throws(StoreError) in
+        let context = MomentContext(moment)
+        try state.queries.catchUp(context)
+        state.isStale = false
+        state.retry = nil
+        for request in requests { state.queries.follow(request, context, now: now) }
+      }
+    } catch {
+      for request in requests {
+        state.queries.outbox.append(
+          OutgoingAnswer(answer: .failed(error), waiters: [request.waiter]))
+      }
+      state.isStale = true
+      state.retry = state.queries.hasActiveQueries ? now + Self.retryDelay : nil
+    }
+  }
+
+  private func deliver(_ state: inout State) {
+    let outbox = state.queries.outbox
+    state.queries.outbox = []
+    for outgoing in outbox { delivery.deliver(outgoing.answer, to: outgoing.waiters) }
+  }
+}

@@ -1,0 +1,68 @@
+// The keys of one result from a place on, kept as far as the windows over it need them: row
+// changes enter, and the store is asked for more keys when removals have eaten the slack.
+
+import FetchModel
+
+/// The part of a result behind a cursor, shared by every window that begins there.
+struct KeyRange {
+  private(set) var keys: RankedKeys
+  /// How many keys at the front the windows show.
+  private var need: Int
+
+  /// Reads the first keys behind `start`.
+  init(
+    of definition: ResultDefinition, behind start: OrderKey?, need: Int, _ moment: any LiveMoment
+  ) throws(StoreError) {
+    self.need = need
+    let limit = Self.target(need)
+    let sorted = try moment.keys(
+      of: definition, after: start, limit: limit == .max ? nil : limit)
+    keys = RankedKeys(
+      sorted: sorted, isSectioned: definition.section != nil,
+      isComplete: sorted.count < limit, behind: start)
+  }
+
+  /// The keys shown and some to spare.
+  private static func target(_ need: Int) -> Int {
+    need >= .max / 4 ? .max : need + max(16, need / 4)
+  }
+
+  /// Moves the keys on by what was changed.
+  mutating func apply(_ changes: [RowChange]) {
+    for change in changes where change.old?.key != change.new?.key {
+      if let key = change.old?.key { keys.remove(key) }
+    }
+    for change in changes where change.old?.key != change.new?.key {
+      if let key = change.new?.key { keys.insert(key) }
+    }
+    let target = Self.target(need)
+    if target < .max / 4, keys.count > 2 * target { keys.trim(to: target) }
+  }
+
+  /// Makes sure that windows up to `end` are known with what follows them, now and before
+  /// `touches`.
+  mutating func cover(
+    _ end: Int, _ touches: [Touch], of definition: ResultDefinition, _ moment: any LiveMoment
+  ) throws(StoreError) {
+    need = max(need, end)
+    while !keys.isComplete {
+      let oldCount =
+        keys.count - touches.lazy.compactMap(\.newKey).filter(keys.covers).count
+        + touches.lazy.compactMap(\.oldKey).filter(keys.covers).count
+      let missing = end - min(oldCount, keys.count) + 1
+      if missing <= 0 { return }
+      try extend(by: missing, of: definition, moment)
+    }
+  }
+
+  /// Whether windows up to `end` are known with what follows them.
+  func isCovered(to end: Int) -> Bool { keys.isComplete || keys.count > end }
+
+  private mutating func extend(
+    by missing: Int, of definition: ResultDefinition, _ moment: any LiveMoment
+  ) throws(StoreError) {
+    let limit = missing >= .max / 4 ? nil : missing + max(16, need / 4)
+    let more = try moment.keys(of: definition, after: keys.bound, limit: limit)
+    keys.append(contentsOf: more, isComplete: limit.map { more.count < $0 } ?? true)
+  }
+}

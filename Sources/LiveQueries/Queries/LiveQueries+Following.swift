@@ -1,0 +1,216 @@
+// Wishes to be told: answered at once where there is a diff already, registered where there is
+// none yet.
+
+import FetchModel
+
+extension LiveQueries {
+  /// Tries to serve `request` by what is in memory alone; false if the store has to be asked.
+  ///
+  /// Only to be called while the engine knows of no newer moment of the store.
+  mutating func followFromMemory(_ request: FollowRequest, now: ContinuousClock.Instant) -> Bool {
+    guard let current, let from = request.from(current), isKnown(from),
+      from.position <= current.position,
+      let query = queries[QueryKey(request.plan, only: request.only)],
+      query.isActive || query.position == current.position,
+      let view = query.views[request.viewKey], query.isCovered(view.key)
+    else { return false }
+    if query.lastChange <= from.position {
+      register(request, from: from, query, view, now: now)
+    } else if let body = view.bodies[from.position] {
+      send(.diff(json: body.json(from: from), to: body.to, isEmpty: false), to: request.waiter)
+    } else {
+      return false
+    }
+    view.lastUse = now
+    return true
+  }
+
+  /// Serves `request` at the context's moment, up to which ``catchUp(_:)`` went.
+  mutating func follow(
+    _ request: FollowRequest, _ context: MomentContext, now: ContinuousClock.Instant
+  ) {
+    do throws(StoreError) {
+      guard let from = try startingToken(request, context) else {
+        send(.expired, to: request.waiter)
+        return
+      }
+      try follow(request, from: from, context, now: now)
+    } catch {
+      send(.failed(error), to: request.waiter)
+    }
+  }
+
+  /// The token to start from; nil if it cannot be continued from.
+  private func startingToken(
+    _ request: FollowRequest, _ context: MomentContext
+  ) throws(StoreError) -> Token? {
+    guard let from = request.from(context.token) else { return nil }
+    if isKnown(from) { return from }
+    guard from.epoch == context.token.epoch, from.position <= context.token.position else {
+      return nil
+    }
+    return try context.moment.standing(of: from) == .known ? from : nil
+  }
+
+  private mutating func follow(
+    _ request: FollowRequest, from: Token, _ context: MomentContext,
+    now: ContinuousClock.Instant
+  ) throws(StoreError) {
+    let query = try upToDateQuery(request, context)
+    let view = try query.view(request.viewKey, context, now: now)
+    view.lastUse = now
+    if let body = try query.body(for: view, from: from.position, context) {
+      counters.diffs += 1
+      send(.diff(json: body.json(from: from), to: body.to, isEmpty: false), to: request.waiter)
+    } else {
+      register(request, from: from, query, view, now: now)
+    }
+  }
+
+  private mutating func upToDateQuery(
+    _ request: FollowRequest, _ context: MomentContext
+  ) throws(StoreError) -> LiveQuery {
+    let key = QueryKey(request.plan, only: request.only)
+    if let query = queries[key] {
+      if !query.isActive { try wake(query, context) }
+      return query
+    }
+    let query = LiveQuery(key: key, model: model, position: context.token.position)
+    queries[key] = query
+    return query
+  }
+
+  /// Brings a resting query up to the context's moment.
+  private mutating func wake(_ query: LiveQuery, _ context: MomentContext) throws(StoreError) {
+    do throws(StoreError) {
+      _ = try query.advance(context)
+      query.log.trim(to: configuration.maxLoggedChanges)
+    } catch {
+      queries[query.key] = nil
+      throw error
+    }
+  }
+
+  private mutating func register(
+    _ request: FollowRequest, from: Token, _ query: LiveQuery, _ view: LiveView,
+    now: ContinuousClock.Instant
+  ) {
+    nextTicket += 1
+    let ticket = nextTicket
+    let identity = ObjectIdentifier(request.waiter)
+    view.waiters[from, default: [:]][ticket] = request.waiter
+    places[ticket] = Place(query: query, view: view, from: from, waiter: identity)
+    tickets[identity] = ticket
+    query.waiterCount += 1
+    if !query.isActive {
+      query.isActive = true
+      index.insert(query)
+    }
+    if let deadline = request.deadline { deadlines.insert(ticket, at: deadline) }
+  }
+
+  private mutating func send(_ answer: LiveAnswer, to waiter: any LiveWaiter) {
+    outbox.append(OutgoingAnswer(answer: answer, waiters: [waiter]))
+    counters.delivered += 1
+  }
+
+  /// Forgets a client that waits no more, without an answer.
+  mutating func cancel(_ waiter: ObjectIdentifier) {
+    guard let ticket = tickets[waiter], let place = remove(ticket) else { return }
+    rest(place.query)
+    if deadlines.count > 64 + 2 * places.count {
+      deadlines.sweep { places[$0] != nil }
+    }
+  }
+
+  /// Answers those whose wait is over at `now` with a diff without entries.
+  mutating func expire(_ now: ContinuousClock.Instant) {
+    expire(deadlines.removeDue(now))
+  }
+
+  /// Answers everyone with a diff without entries.
+  mutating func expireAll() {
+    expire(Array(places.keys))
+    deadlines = DeadlineHeap()
+  }
+
+  private mutating func expire(_ due: [UInt64]) {
+    var groups: [ExpiryGroup: (Place, [any LiveWaiter])] = [:]
+    for ticket in due {
+      guard let place = places[ticket] else { continue }
+      let waiter = place.view.waiters[place.from]?[ticket]
+      _ = remove(ticket)
+      let group = ExpiryGroup(view: ObjectIdentifier(place.view), from: place.from)
+      groups[group, default: (place, [])].1 += waiter.map { [$0] } ?? []
+    }
+    for (place, waiters) in groups.values {
+      guard let current else { continue }
+      let body = place.query.emptyBody(for: place.view, current)
+      let answer = LiveAnswer.diff(json: body.json(from: place.from), to: current, isEmpty: true)
+      outbox.append(OutgoingAnswer(answer: answer, waiters: waiters))
+      counters.delivered += waiters.count
+      rest(place.query)
+    }
+  }
+
+  private mutating func remove(_ ticket: UInt64) -> Place? {
+    guard let place = places[ticket] else { return nil }
+    place.view.waiters[place.from]?[ticket] = nil
+    if place.view.waiters[place.from]?.isEmpty == true { place.view.waiters[place.from] = nil }
+    place.query.waiterCount -= 1
+    forget(ticket)
+    return place
+  }
+
+  /// Drops the queries and views that nobody used since `moment`.
+  mutating func dropIdle(unusedSince moment: ContinuousClock.Instant) {
+    for (key, query) in queries {
+      query.dropViews(unusedSince: moment)
+      if query.views.isEmpty { queries[key] = nil }
+    }
+  }
+}
+
+private struct ExpiryGroup: Hashable {
+  let view: ObjectIdentifier
+  let from: Token
+}
+
+extension FollowRequest {
+  var viewKey: ViewKey { ViewKey(plan, shape: shape) }
+
+  private var shape: ViewKey.Shape {
+    if only != nil { return .object }
+    return switch plan.shape {
+    case .count: .count
+    case .ids: .ids
+    case .objects, .dictionaries: .objects
+    }
+  }
+
+  /// The token that the client starts from.
+  func from(_ current: Token) -> Token? {
+    switch since {
+    case .token(let token): token
+    case .now: current
+    }
+  }
+}
+
+extension LiveQuery {
+  /// The diff of `view` from `position` on; nil if its snapshot is the same.
+  func body(
+    for view: LiveView, from position: Int64, _ context: MomentContext
+  ) throws(StoreError) -> AnswerBody? {
+    if lastChange <= position, log.start <= position { return nil }
+    if let body = view.bodies[position] { return body }
+    let changes =
+      if let logged = log.changes(after: position) { logged } else {
+        try rowChanges(after: position, context)
+      }
+    let body = try body(for: view, changes, from: position, isStep: false, context)
+    if view.bodies.count >= 8 { view.bodies = [:] }
+    view.bodies[position] = body
+    return body
+  }
+}

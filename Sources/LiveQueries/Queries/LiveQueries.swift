@@ -1,0 +1,165 @@
+// Every live query of a store with the clients that wait for them: moments of the store, wishes
+// and deadlines enter, answers gather in the outbox. A plain value for one thread; it waits for
+// nothing and hands nothing out.
+
+import FetchModel
+
+/// What a client asks to be told.
+struct FollowRequest: Sendable {
+  let plan: FetchPlan
+  /// The only object observed; nil for a fetch.
+  let only: ObjectID?
+  let since: LiveStart
+  let deadline: ContinuousClock.Instant?
+  let waiter: any LiveWaiter
+}
+
+/// An answer on its way to those it is for.
+struct OutgoingAnswer {
+  let answer: LiveAnswer
+  let waiters: [any LiveWaiter]
+}
+
+/// The live queries of one store.
+struct LiveQueries {
+  /// Where a registered waiter stands.
+  struct Place {
+    let query: LiveQuery
+    let view: LiveView
+    let from: Token
+    let waiter: ObjectIdentifier
+  }
+
+  let model: Model
+  let configuration: LiveConfiguration
+  /// The moment that everything active is true of; nil before the store was first read.
+  private(set) var current: Token?
+  /// Tokens that the store has shown, so that clients' tokens need no query.
+  private var known: [Int64: Token] = [:]
+  var queries: [QueryKey: LiveQuery] = [:]
+  var index = QueryIndex()
+  var places: [UInt64: Place] = [:]
+  var tickets: [ObjectIdentifier: UInt64] = [:]
+  var nextTicket: UInt64 = 0
+  var deadlines = DeadlineHeap()
+  var outbox: [OutgoingAnswer] = []
+  var counters = LiveCounters()
+
+  init(model: Model, configuration: LiveConfiguration) {
+    self.model = model
+    self.configuration = configuration
+  }
+
+  /// Whether a moment of the store would be of use to someone now.
+  var hasActiveQueries: Bool { !places.isEmpty }
+
+  /// Goes on to the context's moment and answers everyone whom it changes something for.
+  mutating func catchUp(_ context: MomentContext) throws(StoreError) {
+    let token = context.token
+    guard let last = current else {
+      note(token)
+      return
+    }
+    guard token != last else { return }
+    guard token.epoch == last.epoch, token.position > last.position else {
+      startAnew(token)
+      return
+    }
+    if hasActiveQueries {
+      let touches = try context.touches(after: last.position)
+      for query in index.candidates(for: touches) { step(query, from: last.position, context) }
+    }
+    counters.moments += 1
+    note(token)
+  }
+
+  /// Whether `token` is one that the store showed lately.
+  func isKnown(_ token: Token) -> Bool { known[token.position] == token }
+
+  private mutating func note(_ token: Token) {
+    current = token
+    known[token.position] = token
+    if known.count > 4_096 {
+      let oldest = known.keys.sorted().prefix(2_048)
+      for position in oldest { known[position] = nil }
+    }
+  }
+
+  /// Another history: whatever was known of the old one is worth nothing.
+  private mutating func startAnew(_ token: Token) {
+    for query in queries.values { dismiss(query, .expired) }
+    queries = [:]
+    index = QueryIndex()
+    known = [:]
+    note(token)
+  }
+
+  /// Takes one active query a moment further. One that fails ends; its clients are told.
+  ///
+  /// - Parameter base: the position that everything active is true of.
+  private mutating func step(_ query: LiveQuery, from base: Int64, _ context: MomentContext) {
+    counters.considered += 1
+    query.position = base
+    do throws(StoreError) {
+      let changes = try query.advance(context)
+      guard !changes.isEmpty else { return }
+      var hasDiff = false
+      for view in query.views.values where !view.waiters.isEmpty {
+        let body = try query.body(for: view, changes, from: base, isStep: true, context)
+        guard let body else { continue }
+        hasDiff = true
+        answer(view, of: query, body)
+      }
+      if hasDiff { counters.changed += 1 }
+      query.log.trim(to: configuration.maxLoggedChanges)
+    } catch {
+      end(query, error)
+    }
+  }
+
+  private mutating func end(_ query: LiveQuery, _ error: StoreError) {
+    dismiss(query, .failed(error))
+    index.remove(query)
+    queries[query.key] = nil
+  }
+
+  private mutating func dismiss(_ query: LiveQuery, _ answer: LiveAnswer) {
+    for view in query.views.values {
+      for waiters in view.waiters.values { send(answer, to: waiters) }
+      view.waiters = [:]
+    }
+    query.waiterCount = 0
+    query.isActive = false
+  }
+
+  /// Gives every client of `view` the diff, those of one token the same bytes.
+  mutating func answer(_ view: LiveView, of query: LiveQuery, _ body: AnswerBody) {
+    counters.diffs += 1
+    for (from, waiters) in view.waiters {
+      let answer = LiveAnswer.diff(json: body.json(from: from), to: body.to, isEmpty: false)
+      query.waiterCount -= waiters.count
+      send(answer, to: waiters)
+    }
+    view.waiters = [:]
+    rest(query)
+  }
+
+  private mutating func send(_ answer: LiveAnswer, to waiters: [UInt64: any LiveWaiter]) {
+    outbox.append(OutgoingAnswer(answer: answer, waiters: Array(waiters.values)))
+    counters.delivered += waiters.count
+    for ticket in waiters.keys { forget(ticket) }
+  }
+
+  mutating func forget(_ ticket: UInt64) {
+    guard let place = places.removeValue(forKey: ticket) else { return }
+    if tickets[place.waiter] == ticket { tickets[place.waiter] = nil }
+  }
+
+  /// Lets `query` rest if nobody waits for it any more: it is true of the current moment.
+  mutating func rest(_ query: LiveQuery) {
+    guard query.isActive, query.waiterCount == 0 else { return }
+    query.isActive = false
+    query.position = max(query.position, current?.position ?? 0)
+    index.remove(query)
+  }
+}

@@ -1,0 +1,214 @@
+// Row changes → the answer that a view's clients get: a diff's bytes, or nothing where the view
+// shows the same as before.
+
+import FetchModel
+
+extension LiveQuery {
+  /// The diff of `view` that `changes` lead to; nil if the view's snapshot is the same.
+  ///
+  /// - Parameters:
+  ///   - changes: what became of each object after `base`, up to where the query stands.
+  ///   - isStep: whether `changes` are the last step alone, so that the digest goes along.
+  func body(
+    for view: LiveView, _ changes: [RowChange], from base: Int64, isStep: Bool,
+    _ context: MomentContext
+  ) throws(StoreError) -> AnswerBody? {
+    guard !changes.isEmpty else { return nil }
+    switch view.key.shape {
+    case .count:
+      let isSame = changes.reduce(0) { $0 + $1.countChange } == 0
+      return isSame ? nil : countBody(context.token)
+    case .object:
+      return changes.first.map { objectBody($0, context.token) }
+    case .objects, .ids:
+      return try itemsBody(for: view, changes, from: base, isStep: isStep, context)
+    }
+  }
+
+  /// A diff without entries at `token`, where the query stands.
+  func emptyBody(for view: LiveView, _ token: Token) -> AnswerBody {
+    switch view.key.shape {
+    case .count: return countBody(token)
+    case .object:
+      let id = key.only ?? .integer(0)
+      return objectBody(RowChange(id: id, old: nil, new: nil), token, isEmpty: true)
+    case .objects, .ids:
+      let comparison = WindowComparison(
+        keys: keys(of: view), touches: [], window: view.key.window)
+      let summary = summary(of: view, comparison)
+      var diff = makeDiff(to: token, summary)
+      if view.key.shape == .objects, !key.expansion.isEmpty { diff.included = [:] }
+      return AnswerBody(diff, to: token)
+    }
+  }
+
+  private func makeDiff(to token: Token, _ summary: ResultSummary) -> Diff {
+    Diff(
+      entity: model.entities[key.definition.entity].name, from: "", to: token.description,
+      summary: summary)
+  }
+
+  private func keys(of view: LiveView) -> RankedKeys {
+    ranges[view.key.after]?.keys
+      ?? RankedKeys(sorted: [], isSectioned: key.definition.section != nil)
+  }
+
+  private func countBody(_ token: Token) -> AnswerBody {
+    var head: [UInt8] = []
+    head.append(json: "{\"entity\":")
+    head.append(jsonString: model.entities[key.definition.entity].name)
+    head.append(json: ",\"from\":")
+    var tail = AnswerBody.to(token)
+    tail.append(json: ",\"total\":")
+    tail.append(json: Int64(total ?? 0))
+    tail.append(json: "}")
+    return AnswerBody(head: head, tail: tail, to: token)
+  }
+
+  private func objectBody(
+    _ change: RowChange, _ token: Token, isEmpty: Bool = false
+  ) -> AnswerBody {
+    var head: [UInt8] = []
+    head.append(json: "{\"id\":")
+    head.append(json: change.id.shown(integersAsStrings: key.integersAsStrings))
+    head.append(json: ",\"from\":")
+    var tail = AnswerBody.to(token)
+    if !isEmpty && change.new == nil {
+      tail.append(json: ",\"deleted\":true}")
+    } else {
+      tail.append(json: ",\"changed\":")
+      tail.append(contentsOf: change.changedJSON(key.selection))
+      tail.append(json: "}")
+    }
+    return AnswerBody(head: head, tail: tail, to: token)
+  }
+
+  private func itemsBody(
+    for view: LiveView, _ changes: [RowChange], from base: Int64, isStep: Bool,
+    _ context: MomentContext
+  ) throws(StoreError) -> AnswerBody? {
+    let touches = changes.map(\.touch)
+    try ranges[view.key.after]?.cover(
+      view.key.window.upperBound, touches, of: key.definition, context.moment)
+    var comparison = WindowComparison(
+      keys: keys(of: view), touches: touches, window: view.key.window)
+    let difference = WindowDiff(&comparison, touches: touches)
+    if isStep { advanceDigest(of: view, comparison, touches) }
+    let included = try included(for: view, changes, comparison, from: base, context)
+    guard
+      !difference.isEmpty || included?.isEmpty == false
+        || tellsChange(view, difference, changes)
+    else { return nil }
+    var diff = makeDiff(to: context.token, summary(of: view, comparison))
+    diff.included = included
+    let rows = try insertedRows(difference, view, changes, context)
+    fill(&diff, difference, view, rows, changes)
+    return AnswerBody(diff, to: context.token)
+  }
+
+  private func advanceDigest(
+    of view: LiveView, _ comparison: WindowComparison, _ touches: [Touch]
+  ) {
+    guard view.key.withDigest, view.digest != nil else { return }
+    var terms = digestTerms
+    view.digest?.advance(comparison, touches: touches, &terms)
+  }
+
+  private var digestTerms: DigestTerms {
+    DigestTerms(
+      term: key.definition.section, model: model, integersAsStrings: key.integersAsStrings)
+  }
+
+  /// The cursor's place, where the window is full.
+  private func next(_ view: LiveView, _ extent: WindowExtent) -> OrderKey? {
+    extent.count == view.key.limit ? extent.last : nil
+  }
+
+  /// Whether the snapshot tells something else of itself although it shows the same items.
+  private func tellsChange(
+    _ view: LiveView, _ difference: WindowDiff, _ changes: [RowChange]
+  ) -> Bool {
+    let (old, new) = (difference.old, difference.new)
+    if next(view, old) != next(view, new) { return true }
+    if view.key.isCapped, old.hasMore != new.hasMore { return true }
+    return view.key.withTotal && changes.reduce(0) { $0 + $1.countChange } != 0
+  }
+
+  private func summary(of view: LiveView, _ comparison: WindowComparison) -> ResultSummary {
+    let extent = comparison.newExtent
+    var summary = ResultSummary(
+      count: extent.count, next: next(view, extent).map(cursor.encode),
+      total: view.key.withTotal ? total : nil,
+      isTruncated: view.key.isCapped && extent.hasMore)
+    if view.key.withDigest {
+      if view.digest == nil {
+        var terms = digestTerms
+        view.digest = Digest(of: comparison.shift.keys, at: comparison.newVisible, &terms)
+      }
+      summary.digest = view.digest?.text
+    }
+    return summary
+  }
+
+  /// The rows of inserted objects: those changed are at hand, those pushed into the window not.
+  private func insertedRows(
+    _ difference: WindowDiff, _ view: LiveView, _ changes: [RowChange], _ context: MomentContext
+  ) throws(StoreError) -> [ObjectID: Row] {
+    guard view.key.shape == .objects, !difference.inserted.isEmpty else { return [:] }
+    var rows: [ObjectID: Row] = [:]
+    for change in changes { rows[change.id] = change.new }
+    let missing = Set(difference.inserted.map(\.id).filter { rows[$0] == nil })
+    guard !missing.isEmpty else { return rows }
+    let read = try context.moment.rows(of: plan, ids: missing, at: .now)
+    return rows.merging(read) { $1 }
+  }
+
+  private func fill(
+    _ diff: inout Diff, _ difference: WindowDiff, _ view: LiveView, _ rows: [ObjectID: Row],
+    _ changes: [RowChange]
+  ) {
+    let isIDs = view.key.shape == .ids
+    let byID = Dictionary(changes.map { ($0.id, $0) }) { $1 }
+    let shown = { (id: ObjectID) in id.shown(integersAsStrings: self.key.integersAsStrings) }
+    let changed = { (item: WindowDiff.Item) in
+      Diff.Changed(
+        from: item.from ?? .first, to: item.to ?? .first, id: shown(item.id),
+        changed: isIDs ? nil : byID[item.id]?.changedJSON(self.key.selection) ?? [0x7B, 0x7D])
+    }
+    diff.deletedSections = difference.deletedSections.map(section)
+    diff.insertedSections = difference.insertedSections.map(section)
+    diff.deleted = difference.deleted.map { .init(from: $0.from ?? .first, id: shown($0.id)) }
+    diff.inserted = difference.inserted.map {
+      .init(to: $0.to ?? .first, id: shown($0.id), item: isIDs ? nil : rows[$0.id]?.json ?? [])
+    }
+    diff.moved = difference.moved.map(changed)
+    diff.updated = difference.updated.map(changed)
+  }
+
+  private func section(_ change: WindowDiff.SectionChange) -> Diff.DeletedSection {
+    Diff.DeletedSection(
+      index: change.index,
+      section: SectionInfo(
+        section: change.section[...], term: key.definition.section, model: model,
+        integersAsStrings: key.integersAsStrings))
+  }
+}
+
+extension AnswerBody {
+  fileprivate init(_ diff: Diff, to: Token) {
+    var head: [UInt8] = []
+    head.append(json: "{\"entity\":")
+    head.append(jsonString: diff.entity)
+    head.append(json: ",\"from\":")
+    var tail: [UInt8] = []
+    diff.appendTail(to: &tail)
+    self.init(head: head, tail: tail, to: to)
+  }
+
+  fileprivate static func to(_ token: Token) -> [UInt8] {
+    var tail: [UInt8] = []
+    tail.append(json: ",\"to\":")
+    tail.append(jsonString: token.description)
+    return tail
+  }
+}

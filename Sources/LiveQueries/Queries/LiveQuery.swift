@@ -1,0 +1,169 @@
+// One distinct fetch, kept as its ordered keys: the store's touches enter, row changes leave, and
+// the keys, the total and the log of changes move on with them.
+//
+// State is that of one position of the history. While clients wait, every moment that may change
+// the result is gone through; without clients the query rests and catches up when it is asked.
+
+import FetchModel
+
+/// What tells one live query from another.
+struct QueryKey: Hashable {
+  let definition: ResultDefinition
+  let selection: [SelectedValue]
+  let expansion: [PropertyPath]
+  let integersAsStrings: Bool
+  /// The only object of interest; nil for a whole result.
+  let only: ObjectID?
+
+  init(_ plan: FetchPlan, only: ObjectID?) {
+    let isCount = plan.shape == .count && only == nil
+    definition =
+      isCount
+      ? ResultDefinition(entity: plan.definition.entity, predicate: plan.definition.predicate)
+      : plan.definition
+    selection = isCount ? [] : plan.selection
+    expansion = isCount || plan.shape == .ids ? [] : plan.expansion
+    integersAsStrings = plan.integersAsStrings
+    self.only = only
+  }
+}
+
+/// A fetch that is kept up to date.
+final class LiveQuery {
+  let key: QueryKey
+  let model: Model
+  /// How rows are asked of the store: no window, whole items.
+  let plan: FetchPlan
+  let cursor: Cursor
+  /// The entities that the result depends on.
+  let dependencies: Set<Int>
+  /// Of what position everything here is true.
+  var position: Int64
+  /// The position up to which the last change was gone through.
+  private(set) var lastChange: Int64
+  /// Whether clients wait, so that every moment is gone through.
+  var isActive = false
+  var waiterCount = 0
+  var views: [ViewKey: LiveView] = [:]
+  var ranges: [OrderKey?: KeyRange] = [:]
+  /// How many objects match, where a view tells it.
+  var total: Int?
+  var log: TouchLog
+
+  init(key: QueryKey, model: Model, position: Int64) {
+    self.key = key
+    self.model = model
+    self.position = position
+    lastChange = position
+    plan = FetchPlan(
+      definition: key.definition, selection: key.selection, expansion: key.expansion,
+      integersAsStrings: key.integersAsStrings)
+    cursor = Cursor(of: key.definition, in: model)
+    dependencies = plan.dependencies(in: model)
+    log = TouchLog(start: position)
+  }
+
+  /// Whether something of what was touched may change the result.
+  func isTouched(by touches: Touches) -> Bool {
+    if let only = key.only, dependencies.count == 1 {
+      return touches.objects[key.definition.entity]?.contains(only) ?? false
+        || touches.members.contains { dependencies.contains($0.key.entity) }
+    }
+    return dependencies.contains { touches.objects[$0] != nil }
+      || touches.members.contains { dependencies.contains($0.key.entity) }
+  }
+
+  /// Moves everything on to the context's moment.
+  ///
+  /// - Returns: what became of each object; empty if the result and its related objects are as
+  ///   they were.
+  func advance(_ context: MomentContext) throws(StoreError) -> [RowChange] {
+    let changes = try rowChanges(after: position, context)
+    position = context.token.position
+    guard !changes.isEmpty else { return [] }
+    lastChange = position
+    for key in ranges.keys { ranges[key]?.apply(changes) }
+    total = total.map { $0 + changes.reduce(0) { $0 + $1.countChange } }
+    log.append(changes, at: position)
+    for view in views.values {
+      view.bodies = [:]
+      if view.waiters.isEmpty { view.digest = nil }
+    }
+    return changes
+  }
+
+  /// What became of each object after `start`, up to the context's moment.
+  func rowChanges(
+    after start: Int64, _ context: MomentContext
+  ) throws(StoreError) -> [RowChange] {
+    let touches = try context.touches(after: start)
+    guard isTouched(by: touches) else { return [] }
+    var ids = try context.moment.roots(of: plan, touchedBy: touches)
+    if let only = key.only { ids.formIntersection([only]) }
+    guard !ids.isEmpty else { return [] }
+    let new = try context.moment.rows(of: plan, ids: ids, at: .now)
+    let old = try oldRows(ids, at: start, context)
+    return ids.compactMap { id in
+      let change = RowChange(id: id, old: old[id], new: new[id])
+      if change.old == nil && change.new == nil { return nil }
+      return change.isSameRow && key.expansion.isEmpty ? nil : change
+    }
+  }
+
+  /// The rows at `start`: remembered ones, as far as `start` is where the query stands.
+  private func oldRows(
+    _ ids: Set<ObjectID>, at start: Int64, _ context: MomentContext
+  ) throws(StoreError) -> [ObjectID: Row] {
+    guard start == position else {
+      return try context.moment.rows(of: plan, ids: ids, at: .past(start))
+    }
+    let unknown = ids.filter { log.latest[$0] == nil }
+    var rows: [ObjectID: Row] = [:]
+    if !unknown.isEmpty {
+      rows = try context.moment.rows(of: plan, ids: unknown, at: .past(start))
+    }
+    for id in ids {
+      if let row = log.latest[id] ?? nil { rows[id] = row }
+    }
+    return rows
+  }
+
+  /// The view of that key, with what it needs to be told; made if it is new.
+  func view(
+    _ key: ViewKey, _ context: MomentContext, now: ContinuousClock.Instant
+  ) throws(StoreError) -> LiveView {
+    if let view = views[key] {
+      try ranges[key.after]?.cover(
+        key.window.upperBound, [], of: self.key.definition, context.moment)
+      return view
+    }
+    if key.withTotal, total == nil { total = try context.moment.total(of: self.key.definition) }
+    if key.shape == .objects || key.shape == .ids { try makeRange(key, context) }
+    let view = LiveView(key: key, now: now)
+    views[key] = view
+    return view
+  }
+
+  private func makeRange(_ key: ViewKey, _ context: MomentContext) throws(StoreError) {
+    let end = key.window.upperBound
+    if ranges[key.after] == nil {
+      ranges[key.after] = try KeyRange(
+        of: self.key.definition, behind: key.after, need: end, context.moment)
+    } else {
+      try ranges[key.after]?.cover(end, [], of: self.key.definition, context.moment)
+    }
+  }
+
+  /// Whether the keys reach as far as `view` needs them.
+  func isCovered(_ view: ViewKey) -> Bool {
+    ranges[view.after]?.isCovered(to: view.window.upperBound) ?? true
+  }
+
+  /// Drops views that nobody used since `moment`, and the keys that only they needed.
+  func dropViews(unusedSince moment: ContinuousClock.Instant) {
+    views = views.filter { !$0.value.waiters.isEmpty || $0.value.lastUse > moment }
+    let starts = Set(views.keys.filter { $0.shape == .objects || $0.shape == .ids }.map(\.after))
+    ranges = ranges.filter { starts.contains($0.key) }
+    if !views.keys.contains(where: \.withTotal) { total = nil }
+  }
+}

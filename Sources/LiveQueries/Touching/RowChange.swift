@@ -1,0 +1,56 @@
+// What became of one object's row between two moments: rows enter, what the diff asks leaves.
+
+import FetchModel
+
+/// An object's row before and after; nil where it was not, or is not, in the result.
+struct RowChange {
+  let id: ObjectID
+  let old: Row?
+  let new: Row?
+
+  var touch: Touch {
+    Touch(id: id, oldKey: old?.key, newKey: new?.key, valuesChanged: valuesChanged)
+  }
+
+  /// Whether it came into the result (1), left it (-1), or neither (0).
+  var countChange: Int { (new == nil ? 0 : 1) - (old == nil ? 0 : 1) }
+
+  /// Whether the row is the same, so that at most related objects changed.
+  var isSameRow: Bool {
+    guard let old, let new else { return old == nil && new == nil }
+    return old.key == new.key && !valuesChanged
+  }
+
+  private var valuesChanged: Bool {
+    guard let old, let new, old.json != new.json else { return false }
+    return !Self.differing(old, new).isEmpty
+  }
+
+  /// The indexes of the selected values that differ.
+  static func differing(_ old: Row, _ new: Row) -> [Int] {
+    zip(old.values, new.values).enumerated().compactMap { index, spans in
+      old.text(spans.0) == new.text(spans.1) ? nil : index
+    }
+  }
+
+  /// The selected values that differ as a JSON object, with the keys that items show.
+  func changedJSON(_ selection: [SelectedValue]) -> [UInt8] {
+    var json: [UInt8] = [0x7B]
+    if let old, let new {
+      for index in Self.differing(old, new) where index < selection.count {
+        if json.count > 1 { json.append(0x2C) }
+        json.append(jsonString: selection[index].key)
+        json.append(0x3A)
+        json.append(contentsOf: new.text(new.values[index]))
+      }
+    }
+    json.append(0x7D)
+    return json
+  }
+}
+
+extension Row {
+  fileprivate func text(_ span: Range<Int>) -> ArraySlice<UInt8> {
+    json[span.clamped(to: json.indices)]
+  }
+}

@@ -1,0 +1,59 @@
+// What saves did to one result, as far back as memory is spent on it: changes enter as they
+// happen; what became of each object since a position leaves, folded.
+
+import FetchModel
+
+/// The row changes of one result since a position.
+struct TouchLog {
+  private struct Entry {
+    let position: Int64
+    let changes: [RowChange]
+  }
+
+  /// The position after which it tells everything.
+  private(set) var start: Int64
+  private var entries: [Entry] = []
+  private var count = 0
+
+  init(start: Int64) { self.start = start }
+
+  /// The newest rows of those objects that it tells of; nil for one that is not in the result.
+  private(set) var latest: [ObjectID: Row?] = [:]
+
+  /// Notes what happened up to `position`.
+  mutating func append(_ changes: [RowChange], at position: Int64) {
+    guard !changes.isEmpty else { return }
+    entries.append(Entry(position: position, changes: changes))
+    count += changes.count
+    for change in changes { latest.updateValue(change.new, forKey: change.id) }
+  }
+
+  /// Forgets the oldest entries until at most `limit` changes are left.
+  mutating func trim(to limit: Int) {
+    guard count > limit else { return }
+    var dropped = 0
+    while count > limit, dropped < entries.count {
+      count -= entries[dropped].changes.count
+      start = entries[dropped].position
+      dropped += 1
+    }
+    entries.removeFirst(dropped)
+    latest = [:]
+    for change in entries.lazy.flatMap(\.changes) {
+      latest.updateValue(change.new, forKey: change.id)
+    }
+  }
+
+  /// What became of each object after `position`, first old row to last new one; nil if the log
+  /// does not reach back that far.
+  func changes(after position: Int64) -> [RowChange]? {
+    guard position >= start else { return nil }
+    let recent = entries[entries.partitionPoint { $0.position <= position }...]
+    if recent.count == 1, let only = recent.first { return only.changes }
+    var first: [ObjectID: Row?] = [:]
+    for change in recent.lazy.flatMap(\.changes) where first[change.id] == nil {
+      first.updateValue(change.old, forKey: change.id)
+    }
+    return first.map { RowChange(id: $0.key, old: $0.value, new: latest[$0.key] ?? nil) }
+  }
+}

@@ -1,0 +1,111 @@
+@testable import FetchModel
+
+/// Random fetches and random saves over the memory store.
+struct Generator {
+  var random: SeededRandom
+
+  init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+  mutating func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &random) }
+
+  mutating func oneIn(_ count: Int) -> Bool { number(1...count) == 1 }
+
+  mutating func pick<Choice>(_ choices: [Choice]) -> Choice {
+    choices[number(0...choices.count - 1)]
+  }
+
+  private static func path(_ attribute: Int) -> PropertyPath {
+    PropertyPath(root: 0, target: .attribute(attribute))
+  }
+
+  private static func countryPath(_ attribute: Int) -> PropertyPath {
+    PropertyPath(root: 0, steps: [0], target: .attribute(attribute))
+  }
+
+  static let country = PropertyPath(root: 0, steps: [0], target: .object)
+
+  mutating func predicate() -> ResolvedPredicate {
+    let (path, relation, value): (PropertyPath, Comparison.Relation, Value)
+    switch number(0...2) {
+    case 0: return .everything
+    case 1:
+      (path, relation, value) = (Self.path(1), .greaterOrEqual, .integer(Int64(number(0...9))))
+    default: (path, relation, value) = (Self.countryPath(0), .equal, .string(pick(["A", "B"])))
+    }
+    return ResolvedPredicate(
+      condition: .comparison(
+        Comparison(
+          left: .path(ScopedPath(scope: 0, path: path)), relation: relation,
+          right: .constant(value), options: [], isNegated: false)), paths: [path])
+  }
+
+  mutating func term(_ path: PropertyPath) -> OrderTerm {
+    OrderTerm(
+      path: path, direction: oneIn(2) ? .descending : .ascending,
+      nils: pick([nil, nil, .first, .last]))
+  }
+
+  mutating func definition() -> ResultDefinition {
+    let paths = [
+      Self.path(0), Self.path(1), Self.path(2), Self.countryPath(0), Self.countryPath(1),
+    ]
+    let section = oneIn(2) ? term(pick([Self.path(2), Self.countryPath(0), Self.country])) : nil
+    let order = (0..<number(0...2)).map { _ in term(pick(paths)) }
+    return ResultDefinition(entity: 0, predicate: predicate(), section: section, order: order)
+  }
+
+  mutating func plan(_ world: World) -> FetchPlan {
+    let definition = definition()
+    let limit = oneIn(3) ? nil : number(0...6)
+    let keys = world.keys(of: definition)
+    let after = oneIn(5) && !keys.isEmpty ? pick(keys) : nil
+    let offset = pick([0, 0, 0, number(0...5)])
+    let all: [SelectedValue] = [
+      SelectedValue(key: "name", source: .path(Self.path(0))),
+      SelectedValue(key: "population", source: .path(Self.path(1))),
+      SelectedValue(key: "isCapital", source: .path(Self.path(2))),
+      SelectedValue(key: "country", source: .path(Self.country)),
+      SelectedValue(key: "country.name", source: .path(Self.countryPath(0))),
+    ]
+    return FetchPlan(
+      definition: definition, window: Window(offset: offset, limit: limit, after: after),
+      isCapped: limit != nil && oneIn(3), shape: pick([.objects, .objects, .objects, .ids]),
+      selection: all.filter { _ in oneIn(2) }, expansion: oneIn(3) ? [Self.country] : [],
+      withTotal: oneIn(3), withDigest: oneIn(2))
+  }
+
+  mutating func city() -> City {
+    City(
+      name: pick(["a", "b", "c", "d", "Ä"]), population: number(0...9),
+      isCapital: pick([true, false, nil]), country: oneIn(5) ? nil : number(1...4))
+  }
+
+  mutating func country() -> Country {
+    Country(name: pick(["A", "B", "C"]), code: pick(["x", "y", "z"]))
+  }
+
+  mutating func save(_ world: inout World) {
+    for _ in 0..<pick([1, 1, 1, 2, 5]) { change(&world) }
+  }
+
+  private mutating func change(_ world: inout World) {
+    let id = number(1...20)
+    switch number(0...11) {
+    case 0...2: world.cities[id] = city()
+    case 3...4: world.cities[id] = nil
+    case 5: world.cities[id]?.name = pick(["a", "b", "c"])
+    case 6...7: world.cities[id]?.population = number(0...9)
+    case 8: world.cities[id]?.country = number(1...4)
+    case 9: world.cities[id]?.isCapital = pick([true, false, nil])
+    case 10: world.countries[number(1...4)] = country()
+    default: world.countries[number(1...4)]?.code = pick(["x", "y", "z"])
+    }
+  }
+
+  mutating func world() -> World {
+    var world = World()
+    for id in 1...4 { world.countries[id] = country() }
+    for id in 1...16 where !oneIn(3) { world.cities[id] = city() }
+    return world
+  }
+}

@@ -1,0 +1,183 @@
+import FetchModel
+import Testing
+
+@testable import LiveQueries
+
+/// A client that holds a snapshot and brings it along by diffs.
+private final class Client: LiveWaiter {
+  let plan: FetchPlan
+  nonisolated(unsafe) var held: ResultSnapshot
+  nonisolated(unsafe) var token: Token
+  nonisolated(unsafe) var isWaiting = false
+  nonisolated(unsafe) var answers = 0
+
+  init(plan: FetchPlan, held: ResultSnapshot, token: Token) {
+    self.plan = plan
+    self.held = held
+    self.token = token
+  }
+}
+
+/// A world with clients, driven on one thread.
+private final class Simulation {
+  let seed: UInt64
+  var generator: Generator
+  let store = MemoryStore()
+  var queries: LiveQueries
+  var clients: [Client] = []
+  var diffs = 0
+
+  init(seed: UInt64) {
+    self.seed = seed
+    generator = Generator(seed: seed)
+    queries = Self.engine
+    let world = generator.world()
+    store.save { $0 = world }
+  }
+
+  static var engine: LiveQueries {
+    LiveQueries(
+      model: MemoryStore.model, configuration: LiveConfiguration(maxLoggedChanges: 12))
+  }
+
+  func join() {
+    let token = store.token
+    let world = store.world(at: token.position)
+    let plan = generator.oneIn(3) ? clients.randomElement(using: &generator.random)?.plan : nil
+    let chosen = plan ?? generator.plan(world)
+    let held = world.snapshot(of: chosen, at: token, in: store.model)
+    clients.append(Client(plan: chosen, held: held, token: token))
+  }
+
+  func follow(_ client: Client) throws {
+    client.isWaiting = true
+    let request = FollowRequest(
+      plan: client.plan, only: nil, since: .token(client.token), deadline: nil, waiter: client)
+    let isFresh = queries.current == store.token
+    if !isFresh || !queries.followFromMemory(request, now: .now) {
+      try inMoment { queries.follow(request, $0, now: .now) }
+    }
+    try takeAnswers()
+  }
+
+  func inMoment(_ body: (MomentContext) throws(StoreError) -> Void) throws {
+    try store.read { moment throws(StoreError) in
+      let context = MomentContext(moment)
+      try queries.catchUp(context)
+      try body(context)
+    }
+  }
+
+  func takeAnswers() throws {
+    let outbox = queries.outbox
+    queries.outbox = []
+    for outgoing in outbox {
+      for case let client as Client in outgoing.waiters { try take(outgoing.answer, client) }
+    }
+  }
+
+  private func take(_ answer: LiveAnswer, _ client: Client) throws {
+    guard case .diff(let json, let to, let isEmpty) = answer else {
+      Issue.record("no diff, seed \(seed)")
+      return
+    }
+    #expect(client.isWaiting, "told once, seed \(seed)")
+    client.isWaiting = false
+    client.answers += 1
+    let diff = try #require(Diff(json: JSON(parsing: json)))
+    #expect(diff.json == json, "seed \(seed)")
+    let fresh = store.world(at: to.position).snapshot(of: client.plan, at: to, in: store.model)
+    let old = client.held
+    checkIncluded(diff, client)
+    #expect(throws: Never.self, "seed \(seed)") { try client.held.apply(diff) }
+    compare(client.held, fresh)
+    #expect(isEmpty || isDifferent(old, fresh), "a diff only where something changed, \(seed)")
+    client.token = to
+    diffs += isEmpty ? 0 : 1
+  }
+
+  /// Related objects are sent only where the snapshot at `from` had them otherwise.
+  private func checkIncluded(_ diff: Diff, _ client: Client) {
+    let position = client.token.position
+    let old = store.world(at: position)
+      .snapshot(of: client.plan, at: client.token, in: store.model)
+    for (entity, objects) in diff.included ?? [:] {
+      for (id, json) in objects { #expect(old.included?[entity]?[id] != json, "seed \(seed)") }
+    }
+  }
+
+  private func compare(_ held: ResultSnapshot, _ fresh: ResultSnapshot) {
+    #expect(held.token == fresh.token, "seed \(seed)")
+    #expect(held.summary == fresh.summary, "seed \(seed)")
+    #expect(held.sections == fresh.sections, "seed \(seed)")
+    #expect((held.included == nil) == (fresh.included == nil), "seed \(seed)")
+    for (entity, objects) in fresh.included ?? [:] {
+      for (id, json) in objects { #expect(held.included?[entity]?[id] == json, "seed \(seed)") }
+    }
+    if let digest = fresh.summary.digest { #expect(held.digest == digest, "seed \(seed)") }
+  }
+
+  private func isDifferent(_ held: ResultSnapshot, _ fresh: ResultSnapshot) -> Bool {
+    if held.summary != fresh.summary || held.sections != fresh.sections { return true }
+    return (fresh.included ?? [:]).contains { entity, objects in
+      objects.contains { held.included?[entity]?[$0.key] != $0.value }
+    }
+  }
+
+  /// Whoever still waits has nothing to be told.
+  func checkSilence() {
+    let token = store.token
+    let world = store.world(at: token.position)
+    for client in clients where client.isWaiting {
+      let fresh = world.snapshot(of: client.plan, at: token, in: store.model)
+      #expect(!isDifferent(client.held, fresh), "a change that was not told, seed \(seed)")
+    }
+  }
+
+  func round() throws {
+    store.save { generator.save(&$0) }
+    if generator.oneIn(4) { store.save { generator.save(&$0) } }
+    if generator.oneIn(15) { restart() }
+    if !generator.oneIn(3) {
+      try inMoment { _ in }
+      try takeAnswers()
+      checkSilence()
+    }
+    if generator.oneIn(10) {
+      queries.expireAll()
+      try takeAnswers()
+    }
+    if generator.oneIn(20) { queries.dropIdle(unusedSince: .now) }
+    for client in clients where !client.isWaiting && generator.oneIn(2) { try follow(client) }
+    if generator.oneIn(12) { leave() }
+    if clients.count < 8, generator.oneIn(2) { join() }
+  }
+
+  /// The engine starts again and remembers nothing; waiting clients ask again.
+  private func restart() {
+    queries = Self.engine
+    for client in clients { client.isWaiting = false }
+  }
+
+  private func leave() {
+    guard let client = clients.randomElement(using: &generator.random) else { return }
+    queries.cancel(ObjectIdentifier(client))
+    clients.removeAll { $0 === client }
+  }
+}
+
+@Suite struct LiveQueriesTests {
+  @Test(
+    "Clients that apply every diff hold what a fresh fetch gives, and are left alone otherwise",
+    arguments: 0..<6)
+  func generated(part: Int) throws {
+    var diffs = 0
+    for number in 0..<25 {
+      let simulation = Simulation(seed: UInt64(part * 25 + number))
+      for _ in 0..<4 { simulation.join() }
+      for _ in 0..<60 { try simulation.round() }
+      diffs += simulation.diffs
+    }
+    #expect(diffs > 500)
+  }
+}
