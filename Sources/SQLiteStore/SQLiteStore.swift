@@ -149,11 +149,12 @@ extension SQLiteStore {
   }
 
   public func isUntouched(
-    _ entities: Set<Int>, since token: Token
+    _ entities: Set<Int>, since last: Token, holding token: Token
   ) throws(StoreError) -> Bool {
     guard writer != nil else { return false }
     return try moment(.quick) { moment throws(StoreError) in
-      try moment.isUntouched(entities, since: token)
+      guard try moment.standing(of: token) == .known else { return false }
+      return try moment.isUntouched(entities, since: last)
     }
   }
 

@@ -115,7 +115,7 @@ extension Service {
     if let cacheKey, full.bodyCount < 1 << 20 {
       let entry = SnapshotCache.Entry(
         etag: etag, token: snapshot.token, dependencies: plan.dependencies(in: store.model),
-        newest: store.newestToken, full: full, notModified: notModified)
+        full: full, notModified: notModified)
       cache.keep(entry, for: cacheKey)
     }
     let isKnown =

@@ -9,12 +9,13 @@ extension Service {
     guard !store.properties.isReadOnly else { throw .readOnly }
     let preferences = Preferences(call.request.headerValues("Prefer"))
     let change: SaveCall
-    do {
+    do throws(SaveCallError) {
       change = try saveCall(call, route, preferences)
-    } catch .problem(let problem) {
-      throw problem
-    } catch .save(let error) {
-      throw Problem(error, model: store.model)
+    } catch {
+      switch error {
+      case .problem(let problem): throw problem
+      case .save(let error): throw Problem(error, model: store.model)
+      }
     }
     store.save(change.request) { [self] result in
       _ = repliers.run {
@@ -82,11 +83,13 @@ extension Service {
   private func objectChange(
     _ call: Call, _ entity: String, _ id: String, method: String
   ) throws(SaveCallError) -> SaveCall {
-    let (target, precondition, body) = try problems { () throws(Problem) in
+    let target = try problems { () throws(Problem) in
       _ = try call.queryItems(only: [])
-      let target = try target(entity, id)
-      let body = method == "DELETE" ? nil : try call.jsonBody()
-      return (target, try call.precondition(), body)
+      return try self.target(entity, id)
+    }
+    let precondition = try problems { () throws(Problem) in try call.precondition() }
+    let body = try problems { () throws(Problem) -> JSON? in
+      method == "DELETE" ? nil : try call.jsonBody()
     }
     guard let id = target.id else { throw .problem(Self.noSuchObject) }
     let kinds: [String: ChangeDraft.Kind] = [
@@ -152,13 +155,13 @@ extension Service {
   private func problems<Value>(
     _ body: () throws(Problem) -> Value
   ) throws(SaveCallError) -> Value {
-    do { return try body() } catch { throw .problem(error) }
+    do throws(Problem) { return try body() } catch { throw .problem(error) }
   }
 
   private func saves<Value>(
     _ body: () throws(SaveError) -> Value
   ) throws(SaveCallError) -> Value {
-    do { return try body() } catch { throw .save(error) }
+    do throws(SaveError) { return try body() } catch { throw .save(error) }
   }
 }
 

@@ -32,7 +32,7 @@ final class SlowLane: Sendable {
       state.threads += 1
       return .needsThread
     }
-    if outcome == .needsThread { startThread { [self] in work(until: ()) } }
+    if outcome == .needsThread { startThread { [self] in serve() } }
     if outcome == .queued { ready.raise() }
     return outcome != .refused
   }
@@ -43,7 +43,7 @@ final class SlowLane: Sendable {
     for _ in 0..<maxThreads { ready.raise() }
   }
 
-  private func work(until _: Void) {
+  private func serve() {
     while true {
       let next = state.withLock { state -> (@Sendable () -> Void)? in
         state.queue.isEmpty ? nil : state.queue.removeFirst()

@@ -20,22 +20,21 @@ final class SnapshotCache: Sendable {
     fileprivate let state: Mutex<State>
 
     struct State {
-      var goodAt: Int64
-      var newest: Token
+      /// The newest moment at which the answers are known to be good.
+      var good: Token
       var full: PreparedResponse
       var notModified: PreparedResponse
     }
 
     init(
-      etag: String, token: Token, dependencies: Set<Int>, newest: Token, full: PreparedResponse,
+      etag: String, token: Token, dependencies: Set<Int>, full: PreparedResponse,
       notModified: PreparedResponse
     ) {
       self.etag = etag
       self.token = token
       self.dependencies = dependencies
       size = full.bodyCount + 1024
-      state = Mutex(
-        State(goodAt: token.position, newest: newest, full: full, notModified: notModified))
+      state = Mutex(State(good: token, full: full, notModified: notModified))
     }
   }
 
@@ -96,15 +95,13 @@ extension SnapshotCache.Entry {
     in store: any Store, notModified: Bool, remake: (PreparedResponse) -> PreparedResponse
   ) -> PreparedResponse? {
     let newest = store.newestToken
-    let isGood = state.withLock { state in state.goodAt == newest.position && state.newest == newest
-    }
-    if !isGood {
-      guard newest.epoch == token.epoch,
-        (try? store.isUntouched(dependencies, since: token)) == true
-      else { return nil }
+    let good = state.withLock { $0.good }
+    if good != newest {
+      guard (try? store.isUntouched(dependencies, since: good, holding: token)) == true else {
+        return nil
+      }
       state.withLock { state in
-        state.goodAt = newest.position
-        state.newest = newest
+        state.good = newest
         state.full = remake(state.full)
         state.notModified = remake(state.notModified)
       }

@@ -74,8 +74,11 @@ public protocol Store: LiveStore {
   func rawValue(
     of id: ObjectID, entity: Int, attribute: Int
   ) throws(StoreError) -> RawValue?
-  /// Whether nothing of `entities` was touched after `token`; false where history cannot tell.
-  func isUntouched(_ entities: Set<Int>, since token: Token) throws(StoreError) -> Bool
+  /// Whether nothing of `entities` was touched after `last`, and history still reaches back to
+  /// `token`.
+  func isUntouched(
+    _ entities: Set<Int>, since last: Token, holding token: Token
+  ) throws(StoreError) -> Bool
   /// The saves after `token` (nil: all that history holds), oldest first, at most `limit`; nil
   /// where the token cannot be continued from.
   func changes(after token: Token?, limit: Int) throws(StoreError) -> ChangeHistory?
