@@ -69,6 +69,7 @@ final class Connection: @unchecked Sendable {
   private func configure(busyTimeout: Int32) throws(StoreError) {
     sqlite3_busy_timeout(handle, busyTimeout)
     registerETag(on: handle)
+    registerFunctions(on: handle)
     try execute("PRAGMA trusted_schema = OFF; PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0")
     if access == .write {
       try execute("PRAGMA foreign_keys = ON; PRAGMA secure_delete = OFF")
