@@ -18,13 +18,13 @@ final class Connection: @unchecked Sendable {
 
   let handle: OpaquePointer
   let access: Access
+  /// Milliseconds to wait for another process's lock.
+  let busyTimeout: Int32
   private var statements = StatementCache(capacity: 256)
   /// On the monotonic clock in nanoseconds; 0 is no deadline.
   private(set) var deadline: UInt64 = 0
 
   /// Opens `path`, which has to exist.
-  ///
-  /// - Parameter busyTimeout: milliseconds to wait for another process's lock.
   init(path: String, access: Access, busyTimeout: Int32 = 5_000) throws(StoreError) {
     var pointer: OpaquePointer?
     let name = access == .immutableFile ? Self.immutableURI(path) : path
@@ -36,7 +36,8 @@ final class Connection: @unchecked Sendable {
     }
     handle = pointer
     self.access = access
-    try configure(busyTimeout: busyTimeout)
+    self.busyTimeout = busyTimeout
+    try configure()
   }
 
   deinit {
@@ -66,7 +67,7 @@ final class Connection: @unchecked Sendable {
     return "file:\(String(decoding: escaped, as: UTF8.self))?immutable=1"
   }
 
-  private func configure(busyTimeout: Int32) throws(StoreError) {
+  private func configure() throws(StoreError) {
     sqlite3_busy_timeout(handle, busyTimeout)
     registerETag(on: handle)
     registerFunctions(on: handle)
