@@ -28,6 +28,13 @@ public struct SQLiteStoreOptions: Sendable {
   public init() {}
 }
 
+extension WriterSettings {
+  fileprivate init(_ options: SQLiteStoreOptions) {
+    retention.count = Int64(options.keptPositions)
+    retention.age = options.keptSeconds
+  }
+}
+
 /// A store on one SQLite file.
 public final class SQLiteStore: Store {
   public let model: Model
@@ -39,7 +46,6 @@ public final class SQLiteStore: Store {
   let readers: ReaderPool
   /// nil where the store is read only.
   let writer: Writer?
-  private let watcher: CommitWatcher?
   private let lock: FileLock?
   private let observers: Observers
   private let timeLimit: UInt64
@@ -62,7 +68,6 @@ public final class SQLiteStore: Store {
         connection: connection, history: file.history, settings: WriterSettings(options)
       ) { _ in observers.tell() }
     }
-    watcher = writer.map { writer in CommitWatcher(path: path) { writer.noticeOthers() } }
   }
 
   public var newestToken: Token { writer?.newestToken ?? .unfollowed }
@@ -71,7 +76,6 @@ public final class SQLiteStore: Store {
 
   /// Carries out the saves that wait and closes the file.
   public func close() {
-    watcher?.stop()
     writer?.close()
     readers.close()
   }
