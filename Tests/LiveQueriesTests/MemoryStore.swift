@@ -50,7 +50,7 @@ final class MemoryStore: LiveStore {
   }
 
   let state = Mutex(State())
-  let model = MemoryStore.model
+  let model: Model = MemoryStore.model
 
   static func token(_ position: Int, epoch: String = "t1") -> Token {
     Token(epoch: epoch, position: Int64(position), nonce: UInt32(position) &* 2_654_435_761)
