@@ -68,9 +68,9 @@ struct FetchTests {
 
   @Test func toManySelectionsAreIDsAscendingAndKeyPathsFlat() throws {
     #expect(
-      try world.sections("City", "where=id==11&select=country.name,tag") == """
+      try world.sections("City", "where=id==11&select=country.name,Tag") == """
         [{"name":"","value":null,"indexTitle":"","items":[\
-        {"id":11,"country.name":"China","tag":["big","old"]}]}]
+        {"id":11,"country.name":"China","Tag":["big","old"]}]}]
         """)
   }
 
