@@ -55,17 +55,18 @@ public final class HTTPServer: Sendable {
     context.table.count
   }
 
-  /// Stops listening, answers what is suspended with 503, ends the streams, and closes all
-  /// connections. Answers under way have `grace` seconds to go out. Not to be called from a
-  /// handler. A second call does nothing.
+  /// Answers what is suspended with 503, ends the streams, stops listening, and closes all
+  /// connections. Answers under way have `grace` seconds to go out; requests that come meanwhile
+  /// still reach the handler, but none is suspended any more. Not to be called from a handler. A
+  /// second call does nothing.
   public func stop(grace: Double = 2) {
     let daemon = daemon.withLock { daemon in
       defer { daemon = nil }
       return daemon
     }
     guard let daemon else { return }
-    let listener = MHD_quiesce_daemon(daemon.pointer)
-    if listener >= 0 { close(listener) }
+    // Not MHD_quiesce_daemon: it and a busy worker may both take the listener out of the worker's
+    // epoll set, and libmicrohttpd 0.9.75 aborts the process when the second finds it gone.
     for exchange in context.table.drain() { exchange.drain() }
     awaitAnswers(seconds: grace)
     watch.stop()
