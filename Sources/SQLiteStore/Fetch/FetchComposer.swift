@@ -182,14 +182,10 @@ extension FetchQuery {
     if plan.integersAsStrings, layout.idFormat == .number { layout.idFormat = .largeNumberAsString }
     guard plan.shape == .objects else { return }
     for value in plan.selection {
-      var prefix: [UInt8] = [0x2C]
-      prefix.append(jsonString: value.key)
-      prefix.append(0x3A)
       let (sql, format) = expression(of: value.source)
-      layout.values.append(
-        RowLayout.Value(
-          prefix: prefix, column: columns.index(of: sql),
-          format: format == .number && plan.integersAsStrings ? .largeNumberAsString : format))
+      layout.addValue(
+        key: value.key, column: columns.index(of: sql),
+        format: format == .number && plan.integersAsStrings ? .largeNumberAsString : format)
     }
   }
 
