@@ -55,6 +55,9 @@ struct RowReader {
     return .text(String(decoding: text(layout.id), as: UTF8.self))
   }
 
+  /// The id of the current row where ids are integers.
+  var integerID: Int64 { sqlite3_column_int64(statement, layout.id) }
+
   /// Appends the current row's id as JSON.
   func appendID(to bytes: inout [UInt8]) { append(layout.id, layout.idFormat, to: &bytes) }
 

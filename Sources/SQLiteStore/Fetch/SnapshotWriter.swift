@@ -34,7 +34,10 @@ struct SnapshotWriter {
   }
 
   /// Adds the current row of `reader`; false when it is one too many for a capped plan.
-  mutating func add(_ reader: RowReader) -> Bool {
+  ///
+  /// - Parameter appendItem: writes the row's item.
+  @inline(__always)
+  mutating func add(_ reader: RowReader, _ appendItem: (inout [UInt8]) -> Void) -> Bool {
     if count == limit {
       isTruncated = plan.isCapped
       return false
@@ -46,7 +49,7 @@ struct SnapshotWriter {
       beginSection([])
     }
     if sections.last != 0x5B { sections.append(0x2C) }
-    if isPlain { reader.appendItem(to: &sections) } else { addUnusual(reader) }
+    if isPlain { appendItem(&sections) } else { addUnusual(reader, appendItem) }
     count += 1
     if count == limit {
       next = Cursor(of: plan.definition, in: model).encode(reader.key())
@@ -54,12 +57,10 @@ struct SnapshotWriter {
     return true
   }
 
-  private mutating func addUnusual(_ reader: RowReader) {
-    if plan.shape == .ids {
-      reader.appendID(to: &sections)
-    } else {
-      reader.appendItem(to: &sections)
-    }
+  private mutating func addUnusual(
+    _ reader: RowReader, _ appendItem: (inout [UInt8]) -> Void
+  ) {
+    if plan.shape == .ids { reader.appendID(to: &sections) } else { appendItem(&sections) }
     if plan.withDigest {
       var id: [UInt8] = []
       reader.appendID(to: &id)
