@@ -181,7 +181,9 @@ extension SQLiteStore {
     guard let writer else { return completion(.failure(.store(.readOnly))) }
     let executor = SaveExecutor(model: model, schema: composer.schema)
     writer.save(
-      { connection throws(SaveError) in try executor.execute(request, on: connection) },
+      { connection, token throws(SaveError) in
+        try executor.execute(request, on: connection, token: token)
+      },
       completion: completion)
   }
 }
