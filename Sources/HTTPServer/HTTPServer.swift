@@ -5,7 +5,6 @@
 
 import CMicrohttpd
 import Glibc
-import Synchronization
 
 /// An HTTP/1.1 server on one TCP port.
 public final class HTTPServer: Sendable {
@@ -14,7 +13,7 @@ public final class HTTPServer: Sendable {
   private let context: ServerContext
   private let watch: HangupWatch
   /// Guards the daemon, so that it is stopped once.
-  private let daemon: Mutex<Daemon?>
+  private let daemon: Guarded<Daemon?>
 
   /// libmicrohttpd's workers, with the reference to the context that its callbacks use.
   private struct Daemon: @unchecked Sendable {
@@ -37,7 +36,7 @@ public final class HTTPServer: Sendable {
       owned.release()
       throw .cannotStart
     }
-    daemon = Mutex(Daemon(pointer: pointer, context: owned))
+    daemon = Guarded(Daemon(pointer: pointer, context: owned))
     do {
       try watch.start(context)
     } catch {

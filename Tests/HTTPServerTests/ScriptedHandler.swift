@@ -1,7 +1,5 @@
 // A handler that does what the test says.
 
-import Synchronization
-
 @testable import HTTPServer
 
 /// Runs a closure for each request.
@@ -56,7 +54,7 @@ func serving(
 
 /// Values gathered from several threads.
 final class Gathered<Value: Sendable>: Sendable {
-  private let values = Mutex<[Value]>([])
+  private let values = Guarded<[Value]>([])
 
   func append(_ value: Value) {
     values.withLock { $0.append(value) }

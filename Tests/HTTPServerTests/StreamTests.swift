@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import HTTPServer
@@ -13,7 +12,7 @@ final class QueueSource: StreamSource {
     var closed = 0
   }
 
-  private let state = Mutex(State())
+  private let state = Guarded(State())
   /// What is given when the queue is empty.
   private let otherwise: StreamStep
 
