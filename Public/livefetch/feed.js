@@ -107,10 +107,10 @@ export class Feed {
       this.#isStreaming = false;
       return;
     }
-    if (!(error instanceof LiveFetchError)) throw error;
+    if (!(error instanceof LiveFetchError)) console.error('livefetch:', error);
     if (error.status === 410) {
       subscriptions.forEach((subscription) => subscription.forget(null));
-    } else if (!error.isTransient) {
+    } else if (error.isTransient === false) {
       if (!this.#onRefused(error, subscriptions)) this.#giveUp(error, subscriptions);
       return;
     }
