@@ -37,6 +37,7 @@ public final class SQLiteStore: Store {
   let composer: FetchComposer
   let history: History
   let readers: ReaderPool
+  let executor: SaveExecutor
   /// nil where the store is read only.
   let writer: Writer?
   /// The right to serve the file, held until it is closed.
@@ -50,6 +51,7 @@ public final class SQLiteStore: Store {
     model = file.model
     history = file.history
     composer = FetchComposer(model: file.model, schema: file.schema)
+    executor = SaveExecutor(model: file.model, schema: file.schema)
     readers = ReaderPool(path: path, access: file.readAccess, capacity: options.readers)
     properties = StoreProperties(kind: "sqlite", isReadOnly: file.writeConnection == nil)
     isNewlyFollowed = file.isNewlyFollowed
@@ -174,9 +176,8 @@ extension SQLiteStore {
     completion: @escaping @Sendable (Result<SaveResult, SaveError>) -> Void
   ) {
     guard let writer else { return completion(.failure(.store(.readOnly))) }
-    let executor = SaveExecutor(model: model, schema: composer.schema)
     writer.save(
-      { connection, token throws(SaveError) in
+      { [executor] connection, token throws(SaveError) in
         try executor.execute(request, on: connection, token: token)
       },
       completion: completion)
