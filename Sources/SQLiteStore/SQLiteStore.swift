@@ -182,7 +182,9 @@ extension SQLiteStore {
   ) {
     guard let writer else { return completion(.failure(.store(.readOnly))) }
     writer.save(
-      { [executor] connection throws(SaveError) in try executor.execute(request, on: connection) },
+      { [executor] connection, token throws(SaveError) in
+        try executor.execute(request, on: connection, token: token)
+      },
       completion: completion)
   }
 }

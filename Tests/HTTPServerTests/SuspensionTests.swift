@@ -17,6 +17,10 @@ extension HTTPServerTests {
         exchange.onDisconnect { [left] in left.append(target) }
         exchanges.append(exchange)
       }
+
+      func answerAll() {
+        for exchange in exchanges.takeAll() { exchange.respond(HTTPResponse()) }
+      }
     }
 
     static let wait = "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -39,9 +43,9 @@ extension HTTPServerTests {
     }
 
     @Test func `an answer that races with the suspension is never lost`() async throws {
-      try await withServer(handler: { _, exchange in
+      try await serving { _, exchange in
         Task.detached { exchange.respond(HTTPResponse(body: .text("raced"))) }
-      }) { server in
+      } during: { server in
         let clients = try (0..<20).map { _ in try RawClient(server.port) }
         for _ in 0..<100 {
           for client in clients { client.send(Self.wait) }
@@ -114,10 +118,10 @@ extension HTTPServerTests {
 
     @Test func `a client that has left before it is suspended is noticed`() async throws {
       let waiters = Waiters()
-      try await withServer(handler: { request, exchange in
+      try await serving { request, exchange in
         usleep(50_000)
         waiters.handle(request, exchange)
-      }) { server in
+      } during: { server in
         let client = try RawClient(server.port)
         client.send(Self.wait)
         client.close()
@@ -156,10 +160,10 @@ extension HTTPServerTests {
 
     @Test func `a request may be read after its connection has gone`() async throws {
       let requests = Gathered<HTTPRequest>()
-      try await withServer(handler: { request, exchange in
+      try await serving { request, exchange in
         requests.append(request)
         echo(request, exchange)
-      }) { server in
+      } during: { server in
         let client = try RawClient(server.port)
         #expect(client.get("/kept", headers: "X-Kept: yes\r\n")?.status == 200)
         client.close()
@@ -177,7 +181,7 @@ extension HTTPServerTests {
         for cycle in 0..<3000 {
           let client = try RawClient(server.port)
           client.send(Self.wait)
-          if cycle % 3 == 0 { waiters.exchanges.takeAll().forEach { $0.respond(HTTPResponse()) } }
+          if cycle % 3 == 0 { waiters.answerAll() }
           client.close(abruptly: cycle % 2 == 0)
         }
         #expect(await eventually { server.connectionCount == 0 })
@@ -188,22 +192,19 @@ extension HTTPServerTests {
     @Test func `waiting costs its worker no time`() async throws {
       let clocks = Gathered<clockid_t>()
       let waiters = Waiters()
-      try await withServer(
-        { $0.workers = 1 },
-        handler: { request, exchange in
-          var clock = clockid_t()
-          pthread_getcpuclockid(pthread_self(), &clock)
-          clocks.append(clock)
-          waiters.handle(request, exchange)
-        }
-      ) { server in
+      try await serving(.changed { $0.workers = 1 }) { request, exchange in
+        var clock = clockid_t()
+        pthread_getcpuclockid(pthread_self(), &clock)
+        clocks.append(clock)
+        waiters.handle(request, exchange)
+      } during: { server in
         let clients = try (0..<100).map { _ in try RawClient(server.port) }
         for client in clients { client.send(Self.wait) }
         #expect(await eventually { waiters.exchanges.count == 100 })
         let before = seconds(clocks.all[0])
         try await Task.sleep(for: .milliseconds(500))
         #expect(seconds(clocks.all[0]) - before < 0.05)
-        waiters.exchanges.takeAll().forEach { $0.respond(HTTPResponse()) }
+        waiters.answerAll()
       }
     }
   }

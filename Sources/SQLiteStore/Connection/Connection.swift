@@ -21,6 +21,8 @@ final class Connection: @unchecked Sendable {
   /// Milliseconds to wait for another process's lock.
   let busyTimeout: Int32
   private var statements = StatementCache(capacity: 256)
+  /// What this connection wrote lately.
+  var items = ItemCache()
   /// On the monotonic clock in nanoseconds; 0 is no deadline.
   private(set) var deadline: UInt64 = 0
 

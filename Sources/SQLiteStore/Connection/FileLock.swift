@@ -19,7 +19,7 @@ final class FileLock: Sendable {
 
   /// Throws ``StoreError/unusable(_:)`` where another process serves the file.
   init(beside file: String) throws(StoreError) {
-    path = file + "-livefetch"
+    path = Self.canonical(file) + "-livefetch"
     while true {
       let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
       guard descriptor >= 0 else { throw .readOnly }
@@ -39,6 +39,13 @@ final class FileLock: Sendable {
   deinit {
     unlink(path)
     close(descriptor)
+  }
+
+  /// One name for every way to the file.
+  private static func canonical(_ file: String) -> String {
+    guard let resolved = realpath(file, nil) else { return file }
+    defer { free(resolved) }
+    return String(cString: resolved)
   }
 
   private static func isSame(_ descriptor: Int32, _ path: String) -> Bool {

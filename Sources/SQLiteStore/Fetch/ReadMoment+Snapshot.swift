@@ -7,8 +7,12 @@ extension ReadMoment {
     if plan.shape == .count { return try countSnapshot(of: plan) }
     var writer = SnapshotWriter(plan: plan, model: composer.model)
     if plan.window.limit != 0 {
-      try run(composer.window(of: plan, extra: plan.isCapped ? 1 : 0)) { reader in
-        writer.add(reader)
+      if let kind = plan.keptKind(composer.schema), token != .unfollowed {
+        try writeKept(plan, kind, with: &writer)
+      } else {
+        try run(composer.window(of: plan, extra: plan.isCapped ? 1 : 0)) { reader in
+          writer.add(reader) { reader.appendItem(to: &$0) }
+        }
       }
     }
     let total = plan.withTotal ? try total(of: plan.definition) : nil

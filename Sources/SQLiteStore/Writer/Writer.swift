@@ -12,7 +12,8 @@ import Synchronization
 /// The thread that writes.
 final class Writer: Sendable {
   /// One save. May be called more than once: where a group fails, its saves run again one by one.
-  typealias Body = @Sendable (Connection) throws(SaveError) -> SaveResult
+  /// The token stands in the result until the save's own is known.
+  typealias Body = @Sendable (Connection, Token) throws(SaveError) -> SaveResult
   typealias Completion = @Sendable (Result<SaveResult, SaveError>) -> Void
 
   /// What was committed.

@@ -114,7 +114,7 @@ extension WriterGroup {
     _ job: Writer.Job, _ state: inout State
   ) throws(SaveError) -> SaveResult {
     try storing { () throws(StoreError) in try connection.run("SAVEPOINT livefetch") }
-    var result = try job.body(connection)
+    var result = try job.body(connection, state.token)
     try checkDeferredKeys()
     result.token = try storing { () throws(StoreError) in
       let token = try position(epoch: state.token.epoch) ?? state.token

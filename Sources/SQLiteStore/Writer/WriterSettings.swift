@@ -23,3 +23,10 @@ struct WriterSettings: Sendable, Hashable {
   /// Bytes beyond which the write-ahead log is cut as well.
   var truncationBytes = 64 << 20
 }
+
+extension WriterSettings {
+  init(_ options: SQLiteStoreOptions) {
+    retention = Retention(
+      count: Int64(clamping: options.keptPositions), age: options.keptSeconds)
+  }
+}
