@@ -28,13 +28,6 @@ public struct SQLiteStoreOptions: Sendable {
   public init() {}
 }
 
-extension WriterSettings {
-  fileprivate init(_ options: SQLiteStoreOptions) {
-    retention.count = Int64(options.keptPositions)
-    retention.age = options.keptSeconds
-  }
-}
-
 /// A store on one SQLite file.
 public final class SQLiteStore: Store {
   public let model: Model
@@ -47,7 +40,8 @@ public final class SQLiteStore: Store {
   let executor: SaveExecutor
   /// nil where the store is read only.
   let writer: Writer?
-  private let lock: FileLock?
+  /// The right to serve the file, held until it is closed.
+  private let lock: Mutex<FileLock?>
   private let observers: Observers
   private let timeLimit: UInt64
 
@@ -61,7 +55,7 @@ public final class SQLiteStore: Store {
     readers = ReaderPool(path: path, access: file.readAccess, capacity: options.readers)
     properties = StoreProperties(kind: "sqlite", isReadOnly: file.writeConnection == nil)
     isNewlyFollowed = file.isNewlyFollowed
-    lock = file.lock
+    lock = Mutex(file.lock)
     timeLimit = UInt64(options.queryTimeout * 1e9)
     let observers = Observers()
     self.observers = observers
@@ -80,6 +74,7 @@ public final class SQLiteStore: Store {
   public func close() {
     writer?.close()
     readers.close()
+    lock.withLock { $0 = nil }
   }
 
   /// Takes the history's tables and triggers out of the file at `path`; false if there were none.
