@@ -1,5 +1,6 @@
 import Dispatch
 import FetchModel
+import Foundation
 import Synchronization
 import Testing
 
@@ -205,6 +206,22 @@ struct WriterTests {
     #expect(try store.rows("SELECT name FROM City") == ["a"])
     let late = await store.save("DELETE FROM City")
     #expect(late == .failure(.store(.busy)))
+  }
+
+  @Test("a store that was closed leaves one file behind")
+  func oneFileLeft() async throws {
+    let file = try ScratchFile(world)
+    let store = try SQLiteStore(path: file.path)
+    _ = try store.read { moment throws(StoreError) in moment.token }
+    let change = Change(
+      .insert(temporaryID: nil), entity: 0,
+      values: [PropertyValue(.attribute(0, .string("Peru")))])
+    let result = await withCheckedContinuation { continuation in
+      store.save(SaveRequest(changes: [change])) { continuation.resume(returning: $0) }
+    }
+    #expect(try result.get().inserted == 1)
+    store.close()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: file.directory) == ["store.sqlite"])
   }
 
   @Test("while another process holds the file a save waits, and then says that it is busy")
