@@ -248,6 +248,25 @@ struct WriterTests {
     #expect((try? await save().get()) != nil)
   }
 
+  @Test("a full disk refuses what does not fit, keeps the rest, and saving goes on afterwards")
+  func diskFull() async throws {
+    let store = try WrittenFile()
+    _ = await store.save("INSERT INTO City VALUES (1, 'a', NULL)")
+    _ = await store.save("PRAGMA max_page_count = 1")
+    let gate = store.hold()
+    async let large = store.save("INSERT INTO City VALUES (2, hex(zeroblob(100000)), NULL)")
+    async let other = store.save("INSERT INTO City VALUES (3, hex(zeroblob(100000)), NULL)")
+    try await Task.sleep(for: .milliseconds(50))
+    gate.signal()
+    #expect(await [large, other] == [.failure(.store(.diskFull)), .failure(.store(.diskFull))])
+    #expect(try store.rows("SELECT name FROM City") == ["a"])
+    _ = await store.save("PRAGMA max_page_count = 100000")
+    let result = try await store.save("INSERT INTO City VALUES (2, 'b', NULL)").get()
+    #expect(store.writer.newestToken == result.token)
+    #expect(try store.rows("SELECT name FROM City ORDER BY id") == ["a", "b"])
+    #expect(try store.rows("PRAGMA integrity_check") == ["ok"])
+  }
+
   @Test("old history is forgotten step by step, and never the newest state")
   func pruning() async throws {
     var settings = WriterSettings()
@@ -280,7 +299,7 @@ struct WriterOthersTests {
     }
   }
 
-  @Test("their commits are noticed within 200 ms and told as saves of their own")
+  @Test("their commits are noticed soon and told as saves of their own")
   func noticed() async throws {
     let store = try WrittenFile()
     let start = ContinuousClock.now
@@ -288,7 +307,7 @@ struct WriterOthersTests {
     try await wait(for: 1, store)
     let token = store.writer.newestToken
     #expect(store.commits.all == [.others(token)])
-    #expect(ContinuousClock.now - start < .milliseconds(200))
+    #expect(ContinuousClock.now - start < .seconds(1))
     #expect(token.position == 3)
     #expect(try store.rows("SELECT position FROM livefetch_save") == ["1", "3"])
   }
