@@ -73,7 +73,7 @@ public final class SQLiteStore: Store {
 
   /// Carries out the saves that wait and closes the file.
   public func close() {
-    writer?.close()
+    writer?.close { readers.close() }
     readers.close()
     lock.withLock { $0 = nil }
   }
