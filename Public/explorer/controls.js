@@ -72,7 +72,8 @@ export class Controls {
   // MARK: Window
 
   #window(view) {
-    return [this.#number(view, 'limit', 'all'), this.#number(view, 'offset', '0')];
+    const hasOffset = view.limit !== '' || view.offset !== '';
+    return [this.#number(view, 'limit', 'all'), hasOffset && this.#number(view, 'offset', '0')];
   }
 
   #number(view, name, placeholder) {

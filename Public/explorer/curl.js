@@ -1,6 +1,6 @@
 // A fetch request → the command line that makes it.
 
-import { clean } from '../livefetch.js';
+import { clean } from '../livefetch/transport.js';
 
 const quote = (text) => `'${String(text).replaceAll("'", String.raw`'\''`)}'`;
 
@@ -12,9 +12,9 @@ export function curl(request, mode, token, origin = location.origin) {
   if (mode === 'poll') parameters.since = token;
   const lines = Object.entries(parameters).map(
     ([name, value]) => `  --data-urlencode ${quote(`${name}=${value}`)}`);
-  const flags = mode === 'stream' ? "curl -GN -H 'Accept: text/event-stream'" : 'curl -G';
-  const head = `${flags} ${origin}/v1/objects/${encodeURIComponent(entity)}`;
-  return [head, ...lines].join(' \\\n');
+  const head = mode === 'stream' ? ['curl -GN', "  -H 'Accept: text/event-stream'"] : ['curl -G'];
+  const target = `  ${origin}/v1/objects/${encodeURIComponent(entity)}`;
+  return [...head, target, ...lines].join(' \\\n');
 }
 
 /** The command line of a save. */

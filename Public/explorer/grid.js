@@ -24,7 +24,7 @@ export class Grid {
   #result = null;
   #isScheduled = false;
 
-  /** @param handlers `{onSort(column), onEdit(row, index), onRemove(item), staged(id)}`. */
+  /** @param handlers `{onSort(column), nameOf(entity, id), editor(item, column, {close}), onRemove(item), staged(id)}`. */
   constructor(parent, handlers) {
     this.#handlers = handlers;
     this.#head = h('div', { class: 'grid-head', role: 'row' });
@@ -57,6 +57,7 @@ export class Grid {
     this.#rows.forEach((row) => row.element.remove());
     this.#rows.clear();
     this.#result = null;
+    this.#layout = new Layout([], false);
     this.element.scrollTop = 0;
     this.heading(sort);
     this.#resized();
@@ -117,6 +118,23 @@ export class Grid {
 
   row(id) {
     return this.#rows.get(String(id));
+  }
+
+  get isEmpty() {
+    return this.#layout.count === 0;
+  }
+
+  /** The items that show now. */
+  get visible() {
+    const { scrollTop, clientHeight } = this.element;
+    const rows = this.#layout.rows(scrollTop, scrollTop + clientHeight - HEAD - ROW);
+    return [...rows].map(({ value }) => value);
+  }
+
+  /** Goes to the section `step` sections from the one at the top. */
+  stepSection(step) {
+    const section = this.#layout.sectionAt(this.element.scrollTop + 1) + step;
+    this.scrollToSection(Math.max(0, Math.min(this.#layout.sections.length - 1, section)));
   }
 
   // MARK: Staying in place
@@ -181,7 +199,7 @@ export class Grid {
     this.#body.append(...fresh.map((row) => row.element));
     if (plays) this.#enter(fresh, before, shift);
     this.#leave(former, plays, shift);
-    this.#drawHeaders(top, bottom);
+    this.#drawHeaders(top, bottom, plays, shift);
     this.cursor.draw();
   }
 
@@ -236,20 +254,23 @@ export class Grid {
 
   // MARK: Section headers
 
-  #drawHeaders(top, bottom) {
+  #drawHeaders(top, bottom, plays = false, shift = 0) {
     const former = this.#headers;
     this.#headers = new Map();
     for (const { section, y } of this.#layout.headers(top - MARGIN, bottom + MARGIN)) {
       const { name, value, items } = this.#layout.sections[section];
       const key = JSON.stringify(value);
-      const element = former.get(key) ?? h('div', { class: 'section-head', role: 'row' });
+      const header = former.get(key) ?? { element: h('div', { class: 'section-head', role: 'row' }) };
+      const from = header.y;
       former.delete(key);
-      this.#headers.set(key, element);
-      element.style.transform = `translateY(${y}px)`;
-      fillHeader(element, name, value, items.length);
-      if (!element.isConnected) this.#body.append(element);
+      this.#headers.set(key, header);
+      moveHeader(header, y);
+      fillHeader(header.element, name, value, items.length);
+      if (!header.element.isConnected) this.#body.append(header.element);
+      if (plays && from !== undefined) this.#motion.slide(header, from + shift, false);
+      else if (plays) this.#motion.fade(header);
     }
-    former.forEach((element) => element.remove());
+    former.forEach(({ element }) => element.remove());
     this.#pin(top);
   }
 
@@ -265,6 +286,11 @@ export class Grid {
     this.#pinned.style.transform = `translateY(${push}px)`;
     this.strip.mark(section);
   }
+}
+
+function moveHeader(header, y) {
+  header.y = y;
+  header.element.style.transform = `translateY(${y}px)`;
 }
 
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));

@@ -107,11 +107,12 @@ export class Inspector {
     this.#attribute = (sorted ?? numeric[0])?.name ?? null;
     replace(this.attributeChooser, numeric.map(({ name }) =>
       h('option', { value: name, selected: name === this.#attribute }, name)));
-    this.#parts.histogram.element.hidden = numeric.length === 0;
   }
 
   #drawHistogram() {
-    if (!this.#attribute || !this.#shown.result?.sections) return;
+    const isShown = !!this.#attribute && !!this.#shown.result?.sections;
+    this.#parts.histogram.element.hidden = !isShown;
+    if (!isShown) return;
     const values = this.#shown.result.sections.flatMap(({ items }) =>
       items.map((item) => item[this.#attribute]).filter((value) => typeof value === 'number'));
     histogram(this.#parts.histogram.body, values,

@@ -31,9 +31,13 @@ export class Motion {
     animation.finished.then(() => element.classList.remove('is-moving'), () => {});
   }
 
+  fade(row) {
+    this.#play(row.element, [{ opacity: 0 }, { opacity: 1 }]);
+  }
+
   /** A row that is new to the result. */
   appear(row) {
-    this.#play(row.element, [{ opacity: 0 }, { opacity: 1 }]);
+    this.fade(row);
     this.wash(row.element, '--came');
   }
 

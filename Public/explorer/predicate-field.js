@@ -61,10 +61,32 @@ export class PredicateField {
   /** Shows what the server objects to; null when it does not. */
   objection(problem) {
     this.#problem = problem;
-    this.#box.classList.toggle('has-error', !!problem);
     this.#error.hidden = !problem;
-    if (problem) replace(this.#error, h('span', {}, problem.message), this.#remedy(problem));
+    // What is still being written is not wrong, only not finished.
+    const isUnfinished = problem?.problem.found === 'the end' && document.activeElement === this.#text;
+    this.#box.classList.toggle('has-error', !!problem && !isUnfinished);
+    this.#error.classList.toggle('is-unfinished', isUnfinished);
+    if (problem) replace(this.#error, this.#sentence(problem), this.#remedy(problem));
     this.#paint();
+  }
+
+  /** The problem for people: its place is shown by the caret, its hint by the button. */
+  #sentence({ message, problem, hint }) {
+    const { found, expected } = problem;
+    const text = expected ? `${found ? `Found ${found}, ` : ''}expected ${expected}`
+      : message.replace(/^`where`:? (at \d+: )?/, '');
+    const whole = hint && !expected ? `${text} ${hint}` : text;
+    return h('span', {}, whole.split(/`([^`]*)`/).map(
+      (part, index) => (index % 2 === 1 ? h('code', {}, part) : part)));
+  }
+
+  /** Completes again: values that were asked for have come. */
+  resuggest() {
+    if (document.activeElement === this.#text && !this.#hasChosen) this.#suggest();
+  }
+
+  get #hasChosen() {
+    return this.#options.items.length > 0 && this.#options.chosen >= 0;
   }
 
   #remedy({ hint, problem, offset }) {
@@ -87,13 +109,14 @@ export class PredicateField {
     const text = this.value;
     const wrong = this.#problem?.offset === undefined ? -1 : indexOfByte(text, this.#problem.offset);
     const parts = tokens(text).map((token) => this.#part(token, wrong));
-    if (wrong >= text.length) parts.push(h('span', { class: 't-here' }, '\u200b'));
+    if (wrong >= text.length && this.#box.classList.contains('has-error')) parts.push(h('span', { class: 't-here' }, '\u200b'));
     // A line that ends in a break needs something to stand on.
     replace(this.#colours, parts, '\u200b');
   }
 
   #part({ kind, text, start }, wrong) {
-    const isWrong = wrong >= start && wrong < start + text.length;
+    const isWrong = wrong >= start && wrong < start + text.length
+      && this.#box.classList.contains('has-error');
     const names = [kind === 'space' ? '' : `t-${kind}`, isWrong && 't-wrong', isWrong && 't-here'];
     return h('span', { class: names.filter(Boolean).join(' ') || null }, text);
   }

@@ -31,7 +31,8 @@ export class Row {
     this.#columns.forEach((column, index) => {
       const isStaged = staged?.values && column.name in staged.values;
       const value = isStaged ? staged.values[column.name] : item[column.name];
-      const text = column.type === 'relationship' ? related(column, value) : show(value, column.type);
+      const text = column.type === 'relationship' ? related(column, value)
+        : column.isID ? String(value) : show(value, column.type);
       const cell = this.#cells[index];
       cell.classList.toggle('is-staged', !!isStaged);
       cell.classList.toggle('is-nil', value === null);
@@ -67,12 +68,12 @@ function kindOf(column) {
 /** The widths of the columns, as `grid-template-columns` takes them. */
 export function widths(columns, isNarrow) {
   const width = (column, index) => {
-    if (index === 0) return isNarrow ? 'minmax(132px, 1.4fr)' : 'minmax(180px, 1.6fr)';
-    if (column.isID) return '108px';
-    if (isNumeric(column.type)) return 'minmax(104px, .7fr)';
+    if (index === 0) return isNarrow ? 'minmax(132px, 1.4fr)' : 'minmax(160px, 1.6fr)';
+    if (column.isID) return '92px';
+    if (isNumeric(column.type)) return 'minmax(92px, .7fr)';
     if (column.type === 'boolean') return '84px';
     if (column.type === 'date') return '160px';
-    return 'minmax(120px, 1fr)';
+    return 'minmax(104px, 1fr)';
   };
   return columns.map(width).join(' ');
 }
