@@ -38,6 +38,7 @@ public final class SQLiteStore: Store {
   let history: History
   let readers: ReaderPool
   let executor: SaveExecutor
+  private let objectStatements = ObjectStatements()
   /// nil where the store is read only.
   let writer: Writer?
   /// The right to serve the file, held until it is closed.
@@ -72,7 +73,7 @@ public final class SQLiteStore: Store {
 
   /// Carries out the saves that wait and closes the file.
   public func close() {
-    writer?.close()
+    writer?.close { readers.close() }
     readers.close()
     lock.withLock { $0 = nil }
   }
@@ -122,7 +123,9 @@ extension SQLiteStore {
       return try readers.read(limit: limit) { connection throws(StoreError) in
         let token = writer == nil ? .unfollowed : try history.newestToken(on: connection)
         return try body(
-          ReadMoment(connection: connection, composer: composer, history: history, token: token))
+          ReadMoment(
+            connection: connection, composer: composer, history: history,
+            objectStatements: objectStatements, token: token))
       }
     } catch .queryTimeout where effort == .quick {
       throw .tooSlow

@@ -114,7 +114,7 @@ import Testing
   func `errors say where, what and what else`(
     text: String, offset: Int, found: String, expected: String
   ) {
-    let error = #expect(throws: PredicateError.self) { try Predicate(parsing: text) }
+    let error = #expect(throws: PredicateError.self) { _ = try Predicate(parsing: text) }
     #expect(error?.code == .syntaxError)
     #expect(error?.offset == offset)
     #expect(error?.found == found)
@@ -142,7 +142,7 @@ import Testing
   func `a piece repeated up to the limit is refused quickly`(piece: String) {
     let text = String(repeating: piece, count: 65_000 / piece.utf8.count)
     let duration = ContinuousClock().measure {
-      #expect(throws: PredicateError.self) { try Predicate(parsing: text) }
+      #expect(throws: PredicateError.self) { _ = try Predicate(parsing: text) }
     }
     #expect(duration < .milliseconds(500))
   }

@@ -125,6 +125,14 @@ struct PredicateResolverTests {
     #expect(error?.hint == hint)
   }
 
+  @Test("a regular expression that cannot be read is refused where it stands")
+  func badPattern() {
+    let error = error("population > 1 AND name MATCHES '(a'")
+    #expect(error?.code == .badPattern)
+    #expect(error?.offset == 32)
+    #expect(error?.found == "`(` without `)`")
+  }
+
   @Test("arguments and variables are used up, all of them")
   func leftovers() {
     #expect(error("name = 'x'", [.text("a")])?.code == .unusedArgument)

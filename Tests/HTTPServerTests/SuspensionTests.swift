@@ -27,6 +27,7 @@ extension HTTPServerTests {
 
     @Test func `an answer may come later, from another thread`() async throws {
       let waiters = Waiters()
+      defer { waiters.answerAll() }
       try await withServer(handler: waiters.handle) { server in
         let client = try RawClient(server.port)
         for round in 0..<3 {
@@ -56,6 +57,7 @@ extension HTTPServerTests {
 
     @Test func `an exchange let go while suspended answers 500`() async throws {
       let waiters = Waiters()
+      defer { waiters.answerAll() }
       try await withServer(handler: waiters.handle) { server in
         let client = try RawClient(server.port)
         client.send(Self.wait)
@@ -67,6 +69,7 @@ extension HTTPServerTests {
 
     @Test func `a thousand suspended connections are answered with one response`() async throws {
       let waiters = Waiters()
+      defer { waiters.answerAll() }
       try await withServer(handler: waiters.handle) { server in
         let clients = try (0..<1000).map { _ in try RawClient(server.port) }
         let prepared = PreparedResponse(HTTPResponse(body: .text("all")))
@@ -83,6 +86,7 @@ extension HTTPServerTests {
     @Test(arguments: [false, true])
     func `a client that leaves while it waits is noticed`(_ abruptly: Bool) async throws {
       let waiters = Waiters()
+      defer { waiters.answerAll() }
       try await withServer(handler: waiters.handle) { server in
         let staying = try RawClient(server.port)
         staying.send(Self.wait)
@@ -103,6 +107,7 @@ extension HTTPServerTests {
 
     @Test func `a client that leaves in its second wait is noticed as well`() async throws {
       let waiters = Waiters()
+      defer { waiters.answerAll() }
       try await withServer(handler: waiters.handle) { server in
         let client = try RawClient(server.port)
         client.send(Self.wait)
@@ -118,6 +123,7 @@ extension HTTPServerTests {
 
     @Test func `a client that has left before it is suspended is noticed`() async throws {
       let waiters = Waiters()
+      defer { waiters.answerAll() }
       try await serving { request, exchange in
         usleep(50_000)
         waiters.handle(request, exchange)
@@ -132,6 +138,7 @@ extension HTTPServerTests {
 
     @Test func `what is registered after the client left is called at once`() async throws {
       let waiters = Waiters()
+      defer { waiters.answerAll() }
       let late = Gathered<String>()
       try await withServer(handler: waiters.handle) { server in
         let client = try RawClient(server.port)
@@ -146,6 +153,7 @@ extension HTTPServerTests {
 
     @Test func `a pipelined request waits behind a suspended one`() async throws {
       let waiters = Waiters()
+      defer { waiters.answerAll() }
       try await withServer(handler: waiters.handle) { server in
         let client = try RawClient(server.port, timeout: 0.2)
         client.send(Self.wait + "GET /next HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -176,6 +184,7 @@ extension HTTPServerTests {
 
     @Test func `thousands of connections come and go without leaving a descriptor`() async throws {
       let waiters = Waiters()
+      defer { waiters.answerAll() }
       try await withServer(handler: waiters.handle) { server in
         let before = openDescriptors()
         for cycle in 0..<3000 {
@@ -192,6 +201,7 @@ extension HTTPServerTests {
     @Test func `waiting costs its worker no time`() async throws {
       let clocks = Gathered<clockid_t>()
       let waiters = Waiters()
+      defer { waiters.answerAll() }
       try await serving(.changed { $0.workers = 1 }) { request, exchange in
         var clock = clockid_t()
         pthread_getcpuclockid(pthread_self(), &clock)

@@ -25,7 +25,7 @@ struct World: Sendable {
 
 /// A store that keeps every state it ever had.
 final class MemoryStore: LiveStore {
-  static let model = Model(entities: [
+  static let cityModel = Model(entities: [
     Entity(
       name: "City",
       attributes: [
@@ -50,7 +50,7 @@ final class MemoryStore: LiveStore {
   }
 
   let state = Mutex(State())
-  let model: Model = MemoryStore.model
+  let model = MemoryStore.cityModel
 
   static func token(_ position: Int, epoch: String = "t1") -> Token {
     Token(epoch: epoch, position: Int64(position), nonce: UInt32(position) &* 2_654_435_761)
@@ -102,13 +102,13 @@ private struct MemoryMoment: LiveMoment {
   var token: Token { MemoryStore.token(state.worlds.count - 1, epoch: state.epoch) }
 
   func standing(of token: Token) throws(StoreError) -> TokenStanding {
-    token == MemoryStore.token(Int(token.position), epoch: state.epoch)
+    token.position >= 0 && token == MemoryStore.token(Int(token.position), epoch: state.epoch)
       && token.position >= state.oldest ? .known : .expired
   }
 
   func touches(after position: Int64) throws(StoreError) -> Touches {
     var all = Touches()
-    for touches in state.touches[(Int(position) + 1)...] {
+    for touches in state.touches[min(Int(position) + 1, state.touches.count)...] {
       all.objects.merge(touches.objects) { $0.union($1) }
     }
     return all

@@ -24,7 +24,8 @@ struct FetchFixture {
       ReadMoment(
         connection: followed.connection,
         composer: FetchComposer(model: model, schema: followed.history.schema),
-        history: followed.history, token: try followed.token)
+        history: followed.history, objectStatements: ObjectStatements(),
+        token: try followed.token)
     }
   }
 

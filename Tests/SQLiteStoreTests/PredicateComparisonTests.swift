@@ -13,6 +13,12 @@ struct PredicateComparisonTests {
 
   // Quotation marks are left out of the SQL.
   private static let rows: [PredicateRow] = [
+    Row("name MATCHES 'B.*n'", "livefetch_matches(t0.name, ?, 0)", "1"),
+    Row("name MATCHES 'erlin'", "livefetch_matches(t0.name, ?, 0)", ""),
+    Row("NOT name MATCHES '.*o.*'", "NOT livefetch_matches(t0.name, ?, 0)", "1 2 4 5 6"),
+    Row("name MATCHES[cd] 'KOLN|tokyo'", "livefetch_matches(t0.name, ?, 3)", "2 3"),
+    Row("name MATCHES '\\w{5}'", "livefetch_matches(t0.name, ?, 0)", "3"),
+    Row("name MATCHES ''", "livefetch_matches(t0.name, ?, 0)", "5"),
     Row(
       "population > 1000000",
       "t0.population > ?",

@@ -109,11 +109,11 @@ private struct EngineLoop: Sendable {
         return
       }
       handle(batch, &state)
-      deliver(&state)
-      for drain in batch.drains { drain.signal() }
       state.queries.counters.queries = state.queries.queries.count
       state.queries.counters.waiters = state.queries.places.count
       report(state.queries.counters)
+      deliver(&state)
+      for drain in batch.drains { drain.signal() }
     }
   }
 

@@ -17,7 +17,7 @@ extension LiveQueries {
     if query.lastChange <= from.position {
       register(request, from: from, query, view, now: now)
     } else if let body = view.bodies[from.position] {
-      send(.diff(json: body.json(from: from), to: body.to, isEmpty: false), to: request.waiter)
+      send(body, of: view, from: from, to: request.waiter)
     } else {
       return false
     }
@@ -60,8 +60,7 @@ extension LiveQueries {
     let view = try query.view(request.viewKey, context, now: now)
     view.lastUse = now
     if let body = try query.body(for: view, from: from.position, context) {
-      counters.diffs += 1
-      send(.diff(json: body.json(from: from), to: body.to, isEmpty: false), to: request.waiter)
+      send(body, of: view, from: from, to: request.waiter)
     } else {
       register(request, from: from, query, view, now: now)
     }
@@ -109,6 +108,20 @@ extension LiveQueries {
     if let deadline = request.deadline { deadlines.insert(ticket, at: deadline) }
   }
 
+  private mutating func send(
+    _ body: AnswerBody, of view: LiveView, from: Token, to waiter: any LiveWaiter
+  ) {
+    let origin = AnswerOrigin(view: ObjectIdentifier(view), from: from)
+    counters.delivered += 1
+    if let last = outbox.indices.last, outbox[last].origin == origin {
+      outbox[last].waiters.append(waiter)
+    } else {
+      counters.diffs += 1
+      let answer = LiveAnswer.diff(json: body.json(from: from), to: body.to, isEmpty: false)
+      outbox.append(OutgoingAnswer(answer: answer, waiters: [waiter], origin: origin))
+    }
+  }
+
   private mutating func send(_ answer: LiveAnswer, to waiter: any LiveWaiter) {
     outbox.append(OutgoingAnswer(answer: answer, waiters: [waiter]))
     counters.delivered += 1
@@ -135,12 +148,12 @@ extension LiveQueries {
   }
 
   private mutating func expire(_ due: [UInt64]) {
-    var groups: [ExpiryGroup: (Place, [any LiveWaiter])] = [:]
+    var groups: [AnswerOrigin: (Place, [any LiveWaiter])] = [:]
     for ticket in due {
       guard let place = places[ticket] else { continue }
       let waiter = place.view.waiters[place.from]?[ticket]
       _ = remove(ticket)
-      let group = ExpiryGroup(view: ObjectIdentifier(place.view), from: place.from)
+      let group = AnswerOrigin(view: ObjectIdentifier(place.view), from: place.from)
       groups[group, default: (place, [])].1 += waiter.map { [$0] } ?? []
     }
     for (place, waiters) in groups.values {
@@ -171,11 +184,6 @@ extension LiveQueries {
   }
 }
 
-private struct ExpiryGroup: Hashable {
-  let view: ObjectIdentifier
-  let from: Token
-}
-
 extension FollowRequest {
   var viewKey: ViewKey { ViewKey(plan, shape: shape) }
 
@@ -202,11 +210,11 @@ extension LiveQuery {
   func body(
     for view: LiveView, from position: Int64, _ context: MomentContext
   ) throws(StoreError) -> AnswerBody? {
-    if lastChange <= position, log.start <= position { return nil }
+    if lastChange <= position { return nil }
     if let body = view.bodies[position] { return body }
     let changes =
       if let logged = log.changes(after: position) { logged } else {
-        try rowChanges(after: position, context)
+        try rowChanges(after: position, context) ?? []
       }
     let body = try body(for: view, changes, from: position, isStep: false, context)
     if view.bodies.count >= 8 { view.bodies = [:] }

@@ -17,7 +17,15 @@ struct FollowRequest: Sendable {
 /// An answer on its way to those it is for.
 struct OutgoingAnswer {
   let answer: LiveAnswer
-  let waiters: [any LiveWaiter]
+  var waiters: [any LiveWaiter]
+  /// Whose diff it is and from when, so that others who ask for the same can be told together.
+  var origin: AnswerOrigin?
+}
+
+/// A view and the token that its clients have.
+struct AnswerOrigin: Hashable {
+  let view: ObjectIdentifier
+  let from: Token
 }
 
 /// The live queries of one store.

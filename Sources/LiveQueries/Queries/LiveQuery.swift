@@ -39,8 +39,8 @@ final class LiveQuery {
   let dependencies: Set<Int>
   /// Of what position everything here is true.
   var position: Int64
-  /// The position up to which the last change was gone through.
-  private(set) var lastChange: Int64
+  /// The position after which nothing that matters was touched.
+  var lastChange: Int64 { log.end }
   /// Whether clients wait, so that every moment is gone through.
   var isActive = false
   var waiterCount = 0
@@ -54,7 +54,6 @@ final class LiveQuery {
     self.key = key
     self.model = model
     self.position = position
-    lastChange = position
     plan = FetchPlan(
       definition: key.definition, selection: key.selection, expansion: key.expansion,
       integersAsStrings: key.integersAsStrings)
@@ -78,13 +77,14 @@ final class LiveQuery {
   /// - Returns: what became of each object; empty if the result and its related objects are as
   ///   they were.
   func advance(_ context: MomentContext) throws(StoreError) -> [RowChange] {
-    let changes = try rowChanges(after: position, context)
+    let base = position
+    let changes = try rowChanges(after: base, context)
     position = context.token.position
+    guard let changes else { return [] }
+    log.append(changes, from: base, to: position)
     guard !changes.isEmpty else { return [] }
-    lastChange = position
     for key in ranges.keys { ranges[key]?.apply(changes) }
     total = total.map { $0 + changes.reduce(0) { $0 + $1.countChange } }
-    log.append(changes, at: position)
     for view in views.values {
       view.bodies = [:]
       if view.waiters.isEmpty { view.digest = nil }
@@ -92,15 +92,16 @@ final class LiveQuery {
     return changes
   }
 
-  /// What became of each object after `start`, up to the context's moment.
+  /// What became of each object after `start`, up to the context's moment; nil where nothing that
+  /// matters was touched. Empty where things are again as they were.
   func rowChanges(
     after start: Int64, _ context: MomentContext
-  ) throws(StoreError) -> [RowChange] {
+  ) throws(StoreError) -> [RowChange]? {
     let touches = try context.touches(after: start)
-    guard isTouched(by: touches) else { return [] }
+    guard isTouched(by: touches) else { return nil }
     var ids = try context.moment.roots(of: plan, touchedBy: touches)
     if let only = key.only { ids.formIntersection([only]) }
-    guard !ids.isEmpty else { return [] }
+    guard !ids.isEmpty else { return nil }
     let new = try context.moment.rows(of: plan, ids: ids, at: .now)
     let old = try oldRows(ids, at: start, context)
     return ids.compactMap { id in

@@ -5,7 +5,10 @@ import FetchModel
 
 /// The row changes of one result since a position.
 struct TouchLog {
+  /// What became of each object after `base`, up to `position`. In between it may have been
+  /// otherwise, also where nothing is left of it.
   private struct Entry {
+    let base: Int64
     let position: Int64
     let changes: [RowChange]
   }
@@ -20,11 +23,14 @@ struct TouchLog {
   /// The newest rows of those objects that it tells of; nil for one that is not in the result.
   private(set) var latest: [ObjectID: Row?] = [:]
 
-  /// Notes what happened up to `position`.
-  mutating func append(_ changes: [RowChange], at position: Int64) {
-    guard !changes.isEmpty else { return }
-    entries.append(Entry(position: position, changes: changes))
-    count += changes.count
+  /// The position up to which the last entry reaches: nothing happened after it.
+  var end: Int64 { entries.last?.position ?? start }
+
+  /// Notes what happened after `base`, up to `position`, where anything was touched.
+  mutating func append(_ changes: [RowChange], from base: Int64, to position: Int64) {
+    guard !changes.isEmpty || position > base + 1 else { return }
+    entries.append(Entry(base: base, position: position, changes: changes))
+    count += max(1, changes.count)
     for change in changes { latest.updateValue(change.new, forKey: change.id) }
   }
 
@@ -33,7 +39,7 @@ struct TouchLog {
     guard count > limit else { return }
     var dropped = 0
     while count > limit, dropped < entries.count {
-      count -= entries[dropped].changes.count
+      count -= max(1, entries[dropped].changes.count)
       start = entries[dropped].position
       dropped += 1
     }
@@ -45,10 +51,11 @@ struct TouchLog {
   }
 
   /// What became of each object after `position`, first old row to last new one; nil if the log
-  /// does not reach back that far.
+  /// does not know how things stood at `position`.
   func changes(after position: Int64) -> [RowChange]? {
     guard position >= start else { return nil }
     let recent = entries[entries.partitionPoint { $0.position <= position }...]
+    if let first = recent.first, first.base < position { return nil }
     if recent.count == 1, let only = recent.first { return only.changes }
     var first: [ObjectID: Row?] = [:]
     for change in recent.lazy.flatMap(\.changes) where first[change.id] == nil {

@@ -20,6 +20,7 @@ final class Connection: @unchecked Sendable {
   let access: Access
   /// Milliseconds to wait for another process's lock.
   let busyTimeout: Int32
+  private var isClosed = false
   private var statements = StatementCache(capacity: 256)
   /// What this connection wrote lately.
   var items = ItemCache()
@@ -42,7 +43,12 @@ final class Connection: @unchecked Sendable {
     try configure()
   }
 
-  deinit {
+  deinit { close() }
+
+  /// Closes it at once, for good: nothing of it may be used afterwards.
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
     statements.removeAll()
     sqlite3_close_v2(handle)
   }

@@ -7,7 +7,7 @@
 import FetchModel
 
 /// A SELECT with its values and the meaning of its columns.
-struct FetchStatement {
+struct FetchStatement: Sendable {
   let sql: String
   let bindings: [SQLValue]
   let layout: RowLayout

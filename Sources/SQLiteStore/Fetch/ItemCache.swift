@@ -6,20 +6,20 @@
 
 import FetchModel
 
+/// Which values items hold: items of the same kind are interchangeable.
+struct ItemKind: Sendable, Hashable {
+  let entity: Int
+  let selection: [SelectedValue]
+  let integersAsStrings: Bool
+}
+
 /// Kept items of one connection.
 struct ItemCache {
-  /// Which values items hold: items of the same kind are interchangeable.
-  struct Kind: Hashable {
-    let entity: Int
-    let selection: [SelectedValue]
-    let integersAsStrings: Bool
-  }
-
   private static let maxBytes = 2 << 20
   /// Beyond this many touched rows, starting anew is cheaper.
   static let maxTouched = 256
 
-  private var kinds: [Kind: KeptItems] = [:]
+  private var kinds: [ItemKind: KeptItems] = [:]
   private var moment: Token?
 
   /// Makes the cache true of `token`; what was touched since then is asked of `touched`, which
@@ -46,7 +46,7 @@ struct ItemCache {
   /// The items of a kind.
   ///
   /// - Parameter row: makes the statement that reads one of them by its id.
-  mutating func items(of kind: Kind, row: () -> FetchStatement) -> KeptItems {
+  mutating func items(of kind: ItemKind, row: () -> FetchStatement) -> KeptItems {
     if kinds.values.reduce(0, { $0 + $1.size }) > Self.maxBytes { kinds.removeAll() }
     if let known = kinds[kind] { return known }
     let items = KeptItems(row: row())
@@ -57,7 +57,7 @@ struct ItemCache {
 
 /// The kept items of one kind, in one run of bytes.
 final class KeptItems {
-  /// Reads one row by its id, which is its last binding.
+  /// Reads one row by its id, its only binding.
   let row: FetchStatement
   private var bytes: [UInt8] = []
   private var places: [Int64: Range<Int>] = [:]
@@ -93,13 +93,13 @@ final class KeptItems {
 extension FetchPlan {
   /// The kind of the plan's items if they may be kept: values of the object's own row alone, under
   /// an integer id, in a small window.
-  func keptKind(_ schema: Schema) -> ItemCache.Kind? {
+  func keptKind(_ schema: Schema) -> ItemKind? {
     let table = schema.entities[definition.entity]
     guard shape == .objects, table.isObservable, table.key.kind == .rowidAlias,
       let limit = window.limit, limit <= 200,
       selection.allSatisfy({ $0.isOfOwnRow })
     else { return nil }
-    return ItemCache.Kind(
+    return ItemKind(
       entity: definition.entity, selection: selection, integersAsStrings: integersAsStrings)
   }
 }

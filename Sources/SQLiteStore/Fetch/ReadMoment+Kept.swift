@@ -4,7 +4,7 @@ import FetchModel
 
 extension ReadMoment {
   func writeKept(
-    _ plan: FetchPlan, _ kind: ItemCache.Kind, with writer: inout SnapshotWriter
+    _ plan: FetchPlan, _ kind: ItemKind, with writer: inout SnapshotWriter
   ) throws(StoreError) {
     try connection.items.advance(to: token) { entity, since throws(StoreError) in
       try touchedIDs(of: entity, since: since)
@@ -24,7 +24,7 @@ extension ReadMoment {
   /// Reads an item and keeps it.
   private func item(_ id: Int64, _ items: KeptItems) throws(StoreError) -> [UInt8] {
     var json: [UInt8] = []
-    try run(items.row.binding(last: .integer(id))) { reader in
+    try run(items.row.binding([.integer(id)])) { reader in
       reader.appendItem(to: &json)
       return false
     }
@@ -55,12 +55,5 @@ extension FetchComposer {
     whole.definition = ResultDefinition(
       entity: plan.definition.entity, predicate: .everything)
     return rows(of: whole, ids: [.integer(0)], at: .now)
-  }
-}
-
-extension FetchStatement {
-  /// The same statement with another last value.
-  fileprivate func binding(last value: SQLValue) -> FetchStatement {
-    FetchStatement(sql: sql, bindings: bindings.dropLast() + [value], layout: layout)
   }
 }

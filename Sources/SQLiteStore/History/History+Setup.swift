@@ -84,7 +84,7 @@ extension History {
     let stored = try connection.first(
       "SELECT value FROM main.livefetch_store WHERE key = 'fingerprint'"
     ) { $0.text(0) }
-    guard stored == fingerprint else { return false }
+    guard stored == fingerprint, try hasKeptRowNumbers(on: connection) else { return false }
     let found = try connection.all(
       """
       SELECT name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND
@@ -99,6 +99,23 @@ extension History {
       expected.allSatisfy({ sqlByName[$0.name] == $0.sql })
     else { return false }
     return try !hasYoungerTrigger(on: connection)
+  }
+
+  /// VACUUM may renumber rows that have no key, and moves the schema's version. Where such rows are
+  /// followed, every move of it counts as a hole.
+  private func hasKeptRowNumbers(on connection: Connection) throws(StoreError) -> Bool {
+    let isNumbered = tables.contains { table in
+      if case .rowid = table.shape.key.kind { true } else { false }
+    }
+    guard isNumbered else { return true }
+    let known = try connection.first(
+      "SELECT value FROM main.livefetch_store WHERE key = 'schema_version'"
+    ) { $0.integer(0) }
+    return try known == Self.schemaVersion(on: connection)
+  }
+
+  private static func schemaVersion(on connection: Connection) throws(StoreError) -> Int64? {
+    try connection.first("PRAGMA main.schema_version") { $0.integer(0) }
   }
 
   private func hasYoungerTrigger(on connection: Connection) throws(StoreError) -> Bool {
@@ -126,6 +143,8 @@ extension History {
     for table in tables { try follow(table, isStrict, on: connection) }
     try Self.set("epoch", .text(Self.newEpoch()), on: connection)
     try Self.set("fingerprint", .text(fingerprint), on: connection)
+    let version = try Self.schemaVersion(on: connection)
+    try Self.set("schema_version", .integer(version ?? 0), on: connection)
     try connection.run(
       "INSERT INTO main.livefetch_position VALUES (?, random() & 4294967295, 0)",
       [.integer(last &+ 1)])

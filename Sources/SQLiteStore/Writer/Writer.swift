@@ -40,6 +40,8 @@ final class Writer: Sendable {
   /// Guards the saves that wait.
   private let waiting = Mutex(Waiting())
   private let wakeUp = DispatchSemaphore(value: 0)
+  private let drained = DispatchSemaphore(value: 0)
+  private let mayEnd = DispatchSemaphore(value: 0)
   private let finished = DispatchSemaphore(value: 0)
   /// Guards the newest token that was committed.
   private let newest: Mutex<Token>
@@ -84,13 +86,19 @@ final class Writer: Sendable {
 
   /// Carries out what waits, then ends the thread and closes its connection. Later saves are
   /// refused.
-  func close() {
+  ///
+  /// Whoever closes a file last puts its log away; that has to be the writer. So close the readers
+  /// in `closeReaders`, which is called when the last save is answered.
+  func close(_ closeReaders: () -> Void = {}) {
     let wasClosing = waiting.withLock { waiting in
       defer { waiting.isClosing = true }
       return waiting.isClosing
     }
     guard !wasClosing else { return }
     wakeUp.signal()
+    drained.wait()
+    closeReaders()
+    mayEnd.signal()
     finished.wait()
   }
 }
@@ -116,6 +124,8 @@ extension Writer {
         publish(commit, group.token, onCommit)
       }
     }
+    drained.signal()
+    mayEnd.wait()
     upkeep.finish()
     finished.signal()
   }

@@ -50,8 +50,12 @@ struct WriterUpkeep {
     return try? noticeOthers(&group)
   }
 
-  /// Before the connection closes.
-  func finish() { sqlite3_wal_hook(connection.handle, nil, nil) }
+  /// Copies the whole log into the file and closes the connection.
+  func finish() {
+    checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
+    sqlite3_wal_hook(connection.handle, nil, nil)
+    connection.close()
+  }
 }
 
 // MARK: - Others

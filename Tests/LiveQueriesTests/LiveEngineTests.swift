@@ -1,0 +1,261 @@
+import Dispatch
+import FetchModel
+import Synchronization
+import Testing
+
+@testable import LiveQueries
+
+/// Waits on the engine's thread's answers.
+private final class Waiter: LiveWaiter {
+  let answers = Mutex<[LiveAnswer]>([])
+  private let signal = DispatchSemaphore(value: 0)
+
+  func receive(_ answer: LiveAnswer) {
+    answers.withLock { $0.append(answer) }
+    signal.signal()
+  }
+
+  /// The next answer's JSON, or another word for what came.
+  func next() -> String {
+    guard signal.wait(timeout: .now() + 5) == .success else { return "nothing" }
+    switch answers.withLock({ $0.removeFirst() }) {
+    case .diff(let json, _, _): return String(decoding: json, as: UTF8.self)
+    case .expired: return "expired"
+    case .failed(let error): return "\(error)"
+    }
+  }
+
+  var isTold: Bool { answers.withLock { !$0.isEmpty } }
+}
+
+private final class Delivery: LiveDelivery {
+  let groups = Mutex<[Int]>([])
+
+  func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter]) {
+    groups.withLock { $0.append(waiters.count) }
+    for case let waiter as Waiter in waiters { waiter.receive(answer) }
+  }
+}
+
+@Suite struct LiveEngineTests {
+  private let store = MemoryStore()
+  private let delivery = Delivery()
+  private let engine: LiveEngine
+
+  init() {
+    store.save { world in
+      world.countries = [1: Country(name: "China", code: "cn")]
+      world.cities = [
+        1: City(name: "Shanghai", population: 24, isCapital: false, country: 1),
+        2: City(name: "Beijing", population: 18, isCapital: true, country: 1),
+      ]
+    }
+    engine = LiveEngine(store: store, delivery: delivery)
+  }
+
+  private static func attribute(_ index: Int) -> PropertyPath {
+    PropertyPath(root: 0, target: .attribute(index))
+  }
+
+  private func plan(
+    shape: ResultShape = .objects, isSectioned: Bool = false, limit: Int? = nil
+  ) -> FetchPlan {
+    FetchPlan(
+      definition: ResultDefinition(
+        entity: 0, predicate: .everything,
+        section: isSectioned
+          ? OrderTerm(path: PropertyPath(root: 0, steps: [0], target: .attribute(0))) : nil,
+        order: [OrderTerm(path: Self.attribute(1), direction: .descending)]),
+      window: Window(limit: limit), shape: shape,
+      selection: [
+        SelectedValue(key: "name", source: .path(Self.attribute(0))),
+        SelectedValue(key: "population", source: .path(Self.attribute(1))),
+      ])
+  }
+
+  private var soon: ContinuousClock.Instant { .now + .milliseconds(20) }
+
+  @Test("A save is told as a diff with every array, in API.md's order of members")
+  func diff() {
+    let waiter = Waiter()
+    engine.follow(plan(isSectioned: true), since: .token(store.token), until: nil, waiter)
+    store.save {
+      $0.countries[2] = Country(name: "India", code: "in")
+      $0.cities[3] = City(name: "Mumbai", population: 12, isCapital: false, country: 2)
+      $0.cities[2]?.population = 25
+      $0.cities[1]?.name = "Shànghǎi"
+    }
+    engine.storeDidChange()
+    #expect(
+      waiter.next()
+        == #"{"entity":"City","from":"t1-1-9e3779b1","to":"t1-2-3c6ef362","count":3,"#
+        + #""sections":{"deleted":[],"inserted":[{"index":1,"name":"India","value":"India","#
+        + #""indexTitle":"I"}]},"items":{"deleted":[],"#
+        + #""inserted":[{"to":[1,0],"item":{"id":3,"name":"Mumbai","population":12}}],"#
+        + #""moved":[{"from":[0,1],"to":[0,0],"id":2,"changed":{"population":25}}],"#
+        + #""updated":[{"from":[0,0],"to":[0,1],"id":1,"changed":{"name":"Shànghǎi"}}]}}"#)
+  }
+
+  @Test("A count is told as its total, and only when it changes")
+  func count() {
+    let waiter = Waiter()
+    engine.follow(plan(shape: .count), since: .token(store.token), until: nil, waiter)
+    store.save { $0.cities[1]?.name = "x" }
+    engine.storeDidChange()
+    store.save { $0.cities[1] = nil }
+    engine.storeDidChange()
+    let told = waiter.next()
+    #expect(told == #"{"entity":"City","from":"t1-1-9e3779b1","to":"t1-3-daa66d13","total":1}"#)
+  }
+
+  @Test("An observed object is told changed and deleted, others are not")
+  func object() {
+    let waiter = Waiter()
+    engine.observe(.integer(1), of: plan(), since: .token(store.token), until: nil, waiter)
+    store.save { $0.cities[2]?.name = "x" }
+    engine.storeDidChange()
+    store.save { $0.cities[1]?.name = "y" }
+    engine.storeDidChange()
+    let changed = waiter.next()
+    #expect(
+      changed == #"{"id":1,"from":"t1-1-9e3779b1","to":"t1-3-daa66d13","changed":{"name":"y"}}"#)
+    engine.observe(.integer(1), of: plan(), since: .token(store.token), until: nil, waiter)
+    store.save { $0.cities[1] = nil }
+    engine.storeDidChange()
+    let deleted = waiter.next()
+    #expect(
+      deleted == #"{"id":1,"from":"t1-3-daa66d13","to":"t1-4-78dde6c4","deleted":true}"#)
+  }
+
+  @Test("A wait that ends without a change is told so, with an advanced token")
+  func expiry() {
+    let waiter = Waiter()
+    let plan = FetchPlan(
+      definition: ResultDefinition(entity: 1, predicate: .everything), withDigest: true)
+    let start = store.token
+    store.save { $0.cities[1]?.name = "x" }
+    engine.storeDidChange()
+    engine.follow(plan, since: .token(start), until: soon, waiter)
+    let told = waiter.next()
+    #expect(told.hasPrefix(#"{"entity":"Country","from":"t1-1-9e3779b1","to":"t1-2-3c6ef362""#))
+    #expect(told.contains(#""digest":"#))
+    #expect(told.hasSuffix(#""moved":[],"updated":[]}}"#))
+  }
+
+  @Test("A save of which the engine was told before is in the answer, without a wait")
+  func freshness() {
+    for number in 0..<200 {
+      let waiter = Waiter()
+      let start = store.token
+      store.save { $0.cities[1]?.population = 100 + number }
+      engine.storeDidChange()
+      engine.follow(plan(limit: 1), since: .token(start), until: .now, waiter)
+      #expect(waiter.next().contains("\"population\":\(100 + number)"))
+    }
+  }
+
+  @Test("Tokens of another history, of the future or forged are expired")
+  func expired() {
+    let tokens = [
+      Token(epoch: "t2", position: 1, nonce: 0x9E37_79B1), MemoryStore.token(7),
+      Token(epoch: "t1", position: 1, nonce: 1), Token(epoch: "t1", position: -1, nonce: 0),
+      Token(epoch: "t1", position: .max, nonce: 0),
+    ]
+    for token in tokens {
+      let waiter = Waiter()
+      engine.follow(plan(), since: .token(token), until: nil, waiter)
+      #expect(waiter.next() == "expired")
+    }
+  }
+
+  @Test("A new epoch expires everyone who waits")
+  func epoch() {
+    let waiter = Waiter()
+    engine.follow(plan(), since: .now, until: nil, waiter)
+    let other = Waiter()
+    engine.follow(plan(), since: .now, until: .now, other)
+    #expect(other.next().hasPrefix("{"))
+    store.state.withLock { $0.epoch = "t2" }
+    engine.storeDidChange()
+    #expect(waiter.next() == "expired")
+  }
+
+  @Test("A failing store fails who asks, keeps who waits, and is asked again")
+  func failure() {
+    let waiting = Waiter()
+    engine.follow(plan(), since: .token(store.token), until: nil, waiting)
+    let settled = Waiter()
+    engine.follow(plan(), since: .now, until: .now, settled)
+    #expect(settled.next().hasPrefix("{"))
+    store.state.withLock { $0.failure = .busy }
+    let asking = Waiter()
+    engine.storeDidChange()
+    engine.follow(plan(), since: .token(store.token), until: nil, asking)
+    #expect(asking.next() == "busy")
+    store.save { $0.cities[1]?.population = 99 }
+    store.state.withLock { $0.failure = nil }
+    #expect(waiting.next().contains("99"))
+  }
+
+  @Test("Clients of one view share an answer; who cancelled is not told")
+  func sharing() {
+    let waiters = (0..<1_000).map { _ in Waiter() }
+    let start = store.token
+    for waiter in waiters { engine.follow(plan(), since: .token(start), until: nil, waiter) }
+    let cancelled = waiters[500]
+    engine.cancel(cancelled)
+    let settled = Waiter()
+    engine.follow(plan(), since: .now, until: .now, settled)
+    _ = settled.next()
+    store.save { $0.cities[1]?.population = 99 }
+    engine.storeDidChange()
+    for waiter in waiters where waiter !== cancelled { #expect(waiter.next().contains("99")) }
+    #expect(!cancelled.isTold)
+    let most = delivery.groups.withLock { $0.max() }
+    #expect(most == 999)
+    #expect(engine.counters.diffs == 1)
+  }
+
+  @Test("Clients that come back together after a save share an answer too")
+  func sharedReturn() throws {
+    let start = store.token
+    store.save { $0.cities[1]?.population = 99 }
+    var queries = LiveQueries(model: store.model, configuration: LiveConfiguration())
+    try store.read { moment throws(StoreError) in
+      let context = MomentContext(moment)
+      try queries.catchUp(context)
+      for _ in 0..<1_000 {
+        let request = FollowRequest(
+          plan: plan(), only: nil, since: .token(start), deadline: nil, waiter: Waiter())
+        queries.follow(request, context, now: .now)
+      }
+    }
+    #expect(queries.outbox.map(\.waiters.count) == [1_000])
+    #expect(queries.counters.diffs == 1)
+  }
+
+  @Test("Draining answers everyone, and whoever follows later")
+  func draining() {
+    let waiters = (0..<10).map { _ in Waiter() }
+    for waiter in waiters { engine.follow(plan(), since: .now, until: nil, waiter) }
+    engine.drain()
+    for waiter in waiters { #expect(waiter.isTold) }
+    let late = Waiter()
+    engine.follow(plan(), since: .now, until: nil, late)
+    #expect(late.next().hasPrefix("{"))
+  }
+
+  @Test("A store that saves nothing is not asked again for clients that come back")
+  func memory() {
+    let first = Waiter()
+    engine.follow(plan(), since: .token(store.token), until: .now, first)
+    _ = first.next()
+    let reads = store.state.withLock(\.reads)
+    for _ in 0..<50 {
+      let waiter = Waiter()
+      engine.follow(plan(), since: .token(store.token), until: .now, waiter)
+      #expect(waiter.next().hasPrefix("{"))
+    }
+    #expect(store.state.withLock(\.reads) == reads)
+  }
+}
