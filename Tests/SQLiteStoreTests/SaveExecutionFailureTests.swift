@@ -143,6 +143,22 @@ struct SaveExecutionFailureTests {
     #expect(try bench.rows(of: "t") == ["1|1|NULL"])
   }
 
+  @Test("what would come after a rollback inside one change is not written")
+  func onConflictRollbackInside() throws {
+    let bench = try SaveExecutionBench(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY);
+      CREATE TABLE u(id INTEGER PRIMARY KEY, t_id INT UNIQUE ON CONFLICT ROLLBACK REFERENCES t);
+      CREATE TABLE v(id INTEGER PRIMARY KEY, t_id INT REFERENCES t);
+      INSERT INTO t VALUES (1); INSERT INTO u VALUES (1, 1), (2, NULL); INSERT INTO v VALUES (1, NULL);
+      """)
+    #expect(
+      try bench.refusal(#"{"changes":[{"update":"t","id":1,"values":{"u":[1,2],"v":[1]}}]}"#)
+        == ["409 0 u not-unique"])
+    #expect(
+      try bench.rows("SELECT t_id FROM u UNION ALL SELECT t_id FROM v") == ["1", "NULL", "NULL"])
+  }
+
   @Test("conflicts that the table ignores or replaces by itself")
   func onConflictOthers() throws {
     let bench = try SaveExecutionBench(

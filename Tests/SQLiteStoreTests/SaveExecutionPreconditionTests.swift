@@ -20,6 +20,7 @@ struct SaveExecutionPreconditionTests {
     } catch SaveError.preconditionFailed(let problem) {
       return [problem]
     } catch {
+      Issue.record(error)
       return []
     }
   }
@@ -140,6 +141,44 @@ struct SaveExecutionPreconditionTests {
         == [
           "r", "b", "d", "x", "j", "at", "day", "s", "n", "t", "t_",
         ].map { "409 0 \($0) changed" })
+  }
+
+  @Test("a link that waits is not mixed up by what storeWins leaves out")
+  func waitingLinks() throws {
+    let bench = try SaveExecutionBench(worldSQL)
+    try bench.save(
+      """
+      {"mergePolicy":"storeWins","changes":[
+        {"update":"City","id":10,"values":{"population":7,"twin":{"temporaryID":"t"},"name":"Edo"},
+          "base":{"population":8}},
+        {"insert":"City","temporaryID":"t","values":{"name":"B","country":2}}]}
+      """)
+    #expect(try bench.rows("SELECT * FROM City WHERE id = 10") == ["10|'Edo'|9|1|21"])
+  }
+
+  @Test("what was wanted is shown as clients write it")
+  func givenJSON() throws {
+    let bench = try SaveExecutionBench(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, d DECIMAL TEXT, x BLOB, at DATETIME, j JSON,
+        b BOOLEAN, t_id INT REFERENCES t);
+      INSERT INTO t(id) VALUES (1);
+      """)
+    let found = problems {
+      try bench.save(
+        """
+        {"changes":[{"update":"t","id":1,"ifMatch":"\\"x\\"","values":{
+          "d":0.12345678901234567890,"x":"AAE=","at":"2024-01-31","j":[1],"b":true,
+          "t":{"temporaryID":"n"},"t_":{"add":[1]}}},
+          {"insert":"t","temporaryID":"n"}]}
+        """)
+    }
+    #expect(
+      versions(try #require(found.first)) == [
+        #"{"id":1,"d":null,"x":null,"at":null,"j":null,"b":null,"t":null}"#,
+        #"{"d":0.12345678901234567890,"x":"AAE=","at":"2024-01-31T00:00:00Z","j":[1],"b":true,"#
+          + #""t":{"temporaryID":"n"},"t_":{"add":[1],"remove":[]}}"#,
+      ])
   }
 
   @Test("values changed to the very same are no conflict")
