@@ -56,7 +56,11 @@ let package = Package(
     .testTarget(name: "SQLiteStoreTests", dependencies: ["SQLiteStore"]),
     .testTarget(name: "LiveQueriesTests", dependencies: ["LiveQueries", "FetchModel"]),
     .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
-    .testTarget(name: "ServiceTests", dependencies: ["Service", "SQLiteStore"]),
+    .testTarget(
+      name: "ServiceTests",
+      dependencies: [
+        "Service", "SQLiteStore", .product(name: "GRDB", package: "GRDB.swift"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

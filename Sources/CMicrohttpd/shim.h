@@ -145,3 +145,15 @@ static inline int chttp_event_descriptor(const struct epoll_event *event) {
 static inline void chttp_name_thread(const char *name) {
   prctl(PR_SET_NAME, name, 0, 0, 0);
 }
+
+// The thread sanitizer's own functions; absent, and then null, in builds without it.
+extern void __tsan_acquire(void *address) __attribute__((weak));
+extern void __tsan_release(void *address) __attribute__((weak));
+
+static inline void chttp_lock_taken(uintptr_t name) {
+  if (__tsan_acquire) __tsan_acquire((void *)name);
+}
+
+static inline void chttp_lock_given(uintptr_t name) {
+  if (__tsan_release) __tsan_release((void *)name);
+}

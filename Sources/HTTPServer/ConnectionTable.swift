@@ -6,7 +6,6 @@
 
 import CMicrohttpd
 import Glibc
-import Synchronization
 
 /// The open connections of one server.
 final class ConnectionTable: Sendable {
@@ -17,7 +16,7 @@ final class ConnectionTable: Sendable {
 
   /// Guards the rows and, of each connection in them, `parked` and `isWatched`.
   private final class Stripe: Sendable {
-    let rows = Mutex(Rows())
+    let rows = Guarded(Rows())
   }
 
   private let stripes: [Stripe] = (0..<64).map { _ in Stripe() }

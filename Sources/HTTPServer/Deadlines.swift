@@ -6,7 +6,6 @@
 
 import CMicrohttpd
 import Glibc
-import Synchronization
 
 /// One thread that runs bodies at their moments. Bodies must be short.
 public final class Deadlines: Sendable {
@@ -16,9 +15,9 @@ public final class Deadlines: Sendable {
   }
 
   /// Guards the heap and the setting of the timer.
-  private let plan = Mutex(Plan())
+  private let plan = Guarded(Plan())
   private let timer: Int32
-  private let thread = Mutex<JoinableThread?>(nil)
+  private let thread = Guarded<JoinableThread?>(nil)
 
   /// Starts the thread.
   public init() throws(HTTPServerError) {
@@ -126,10 +125,10 @@ public final class Deadlines: Sendable {
 /// A body that waits for its moment.
 public final class Deadline: Sendable {
   /// Guards the body, so that it runs once or not at all.
-  private let body: Mutex<(@Sendable () -> Void)?>
+  private let body: Guarded<(@Sendable () -> Void)?>
 
   init(_ body: @escaping @Sendable () -> Void) {
-    self.body = Mutex(body)
+    self.body = Guarded(body)
   }
 
   /// Forgets the body. True if it had not run: then it never will.

@@ -1,14 +1,12 @@
 // Where the answer of an exchange without a socket goes.
 
-import Synchronization
-
 /// Hands the first answer on and forgets its receiver.
 final class DetachedAnswer: Sendable {
   /// Guards the receiver, so that it is called once.
-  private let receiver: Mutex<(@Sendable (HTTPAnswer) -> Void)?>
+  private let receiver: Guarded<(@Sendable (HTTPAnswer) -> Void)?>
 
   init(_ receive: @escaping @Sendable (HTTPAnswer) -> Void) {
-    receiver = Mutex(receive)
+    receiver = Guarded(receive)
   }
 
   /// Whether this was the first answer.

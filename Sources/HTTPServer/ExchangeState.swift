@@ -5,7 +5,6 @@
 // suspended only while there is none, resumed exactly once, and not touched after completion.
 
 import CMicrohttpd
-import Synchronization
 
 /// The state machine of one request.
 final class ExchangeState: Sendable {
@@ -44,7 +43,7 @@ final class ExchangeState: Sendable {
   nonisolated(unsafe) var intake: RequestIntake
   /// Guards the phase; suspending and resuming happen under it. Taken before the locks of a
   /// stream, of the connection table and of libmicrohttpd, never after.
-  private let state = Mutex(State())
+  private let state = Guarded(State())
 
   init(server: ServerContext, connection: Connection, intake: RequestIntake) {
     self.server = server

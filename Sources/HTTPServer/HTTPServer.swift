@@ -5,7 +5,6 @@
 
 import CMicrohttpd
 import Glibc
-import Synchronization
 
 /// An HTTP/1.1 server on one TCP port.
 public final class HTTPServer: Sendable {
@@ -14,7 +13,7 @@ public final class HTTPServer: Sendable {
   private let context: ServerContext
   private let watch: HangupWatch
   /// Guards the daemon, so that it is stopped once.
-  private let daemon: Mutex<Daemon?>
+  private let daemon: Guarded<Daemon?>
 
   /// libmicrohttpd's workers, with the reference to the context that its callbacks use.
   private struct Daemon: @unchecked Sendable {
@@ -37,7 +36,7 @@ public final class HTTPServer: Sendable {
       owned.release()
       throw .cannotStart
     }
-    daemon = Mutex(Daemon(pointer: pointer, context: owned))
+    daemon = Guarded(Daemon(pointer: pointer, context: owned))
     do {
       try watch.start(context)
     } catch {
@@ -55,17 +54,18 @@ public final class HTTPServer: Sendable {
     context.table.count
   }
 
-  /// Stops listening, answers what is suspended with 503, ends the streams, and closes all
-  /// connections. Answers under way have `grace` seconds to go out. Not to be called from a
-  /// handler. A second call does nothing.
+  /// Answers what is suspended with 503, ends the streams, stops listening, and closes all
+  /// connections. Answers under way have `grace` seconds to go out; requests that come meanwhile
+  /// still reach the handler, but none is suspended any more. Not to be called from a handler. A
+  /// second call does nothing.
   public func stop(grace: Double = 2) {
     let daemon = daemon.withLock { daemon in
       defer { daemon = nil }
       return daemon
     }
     guard let daemon else { return }
-    let listener = MHD_quiesce_daemon(daemon.pointer)
-    if listener >= 0 { close(listener) }
+    // Not MHD_quiesce_daemon: it and a busy worker may both take the listener out of the worker's
+    // epoll set, and libmicrohttpd 0.9.75 aborts the process when the second finds it gone.
     for exchange in context.table.drain() { exchange.drain() }
     awaitAnswers(seconds: grace)
     watch.stop()

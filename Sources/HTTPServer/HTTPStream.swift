@@ -4,7 +4,6 @@
 // and none is lost; `closed()` reaches the source exactly once, after its last `next`.
 
 import CMicrohttpd
-import Synchronization
 
 /// A stream that is being sent. The source wakes it from any thread.
 public final class HTTPStream: Sendable {
@@ -36,11 +35,11 @@ public final class HTTPStream: Sendable {
 
   /// Guards the phase: suspending and resuming happen under it, so that neither overtakes the
   /// other. Taken before the locks of the connection table and of libmicrohttpd, never after.
-  private let state: Mutex<State>
+  private let state: Guarded<State>
   private let leftover = Leftover()
 
   init(_ source: any StreamSource) {
-    state = Mutex(State(source: source))
+    state = Guarded(State(source: source))
   }
 
   /// Has the source asked again. Callable from any thread, any number of times; wakes that come

@@ -5,7 +5,6 @@
 
 import CMicrohttpd
 import Glibc
-import Synchronization
 
 /// Watches the connections of one server, on a thread of its own.
 final class HangupWatch: Sendable {
@@ -13,7 +12,7 @@ final class HangupWatch: Sendable {
   let set: Int32
   private let stopSignal: Int32
   /// Guards the thread, so that it is joined once.
-  private let thread = Mutex<JoinableThread?>(nil)
+  private let thread = Guarded<JoinableThread?>(nil)
 
   init() throws(HTTPServerError) {
     set = epoll_create1(Int32(EPOLL_CLOEXEC))

@@ -6,7 +6,6 @@
 // link is followed only to a place inside.
 
 import Glibc
-import Synchronization
 
 /// Serves the files below one directory.
 ///
@@ -21,7 +20,7 @@ public final class StaticFiles: Sendable {
   /// The directory, without symbolic links.
   private let root: String
   /// Guards the files kept, by their path without symbolic links.
-  private let kept = Mutex(Kept())
+  private let kept = Guarded(Kept())
 
   private struct Kept {
     var files: [String: StaticFile] = [:]

@@ -29,8 +29,8 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "Seconds that a query may take.")
   var queryTimeout = 10.0
 
-  @Option(help: "Threads that read and write sockets.")
-  var workers = 8
+  @Option(help: "Threads that read and write sockets; as many as there are cores if left out.")
+  var workers = max(2, min(16, ProcessInfo.processInfo.activeProcessorCount))
 
   @Option(help: "The largest body of a request, in bytes.")
   var maxBody = 16 << 20

@@ -53,7 +53,7 @@ struct Server {
     let host = options.host.contains(":") ? "[\(options.host)]" : options.host
     let address = "http://\(host):\(port)"
     print("LiveFetch listening on \(address)\(greeting(address))")
-    fflush(stdout)
+    fflush(nil)
   }
 
   private func note(_ text: String) {

@@ -37,10 +37,12 @@ public final class SQLiteStore: Store {
   let composer: FetchComposer
   let history: History
   let readers: ReaderPool
+  let executor: SaveExecutor
+  private let objectStatements = ObjectStatements()
   /// nil where the store is read only.
   let writer: Writer?
-  private let watcher: CommitWatcher?
-  private let lock: FileLock?
+  /// The right to serve the file, held until it is closed.
+  private let lock: Mutex<FileLock?>
   private let observers: Observers
   private let timeLimit: UInt64
 
@@ -50,10 +52,11 @@ public final class SQLiteStore: Store {
     model = file.model
     history = file.history
     composer = FetchComposer(model: file.model, schema: file.schema)
+    executor = SaveExecutor(model: file.model, schema: file.schema)
     readers = ReaderPool(path: path, access: file.readAccess, capacity: options.readers)
     properties = StoreProperties(kind: "sqlite", isReadOnly: file.writeConnection == nil)
     isNewlyFollowed = file.isNewlyFollowed
-    lock = file.lock
+    lock = Mutex(file.lock)
     timeLimit = UInt64(options.queryTimeout * 1e9)
     let observers = Observers()
     self.observers = observers
@@ -62,7 +65,6 @@ public final class SQLiteStore: Store {
         connection: connection, history: file.history, settings: WriterSettings(options)
       ) { _ in observers.tell() }
     }
-    watcher = writer.map { writer in CommitWatcher(path: path) { writer.noticeOthers() } }
   }
 
   public var newestToken: Token { writer?.newestToken ?? .unfollowed }
@@ -71,9 +73,9 @@ public final class SQLiteStore: Store {
 
   /// Carries out the saves that wait and closes the file.
   public func close() {
-    watcher?.stop()
-    writer?.close()
+    writer?.close { readers.close() }
     readers.close()
+    lock.withLock { $0 = nil }
   }
 
   /// Takes the history's tables and triggers out of the file at `path`; false if there were none.
@@ -121,7 +123,9 @@ extension SQLiteStore {
       return try readers.read(limit: limit) { connection throws(StoreError) in
         let token = writer == nil ? .unfollowed : try history.newestToken(on: connection)
         return try body(
-          ReadMoment(connection: connection, composer: composer, history: history, token: token))
+          ReadMoment(
+            connection: connection, composer: composer, history: history,
+            objectStatements: objectStatements, token: token))
       }
     } catch .queryTimeout where effort == .quick {
       throw .tooSlow
@@ -175,9 +179,10 @@ extension SQLiteStore {
     completion: @escaping @Sendable (Result<SaveResult, SaveError>) -> Void
   ) {
     guard let writer else { return completion(.failure(.store(.readOnly))) }
-    let executor = SaveExecutor(model: model, schema: composer.schema)
     writer.save(
-      { connection throws(SaveError) in try executor.execute(request, on: connection) },
+      { [executor] connection, token throws(SaveError) in
+        try executor.execute(request, on: connection, token: token)
+      },
       completion: completion)
   }
 }

@@ -98,8 +98,12 @@ extension Problem {
 
   static func notObservable(_ entity: String) -> Problem {
     badRequest(
-      "not-observable", "`\(entity)` cannot be followed: it is a view or has no primary key.")
+      "not-observable",
+      "`\(entity)` cannot be followed: it is a view, has no primary key, or is served read only.")
   }
+
+  static let volatilePredicate = badRequest(
+    "not-observable", "`now()` changes without a save, so the fetch cannot be followed.")
 
   static let readOnly = Problem(
     403, "read-only", "Read only", "This server does not save: its store is read only.")

@@ -47,8 +47,11 @@ extension Service {
   func checkObservable(_ plan: FetchPlan) throws(Problem) {
     for index in plan.dependencies(in: store.model) {
       let entity = store.model.entities[index]
-      guard entity.isObservable else { throw .notObservable(entity.name) }
+      guard entity.isObservable, !store.properties.isReadOnly else {
+        throw .notObservable(entity.name)
+      }
     }
+    guard !plan.definition.predicate.isVolatile else { throw .volatilePredicate }
   }
 }
 
@@ -110,19 +113,21 @@ extension Service {
     if compressed != nil { headers.append(("Content-Encoding", "gzip")) }
     headers += call.commonHeaders
     let body = compressed ?? snapshot.json
-    let full = PreparedResponse(HTTPResponse(headers: headers, body: .bytes(body)))
-    let notModified = PreparedResponse(HTTPResponse(status: 304, headers: headers))
-    if let cacheKey, full.bodyCount < 1 << 20 {
-      let entry = SnapshotCache.Entry(
-        etag: etag, token: snapshot.token, dependencies: plan.dependencies(in: store.model),
-        full: full, notModified: notModified)
-      cache.keep(entry, for: cacheKey)
-    }
     let isKnown =
       cacheKey != nil
       && call.request.header("If-None-Match").map {
         EntityTag.ifNoneMatch($0, names: etag)
       } ?? false
+    let full = HTTPResponse(headers: headers, body: .bytes(body))
+    let notModified = HTTPResponse(status: 304, headers: headers)
     call.exchange.respond(isKnown ? notModified : full)
+    if let cacheKey, body.count < 1 << 20, !plan.definition.predicate.isVolatile,
+      cache.isWanted(cacheKey)
+    {
+      let entry = SnapshotCache.Entry(
+        etag: etag, token: snapshot.token, dependencies: plan.dependencies(in: store.model),
+        full: PreparedResponse(full), notModified: PreparedResponse(notModified))
+      cache.keep(entry, for: cacheKey)
+    }
   }
 }

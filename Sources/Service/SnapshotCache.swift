@@ -39,6 +39,8 @@ final class SnapshotCache: Sendable {
   }
 
   private struct Table {
+    /// Hashes of the keys that were asked for lately, by their last bits.
+    var asked = [Int](repeating: 0, count: 1 << 14)
     var entries: [String: Entry] = [:]
     var order: [String] = []
     var bytes = 0
@@ -52,6 +54,16 @@ final class SnapshotCache: Sendable {
 
   func entry(for key: String) -> Entry? {
     table.withLock { $0.entries[key] }
+  }
+
+  /// Whether a snapshot under `key` is worth keeping: it was asked for before, not long ago.
+  func isWanted(_ key: String) -> Bool {
+    let hash = key.hashValue
+    return table.withLock { table in
+      let place = hash & (table.asked.count - 1)
+      defer { table.asked[place] = hash }
+      return table.asked[place] == hash
+    }
   }
 
   /// Keeps `entry`, and lets the oldest go where there is no room.

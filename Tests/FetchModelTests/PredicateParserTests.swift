@@ -17,7 +17,8 @@ import Testing
     let flat = try Predicate(parsing: "a = 1 AND b = 2 AND c = 3 AND d = 4")
     #expect(try Predicate(parsing: "(a = 1 AND b = 2) AND (c = 3 AND d = 4)") == flat)
     #expect(try Predicate(parsing: "a = 1 AND (b = 2 AND (c = 3 AND d = 4))") == flat)
-    let nested = String(repeating: "(a = 1 AND ", count: 100) + "b = 2"
+    let nested =
+      String(repeating: "(a = 1 AND ", count: 100) + "b = 2"
       + String(repeating: ")", count: 100)
     guard case .and(let operands) = try Predicate(parsing: nested) else {
       Issue.record("no chain")
@@ -35,13 +36,14 @@ import Testing
     #expect(try Predicate(parsing: "((a == 1))") == comparison("a", 1))
   }
 
-  @Test(arguments: [
-    ("a = 1", .equal), ("a == 1", .equal), ("a != 1", .notEqual), ("a <> 1", .notEqual),
-    ("a<1", .less), ("a =< 1", .lessOrEqual), ("a <= 1", .lessOrEqual), ("a > 1", .greater),
-    ("a => 1", .greaterOrEqual), ("a >= 1", .greaterOrEqual), ("a beginswith 1", .beginsWith),
-    ("a EndsWith 1", .endsWith), ("a CONTAINS 1", .contains), ("a like 1", .like),
-    ("a MATCHES 1", .matches), ("a IN 1", .in), ("a BETWEEN 1", .between),
-  ] as [(String, ComparisonPredicate.Operator)])
+  @Test(
+    arguments: [
+      ("a = 1", .equal), ("a == 1", .equal), ("a != 1", .notEqual), ("a <> 1", .notEqual),
+      ("a<1", .less), ("a =< 1", .lessOrEqual), ("a <= 1", .lessOrEqual), ("a > 1", .greater),
+      ("a => 1", .greaterOrEqual), ("a >= 1", .greaterOrEqual), ("a beginswith 1", .beginsWith),
+      ("a EndsWith 1", .endsWith), ("a CONTAINS 1", .contains), ("a like 1", .like),
+      ("a MATCHES 1", .matches), ("a IN 1", .in), ("a BETWEEN 1", .between),
+    ] as [(String, ComparisonPredicate.Operator)])
   func `every spelling of an operator is known`(
     text: String, operation: ComparisonPredicate.Operator
   ) throws {
@@ -50,15 +52,16 @@ import Testing
     #expect(try Predicate(parsing: text) == .comparison(expected))
   }
 
-  @Test(arguments: [
-    ("0x2A", .integer(42)), ("0o52", .integer(42)), ("0b101010", .integer(42)),
-    ("1.5e3", .double(1500)), ("1e-2", .double(0.01)), (".5", .double(0.5)), ("-7", .integer(-7)),
-    ("9223372036854775807", .integer(.max)), ("-9223372036854775808", .integer(.min)),
-    ("9223372036854775808", .double(0x1p63)), ("'it\\'s'", .string("it's")),
-    ("\"tab\\t\"", .string("tab\t")), ("'\\u00e9\\ud83d\\ude00'", .string("é😀")),
-    ("'\\*'", .string("\\*")), ("'\\\\*'", .string("\\*")), ("'%@'", .string("%@")),
-    ("TRUE", .boolean(true)), ("no", .boolean(false)), ("NIL", .null), ("null", .null),
-  ] as [(String, Literal)])
+  @Test(
+    arguments: [
+      ("0x2A", .integer(42)), ("0o52", .integer(42)), ("0b101010", .integer(42)),
+      ("1.5e3", .double(1500)), ("1e-2", .double(0.01)), (".5", .double(0.5)), ("-7", .integer(-7)),
+      ("9223372036854775807", .integer(.max)), ("-9223372036854775808", .integer(.min)),
+      ("9223372036854775808", .double(0x1p63)), ("'it\\'s'", .string("it's")),
+      ("\"tab\\t\"", .string("tab\t")), ("'\\u00e9\\ud83d\\ude00'", .string("é😀")),
+      ("'\\*'", .string("\\*")), ("'\\\\*'", .string("\\*")), ("'%@'", .string("%@")),
+      ("TRUE", .boolean(true)), ("no", .boolean(false)), ("NIL", .null), ("null", .null),
+    ] as [(String, Literal)])
   func `literals mean their values`(text: String, value: Literal) throws {
     let expected = ComparisonPredicate(left: path("a"), operation: .equal, right: literal(value))
     #expect(try Predicate(parsing: "a == " + text) == .comparison(expected))
@@ -111,7 +114,7 @@ import Testing
   func `errors say where, what and what else`(
     text: String, offset: Int, found: String, expected: String
   ) {
-    let error = #expect(throws: PredicateError.self) { try Predicate(parsing: text) }
+    let error = #expect(throws: PredicateError.self) { _ = try Predicate(parsing: text) }
     #expect(error?.code == .syntaxError)
     #expect(error?.offset == offset)
     #expect(error?.found == found)
@@ -133,11 +136,13 @@ import Testing
     #expect(code("a = '" + String(repeating: "x", count: 65_536 - 5) + "'") == .tooLong)
   }
 
-  @Test(arguments: ["(", "!", "-", "NOT ", "ANY ", "{", "f(", "a[", "a.", "\u{FF}", "'", "SUBQUERY("])
+  @Test(arguments: [
+    "(", "!", "-", "NOT ", "ANY ", "{", "f(", "a[", "a.", "\u{FF}", "'", "SUBQUERY(",
+  ])
   func `a piece repeated up to the limit is refused quickly`(piece: String) {
     let text = String(repeating: piece, count: 65_000 / piece.utf8.count)
     let duration = ContinuousClock().measure {
-      #expect(throws: PredicateError.self) { try Predicate(parsing: text) }
+      #expect(throws: PredicateError.self) { _ = try Predicate(parsing: text) }
     }
     #expect(duration < .milliseconds(500))
   }
@@ -146,7 +151,8 @@ import Testing
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SplitMix(state: seed)
     let pieces = [
-      "a", ".", "(", ")", "{", "}", "[", "]", "'x'", "\"", "AND ", " OR ", "NOT ", "==", "<", "1", "%@",
+      "a", ".", "(", ")", "{", "}", "[", "]", "'x'", "\"", "AND ", " OR ", "NOT ", "==", "<", "1",
+      "%@",
       "$x", "@count", "ANY ", "IN", ",", "\\", "é", "SUBQUERY", "#", "-", "**", "\0", "0x", ":",
     ]
     for _ in 0..<2_000 {

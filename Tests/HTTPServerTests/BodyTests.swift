@@ -37,7 +37,9 @@ extension HTTPServerTests {
 
     @Test func `a connection ends after chunks whatever they are answered with`() async throws {
       let prepared = PreparedResponse(HTTPResponse(body: .text("prepared")))
-      try await withServer(handler: { _, exchange in exchange.respond(prepared) }) { server in
+      try await serving { _, exchange in
+        exchange.respond(prepared)
+      } during: { server in
         let client = try RawClient(server.port)
         client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
         #expect(client.response()?.text == "prepared")
@@ -57,7 +59,7 @@ extension HTTPServerTests {
     }
 
     @Test func `a declared length beyond the limit is 413 at once`() async throws {
-      try await withServer({ $0.maxBodyBytes = 1000 }) { server in
+      try await withServer(.changed { $0.maxBodyBytes = 1000 }) { server in
         for expect in ["", "Expect: 100-continue\r\n"] {
           let client = try RawClient(server.port)
           client.send("POST / HTTP/1.1\r\nHost: a\r\n\(expect)Content-Length: 1001\r\n\r\n")
@@ -74,7 +76,7 @@ extension HTTPServerTests {
     }
 
     @Test func `a refused body is read on for a while, so that the refusal arrives`() async throws {
-      try await withServer({ $0.maxBodyBytes = 1000 }) { server in
+      try await withServer(.changed { $0.maxBodyBytes = 1000 }) { server in
         let client = try RawClient(server.port)
         client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 500000\r\n\r\n")
         #expect(client.send([UInt8](repeating: 1, count: 500_000)))
@@ -84,7 +86,7 @@ extension HTTPServerTests {
     }
 
     @Test func `a refused body without end is cut off`() async throws {
-      try await withServer({ $0.maxBodyBytes = 1000 }) { server in
+      try await withServer(.changed { $0.maxBodyBytes = 1000 }) { server in
         let client = try RawClient(server.port)
         client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 500000000\r\n\r\n")
         let piece = [UInt8](repeating: 1, count: 100_000)
@@ -95,9 +97,9 @@ extension HTTPServerTests {
 
     @Test func `chunks beyond the limit are 413 while they come`() async throws {
       let reached = Gathered<Int>()
-      try await withServer(
-        { $0.maxBodyBytes = 1000 }, handler: { request, _ in reached.append(request.body.count) }
-      ) { server in
+      try await serving(.changed { $0.maxBodyBytes = 1000 }) { request, _ in
+        reached.append(request.body.count)
+      } during: { server in
         let client = try RawClient(server.port)
         client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
         client.send("3e8\r\n" + String(repeating: "x", count: 1000) + "\r\n1\r\nx\r\n")
@@ -123,7 +125,7 @@ extension HTTPServerTests {
     }
 
     @Test func `a head that trickles in is cut off at its deadline`() async throws {
-      try await withServer({ $0.headTimeout = 1 }) { server in
+      try await withServer(.changed { $0.headTimeout = 1 }) { server in
         let client = try RawClient(server.port, timeout: 0.2)
         let bytes = Array("GET /slow HTTP/1.1\r\nHost: a\r\nX-Long: 1234567890".utf8)
         let clock = ContinuousClock()
@@ -139,10 +141,12 @@ extension HTTPServerTests {
     }
 
     @Test func `an idle connection and a stalled body are cut off too`() async throws {
-      try await withServer({ configuration in
-        configuration.idleTimeout = 1
-        configuration.bodyTimeout = 1
-      }) { server in
+      try await withServer(
+        .changed { configuration in
+          configuration.idleTimeout = 1
+          configuration.bodyTimeout = 1
+        }
+      ) { server in
         let idle = try RawClient(server.port)
         #expect(idle.get("/")?.status == 200)
         let stalled = try RawClient(server.port)

@@ -127,10 +127,10 @@ extension HTTPServerTests {
       _ refusal: (what: String, message: String, status: Int)
     ) async throws {
       let reached = Gathered<String>()
-      try await withServer(handler: { request, exchange in
+      try await serving { request, exchange in
         reached.append(request.target)
         echo(request, exchange)
-      }) { server in
+      } during: { server in
         let other = try RawClient(server.port)
         #expect(other.get("/before")?.status == 200)
         let client = try RawClient(server.port)
@@ -168,9 +168,11 @@ extension HTTPServerTests {
             "detail":"A request names its host once.","code":"bad-request"}
             """)
       }
-      try await withServer({ configuration in
-        configuration.renderProblem = { HTTPResponse(status: $0.status, body: .text($0.code)) }
-      }) { server in
+      try await withServer(
+        .changed { configuration in
+          configuration.renderProblem = { HTTPResponse(status: $0.status, body: .text($0.code)) }
+        }
+      ) { server in
         let client = try RawClient(server.port)
         client.send("GET / HTTP/1.1\r\n\r\n")
         #expect(client.response()?.text == "bad-request")
@@ -208,10 +210,10 @@ extension HTTPServerTests {
     }
 
     @Test func `a long head and a long response head fit together`() async throws {
-      try await withServer(handler: { _, exchange in
+      try await serving { _, exchange in
         let headers = (0..<8).map { (name: "X-\($0)", value: String(repeating: "y", count: 120)) }
         exchange.respond(HTTPResponse(headers: headers, body: .text("ok")))
-      }) { server in
+      } during: { server in
         let client = try RawClient(server.port)
         for _ in 0..<3 {
           let cookie = "Cookie: a=" + String(repeating: "x", count: 1500) + "\r\n"

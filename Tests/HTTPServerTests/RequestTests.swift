@@ -37,11 +37,11 @@ extension HTTPServerTests {
     @Test func `headers are found whatever their case, trimmed, and repeated ones in order`()
       async throws
     {
-      try await withServer(handler: { request, exchange in
+      try await serving { request, exchange in
         let values = request.headerValues("x-many").joined(separator: "|")
         let text = "\(request.header("X-One") ?? "-") \(values) \(request.header("X-No") ?? "-")"
         exchange.respond(HTTPResponse(body: .text(text)))
-      }) { server in
+      } during: { server in
         let client = try RawClient(server.port)
         let headers = "x-oNE:\t one \t\r\nX-Many: 1\r\nx-many:2\r\nX-Many:\r\n"
         #expect(client.get("/", headers: headers)?.text == "one 1|2| -")
@@ -76,24 +76,25 @@ extension HTTPServerTests {
     }
 
     @Test func `the client's address is known without its port`() async throws {
-      try await withServer(handler: { request, exchange in
+      try await serving { request, exchange in
         exchange.respond(HTTPResponse(body: .text(request.remoteAddress)))
-      }) { server in
+      } during: { server in
         try #expect(RawClient(server.port).get("/")?.text == "127.0.0.1")
       }
     }
 
     @Test func `the first of two answers is sent`() async throws {
-      try await withServer(handler: { _, exchange in
+      try await serving { _, exchange in
         exchange.respond(HTTPResponse(body: .text("first")))
         exchange.respond(HTTPResponse(status: 404))
-      }) { server in
+      } during: { server in
         try #expect(RawClient(server.port).get("/")?.text == "first")
       }
     }
 
     @Test func `an exchange that is let go answers 500`() async throws {
-      try await withServer(handler: { _, _ in }) { server in
+      try await serving { _, _ in
+      } during: { server in
         let client = try RawClient(server.port)
         let reply = client.get("/")
         #expect(reply?.status == 500)
@@ -105,10 +106,10 @@ extension HTTPServerTests {
     @Test func `304 keeps the length of what it stands for`() async throws {
       let prepared = PreparedResponse(
         HTTPResponse(headers: [("ETag", "\"a\"")], body: .text("hello")))
-      try await withServer(handler: { request, exchange in
+      try await serving { request, exchange in
         if request.target == "/prepared" { return exchange.respondNotModified(prepared) }
         exchange.respond(HTTPResponse(status: 304, body: .omitted(count: 7)))
-      }) { server in
+      } during: { server in
         let client = try RawClient(server.port)
         for (target, length) in [("/prepared", "5"), ("/value", "7"), ("/prepared", "5")] {
           client.send("GET \(target) HTTP/1.1\r\nHost: test\r\n\r\n")
@@ -122,9 +123,9 @@ extension HTTPServerTests {
     @Test func `an impossible status is sent as 500 and a header with a line end left out`()
       async throws
     {
-      try await withServer(handler: { _, exchange in
+      try await serving { _, exchange in
         exchange.respond(HTTPResponse(status: 42, headers: [("X-A", "b\r\nX-C: d"), ("X-E", "f")]))
-      }) { server in
+      } during: { server in
         let reply = try RawClient(server.port).get("/")
         #expect(reply?.status == 500)
         #expect(reply?.header("x-c") == nil)
@@ -135,7 +136,9 @@ extension HTTPServerTests {
     @Test func `a prepared response is sent by many connections at once`() async throws {
       let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
       let prepared = PreparedResponse(HTTPResponse(body: .bytes(bytes)))
-      try await withServer(handler: { _, exchange in exchange.respond(prepared) }) { server in
+      try await serving { _, exchange in
+        exchange.respond(prepared)
+      } during: { server in
         let clients = try (0..<50).map { _ in try RawClient(server.port) }
         for client in clients { client.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n") }
         for client in clients { #expect(client.response()?.body == bytes) }
@@ -154,7 +157,7 @@ extension HTTPServerTests {
     }
 
     @Test func `IPv6 is listened on when asked for`() async throws {
-      try await withServer({ $0.host = "::1" }) { server in
+      try await withServer(.changed { $0.host = "::1" }) { server in
         #expect(server.port > 0)
       }
     }

@@ -1,7 +1,5 @@
 // A handler that does what the test says.
 
-import Synchronization
-
 @testable import HTTPServer
 
 /// Runs a closure for each request.
@@ -13,19 +11,38 @@ struct ScriptedHandler: HTTPHandler {
   }
 }
 
+extension HTTPServerConfiguration {
+  /// What tests start with: a free port.
+  static var test: HTTPServerConfiguration { changed { _ in } }
+
+  /// The same with changes.
+  static func changed(_ change: (inout HTTPServerConfiguration) -> Void) -> Self {
+    var configuration = HTTPServerConfiguration()
+    configuration.port = 0
+    configuration.workers = 4
+    change(&configuration)
+    return configuration
+  }
+}
+
 /// Starts a server on a free port, runs the test, and stops the server.
 func withServer(
-  _ change: (inout HTTPServerConfiguration) -> Void = { _ in },
+  _ configuration: HTTPServerConfiguration = .test,
   handler: @escaping @Sendable (HTTPRequest, HTTPExchange) -> Void = echo,
   _ body: (HTTPServer) async throws -> Void
 ) async throws {
-  var configuration = HTTPServerConfiguration()
-  configuration.port = 0
-  configuration.workers = 4
-  change(&configuration)
   let server = try HTTPServer(configuration, handler: ScriptedHandler(body: handler))
   defer { server.stop(grace: 0.5) }
   try await body(server)
+}
+
+/// The same with a handler written out.
+func serving(
+  _ configuration: HTTPServerConfiguration = .test,
+  _ handler: @escaping @Sendable (HTTPRequest, HTTPExchange) -> Void,
+  during body: (HTTPServer) async throws -> Void
+) async throws {
+  try await withServer(configuration, handler: handler, body)
 }
 
 /// Answers with what was asked.
@@ -37,7 +54,7 @@ func withServer(
 
 /// Values gathered from several threads.
 final class Gathered<Value: Sendable>: Sendable {
-  private let values = Mutex<[Value]>([])
+  private let values = Guarded<[Value]>([])
 
   func append(_ value: Value) {
     values.withLock { $0.append(value) }

@@ -178,9 +178,9 @@ extension HTTPServerTests {
 
     @Test func `traversal is refused over a socket as well`() async throws {
       let files = files
-      try await withServer(handler: { request, exchange in
+      try await serving { request, exchange in
         exchange.respond(files.response(to: request) ?? HTTPResponse(status: 404))
-      }) { server in
+      } during: { server in
         let client = try RawClient(server.port)
         #expect(client.get("/")?.text == "<p>home</p>")
         for target in ["/../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt", "/%00"] {

@@ -52,17 +52,24 @@ extension HTTPServerTests {
       #expect(flowing.closedCount == 1)
     }
 
-    @Test func `it may be stopped while requests come and wait`() async throws {
-      for _ in 0..<10 {
+    @Test func `it may be stopped while requests come, wait and are answered`() async throws {
+      for round in 0..<40 {
         let exchanges = Gathered<HTTPExchange>()
-        let server = try start { _, exchange in exchanges.append(exchange) }
-        let clients = try (0..<50).map { _ in try RawClient(server.port) }
-        let load = Task.detached {
-          for client in clients { client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
+        let server = try start { request, exchange in
+          request.target == "/wait" ? exchanges.append(exchange) : echo(request, exchange)
         }
-        server.stop(grace: 0.5)
+        let port = server.port
+        let load = Task.detached {
+          for number in 0..<200 {
+            guard let client = try? RawClient(port) else { return }
+            let target = number % 2 == 0 ? "/wait" : "/"
+            client.send("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n")
+          }
+        }
+        try await Task.sleep(for: .microseconds(round * 100))
+        server.stop(grace: 0.2)
+        _ = exchanges.takeAll()
         await load.value
-        for client in clients { client.close() }
       }
     }
 

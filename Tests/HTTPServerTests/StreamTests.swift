@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import HTTPServer
@@ -13,7 +12,7 @@ final class QueueSource: StreamSource {
     var closed = 0
   }
 
-  private let state = Mutex(State())
+  private let state = Guarded(State())
   /// What is given when the queue is empty.
   private let otherwise: StreamStep
 
@@ -100,11 +99,13 @@ extension HTTPServerTests {
       let exchanges = Gathered<HTTPExchange>()
       let source = QueueSource(otherwise: .end)
       source.put("late")
-      try await withServer(handler: { _, exchange in exchanges.append(exchange) }) { server in
+      try await serving { _, exchange in
+        exchanges.append(exchange)
+      } during: { server in
         let client = try RawClient(server.port)
         client.send(Self.get)
         #expect(await eventually { exchanges.count == 1 })
-        exchanges.takeAll().forEach { $0.stream(source) }
+        for exchange in exchanges.takeAll() { exchange.stream(source) }
         #expect(client.response()?.text == "late")
       }
     }
@@ -205,7 +206,7 @@ extension HTTPServerTests {
 
     @Test func `a stalled reader is not read for, others go on`() async throws {
       let source = QueueSource(otherwise: .bytes([UInt8](repeating: 1, count: 10_000)))
-      try await withServer({ $0.workers = 1 }, handler: open(source)) { server in
+      try await withServer(.changed { $0.workers = 1 }, handler: open(source)) { server in
         let stalled = try RawClient(server.port, receiveBuffer: 8192)
         stalled.send(Self.get)
         var given = -1
@@ -224,10 +225,10 @@ extension HTTPServerTests {
 
     @Test func `a second answer's stream is closed unasked`() async throws {
       let source = QueueSource()
-      try await withServer(handler: { _, exchange in
+      try await serving { _, exchange in
         exchange.respond(HTTPResponse(body: .text("first")))
         exchange.stream(source)
-      }) { server in
+      } during: { server in
         try #expect(RawClient(server.port).get("/")?.text == "first")
         #expect(source.closedCount == 1)
         #expect(source.askedCount == 0)

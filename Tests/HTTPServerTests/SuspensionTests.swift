@@ -17,12 +17,17 @@ extension HTTPServerTests {
         exchange.onDisconnect { [left] in left.append(target) }
         exchanges.append(exchange)
       }
+
+      func answerAll() {
+        for exchange in exchanges.takeAll() { exchange.respond(HTTPResponse()) }
+      }
     }
 
     static let wait = "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n"
 
     @Test func `an answer may come later, from another thread`() async throws {
       let waiters = Waiters()
+      defer { waiters.answerAll() }
       try await withServer(handler: waiters.handle) { server in
         let client = try RawClient(server.port)
         for round in 0..<3 {
@@ -39,9 +44,9 @@ extension HTTPServerTests {
     }
 
     @Test func `an answer that races with the suspension is never lost`() async throws {
-      try await withServer(handler: { _, exchange in
+      try await serving { _, exchange in
         Task.detached { exchange.respond(HTTPResponse(body: .text("raced"))) }
-      }) { server in
+      } during: { server in
         let clients = try (0..<20).map { _ in try RawClient(server.port) }
         for _ in 0..<100 {
           for client in clients { client.send(Self.wait) }
@@ -52,6 +57,7 @@ extension HTTPServerTests {
 
     @Test func `an exchange let go while suspended answers 500`() async throws {
       let waiters = Waiters()
+      defer { waiters.answerAll() }
       try await withServer(handler: waiters.handle) { server in
         let client = try RawClient(server.port)
         client.send(Self.wait)
@@ -63,6 +69,7 @@ extension HTTPServerTests {
 
     @Test func `a thousand suspended connections are answered with one response`() async throws {
       let waiters = Waiters()
+      defer { waiters.answerAll() }
       try await withServer(handler: waiters.handle) { server in
         let clients = try (0..<1000).map { _ in try RawClient(server.port) }
         let prepared = PreparedResponse(HTTPResponse(body: .text("all")))
@@ -79,6 +86,7 @@ extension HTTPServerTests {
     @Test(arguments: [false, true])
     func `a client that leaves while it waits is noticed`(_ abruptly: Bool) async throws {
       let waiters = Waiters()
+      defer { waiters.answerAll() }
       try await withServer(handler: waiters.handle) { server in
         let staying = try RawClient(server.port)
         staying.send(Self.wait)
@@ -99,6 +107,7 @@ extension HTTPServerTests {
 
     @Test func `a client that leaves in its second wait is noticed as well`() async throws {
       let waiters = Waiters()
+      defer { waiters.answerAll() }
       try await withServer(handler: waiters.handle) { server in
         let client = try RawClient(server.port)
         client.send(Self.wait)
@@ -114,10 +123,11 @@ extension HTTPServerTests {
 
     @Test func `a client that has left before it is suspended is noticed`() async throws {
       let waiters = Waiters()
-      try await withServer(handler: { request, exchange in
+      defer { waiters.answerAll() }
+      try await serving { request, exchange in
         usleep(50_000)
         waiters.handle(request, exchange)
-      }) { server in
+      } during: { server in
         let client = try RawClient(server.port)
         client.send(Self.wait)
         client.close()
@@ -128,6 +138,7 @@ extension HTTPServerTests {
 
     @Test func `what is registered after the client left is called at once`() async throws {
       let waiters = Waiters()
+      defer { waiters.answerAll() }
       let late = Gathered<String>()
       try await withServer(handler: waiters.handle) { server in
         let client = try RawClient(server.port)
@@ -142,6 +153,7 @@ extension HTTPServerTests {
 
     @Test func `a pipelined request waits behind a suspended one`() async throws {
       let waiters = Waiters()
+      defer { waiters.answerAll() }
       try await withServer(handler: waiters.handle) { server in
         let client = try RawClient(server.port, timeout: 0.2)
         client.send(Self.wait + "GET /next HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -156,10 +168,10 @@ extension HTTPServerTests {
 
     @Test func `a request may be read after its connection has gone`() async throws {
       let requests = Gathered<HTTPRequest>()
-      try await withServer(handler: { request, exchange in
+      try await serving { request, exchange in
         requests.append(request)
         echo(request, exchange)
-      }) { server in
+      } during: { server in
         let client = try RawClient(server.port)
         #expect(client.get("/kept", headers: "X-Kept: yes\r\n")?.status == 200)
         client.close()
@@ -172,12 +184,13 @@ extension HTTPServerTests {
 
     @Test func `thousands of connections come and go without leaving a descriptor`() async throws {
       let waiters = Waiters()
+      defer { waiters.answerAll() }
       try await withServer(handler: waiters.handle) { server in
         let before = openDescriptors()
         for cycle in 0..<3000 {
           let client = try RawClient(server.port)
           client.send(Self.wait)
-          if cycle % 3 == 0 { waiters.exchanges.takeAll().forEach { $0.respond(HTTPResponse()) } }
+          if cycle % 3 == 0 { waiters.answerAll() }
           client.close(abruptly: cycle % 2 == 0)
         }
         #expect(await eventually { server.connectionCount == 0 })
@@ -188,22 +201,20 @@ extension HTTPServerTests {
     @Test func `waiting costs its worker no time`() async throws {
       let clocks = Gathered<clockid_t>()
       let waiters = Waiters()
-      try await withServer(
-        { $0.workers = 1 },
-        handler: { request, exchange in
-          var clock = clockid_t()
-          pthread_getcpuclockid(pthread_self(), &clock)
-          clocks.append(clock)
-          waiters.handle(request, exchange)
-        }
-      ) { server in
+      defer { waiters.answerAll() }
+      try await serving(.changed { $0.workers = 1 }) { request, exchange in
+        var clock = clockid_t()
+        pthread_getcpuclockid(pthread_self(), &clock)
+        clocks.append(clock)
+        waiters.handle(request, exchange)
+      } during: { server in
         let clients = try (0..<100).map { _ in try RawClient(server.port) }
         for client in clients { client.send(Self.wait) }
         #expect(await eventually { waiters.exchanges.count == 100 })
         let before = seconds(clocks.all[0])
         try await Task.sleep(for: .milliseconds(500))
         #expect(seconds(clocks.all[0]) - before < 0.05)
-        waiters.exchanges.takeAll().forEach { $0.respond(HTTPResponse()) }
+        waiters.answerAll()
       }
     }
   }

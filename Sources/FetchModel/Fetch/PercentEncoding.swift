@@ -7,12 +7,16 @@ public enum PercentEncoding {
 
   /// The text of `encoded`, nil where an escape is cut short or the bytes are not UTF-8.
   public static func decode(_ encoded: Substring, plus: Plus) -> String? {
-    guard encoded.utf8.contains(where: { $0 == 0x25 || $0 == 0x2B }) else {
-      return String(encoded)
+    decode(encoded.utf8, plus: plus)
+  }
+
+  private static func decode(_ encoded: Substring.UTF8View, plus: Plus) -> String? {
+    guard encoded.contains(where: { $0 == 0x25 || $0 == 0x2B }) else {
+      return String(Substring(encoded))
     }
     var decoded: [UInt8] = []
-    decoded.reserveCapacity(encoded.utf8.count)
-    var bytes = encoded.utf8.makeIterator()
+    decoded.reserveCapacity(encoded.count)
+    var bytes = encoded.makeIterator()
     while let byte = bytes.next() {
       if byte == 0x25 {
         guard let high = bytes.next().flatMap(hexValue), let low = bytes.next().flatMap(hexValue)
@@ -30,13 +34,13 @@ public enum PercentEncoding {
     _ query: Substring
   ) throws(FetchRequestError) -> [(name: String, value: String)] {
     var pairs: [(name: String, value: String)] = []
-    for part in query.split(separator: "&") {
-      let equals = part.firstIndex(of: "=")
-      let value = equals.map { part[part.index(after: $0)...] } ?? ""
+    for part in query.utf8.split(separator: 0x26) {
+      let equals = part.firstIndex(of: 0x3D)
       guard let name = decode(part[..<(equals ?? part.endIndex)], plus: .space) else {
         throw .malformedEncoding(detail: "a parameter's name is not percent-encoded UTF-8")
       }
-      guard let value = decode(value, plus: .space) else {
+      let rest = equals.map { part[part.index(after: $0)...] }
+      guard let value = rest.map({ decode($0, plus: .space) }) ?? "" else {
         throw .malformedEncoding(detail: "the value of `\(name)` is not percent-encoded UTF-8")
       }
       pairs.append((name, value))

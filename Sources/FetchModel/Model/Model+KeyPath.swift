@@ -11,7 +11,7 @@ public struct KeyPathError: Error, Sendable, Hashable {
 }
 
 extension Model {
-  /// Looks a key path up: names separated by dots, from the entity at index `root`.
+  /// Looks a key path up: names (or aliases) separated by dots, from the entity at index `root`.
   ///
   /// - Throws: ``KeyPathError`` for a name that is not there, or one behind an attribute.
   public func path(_ text: String, from root: Int) throws(KeyPathError) -> PropertyPath {
@@ -21,7 +21,7 @@ extension Model {
     let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     for (index, name) in names.enumerated() {
       let isLast = index == names.count - 1
-      switch entities[entity].property(named: name) {
+      switch entities[entity].property(namedOrAliased: name) {
       case .relationship(let step):
         steps.append(step)
         entity = entities[entity].relationships[step].destination

@@ -133,8 +133,14 @@ extension PredicateResolver {
   private func checkPattern(
     _ pattern: String, _ options: StringOptions, at range: SourceRange
   ) throws(PredicateError) {
-    throw PredicateError(
-      .notImplemented, at: range.lowerBound, found: "MATCHES", expected: "another operator")
+    do {
+      _ = try RegularExpression(Folding.fold(pattern, options.diacritics), options)
+    } catch {
+      throw PredicateError(
+        .badPattern, at: range.lowerBound, found: error.reason,
+        expected: "a regular expression that MATCHES can read",
+        hint: "character \(error.position + 1) of the pattern")
+    }
   }
 
   /// `operand` as text, for the operators that look into it.

@@ -183,7 +183,8 @@ extension PredicateResolver {
     let known = CollectionOperator.allCases.map(\.rawValue)
     guard let name = CollectionOperator(rawValue: name) else {
       throw PredicateError(
-        .unknownKeyPath, at: range.lowerBound, found: "`@\(name)`", expected: "a collection operator",
+        .unknownKeyPath, at: range.lowerBound, found: "`@\(name)`",
+        expected: "a collection operator",
         hint: nearestName(to: name, among: known).map { "did you mean `@\($0)`?" })
     }
     guard walk.aggregate == nil else {

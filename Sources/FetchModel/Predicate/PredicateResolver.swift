@@ -24,6 +24,11 @@ extension Predicate {
       model: model, entity: entity, arguments: arguments, variables: variables, now: now)
     let condition = try resolver.resolve(self)
     try resolver.refuseUnused()
+    guard condition.nesting <= PredicateLimits.places else {
+      throw PredicateError(
+        .tooComplex, at: 0, found: "too many nested calculations or collections",
+        expected: "fewer levels")
+    }
     return ResolvedPredicate(
       condition: condition, paths: resolver.paths, isVolatile: resolver.isVolatile)
   }

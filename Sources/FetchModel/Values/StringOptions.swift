@@ -14,4 +14,7 @@ public struct StringOptions: OptionSet, Sendable, Hashable {
 
   /// The options that change what is compared.
   public var folding: StringOptions { intersection([.caseInsensitive, .diacriticInsensitive]) }
+
+  /// The options that change the text itself where case is compared character by character.
+  public var diacritics: StringOptions { intersection(.diacriticInsensitive) }
 }

@@ -18,13 +18,16 @@ final class Connection: @unchecked Sendable {
 
   let handle: OpaquePointer
   let access: Access
+  /// Milliseconds to wait for another process's lock.
+  let busyTimeout: Int32
+  private var isClosed = false
   private var statements = StatementCache(capacity: 256)
+  /// What this connection wrote lately.
+  var items = ItemCache()
   /// On the monotonic clock in nanoseconds; 0 is no deadline.
   private(set) var deadline: UInt64 = 0
 
   /// Opens `path`, which has to exist.
-  ///
-  /// - Parameter busyTimeout: milliseconds to wait for another process's lock.
   init(path: String, access: Access, busyTimeout: Int32 = 5_000) throws(StoreError) {
     var pointer: OpaquePointer?
     let name = access == .immutableFile ? Self.immutableURI(path) : path
@@ -36,10 +39,16 @@ final class Connection: @unchecked Sendable {
     }
     handle = pointer
     self.access = access
-    try configure(busyTimeout: busyTimeout)
+    self.busyTimeout = busyTimeout
+    try configure()
   }
 
-  deinit {
+  deinit { close() }
+
+  /// Closes it at once, for good: nothing of it may be used afterwards.
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
     statements.removeAll()
     sqlite3_close_v2(handle)
   }
@@ -66,9 +75,10 @@ final class Connection: @unchecked Sendable {
     return "file:\(String(decoding: escaped, as: UTF8.self))?immutable=1"
   }
 
-  private func configure(busyTimeout: Int32) throws(StoreError) {
+  private func configure() throws(StoreError) {
     sqlite3_busy_timeout(handle, busyTimeout)
     registerETag(on: handle)
+    registerFunctions(on: handle)
     try execute("PRAGMA trusted_schema = OFF; PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0")
     if access == .write {
       try execute("PRAGMA foreign_keys = ON; PRAGMA secure_delete = OFF")

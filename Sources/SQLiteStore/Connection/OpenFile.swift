@@ -35,17 +35,26 @@ struct OpenFile {
     }
     lock = try FileLock(beside: path)
     let connection = try Connection(path: path, access: .write)
+    // Before anything is changed: a file of a newer version stays as it is.
+    if try History.isPresent(on: connection) { try History.checkFormat(on: connection) }
     let introspection = try Introspection(of: connection)
     model = introspection.model
     schema = introspection.schema
     history = History(model: model, schema: schema)
-    let mode = try connection.first("PRAGMA journal_mode") { $0.text(0) } ?? "delete"
-    try connection.execute("PRAGMA journal_mode = WAL")
+    let mode = try Self.switchToWAL(connection)
     let durability = options.durability == .full ? "FULL" : "NORMAL"
     try connection.execute("PRAGMA synchronous = \(durability)")
     isNewlyFollowed = try history.setUp(on: connection, journalMode: mode) == .added
     readAccess = .read
     writeConnection = connection
+  }
+
+  /// Gives the journal mode that the file had.
+  private static func switchToWAL(_ connection: Connection) throws(StoreError) -> String {
+    let before = try connection.first("PRAGMA journal_mode") { $0.text(0) } ?? "delete"
+    let now = try connection.first("PRAGMA journal_mode = WAL") { $0.text(0) }
+    guard now == "wal" else { throw .unusable("the file cannot be given a write-ahead log") }
+    return before
   }
 
   /// A file in a directory that cannot be written to has nowhere to keep its locks.

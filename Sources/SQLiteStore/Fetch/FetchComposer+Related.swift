@@ -53,10 +53,13 @@ extension FetchComposer {
         from: root.from, tie: "", rootAlias: alias, rootID: root.idExpression, end: end,
         endID: endID)
     }
-    var inner = root.over(Array(steps[...lastToMany]))
-    let rest = PropertyPath(
-      root: inner.entity, steps: Array(steps[(lastToMany + 1)...]), target: .object)
-    let endID = inner.column(rest).sql
+    let isEnd = lastToMany == steps.count - 1
+    var (inner, endID) = root.walk(
+      Array(steps[...lastToMany]), to: isEnd ? .links : .objects)
+    if !isEnd {
+      let rest = Array(steps[(lastToMany + 1)...])
+      endID = inner.column(PropertyPath(root: inner.entity, steps: rest, target: .object)).sql
+    }
     return Way(
       from: "\(root.from) JOIN \(inner.from)", tie: inner.correlation, rootAlias: alias,
       rootID: root.idExpression, end: end, endID: endID)

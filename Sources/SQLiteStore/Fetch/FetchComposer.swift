@@ -7,11 +7,14 @@
 import FetchModel
 
 /// A SELECT with its values and the meaning of its columns.
-struct FetchStatement {
+struct FetchStatement: Sendable {
   let sql: String
   let bindings: [SQLValue]
   let layout: RowLayout
 }
+
+/// Where the values of items come from.
+enum ItemPlace { case inRows, apart }
 
 /// Composes the statements of fetches. Composing cannot fail.
 struct FetchComposer {
@@ -20,10 +23,14 @@ struct FetchComposer {
 
   /// The rows of a plan's window, in order.
   ///
-  /// - Parameter extra: rows asked for beyond the limit, to see whether there are more.
-  func window(of plan: FetchPlan, extra: Int = 0) -> FetchStatement {
+  /// - Parameters:
+  ///   - extra: rows asked for beyond the limit, to see whether there are more.
+  ///   - items: whether the rows hold the items' values, or their ids and order alone.
+  func window(
+    of plan: FetchPlan, extra: Int = 0, items: ItemPlace = .inRows
+  ) -> FetchStatement {
     var query = FetchQuery(composer: self, definition: plan.definition)
-    query.select(plan)
+    if items == .inRows { query.select(plan) } else { query.formatID(plan) }
     query.restrict(behind: plan.window.after)
     return query.statement(
       isOrdered: true, limit: plan.window.limit.map { $0 + extra }, offset: plan.window.offset)
@@ -177,19 +184,19 @@ extension FetchQuery {
 // MARK: - Selection
 
 extension FetchQuery {
+  mutating func formatID(_ plan: FetchPlan) {
+    if plan.integersAsStrings, layout.idFormat == .number { layout.idFormat = .largeNumberAsString }
+  }
+
   /// Adds the values of a plan's items.
   mutating func select(_ plan: FetchPlan) {
-    if plan.integersAsStrings, layout.idFormat == .number { layout.idFormat = .largeNumberAsString }
+    formatID(plan)
     guard plan.shape == .objects else { return }
     for value in plan.selection {
-      var prefix: [UInt8] = [0x2C]
-      prefix.append(jsonString: value.key)
-      prefix.append(0x3A)
       let (sql, format) = expression(of: value.source)
-      layout.values.append(
-        RowLayout.Value(
-          prefix: prefix, column: columns.index(of: sql),
-          format: format == .number && plan.integersAsStrings ? .largeNumberAsString : format))
+      layout.addValue(
+        key: value.key, column: columns.index(of: sql),
+        format: format == .number && plan.integersAsStrings ? .largeNumberAsString : format)
     }
   }
 

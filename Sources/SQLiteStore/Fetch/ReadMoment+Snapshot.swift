@@ -7,8 +7,12 @@ extension ReadMoment {
     if plan.shape == .count { return try countSnapshot(of: plan) }
     var writer = SnapshotWriter(plan: plan, model: composer.model)
     if plan.window.limit != 0 {
-      try run(composer.window(of: plan, extra: plan.isCapped ? 1 : 0)) { reader in
-        writer.add(reader)
+      if let kind = plan.keptKind(composer.schema), token != .unfollowed {
+        try writeKept(plan, kind, with: &writer)
+      } else {
+        try run(composer.window(of: plan, extra: plan.isCapped ? 1 : 0)) { reader in
+          writer.add(reader) { reader.appendItem(to: &$0) }
+        }
       }
     }
     let total = plan.withTotal ? try total(of: plan.definition) : nil
@@ -34,12 +38,29 @@ extension ReadMoment {
   func object(
     _ id: ObjectID, of plan: FetchPlan
   ) throws(StoreError) -> ObjectSnapshot? {
-    var plan = plan
-    plan.selection.append(SelectedValue(key: "@etag", source: .etag))
-    guard let row = try rows(of: plan, ids: [id], at: .now)[id],
-      let etag = row.values.last
-    else { return nil }
-    // The hash stands last: `…,"@etag":"9f3c…"}`.
+    let table = composer.schema.entities[plan.definition.entity]
+    guard let key = table.key.bindings(of: id) else { return nil }
+    let kind = ItemKind(
+      entity: plan.definition.entity, selection: plan.selection,
+      integersAsStrings: plan.integersAsStrings)
+    let statement = objectStatements.statement(of: kind) {
+      var whole = plan
+      whole.selection.append(SelectedValue(key: "@etag", source: .etag))
+      whole.definition = ResultDefinition(
+        entity: plan.definition.entity, predicate: .everything)
+      return composer.rows(of: whole, ids: [id], at: .now)
+    }
+    var row: Row?
+    try run(statement.binding(key)) { reader in
+      row = reader.row()
+      return false
+    }
+    return row.flatMap { objectSnapshot(of: $0) }
+  }
+
+  /// Takes the hash, which stands last, out of a row: `…,"@etag":"9f3c…"}`.
+  private func objectSnapshot(of row: Row) -> ObjectSnapshot? {
+    guard let etag = row.values.last else { return nil }
     var json = Array(row.json[..<(etag.lowerBound - ",\"@etag\":".utf8.count)])
     json.append(0x7D)
     let text = String(decoding: row.json[etag].dropFirst().dropLast(), as: UTF8.self)

@@ -7,6 +7,7 @@ struct ReadMoment: LiveMoment {
   let connection: Connection
   let composer: FetchComposer
   let history: History
+  let objectStatements: ObjectStatements
   let token: Token
 
   func standing(of token: Token) throws(StoreError) -> TokenStanding {

@@ -38,9 +38,10 @@ enum ValueFormat: Sendable, Hashable {
 
 /// The layout of one plan's rows.
 struct RowLayout: Sendable {
-  /// A value of an item: `prefix` is its key as JSON with the comma before and the colon after.
+  /// A value of an item. Holds nothing that is counted, so that reading rows touches no counter.
   struct Value: Sendable {
-    let prefix: [UInt8]
+    /// Where its key stands in ``RowLayout/keys``.
+    let key: Range<Int>
     let column: Int32
     let format: ValueFormat
   }
@@ -57,5 +58,16 @@ struct RowLayout: Sendable {
   /// The section's components first.
   var components: [Component] = []
   var sectionComponents = 0
-  var values: [Value] = []
+  private(set) var values: [Value] = []
+  /// The keys of the values as JSON, each with the comma before and the colon after: `,"name":`.
+  private(set) var keys: [UInt8] = []
+
+  /// Adds a value of the item.
+  mutating func addValue(key: String, column: Int32, format: ValueFormat) {
+    let start = keys.count
+    keys.append(0x2C)
+    keys.append(jsonString: key)
+    keys.append(0x3A)
+    values.append(Value(key: start..<keys.count, column: column, format: format))
+  }
 }

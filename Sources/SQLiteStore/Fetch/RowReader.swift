@@ -55,6 +55,9 @@ struct RowReader {
     return .text(String(decoding: text(layout.id), as: UTF8.self))
   }
 
+  /// The id of the current row where ids are integers.
+  var integerID: Int64 { sqlite3_column_int64(statement, layout.id) }
+
   /// Appends the current row's id as JSON.
   func appendID(to bytes: inout [UInt8]) { append(layout.id, layout.idFormat, to: &bytes) }
 
@@ -78,11 +81,15 @@ struct RowReader {
   private func appendItem(to bytes: inout [UInt8], _ value: (Range<Int>) -> Void) {
     bytes.append(json: "{\"id\":")
     append(layout.id, layout.idFormat, to: &bytes)
-    for part in layout.values {
-      bytes.append(contentsOf: part.prefix)
-      let start = bytes.count
-      append(part.column, part.format, to: &bytes)
-      value(start..<bytes.count)
+    layout.keys.withUnsafeBufferPointer { keys in
+      layout.values.withUnsafeBufferPointer { values in
+        for part in values {
+          bytes.append(contentsOf: UnsafeBufferPointer(rebasing: keys[part.key]))
+          let start = bytes.count
+          append(part.column, part.format, to: &bytes)
+          value(start..<bytes.count)
+        }
+      }
     }
     bytes.append(0x7D)
   }

@@ -11,6 +11,10 @@ import FetchModel
 struct SnapshotWriter {
   private let plan: FetchPlan
   private let model: Model
+  // What every row asks, taken out of the plan once.
+  private let limit: Int
+  private let hasSections: Bool
+  private let isPlain: Bool
   private var sections: [UInt8] = []
   private var count = 0
   private var section: [UInt8]?
@@ -23,40 +27,46 @@ struct SnapshotWriter {
   init(plan: FetchPlan, model: Model) {
     self.plan = plan
     self.model = model
+    limit = plan.window.limit ?? .max
+    hasSections = plan.definition.section != nil
+    isPlain = plan.shape != .ids && !plan.withDigest && plan.expansion.isEmpty
     sections.reserveCapacity(16 << 10)
   }
 
   /// Adds the current row of `reader`; false when it is one too many for a capped plan.
-  mutating func add(_ reader: RowReader) -> Bool {
-    if count == plan.window.limit {
+  ///
+  /// - Parameter appendItem: writes the row's item.
+  @inline(__always)
+  mutating func add(_ reader: RowReader, _ appendItem: (inout [UInt8]) -> Void) -> Bool {
+    if count == limit {
       isTruncated = plan.isCapped
       return false
     }
-    if plan.definition.section != nil {
+    if hasSections {
       let bytes = reader.sectionBytes()
       if bytes != section { beginSection(bytes) }
     } else if count == 0 {
       beginSection([])
     }
     if sections.last != 0x5B { sections.append(0x2C) }
-    let start = sections.count
-    switch plan.shape {
-    case .ids: reader.appendID(to: &sections)
-    case .objects, .count, .dictionaries: reader.appendItem(to: &sections)
-    }
-    if plan.withDigest { addToDigest(reader, from: start) }
-    if !plan.expansion.isEmpty { ids.insert(reader.id()) }
+    if isPlain { appendItem(&sections) } else { addUnusual(reader, appendItem) }
     count += 1
-    if count == plan.window.limit {
+    if count == limit {
       next = Cursor(of: plan.definition, in: model).encode(reader.key())
     }
     return true
   }
 
-  private mutating func addToDigest(_ reader: RowReader, from start: Int) {
-    var id: [UInt8] = []
-    reader.appendID(to: &id)
-    digest.add(id)
+  private mutating func addUnusual(
+    _ reader: RowReader, _ appendItem: (inout [UInt8]) -> Void
+  ) {
+    if plan.shape == .ids { reader.appendID(to: &sections) } else { appendItem(&sections) }
+    if plan.withDigest {
+      var id: [UInt8] = []
+      reader.appendID(to: &id)
+      digest.add(id)
+    }
+    if !plan.expansion.isEmpty { ids.insert(reader.id()) }
   }
 
   private mutating func beginSection(_ bytes: [UInt8]) {

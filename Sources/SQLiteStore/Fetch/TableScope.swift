@@ -126,7 +126,18 @@ struct TableScope: SQLScope {
 // MARK: - To-many steps
 
 extension TableScope {
-  mutating func over(_ steps: [Int]) -> TableScope {
+  mutating func over(_ steps: [Int]) -> TableScope { walk(steps, to: .objects).scope }
+
+  /// Where a walk over to-many steps ends.
+  enum WalkEnd {
+    case objects
+    /// At the rows between two entities, where the last step has such: they may name an object
+    /// that is gone.
+    case links
+  }
+
+  /// A scope over the objects that `steps` reach, and SQL for their ids.
+  mutating func walk(_ steps: [Int], to end: WalkEnd) -> (scope: TableScope, id: String) {
     let relationships = context.model.walk(
       PropertyPath(root: entity, steps: steps, target: .object)
     ).relationships
@@ -141,15 +152,17 @@ extension TableScope {
       holder = context.model.entities[holder].relationships[step].destination
       let table = context.schema.entities[holder]
       let previous = chain.alias
-      chain.append(storage, to: table) { names in
+      let isLast = index == steps.count - 1
+      chain.append(storage, to: table, stopsAtLink: isLast && end == .links) { names in
         index == first
           ? columns(names, at: prefix) : names.map { qualified($0, previous) }
       }
     }
-    return TableScope(
+    let scope = TableScope(
       context: context, entity: holder, alias: chain.alias, source: chain.from,
       correlation: chain.correlation,
       mayRepeat: relationships.count(where: \.isToMany) > 1)
+    return (scope, chain.linkedID ?? scope.idExpression)
   }
 }
 
@@ -159,12 +172,15 @@ private struct Chain {
   private(set) var alias = ""
   private(set) var from = ""
   private(set) var correlation = ""
+  /// SQL for the id that a row between two entities names, where the chain stops at such.
+  private(set) var linkedID: String?
 
   init(context: QueryContext) { self.context = context }
 
   /// - Parameter holder: SQL for columns of the object that the step starts from.
   mutating func append(
-    _ storage: RelationshipStorage, to table: EntityTable, holder: ([String]) -> [String]
+    _ storage: RelationshipStorage, to table: EntityTable, stopsAtLink: Bool,
+    holder: ([String]) -> [String]
   ) {
     switch storage {
     case .inverse(let key):
@@ -175,6 +191,11 @@ private struct Chain {
       add(
         TableShape(context.schema.joinTables[index]), source.columns, holder(source.referenced))
       let link = alias
+      if stopsAtLink, destination.referencesKey {
+        linkedID = table.key.idExpression(
+          ofParts: destination.columns.map { qualified($0, link) })
+        return
+      }
       add(
         TableShape(table), destination.referenced,
         destination.columns.map { qualified($0, link) })

@@ -84,7 +84,7 @@ extension History {
     let stored = try connection.first(
       "SELECT value FROM main.livefetch_store WHERE key = 'fingerprint'"
     ) { $0.text(0) }
-    guard stored == fingerprint else { return false }
+    guard stored == fingerprint, try hasKeptRowNumbers(on: connection) else { return false }
     let found = try connection.all(
       """
       SELECT name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND
@@ -101,6 +101,23 @@ extension History {
     return try !hasYoungerTrigger(on: connection)
   }
 
+  /// VACUUM may renumber rows that have no key, and moves the schema's version. Where such rows are
+  /// followed, every move of it counts as a hole.
+  private func hasKeptRowNumbers(on connection: Connection) throws(StoreError) -> Bool {
+    let isNumbered = tables.contains { table in
+      if case .rowid = table.shape.key.kind { true } else { false }
+    }
+    guard isNumbered else { return true }
+    let known = try connection.first(
+      "SELECT value FROM main.livefetch_store WHERE key = 'schema_version'"
+    ) { $0.integer(0) }
+    return try known == Self.schemaVersion(on: connection)
+  }
+
+  private static func schemaVersion(on connection: Connection) throws(StoreError) -> Int64? {
+    try connection.first("PRAGMA main.schema_version") { $0.integer(0) }
+  }
+
   private func hasYoungerTrigger(on connection: Connection) throws(StoreError) -> Bool {
     try connection.first(
       """
@@ -114,25 +131,51 @@ extension History {
 
   /// Begins a new epoch: what was remembered is forgotten, every trigger is made anew.
   ///
-  /// In a transaction of the caller's.
-  func begin(on connection: Connection) throws(StoreError) {
+  /// In a transaction of the caller's. Unless `isStrict`, a table that is not there any more, or not
+  /// as it was, is left out.
+  private func begin(isStrict: Bool = true, on connection: Connection) throws(StoreError) {
     let last =
       try connection.first("SELECT coalesce(max(position), 0) FROM main.livefetch_position") {
         $0.integer(0)
       } ?? 0
     try Self.dropFollowing(on: connection)
     try connection.execute("DELETE FROM main.livefetch_position; DELETE FROM main.livefetch_save")
-    for table in tables {
-      for statement in HistoryTriggers(table: table).statements {
-        try connection.execute(statement.sql)
-      }
-    }
+    for table in tables { try follow(table, isStrict, on: connection) }
     try Self.set("epoch", .text(Self.newEpoch()), on: connection)
     try Self.set("fingerprint", .text(fingerprint), on: connection)
+    let version = try Self.schemaVersion(on: connection)
+    try Self.set("schema_version", .integer(version ?? 0), on: connection)
     try connection.run(
       "INSERT INTO main.livefetch_position VALUES (?, random() & 4294967295, 0)",
       [.integer(last &+ 1)])
     try Self.stamp(position: last &+ 1, on: connection)
+  }
+
+  private func follow(
+    _ table: FollowedTable, _ isStrict: Bool, on connection: Connection
+  ) throws(StoreError) {
+    try connection.execute("SAVEPOINT livefetch_follow")
+    do {
+      for statement in HistoryTriggers(table: table).statements {
+        try connection.execute(statement.sql)
+      }
+    } catch {
+      guard !isStrict, case .failed = error else { throw error }
+      try connection.execute("ROLLBACK TO livefetch_follow")
+    }
+    try connection.execute("RELEASE livefetch_follow")
+  }
+
+  /// Begins a new epoch while the file is being served.
+  func restart(on connection: Connection) throws(StoreError) {
+    try connection.execute("BEGIN IMMEDIATE")
+    do {
+      try begin(isStrict: false, on: connection)
+      try connection.execute("COMMIT")
+    } catch {
+      if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }
+      throw error
+    }
   }
 
   /// Six characters of base 36.
@@ -159,16 +202,6 @@ extension History {
     try connection.run(
       "INSERT OR IGNORE INTO main.livefetch_save(position, at) VALUES (?, ?)",
       [.integer(position), .double(currentSeconds())])
-  }
-
-  /// Stamps what others committed since the last stamp; false if there is nothing.
-  static func stampOthers(upTo token: Token, on connection: Connection) throws(StoreError) -> Bool {
-    let last = try connection.first("SELECT max(position) FROM main.livefetch_save") {
-      $0.integer(0)
-    }
-    guard (last ?? 0) < token.position else { return false }
-    try stamp(position: token.position, on: connection)
-    return true
   }
 }
 

@@ -11,11 +11,7 @@ extension History {
   ) throws(StoreError) -> Touches {
     var touches = Touches()
     guard position < last else { return touches }
-    let numbers = try connection.all(
-      "SELECT DISTINCT source FROM main.livefetch_position WHERE position > ? AND position <= ?",
-      [.integer(position), .integer(last)]
-    ) { $0.integer(0) }
-    for table in numbers.compactMap(table(number:)) {
+    for table in try tables(touchedAfter: position, upTo: last, on: connection) {
       let query = TouchQuery(table: table, history: self)
       try query.add(to: &touches, after: position, on: connection)
     }

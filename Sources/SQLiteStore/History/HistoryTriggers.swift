@@ -17,7 +17,7 @@ struct HistoryTriggers {
 
   /// By the name of what they make.
   var statements: [(name: String, sql: String)] {
-    [historyTable, insert, update, rekey, delete, replace, collide].compactMap { $0 }
+    [historyTable, insert, rekey, update, delete, replace, collide].compactMap { $0 }
   }
 
   private var name: String { table.layout.table }

@@ -73,8 +73,10 @@ extension ConditionWriter {
     } else if let format = operands.lazy.compactMap(\.dateFormat).first {
       operands = expressions.map { operand($0, dateFormat: format) }
     }
-    let column = SQLColumn(sql: "column1", type: .string)
-    var sql = SQLFragment("(SELECT \(Self.call(function, column, "column1")) FROM (VALUES ")
+    // VALUES names its columns after what stands in it; the empty row before it gives the name.
+    let column = SQLColumn(sql: "value", type: .string)
+    var sql = SQLFragment("(SELECT \(Self.call(function, column, "value"))")
+    sql.append(" FROM (SELECT NULL AS value WHERE FALSE UNION ALL VALUES ")
     for (index, operand) in operands.enumerated() {
       sql.append(index > 0 ? ", (" : "(")
       sql.append(operand.sql)

@@ -11,7 +11,10 @@ extension ConditionWriter {
     case .constant(let value): return constant(value, dateFormat)
     case .path(let path): return column(path)
     case .arithmetic(let operation, let left, let right):
-      return arithmetic(operation, operand(left), operand(right))
+      // The deeper side first: see `ResolvedExpression.nesting`.
+      let isExchanged = operation.isCommutative && right.nesting > left.nesting
+      let first = operand(isExchanged ? right : left)
+      return arithmetic(operation, first, operand(isExchanged ? left : right))
     case .function(let function, let arguments): return call(function, arguments)
     case .conditional(let condition, let yes, let no):
       return conditional(condition, yes, no, dateFormat)
@@ -45,16 +48,18 @@ extension ConditionWriter {
     _ operation: ArithmeticOperator, _ left: SQLOperand, _ right: SQLOperand
   ) -> SQLOperand {
     let isInteger = left.isInteger && right.isInteger
-    var sql: SQLFragment
-    switch operation {
-    case .power: sql = SQLFragment("livefetch_power(") + left.sql + ", " + right.sql + ")"
-    case .divide where !isInteger:
-      sql = SQLFragment("(CAST(") + left.sql + " AS REAL) / " + right.sql + ")"
-    default: sql = SQLFragment("(") + left.sql + " \(operation.rawValue) " + right.sql + ")"
+    if operation == .power {
+      let call = SQLFragment("livefetch_power(") + left.sql + ", " + right.sql + ")"
+      return SQLOperand(sql: call, mayBeNull: true)
     }
-    let mayBeNull = left.mayBeNull || right.mayBeNull || operation == .divide || operation == .power
+    let first = left.chain?.operators == operation.chain ? left.chain?.sql ?? left.sql : left.sql
+    var second = right.sql
+    if operation == .divide, !isInteger { second = SQLFragment("CAST(") + second + " AS REAL)" }
+    let sql = first + " \(operation.rawValue) " + second
+    let mayBeNull = left.mayBeNull || right.mayBeNull || !isInteger || operation == .divide
     return SQLOperand(
-      sql: sql, mayBeNull: mayBeNull || !isInteger, isInteger: isInteger && operation != .power)
+      sql: SQLFragment("(") + sql + ")", mayBeNull: mayBeNull, isInteger: isInteger,
+      chain: (operation.chain, sql))
   }
 
   private mutating func call(

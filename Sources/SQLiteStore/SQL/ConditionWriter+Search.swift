@@ -13,7 +13,8 @@ extension ConditionWriter {
     }
     let text = operand(comparison.left)
     let searched = operand(comparison.right)
-    var call = SQLFragment((comparison.isNegated ? "NOT " : "") + Self.function(comparison.relation))
+    var call = SQLFragment(
+      (comparison.isNegated ? "NOT " : "") + Self.function(comparison.relation))
     call.append("(")
     call.append(text.sql)
     call.append(", ")
@@ -40,7 +41,8 @@ extension ConditionWriter {
     let lower = SQLFragment.bound(.text(prefix))
     let upper = SQLFragment.bound(.text(successor))
     guard comparison.isNegated else {
-      return Alternatives([text.collated + " >= " + lower + " AND " + text.collated + " < " + upper])
+      return Alternatives([text.collated + " >= " + lower + " AND " + text.collated + " < " + upper]
+      )
     }
     var parts = [text.collated + " < " + lower, text.collated + " >= " + upper]
     if text.mayBeNull { parts.append(text.isNull) }

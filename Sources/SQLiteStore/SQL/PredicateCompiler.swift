@@ -46,15 +46,16 @@ struct ConditionWriter<Scope: SQLScope> {
     }
   }
 
-  /// SQLite's parser keeps what stands before a parenthesis on a stack of 100 places, and its trees
-  /// may be 1,000 levels high: deeper conditions go first, and long chains become two levels.
+  /// The deepest condition goes first (see `Condition.nesting`), and since SQLite's trees may be
+  /// 1,000 levels high, a long chain becomes two levels.
   private mutating func join(
     _ conditions: [Condition], _ kind: Surroundings, in place: Surroundings
   ) -> SQLFragment {
-    let deepestFirst = conditions.enumerated()
-      .map { (index: $0, condition: $1, depth: $1.depth) }
-      .sorted { ($0.depth, $1.index) > ($1.depth, $0.index) }
-    var parts = deepestFirst.map { write($0.condition, between: kind) }
+    var parts: [SQLFragment] = []
+    parts.reserveCapacity(conditions.count)
+    for condition in Condition.deepestFirst(conditions) {
+      parts.append(write(condition, between: kind))
+    }
     while parts.count > 200 {
       parts = stride(from: 0, to: parts.count, by: 200).map { start in
         let group = parts[start..<min(start + 200, parts.count)]
@@ -107,18 +108,6 @@ struct ConditionWriter<Scope: SQLScope> {
       fragment.append(Self.joined(tests, .ands))
     }
     return fragment
-  }
-}
-
-extension Condition {
-  /// How many parentheses it opens within each other at most.
-  fileprivate var depth: Int {
-    switch self {
-    case .constant, .comparison, .between, .membership: 0
-    case .and(let conditions), .or(let conditions):
-      1 + (conditions.map(\.depth).max() ?? 0)
-    case .exists(_, let condition, _): 2 + condition.depth
-    }
   }
 }
 

@@ -32,6 +32,7 @@ private final class Searched {
     case ends([UInt8])
     case contains(ByteSearch)
     case like(LikePattern)
+    case matches(RegularExpression)
     case nothing
   }
 
@@ -39,14 +40,17 @@ private final class Searched {
   private let options: StringOptions
 
   private init(_ text: UnsafeBufferPointer<UInt8>, _ search: Search, _ options: StringOptions) {
-    self.options = options
-    let folded = Folding.fold(text, options)
+    // MATCHES compares case character by character.
+    self.options = search == .matches ? options.diacritics : options
+    let folded = Folding.fold(text, self.options)
     switch search {
     case .begins: kind = folded.isEmpty ? .nothing : .begins(folded)
     case .ends: kind = folded.isEmpty ? .nothing : .ends(folded)
     case .contains: kind = folded.isEmpty ? .nothing : .contains(ByteSearch(folded))
     case .like: kind = .like(LikePattern(String(decoding: folded, as: UTF8.self)))
-    case .matches: kind = .nothing
+    case .matches:
+      let expression = try? RegularExpression(String(decoding: folded, as: UTF8.self), options)
+      kind = expression.map { .matches($0) } ?? .nothing
     }
   }
 
@@ -79,6 +83,7 @@ private final class Searched {
       text.count >= suffix.count && text.suffix(suffix.count).elementsEqual(suffix)
     case .contains(let part): part.isFound(in: text)
     case .like(let pattern): pattern.matches(text)
+    case .matches(let expression): expression.matches(text)
     case .nothing: false
     }
   }

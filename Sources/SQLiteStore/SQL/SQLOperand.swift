@@ -12,6 +12,8 @@ struct SQLOperand {
   var dateFormat: DateFormat?
   /// Whether it is calculated with as an integer.
   var isInteger = false
+  /// A calculation without its parentheses, for where the same operators follow it.
+  var chain: (operators: ArithmeticOperator.Chain, sql: SQLFragment)?
 
   var isNull: SQLFragment { sql + " IS NULL" }
   var isNotNull: SQLFragment { sql + " IS NOT NULL" }

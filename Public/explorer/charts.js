@@ -1,0 +1,96 @@
+// Drawings: the distribution of a numeric attribute, and saves a second. SVG, drawn by hand.
+
+import { h, replace } from './dom.js';
+import { number, short } from './format.js';
+
+const BINS = 28;
+const WIDTH = 304;
+const HEIGHT = 72;
+
+/** Values → bins `{from, to, count}`; logarithmic where they span more than three decades. */
+export function bins(values, count = BINS) {
+  if (values.length === 0) return [];
+  let low = Infinity;
+  let high = -Infinity;
+  for (const value of values) {
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  const isLog = low > 0 && high / low > 50;
+  const to = isLog ? Math.log : (value) => value;
+  const from = isLog ? Math.exp : (value) => value;
+  const width = (to(high) - to(low)) / count || 1;
+  const list = Array.from({ length: count }, (_, index) => ({
+    from: from(to(low) + index * width), to: from(to(low) + (index + 1) * width), count: 0 }));
+  for (const value of values) {
+    list[Math.min(count - 1, Math.floor((to(value) - to(low)) / width))].count += 1;
+  }
+  return list;
+}
+
+/** Draws a histogram; `onPick(from, to)` is called with the range of a bar that was clicked. */
+export function histogram(parent, values, onPick) {
+  const list = bins(values);
+  const most = Math.max(1, ...list.map(({ count }) => count));
+  const step = WIDTH / BINS;
+  const bars = list.map(({ from, to, count }, index) => {
+    const height = count === 0 ? 0 : Math.max(2, Math.sqrt(count / most) * HEIGHT);
+    const title = `${number(Math.round(from))} – ${number(Math.round(to))}: ${number(count)}`;
+    const bar = h('g', { class: 'bar-hit', onclick: () => onPick(from, to) },
+      h('rect', { class: 'hit', x: index * step, y: 0, width: step, height: HEIGHT }),
+      h('rect', { class: 'fill', x: index * step + 1, y: HEIGHT - height, width: step - 2, height, rx: 1.5 }));
+    const label = document.createElementNS('http://www.w3.org/2000/svg', 'title');
+    label.textContent = title;
+    bar.append(label);
+    return bar;
+  });
+  const ends = list.length > 0 ? [short(list[0].from), short(list.at(-1).to)] : ['', ''];
+  replace(parent, h('svg', { class: 'histogram', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img',
+    'aria-label': `${values.length} values from ${ends[0]} to ${ends[1]}` }, bars),
+  h('p', { class: 'axis' }, h('span', {}, ends[0]), h('span', {}, ends[1])));
+}
+
+/** Saves of the last minute, a bar a second. */
+export class SavesChart {
+  #seconds = new Array(60).fill(0);
+  #parent;
+  #last = Math.floor(Date.now() / 1000);
+
+  constructor(parent) {
+    this.#parent = parent;
+    setInterval(() => document.visibilityState === 'visible' && this.#draw(), 1000);
+    this.#draw();
+  }
+
+  count(saves) {
+    this.#advance();
+    this.#seconds[59] += saves;
+    this.#draw();
+  }
+
+  #advance() {
+    const now = Math.floor(Date.now() / 1000);
+    for (; this.#last < now && now - this.#last <= 60; this.#last += 1) {
+      this.#seconds.shift();
+      this.#seconds.push(0);
+    }
+    if (now - this.#last > 60) this.#seconds.fill(0);
+    this.#last = now;
+  }
+
+  #draw() {
+    this.#advance();
+    const most = Math.max(4, ...this.#seconds);
+    const step = WIDTH / 60;
+    const bars = this.#seconds.map((saves, index) => {
+      const height = saves === 0 ? 1 : Math.max(3, (saves / most) * 36);
+      return h('rect', { class: saves === 0 ? 'tick' : 'fill', x: index * step + 0.75,
+        y: 36 - height, width: step - 1.5, height, rx: 1 });
+    });
+    const total = this.#seconds.reduce((sum, saves) => sum + saves, 0);
+    replace(this.#parent, h('svg', { class: 'saves', viewBox: `0 0 ${WIDTH} 36`, role: 'img',
+      'aria-label': `${total} saves in the last minute` }, bars),
+    h('p', { class: 'axis' }, h('span', {}, 'a minute ago'),
+      h('span', {}, `${this.#seconds[58]} / s`)));
+  }
+}

@@ -1,0 +1,44 @@
+// The state of the connection in the bar, the summary above the table, and what stands in its
+// place when there is nothing to show.
+
+import { h, replace } from './dom.js';
+import { bytes, number } from './format.js';
+
+const texts = { connecting: 'connecting', live: 'live', offline: 'reconnecting', failed: 'refused',
+  closed: 'closed' };
+
+export function showConnection(state, error) {
+  const text = error && state === 'offline' ? `${texts.offline} — ${error.message}` : texts[state];
+  document.getElementById('connection').dataset.state = state;
+  document.getElementById('connection-text').textContent = text;
+}
+
+/** @param actions buttons at the end of the line. */
+export function showSummary(parent, { view, result, traffic, nameOfEntity }, actions) {
+  if (!result) return replace(parent, h('span', {}, 'asking …'));
+  const { count, sections, truncated, next } = result;
+  const isSectioned = view.section !== '';
+  replace(parent,
+    h('span', {}, h('strong', {}, number(count)), ` ${nameOfEntity} ${count === 1 ? 'object' : 'objects'}`,
+      isSectioned && [' in ', h('strong', {}, number(sections.length)),
+        sections.length === 1 ? ' section' : ' sections']),
+    traffic.snapshotBytes > 0 && h('span', { class: 'size' }, `snapshot of ${bytes(traffic.snapshotBytes)}`),
+    truncated && h('span', { class: 'note' }, 'cut at the server’s limit for one fetch'),
+    h('span', { class: 'actions' }, next && !truncated && view.limit
+      && h('button', { class: 'text-button', onclick: actions.next }, 'Next window'),
+    Number(view.offset) > 0 && h('button', { class: 'text-button', onclick: actions.previous }, 'Previous'),
+    actions.buttons));
+}
+
+export function refusedNote(error) {
+  return h('div', { class: 'empty' }, h('strong', {}, 'The server refused this request'),
+    h('p', {}, error.offset === undefined ? error.message : 'The mark in the predicate shows where.'));
+}
+
+export function emptyNote(result, view, clear) {
+  const isEmpty = result?.sections && !result.sections.some(({ items }) => items.length > 0);
+  if (!isEmpty) return null;
+  return h('div', { class: 'empty' }, h('strong', {}, 'Nothing matches'),
+    h('p', {}, 'It is still being watched: an object that starts to match appears here.'),
+    view.where && h('button', { class: 'button', onclick: clear }, 'Clear the predicate'));
+}

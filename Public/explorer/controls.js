@@ -1,0 +1,95 @@
+// Sort, section and window: the rest of a fetch request.
+
+import { h, replace } from './dom.js';
+
+const datePieces = ['day', 'month', 'year'];
+
+export class Controls {
+  #parent;
+  #onChange;
+
+  constructor(parent, onChange) {
+    this.#parent = parent;
+    this.#onChange = onChange;
+  }
+
+  show(view, schema) {
+    const { entity } = view;
+    const paths = schema.paths(entity);
+    replace(this.#parent,
+      this.#sort(view, paths), this.#section(view, paths), this.#window(view));
+  }
+
+  // MARK: Sort
+
+  #sort(view, paths) {
+    const terms = view.sort.split(',').filter(Boolean);
+    const change = (list) => this.#onChange({ sort: list.join(',') });
+    const chips = terms.map((term, index) => this.#chip(term,
+      () => change(terms.with(index, reversed(term))),
+      () => change(terms.toSpliced(index, 1))));
+    const free = paths.filter(({ path }) => !terms.some((term) => pathOf(term) === path));
+    return h('div', { class: 'control' }, h('span', { class: 'name' }, 'sort'), chips,
+      this.#adder('Add a sort key', free, (path) => change([...terms, path])));
+  }
+
+  #chip(term, turn, remove) {
+    const isDown = term.startsWith('-');
+    const label = `${pathOf(term)}, ${isDown ? 'descending' : 'ascending'}`;
+    return h('span', { class: 'chip' },
+      h('button', { onclick: turn, 'aria-label': `${label}; turn round` },
+        term.replace(/^-/, ''), h('span', { class: 'arrow' }, isDown ? '↓' : '↑')),
+      h('button', { class: 'remove', onclick: remove, 'aria-label': `Remove ${pathOf(term)}` }, '×'));
+  }
+
+  #adder(label, paths, add) {
+    const options = paths.map(({ path }) => h('option', { value: path }, path));
+    const pick = ({ target }) => add(target.value);
+    return h('span', { class: 'adder' },
+      h('select', { 'aria-label': label, onchange: pick },
+        h('option', { value: '', disabled: true, selected: true }, ''), options));
+  }
+
+  // MARK: Section
+
+  #section(view, paths) {
+    const isDown = view.section.startsWith('-');
+    const current = view.section.replace(/^-/, '');
+    const choices = paths.flatMap(({ path, type }) => [path, ...pieces(path, type)]);
+    if (current && !choices.includes(current)) choices.unshift(current);
+    const options = choices.map(
+      (path) => h('option', { value: path, selected: path === current }, path));
+    const pick = ({ target }) => this.#onChange({ section: target.value });
+    const turn = () => this.#onChange({ section: (isDown ? '' : '-') + current });
+    return h('div', { class: 'control' }, h('span', { class: 'name' }, 'section'),
+      h('select', { class: 'field', onchange: pick, 'aria-label': 'Section' },
+        h('option', { value: '', selected: current === '' }, 'none'), options),
+      current && h('span', { class: 'chip' },
+        h('button', { onclick: turn, 'aria-label': 'Turn the order of sections round' },
+          h('span', { class: 'arrow' }, isDown ? '↓' : '↑'))));
+  }
+
+  // MARK: Window
+
+  #window(view) {
+    const hasOffset = view.limit !== '' || view.offset !== '';
+    return [this.#number(view, 'limit', 'all'), hasOffset && this.#number(view, 'offset', '0')];
+  }
+
+  #number(view, name, placeholder) {
+    const change = ({ target }) => {
+      if (target.checkValidity()) this.#onChange({ [name]: target.value });
+    };
+    return h('label', { class: 'control' }, h('span', { class: 'name' }, name),
+      h('input', { class: 'field', type: 'number', min: 0, step: 1, placeholder,
+        value: view[name], onchange: change }));
+  }
+}
+
+const pathOf = (term) => term.replace(/^-/, '').split(':')[0];
+const reversed = (term) => (term.startsWith('-') ? term.slice(1) : `-${term}`);
+
+function pieces(path, type) {
+  if (type === 'string') return [`${path}:initial`];
+  return type === 'date' ? datePieces.map((piece) => `${path}:${piece}`) : [];
+}

@@ -1,0 +1,23 @@
+// A fetch request → the command line that makes it.
+
+import { clean } from '../livefetch/transport.js';
+
+const quote = (text) => `'${String(text).replaceAll("'", String.raw`'\''`)}'`;
+
+/**
+ * @param mode `once`, `stream` (every change as it comes) or `poll` (the diff since `token`).
+ */
+export function curl(request, mode, token, origin = location.origin) {
+  const { entity, ...parameters } = clean(request);
+  if (mode === 'poll') parameters.since = token;
+  const lines = Object.entries(parameters).map(
+    ([name, value]) => `  --data-urlencode ${quote(`${name}=${value}`)}`);
+  const head = mode === 'stream' ? ['curl -GN', "  -H 'Accept: text/event-stream'"] : ['curl -G'];
+  const target = `  ${origin}/v1/objects/${encodeURIComponent(entity)}`;
+  return [...head, target, ...lines].join(' \\\n');
+}
+
+/** The command line of a save. */
+export function curlSave(changes, origin = location.origin) {
+  return `curl ${origin}/v1/save --json \\\n  ${quote(JSON.stringify({ changes }))}`;
+}

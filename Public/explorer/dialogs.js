@@ -1,0 +1,130 @@
+// Dialogs: a new object, a conflict side by side, a question, the shortcuts.
+
+import { h } from './dom.js';
+import { parse, show } from './format.js';
+import { RelatedEditor } from './editors.js';
+
+function open(className, title, ...content) {
+  const dialog = h('dialog', { class: `dialog ${className}`, 'aria-label': title },
+    h('h2', {}, title), content);
+  dialog.addEventListener('close', () => dialog.remove());
+  dialog.addEventListener('click', (event) => event.target === dialog && dialog.close());
+  document.getElementById('dialogs').append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
+const button = (text, onclick, kind = '') => h('button', { class: `button ${kind}`, onclick, type: 'button' }, text);
+
+/** Asks; resolves to whether the answer is yes. */
+export function ask(title, text, yes) {
+  return new Promise((resolve) => {
+    const answer = (value) => { resolve(value); dialog.close(); };
+    const dialog = open('question', title, h('p', {}, text), h('div', { class: 'dialog-actions' },
+      button('Cancel', () => answer(false)), button(yes, () => answer(true), 'primary')));
+    dialog.addEventListener('close', () => resolve(false));
+  });
+}
+
+/** The fields of a new object; `add(values)` stages it. */
+export function insertDialog(entity, columns, { add, search, nameOf }) {
+  const values = {};
+  const writable = columns.filter((column) => !column.readOnly);
+  const fields = writable.map((column) => (column.type === 'relationship'
+    ? relatedField(column, values, { search, nameOf }) : textField(column, values)));
+  const complaint = h('p', { class: 'complaint', role: 'alert', hidden: true });
+  const submit = (event) => {
+    event.preventDefault();
+    try {
+      fields.forEach((field) => field.read());
+      add(values);
+      dialog.close();
+    } catch (error) {
+      complaint.textContent = error.message;
+      complaint.hidden = false;
+    }
+  };
+  const dialog = open('insert', `New ${entity}`, h('form', { onsubmit: submit },
+    fields.map(({ element }) => element), complaint, h('div', { class: 'dialog-actions' },
+      button('Cancel', () => dialog.close()),
+      h('button', { class: 'button primary', type: 'submit' }, 'Add to the save'))));
+}
+
+function labelled(column, control) {
+  const note = column.optional || column.default ? column.type : `${column.type}, required`;
+  return h('label', { class: 'dialog-field' }, h('span', {}, column.name, h('small', {}, note)), control);
+}
+
+function textField(column, values) {
+  const input = h('input', { class: 'field', name: column.name });
+  const read = () => {
+    if (input.value === '' && (column.optional || column.default)) return;
+    try {
+      values[column.name] = parse(input.value, column);
+    } catch (error) {
+      input.focus();
+      throw new Error(`${column.name}: ${error.message}`);
+    }
+  };
+  return { element: labelled(column, input), read };
+}
+
+function relatedField(column, values, options) {
+  const text = h('button', { class: 'field related-value', type: 'button' }, 'choose …');
+  const holder = h('span', { class: 'related-holder' }, text);
+  const closeWith = (name) => { text.textContent = name; holder.replaceChildren(text); };
+  text.addEventListener('click', () => {
+    const done = (id) => {
+      values[column.name] = id;
+      closeWith(options.nameOf(column.destination, id) ?? String(id ?? 'nil'));
+    };
+    const related = new RelatedEditor(column, values[column.name], {
+      ...options, done, cancel: () => closeWith(text.textContent) });
+    holder.replaceChildren(h('span', { class: 'editor' }, related.element));
+    related.focus();
+  });
+  return { element: h('div', {}, labelled(column, holder)), read() {} };
+}
+
+/**
+ * Somebody else saved in between: what was seen, what is stored, what is wanted, side by side.
+ *
+ * @param conflicts `{title, property, seen, stored, given}`; `resolve(conflicts)` gets them with
+ * `keepsMine`.
+ */
+export function conflictDialog(conflicts, { resolve, discard }) {
+  const rows = conflicts.map((conflict, index) => conflictRow(conflict, index));
+  const dialog = open('conflict', 'Somebody else changed this',
+    h('p', {}, 'Nothing was saved. Choose for each value which one is to stay.'),
+    h('div', { class: 'conflict-table' },
+      h('span', {}, ''), h('span', {}, 'you saw'), h('span', {}, 'stored now'), h('span', {}, 'yours'),
+      rows),
+    h('div', { class: 'dialog-actions' },
+      button('Later', () => dialog.close()),
+      button('Discard mine', () => { dialog.close(); discard(); }, 'danger'),
+      button('Save', () => { dialog.close(); resolve(conflicts); }, 'primary')));
+}
+
+function conflictRow(conflict, index) {
+  const { title, property, seen, stored, given } = conflict;
+  const text = (value) => (value === null || value === undefined ? 'nil' : show(value));
+  const choice = (value, isMine) => h('label', { class: 'conflict-choice' },
+    h('input', { type: 'radio', name: `conflict-${index}`, checked: isMine === conflict.keepsMine,
+      onchange: () => { conflict.keepsMine = isMine; } }), text(value));
+  conflict.keepsMine ??= true;
+  return [h('span', { class: 'conflict-name' }, h('b', {}, title), property),
+    h('span', { class: 'conflict-seen' }, text(seen)), choice(stored, false), choice(given, true)];
+}
+
+const shortcuts = [
+  ['/', 'to the predicate'], ['Ctrl Space', 'complete'], ['↑ ↓ ← →', 'walk over the cells'],
+  ['Enter', 'edit the cell'], ['Tab', 'next cell'], ['Esc', 'leave the cell as it was'],
+  ['Del', 'delete the row, or not'], ['N', 'new object'], ['Ctrl S', 'save what is collected'],
+  ['[ ]', 'previous, next section'], ['?', 'this list']];
+
+export function helpDialog() {
+  const dialog = open('help', 'Keyboard',
+    h('dl', {}, shortcuts.map(([keys, text]) => [
+      h('dt', {}, keys.split(' ').map((key) => h('kbd', {}, key))), h('dd', {}, text)])),
+    h('div', { class: 'dialog-actions' }, button('Close', () => dialog.close())));
+}

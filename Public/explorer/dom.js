@@ -1,0 +1,42 @@
+// Elements by function calls. Attributes only: no markup as text, no inline styles, so that the
+// page holds under `Content-Security-Policy: default-src 'self'`.
+
+const SVG = 'http://www.w3.org/2000/svg';
+const svgTags = new Set(['svg', 'path', 'rect', 'circle', 'line', 'polyline', 'g', 'text']);
+
+/**
+ * An element. `on…` are listeners, `class`, `dataset` and attributes are set, false and null ones
+ * left out; children are nodes or text, nested lists are flattened, null and false left out.
+ */
+export function h(tag, properties = {}, ...children) {
+  const element = svgTags.has(tag)
+    ? document.createElementNS(SVG, tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) set(element, name, value);
+  element.append(...children.flat(3).filter((child) => child != null && child !== false));
+  return element;
+}
+
+function set(element, name, value) {
+  if (value == null || value === false) return;
+  if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+  else if (name === 'dataset') Object.assign(element.dataset, value);
+  else if (['value', 'checked', 'disabled', 'selected'].includes(name)) element[name] = value;
+  else element.setAttribute(name, value === true ? '' : value);
+}
+
+export function replace(parent, ...children) {
+  parent.replaceChildren(...children.flat(3).filter((child) => child != null && child !== false));
+}
+
+export const prefersCalm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+/** Calls `run` when nothing has called it for `delay` milliseconds. */
+export function debounce(run, delay) {
+  let timer;
+  const later = (...args) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => run(...args), delay);
+  };
+  later.cancel = () => clearTimeout(timer);
+  return later;
+}

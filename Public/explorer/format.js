@@ -1,0 +1,76 @@
+// Values → what a cell shows, and what was typed → values.
+
+const integers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
+const numbers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 6 });
+const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
+
+export const isNumeric = (type) => ['integer', 'double', 'decimal'].includes(type);
+
+/** @param type an attribute's type as the model names it. */
+export function show(value, type) {
+  if (value === null || value === undefined) return '';
+  if (type === 'boolean') return value === true || value === 1 ? 'yes' : 'no';
+  if (type === 'date') return String(value).replace('T', ' ').replace(/(:00)?(\.0+)?Z$/, '');
+  if (type === 'binary') return `${bytes(Math.floor(String(value).length * 0.75))} of data`;
+  if (typeof value === 'number') return number(value);
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+export function number(value) {
+  return (Number.isInteger(value) ? integers : numbers).format(value);
+}
+
+export const short = (value) => compact.format(value);
+
+export function bytes(count) {
+  if (count < 1000) return `${Math.round(count)} B`;
+  if (count < 1e6) return `${(count / 1e3).toFixed(count < 1e4 ? 1 : 0)} kB`;
+  return `${(count / 1e6).toFixed(1)} MB`;
+}
+
+export function milliseconds(time) {
+  if (time < 10) return `${time.toFixed(1)} ms`;
+  return time < 1000 ? `${Math.round(time)} ms` : `${(time / 1000).toFixed(1)} s`;
+}
+
+/** A value as the editor shows it: exact, not for reading. */
+export function editable(value, type) {
+  if (value === null || value === undefined) return '';
+  if (type === 'boolean') return value ? 'true' : 'false';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** What was typed as a value; nothing is null where the attribute may be. Throws a sentence. */
+export function parse(text, { type, optional }) {
+  const trimmed = text.trim();
+  if (trimmed === '' && (optional || type !== 'string')) {
+    if (optional) return null;
+    throw new Error('A value is required.');
+  }
+  switch (type) {
+    case 'integer': return parseInteger(trimmed);
+    case 'double': case 'decimal': return parseNumber(trimmed);
+    case 'boolean': return parseBoolean(trimmed);
+    case 'json': return JSON.parse(trimmed);
+    default: return text;
+  }
+}
+
+function parseInteger(text) {
+  const digits = text.replace(/[\s_,]/g, '');
+  if (!/^[+-]?\d+$/.test(digits)) throw new Error('A whole number is expected.');
+  const value = Number(digits);
+  return Number.isSafeInteger(value) ? value : digits;
+}
+
+function parseNumber(text) {
+  const value = Number(text.replace(/[\s_]/g, ''));
+  if (Number.isNaN(value)) throw new Error('A number is expected.');
+  return value;
+}
+
+function parseBoolean(text) {
+  if (/^(true|yes|1)$/i.test(text)) return true;
+  if (/^(false|no|0)$/i.test(text)) return false;
+  throw new Error('true or false is expected.');
+}

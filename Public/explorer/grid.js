@@ -1,0 +1,305 @@
+// The table of a live result: as many rows in the document as show, whatever the result's size.
+//
+// Enters: results one after the other. Promises: a row of the same id is the same element before
+// and after, so that it can move; what is read stays in its place when rows come or go above it.
+
+import { h, replace } from './dom.js';
+import { Cursor } from './cursor.js';
+import { IndexStrip } from './index-strip.js';
+import { HEADER, Layout, ROW } from './layout.js';
+import { Motion } from './motion.js';
+import { Row, widths } from './row.js';
+
+/** Rows kept ready above and below what shows. */
+const MARGIN = 6 * ROW;
+const HEAD = 33;
+
+export class Grid {
+  #columns = [];
+  #layout = new Layout([], false);
+  #rows = new Map();
+  #headers = new Map();
+  #motion = new Motion();
+  #handlers;
+  #result = null;
+  #isScheduled = false;
+
+  /** @param handlers `{onSort(column), nameOf(entity, id), editor(item, column, {close}), onRemove(item), staged(id)}`. */
+  constructor(parent, handlers) {
+    this.#handlers = handlers;
+    this.#head = h('div', { class: 'grid-head', role: 'row' });
+    this.#pinned = h('div', { class: 'section-head' });
+    this.#body = h('div', { class: 'grid-body', role: 'rowgroup' });
+    this.element = h('div', { class: 'grid', role: 'grid', tabindex: 0, 'aria-label': 'Objects',
+      onscroll: () => this.#schedule() },
+    this.#head, h('div', { class: 'pinned', 'aria-hidden': 'true' }, this.#pinned), this.#body);
+    this.strip = new IndexStrip((section) => this.scrollToSection(section));
+    this.cursor = new Cursor(this, handlers);
+    parent.append(h('div', { class: 'grid-frame' }, this.element, this.strip.element));
+    new ResizeObserver(() => this.#resized()).observe(this.element);
+  }
+
+  #head;
+  #pinned;
+  #body;
+
+  get columns() {
+    return this.#columns;
+  }
+
+  get layout() {
+    return this.#layout;
+  }
+
+  /** Shows another entity's columns; the rows of the one before go. */
+  begin(columns, sort) {
+    this.#columns = columns;
+    this.#rows.forEach((row) => row.element.remove());
+    this.#rows.clear();
+    this.#result = null;
+    this.#layout = new Layout([], false);
+    this.element.scrollTop = 0;
+    this.heading(sort);
+    this.#resized();
+  }
+
+  /** The column heads, with arrows for the keys of `sort`. */
+  heading(sort) {
+    const terms = sort.split(',').map((term) => term.split(':')[0]);
+    replace(this.#head, this.#columns.map((column, index) => {
+      const arrow = terms.includes(column.name) ? ' ↑' : terms.includes(`-${column.name}`) ? ' ↓' : '';
+      return h('button', { class: `head-cell ${column.type}${arrow && ' is-sorted'}`, tabindex: -1,
+        role: 'columnheader', 'aria-colindex': index + 1,
+        onclick: (event) => this.#handlers.onSort(column, event.shiftKey) }, column.name + arrow);
+    }));
+  }
+
+  /**
+   * Shows a result.
+   *
+   * @param moved ids of the rows that a diff names as moved.
+   * @param hasHeaders whether it is sectioned.
+   */
+  show(result, { hasHeaders, moved = new Set(), animates = true }) {
+    const before = this.#layout;
+    const isFirst = this.#result === null;
+    const after = new Layout(result.sections, hasHeaders);
+    this.#result = result;
+    const seen = this.#seen();
+    const anchor = isFirst ? null : this.#anchor(moved);
+    this.#layout = after;
+    this.#body.style.height = `${after.height + 12}px`;
+    this.element.setAttribute('aria-rowcount', after.count);
+    const shift = this.#hold(anchor);
+    const plays = this.#motion.begin() && animates && !isFirst;
+    this.#draw({ plays, seen, before, moved, shift });
+    this.strip.show(hasHeaders ? result.sections : []);
+  }
+
+  /** Fills the rows again that show, where something beside the result has changed. */
+  refill() {
+    for (const row of this.#rows.values()) this.#fill(row, row.item);
+  }
+
+  scrollToSection(section) {
+    this.element.scrollTop = this.#layout.tops[section];
+  }
+
+  /** Scrolls so that a row shows, and gives it. */
+  reveal(place) {
+    const y = this.#layout.y(place.section, place.item);
+    const top = this.element.scrollTop + this.#layout.header;
+    const bottom = this.element.scrollTop + this.element.clientHeight - HEAD - ROW;
+    if (y < top) this.element.scrollTop = y - this.#layout.header;
+    else if (y > bottom) this.element.scrollTop = y - this.element.clientHeight + HEAD + ROW;
+    this.#draw({});
+    return this.row(this.#layout.sections[place.section].items[place.item].id);
+  }
+
+  row(id) {
+    return this.#rows.get(String(id));
+  }
+
+  get isEmpty() {
+    return this.#layout.count === 0;
+  }
+
+  /** The items that show now. */
+  get visible() {
+    const { scrollTop, clientHeight } = this.element;
+    const rows = this.#layout.rows(scrollTop, scrollTop + clientHeight - HEAD - ROW);
+    return [...rows].map(({ value }) => value);
+  }
+
+  /** Goes to the section `step` sections from the one at the top. */
+  stepSection(step) {
+    const section = this.#layout.sectionAt(this.element.scrollTop + 1) + step;
+    this.scrollToSection(Math.max(0, Math.min(this.#layout.sections.length - 1, section)));
+  }
+
+  // MARK: Staying in place
+
+  /** The first row that shows and does not move: what is read is around it. */
+  #anchor(moved) {
+    const top = this.element.scrollTop;
+    if (top < ROW) return null;
+    for (const { value, y } of this.#layout.rows(top + this.#layout.header, top + 20 * ROW)) {
+      if (!moved.has(String(value.id))) return { id: String(value.id), y };
+    }
+    return null;
+  }
+
+  /** Scrolls so that the anchor is seen where it was; returns by how much. */
+  #hold(anchor) {
+    if (!anchor) return 0;
+    const y = this.#layout.find(new Set([anchor.id])).get(anchor.id);
+    if (y === undefined || y === anchor.y) return 0;
+    const top = this.element.scrollTop;
+    this.element.scrollTop = top + y - anchor.y;
+    return this.element.scrollTop - top;
+  }
+
+  #seen() {
+    return new Map([...this.#rows].map(([key, row]) => [key, row.seenAt]));
+  }
+
+  // MARK: Drawing
+
+  #schedule() {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    requestAnimationFrame(() => {
+      this.#isScheduled = false;
+      this.#draw({});
+    });
+  }
+
+  #resized() {
+    const isNarrow = this.element.clientWidth < 640;
+    this.element.classList.toggle('is-narrow', isNarrow);
+    this.element.style.setProperty('--columns', widths(this.#columns, isNarrow));
+    this.#draw({});
+  }
+
+  /** @param change `{plays, seen, before, moved, shift}` where the result has changed. */
+  #draw({ plays = false, seen = new Map(), before, moved = new Set(), shift = 0 }) {
+    const top = this.element.scrollTop;
+    const bottom = top + this.element.clientHeight;
+    const former = this.#rows;
+    this.#rows = new Map();
+    const fresh = [];
+    for (const { value, y, section, item } of this.#layout.rows(top - MARGIN, bottom + MARGIN)) {
+      const key = String(value.id);
+      const row = former.get(key) ?? this.#newRow(fresh);
+      former.delete(key);
+      this.#rows.set(key, row);
+      this.#place(row, value, y, this.#layout.counts[section] + item, plays);
+      if (plays && seen.has(key)) this.#motion.slide(row, seen.get(key) + shift, moved.has(key));
+    }
+    this.#body.append(...fresh.map((row) => row.element));
+    if (plays) this.#enter(fresh, before, shift);
+    this.#leave(former, plays, shift);
+    this.#drawHeaders(top, bottom, plays, shift);
+    this.cursor.draw();
+  }
+
+  #newRow(fresh) {
+    const row = new Row(this.#columns, this.#handlers);
+    fresh.push(row);
+    return row;
+  }
+
+  #place(row, item, y, index, plays) {
+    if (row.item !== item) {
+      const changed = this.#fill(row, item);
+      if (plays) changed.forEach((cell) => this.#motion.wash(cell, '--changed'));
+    }
+    row.move(y);
+    row.element.setAttribute('aria-rowindex', index + 1);
+    row.element.classList.toggle('is-odd', index % 2 === 1);
+  }
+
+  #fill(row, item) {
+    return row.fill(item, {
+      related: (column, id) => this.#related(column, id), staged: this.#handlers.staged(item.id) });
+  }
+
+  #related({ destination }, id) {
+    if (id === null || id === undefined) return '';
+    return this.#handlers.nameOf(destination, id) ?? `${destination} ${id}`;
+  }
+
+  /** Rows that were elsewhere slide in from there, as far as it shows; others appear. */
+  #enter(fresh, before, shift) {
+    const keys = new Set(fresh.map((row) => String(row.item.id)));
+    const places = keys.size > 0 ? before.find(keys) : new Map();
+    const reach = this.element.clientHeight;
+    for (const row of fresh) {
+      const from = places.get(String(row.item.id));
+      if (from === undefined) this.#motion.appear(row);
+      else this.#motion.slide(row, clamp(from + shift, row.y - reach, row.y + reach), true);
+    }
+  }
+
+  /** Rows that are elsewhere now slide there; others fade. */
+  #leave(former, plays, shift) {
+    if (!plays) return former.forEach((row) => row.element.remove());
+    const places = former.size > 0 ? this.#layout.find(new Set(former.keys())) : new Map();
+    for (const [key, row] of former) {
+      row.move(row.y + shift);
+      if (places.has(key)) row.element.remove();
+      else this.#motion.leave(row);
+    }
+  }
+
+  // MARK: Section headers
+
+  #drawHeaders(top, bottom, plays = false, shift = 0) {
+    const former = this.#headers;
+    this.#headers = new Map();
+    for (const { section, y } of this.#layout.headers(top - MARGIN, bottom + MARGIN)) {
+      const { name, value, items } = this.#layout.sections[section];
+      const key = JSON.stringify(value);
+      const header = former.get(key) ?? { element: h('div', { class: 'section-head', role: 'row' }) };
+      const from = header.y;
+      former.delete(key);
+      this.#headers.set(key, header);
+      moveHeader(header, y);
+      fillHeader(header.element, name, value, items.length);
+      if (!header.element.isConnected) this.#body.append(header.element);
+      if (plays && from !== undefined) this.#motion.slide(header, from + shift, false);
+      else if (plays) this.#motion.fade(header);
+    }
+    former.forEach(({ element }) => element.remove());
+    this.#pin(top);
+  }
+
+  /** The header of the section at the top stays, until the next one pushes it away. */
+  #pin(top) {
+    const section = this.#layout.sectionAt(top);
+    const current = this.#layout.sections[section];
+    this.#pinned.hidden = !current || this.#layout.header === 0 || top < 1;
+    if (!current) return;
+    const { name, value, items } = current;
+    fillHeader(this.#pinned, name, value, items.length);
+    const push = Math.min(0, this.#layout.tops[section + 1] - top - HEADER);
+    this.#pinned.style.transform = `translateY(${push}px)`;
+    this.strip.mark(section);
+  }
+}
+
+function moveHeader(header, y) {
+  header.y = y;
+  header.element.style.transform = `translateY(${y}px)`;
+}
+
+const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
+
+function fillHeader(element, name, value, count) {
+  const text = value === null ? 'nil' : name === '' ? 'empty' : name;
+  const signature = `${text}\u0000${count}`;
+  if (element.dataset.signature === signature) return;
+  element.dataset.signature = signature;
+  replace(element, h('span', { class: 'section-name', role: 'rowheader' }, text,
+    h('span', { class: 'section-count' }, String(count))));
+}

@@ -1,0 +1,156 @@
+// The panel at the right: the request as curl, figures, the last diffs as they came, charts.
+
+import { h, replace } from './dom.js';
+import { histogram, SavesChart } from './charts.js';
+import { curl } from './curl.js';
+import { bytes, isNumeric, milliseconds, number } from './format.js';
+
+const modes = [['once', 'snapshot'], ['stream', 'stream'], ['poll', 'long-poll']];
+
+export class Inspector {
+  #mode = 'stream';
+  #attribute = null;
+  #onRange;
+  #parts;
+  #shown = {};
+
+  /** @param onRange called with `(attribute, from, to)` for a bar of the histogram. */
+  constructor(parent, onRange) {
+    this.#onRange = onRange;
+    const part = (title, ...extra) => {
+      const body = h('div', { class: 'part-body' });
+      return { body, element: h('section', { class: 'part' },
+        h('header', {}, h('h2', { class: 'panel-title' }, title), extra), body) };
+    };
+    this.modeChooser = h('div', { class: 'segments', role: 'radiogroup', 'aria-label': 'Kind of request' });
+    this.attributeChooser = h('select', { class: 'field small', 'aria-label': 'Attribute',
+      onchange: ({ target }) => { this.#attribute = target.value; this.#drawHistogram(); } });
+    this.#parts = {
+      request: part('Request', this.modeChooser), figures: part('Live'),
+      saves: part('Saves a second'), histogram: part('Distribution', this.attributeChooser),
+      diffs: part('Diffs, as they came') };
+    replace(parent, Object.values(this.#parts).map(({ element }) => element));
+    this.savesChart = new SavesChart(this.#parts.saves.body);
+  }
+
+  /** @param shown `{request, result, traffic, schema}`. */
+  show(shown) {
+    const isOther = this.#shown.request?.entity !== shown.request.entity;
+    this.#shown = shown;
+    if (isOther) this.#chooseAttribute();
+    this.#drawRequest();
+    this.#drawFigures();
+    this.#drawHistogram();
+    this.#drawDiffs();
+  }
+
+  /** Draws what a paint has told: latencies. */
+  timed() {
+    this.#drawFigures();
+    this.#drawDiffs();
+  }
+
+  // MARK: Request
+
+  #drawRequest() {
+    const { request, result } = this.#shown;
+    const text = curl(request, this.#mode, result?.token ?? 'now');
+    const signature = this.#mode + text;
+    if (this.#parts.request.signature === signature) return;
+    this.#parts.request.signature = signature;
+    replace(this.modeChooser, modes.map(([mode, name]) => h('button', {
+      role: 'radio', 'aria-checked': String(mode === this.#mode),
+      onclick: () => { this.#mode = mode; this.#drawRequest(); } }, name)));
+    replace(this.#parts.request.body, h('div', { class: 'code-block' },
+      h('pre', { class: 'code', tabindex: 0 }, text),
+      h('button', { class: 'button small copy', onclick: ({ target }) => copy(text, target) }, 'Copy')));
+  }
+
+  // MARK: Figures
+
+  #drawFigures() {
+    const { traffic, result } = this.#shown;
+    const { median, latencies, diffBytes = 0, refetch, count } = traffic;
+    const last = latencies.at(-1);
+    replace(this.#parts.figures.body, h('dl', { class: 'figures' },
+      figure('Save to paint', median === undefined ? '–' : milliseconds(median),
+        last === undefined ? 'save something' : `median; last ${milliseconds(last)}`),
+      figure('Diffs', number(count), `${bytes(diffBytes)} received`),
+      figure('Refetching', bytes(refetch), saving(diffBytes, refetch))),
+    count > 0 && h('svg', { class: 'ratio', viewBox: '0 0 304 6', preserveAspectRatio: 'none' },
+      h('rect', { class: 'tick', x: 0, y: 0, width: 304, height: 6, rx: 3 }),
+      h('rect', { class: 'fill', x: 0, y: 0, height: 6, rx: 3,
+        width: Math.max(3, 304 * Math.min(1, diffBytes / Math.max(1, refetch))) })),
+    h('p', { class: 'token' }, h('span', {}, 'token'), h('code', {}, result?.token ?? '–')));
+  }
+
+  // MARK: Diffs
+
+  #drawDiffs() {
+    const { traffic } = this.#shown;
+    const { body } = this.#parts.diffs;
+    if (traffic.diffs.length === 0) {
+      return replace(body, h('p', { class: 'quiet' }, 'Nothing has changed yet. Edit a cell, or save from another window or curl.'));
+    }
+    body.querySelector('.quiet')?.remove();
+    const list = body.querySelector('ul') ?? body.appendChild(h('ul', { class: 'diffs' }));
+    const open = new Set([...list.querySelectorAll('details[open]')].map(({ dataset }) => dataset.to));
+    replace(list, traffic.diffs.map((entry) => diffLine(entry, open.has(entry.diff.to))));
+  }
+
+  // MARK: Histogram
+
+  #chooseAttribute() {
+    const { schema, request } = this.#shown;
+    const numeric = schema.entity(request.entity).attributes.filter(({ type }) => isNumeric(type));
+    const sorted = numeric.find(({ name }) => request.sort?.includes(name));
+    this.#attribute = (sorted ?? numeric[0])?.name ?? null;
+    replace(this.attributeChooser, numeric.map(({ name }) =>
+      h('option', { value: name, selected: name === this.#attribute }, name)));
+  }
+
+  #drawHistogram() {
+    const isShown = !!this.#attribute && !!this.#shown.result?.sections;
+    this.#parts.histogram.element.hidden = !isShown;
+    if (!isShown) return;
+    const values = this.#shown.result.sections.flatMap(({ items }) =>
+      items.map((item) => item[this.#attribute]).filter((value) => typeof value === 'number'));
+    histogram(this.#parts.histogram.body, values,
+      (from, to) => this.#onRange(this.#attribute, from, to));
+  }
+}
+
+function figure(name, value, note) {
+  return h('div', {}, h('dt', {}, name), h('dd', {}, value), h('dd', { class: 'note' }, note));
+}
+
+function saving(received, refetch) {
+  if (refetch === 0) return 'would have cost';
+  return `would have cost, ${Math.round(refetch / Math.max(1, received))} × as much`;
+}
+
+const marks = [['inserted', '+', 'came'], ['deleted', '−', 'left'], ['moved', '⇅', 'moved'],
+  ['updated', '~', 'changed']];
+
+function diffLine({ diff, bytes: size, at, latency }, isOpen) {
+  const chips = marks.filter(([kind]) => diff.items?.[kind]?.length > 0).map(([kind, sign, name]) =>
+    h('span', { class: `mark is-${name}`, title: kind }, `${sign}${diff.items[kind].length}`));
+  const text = h('pre', { class: 'code', tabindex: 0 });
+  const fill = () => { text.textContent ||= JSON.stringify(diff, null, 1); };
+  const details = h('details', { open: isOpen, dataset: { to: diff.to }, ontoggle: fill },
+    h('summary', {}, h('time', {}, at.toLocaleTimeString([], { hour12: false })), chips,
+      h('span', { class: 'diff-size' }, latency === undefined ? bytes(size) : `${bytes(size)} in ${milliseconds(latency)}`)),
+    text);
+  if (isOpen) fill();
+  return h('li', {}, details);
+}
+
+async function copy(text, target) {
+  try {
+    await navigator.clipboard.writeText(text);
+    target.textContent = 'Copied';
+  } catch {
+    target.textContent = 'Select and copy';
+  }
+  setTimeout(() => { target.textContent = 'Copy'; }, 1400);
+}

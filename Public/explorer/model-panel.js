@@ -1,0 +1,54 @@
+// The model at the left: entities to look at, their properties to write into the predicate.
+
+import { h, replace } from './dom.js';
+import { number } from './format.js';
+
+const glyphs = { string: 'abc', integer: '123', double: '1.5', decimal: '1.5', boolean: 'y/n',
+  date: 'date', binary: 'data', uuid: 'uuid', uri: 'uri', json: '{ }' };
+
+export class ModelPanel {
+  #parent;
+  #handlers;
+
+  /** @param handlers `{onEntity(name), onProperty(path)}`. */
+  constructor(parent, handlers) {
+    this.#parent = parent;
+    this.#handlers = handlers;
+  }
+
+  show(schema, current, counts) {
+    replace(this.#parent, h('h2', { class: 'panel-title' }, 'Model'),
+      h('ul', { class: 'entities' }, schema.entities.map(
+        (entity) => this.#entity(schema, entity, entity.name === current, counts))));
+  }
+
+  #entity(schema, entity, isCurrent, counts) {
+    const marks = [entity.readOnly && 'read only', entity.observable === false && 'not live'];
+    const head = h('button', {
+      class: 'entity', 'aria-current': isCurrent ? 'true' : null,
+      onclick: () => this.#handlers.onEntity(entity.name) },
+    h('span', { class: 'entity-name' }, entity.name),
+    h('span', { class: 'count' }, counts.has(entity.name) ? number(counts.get(entity.name)) : ''));
+    const note = marks.filter(Boolean).join(', ');
+    return h('li', {}, head, note && h('p', { class: 'entity-note' }, note),
+      isCurrent && this.#properties(schema, entity));
+  }
+
+  #properties(schema, entity) {
+    const attributes = [{ name: 'id', type: entity.idType, optional: false }, ...entity.attributes];
+    return h('ul', { class: 'properties' },
+      attributes.map((attribute) => this.#property(
+        attribute.name, glyphs[attribute.type] ?? attribute.type,
+        `${attribute.type}${attribute.optional ? ', may be nil' : ''}`)),
+      entity.relationships.map(({ name, destination, toMany }) => this.#property(
+        toMany ? `${name}.@count` : `${name}.`, `${toMany ? '⇉' : '→'} ${destination}`,
+        `${toMany ? 'to-many' : 'to-one'} relationship`, name)));
+  }
+
+  #property(path, glyph, about, name = path) {
+    return h('li', {}, h('button', {
+      class: 'property', title: `${about}; click to use it in the predicate`,
+      onclick: () => this.#handlers.onProperty(path) },
+    h('span', {}, name), h('span', { class: 'glyph' }, glyph)));
+  }
+}

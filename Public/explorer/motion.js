@@ -1,0 +1,64 @@
+// How rows move when the result changes: calmly, so that the eye can follow, and never longer than
+// there is time for.
+
+import { prefersCalm } from './dom.js';
+
+const EASE = 'cubic-bezier(.2, .7, .2, 1)';
+const LONGEST = 520;
+const SHORTEST = 140;
+
+/** Shortens movements when changes come faster than they can be shown. */
+export class Motion {
+  #last = 0;
+  duration = LONGEST;
+
+  /** Begins a change; false where nothing is to move. */
+  begin() {
+    const now = performance.now();
+    const pause = now - this.#last;
+    this.#last = now;
+    this.duration = Math.max(SHORTEST, Math.min(LONGEST, pause * 0.8));
+    return !prefersCalm() && document.visibilityState === 'visible';
+  }
+
+  /** From where it was seen to where it stands. */
+  slide(row, from, isMoved) {
+    if (Math.abs(from - row.y) < 1) return;
+    const { element } = row;
+    element.classList.toggle('is-moving', isMoved);
+    const animation = this.#play(element,
+      [{ transform: `translateY(${from}px)` }, { transform: `translateY(${row.y}px)` }]);
+    animation.finished.then(() => element.classList.remove('is-moving'), () => {});
+  }
+
+  fade(row) {
+    this.#play(row.element, [{ opacity: 0 }, { opacity: 1 }]);
+  }
+
+  /** A row that is new to the result. */
+  appear(row) {
+    this.fade(row);
+    this.wash(row.element, '--came');
+  }
+
+  /** A row that has left: it is taken out of the document when it has faded. */
+  leave(row) {
+    const { element } = row;
+    element.classList.add('is-leaving');
+    element.removeAttribute('id');
+    const x = `translateY(${row.y}px) translateX(14px)`;
+    const end = () => element.remove();
+    this.#play(element, [{ opacity: 1 }, { opacity: 0, transform: x }]).finished.then(end, end);
+  }
+
+  /** Colours something for a while. */
+  wash(element, colour) {
+    const from = { backgroundColor: `var(${colour})` };
+    element.animate([from, { ...from, offset: 0.35 }, { backgroundColor: 'transparent' }],
+      { duration: prefersCalm() ? 900 : 1800, easing: 'ease-out' });
+  }
+
+  #play(element, frames) {
+    return element.animate(frames, { duration: this.duration, easing: EASE });
+  }
+}

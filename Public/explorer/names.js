@@ -1,0 +1,70 @@
+// What related objects are called: from what came along with the result, else asked for once.
+
+export class Names {
+  #client;
+  #schema;
+  #included = {};
+  #found = new Map();
+  #texts = new Map();
+  onTexts = () => {};
+
+  constructor(client, schema) {
+    this.#client = client;
+    this.#schema = schema;
+  }
+
+  /** Takes over what a result has under `included`. */
+  take(included = {}) {
+    this.#included = included;
+  }
+
+  nameOf(entity, id) {
+    if (id === null || id === undefined) return undefined;
+    const label = this.#schema.label(entity);
+    const object = this.#included[entity]?.[id];
+    return object?.[label] ?? this.#found.get(`${entity}\u0000${id}`);
+  }
+
+  /** Objects whose name begins with or contains a text: `[{id, name}]`. */
+  async search(entity, text) {
+    const label = this.#schema.label(entity);
+    const request = { entity, limit: 8, sort: label, select: label };
+    if (text && label) Object.assign(request, { where: '%K CONTAINS[cd] %@', arguments: [label, text] });
+    const { sections } = await this.#client.fetch(request);
+    return sections.flatMap(({ items }) => items).map((item) => {
+      const name = String(item[label] ?? item.id);
+      this.#found.set(`${entity}\u0000${item.id}`, name);
+      return { id: item.id, name };
+    });
+  }
+
+  /** Texts of an attribute anywhere: none at first, `onTexts` is called when they have come. */
+  #ask(entity, attribute) {
+    const key = `${entity}\u0000${attribute}`;
+    if (this.#texts.has(key)) return this.#texts.get(key);
+    this.#texts.set(key, []);
+    const request = { entity, select: attribute, sort: attribute, limit: 2000 };
+    this.#client.fetch(request).then(({ sections }) => {
+      const values = sections.flatMap(({ items }) => items.map((item) => item[attribute]));
+      const texts = [...new Set(values)].filter((value) => typeof value === 'string');
+      this.#texts.set(key, texts);
+      this.onTexts();
+    }, () => {});
+    return [];
+  }
+
+  /** Texts that stand at a key path in the objects at hand, the most frequent first. */
+  textsAt(entity, result, path) {
+    const [first, second, ...deeper] = path.split('.');
+    const relationship = this.#schema.relationship(entity, first);
+    if (deeper.length > 0) return [];
+    if (relationship && second) return this.#ask(relationship.destination, second);
+    if (!result?.sections || result.entity !== entity) return this.#ask(entity, first);
+    const counts = new Map();
+    for (const item of result.sections.flatMap(({ items }) => items)) {
+      const value = item[first];
+      if (typeof value === 'string') counts.set(value, (counts.get(value) ?? 0) + 1);
+    }
+    return [...counts].sort((a, b) => b[1] - a[1]).slice(0, 200).map(([value]) => value);
+  }
+}

@@ -1,0 +1,265 @@
+// The page: one view (a fetch request with its parts as text), one live fetch for it, and the
+// panels that show it.
+
+import { connect } from '../livefetch.js';
+import * as address from './address.js';
+import { showConnection, showSummary, emptyNote, refusedNote } from './connection.js';
+import { Controls } from './controls.js';
+import { DemoTraffic, liveliest } from './demo-traffic.js';
+import { insertDialog } from './dialogs.js';
+import { debounce, h, replace } from './dom.js';
+import { editor } from './editors.js';
+import { show } from './format.js';
+import { Grid } from './grid.js';
+import { Inspector } from './inspector.js';
+import { ModelPanel } from './model-panel.js';
+import { Names } from './names.js';
+import { PredicateField } from './predicate-field.js';
+import { Saving } from './saving.js';
+import { Staged } from './staged.js';
+import { Traffic } from './traffic.js';
+import { Tray } from './tray.js';
+
+const byID = (id) => document.getElementById(id);
+const TYPING = 320;
+
+export class Page {
+  view = null;
+  live = null;
+  traffic = new Traffic();
+  counts = new Map();
+  #generation = 0;
+
+  constructor(schema, { client = connect(), closeDrawers }) {
+    this.client = client;
+    this.schema = schema;
+    this.names = new Names(client, schema);
+    this.staged = new Staged(() => this.#stagedChanged());
+    this.saving = new Saving(client, this.staged, this.#savingPage());
+    this.demo = new DemoTraffic(client, (token, sentAt) => this.#saved(token, sentAt));
+    this.model = new ModelPanel(byID('model'), {
+      onEntity: (entity) => { closeDrawers(); this.go(address.blank(schema, entity), true); },
+      onProperty: (path) => { closeDrawers(); this.predicate.insert(path.endsWith('.') ? path : `${path} `); } });
+    this.predicate = new PredicateField(byID('predicate'), {
+      context: () => this.#completionContext(),
+      onChange: (where, isDone) => (isDone ? this.#typed.now(where) : this.#typed(where)) });
+    this.names.onTexts = () => this.predicate.resuggest();
+    this.#typed.now = (where) => { this.#typed.cancel(); this.change({ where }); };
+    this.controls = new Controls(byID('controls'), (patch) => this.change(patch));
+    this.summary = h('div', { class: 'summary' });
+    byID('result').append(this.summary);
+    this.grid = new Grid(byID('result'), this.#gridHandlers());
+    this.tray = new Tray(byID('tray'), this.#trayHandlers());
+    this.inspector = new Inspector(byID('inspector'), (...range) => this.#narrow(...range));
+  }
+
+  #typed = debounce((where) => this.change({ where }), TYPING);
+
+  // MARK: The view
+
+  /** Goes to a view. @param isStep whether the browser's back button returns from it. */
+  go(view, isStep = false) {
+    const isOther = view.entity !== this.view?.entity;
+    this.view = view;
+    address.write(view, isStep);
+    document.title = `${view.entity}${view.where ? ` where ${view.where}` : ''} · LiveFetch`;
+    if (this.predicate.value !== view.where) this.predicate.value = view.where;
+    this.controls.show(view, this.schema);
+    this.model.show(this.schema, view.entity, this.counts);
+    byID('result').classList.toggle('is-read-only', this.isReadOnly);
+    if (isOther) this.grid.begin(this.schema.columns(view.entity), view.sort);
+    else this.grid.heading(view.sort);
+    this.#follow();
+  }
+
+  change(patch) {
+    const isSame = Object.entries(patch).every(([name, value]) => this.view[name] === value);
+    if (!isSame) this.go({ ...this.view, ...patch });
+  }
+
+  get isReadOnly() {
+    return this.schema.entity(this.view.entity).readOnly || this.storeIsReadOnly === true;
+  }
+
+  get result() {
+    return this.live?.current;
+  }
+
+  /** Follows the view; the former result stays until the new one is there. */
+  #follow() {
+    const generation = (this.#generation += 1);
+    const former = this.live;
+    const isCurrent = () => generation === this.#generation;
+    former?.close();
+    this.request = address.request(this.view, this.schema);
+    this.grid.element.classList.add('is-stale');
+    let isNew = true;
+    this.live = this.client.live(this.request, {
+      onSnapshot: (current, snapshot, { bytes }) => {
+        if (isNew) this.traffic = new Traffic();
+        isNew = false;
+        this.traffic.snapshot(current.count, bytes);
+      },
+      onDiff: (diff, current, { bytes }) => this.#diff(diff, current, bytes),
+      onChange: (current, { cause }) => isCurrent() && cause !== 'diff' && this.#draw(current),
+      onState: (state, error) => isCurrent() && showConnection(state, error),
+      onError: (error) => isCurrent() && this.#refused(error) });
+  }
+
+  #refused(error) {
+    this.predicate.objection(error);
+    showConnection('failed', error);
+    this.inspector.show({ request: this.request, result: null, traffic: this.traffic,
+      schema: this.schema });
+    if (!this.grid.isEmpty) return;
+    replace(this.summary, h('span', {}, 'no result'));
+    this.#note(refusedNote(error));
+  }
+
+  /** Stands in the table's place; null for nothing. */
+  #note(element) {
+    byID('result').querySelector('.empty')?.remove();
+    if (element) byID('result').querySelector('.grid-frame').append(element);
+  }
+
+  // MARK: Showing
+
+  #diff(diff, current, bytes) {
+    const entry = this.traffic.diff(diff, bytes, current.count ?? 0);
+    const moved = new Set((diff.items?.moved ?? []).map(({ id }) => String(id)));
+    this.#draw(current, moved);
+    // After the next frame it is on the screen.
+    requestAnimationFrame(() => setTimeout(() => {
+      this.traffic.painted(entry, performance.now());
+      this.inspector.timed();
+    }));
+  }
+
+  #draw(current, moved) {
+    this.predicate.objection(null);
+    this.names.take(current.included);
+    this.grid.element.classList.remove('is-stale');
+    this.grid.show(current, { hasHeaders: this.view.section !== '', moved });
+    if (this.view.where === '' && !this.view.limit && !current.truncated) this.counted(this.view.entity, current.count);
+    this.#drawAround(current);
+  }
+
+  #drawAround(current) {
+    showSummary(this.summary, { view: this.view, result: current, traffic: this.traffic,
+      nameOfEntity: this.view.entity }, this.#actions());
+    this.#note(emptyNote(current, this.view, () => this.change({ where: '' })));
+    this.inspector.show({ request: this.request, result: current, traffic: this.traffic,
+      schema: this.schema });
+  }
+
+  /** How many objects an entity has: shown in the model. */
+  counted(entity, count) {
+    if (this.counts.get(entity) === count) return;
+    this.counts.set(entity, count);
+    this.model.show(this.schema, this.view.entity, this.counts);
+  }
+
+  #actions() {
+    const { limit, offset } = this.view;
+    const move = (step) => this.change({ offset: String(Math.max(0, Number(offset) + step * Number(limit))) });
+    const column = liveliest(this.schema, this.view);
+    const insert = !this.isReadOnly && h('button', { class: 'text-button', onclick: () => this.insert() },
+      `New ${this.view.entity}`);
+    const demo = column && !this.isReadOnly && h('button', { class: 'text-button',
+      'aria-pressed': String(this.demo.isRunning), onclick: () => this.#toggleDemo(column) },
+    this.demo.isRunning ? 'Stop the edits' : 'Make random edits');
+    return { next: () => move(1), previous: () => move(-1), buttons: [demo, insert] };
+  }
+
+  async #toggleDemo(column) {
+    await this.demo.toggle(() => ({ entity: this.view.entity,
+      column: liveliest(this.schema, this.view) ?? column, items: this.grid.visible }));
+    if (this.result) this.#drawAround(this.result);
+  }
+
+  /** A bar of the histogram: its range as a further condition. */
+  #narrow(attribute, from, to) {
+    const round = (value) => (Math.abs(value) >= 100 ? Math.round(value) : Number(value.toFixed(3)));
+    const range = `${attribute} BETWEEN {${round(from)}, ${round(to)}}`;
+    const own = new RegExp(`(^|\\s+AND\\s+)${attribute} BETWEEN \\{[^}]*\\}`);
+    const rest = this.view.where.replace(own, '').trim();
+    this.change({ where: rest ? `${rest.replace(/^AND\s+/, '')} AND ${range}` : range });
+  }
+
+  #completionContext() {
+    return { schema: this.schema, entity: this.view.entity,
+      values: (path) => this.names.textsAt(this.view.entity, this.result, path) };
+  }
+
+  // MARK: Editing
+
+  insert() {
+    if (this.isReadOnly) return;
+    const { entity } = this.view;
+    insertDialog(entity, this.schema.columns(entity), {
+      add: (values) => this.staged.insert(entity, values, this.client.temporaryID()),
+      search: (...args) => this.names.search(...args), nameOf: (...args) => this.names.nameOf(...args) });
+  }
+
+  #gridHandlers() {
+    return {
+      staged: (id) => this.staged.of(this.view.entity, id),
+      nameOf: (entity, id) => this.names.nameOf(entity, id),
+      onRemove: (item) => !this.isReadOnly && this.staged.toggleDeletion(this.view.entity, item),
+      onSort: (column, isFurther) => this.#sortBy(column, isFurther),
+      editor: (item, column, { close }) => (this.isReadOnly ? null : this.#editor(item, column, close)) };
+  }
+
+  #editor(item, column, close) {
+    const { entity } = this.view;
+    const staged = this.staged.of(entity, item.id)?.values ?? {};
+    const value = column.name in staged ? staged[column.name] : item[column.name];
+    return editor(column, value, {
+      done: (next, step) => { close(step); this.staged.set(entity, item, column.name, next); },
+      cancel: () => close(0),
+      search: (...args) => this.names.search(...args), nameOf: (...args) => this.names.nameOf(...args) });
+  }
+
+  #sortBy(column, isFurther) {
+    const path = column.type === 'relationship'
+      ? `${column.name}.${this.schema.label(column.destination)}` : column.name;
+    const terms = this.view.sort.split(',').filter(Boolean);
+    const former = terms.find((term) => term.replace(/^-/, '').split(':')[0] === path);
+    const next = former === undefined ? path : former.startsWith('-') ? former.slice(1) : `-${former}`;
+    if (!isFurther) return this.change({ sort: next });
+    const sort = former === undefined ? [...terms, next] : terms.map((term) => (term === former ? next : term));
+    return this.change({ sort: sort.join(',') });
+  }
+
+  #stagedChanged() {
+    this.grid.refill();
+    this.tray.show(this.staged.list, this.saving.isBusy);
+  }
+
+  #savingPage() {
+    return {
+      redraw: () => this.#stagedChanged(), complain: (error) => this.tray.complain(error),
+      saved: (token, sentAt) => this.#saved(token, sentAt), nameOf: (change) => this.#nameOf(change) };
+  }
+
+  #trayHandlers() {
+    return {
+      onSave: () => this.saving.save(), onDiscard: () => this.staged.clear(),
+      onDrop: (change) => this.staged.drop(change), nameOf: (change) => this.#nameOf(change),
+      show: (change, name, value) => {
+        const relationship = this.schema.relationship(change.entity, name);
+        if (relationship) return this.names.nameOf(relationship.destination, value) ?? String(value);
+        return show(value, this.schema.attribute(change.entity, name)?.type);
+      } };
+  }
+
+  #nameOf({ entity, item, values, id }) {
+    const label = this.schema.label(entity);
+    return String(item?.[label] ?? values?.[label] ?? `${entity} ${id ?? ''}`);
+  }
+
+  #saved(token, sentAt) {
+    this.traffic.saved(token, sentAt);
+    this.inspector.timed();
+  }
+}

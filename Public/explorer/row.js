@@ -1,0 +1,79 @@
+// One row's elements: made once, filled again whenever its item is another.
+
+import { isPending } from '../livefetch.js';
+import { h } from './dom.js';
+import { isNumeric, show } from './format.js';
+
+export class Row {
+  item = null;
+  y = 0;
+  #columns;
+  #cells;
+
+  constructor(columns, { onRemove }) {
+    this.#columns = columns;
+    this.#cells = columns.map((column, index) => h('div', {
+      class: `cell ${kindOf(column)}`, role: 'gridcell', 'aria-colindex': index + 1,
+      dataset: { column: index } }));
+    this.element = h('div', { class: 'row', role: 'row' }, this.#cells,
+      h('button', { class: 'row-remove', tabindex: -1, title: 'Delete (Del)', 'aria-label': 'Delete',
+        onclick: () => onRemove(this.item) }, '×'));
+    this.element.livefetchRow = this;
+  }
+
+  cell(index) {
+    return this.#cells[index];
+  }
+
+  /** Fills the cells; returns those whose text is another than before. */
+  fill(item, { related, staged }) {
+    const changed = [];
+    this.#columns.forEach((column, index) => {
+      const isStaged = staged?.values && column.name in staged.values;
+      const value = isStaged ? staged.values[column.name] : item[column.name];
+      const text = column.type === 'relationship' ? related(column, value)
+        : column.isID ? String(value) : show(value, column.type);
+      const cell = this.#cells[index];
+      cell.classList.toggle('is-staged', !!isStaged);
+      cell.classList.toggle('is-nil', value === null);
+      const shown = value === null ? 'nil' : text;
+      if (cell.textContent === shown) return;
+      if (this.item && this.item.id === item.id) changed.push(cell);
+      cell.textContent = shown;
+    });
+    this.element.classList.toggle('is-removed', staged?.isDeleted === true);
+    this.element.classList.toggle('is-pending', isPending(item));
+    this.item = item;
+    return changed;
+  }
+
+  move(y) {
+    this.y = y;
+    this.element.style.transform = `translateY(${y}px)`;
+  }
+
+  /** Where it is seen, in the middle of a movement too. */
+  get seenAt() {
+    const { transform } = getComputedStyle(this.element);
+    return transform === 'none' ? this.y : new DOMMatrixReadOnly(transform).m42;
+  }
+}
+
+function kindOf(column) {
+  if (column.isID) return 'is-id';
+  if (column.type === 'relationship') return 'is-related';
+  return isNumeric(column.type) ? 'is-number' : `is-${column.type}`;
+}
+
+/** The widths of the columns, as `grid-template-columns` takes them. */
+export function widths(columns, isNarrow) {
+  const width = (column, index) => {
+    if (index === 0) return isNarrow ? 'minmax(132px, 1.4fr)' : 'minmax(160px, 1.6fr)';
+    if (column.isID) return '92px';
+    if (isNumeric(column.type)) return 'minmax(92px, .7fr)';
+    if (column.type === 'boolean') return '84px';
+    if (column.type === 'date') return '160px';
+    return 'minmax(104px, 1fr)';
+  };
+  return columns.map(width).join(' ');
+}

@@ -1,0 +1,70 @@
+// Staged changes → one save, and what becomes of its refusal.
+
+import { conflictDialog } from './dialogs.js';
+import { saveChanges } from './staged.js';
+
+export class Saving {
+  isBusy = false;
+  #client;
+  #staged;
+  #page;
+
+  /** @param page `{redraw(), complain(error), saved(token, sentAt), nameOf(change)}`. */
+  constructor(client, staged, page) {
+    this.#client = client;
+    this.#staged = staged;
+    this.#page = page;
+  }
+
+  async save() {
+    const { list } = this.#staged;
+    if (this.isBusy || list.length === 0) return;
+    this.isBusy = true;
+    const taken = this.#staged.take();
+    const sentAt = performance.now();
+    try {
+      const { token } = await this.#client.save(saveChanges(list));
+      this.#page.saved(token, sentAt);
+      this.#page.complain(null);
+    } catch (error) {
+      this.#staged.restore(taken);
+      this.#refused(error, list);
+    } finally {
+      this.isBusy = false;
+      this.#page.redraw();
+    }
+  }
+
+  #refused(error, list) {
+    const conflicts = (error.errors ?? []).filter(({ code }) => code === 'changed');
+    if (![409, 412].includes(error.status) || conflicts.length === 0) {
+      return this.#page.complain(error);
+    }
+    this.#page.complain(null);
+    const rows = conflicts.flatMap((conflict) => this.#sides(conflict, list[conflict.change]));
+    conflictDialog(rows, {
+      resolve: (chosen) => this.#resolve(chosen),
+      discard: () => rows.forEach(({ change }) => this.#staged.drop(change)) });
+  }
+
+  /** A conflict of one property, or of an object as a whole, as lines of three values. */
+  #sides({ property, stored, given }, change) {
+    const names = property ? [property] : Object.keys(change.values ?? {});
+    const at = (side, name) =>
+      (side !== null && typeof side === 'object' && name in side ? side[name] : property && side);
+    return names.map((name) => ({
+      change, property: name, title: this.#page.nameOf(change), seen: change.base?.[name],
+      stored: at(stored, name), given: at(given, name) ?? change.values?.[name] }));
+  }
+
+  #resolve(chosen) {
+    const changes = new Set(chosen.map(({ change }) => change));
+    for (const change of changes) {
+      const own = chosen.filter((conflict) => conflict.change === change);
+      const stored = Object.fromEntries(own.map(({ property, stored: value }) => [property, value]));
+      const mine = own.filter(({ keepsMine }) => keepsMine).map(({ property }) => property);
+      this.#staged.rebase(change, stored, new Set(mine));
+    }
+    this.save();
+  }
+}

@@ -1,0 +1,72 @@
+// The model as the page asks it: entities, key paths, what to call an object.
+
+/** The answer of `GET /v1/model`, made easy to ask. */
+export class Schema {
+  constructor(model) {
+    this.entities = model.entities;
+    this.byName = new Map(model.entities.map((entity) => [entity.name, entity]));
+  }
+
+  entity(name) {
+    return this.byName.get(name);
+  }
+
+  attribute(entity, name) {
+    return this.entity(entity)?.attributes.find((attribute) => attribute.name === name);
+  }
+
+  relationship(entity, name) {
+    return this.entity(entity)?.relationships.find((relationship) => relationship.name === name);
+  }
+
+  /** To-one relationships: what an item shows beside its attributes. */
+  toOne(entity) {
+    return this.entity(entity).relationships.filter((relationship) => !relationship.toMany);
+  }
+
+  /** The attribute that people know an object by. */
+  label(entity) {
+    const strings = this.entity(entity).attributes.filter(({ type }) => type === 'string');
+    const known = ['name', 'title', 'label', 'subject', 'text'];
+    const named = known.map((name) => strings.find((a) => a.name.toLowerCase() === name));
+    return (named.find(Boolean) ?? strings[0])?.name;
+  }
+
+  /** What a key path leads to: `{attribute}`, `{relationship, entity}` or nothing. */
+  resolve(entity, path) {
+    let place = entity;
+    let found;
+    for (const name of path.split('.')) {
+      if (!place) return undefined;
+      const attribute = name === 'id' ? { name: 'id', type: this.entity(place).idType }
+        : this.attribute(place, name);
+      const relationship = this.relationship(place, name);
+      if (!attribute && !relationship) return undefined;
+      found = { attribute, relationship, entity: relationship?.destination };
+      place = relationship?.destination;
+    }
+    return found;
+  }
+
+  /** Key paths to attributes over to-one relationships, at most `depth` steps. */
+  paths(entity, depth = 1) {
+    const own = this.entity(entity).attributes.map(({ name, type }) => ({ path: name, type }));
+    if (depth === 0) return own;
+    const related = this.toOne(entity).flatMap((relationship) =>
+      this.paths(relationship.destination, depth - 1).map(
+        ({ path, type }) => ({ path: `${relationship.name}.${path}`, type })));
+    return [...own, ...related];
+  }
+
+  /** The columns of a table of this entity's items, the label first, the id last. */
+  columns(entity) {
+    const label = this.label(entity);
+    const attributes = this.entity(entity).attributes.map((attribute) => ({ ...attribute }));
+    const first = attributes.filter(({ name }) => name === label);
+    const rest = attributes.filter(({ name }) => name !== label);
+    const related = this.toOne(entity).map(
+      (relationship) => ({ ...relationship, type: 'relationship' }));
+    const id = { name: 'id', type: this.entity(entity).idType, readOnly: true, isID: true };
+    return [...first, ...related, ...rest, id];
+  }
+}

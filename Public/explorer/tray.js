@@ -1,0 +1,79 @@
+// What is not saved yet, at the lower edge: how much, what exactly, save or discard.
+
+import { h, replace } from './dom.js';
+import { show } from './format.js';
+
+export class Tray {
+  #parent;
+  #handlers;
+  #isOpen = false;
+  #problem = null;
+
+  /** @param handlers `{onSave, onDiscard, onDrop(change), nameOf(change), show(change, name, value)}`. */
+  constructor(parent, handlers) {
+    this.#parent = parent;
+    this.#handlers = handlers;
+  }
+
+  complain(problem) {
+    this.#problem = problem;
+  }
+
+  show(list, isSaving = false) {
+    this.#parent.hidden = list.length === 0;
+    if (list.length === 0) {
+      this.#isOpen = false;
+      this.#problem = null;
+    }
+    replace(this.#parent, this.#complaint(), this.#isOpen && this.#details(list),
+      this.#line(list, isSaving));
+  }
+
+  #line(list, isSaving) {
+    const turn = () => {
+      this.#isOpen = !this.#isOpen;
+      this.show(list, isSaving);
+    };
+    return h('div', { class: 'tray-line' },
+      h('button', { class: 'text-button', onclick: turn, 'aria-expanded': String(this.#isOpen) },
+        summary(list)),
+      h('span', { class: 'tray-note' }, 'saved together or not at all'),
+      h('button', { class: 'button', onclick: this.#handlers.onDiscard }, 'Discard'),
+      h('button', { class: 'button primary', disabled: isSaving, onclick: this.#handlers.onSave },
+        'Save', h('kbd', {}, 'Ctrl S')));
+  }
+
+  #complaint() {
+    if (!this.#problem) return null;
+    const { errors, message } = this.#problem;
+    const lines = errors.length > 0 ? errors.map(({ detail, property }) => detail ?? property) : [message];
+    return h('ul', { class: 'tray-problem', role: 'alert' }, lines.map((line) => h('li', {}, line)));
+  }
+
+  #details(list) {
+    return h('ul', { class: 'tray-list' }, list.map((change) => h('li', {},
+      h('span', { class: `kind is-${change.kind}` }, change.kind),
+      h('span', { class: 'what' }, this.#handlers.nameOf(change)),
+      h('span', { class: 'values' }, this.#values(change)),
+      h('button', { class: 'text-button', onclick: () => this.#handlers.onDrop(change) }, 'Undo'))));
+  }
+
+  #values({ kind, values = {}, base = {}, ...change }) {
+    if (kind === 'delete') return '';
+    return Object.entries(values).map(([name, value]) => h('span', { class: 'value' },
+      h('span', { class: 'property-name' }, name),
+      kind === 'update' && h('s', {}, this.#text(change, name, base[name])),
+      h('b', {}, this.#text(change, name, value))));
+  }
+
+  #text(change, name, value) {
+    return value === null ? 'nil' : this.#handlers.show?.(change, name, value) ?? show(value);
+  }
+}
+
+function summary(list) {
+  const count = (kind) => list.filter((change) => change.kind === kind).length;
+  const parts = [['update', 'edited'], ['insert', 'new'], ['delete', 'to delete']]
+    .map(([kind, word]) => [count(kind), word]).filter(([number]) => number > 0);
+  return parts.map(([number, word]) => `${number} ${word}`).join(', ');
+}

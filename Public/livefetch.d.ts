@@ -1,0 +1,213 @@
+// Types of livefetch.js.
+
+export type Value = string | number | boolean | null | Value[] | { [key: string]: Value };
+/** A number, or text where it is beyond ±2^53 or the key is text. */
+export type ID = number | string;
+
+export interface FetchRequest {
+  entity: string;
+  /** A predicate: `population >= 1000000 AND country.continent == 'Europe'`. */
+  where?: string;
+  /** Values for `%@ %K %ld …`, in order. */
+  arguments?: Value[];
+  /** Values for `$NAME`. */
+  variables?: Record<string, Value>;
+  /** Key paths, `-` in front for descending: `-population,name:cd`. */
+  sort?: string | string[];
+  section?: string;
+  limit?: number;
+  offset?: number;
+  after?: string;
+  select?: string | string[];
+  expand?: string | string[];
+  as?: 'objects' | 'ids' | 'count' | 'dictionaries';
+  group?: string | string[];
+  having?: string;
+  distinct?: boolean;
+  count?: 'exact';
+  subentities?: boolean;
+  digest?: boolean;
+  int64?: 'string';
+}
+
+export type Item = { id: ID } & Record<string, any>;
+
+export interface Section<T = Item> {
+  name: string;
+  value: Value;
+  indexTitle?: string;
+  items: T[];
+}
+
+/** What a fetch found at one moment. */
+export interface Result<T = Item> {
+  entity: string;
+  token: string;
+  sections: Section<T>[];
+  count: number;
+  /** With `count: 'exact'`: how many match without the window. */
+  total?: number;
+  /** Where the next window starts; present exactly when this one is full. */
+  next?: string;
+  truncated?: boolean;
+  digest?: string;
+  included?: Record<string, Record<string, Item>>;
+}
+
+/** A result as it is shown: local edits under way are laid over it. */
+export interface LiveResult<T = Item> extends Result<T> {
+  isPending: boolean;
+}
+
+export type Position = [section: number, item: number];
+
+export interface Diff<T = Item> {
+  entity: string;
+  from: string;
+  to: string;
+  count: number;
+  total?: number;
+  next?: string;
+  truncated?: boolean;
+  digest?: string;
+  sections: {
+    deleted: { index: number; name: string; value: Value }[];
+    inserted: { index: number; name: string; value: Value; indexTitle?: string }[];
+  };
+  items: {
+    deleted: { from: Position; id: ID }[];
+    inserted: { to: Position; item?: T; id?: ID }[];
+    moved: { from: Position; to: Position; id: ID; changed?: Partial<T> }[];
+    updated: { from: Position; to: Position; id: ID; changed?: Partial<T> }[];
+  };
+  included?: Record<string, Record<string, Item>>;
+}
+
+/** Why `current` changed, and how many bytes came for it. */
+export interface ChangeInfo {
+  cause: 'snapshot' | 'diff' | 'edit' | 'settled' | 'rollback';
+  bytes?: number;
+}
+
+export type State = 'connecting' | 'live' | 'offline' | 'failed' | 'closed';
+
+/** Something went wrong that was mended by a new snapshot, or a check that had to be given up. */
+export interface Report {
+  kind: 'digest-mismatch' | 'digest-unusable' | 'out-of-step';
+  request: FetchRequest;
+  expected?: string;
+  actual?: string;
+  token?: string;
+  detail?: string;
+}
+
+export interface Handlers<T = Item> {
+  /** Whatever changed: the one handler that drawing needs. */
+  onChange?(current: LiveResult<T>, info: ChangeInfo): void;
+  onSnapshot?(current: LiveResult<T>, snapshot: Result<T>, info: ChangeInfo): void;
+  onDiff?(diff: Diff<T>, current: LiveResult<T>, info: ChangeInfo): void;
+  onState?(state: State, error: LiveFetchError | null): void;
+  /** The server refused the request; the state is `failed`. */
+  onError?(error: LiveFetchError): void;
+  /** Without it, reports go to the console. */
+  onReport?(report: Report): void;
+}
+
+export interface Live<T = Item> {
+  readonly request: FetchRequest;
+  readonly state: State;
+  readonly error: LiveFetchError | null;
+  /** A new object whenever it changes; null before the first snapshot. */
+  readonly current: LiveResult<T> | null;
+  readonly sections: Section<T>[];
+  /** Calls `listener` after every change of `current` or `state`; returns how to stop that. */
+  subscribe(listener: () => void): () => void;
+  close(): void;
+}
+
+export type Reference = ID | { temporaryID: string };
+export type Change =
+  | { insert: string; temporaryID?: string; values: Record<string, any> }
+  | { update: string; id: Reference; values: Record<string, any>; ifMatch?: string;
+      base?: Record<string, Value> }
+  | { delete: string; id: Reference; ifMatch?: string; base?: Record<string, Value> };
+
+export interface SaveOptions {
+  /** false: live fetches wait for the server. */
+  optimistic?: boolean;
+  mergePolicy?: 'error' | 'overwrite' | 'storeWins' | 'objectWins';
+  /** The same key with the same changes saves once, however often it is sent. */
+  idempotencyKey?: string;
+  prefer?: string;
+  signal?: AbortSignal;
+}
+
+export interface Precondition {
+  /** The values that the change starts from: refused with 409 where the store has others. */
+  base?: Record<string, Value>;
+  ifMatch?: string;
+}
+
+export interface SaveAnswer {
+  token: string;
+  /** The ids of inserted objects by their temporary ids. */
+  ids: Record<string, ID>;
+  inserted: number;
+  updated: number;
+  deleted: number;
+}
+
+export interface Client {
+  fetch<T = Item>(request: FetchRequest, options?: { signal?: AbortSignal }): Promise<Result<T>>;
+  live<T = Item>(request: FetchRequest, handlers?: Handlers<T>): Live<T>;
+  object<T = Item>(entity: string, id: ID): Promise<{ object: T; etag: string | null }>;
+  save(changes: Change[], options?: SaveOptions): Promise<SaveAnswer>;
+  insert(entity: string, values: Record<string, any>, options?: SaveOptions):
+    Promise<SaveAnswer & { id: ID }>;
+  update(entity: string, id: ID, values: Record<string, any>,
+    options?: SaveOptions & Precondition): Promise<SaveAnswer>;
+  delete(entity: string, id: ID, options?: SaveOptions & Precondition): Promise<SaveAnswer>;
+  temporaryID(): string;
+  model(): Promise<any>;
+  about(): Promise<any>;
+  close(): void;
+}
+
+export interface Options {
+  /** A bearer token, or what gives one. */
+  token?: string | (() => string | Promise<string>);
+  headers?: Record<string, string>;
+  /** false: long-polls instead of streams. */
+  stream?: boolean;
+  /** false: one connection for each live fetch. */
+  multiplex?: boolean;
+  /** false: results are not checked against the server's digest. */
+  digest?: boolean;
+  fetch?: typeof fetch;
+}
+
+export function connect(url?: string, options?: Options): Client;
+/** Applies a diff to the sections of the snapshot that it starts from; pure. */
+export function apply<T>(sections: Section<T>[], diff: Diff<T>): Section<T>[];
+/** Takes a whole result from one token to the next; pure. */
+export function advance<T>(result: Result<T>, diff: Diff<T>): Result<T>;
+export function digest(sections: Section<any>[]): string;
+export function fnv1a(text: string, hash?: number): number;
+export function idOf(item: Item | ID): ID;
+export function isEmptyDiff(diff: Diff<any>): boolean;
+/** Whether an item holds local values that the server has not confirmed yet. */
+export function isPending(item: unknown): boolean;
+/** Method, path and body of a fetch request. */
+export function route(request: FetchRequest):
+  { method: 'GET' | 'POST'; path: string; body?: FetchRequest };
+
+export class OutOfStep extends Error {}
+export class LiveFetchError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly offset?: number;
+  readonly hint?: string;
+  readonly errors: { change: number; property?: string; code: string; detail: string;
+    stored?: Value; given?: Value }[];
+  readonly isTransient: boolean;
+}

@@ -1,0 +1,184 @@
+// The client: one server, its live fetches, its saves.
+
+import { Feed } from './feed.js';
+import { Live } from './live.js';
+import { Pending } from './pending.js';
+import { clean, route, Transport } from './transport.js';
+
+/** How long a diff is held back for the answer of a save that inserts. */
+const ANSWER_SOON = 150;
+
+/**
+ * Connects to a server.
+ *
+ * @param {string} [url] the server's address; of a page that it serves itself, nothing
+ * @param {import('../livefetch').Options} [options]
+ * @returns {import('../livefetch').Client}
+ */
+export function connect(url = '', options = {}) {
+  return new Client(url, options);
+}
+
+class Client {
+  transport;
+  /** Saves under way, oldest first. */
+  pending = [];
+  #options;
+  #lives = new Set();
+  #feeds = new Map();
+  #shared;
+  #inserting = new Set();
+  #temporaryIDs = 0;
+
+  constructor(url, { stream = true, digest = true, int64 = 'string', multiplex = true, ...rest }) {
+    this.#options = { stream, digest, int64, multiplex };
+    this.transport = new Transport(url, rest);
+    this.#shared = new Feed(this.transport, {
+      isMany: true, isStreaming: stream,
+      onRefused: (error, lives) => this.#refused(error, lives),
+    });
+  }
+
+  // MARK: Reading
+
+  /** The answer of a fetch request once: a snapshot. */
+  async fetch(request, { signal } = {}) {
+    const wire = { ...request, int64: request.int64 ?? this.#options.int64 };
+    return (await this.transport.json({ ...route(wire), signal })).data;
+  }
+
+  /** One object as the store holds it, with its ETag. */
+  async object(entity, id, { signal } = {}) {
+    const { data, headers } = await this.transport.json({ path: objectPath(entity, id), signal });
+    return { object: data, etag: headers.get('ETag') };
+  }
+
+  async model() {
+    return (await this.transport.json({ path: '/v1/model' })).data;
+  }
+
+  async about() {
+    return (await this.transport.json({ path: '/v1' })).data;
+  }
+
+  /** Keeps the result of a fetch request in step. */
+  live(request, handlers = {}) {
+    const { int64, digest, multiplex } = this.#options;
+    const hasDigest = digest && ['objects', 'ids'].includes(request.as ?? 'objects');
+    const live = new Live(clean(request), handlers, this, { int64, checksDigest: hasDigest });
+    this.#lives.add(live);
+    if (multiplex) this.#shared.add(live);
+    else this.#followAlone(live);
+    return live;
+  }
+
+  close() {
+    for (const live of [...this.#lives]) live.close();
+  }
+
+  // MARK: Saving
+
+  /**
+   * Saves many changes as one transaction. Live fetches show them at once, and what the server
+   * made of them as soon as it says so; if it refuses, they show what was there before.
+   */
+  async save(changes, options = {}) {
+    const named = changes.map((change) =>
+      change.insert && !change.temporaryID ? { ...change, temporaryID: this.temporaryID() } : change);
+    const pending = options.optimistic === false ? null : this.#begin(named);
+    const answer = this.#send(named, options);
+    if (named.some((change) => change.insert)) this.#holdDiffs(answer);
+    try {
+      const { data } = await answer;
+      pending?.answer(data);
+      this.#lives.forEach((live) => live.answered());
+      return data;
+    } catch (error) {
+      this.pending = this.pending.filter((other) => other !== pending);
+      this.#lives.forEach((live) => live.refresh('rollback'));
+      throw error;
+    } finally {
+      this.#forgetSettled();
+    }
+  }
+
+  async insert(entity, values, options) {
+    const temporaryID = this.temporaryID();
+    const answer = await this.save([{ insert: entity, temporaryID, values }], options);
+    return { ...answer, id: answer.ids[temporaryID] };
+  }
+
+  /** @param options beside those of a save `base` (the values seen) or `ifMatch` (an ETag). */
+  update(entity, id, values, { base, ifMatch, ...options } = {}) {
+    return this.save([clean({ update: entity, id, values, base, ifMatch })], options);
+  }
+
+  delete(entity, id, { base, ifMatch, ...options } = {}) {
+    return this.save([clean({ delete: entity, id, base, ifMatch })], options);
+  }
+
+  /** A name for an object that does not exist yet, for use within one save. */
+  temporaryID() {
+    return `new-${(this.#temporaryIDs += 1)}`;
+  }
+
+  #begin(changes) {
+    const pending = new Pending(changes);
+    this.pending.push(pending);
+    this.#lives.forEach((live) => pending.concerns(live) && live.refresh('edit'));
+    return pending;
+  }
+
+  #send(changes, { mergePolicy, idempotencyKey, prefer, signal }) {
+    const headers = clean({ 'Idempotency-Key': idempotencyKey, Prefer: prefer });
+    const body = clean({ changes, mergePolicy });
+    return this.transport.json({ method: 'POST', path: '/v1/save', body, headers, signal });
+  }
+
+  #forgetSettled() {
+    const isWanted = (pending) => [...this.#lives].some((live) => pending.concerns(live));
+    this.pending = this.pending.filter(isWanted);
+  }
+
+  // MARK: For live fetches
+
+  /** Resolves when no insert waits for its answer, or has waited for long enough. */
+  async answers() {
+    await Promise.all(this.#inserting);
+  }
+
+  drop(live) {
+    this.#lives.delete(live);
+    this.#shared.remove(live);
+    this.#feeds.get(live)?.remove(live);
+    this.#feeds.delete(live);
+  }
+
+  #holdDiffs(answer) {
+    const timer = new Promise((resolve) => setTimeout(resolve, ANSWER_SOON));
+    const soon = Promise.race([answer.catch(() => {}), timer]);
+    this.#inserting.add(soon);
+    soon.finally(() => this.#inserting.delete(soon));
+  }
+
+  /** One connection for all is refused: each has its own, and its own refusal. */
+  #refused(error, lives) {
+    if ([404, 405, 501].includes(error.status)) this.#options.multiplex = false;
+    else if (error.status === 401 || error.status === 403) return false;
+    for (const live of lives) {
+      this.#shared.remove(live);
+      this.#followAlone(live);
+    }
+    return true;
+  }
+
+  #followAlone(live) {
+    const feed = new Feed(this.transport, { isMany: false, isStreaming: this.#options.stream });
+    this.#feeds.set(live, feed);
+    feed.add(live);
+  }
+}
+
+function objectPath(entity, id) {
+  return `/v1/objects/${encodeURIComponent(entity)}/${encodeURIComponent(id)}`;
+}

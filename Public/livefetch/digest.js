@@ -1,0 +1,37 @@
+// Sections → the digest of API.md section 4, to check that what is held is what the server holds.
+
+import { idOf } from './apply.js';
+
+const OFFSET = 0x811c9dc5;
+const PRIME = 0x01000193;
+const encoder = new TextEncoder();
+
+/** FNV-1a, 32 bits, over the UTF-8 of `text`, continuing from `hash`. */
+export function fnv1a(text, hash = OFFSET) {
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code > 0x7f) return fnv1aBytes(encoder.encode(text.slice(index)), hash);
+    hash = Math.imul(hash ^ code, PRIME);
+  }
+  return hash >>> 0;
+}
+
+function fnv1aBytes(bytes, hash) {
+  for (const byte of bytes) hash = Math.imul(hash ^ byte, PRIME);
+  return hash >>> 0;
+}
+
+/** The digest as eight hex digits. O(items), about 10 ms for 100,000. */
+export function digest(sections) {
+  let sum = 0;
+  for (const { value, items } of sections) {
+    const start = fnv1a(`${JSON.stringify(value ?? null)}\x1f`);
+    let previous = '';
+    for (const item of items) {
+      const id = JSON.stringify(idOf(item));
+      sum = (sum + fnv1a(`${previous}\x1e${id}`, start)) >>> 0;
+      previous = id;
+    }
+  }
+  return sum.toString(16).padStart(8, '0');
+}

@@ -1,0 +1,131 @@
+// One connection that keeps its subscriptions in step, for as long as they want it: it opens the
+// connection, hands on what comes, and when it breaks opens it again from where each one stands.
+
+import { OutOfStep } from './apply.js';
+import { LiveFetchError } from './transport.js';
+import { StreamHeldBack, pollMany, pollOne, streamMany, streamOne } from './sources.js';
+import { Patience, onWaking } from './patience.js';
+
+const RESTART = Symbol('restart');
+
+export class Feed {
+  #subscriptions = new Set();
+  #transport;
+  #sources;
+  #isStreaming;
+  #onRefused;
+  #patience = new Patience();
+  #session = null;
+  #isRunning = false;
+  #stopWatching = () => {};
+
+  /**
+   * @param options `isMany`: whether it carries many fetches at once; `isStreaming`: false for
+   * long-polls; `onRefused(error, subscriptions)`: true if it has dealt with a refusal.
+   */
+  constructor(transport, { isMany, isStreaming = true, onRefused = () => false }) {
+    this.#transport = transport;
+    this.#sources = isMany ? [streamMany, pollMany] : [streamOne, pollOne];
+    this.#isStreaming = isStreaming;
+    this.#onRefused = onRefused;
+  }
+
+  get size() {
+    return this.#subscriptions.size;
+  }
+
+  add(subscription) {
+    this.#subscriptions.add(subscription);
+    this.restart();
+  }
+
+  remove(subscription) {
+    if (this.#subscriptions.delete(subscription)) this.restart();
+  }
+
+  /** Opens the connection anew, from the tokens that the subscriptions now have. */
+  restart() {
+    this.#session?.abort(RESTART);
+    this.#patience.hurry();
+    // Subscriptions of the same moment share the first connection.
+    if (!this.#isRunning) queueMicrotask(() => this.#run());
+  }
+
+  async #run() {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.#stopWatching = onWaking(() => this.#patience.hurry());
+    while (this.size > 0) await this.#connect();
+    this.#stopWatching();
+    this.#isRunning = false;
+  }
+
+  /** One connection from its opening to its end, and the wait after it. */
+  async #connect() {
+    const session = new AbortController();
+    this.#session = session;
+    const subscriptions = [...this.#subscriptions];
+    try {
+      await this.#listen(subscriptions, session.signal);
+      this.#lost(subscriptions, null);
+      await this.#patience.wait(session.signal);
+    } catch (error) {
+      if (error !== RESTART) await this.#failed(error, subscriptions, session.signal);
+    } finally {
+      session.abort(RESTART);
+    }
+  }
+
+  async #listen(subscriptions, signal) {
+    const source = this.#sources[this.#isStreaming ? 0 : 1];
+    const byName = new Map(subscriptions.map((subscription) => [subscription.name, subscription]));
+    for await (const event of source(this.#transport, subscriptions, signal)) {
+      if (signal.aborted) throw signal.reason;
+      if (event.kind === 'open') {
+        subscriptions.forEach((subscription) => subscription.connected());
+      } else {
+        this.#patience.succeeded();
+        await this.#deliver(event, byName.get(event.name));
+      }
+    }
+  }
+
+  async #deliver(event, subscription) {
+    if (event.kind === 'error') throw new LiveFetchError(event.data);
+    if (!subscription || subscription.isClosed) return;
+    try {
+      await subscription.receive(event);
+    } catch (error) {
+      if (!(error instanceof OutOfStep)) throw error;
+      subscription.forget(error);
+      throw RESTART;
+    }
+  }
+
+  async #failed(error, subscriptions, signal) {
+    if (error instanceof StreamHeldBack) {
+      this.#isStreaming = false;
+      return;
+    }
+    if (!(error instanceof LiveFetchError)) console.error('livefetch:', error);
+    if (error.status === 410) {
+      subscriptions.forEach((subscription) => subscription.forget(null));
+    } else if (error.isTransient === false) {
+      if (!this.#onRefused(error, subscriptions)) this.#giveUp(error, subscriptions);
+      return;
+    }
+    this.#lost(subscriptions, error);
+    await this.#patience.wait(signal, error.retryAfter);
+  }
+
+  #giveUp(error, subscriptions) {
+    for (const subscription of subscriptions) {
+      this.#subscriptions.delete(subscription);
+      subscription.fail(error);
+    }
+  }
+
+  #lost(subscriptions, error) {
+    subscriptions.forEach((subscription) => subscription.lost(error));
+  }
+}

@@ -1,0 +1,218 @@
+// A live fetch: the result that a client holds, kept in step by what a Feed hands to it.
+//
+// Two results are kept: what the server has said, and what is shown, which also has the local
+// edits under way laid over it. `current` is what is shown, a new object whenever it changes.
+
+import { advance, isEmptyDiff, OutOfStep } from './apply.js';
+import { digest } from './digest.js';
+import { overlay } from './overlay.js';
+import { route } from './transport.js';
+import { hasReached } from './pending.js';
+
+/** After this long without news of a save, ask whether the fetch has anything to say of it. */
+const CONFIRM_AFTER = 1000;
+let counter = 0;
+
+export class Live {
+  name = `f${(counter += 1)}`;
+  /** `connecting`, `live`, `offline`, `failed` or `closed`. */
+  state = 'connecting';
+  error = null;
+  isClosed = false;
+  #base = null;
+  #current = null;
+  #handlers;
+  #client;
+  #checksDigest;
+  #confirmation = null;
+  #listeners = new Set();
+
+  /** @param client `{transport, pending, answers(), drop(live)}`: what it needs of its client. */
+  constructor(request, handlers, client, { checksDigest, int64 }) {
+    this.request = request;
+    /** The request as it is sent. */
+    this.wire = { ...request, int64: request.int64 ?? int64 };
+    if (checksDigest) this.wire.digest = true;
+    this.#handlers = handlers;
+    this.#client = client;
+    this.#checksDigest = checksDigest;
+  }
+
+  /** What is shown: `{entity, token, sections, count, total, next, truncated, isPending}`. */
+  get current() {
+    return this.#current;
+  }
+
+  get sections() {
+    return this.#current?.sections ?? [];
+  }
+
+  /** From where a connection goes on; undefined before the first snapshot. */
+  get resumeToken() {
+    return this.#base?.token;
+  }
+
+  /** Calls `listener` after every change of `current` or `state`; returns how to stop that. */
+  subscribe(listener) {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Stops following. Nothing is called afterwards. */
+  close() {
+    if (this.isClosed) return;
+    this.#become('closed');
+    this.isClosed = true;
+    clearTimeout(this.#confirmation);
+    this.#client.drop(this);
+  }
+
+  // MARK: What the feed calls
+
+  connected() {
+    if (this.#base) this.#become('live');
+  }
+
+  lost(error) {
+    this.error = error;
+    this.#become('offline');
+  }
+
+  fail(error) {
+    this.error = error;
+    this.#become('failed');
+    this.#handlers.onError?.(error);
+  }
+
+  /** Lets go of the token: the next connection begins with a snapshot. */
+  forget(reason) {
+    if (reason) this.#report('out-of-step', { detail: reason.message });
+    if (this.#base) this.#base = { ...this.#base, token: undefined };
+  }
+
+  /** @throws OutOfStep where a diff does not fit, or its digest says that something was lost. */
+  async receive({ kind, data, bytes }) {
+    // A new object of our own would stand twice until the save's answer tells its id.
+    await this.#client.answers();
+    if (this.isClosed) return;
+    if (kind === 'snapshot') this.#replace(data);
+    else this.#advance(data);
+    this.error = null;
+    this.#settle();
+    this.refresh(kind === 'diff' && isEmptyDiff(data) ? 'token' : kind, { data, bytes });
+    this.#become('live');
+  }
+
+  #replace(snapshot) {
+    this.#base = snapshot;
+    if (!this.#checksDigest || snapshot.digest === undefined) return;
+    if (digest(snapshot.sections) === snapshot.digest) return;
+    // Values that JavaScript writes in another way than the server: no later check could be right.
+    this.#checksDigest = false;
+    this.#report('digest-unusable', { expected: snapshot.digest });
+  }
+
+  #advance(diff) {
+    if (!this.#base?.token) throw new OutOfStep('a diff came before a snapshot');
+    const next = advance(this.#base, diff);
+    if (this.#checksDigest && diff.digest !== undefined) this.#check(next);
+    this.#base = next;
+  }
+
+  #check({ sections, token, digest: expected }) {
+    const actual = digest(sections);
+    if (actual === expected) return;
+    this.#report('digest-mismatch', { expected, actual, token });
+    throw new OutOfStep(`the digest at ${token} is ${actual}, not ${expected}`);
+  }
+
+  // MARK: Local edits
+
+  /** Shows anew what is held and pending. */
+  refresh(cause, { data, bytes } = {}) {
+    if (!this.#base || this.isClosed) return;
+    if (cause !== 'token') this.#show();
+    const info = { cause, bytes };
+    if (cause === 'snapshot') this.#handlers.onSnapshot?.(this.#current, data, info);
+    if (cause === 'diff') this.#handlers.onDiff?.(data, this.#current, info);
+    if (cause !== 'token') this.#handlers.onChange?.(this.#current, info);
+    this.#notify();
+  }
+
+  #show() {
+    const changes = this.#pending().flatMap((pending) => pending.changes);
+    const { sections } = this.#base;
+    const shown = sections && overlay(sections, this.request, changes);
+    this.#current = { ...this.#base, isPending: changes.length > 0 };
+    if (shown) this.#current.sections = shown;
+  }
+
+  #pending() {
+    return this.#client.pending.filter((pending) => pending.concerns(this));
+  }
+
+  /** Called when a save was answered. */
+  answered() {
+    if (this.#settle()) this.refresh('settled');
+    if (this.#pending().length > 0) this.#confirmSoon();
+  }
+
+  /** Lets go of the edits that what is held contains; whether there were any. */
+  #settle() {
+    const contained = this.#pending().filter(
+      ({ token }) => token && hasReached(this.#base?.token, token));
+    contained.forEach((pending) => pending.settle(this));
+    return contained.length > 0;
+  }
+
+  #confirmSoon() {
+    this.#confirmation ??= setTimeout(() => {
+      this.#confirmation = null;
+      this.#confirm();
+    }, CONFIRM_AFTER);
+  }
+
+  /**
+   * A save that does not change the result wakes nobody, so no diff will ever tell: ask. An empty
+   * diff from what is held means that what is held contains every save answered before.
+   */
+  async #confirm() {
+    const asked = this.resumeToken;
+    const waiting = this.#pending().filter(({ token }) => token);
+    if (this.isClosed || waiting.length === 0) return;
+    const isQuiet = asked !== undefined && (await this.#saysNothing(asked));
+    if (isQuiet && asked === this.resumeToken) {
+      waiting.forEach((pending) => pending.settle(this));
+      this.refresh('settled');
+    }
+    if (this.#pending().length > 0) this.#confirmSoon();
+  }
+
+  async #saysNothing(since) {
+    try {
+      const request = route({ ...this.wire, since, wait: 0 });
+      return isEmptyDiff((await this.#client.transport.json(request)).data);
+    } catch {
+      return false;
+    }
+  }
+
+  // MARK: Telling
+
+  #become(state) {
+    if (this.state === state || this.isClosed) return;
+    this.state = state;
+    this.#handlers.onState?.(state, this.error);
+    this.#notify();
+  }
+
+  #report(kind, details) {
+    const report = { kind, request: this.request, ...details };
+    if (this.#handlers.onReport) this.#handlers.onReport(report);
+    else console.warn('livefetch:', kind, report);
+  }
+
+  #notify() {
+    for (const listener of this.#listeners) listener();
+  }
+}

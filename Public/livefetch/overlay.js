@@ -1,0 +1,126 @@
+// Local edits that the server has not shown yet, laid over a result.
+//
+// Enters: sections as the server gave them, the request, and the changes of saves under way.
+// Leaves: sections as they will probably be. It is a guess that a diff soon replaces: values change
+// in place, deleted items go, new ones stand where `sort` puts them as far as that can be told.
+
+const guesses = new WeakSet();
+
+/** Whether an item holds local values that the server has not confirmed yet. */
+export function isPending(item) {
+  return item !== null && typeof item === 'object' && guesses.has(item);
+}
+
+/** @param changes the changes of all saves under way for the result's entity, in their order. */
+export function overlay(sections, request, changes) {
+  if (changes.length === 0 || (request.as ?? 'objects') !== 'objects') return sections;
+  const { edits, inserts } = collect(changes, request.entity);
+  let list = edits.size > 0 ? sections.map((section) => edit(section, edits)) : [...sections];
+  if (request.section) list = list.filter((section) => section.items.length > 0);
+  for (const item of inserts.values()) list = insert(list, request, item);
+  return list;
+}
+
+/** What becomes of each object: `edits` by id (null: deleted), `inserts` by temporary id. */
+function collect(changes, entity) {
+  const edits = new Map();
+  const inserts = new Map();
+  for (const change of changes) {
+    if (change.insert === entity) {
+      const id = change.id ?? change.values?.id ?? change.temporaryID;
+      inserts.set(change.temporaryID, { id, ...plain(change.values) });
+    } else if (change.update === entity) {
+      const key = keyOf(change.id);
+      if (inserts.has(key)) inserts.set(key, { ...inserts.get(key), ...plain(change.values) });
+      else edits.set(key, { ...edits.get(key), ...plain(change.values) });
+    } else if (change.delete === entity) {
+      const key = keyOf(change.id);
+      if (!inserts.delete(key)) edits.set(key, null);
+    }
+  }
+  return { edits, inserts };
+}
+
+const keyOf = (id) => String(id !== null && typeof id === 'object' ? id.temporaryID : id);
+
+/** Values as an item shows them: temporary ids as they are, edits of to-many lists left out. */
+function plain(values = {}) {
+  const shown = {};
+  for (const [name, value] of Object.entries(values)) {
+    if (value?.temporaryID !== undefined) shown[name] = value.temporaryID;
+    else if (!value?.add && !value?.remove) shown[name] = value;
+  }
+  return shown;
+}
+
+function edit(section, edits) {
+  if (!section.items.some((item) => edits.has(String(item.id)))) return section;
+  const items = [];
+  for (const item of section.items) {
+    const values = edits.get(String(item.id));
+    if (values === undefined) items.push(item);
+    else if (values !== null) items.push(guess({ ...item, ...known(item, values) }));
+  }
+  return { ...section, items };
+}
+
+/** Only what the item shows: the rest was not selected. */
+function known(item, values) {
+  return Object.fromEntries(Object.entries(values).filter(([name]) => name in item));
+}
+
+function guess(item) {
+  guesses.add(item);
+  return item;
+}
+
+function insert(sections, request, item) {
+  const index = sectionIndex(sections, request.section, item);
+  if (index < 0) return sections;
+  const list = [...sections];
+  const items = [...list[index].items];
+  items.splice(placeIn(items, request.sort, item), 0, guess(item));
+  list[index] = { ...list[index], items };
+  return list;
+}
+
+/** The section that the item belongs to; -1 where that cannot be told. */
+function sectionIndex(sections, path, item) {
+  if (!path) return 0;
+  const [root] = path.replace(/^-/, '').split(/[.:]/);
+  if (item[root] === undefined) return -1;
+  return sections.findIndex(
+    ({ items }) => items.some((other) => String(other[root]) === String(item[root])));
+}
+
+function placeIn(items, sort, item) {
+  const order = terms(sort);
+  if (order.length === 0) return items.length;
+  const place = items.findIndex((other) => compare(order, item, other) < 0);
+  return place < 0 ? items.length : place;
+}
+
+function terms(sort) {
+  const list = Array.isArray(sort) ? sort : (sort ?? '').split(',').filter(Boolean);
+  return list.map((term) => {
+    const [path, ...options] = term.replace(/^-/, '').split(':');
+    return { path, sign: term.startsWith('-') ? -1 : 1, folds: options.some((o) => /^c?d?$/.test(o)) };
+  });
+}
+
+function compare(order, left, right) {
+  for (const { path, sign, folds } of order) {
+    const result = compareValues(left[path], right[path], folds);
+    if (result !== 0) return result * sign;
+  }
+  return 0;
+}
+
+function compareValues(left, right, folds) {
+  if (left == null || right == null) return (left == null ? 0 : 1) - (right == null ? 0 : 1);
+  if (typeof left !== typeof right) return 0;
+  const [a, b] = folds && typeof left === 'string' ? [fold(left), fold(right)] : [left, right];
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+const fold = (text) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();

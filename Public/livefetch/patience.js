@@ -1,0 +1,51 @@
+// How long to wait before trying again.
+
+const SHORTEST = 250;
+const LONGEST = 20_000;
+
+/**
+ * Waits, longer after each failure, at random so that clients do not come back all at once; ends
+ * early when the signal says so or the network is back.
+ */
+export class Patience {
+  #failures = 0;
+  #end = () => {};
+
+  succeeded() {
+    this.#failures = 0;
+  }
+
+  /** Ends a wait under way. */
+  hurry() {
+    this.#end();
+  }
+
+  /** @param atLeast seconds that the server asked for. */
+  async wait(signal, atLeast = 0) {
+    const most = Math.min(LONGEST, SHORTEST * 2 ** this.#failures);
+    this.#failures += 1;
+    const delay = Math.max(atLeast * 1000, most * (0.5 + Math.random() / 2));
+    await new Promise((resolve) => {
+      const timer = setTimeout(resolve, delay);
+      this.#end = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      signal.addEventListener('abort', this.#end, { once: true });
+    });
+    signal.removeEventListener('abort', this.#end);
+  }
+}
+
+/** Calls `wake` when the network or the computer is back; returns how to stop that. */
+export function onWaking(wake) {
+  if (typeof globalThis.addEventListener !== 'function') return () => {};
+  const stop = new AbortController();
+  const visible = () => {
+    if (globalThis.document?.visibilityState !== 'hidden') wake();
+  };
+  globalThis.addEventListener('online', wake, { signal: stop.signal });
+  globalThis.addEventListener('pageshow', wake, { signal: stop.signal });
+  globalThis.document?.addEventListener('visibilitychange', visible, { signal: stop.signal });
+  return () => stop.abort();
+}

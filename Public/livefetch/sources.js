@@ -1,0 +1,147 @@
+// Four ways to hear of changes, one face: each is an async generator of
+// `{name, kind, data, bytes}` with kind `open`, `snapshot`, `diff` or `error`.
+//
+// A stream is preferred; a long-poll does where a proxy holds streams back. Each comes for one
+// fetch and for many on one connection. They end when the server ends them and throw when the
+// network does; who calls them decides what then.
+
+import { byteLength, clean, LiveFetchError, route } from './transport.js';
+import { events } from './events.js';
+
+/** The server sends a comment every 15 s: after this long the connection is dead. */
+const SILENCE = 40_000;
+/** A stream opens with bytes at once: after this long a proxy is holding them back. */
+const FIRST_BYTES = 8_000;
+const WAIT = 25;
+
+/** Streaming does not work on this way to the server; the long-poll may. */
+export class StreamHeldBack extends Error {}
+
+/** One fetch as a stream, from `subscription.resumeToken` if there is one. */
+export function streamOne(transport, [subscription], signal) {
+  const request = { ...subscription.wire, since: subscription.resumeToken };
+  return stream(transport, route(request), signal, () => subscription.name);
+}
+
+/** Many fetches as one stream. */
+export function streamMany(transport, subscriptions, signal) {
+  const request = { method: 'POST', path: '/v1/live', body: { fetches: fetches(subscriptions) } };
+  return stream(transport, request, signal, (data) => {
+    const { name } = data;
+    delete data.name;
+    return name;
+  });
+}
+
+async function* stream(transport, request, signal, nameOf) {
+  const watch = new Watch(signal);
+  try {
+    const headers = { ...request.headers, Accept: 'text/event-stream' };
+    const response = await transport.send({ ...request, headers, signal: watch.signal });
+    const type = response.headers.get('Content-Type') ?? '';
+    if (!type.startsWith('text/event-stream') || !response.body) throw new StreamHeldBack(type);
+    yield { kind: 'open' };
+    for await (const { event, data } of events(response.body, () => watch.heard())) {
+      const parsed = JSON.parse(data);
+      yield { name: nameOf(parsed), kind: event, data: parsed, bytes: byteLength(data) };
+    }
+  } catch (error) {
+    throw watch.explain(error);
+  } finally {
+    watch.end();
+  }
+}
+
+/** One fetch by requests that the server holds until there is something to say. */
+export async function* pollOne(transport, [subscription], signal) {
+  const { name, wire } = subscription;
+  for (let isFirst = true; ; isFirst = false) {
+    const since = subscription.resumeToken;
+    const wait = since && isFirst ? 0 : WAIT;
+    const request = route(since ? { ...wire, since, wait } : wire);
+    const { data, bytes } = await timed(transport, request, signal);
+    if (isFirst) yield { kind: 'open' };
+    yield { name, kind: since ? 'diff' : 'snapshot', data, bytes };
+  }
+}
+
+/** Many fetches by one such request. */
+export async function* pollMany(transport, subscriptions, signal) {
+  for (let isFirst = true; ; isFirst = false) {
+    const body = { fetches: fetches(subscriptions), wait: isFirst ? 0 : WAIT };
+    const { data } = await timed(transport, { method: 'POST', path: '/v1/live', body }, signal);
+    if (isFirst) yield { kind: 'open' };
+    for (const [name, result] of Object.entries(data.results)) {
+      const kind = result.from === undefined ? 'snapshot' : 'diff';
+      yield { name, kind, data: result, bytes: byteLength(JSON.stringify(result)) };
+    }
+  }
+}
+
+function fetches(subscriptions) {
+  const entries = subscriptions.map(
+    ({ name, wire, resumeToken }) => [name, clean({ ...wire, since: resumeToken })]);
+  return Object.fromEntries(entries);
+}
+
+/** A request that may take as long as the server holds it, and not much longer. */
+async function timed(transport, request, signal) {
+  const watch = new Watch(signal, SILENCE);
+  try {
+    return await transport.json({ ...request, signal: watch.signal });
+  } catch (error) {
+    throw watch.explain(error);
+  } finally {
+    watch.end();
+  }
+}
+
+/** Aborts a request that has been silent for too long, and says afterwards why it ended. */
+class Watch {
+  #controller = new AbortController();
+  #outer;
+  #timer;
+  #last = Date.now();
+  #hasHeard = false;
+  #limit;
+  #stop = () => this.#controller.abort(this.#outer.reason);
+
+  constructor(outer, limit = FIRST_BYTES) {
+    this.#outer = outer;
+    this.#limit = limit;
+    if (outer.aborted) this.#stop();
+    outer.addEventListener('abort', this.#stop, { once: true });
+    this.#timer = setInterval(() => this.#check(), 1000);
+  }
+
+  get signal() {
+    return this.#controller.signal;
+  }
+
+  heard() {
+    this.#last = Date.now();
+    this.#hasHeard = true;
+    this.#limit = SILENCE;
+  }
+
+  end() {
+    clearInterval(this.#timer);
+    this.#outer.removeEventListener('abort', this.#stop);
+    this.#controller.abort();
+  }
+
+  explain(error) {
+    if (this.#outer.aborted) return this.#outer.reason;
+    if (error instanceof LiveFetchError || error instanceof StreamHeldBack) return error;
+    if (this.signal.aborted) return this.signal.reason;
+    const problem = { status: 0, code: 'unreachable', detail: 'The connection was lost.' };
+    return new LiveFetchError(problem, { cause: error });
+  }
+
+  #check() {
+    if (Date.now() - this.#last < this.#limit) return;
+    const isHeldBack = !this.#hasHeard && this.#limit === FIRST_BYTES;
+    const problem = { status: 0, code: 'unreachable', detail: 'The connection went silent.' };
+    this.#controller.abort(isHeldBack ? new StreamHeldBack() : new LiveFetchError(problem));
+  }
+}

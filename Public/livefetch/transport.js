@@ -1,0 +1,138 @@
+// Requests of the API → answers as JSON, refusals as LiveFetchError. The only file that calls
+// fetch().
+
+const encoder = new TextEncoder();
+/** Longer targets go as POST: proxies cut at 8 KB, some earlier. */
+const LONGEST_TARGET = 2000;
+
+/** A refusal of the server (its problem object), or a server that cannot be reached. */
+export class LiveFetchError extends Error {
+  constructor(problem, options) {
+    super(problem.detail || problem.title || problem.code, options);
+    this.name = 'LiveFetchError';
+    /** The HTTP status; 0 where there was no answer. */
+    this.status = problem.status ?? 0;
+    /** Stable, in kebab-case; `unreachable` where there was no answer. */
+    this.code = problem.code ?? 'unknown';
+    /** The byte of a predicate at which it went wrong. */
+    this.offset = problem.offset;
+    this.hint = problem.hint;
+    /** Every failure of a save: `{change, property, code, detail, stored, given}`. */
+    this.errors = problem.errors ?? [];
+    this.problem = problem;
+    /** Seconds that the server asks to wait. */
+    this.retryAfter = problem.retryAfter;
+  }
+
+  /** Whether the same request may succeed later. */
+  get isTransient() {
+    return this.status === 0 || this.status === 429 || this.status >= 500 && this.status !== 501;
+  }
+}
+
+export class Transport {
+  #token;
+  #fetch;
+
+  /** @param options `token`: text, or a function that gives one (also asynchronously). */
+  constructor(url, { token, headers = {}, fetch } = {}) {
+    this.base = String(url ?? '').replace(/\/+$/, '');
+    this.headers = headers;
+    this.#token = token;
+    this.#fetch = fetch ?? ((...args) => globalThis.fetch(...args));
+  }
+
+  /** Sends a request and gives the Response; throws LiveFetchError for every refusal. */
+  async send({ method = 'GET', path, body, headers = {}, signal }) {
+    const init = { method, signal, headers: await this.#headers(headers, body) };
+    if (body !== undefined) init.body = JSON.stringify(body);
+    let response;
+    try {
+      response = await this.#fetch(this.base + path, init);
+    } catch (cause) {
+      if (signal?.aborted) throw signal.reason;
+      throw unreachable(cause);
+    }
+    if (!response.ok) throw await refusal(response);
+    return response;
+  }
+
+  /** The answer as JSON, with its size on the wire before compression. */
+  async json(request) {
+    const response = await this.send(request);
+    let text;
+    try {
+      text = await response.text();
+    } catch (cause) {
+      if (request.signal?.aborted) throw request.signal.reason;
+      throw unreachable(cause);
+    }
+    const data = text === '' ? null : JSON.parse(text);
+    return { data, bytes: byteLength(text), headers: response.headers, status: response.status };
+  }
+
+  async #headers(own, body) {
+    const headers = { ...this.headers, ...own };
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    const token = typeof this.#token === 'function' ? await this.#token() : this.#token;
+    if (token) headers.Authorization = `Bearer ${token}`;
+    return headers;
+  }
+}
+
+export function byteLength(text) {
+  return encoder.encode(text).length;
+}
+
+/**
+ * The method, path and body of a fetch request: GET where it fits into a target and needs no
+ * typed values, else POST.
+ */
+export function route(request) {
+  const { entity, arguments: values, variables, ...rest } = clean(request);
+  if (!values && !variables) {
+    const path = `/v1/objects/${encodeURIComponent(entity)}${query(rest)}`;
+    if (path.length <= LONGEST_TARGET) return { method: 'GET', path };
+  }
+  return { method: 'POST', path: '/v1/fetch', body: clean(request) };
+}
+
+/** The request without what says nothing, lists as arrays. */
+export function clean(request) {
+  const entries = Object.entries(request).filter(([, value]) => isSaid(value));
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, isList(name, value) ? value.split(',') : value]));
+}
+
+const lists = new Set(['sort', 'select', 'expand', 'group']);
+const isList = (name, value) => lists.has(name) && typeof value === 'string';
+
+function isSaid(value) {
+  return value !== undefined && value !== null && value !== '' && !(value?.length === 0);
+}
+
+function query(parameters) {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    search.set(name, Array.isArray(value) ? value.join(',') : String(value));
+  }
+  const text = search.toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+function unreachable(cause) {
+  const problem = { status: 0, code: 'unreachable', detail: 'The server cannot be reached.' };
+  return new LiveFetchError(problem, { cause });
+}
+
+async function refusal(response) {
+  const text = await response.text().catch(() => '');
+  let problem;
+  try {
+    problem = JSON.parse(text);
+  } catch {
+    problem = { title: response.statusText || `HTTP ${response.status}`, code: 'no-problem-object' };
+  }
+  const retryAfter = Number(response.headers.get('Retry-After')) || undefined;
+  return new LiveFetchError({ ...problem, status: response.status, retryAfter });
+}

@@ -1,0 +1,67 @@
+// Counting, and telling predicates from expressions.
+extension PredicateParser {
+  mutating func expect(_ symbol: PredicateSymbol) throws(PredicateError) {
+    guard case .symbol(symbol) = token.kind else { throw failure("`\(symbol.rawValue)`") }
+    try advance()
+  }
+
+  func predicate(_ node: Node) throws(PredicateError) -> Predicate {
+    if case .predicate(let predicate) = node.content { return predicate }
+    throw failure("a comparison operator")
+  }
+
+  func expression(_ node: Node) throws(PredicateError) -> Expression {
+    if case .expression(let expression) = node.content { return expression }
+    throw PredicateError(
+      .syntaxError, at: node.range.lowerBound, found: "`\(text(node.range))`",
+      expected: "an expression", hint: "a comparison is no value; TERNARY makes one of it")
+  }
+
+  /// A node one level above `depth` that counts towards the limit of nodes.
+  mutating func counted(
+    _ kind: Expression.Kind, above depth: Int, _ range: Range<Int>
+  ) throws(PredicateError) -> Node {
+    try count(at: range.lowerBound)
+    return try node(
+      .expression(Expression(kind, range: SourceRange(range))), above: depth, range)
+  }
+
+  func node(
+    _ content: Node.Content, above depth: Int, _ range: Range<Int>
+  ) throws(PredicateError) -> Node {
+    guard depth < PredicateLimits.depth else { throw tooDeep(at: range.lowerBound) }
+    return Node(content: content, depth: depth + 1, range: range)
+  }
+
+  mutating func count(at offset: Int) throws(PredicateError) {
+    nodeCount += 1
+    guard nodeCount <= PredicateLimits.nodes else {
+      throw PredicateError(
+        .tooComplex, at: offset, found: "one comparison or operation too many",
+        expected: "at most \(PredicateLimits.nodes)", hint: "IN compares with many values at once")
+    }
+  }
+
+  mutating func countValue() throws(PredicateError) {
+    valueCount += 1
+    guard valueCount <= PredicateLimits.values else {
+      throw PredicateError(
+        .tooComplex, at: token.range.lowerBound, found: "one value too many",
+        expected: "at most \(PredicateLimits.values) values")
+    }
+  }
+
+  /// Opens a bracket or a prefix; ``leave()`` closes it again.
+  mutating func enter() throws(PredicateError) {
+    nesting += 1
+    guard nesting <= PredicateLimits.nesting else { throw tooDeep(at: token.range.lowerBound) }
+  }
+
+  mutating func leave() { nesting -= 1 }
+
+  private func tooDeep(at offset: Int) -> PredicateError {
+    PredicateError(
+      .tooComplex, at: offset, found: "too many nested parts",
+      expected: "at most \(PredicateLimits.depth) levels")
+  }
+}

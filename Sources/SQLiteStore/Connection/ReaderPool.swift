@@ -1,0 +1,76 @@
+// Threads that read → connections, lent one at a time.
+
+import Dispatch
+import FetchModel
+import Synchronization
+
+/// Connections that read one file. Any thread may take one; there are never more than `capacity`.
+final class ReaderPool: Sendable {
+  private struct Idle {
+    var connections: [Connection] = []
+    var isClosed = false
+  }
+
+  private let path: String
+  private let access: Connection.Access
+  /// Guards the connections that nobody uses. The one used last is lent first: its cache is warm.
+  private let idle = Mutex(Idle())
+  /// As many permits as there may be connections.
+  private let permits: DispatchSemaphore
+  private let patience: DispatchTimeInterval
+
+  /// - Parameter patience: how long a thread waits for a connection before it is told ``StoreError/busy``.
+  init(
+    path: String, access: Connection.Access, capacity: Int = 16,
+    patience: DispatchTimeInterval = .seconds(5)
+  ) {
+    self.path = path
+    self.access = access
+    self.patience = patience
+    permits = DispatchSemaphore(value: capacity)
+  }
+
+  /// Lends a connection to `body`, inside one read transaction.
+  ///
+  /// - Parameter limit: nanoseconds after which its query ends with ``StoreError/queryTimeout``.
+  func read<Result>(
+    limit: UInt64? = nil, _ body: (Connection) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    guard permits.wait(timeout: .now() + patience) == .success else { throw .busy }
+    defer { permits.signal() }
+    let connection = try take()
+    defer { giveBack(connection) }
+    return try connection.withDeadline(after: limit) { () throws(StoreError) in
+      try connection.run("BEGIN")
+      defer { end(connection) }
+      return try body(connection)
+    }
+  }
+
+  private func end(_ connection: Connection) {
+    guard !connection.isInAutocommit else { return }
+    // A deadline that has passed must not end this statement too.
+    try? connection.withDeadline(after: nil) { () throws(StoreError) in
+      try connection.run("ROLLBACK")
+    }
+  }
+
+  private func take() throws(StoreError) -> Connection {
+    let (known, isClosed) = idle.withLock { ($0.connections.popLast(), $0.isClosed) }
+    if isClosed { throw .busy }
+    if let known { return known }
+    return try Connection(path: path, access: access)
+  }
+
+  /// A connection that is still inside a transaction is not lent again.
+  private func giveBack(_ connection: Connection) {
+    guard connection.isInAutocommit else { return }
+    idle.withLock { if !$0.isClosed { $0.connections.append(connection) } }
+  }
+
+  /// Closes every connection, those in use when they come back. Reading ends with
+  /// ``StoreError/busy`` from now on.
+  func close() {
+    idle.withLock { $0 = Idle(connections: [], isClosed: true) }
+  }
+}

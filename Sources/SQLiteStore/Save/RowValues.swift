@@ -1,0 +1,39 @@
+// The columns that a change writes, and their values, in parallel.
+
+/// One row's values while they are put together. Kept and cleared from row to row.
+struct RowValues {
+  /// Indexes of the table's columns, each once.
+  private(set) var columns: [Int] = []
+  /// Parallel to `columns`.
+  private(set) var values: [SQLValue] = []
+
+  var isEmpty: Bool { columns.isEmpty }
+
+  mutating func clear() {
+    columns.removeAll(keepingCapacity: true)
+    values.removeAll(keepingCapacity: true)
+  }
+
+  /// Adds a column that has no value yet.
+  mutating func append(_ value: SQLValue, to column: Int) {
+    columns.append(column)
+    values.append(value)
+  }
+
+  /// Gives a column its value; false where it has another one already. O(n).
+  mutating func set(_ column: Int, to value: SQLValue) -> Bool {
+    if let place = columns.firstIndex(of: column) { return values[place] == value }
+    append(value, to: column)
+    return true
+  }
+
+  /// The value of a column; nil where it was given none. O(n).
+  subscript(column: Int) -> SQLValue? { columns.firstIndex(of: column).map { values[$0] } }
+
+  /// Takes a column out. O(n).
+  mutating func remove(_ column: Int) {
+    guard let place = columns.firstIndex(of: column) else { return }
+    columns.remove(at: place)
+    values.remove(at: place)
+  }
+}

@@ -1,0 +1,42 @@
+// A resolved save + the writer's open transaction → the changes made, or every reason why not.
+//
+// Nothing here begins, commits or rolls back: a refused save leaves its first half behind for the
+// writer's savepoint to take back. Statements are made once for each shape of a change.
+
+import FetchModel
+
+/// Carries saves out. For the one thread that holds the connection that writes.
+struct SaveExecutor: Sendable {
+  let model: Model
+  let schema: Schema
+  /// Parallel to the model's entities.
+  let tables: [SaveTable]
+  let statements = SaveStatements()
+
+  init(model: Model, schema: Schema) {
+    self.model = model
+    self.schema = schema
+    tables = zip(model.entities, schema.entities).enumerated().map { index, pair in
+      SaveTable(index: index, entity: pair.0, table: pair.1)
+    }
+  }
+
+  /// Makes the changes of `request`, in their order.
+  ///
+  /// After an error the transaction may be over: ask ``Connection/isInAutocommit``.
+  ///
+  /// - Parameter token: stands in the result until the writer knows the save's own.
+  /// - Throws: ``SaveError`` with every problem that was found; the savepoint has to be rolled back.
+  func execute(
+    _ request: SaveRequest, on connection: Connection, token: Token = .unfollowed
+  ) throws(SaveError) -> SaveResult {
+    var run = SaveRun(executor: self, connection: connection, request: request, token: token)
+    do {
+      try run.applyAll()
+    } catch {
+      throw .store(run.explained(error))
+    }
+    if let refusal = run.refusal { throw refusal }
+    return run.finishedResult()
+  }
+}

@@ -1,0 +1,190 @@
+// Updates and deletes of every object that matches a predicate, in one statement.
+//
+//     UPDATE main."City" SET "population" = ? WHERE "id" IN
+//       (SELECT "t0"."id" FROM "City" AS "t0" LEFT JOIN … WHERE "t1"."code" = ?)
+
+import FetchModel
+
+/// The rows of a table that match.
+private struct Matches {
+  let table: SaveTable
+  private let alias: String
+  private let from: String
+  private let condition: SQLFragment
+
+  init(_ predicate: ResolvedPredicate, of table: SaveTable, model: Model, schema: Schema) {
+    let context = QueryContext(model: model, schema: schema)
+    alias = context.nextAlias()
+    var scope = TableScope(
+      context: context, entity: table.index, alias: alias,
+      source: "\(table.table.quotedName) AS \(quoted(alias))")
+    var condition = SQLFragment(table.key.presenceCondition(alias) ?? "")
+    let wanted = PredicateCompiler.condition(of: predicate, in: &scope)
+    if !condition.text.isEmpty, !wanted.text.isEmpty { condition.append(" AND ") }
+    condition.append(wanted)
+    self.table = table
+    self.condition = condition
+    from = scope.from
+  }
+
+  /// `SELECT … FROM … WHERE …`
+  private func select(_ list: String) -> SQLFragment {
+    var fragment = SQLFragment("SELECT \(list) FROM \(from)")
+    guard !condition.text.isEmpty else { return fragment }
+    fragment.append(" WHERE ")
+    fragment.append(condition)
+    return fragment
+  }
+
+  /// Columns of every matching row.
+  func columns(_ names: [String]) -> SQLFragment {
+    select(names.map { qualified($0, alias) }.joined(separator: ", "))
+  }
+
+  var ids: SQLFragment { select(table.key.idExpression(alias)) }
+
+  /// How many match, counting no further than `most`; nil counts all.
+  func count(most: Int?) -> SQLFragment {
+    var fragment = SQLFragment("SELECT count(*) FROM (")
+    fragment.append(select("1"))
+    if let most {
+      fragment.append(" LIMIT ")
+      fragment.bind(.integer(Int64(most)))
+    }
+    fragment.append(")")
+    return fragment
+  }
+
+  /// `"id" IN (SELECT …)`
+  var membership: SQLFragment {
+    let keys = table.key.columns.map(quoted).joined(separator: ", ")
+    var fragment = SQLFragment(table.key.columns.count == 1 ? keys : "(\(keys))")
+    fragment.append(" IN (")
+    fragment.append(columns(table.key.columns))
+    fragment.append(")")
+    return fragment
+  }
+}
+
+extension SaveRun {
+  mutating func updateAll(
+    _ change: Change, at index: Int, where predicate: ResolvedPredicate, limit: Int?
+  ) throws(StoreError) {
+    let table = table(change.entity)
+    guard try canBegin(change, at: index, table) else { return }
+    let matches = matches(predicate, table)
+    guard try isWithin(limit, matches) else { return }
+    let members = change.values.contains { if case .toMany = $0.content { true } else { false } }
+    let ids = members ? try self.ids(matches) : []
+    if row.isEmpty {
+      result.updated += try count(matches, most: nil)
+    } else {
+      let sql = "UPDATE \(table.source) SET \(table.assignments(row.columns)) WHERE "
+      guard try attempt(sql, row.values, matches, at: index) else { return }
+      result.updated += connection.changedRows
+    }
+    progress[index] = .done
+    for id in ids { try editMembers(of: change, at: index, id: id) }
+  }
+
+  mutating func deleteAll(
+    _ change: Change, at index: Int, where predicate: ResolvedPredicate, limit: Int?
+  ) throws(StoreError) {
+    let table = table(change.entity)
+    let matches = matches(predicate, table)
+    guard try isWithin(limit, matches) else { return }
+    let membership = matches.membership
+    let sql = "DELETE FROM \(table.source) WHERE \(membership.text)"
+    if let constraint = try connection.attempt(sql, membership.bindings) {
+      return try report(constraint, deleting: matches, at: index)
+    }
+    result.deleted += connection.changedRows
+    progress[index] = .done
+  }
+
+  private func matches(_ predicate: ResolvedPredicate, _ table: SaveTable) -> Matches {
+    Matches(predicate, of: table, model: executor.model, schema: executor.schema)
+  }
+
+  /// Fills `row`; false where the change waits for an insert or failed.
+  private mutating func canBegin(
+    _ change: Change, at index: Int, _ table: SaveTable
+  ) throws(StoreError) -> Bool {
+    guard case .complete = try fill(change.values, of: index, table, for: .update) else {
+      progress[index] = .failed
+      return false
+    }
+    if let column = table.keyColumns.first(where: { row[$0] != nil }) {
+      let name = table.propertyNames[column]
+      report(.notWritable, name, "an object's id is permanent", at: index)
+      return false
+    }
+    var insert = later.first?.insert
+    for case .toMany(_, let edit) in change.values.lazy.map(\.content) {
+      for reference in edit.references where insert == nil {
+        if case .comes(let needed) = find(reference, for: index) { insert = needed }
+      }
+    }
+    guard let insert else { return progress[index] == .open }
+    wait(index, for: insert, property: nil)
+    return false
+  }
+
+  private mutating func isWithin(_ limit: Int?, _ matches: Matches) throws(StoreError) -> Bool {
+    guard let limit, limit < Int.max,
+      try count(matches, most: max(0, limit) + 1) > max(0, limit)
+    else { return true }
+    exceededLimit = limit
+    return false
+  }
+
+  private func count(_ matches: Matches, most: Int?) throws(StoreError) -> Int {
+    let query = matches.count(most: most)
+    return Int(try connection.first(query.text, query.bindings) { $0.integer(0) } ?? 0)
+  }
+
+  private func ids(_ matches: Matches) throws(StoreError) -> [ObjectID] {
+    let query = matches.ids
+    return try connection.all(query.text, query.bindings) { $0.id(0) }.compactMap { $0 }
+  }
+
+  private mutating func attempt(
+    _ sql: String, _ values: [SQLValue], _ matches: Matches, at index: Int
+  ) throws(StoreError) -> Bool {
+    let membership = matches.membership
+    guard
+      let constraint = try connection.attempt(
+        sql + membership.text, values, membership.bindings)
+    else { return true }
+    try report(constraint, writing: matches.table, at: index, id: nil)
+    return false
+  }
+
+  private mutating func report(
+    _ constraint: Constraint, deleting matches: Matches, at index: Int
+  ) throws(StoreError) {
+    guard constraint.kind == .foreignKey || constraint.kind == .notNull else {
+      let problem = ConstraintProblem(constraint, on: matches.table)
+      return report(problem.code, problem.property, problem.detail, at: index)
+    }
+    let name = connection.isInAutocommit ? nil : try referring(to: matches)
+    let whose = name.map { " in `\($0)`" } ?? ""
+    report(.stillReferenced, name, "other objects\(whose) refer to some of them", at: index)
+  }
+
+  /// The to-many relationship whose members keep some of the matching objects.
+  private func referring(to matches: Matches) throws(StoreError) -> String? {
+    let table = matches.table
+    for (relationship, storage) in zip(table.entity.relationships, table.table.relationships) {
+      guard let key = storage.ownerKey else { continue }
+      let holder = holder(of: storage, destination: relationship.destination)
+      guard try blocks(key, holder, .delete) else { continue }
+      let owners = matches.columns(key.referenced)
+      let columns = key.columns.map(quoted).joined(separator: ", ")
+      let row = key.columns.count == 1 ? columns : "(\(columns))"
+      let sql = "SELECT 1 FROM main.\(quoted(holder)) WHERE \(row) IN (\(owners.text)) LIMIT 1"
+      if try connection.hasRow(sql, owners.bindings) { return relationship.name }
+    }
+    return nil
+  }
+}

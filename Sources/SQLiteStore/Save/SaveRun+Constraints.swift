@@ -1,0 +1,211 @@
+// Constraints that refused a change → problems; for foreign keys, which relationship it was.
+
+import FetchModel
+
+extension SaveRun {
+  /// Reports what refused the row in `row`.
+  ///
+  /// - Parameter id: of the object updated; nil for an insert.
+  mutating func report(
+    _ constraint: Constraint, writing table: SaveTable, at change: Int, id: ObjectID?
+  ) throws(StoreError) {
+    guard constraint.kind == .foreignKey, !connection.isInAutocommit else {
+      let problem = ConstraintProblem(constraint, on: table)
+      return report(problem.code, problem.property, problem.detail, at: change)
+    }
+    if try reportDangling(table, at: change, id: id) { return }
+    if let id, let name = try referring(to: table, id: id, on: .update, columns: row.columns) {
+      return report(
+        .stillReferenced, name, "other objects refer to what would change", at: change)
+    }
+    report(
+      .noSuchObject, nil, "a relationship refers to an object that does not exist", at: change)
+  }
+
+  mutating func report(
+    _ constraint: Constraint, deleting table: SaveTable, at change: Int, id: ObjectID
+  ) throws(StoreError) {
+    switch constraint.kind {
+    case .foreignKey, .notNull:
+      let name =
+        connection.isInAutocommit ? nil : try referring(to: table, id: id, on: .delete)
+      let whose = name.map { " in `\($0)`" } ?? ""
+      report(.stillReferenced, name, "other objects\(whose) refer to it", at: change)
+    case .unique, .check, .trigger, .type, .other:
+      let problem = ConstraintProblem(constraint, on: table)
+      report(problem.code, problem.property, problem.detail, at: change)
+    }
+  }
+}
+
+// MARK: - Which foreign key
+
+extension SaveRun {
+  /// Reports each link among the columns of `row` that refers to nothing; false if there is none.
+  private mutating func reportDangling(
+    _ table: SaveTable, at change: Int, id: ObjectID?
+  ) throws(StoreError) -> Bool {
+    var isFound = false
+    for (relationship, link) in zip(table.entity.relationships, table.links) {
+      guard let link, link.columns.contains(where: { row[$0] != nil }),
+        let values = try linkValues(link, table, id: id),
+        try !isTarget(values, of: link, table)
+      else { continue }
+      reportNoSuchObject(relationship.name, self.table(link.destination), at: change)
+      isFound = true
+    }
+    return isFound
+  }
+
+  /// What a link's columns would hold; nil where one is nil or not known.
+  private func linkValues(
+    _ link: SaveTable.Link, _ table: SaveTable, id: ObjectID?
+  ) throws(StoreError) -> [SQLValue]? {
+    var stored: [SQLValue]?
+    if let key = id.flatMap({ table.key.bindings(of: $0) }) {
+      stored = try storedValues(of: link, table, key)
+    }
+    var values: [SQLValue] = []
+    for (place, column) in link.columns.enumerated() {
+      guard let value = row[column] ?? stored?[place], value != .null else { return nil }
+      values.append(value)
+    }
+    return values
+  }
+
+  private func storedValues(
+    of link: SaveTable.Link, _ table: SaveTable, _ key: [SQLValue]
+  ) throws(StoreError) -> [SQLValue]? {
+    try connection.first(statements.columns(link.columns, of: table), key) {
+      $0.values(0..<Int32(link.columns.count))
+    }
+  }
+
+  /// Whether an object has what a link refers to, or the row in `row` itself does.
+  private func isTarget(
+    _ values: [SQLValue], of link: SaveTable.Link, _ table: SaveTable
+  ) throws(StoreError) -> Bool {
+    let isOwn =
+      link.destination == table.index
+      && zip(link.key.referenced, values).allSatisfy { name, value in
+        table.column(named: name).flatMap { row[$0] } == value
+      }
+    if isOwn { return true }
+    return try exists(values, in: link.key.referenced, of: link.key.table)
+  }
+
+  func exists(
+    _ values: [SQLValue], in columns: [String], of table: String
+  ) throws(StoreError) -> Bool {
+    let ties = columns.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
+    return try connection.hasRow(
+      "SELECT 1 FROM main.\(quoted(table)) WHERE \(ties) LIMIT 1", values)
+  }
+
+  enum ReferenceRule: String {
+    case update = "on_update"
+    case delete = "on_delete"
+  }
+
+  /// The to-many relationship whose members keep an object as it is; nil where none does directly.
+  ///
+  /// - Parameter columns: those written; nil for all.
+  private func referring(
+    to table: SaveTable, id: ObjectID, on rule: ReferenceRule, columns: [Int]? = nil
+  ) throws(StoreError) -> String? {
+    for (relationship, storage) in zip(table.entity.relationships, table.table.relationships) {
+      guard let key = storage.ownerKey,
+        columns?.contains(where: { key.referenced.contains(table.columns[$0].name) }) != false,
+        let values = try values(of: key, to: table, id: id)
+      else { continue }
+      let holder = holder(of: storage, destination: relationship.destination)
+      if try blocks(key, holder, rule), try exists(values, in: key.columns, of: holder) {
+        return relationship.name
+      }
+    }
+    return nil
+  }
+
+  /// The table whose columns refer to the owner of a to-many relationship.
+  func holder(of storage: RelationshipStorage, destination: Int) -> String {
+    switch storage {
+    case .joinTable(let join, _, _): executor.schema.joinTables[join].name
+    case .inverse, .foreignKey: table(destination).table.name
+    }
+  }
+
+  /// Whether a foreign key of the table `holder` forbids rather than follows.
+  func blocks(
+    _ key: ForeignKey, _ holder: String, _ rule: ReferenceRule
+  ) throws(StoreError) -> Bool {
+    try connection.hasRow(
+      """
+      SELECT 1 FROM pragma_foreign_key_list(?) WHERE lower("from") = lower(?) \
+      AND \(rule.rawValue) NOT IN ('CASCADE', 'SET NULL')
+      """, [.text(holder), .text(key.columns[0])])
+  }
+}
+
+// MARK: - Foreign keys checked at the commit
+
+extension SaveRun {
+  /// Reports which changes left a deferred foreign key violated.
+  mutating func reportDeferredViolations() throws(StoreError) {
+    for (index, change) in request.changes.enumerated() {
+      let table = table(change.entity)
+      guard let id = owner(of: index), let key = table.key.bindings(of: id) else { continue }
+      if case .delete = change.operation {
+        guard let name = try referring(toKey: key, of: table) else { continue }
+        report(.stillReferenced, name, "other objects in `\(name)` refer to it", at: index)
+      } else {
+        try reportDanglingStored(table, key, at: index)
+        try reportDanglingMembers(change, table, at: index)
+      }
+    }
+    guard problems.isEmpty else { return }
+    report(
+      .noSuchObject, nil, "a relationship refers to an object that does not exist",
+      at: max(0, request.changes.count - 1))
+  }
+
+  private mutating func reportDanglingStored(
+    _ table: SaveTable, _ key: [SQLValue], at change: Int
+  ) throws(StoreError) {
+    for (relationship, link) in zip(table.entity.relationships, table.links) {
+      guard let link, let stored = try storedValues(of: link, table, key),
+        !stored.contains(.null),
+        try !exists(stored, in: link.key.referenced, of: link.key.table)
+      else { continue }
+      reportNoSuchObject(relationship.name, self.table(link.destination), at: change)
+    }
+  }
+
+  private mutating func reportDanglingMembers(
+    _ change: Change, _ table: SaveTable, at index: Int
+  ) throws(StoreError) {
+    for value in change.values {
+      guard case .toMany(let place, let edit) = value.content else { continue }
+      let relationship = table.entity.relationships[place]
+      let member = self.table(relationship.destination)
+      for reference in edit.references {
+        guard case .id(let id) = reference, let key = member.key.bindings(of: id),
+          try !exists(key, in: member)
+        else { continue }
+        reportNoSuchObject(relationship.name, member, at: index)
+        break
+      }
+    }
+  }
+
+  /// The to-many relationship that still has members of an object that is gone.
+  private func referring(
+    toKey values: [SQLValue], of table: SaveTable
+  ) throws(StoreError) -> String? {
+    for (relationship, storage) in zip(table.entity.relationships, table.table.relationships) {
+      guard let key = storage.ownerKey, key.referencesKey else { continue }
+      let holder = holder(of: storage, destination: relationship.destination)
+      if try exists(values, in: key.columns, of: holder) { return relationship.name }
+    }
+    return nil
+  }
+}

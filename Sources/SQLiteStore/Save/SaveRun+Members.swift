@@ -1,0 +1,223 @@
+// Edits of to-many relationships, kept by the members' own columns or by a table between.
+
+import FetchModel
+
+/// One to-many relationship of one object while its members are edited.
+private struct Members {
+  let change: Int
+  let property: String
+  let storage: RelationshipStorage
+  /// What the columns hold that refer to the owner.
+  let owner: [SQLValue]
+  let table: SaveTable
+  let statements: MemberStatements
+}
+
+extension SaveRun {
+  /// Makes every edit among a change's values.
+  mutating func editMembers(
+    of change: Change, at index: Int, id: ObjectID
+  ) throws(StoreError) {
+    for (place, value) in change.values.enumerated() {
+      guard case .toMany(let relationship, let edit) = value.content else { continue }
+      try editMembers(
+        edit, of: relationship, change: index, place: place, table(change.entity), id: id)
+    }
+  }
+
+  /// - Parameter place: of the edit among the change's values, to come back to where a member is
+  ///   still to be inserted.
+  mutating func editMembers(
+    _ edit: MemberEdit, of relationship: Int, change: Int, place: Int, _ table: SaveTable,
+    id: ObjectID
+  ) throws(StoreError) {
+    let storage = table.table.relationships[relationship]
+    guard let key = storage.ownerKey, resolve(edit, of: change, place: place) else { return }
+    let name = table.entity.relationships[relationship].name
+    guard let owner = try values(of: key, to: table, id: id) else {
+      return report(.checkFailed, name, "the object lacks what members refer to", at: change)
+    }
+    let destination = self.table(table.entity.relationships[relationship].destination)
+    let members = Members(
+      change: change, property: name, storage: storage, owner: owner, table: destination,
+      statements: MemberStatements(
+        statements: statements, owner: table, member: destination, relationship: relationship))
+    switch edit {
+    case .edit(let add, let remove):
+      for id in ids(remove, of: change) { try self.remove(id, from: members) }
+      for id in ids(add, of: change) { try self.add(id, to: members) }
+    case .all(let wanted): try setMembers(ids(wanted, of: change), of: members)
+    }
+  }
+
+  /// Whether every object of an edit is there; where one is still to come, the edit waits.
+  private mutating func resolve(_ edit: MemberEdit, of change: Int, place: Int) -> Bool {
+    for reference in edit.references {
+      switch find(reference, for: change) {
+      case .id: continue
+      case .comes(let insert):
+        waiting[insert, default: []].append(.value(change: change, place: place))
+        return false
+      case .never:
+        progress[change] = .failed
+        return false
+      }
+    }
+    return true
+  }
+
+  private mutating func ids(_ references: [ObjectReference], of change: Int) -> [ObjectID] {
+    var ids: [ObjectID] = []
+    for reference in references {
+      if case .id(let id) = find(reference, for: change) { ids.append(id) }
+    }
+    return ids
+  }
+}
+
+extension MemberEdit {
+  var references: [ObjectReference] {
+    switch self {
+    case .all(let all): all
+    case .edit(let add, let remove): add + remove
+    }
+  }
+}
+
+extension RelationshipStorage {
+  /// What refers to the object that has the to-many relationship; nil for to-one ones.
+  var ownerKey: ForeignKey? {
+    switch self {
+    case .foreignKey: nil
+    case .inverse(let key): key
+    case .joinTable(_, let source, _): source
+    }
+  }
+}
+
+// MARK: - Single members
+
+extension SaveRun {
+  private mutating func setMembers(
+    _ wanted: [ObjectID], of members: Members
+  ) throws(StoreError) {
+    let sql: String
+    switch members.storage {
+    case .foreignKey: return
+    case .inverse(let key): sql = members.statements.members(key)
+    case .joinTable(let join, let source, let destination):
+      sql = members.statements.members(executor.schema.joinTables[join], source, destination)
+    }
+    let current = Set(try connection.all(sql, members.owner) { $0.id(0) }.compactMap { $0 })
+    let kept = Set(wanted)
+    for id in current.subtracting(kept).sorted() { try remove(id, from: members) }
+    for id in wanted where !current.contains(id) { try add(id, to: members) }
+  }
+
+  private mutating func add(_ id: ObjectID, to members: Members) throws(StoreError) {
+    switch members.storage {
+    case .foreignKey: return
+    case .inverse(let key): try add(id, to: members, key)
+    case .joinTable(let join, let source, let destination):
+      guard let member = try values(of: destination, to: members.table, id: id) else {
+        return reportNoSuchObject(members.property, members.table, at: members.change)
+      }
+      let both = members.owner + member
+      let sql = members.statements.add(executor.schema.joinTables[join], source, destination)
+      if let constraint = try connection.attempt(sql, both, both) {
+        report(constraint, editing: members, isAdding: true)
+      }
+    }
+  }
+
+  private mutating func add(
+    _ id: ObjectID, to members: Members, _ key: ForeignKey
+  ) throws(StoreError) {
+    guard let member = members.table.key.bindings(of: id) else {
+      return reportNoSuchObject(members.property, members.table, at: members.change)
+    }
+    if members.table.links(key)?.isPartOfKey(members.table) == true {
+      return try addFixed(member, to: members, key)
+    }
+    let sql = members.statements.add(key)
+    if let constraint = try connection.attempt(sql, members.owner, member + members.owner) {
+      return report(constraint, editing: members, isAdding: true)
+    }
+    guard connection.changedRows == 0, try !exists(member, in: members.table) else { return }
+    reportNoSuchObject(members.property, members.table, at: members.change)
+  }
+
+  /// A member whose own id says whose it is.
+  private mutating func addFixed(
+    _ member: [SQLValue], to members: Members, _ key: ForeignKey
+  ) throws(StoreError) {
+    guard try exists(member, in: members.table) else {
+      return reportNoSuchObject(members.property, members.table, at: members.change)
+    }
+    let sql = members.statements.has(key)
+    guard try !connection.hasRow(sql, member + members.owner) else { return }
+    report(
+      .notWritable, members.property, "what an object belongs to is part of its permanent id",
+      at: members.change)
+  }
+
+  private mutating func remove(_ id: ObjectID, from members: Members) throws(StoreError) {
+    switch members.storage {
+    case .foreignKey: return
+    case .inverse(let key):
+      guard let member = members.table.key.bindings(of: id) else { return }
+      try remove(member, from: members, key)
+    case .joinTable(let join, let source, let destination):
+      guard let member = try values(of: destination, to: members.table, id: id) else { return }
+      let sql = members.statements.remove(executor.schema.joinTables[join], source, destination)
+      if let constraint = try connection.attempt(sql, members.owner + member) {
+        report(constraint, editing: members, isAdding: false)
+      }
+    }
+  }
+
+  private mutating func remove(
+    _ member: [SQLValue], from members: Members, _ key: ForeignKey
+  ) throws(StoreError) {
+    guard let link = members.table.links(key), !link.clearable.isEmpty else {
+      let sql = members.statements.has(key)
+      guard try connection.hasRow(sql, member + members.owner) else { return }
+      return report(
+        .notOptional, members.property,
+        "a \(members.table.entity.name) cannot be taken out: it may not do without",
+        at: members.change)
+    }
+    let sql = members.statements.remove(link)
+    if let constraint = try connection.attempt(sql, member + members.owner) {
+      report(constraint, editing: members, isAdding: false)
+    }
+  }
+
+  private mutating func report(
+    _ constraint: Constraint, editing members: Members, isAdding: Bool
+  ) {
+    guard constraint.kind != .foreignKey else {
+      return isAdding
+        ? reportNoSuchObject(members.property, members.table, at: members.change)
+        : report(
+          .stillReferenced, members.property, "other objects refer to the link",
+          at: members.change)
+    }
+    let problem = ConstraintProblem(constraint, on: members.table)
+    report(problem.code, members.property, problem.detail, at: members.change)
+  }
+}
+
+extension SaveTable {
+  /// The link that is kept in the columns of `key`.
+  fileprivate func links(_ key: ForeignKey) -> Link? {
+    links.lazy.compactMap { $0 }.first { $0.key == key }
+  }
+}
+
+extension SaveTable.Link {
+  /// Whether changing the link would change the object's id.
+  fileprivate func isPartOfKey(_ table: SaveTable) -> Bool {
+    columns.contains { table.keyColumns.contains($0) }
+  }
+}

@@ -1,0 +1,131 @@
+// Updates, replacements and deletes of one object.
+
+import FetchModel
+
+extension SaveRun {
+  mutating func update(_ change: Change, at index: Int, id: ObjectID) throws(StoreError) {
+    var change = change
+    let table = table(change.entity)
+    guard let key = table.key.bindings(of: id) else { return reportMissing(at: index) }
+    guard try check(&change, at: index, id: id, key: key) == .holds else { return }
+    guard try fillUpdate(change, at: index, table, key: key) else { return }
+    if row.isEmpty {
+      guard try exists(key, in: table) else { return reportMissing(at: index) }
+    } else {
+      let sql = statements.update(table, row.columns)
+      guard try write(sql, table, at: index, id: id, key: key) == .done else { return }
+    }
+    finish(index, change.entity, id, .updated)
+    postponeLinks(of: index)
+    try editMembers(of: change, at: index, id: id)
+  }
+
+  /// Fills `row` with what an update writes; false where it waits or failed.
+  private mutating func fillUpdate(
+    _ change: Change, at index: Int, _ table: SaveTable, key: [SQLValue]
+  ) throws(StoreError) -> Bool {
+    guard case .complete = try fill(change.values, of: index, table, for: .update) else {
+      progress[index] = .failed
+      return false
+    }
+    return keepKey(table, key, at: index)
+  }
+
+  /// Takes the key's columns out of `row`; false where one of them would change.
+  private mutating func keepKey(_ table: SaveTable, _ key: [SQLValue], at index: Int) -> Bool {
+    for (column, value) in zip(table.keyColumns, key) {
+      guard let given = row[column] else { continue }
+      guard given == value else {
+        report(
+          .notWritable, table.propertyNames[column], "an object's id is permanent", at: index)
+        return false
+      }
+      row.remove(column)
+    }
+    return true
+  }
+
+  func exists(_ key: [SQLValue], in table: SaveTable) throws(StoreError) -> Bool {
+    try connection.hasRow(statements.exists(in: table), key)
+  }
+
+  private enum Writing { case done, failed, missing }
+
+  /// Runs an UPDATE of one row with the values of `row`.
+  private mutating func write(
+    _ sql: String, _ table: SaveTable, at index: Int, id: ObjectID, key: [SQLValue],
+    mayBeMissing: Bool = false
+  ) throws(StoreError) -> Writing {
+    if let constraint = try connection.attempt(sql, row.values, key) {
+      try report(constraint, writing: table, at: index, id: id)
+      return .failed
+    }
+    guard connection.changedRows == 0 else { return .done }
+    if try exists(key, in: table) {
+      report(.refused, nil, "the table refused the change", at: index)
+      return .failed
+    }
+    if !mayBeMissing { reportMissing(at: index) }
+    return .missing
+  }
+
+  mutating func replace(_ change: Change, at index: Int, id: ObjectID) throws(StoreError) {
+    var change = change
+    let table = table(change.entity)
+    guard let key = table.key.bindings(of: id) else { return reportMissing(at: index) }
+    guard try check(&change, at: index, id: id, key: key) == .holds else { return }
+    guard try fillUpdate(change, at: index, table, key: key) else { return }
+    let isThere: Bool
+    if let sql = statements.replace(table, row.columns) {
+      let writing = try write(sql, table, at: index, id: id, key: key, mayBeMissing: true)
+      guard writing != .failed else { return }
+      isThere = writing == .done
+    } else {
+      isThere = try exists(key, in: table)
+    }
+    if !isThere {
+      guard try insertRow(change, at: index, id: id) != nil else { return }
+    }
+    finish(index, change.entity, id, isThere ? .updated : .inserted)
+    postponeLinks(of: index)
+    try editMembers(of: change, at: index, id: id)
+  }
+
+  mutating func delete(_ change: Change, at index: Int, id: ObjectID) throws(StoreError) {
+    var change = change
+    let table = table(change.entity)
+    guard let key = table.key.bindings(of: id) else { return reportMissing(at: index) }
+    guard try check(&change, at: index, id: id, key: key) == .holds else { return }
+    if let constraint = try connection.attempt(statements.delete(from: table), key) {
+      return try report(constraint, deleting: table, at: index, id: id)
+    }
+    guard connection.changedRows == 0 else {
+      return finish(index, change.entity, id, .deleted)
+    }
+    guard try exists(key, in: table) else { return reportMissing(at: index) }
+    report(.refused, nil, "the table refused the delete", at: index)
+  }
+
+  /// Sets a link, or edits the members, that had to wait for an insert.
+  mutating func setLater(_ place: Int, of index: Int) throws(StoreError) {
+    let change = request.changes[index]
+    guard progress[index] == .done, let id = owner(of: index) else { return }
+    let table = table(change.entity)
+    current = index
+    switch change.values[place].content {
+    case .attribute: break
+    case .toMany(let relationship, let edit):
+      try editMembers(edit, of: relationship, change: index, place: place, table, id: id)
+    case .toOne:
+      let filling = try fill([change.values[place]], of: index, table, for: .update)
+      guard case .complete = filling, let key = table.key.bindings(of: id), !row.isEmpty else {
+        return
+      }
+      guard keepKey(table, key, at: index) else { return }
+      let sql = statements.update(table, row.columns)
+      if let constraint = try connection.attempt(sql, row.values, key) {
+        try report(constraint, writing: table, at: index, id: id)
+      }
+    }
+  }
+}

@@ -1,0 +1,134 @@
+// A change's attributes and to-one relationships → the columns of `row`.
+
+import FetchModel
+
+extension SaveRun {
+  enum Purpose { case insert, update }
+
+  enum Filling {
+    case complete
+    /// Problems were reported, or what it refers to failed.
+    case failed
+    /// The change cannot begin before that insert.
+    case comes(Int, property: String)
+  }
+
+  /// Puts values into `row`. Links to objects that come later are noted in `later`.
+  mutating func fill(
+    _ values: [PropertyValue], of change: Int, _ table: SaveTable, for purpose: Purpose
+  ) throws(StoreError) -> Filling {
+    row.clear()
+    later.removeAll(keepingCapacity: true)
+    var outcome = Filling.complete
+    var hasLinks = false
+    for value in values {
+      switch value.content {
+      case .attribute(let attribute, let value):
+        if !fill(attribute, with: value, table, at: change) { outcome = .failed }
+      case .toOne: hasLinks = true
+      case .toMany: break
+      }
+    }
+    guard hasLinks else { return outcome }
+    for (place, value) in values.enumerated() {
+      guard case .toOne(let relationship, let reference) = value.content else { continue }
+      let link = try fill(
+        relationship, with: reference, table, at: change, place: place, for: purpose)
+      switch (outcome, link) {
+      case (.failed, _), (_, .complete): break
+      case (_, .failed): outcome = .failed
+      case (.complete, .comes): outcome = link
+      case (.comes, .comes): break
+      }
+    }
+    return outcome
+  }
+
+  private mutating func fill(
+    _ attribute: Int, with value: Value, _ table: SaveTable, at change: Int
+  ) -> Bool {
+    let column = table.attributeColumns[attribute]
+    if let stored = value.stored(in: table.columns[column]) {
+      row.append(stored, to: column)
+      return true
+    }
+    let name = table.entity.attributes[attribute].name
+    report(.outOfRange, name, "`\(name)` cannot hold this number in full", at: change)
+    return false
+  }
+
+  private mutating func fill(
+    _ relationship: Int, with reference: ObjectReference?, _ table: SaveTable, at change: Int,
+    place: Int, for purpose: Purpose
+  ) throws(StoreError) -> Filling {
+    let name = table.entity.relationships[relationship].name
+    guard let link = table.links[relationship] else {
+      report(.notWritable, name, "`\(name)` cannot be set", at: change)
+      return .failed
+    }
+    guard let reference else { return fill(link, with: nil, name, at: change) }
+    switch find(reference, for: change) {
+    case .never:
+      progress[change] = .failed
+      return .failed
+    case .id(let id):
+      if let values = try values(of: link.key, to: self.table(link.destination), id: id) {
+        return fill(link, with: values, name, at: change)
+      }
+      reportNoSuchObject(name, self.table(link.destination), at: change)
+      return .failed
+    case .comes(let insert):
+      guard purpose == .update || link.mayComeLater else { return .comes(insert, property: name) }
+      later.append((insert, place))
+      return purpose == .update ? .complete : fill(link, with: nil, name, at: change)
+    }
+  }
+
+  /// - Parameter values: nil to refer to nothing.
+  private mutating func fill(
+    _ link: SaveTable.Link, with values: [SQLValue]?, _ name: String, at change: Int
+  ) -> Filling {
+    let columns = values == nil ? link.clearable : link.columns
+    guard !columns.isEmpty else {
+      report(.notOptional, name, "`\(name)` may not be nil", at: change)
+      return .failed
+    }
+    for (index, column) in columns.enumerated() {
+      guard row.set(column, to: values?[index] ?? .null) else {
+        report(
+          .checkFailed, name, "`\(name)` and another property contradict each other", at: change)
+        return .failed
+      }
+    }
+    return .complete
+  }
+
+  mutating func reportNoSuchObject(_ property: String, _ table: SaveTable, at change: Int) {
+    report(
+      .noSuchObject, property, "`\(property)` refers to a \(table.entity.name) that does not exist",
+      at: change)
+  }
+
+  /// What the columns of `key` hold to refer to the object of `table` with `id`; nil where no such
+  /// object can be referred to. Whether there is one is the constraint's to say, where the key's
+  /// own columns are referred to.
+  func values(
+    of key: ForeignKey, to table: SaveTable, id: ObjectID
+  ) throws(StoreError) -> [SQLValue]? {
+    guard let keyValues = table.key.bindings(of: id) else { return nil }
+    guard !key.referencesKey else { return keyValues }
+    let columns = key.referenced.compactMap { table.column(named: $0) }
+    guard columns.count == key.referenced.count else { return nil }
+    let values = try connection.first(statements.columns(columns, of: table), keyValues) {
+      $0.values(0..<Int32(columns.count))
+    }
+    return values?.contains(.null) == true ? nil : values
+  }
+
+  /// Has the links that `fill` left out set once their objects are there.
+  mutating func postponeLinks(of change: Int) {
+    for (insert, place) in later {
+      waiting[insert, default: []].append(.value(change: change, place: place))
+    }
+  }
+}

@@ -1,0 +1,158 @@
+// What a change writes → its SQL, made once for each shape of a change and kept.
+//
+//     INSERT INTO main."City"("id", "name") VALUES (?, ?)
+//     UPDATE main."City" SET "name" = ?, "population" = ? WHERE "id" = ?
+//     DELETE FROM main."City" WHERE "id" = ?
+
+import FetchModel
+
+/// The texts of saves' statements. For the one thread that saves.
+final class SaveStatements: @unchecked Sendable {
+  enum Kind: Hashable {
+    case insert
+    /// An insert that returns the id.
+    case insertReturning
+    case update
+    /// An update that gives every other column its default.
+    case replace
+    case delete, exists, etag
+    case members, addMember, removeMember, hasMember
+    /// The columns of a row.
+    case columns
+  }
+
+  private struct Shape: Hashable {
+    let kind: Kind
+    let entity: Int
+    let columns: [Int]
+  }
+
+  private var texts: [Shape: String] = [:]
+  private var last: (shape: Shape, text: String)?
+  private let capacity = 2_048
+
+  /// The text for a shape, made by `compose` where it is new.
+  ///
+  /// - Parameter columns: whatever tells shapes of a kind apart: columns, or a relationship.
+  func text(
+    _ kind: Kind, of table: SaveTable, _ columns: [Int] = [], _ compose: () -> String
+  ) -> String {
+    if let last, last.shape.kind == kind, last.shape.entity == table.index,
+      last.shape.columns == columns
+    {
+      return last.text
+    }
+    let shape = Shape(kind: kind, entity: table.index, columns: columns)
+    let text = texts[shape] ?? compose()
+    if texts[shape] == nil {
+      // Clients choose which columns they write, so there is no natural end.
+      if texts.count >= capacity { texts.removeAll() }
+      texts[shape] = text
+    }
+    last = (shape, text)
+    return text
+  }
+}
+
+// MARK: - Single rows
+
+extension SaveStatements {
+  func insert(into table: SaveTable, _ columns: [Int], returnsID: Bool) -> String {
+    text(returnsID ? .insertReturning : .insert, of: table, columns) {
+      let names = columns.map { quoted(table.columns[$0].name) }.joined(separator: ", ")
+      let marks = columns.map { _ in "?" }.joined(separator: ", ")
+      let values = columns.isEmpty ? " DEFAULT VALUES" : "(\(names)) VALUES (\(marks))"
+      let returning = returnsID ? " RETURNING \(table.key.idExpression(nil))" : ""
+      return "INSERT INTO \(table.source)\(values)\(returning)"
+    }
+  }
+
+  func update(_ table: SaveTable, _ columns: [Int]) -> String {
+    text(.update, of: table, columns) {
+      "UPDATE \(table.source) SET \(table.assignments(columns)) WHERE \(table.lookup)"
+    }
+  }
+
+  /// nil where the table has no column but its key's.
+  func replace(_ table: SaveTable, _ columns: [Int]) -> String? {
+    let others = table.columns.indices.filter {
+      !table.columns[$0].isGenerated && !table.keyColumns.contains($0) && !columns.contains($0)
+    }
+    guard !(others.isEmpty && columns.isEmpty) else { return nil }
+    return text(.replace, of: table, columns) {
+      let defaults = others.map {
+        "\(quoted(table.columns[$0].name)) = \(DefaultSQL.expression(table.columns[$0].defaultSQL))"
+      }
+      let given = columns.map { "\(quoted(table.columns[$0].name)) = ?" }
+      let all = (given + defaults).joined(separator: ", ")
+      return "UPDATE \(table.source) SET \(all) WHERE \(table.lookup)"
+    }
+  }
+
+  func delete(from table: SaveTable) -> String {
+    text(.delete, of: table) { "DELETE FROM \(table.source) WHERE \(table.lookup)" }
+  }
+
+  func exists(in table: SaveTable) -> String {
+    text(.exists, of: table) { "SELECT 1 FROM \(table.source) WHERE \(table.lookup)" }
+  }
+
+  func etag(of table: SaveTable) -> String {
+    text(.etag, of: table) {
+      "SELECT \(table.table.etagExpression(nil)) FROM \(table.source) WHERE \(table.lookup)"
+    }
+  }
+
+  /// Reads columns of one row.
+  func columns(_ columns: [Int], of table: SaveTable) -> String {
+    text(.columns, of: table, columns) {
+      let names = columns.map { quoted(table.columns[$0].name) }.joined(separator: ", ")
+      return "SELECT \(names) FROM \(table.source) WHERE \(table.lookup)"
+    }
+  }
+}
+
+extension SaveTable {
+  /// The table as a statement names it.
+  var source: String { "main.\(table.quotedName)" }
+
+  /// The condition that a row with an id meets.
+  var lookup: String { key.lookupCondition(nil) }
+
+  func assignments(_ columns: [Int]) -> String {
+    columns.map { "\(quoted(self.columns[$0].name)) = ?" }.joined(separator: ", ")
+  }
+}
+
+/// A column's default as SQL that may stand in an UPDATE.
+enum DefaultSQL {
+  private static let words: Set = [
+    "null", "true", "false", "current_time", "current_date", "current_timestamp",
+  ]
+
+  /// - Parameter text: as the catalogue has it; nil for none, which is NULL.
+  static func expression(_ text: String?) -> String {
+    guard let text else { return "NULL" }
+    return bareText(text).map { literal($0) } ?? "(\(text))"
+  }
+
+  /// The text that a default means which is written as a name: `DEFAULT open` is `'open'`.
+  private static func bareText(_ text: String) -> String? {
+    let bytes = Array(text.utf8)
+    guard let first = bytes.first, let last = bytes.last else { return nil }
+    if first == 0x22, last == 0x22, bytes.count > 1 {
+      let inner = String(decoding: bytes[1..<(bytes.count - 1)], as: UTF8.self)
+      let parts = inner.split(separator: "\"\"", omittingEmptySubsequences: false)
+      return parts.contains { $0.contains("\"") } ? nil : parts.joined(separator: "\"")
+    }
+    guard first > 0x39 || first == 0x24, bytes.allSatisfy(isNameByte) else { return nil }
+    return words.contains(folded(text)) ? nil : text
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x24, 0x5F, 0x80...0xFF: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,75 @@
+// A typed value + the column it goes to → what SQLite is given to store.
+
+import FetchModel
+
+extension Value {
+  /// What `column` stores for this value; nil where it cannot hold it without loss.
+  ///
+  /// Booleans are 0 and 1, dates have the column's own format, UUIDs and JSON are text. A decimal
+  /// goes to a numeric column as a number if that is exactly the number meant, and to a text column
+  /// as its digits.
+  func stored(in column: Column) -> SQLValue? {
+    switch self {
+    case .null: .null
+    case .boolean(let isTrue): .integer(isTrue ? 1 : 0)
+    case .integer(let integer):
+      column.affinity == .text ? .text(integer.description) : .integer(integer)
+    case .double(let double): column.affinity == .text ? .digits(of: double) : .double(double)
+    case .string(let text): column.type == .decimal ? .decimal(text, column.affinity) : .text(text)
+    case .date(let date): .date(date, column.dateFormat ?? .iso8601)
+    case .binary(let bytes): .blob(bytes)
+    case .json(let text): .text(text)
+    case .id(.integer(let id)): .integer(id)
+    case .id(.text(let id)): .text(id)
+    }
+  }
+}
+
+extension SQLValue {
+  fileprivate static func digits(of double: Double) -> SQLValue {
+    var digits: [UInt8] = []
+    digits.append(json: double)
+    return .text(String(decoding: digits, as: UTF8.self))
+  }
+
+  fileprivate static func decimal(_ text: String, _ affinity: Affinity) -> SQLValue? {
+    guard affinity != .text, affinity != .blob else { return .text(text) }
+    guard let double = Double(text), double.isFinite, let wanted = DecimalDigits(text),
+      wanted == DecimalDigits(double.description)
+    else { return nil }
+    return .double(double)
+  }
+
+  fileprivate static func date(_ date: Instant, _ format: DateFormat) -> SQLValue {
+    guard format == .unixSeconds else { return .text(date.stored(as: format)) }
+    guard date.nanoseconds != 0 else { return .integer(date.seconds) }
+    return .double(Double(date.seconds) + Double(date.nanoseconds) / 1e9)
+  }
+}
+
+/// A decimal number whatever way it is written: `1.50`, `15e-1` and `1.5` are the same.
+struct DecimalDigits: Equatable {
+  private let isNegative: Bool
+  /// Without zeros at either end; empty for zero.
+  private let digits: [UInt8]
+  /// The power of ten of the last digit.
+  private let exponent: Int
+
+  /// Reads a JSON number; nil where its exponent is out of all bounds.
+  init?(_ text: String) {
+    let parts = text.utf8.split(maxSplits: 1) { $0 == 0x65 || $0 == 0x45 }
+    guard let mantissa = parts.first else { return nil }
+    let shift = parts.count > 1 ? Int(Substring(parts[1])) : 0
+    guard let shift, shift.magnitude < 1_000_000 else { return nil }
+    var digits = mantissa.filter { $0 >= 0x30 && $0 <= 0x39 }
+    let fraction = mantissa.firstIndex(of: 0x2E).map { mantissa[$0...].count - 1 } ?? 0
+    var exponent = shift - fraction
+    while digits.last == 0x30 {
+      digits.removeLast()
+      exponent += 1
+    }
+    self.digits = Array(digits.drop { $0 == 0x30 })
+    isNegative = mantissa.first == 0x2D && !self.digits.isEmpty
+    self.exponent = self.digits.isEmpty ? 0 : exponent
+  }
+}

@@ -1,0 +1,139 @@
+// What the writer's thread does between groups: commits of others, checkpoints, forgetting.
+
+import FetchModel
+import GRDBSQLite
+
+/// Looks after the file. Belongs to the writer's thread.
+struct WriterUpkeep {
+  /// What SQLite tells after each commit of this connection.
+  private final class LogGauge {
+    var pages: Int32 = 0
+  }
+
+  private let connection: Connection
+  private let history: History
+  private let settings: WriterSettings
+  private let gauge = LogGauge()
+  private let pageSize: Int
+  private var checkpointedPages: Int32 = 0
+  private var dataVersion: Int64
+  private var schemaVersion: Int64
+  private var nextPoll: UInt64 = 0
+  private var nextPruning: UInt64 = 0
+
+  init(connection: Connection, history: History, settings: WriterSettings) {
+    self.connection = connection
+    self.history = history
+    self.settings = settings
+    pageSize = Int(Self.pragma("page_size", connection) ?? 4_096)
+    dataVersion = Self.pragma("data_version", connection) ?? 0
+    schemaVersion = Self.pragma("schema_version", connection) ?? 0
+    sqlite3_wal_hook(
+      connection.handle,
+      { context, _, _, pages in
+        context.map { Unmanaged<LogGauge>.fromOpaque($0).takeUnretainedValue().pages = pages }
+        return SQLITE_OK
+      }, Unmanaged.passUnretained(gauge).toOpaque())
+  }
+
+  private static func pragma(_ name: String, _ connection: Connection) -> Int64? {
+    (try? connection.first("PRAGMA main.\(name)") { $0.integer(0) }) ?? nil
+  }
+
+  /// Does what is due. Gives what others committed.
+  mutating func run(_ group: inout WriterGroup) -> Writer.Commit? {
+    checkpointIfDue()
+    let now = monotonicNanoseconds()
+    pruneIfDue(now)
+    guard now >= nextPoll else { return nil }
+    nextPoll = now &+ settings.pollInterval
+    return try? noticeOthers(&group)
+  }
+
+  /// Copies the whole log into the file and closes the connection.
+  func finish() {
+    checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
+    sqlite3_wal_hook(connection.handle, nil, nil)
+    connection.close()
+  }
+}
+
+// MARK: - Others
+
+extension WriterUpkeep {
+  /// SQLite counts `data_version` up for commits of other connections alone.
+  private mutating func noticeOthers(_ group: inout WriterGroup) throws(StoreError) -> Writer
+    .Commit?
+  {
+    let version = Self.pragma("data_version", connection)
+    guard let version, version != dataVersion else { return nil }
+    if try hasHole(since: group.token) { return try restart(&group, dataVersion: version) }
+    let token = try history.newestToken(on: connection)
+    dataVersion = version
+    guard token != group.token else { return nil }
+    group.token = token
+    stamp(token, &group)
+    return .others(token)
+  }
+
+  /// Whether rows may have been written without being told: triggers that are gone, or another
+  /// file's content in this one.
+  private mutating func hasHole(since token: Token) throws(StoreError) -> Bool {
+    if try history.standing(of: token, on: connection) == .expired { return true }
+    let version = Self.pragma("schema_version", connection) ?? schemaVersion
+    guard version != schemaVersion else { return false }
+    guard try history.isIntact(on: connection) else { return true }
+    schemaVersion = version
+    return false
+  }
+
+  private mutating func restart(
+    _ group: inout WriterGroup, dataVersion version: Int64
+  ) throws(StoreError) -> Writer.Commit {
+    try history.restart(on: connection)
+    schemaVersion = Self.pragma("schema_version", connection) ?? schemaVersion
+    dataVersion = version
+    group.token = try history.newestToken(on: connection)
+    group.stamped = group.token.position
+    return .restarted(group.token)
+  }
+
+  /// At once if nobody holds the file; else the next group does it.
+  private func stamp(_ token: Token, _ group: inout WriterGroup) {
+    sqlite3_busy_timeout(connection.handle, 0)
+    defer { sqlite3_busy_timeout(connection.handle, connection.busyTimeout) }
+    do {
+      try History.stamp(position: token.position, on: connection)
+      group.stamped = token.position
+    } catch {
+      return
+    }
+  }
+}
+
+// MARK: - The log and the history
+
+extension WriterUpkeep {
+  private mutating func checkpointIfDue() {
+    if gauge.pages < checkpointedPages { checkpointedPages = 0 }
+    guard Int(gauge.pages &- checkpointedPages) >= settings.checkpointPages else { return }
+    checkpointedPages = gauge.pages
+    let isLong = Int(gauge.pages) * pageSize > settings.truncationBytes
+    checkpoint(isLong ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE)
+  }
+
+  /// Waits for no reader: what cannot be done now is done the next time.
+  private func checkpoint(_ mode: Int32) {
+    sqlite3_busy_timeout(connection.handle, 0)
+    sqlite3_wal_checkpoint_v2(connection.handle, "main", mode, nil, nil)
+    sqlite3_busy_timeout(connection.handle, connection.busyTimeout)
+  }
+
+  /// One step at a time, more of them while there is more to forget.
+  private mutating func pruneIfDue(_ now: UInt64) {
+    guard now >= nextPruning else { return }
+    let hasMore = try? history.prune(
+      settings.retention, step: settings.pruningStep, on: connection)
+    nextPruning = now &+ (hasMore == true ? 20_000_000 : 10_000_000_000)
+  }
+}

@@ -1,0 +1,67 @@
+// A server of the sample data in a directory of its own, on a port that the system picks.
+
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const pages = resolve(dirname(fileURLToPath(import.meta.url)), '../../Public');
+
+export class Server {
+  #binary;
+  #options;
+  #process;
+
+  constructor(binary, directory, options) {
+    this.#binary = binary;
+    this.#options = options;
+    this.directory = directory;
+    this.file = join(directory, 'demo.sqlite');
+  }
+
+  /** @param options more of the command line, `--max-items 200000` say. */
+  static async start(binary, options = []) {
+    const directory = await mkdtemp(join(tmpdir(), 'livefetch-server-'));
+    const server = new Server(resolve(binary), directory, options);
+    await server.begin();
+    return server;
+  }
+
+  /** Starts the process, on the port that it had before if it had one. */
+  async begin() {
+    const args = ['demo', '--data', this.file, '--port', String(this.port ?? 0), '--public', pages,
+      ...this.#options];
+    this.#process = spawn(this.#binary, args, { cwd: this.directory, stdio: ['ignore', 'pipe', 'pipe'] });
+    const [address] = await this.#line(/http:\/\/127\.0\.0\.1:(\d+)/);
+    this.address = address;
+    this.port = Number(new URL(address).port);
+  }
+
+  /** Ends the process at once, as a crash would, and waits until it is gone. */
+  async kill(signal = 'SIGKILL') {
+    const gone = new Promise((done) => this.#process.once('exit', done));
+    this.#process.kill(signal);
+    await gone;
+  }
+
+  async end() {
+    if (this.#process.exitCode === null && this.#process.signalCode === null) await this.kill('SIGTERM');
+    await rm(this.directory, { recursive: true, force: true });
+  }
+
+  #line(pattern) {
+    let text = '';
+    return new Promise((found, failed) => {
+      const read = (data) => {
+        text += data;
+        const match = pattern.exec(text);
+        if (match) found(match);
+      };
+      this.#process.stdout.on('data', read);
+      this.#process.stderr.on('data', (data) => { text += data; });
+      this.#process.once('error', failed);
+      this.#process.once('exit', (code) => failed(new Error(`the server ended with ${code}: ${text}`)));
+    });
+  }
+}

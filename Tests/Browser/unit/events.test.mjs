@@ -1,0 +1,97 @@
+// Server-sent events in pieces, local edits, tokens.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { EventParser, events } from '../../../Public/livefetch/events.js';
+import { isPending, overlay } from '../../../Public/livefetch/overlay.js';
+import { hasReached } from '../../../Public/livefetch/pending.js';
+import { route } from '../../../Public/livefetch.js';
+
+const text = 'retry: 2000\n\n:\n\nevent: diff\nid: k-1-a\ndata: {"a":1}\n\n'
+  + 'event: snapshot\r\ndata: one\r\ndata: two\r\n\r\ndata:x\r\r';
+const expected = [
+  { event: 'diff', id: 'k-1-a', data: '{"a":1}' },
+  { event: 'snapshot', id: undefined, data: 'one\ntwo' },
+  { event: 'message', id: undefined, data: 'x' }];
+
+test('events are the same however the text is cut', () => {
+  for (let size = 1; size <= text.length; size += 1) {
+    const parser = new EventParser();
+    const found = [];
+    for (let at = 0; at < text.length; at += size) {
+      found.push(...parser.push(text.slice(at, at + size)));
+    }
+    // The last CR may be half a CRLF: it counts when something follows.
+    found.push(...parser.push(':'));
+    assert.deepEqual(found, expected, `pieces of ${size}`);
+  }
+});
+
+test('a character that the network cut in two arrives whole', async () => {
+  const bytes = new TextEncoder().encode('data: é€\n\n');
+  const body = new ReadableStream({
+    start(controller) {
+      for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
+      controller.close();
+    },
+  });
+  let count = 0;
+  const found = [];
+  for await (const event of events(body, (n) => { count += n; })) found.push(event.data);
+  assert.deepEqual(found, ['é€']);
+  assert.equal(count, bytes.length);
+});
+
+const sections = [
+  { name: 'X', value: 'X', items: [{ id: 1, n: 9, c: 1 }, { id: 2, n: 5, c: 1 }] },
+  { name: 'Y', value: 'Y', items: [{ id: 3, n: 7, c: 2 }] }];
+const request = { entity: 'T', section: 'c.name', sort: '-n' };
+
+test('an edit is shown in place and marked, others are shared', () => {
+  const shown = overlay(sections, request, [{ update: 'T', id: 2, values: { n: 6, hidden: 1 } }]);
+  assert.deepEqual(shown[0].items, [{ id: 1, n: 9, c: 1 }, { id: 2, n: 6, c: 1 }]);
+  assert.equal(isPending(shown[0].items[1]), true);
+  assert.equal(isPending(shown[0].items[0]), false);
+  assert.equal(shown[1], sections[1]);
+});
+
+test('a deletion takes the section with it that it empties', () => {
+  const shown = overlay(sections, request, [{ delete: 'T', id: 3 }]);
+  assert.deepEqual(shown.map(({ name }) => name), ['X']);
+});
+
+test('an insert stands in its section where the order puts it', () => {
+  const shown = overlay(sections, request,
+    [{ insert: 'T', temporaryID: 't', values: { n: 7, c: 1 } }]);
+  assert.deepEqual(shown[0].items.map(({ id }) => id), [1, 't', 2]);
+});
+
+test('an insert whose section cannot be told is not shown', () => {
+  const shown = overlay(sections, request,
+    [{ insert: 'T', temporaryID: 't', values: { n: 7, c: 9 } }]);
+  assert.deepEqual(shown, sections);
+});
+
+test('changes of other entities change nothing', () => {
+  const shown = overlay(sections, request, [{ delete: 'Other', id: 1 }]);
+  assert.deepEqual(shown, sections);
+});
+
+test('a token has reached one of the same kind that is not later', () => {
+  assert.equal(hasReached('k3-1044-51d0', 'k3-1044-51d0'), true);
+  assert.equal(hasReached('k3-1045-aa', 'k3-1044-51d0'), true);
+  assert.equal(hasReached('k3-999-aa', 'k3-1044-51d0'), false);
+  assert.equal(hasReached('k4-1045-aa', 'k3-1044-51d0'), false);
+  assert.equal(hasReached('opaque', 'other'), false);
+  assert.equal(hasReached(undefined, 'k3-1-a'), false);
+});
+
+test('a request goes as GET where it fits, with typed values as POST', () => {
+  assert.deepEqual(
+    route({ entity: 'City', where: 'population >= 1', sort: ['-population', 'name:cd'], limit: 0 }),
+    { method: 'GET',
+      path: '/v1/objects/City?where=population+%3E%3D+1&sort=-population%2Cname%3Acd&limit=0' });
+  const typed = { entity: 'City', where: 'name == %@', arguments: ['A'], sort: 'name' };
+  assert.deepEqual(route(typed),
+    { method: 'POST', path: '/v1/fetch', body: { ...typed, sort: ['name'] } });
+});

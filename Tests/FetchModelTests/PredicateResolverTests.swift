@@ -1,0 +1,200 @@
+// Names, types and arguments: what the resolver refuses, and what it makes equal.
+
+import FetchModel
+import Testing
+
+@Suite("Predicate resolver")
+struct PredicateResolverTests {
+  static let model = Model(entities: [
+    Entity(
+      name: "City",
+      attributes: [
+        Attribute(name: "name", type: .string), Attribute(name: "population", type: .integer),
+        Attribute(name: "capital", type: .boolean),
+        Attribute(name: "founded", type: .date, dateFormat: .iso8601),
+        Attribute(name: "flag", type: .binary), Attribute(name: "key", type: .uuid),
+      ],
+      relationships: [
+        Relationship(name: "country", destination: 1, isToMany: false, inverse: 0)
+      ], idType: .integer, aliases: ["country_id": .relationship(0)]),
+    Entity(
+      name: "Country", attributes: [Attribute(name: "name", type: .string)],
+      relationships: [Relationship(name: "cities", destination: 0, isToMany: true, inverse: 0)],
+      idType: .string),
+  ])
+
+  private func resolve(
+    _ text: String, _ arguments: [PredicateArgument] = [],
+    variables: [String: PredicateArgument] = [:], entity: Int = 0
+  ) throws(PredicateError) -> ResolvedPredicate {
+    try ResolvedPredicate(
+      parsing: text, arguments: arguments, variables: variables, entity: entity,
+      model: Self.model, now: Instant(seconds: 1_000))
+  }
+
+  private func error(
+    _ text: String, _ arguments: [PredicateArgument] = [],
+    variables: [String: PredicateArgument] = [:], entity: Int = 0
+  ) -> PredicateError? {
+    do { _ = try resolve(text, arguments, variables: variables, entity: entity) } catch {
+      return error
+    }
+    return nil
+  }
+
+  @Test(
+    "errors name the place, what stood there and what was expected",
+    arguments: [
+      ("nam == 'x'", 0, "unknown-key-path", "`nam`", "a property of City", "did you mean `name`?"),
+      ("é == 1 OR x = 1", 0, "unknown-key-path", "`é`", "a property of City", nil),
+      (
+        "country.nmae = 'x'", 8, "unknown-key-path", "`nmae`", "a property of Country",
+        "did you mean `name`?"
+      ),
+      (
+        "name.x = 1", 5, "unknown-key-path", "`x`", "nothing behind `name`, which is an attribute",
+        nil
+      ),
+      (
+        "population == 'x'", 14, "type-mismatch", "text `x`", "a number", "`population` is a number"
+      ),
+      ("name > 5", 7, "type-mismatch", "a number", "text", "`name` is text"),
+      ("5 > name", 0, "type-mismatch", "a number", "text", "`name` is text"),
+      ("population CONTAINS '5'", 0, "type-mismatch", "`population`, a number", "text", nil),
+      (
+        "founded > 'soon'", 10, "type-mismatch", "text `soon`", "an ISO 8601 date",
+        "`founded` is a date"
+      ),
+      ("founded > 5", 10, "type-mismatch", "a number", "a date", "`founded` is a date"),
+      (
+        "name == population", 8, "type-mismatch", "`population`, a number", "text", "`name` is text"
+      ),
+      (
+        "SELF == 'x'", 8, "type-mismatch", "text `x`", "the id of an object of City",
+        "`SELF` is an object's id"
+      ),
+      (
+        "country == 5", 11, "type-mismatch", "a number", "the id of an object of Country",
+        "`country` is an object's id"
+      ),
+      ("name + 1 = 2", 0, "type-mismatch", "`name`, text", "a number", nil),
+      (
+        "country.cities.name = 'x'", 0, "to-many-without-quantifier", "`country.cities.name`",
+        "one value", "put ANY, ALL or NONE before it, or an aggregate like `@count` behind it"
+      ),
+      (
+        "ANY name = 'x'", 4, "quantifier-without-to-many", "a single value",
+        "a to-many key path behind the quantifier", nil
+      ),
+      ("name = %@", 7, "missing-argument", "placeholder 1", "as many arguments; 0 given", nil),
+      ("name = $n", 7, "missing-variable", "`$n`", "a variable that is given a value", nil),
+      (
+        "lenght(name) = 1", 0, "unknown-function", "`lenght`", "a function",
+        "did you mean `length`?"
+      ),
+      ("length(name, 1) = 1", 0, "syntax-error", "`length` with 2 arguments", "one argument", nil),
+      (
+        "country.cities.@cuont > 1", 15, "unknown-key-path", "`@cuont`", "a collection operator",
+        "did you mean `@count`?"
+      ),
+      (
+        "population BETWEEN {1}", 19, "type-mismatch", "no pair of values",
+        "two values in braces: {lower, upper}", nil
+      ),
+      (
+        "population IN 5", 14, "type-mismatch", "a number",
+        "values in braces, an array, or a to-many key path", nil
+      ),
+      (
+        "population IN {1, 'x'}", 18, "type-mismatch", "text `x`", "a number",
+        "`population` is a number"
+      ),
+      (
+        "CAST(1, 'NSFoo') = 1", 0, "type-mismatch", "`NSFoo`",
+        "NSDate, NSNumber, NSDecimalNumber or NSString", nil
+      ),
+    ] as [(String, Int, String, String, String, String?)])
+  func errors(
+    text: String, offset: Int, code: String, found: String, expected: String, hint: String?
+  ) {
+    let error = error(text)
+    #expect(error?.code.rawValue == code)
+    #expect(error?.offset == offset)
+    #expect(error?.found == found)
+    #expect(error?.expected == expected)
+    #expect(error?.hint == hint)
+  }
+
+  @Test("a regular expression that cannot be read is refused where it stands")
+  func badPattern() {
+    let error = error("population > 1 AND name MATCHES '(a'")
+    #expect(error?.code == .badPattern)
+    #expect(error?.offset == 32)
+    #expect(error?.found == "`(` without `)`")
+  }
+
+  @Test("arguments and variables are used up, all of them")
+  func leftovers() {
+    #expect(error("name = 'x'", [.text("a")])?.code == .unusedArgument)
+    #expect(error("name = %@", [.text("a"), .text("b")])?.code == .unusedArgument)
+    #expect(
+      error("name = $a", variables: ["a": .text("x"), "b": .text("y")])?.code == .unusedVariable)
+    #expect(error("name = %@ AND population = %ld", [.text("a"), .text("5")]) == nil)
+    #expect(error("population = %ld", [.text("five")])?.code == .typeMismatch)
+    #expect(error("population = %ld", [.json(.number("1.5"))])?.code == .typeMismatch)
+    #expect(error("%K = 1", [.json(.number("5"))])?.code == .typeMismatch)
+  }
+
+  @Test(
+    "text of a query string becomes what it is compared with",
+    arguments: [
+      ("population == %@", "5", "population == 5"), ("name == %@", "5", "name == '5'"),
+      ("capital == %@", "yes", "capital == YES"), ("SELF == %@", "7", "SELF == 7"),
+      ("founded > %@", "2024-01-31", "founded > '2024-01-31T00:00:00Z'"),
+      ("population IN %@", "[1, 2]", "population IN {1, 2}"),
+      ("name IN %@", "[\"a\"]", "name IN {'a'}"), ("country == %@", "7", "country == '7'"),
+      ("%K == 5", "population", "population == 5"),
+      ("%K == 'x'", "country.name", "country.name == 'x'"),
+      ("population / 2 > %f", "1.5", "population / 2 > 1.5"),
+      ("population BETWEEN %@", "[1, 2]", "population BETWEEN {1, 2}"),
+    ])
+  func conversions(text: String, argument: String, plain: String) throws {
+    #expect(try resolve(text, [.text(argument)]) == resolve(plain))
+  }
+
+  @Test(
+    "predicates that mean the same are equal",
+    arguments: [
+      ("population > 5", "5 < population"), ("NOT population == 5", "population != 5"),
+      ("NOT (name = 'a' OR name = 'b')", "name != 'a' AND name != 'b'"),
+      ("TRUEPREDICATE AND name = 'a'", "name = 'a'"), ("capital == YES", "capital == 1"),
+      ("country_id == 'x'", "country == 'x'"), ("id == 1", "SELF == 1"),
+      ("name LIKE 'a*'", "name BEGINSWITH 'a'"), ("name LIKE 'a\\*'", "name == 'a*'"),
+      ("name =[n] 'a'", "name = 'a'"), ("population IN {1, 1}", "population IN {1}"),
+      ("founded == CAST(0, 'NSDate')", "founded == '2001-01-01'"),
+      ("founded < '2024-01-31T12:00:00+02:00'", "founded < '2024-01-31T10:00:00Z'"),
+      ("country.cities.@count > 0", "country.cities.@count != 0 AND TRUEPREDICATE"),
+      ("population <= nil", "population == nil"), ("name CONTAINS ''", "FALSEPREDICATE"),
+      ("ALL country.cities.name = 'x'", "NOT ANY country.cities.name != 'x'"),
+      (
+        "add:to:(population, 1) = 2",
+        "FUNCTION('add:to:', population, 1) = population + 1 AND FALSEPREDICATE OR population + 1 = 2"
+      ),
+    ])
+  func equalities(left: String, right: String) throws {
+    #expect(try resolve(left) == resolve(right))
+  }
+
+  @Test("every key path that the result depends on is named")
+  func paths() throws {
+    let predicate = try resolve(
+      "ANY country.cities.name == 'x' AND SUBQUERY(country.cities, $c, $c.capital == YES AND name != nil).@count > 2"
+    )
+    #expect(
+      predicate.paths.map { Self.model.text(of: $0) } == [
+        "country.cities", "country.cities.name", "country.cities.capital", "name",
+      ])
+    #expect(try resolve("founded < now()").isVolatile)
+    #expect(try !resolve("founded < '2024-01-01'").isVolatile)
+  }
+}

@@ -1,0 +1,62 @@
+import FetchModel
+import Testing
+
+@testable import SQLiteStore
+
+/// A followed file with plans made of a query string, and what they give.
+struct FetchFixture {
+  let followed: FollowedFile
+  let model: Model
+
+  init(_ sql: String) throws {
+    followed = try FollowedFile(sql)
+    model = followed.history.model
+  }
+
+  func plan(_ entity: String, _ query: String = "", maxItems: Int = 1000) throws -> FetchPlan {
+    let items = try PercentEncoding.decodeQuery(Substring(query))
+    let request = try FetchRequest(entity: entity, query: items)
+    return try FetchResolver(model: model, maxItems: maxItems).resolve(request)
+  }
+
+  var moment: ReadMoment {
+    get throws {
+      ReadMoment(
+        connection: followed.connection,
+        composer: FetchComposer(model: model, schema: followed.history.schema),
+        history: followed.history, objectStatements: ObjectStatements(),
+        token: try followed.token)
+    }
+  }
+
+  func sql(_ entity: String, _ query: String) throws -> String {
+    try moment.composer.window(of: plan(entity, query)).sql
+  }
+
+  /// The snapshot's JSON from its sections on.
+  func sections(_ entity: String, _ query: String, maxItems: Int = 1000) throws -> String {
+    let json = try moment.snapshot(of: plan(entity, query, maxItems: maxItems)).json
+    let text = String(decoding: json, as: UTF8.self)
+    return String(text[text.range(of: "\"sections\":")!.upperBound...].dropLast())
+  }
+
+  /// The snapshot's JSON with the token taken out.
+  func snapshot(_ entity: String, _ query: String, maxItems: Int = 1000) throws -> String {
+    let token = try followed.token.description
+    let json = try moment.snapshot(of: plan(entity, query, maxItems: maxItems)).json
+    return String(decoding: json, as: UTF8.self).replacing(token, with: "T")
+  }
+
+  static let world = """
+    CREATE TABLE Country(id INTEGER PRIMARY KEY, name TEXT NOT NULL, continent TEXT);
+    CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT NOT NULL, population INTEGER,
+      country INTEGER REFERENCES Country);
+    CREATE TABLE Tag(name TEXT PRIMARY KEY NOT NULL);
+    CREATE TABLE City_Tag(city INTEGER REFERENCES City, tag TEXT REFERENCES Tag);
+    INSERT INTO Country VALUES (1, 'China', 'Asia'), (2, 'Japan', 'Asia'), (3, 'Peru', NULL);
+    INSERT INTO City VALUES (10, 'Shanghai', 24, 1), (11, 'Beijing', 18, 1),
+      (20, 'Tokyo', 9, 2), (30, 'Lima', NULL, 3), (40, 'Nowhere', 9, NULL);
+    INSERT INTO Tag VALUES ('big'), ('old');
+    INSERT INTO City_Tag VALUES (10, 'big'), (11, 'big'), (11, 'old');
+    """
+}

@@ -1,0 +1,365 @@
+import Dispatch
+import FetchModel
+import Foundation
+import Synchronization
+import Testing
+
+@testable import SQLiteStore
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+private let world = """
+  CREATE TABLE Country(id INTEGER PRIMARY KEY, name TEXT UNIQUE ON CONFLICT ROLLBACK);
+  CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT,
+    country INTEGER REFERENCES Country DEFERRABLE INITIALLY DEFERRED);
+  INSERT INTO Country VALUES (1, 'China');
+  """
+
+/// A file with a running writer, and what it told.
+private final class WrittenFile: Sendable {
+  let file: ScratchFile
+  let history: History
+  let writer: Writer
+  let commits: Commits
+
+  final class Commits: Sendable {
+    private let told = Mutex<[Writer.Commit]>([])
+    func append(_ commit: Writer.Commit) { told.withLock { $0.append(commit) } }
+    var all: [Writer.Commit] { told.withLock { $0 } }
+  }
+
+  init(_ sql: String = world, settings: WriterSettings = WriterSettings()) throws {
+    file = try ScratchFile(sql)
+    let connection = try file.connect()
+    _ = try connection.first("PRAGMA journal_mode = WAL") { _ in true }
+    let introspection = try Introspection(of: connection)
+    history = History(model: introspection.model, schema: introspection.schema)
+    _ = try history.setUp(on: connection, journalMode: "delete")
+    let commits = Commits()
+    self.commits = commits
+    writer = try Writer(connection: connection, history: history, settings: settings) {
+      commits.append($0)
+    }
+  }
+
+  deinit { writer.close() }
+
+  /// Saves by SQL; gives each answer when it comes.
+  func save(
+    _ sql: String..., completion: @escaping Writer.Completion
+  ) {
+    writer.save(
+      { connection, token throws(SaveError) in
+        do throws(StoreError) {
+          for statement in sql { try connection.run(statement) }
+        } catch {
+          throw .store(error)
+        }
+        return SaveResult(token: token)
+      }, completion: completion)
+  }
+
+  func save(_ sql: String...) async -> Result<SaveResult, SaveError> {
+    await withCheckedContinuation { continuation in
+      writer.save(
+        { connection, token throws(SaveError) in
+          do throws(StoreError) {
+            for statement in sql { try connection.run(statement) }
+          } catch {
+            throw .store(error)
+          }
+          return SaveResult(token: token)
+        }, completion: { continuation.resume(returning: $0) })
+    }
+  }
+
+  func rows(_ sql: String) throws -> [String] {
+    try file.connect(.read).all(sql) { $0.text(0) }
+  }
+
+  /// Holds the writer until `release` is called, so that what is queued meanwhile is one group.
+  func hold() -> DispatchSemaphore {
+    let gate = DispatchSemaphore(value: 0)
+    let reached = DispatchSemaphore(value: 0)
+    writer.save(
+      { _, token in
+        reached.signal()
+        gate.wait()
+        return SaveResult(token: token)
+      }, completion: { _ in })
+    reached.wait()
+    return gate
+  }
+}
+
+@Suite("Writer: groups of saves", .timeLimit(.minutes(1)))
+struct WriterTests {
+  @Test("an answered save is committed, in its token, and told before it is answered")
+  func oneSave() async throws {
+    let store = try WrittenFile()
+    let before = store.writer.newestToken
+    let result = try await store.save("INSERT INTO City VALUES (1, 'Rome', NULL)").get()
+    #expect(result.token.position == before.position + 1)
+    #expect(store.writer.newestToken == result.token)
+    #expect(store.commits.all == [.saves(result.token)])
+    #expect(try store.rows("SELECT name FROM City") == ["Rome"])
+    let reader = try store.file.connect(.read)
+    #expect(try store.history.newestToken(on: reader) == result.token)
+  }
+
+  @Test("waiting saves share a commit, and each has a token of its own")
+  func group() async throws {
+    let store = try WrittenFile()
+    let gate = store.hold()
+    let answers = Mutex<[Int64]>([])
+    let done = DispatchSemaphore(value: 0)
+    for id in 1...20 {
+      store.save("INSERT INTO City VALUES (\(id), 'c', 1)") { result in
+        if case .success(let saved) = result {
+          answers.withLock { $0.append(saved.token.position) }
+        }
+        done.signal()
+      }
+    }
+    gate.signal()
+    for _ in 1...20 { done.wait() }
+    let positions = answers.withLock { $0 }
+    #expect(positions == Array(2...21))
+    #expect(store.commits.all.count == 1)
+    #expect(try store.rows("SELECT position FROM livefetch_save").count == 21)
+  }
+
+  @Test("a refused save takes nothing of its group with it")
+  func refusedInGroup() async throws {
+    let store = try WrittenFile()
+    let gate = store.hold()
+    async let first = store.save("INSERT INTO City VALUES (1, 'a', NULL)")
+    async let second = store.save(
+      "INSERT INTO City VALUES (2, 'b', NULL)", "INSERT INTO City VALUES (1, 'b', NULL)")
+    async let third = store.save("INSERT INTO City VALUES (3, 'c', NULL)")
+    try await Task.sleep(for: .milliseconds(50))
+    gate.signal()
+    let results = await [first, second, third].map { (try? $0.get()) != nil }
+    #expect(results.filter { $0 }.count == 2)
+    #expect(
+      try store.rows("SELECT id FROM City WHERE name <> 'b' ORDER BY id") == ["1", "3"]
+        || results == [false, true, true])
+  }
+
+  @Test("a violation that waits for the commit fails its own save alone")
+  func deferredKey() async throws {
+    let store = try WrittenFile()
+    let gate = store.hold()
+    async let good = store.save("INSERT INTO City VALUES (1, 'a', 1)")
+    async let bad = store.save("INSERT INTO City VALUES (2, 'b', 99)")
+    try await Task.sleep(for: .milliseconds(50))
+    gate.signal()
+    let results = await (good, bad)
+    #expect((try? results.0.get()) != nil)
+    #expect(throws: SaveError.self) { try results.1.get() }
+    #expect(try store.rows("SELECT name FROM City") == ["a"])
+  }
+
+  @Test("where SQLite gives the whole transaction up, the others are saved one by one")
+  func conflictRollback() async throws {
+    let store = try WrittenFile()
+    let gate = store.hold()
+    let done = DispatchSemaphore(value: 0)
+    let failures = Mutex<[Int]>([])
+    let statements = [
+      "INSERT INTO City VALUES (1, 'a', 1)", "INSERT INTO Country VALUES (2, 'China')",
+      "INSERT INTO City VALUES (2, 'b', 1)",
+    ]
+    for (index, sql) in statements.enumerated() {
+      store.save(sql) { result in
+        if case .failure = result { failures.withLock { $0.append(index) } }
+        done.signal()
+      }
+    }
+    gate.signal()
+    for _ in statements { done.wait() }
+    #expect(failures.withLock { $0 } == [1])
+    #expect(try store.rows("SELECT name FROM City ORDER BY id") == ["a", "b"])
+    #expect(try store.rows("SELECT name FROM Country") == ["China"])
+  }
+
+  @Test("a save that touches nothing wakes nobody")
+  func silence() async throws {
+    let store = try WrittenFile()
+    let before = store.writer.newestToken
+    let result = try await store.save("UPDATE City SET name = 'x' WHERE id = 77").get()
+    #expect(result.token == before)
+    #expect(store.commits.all == [])
+  }
+
+  @Test("closing carries out what waits and refuses what comes later")
+  func closing() async throws {
+    let store = try WrittenFile()
+    let gate = store.hold()
+    let done = DispatchSemaphore(value: 0)
+    store.save("INSERT INTO City VALUES (1, 'a', 1)") { _ in done.signal() }
+    gate.signal()
+    store.writer.close()
+    done.wait()
+    #expect(try store.rows("SELECT name FROM City") == ["a"])
+    let late = await store.save("DELETE FROM City")
+    #expect(late == .failure(.store(.busy)))
+  }
+
+  @Test("a store that was closed leaves one file behind")
+  func oneFileLeft() async throws {
+    let file = try ScratchFile(world)
+    let store = try SQLiteStore(path: file.path)
+    _ = try store.read { moment throws(StoreError) in moment.token }
+    let change = Change(
+      .insert(temporaryID: nil), entity: 0,
+      values: [PropertyValue(.attribute(0, .string("Peru")))])
+    let result = await withCheckedContinuation { continuation in
+      store.save(SaveRequest(changes: [change])) { continuation.resume(returning: $0) }
+    }
+    #expect(try result.get().inserted == 1)
+    store.close()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: file.directory) == ["store.sqlite"])
+  }
+
+  @Test("while another process holds the file a save waits, and then says that it is busy")
+  func lockedFile() async throws {
+    let file = try ScratchFile(world)
+    let connection = try Connection(path: file.path, access: .write, busyTimeout: 100)
+    _ = try connection.first("PRAGMA journal_mode = WAL") { _ in true }
+    let introspection = try Introspection(of: connection)
+    let history = History(model: introspection.model, schema: introspection.schema)
+    _ = try history.setUp(on: connection, journalMode: "delete")
+    let writer = try Writer(connection: connection, history: history) { _ in }
+    defer { writer.close() }
+    let other = try file.connect()
+    try other.execute("BEGIN IMMEDIATE")
+    func save() async -> Result<SaveResult, SaveError> {
+      await withCheckedContinuation { continuation in
+        writer.save(
+          { _, token in SaveResult(token: token) },
+          completion: { continuation.resume(returning: $0) })
+      }
+    }
+    #expect(await save() == .failure(.store(.busy)))
+    try other.execute("COMMIT")
+    #expect((try? await save().get()) != nil)
+  }
+
+  @Test("a full disk refuses what does not fit, keeps the rest, and saving goes on afterwards")
+  func diskFull() async throws {
+    let store = try WrittenFile()
+    _ = await store.save("INSERT INTO City VALUES (1, 'a', NULL)")
+    _ = await store.save("PRAGMA max_page_count = 1")
+    let gate = store.hold()
+    async let large = store.save("INSERT INTO City VALUES (2, hex(zeroblob(100000)), NULL)")
+    async let other = store.save("INSERT INTO City VALUES (3, hex(zeroblob(100000)), NULL)")
+    try await Task.sleep(for: .milliseconds(50))
+    gate.signal()
+    #expect(await [large, other] == [.failure(.store(.diskFull)), .failure(.store(.diskFull))])
+    #expect(try store.rows("SELECT name FROM City") == ["a"])
+    _ = await store.save("PRAGMA max_page_count = 100000")
+    let result = try await store.save("INSERT INTO City VALUES (2, 'b', NULL)").get()
+    #expect(store.writer.newestToken == result.token)
+    #expect(try store.rows("SELECT name FROM City ORDER BY id") == ["a", "b"])
+    #expect(try store.rows("PRAGMA integrity_check") == ["ok"])
+  }
+
+  @Test("old history is forgotten step by step, and never the newest state")
+  func pruning() async throws {
+    var settings = WriterSettings()
+    settings.retention.count = 10
+    settings.pruningStep = 7
+    let store = try WrittenFile(settings: settings)
+    let first = store.writer.newestToken
+    for id in 1...40 { _ = await store.save("INSERT INTO City VALUES (\(id), 'c', NULL)") }
+    let last = store.writer.newestToken
+    let connection = try store.file.connect()
+    while try store.history.prune(settings.retention, step: 7, on: connection) {}
+    #expect(
+      try store.rows("SELECT min(position) FROM livefetch_position") == ["\(last.position - 10)"])
+    #expect(
+      try store.rows("SELECT count(*) FROM livefetch_history_City") == ["10"])
+    #expect(try store.history.standing(of: first, on: connection) == .expired)
+    #expect(try store.history.standing(of: last, on: connection) == .known)
+    let everything = WriterSettings.Retention(count: 0, age: -10)
+    while try store.history.prune(everything, step: 7, on: connection) {}
+    #expect(try store.history.standing(of: last, on: connection) == .known)
+    #expect(try store.rows("SELECT count(*) FROM livefetch_position") == ["1"])
+  }
+}
+
+@Suite("Writer: other processes", .timeLimit(.minutes(1)))
+struct WriterOthersTests {
+  private func wait(for commits: Int, _ store: WrittenFile) async throws {
+    for _ in 1...2_000 where store.commits.all.count < commits {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+  }
+
+  @Test("their commits are noticed and told as saves of their own")
+  func noticed() async throws {
+    let store = try WrittenFile()
+    try store.file.outsider("INSERT INTO City VALUES (1, 'a', NULL), (2, 'b', NULL)")
+    try await wait(for: 1, store)
+    let token = store.writer.newestToken
+    #expect(store.commits.all == [.others(token)])
+    #expect(token.position == 3)
+    #expect(try store.rows("SELECT position FROM livefetch_save") == ["1", "3"])
+  }
+
+  @Test("what they committed before a save here is not counted as this save's")
+  func separateSaves() async throws {
+    let store = try WrittenFile()
+    let gate = store.hold()
+    gate.signal()
+    try store.file.outsider("INSERT INTO City VALUES (1, 'a', NULL)")
+    let result = try await store.save("INSERT INTO City VALUES (2, 'b', NULL)").get()
+    #expect(result.token.position == 3)
+    #expect(try store.rows("SELECT position FROM livefetch_save") == ["1", "2", "3"])
+  }
+
+  @Test(
+    "a table rebuilt or dropped under the server begins a new epoch",
+    arguments: [
+      """
+      CREATE TABLE c2(id INTEGER PRIMARY KEY, name TEXT, country INTEGER
+        REFERENCES Country DEFERRABLE INITIALLY DEFERRED);
+      DROP TABLE City; ALTER TABLE c2 RENAME TO City;
+      """, "DROP TABLE City",
+    ])
+  func rebuilt(_ sql: String) async throws {
+    let store = try WrittenFile()
+    let before = store.writer.newestToken
+    try store.file.outsider(sql)
+    try await wait(for: 1, store)
+    let token = store.writer.newestToken
+    #expect(store.commits.all == [.restarted(token)])
+    #expect(token.epoch != before.epoch)
+    let result = try await store.save("INSERT INTO Country VALUES (5, 'Peru')").get()
+    #expect(result.token.epoch == token.epoch)
+    #expect(result.token.position == token.position + 1)
+  }
+
+  @Test("a second server of the same file is refused, by whatever name")
+  func secondServer() throws {
+    let file = try ScratchFile(world)
+    let lock = try FileLock(beside: file.path)
+    symlink(file.path, file.path + "-link")
+    for path in [file.path, file.path + "-link"] {
+      #expect(throws: StoreError.unusable("the file is being served by another process")) {
+        try FileLock(beside: path)
+      }
+    }
+    withExtendedLifetime(lock) {}
+  }
+
+  @Test("the lock goes with its holder")
+  func lockGoes() throws {
+    let file = try ScratchFile(world)
+    for _ in 1...3 { _ = try FileLock(beside: file.path) }
+    #expect(access(file.path + "-livefetch", F_OK) != 0)
+  }
+}

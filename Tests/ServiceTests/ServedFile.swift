@@ -1,0 +1,132 @@
+import FetchModel
+import Foundation
+import HTTPServer
+import SQLiteStore
+import Service
+import Synchronization
+import Testing
+
+/// An SQLite file of a test's own, served without sockets; gone with the test.
+final class ServedFile {
+  let directory: String
+  let path: String
+  private(set) var store: SQLiteStore
+  private(set) var service: Service
+  private let configuration: ServiceConfiguration
+  private let options: SQLiteStoreOptions
+
+  init(
+    _ sql: String, options: SQLiteStoreOptions = .init(),
+    configuration: ServiceConfiguration = .init()
+  ) throws {
+    directory = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString
+    path = directory + "/store.sqlite"
+    self.options = options
+    self.configuration = configuration
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    _ = FileManager.default.createFile(atPath: path, contents: nil)
+    try Shell.run(sql, path)
+    store = try SQLiteStore(path: path, options: options)
+    service = try Service(store: store, configuration: configuration)
+  }
+
+  deinit {
+    stop()
+    try? FileManager.default.removeItem(atPath: directory)
+  }
+
+  func stop() {
+    service.drain()
+    store.close()
+  }
+
+  /// Ends the server and starts another one on the same file.
+  func restart(whileDown change: (ServedFile) throws -> Void = { _ in }) throws {
+    stop()
+    try change(self)
+    store = try SQLiteStore(path: path, options: options)
+    service = try Service(store: store, configuration: configuration)
+  }
+
+  /// Changes the file as another program would.
+  func outsider(_ sql: String) throws { try Shell.run(sql, path) }
+
+  /// The answer to a request; waits for it.
+  func ask(
+    _ method: String = "GET", _ target: String, body: String? = nil,
+    headers: [(name: String, value: String)] = []
+  ) throws -> Answer {
+    try #require(begin(method, target, body: body, headers: headers).wait())
+  }
+
+  /// Sends a request whose answer is taken later.
+  func begin(
+    _ method: String = "GET", _ target: String, body: String? = nil,
+    headers: [(name: String, value: String)] = []
+  ) -> Pending {
+    let json = body == nil ? [] : [(name: "Content-Type", value: "application/json")]
+    let request = HTTPRequest(
+      method: method, target: target, headers: headers + json, body: Array((body ?? "").utf8))
+    let pending = Pending()
+    service.handle(request, HTTPExchange { pending.receive($0) })
+    return pending
+  }
+}
+
+/// What was answered.
+struct Answer {
+  let status: Int
+  let headers: [(name: String, value: String)]
+  let bytes: [UInt8]
+
+  var text: String { String(decoding: bytes, as: UTF8.self) }
+  var json: JSON { (try? JSON(parsing: bytes)) ?? .null }
+  var code: String? { json["code"]?.string }
+
+  subscript(header: String) -> String? {
+    headers.last { $0.name.lowercased() == header.lowercased() }?.value
+  }
+}
+
+/// An answer that may not be there yet.
+final class Pending: Sendable {
+  private let answer = Mutex<HTTPAnswer?>(nil)
+  private let arrived = DispatchSemaphore(value: 0)
+
+  fileprivate func receive(_ given: HTTPAnswer) {
+    answer.withLock { $0 = given }
+    arrived.signal()
+  }
+
+  var isThere: Bool { answer.withLock { $0 != nil } }
+
+  func wait(seconds: Double = 20) -> Answer? {
+    guard arrived.wait(timeout: .now() + seconds) == .success else { return nil }
+    arrived.signal()
+    switch answer.withLock({ $0 }) {
+    case .response(let response)?:
+      return Answer(
+        status: response.status, headers: response.headers, bytes: response.body.bytes)
+    case .prepared(let prepared)?:
+      return Answer(status: prepared.status, headers: prepared.headers, bytes: prepared.body)
+    case .notModified(let prepared)?:
+      return Answer(status: 304, headers: prepared.headers, bytes: [])
+    case .stream(let status, let headers, _)?:
+      return Answer(status: status, headers: headers, bytes: [])
+    case nil: return nil
+
+    }
+  }
+
+  /// The stream that was answered with.
+  var stream: HTTPStream? {
+    if case .stream(_, _, let stream) = answer.withLock({ $0 }) { stream } else { nil }
+  }
+}
+
+/// SQL run by a connection that knows nothing of this house, as the `sqlite3` shell is one.
+enum Shell {
+  static func run(_ sql: String, _ path: String) throws {
+    try SQLiteShell.run(sql, path: path)
+  }
+}
