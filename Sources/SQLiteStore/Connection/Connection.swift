@@ -80,12 +80,23 @@ final class Connection: @unchecked Sendable {
     registerETag(on: handle)
     registerFunctions(on: handle)
     try execute("PRAGMA trusted_schema = OFF; PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0")
+    try trustSchemaIfNeeded()
     if access == .write {
       try execute("PRAGMA foreign_keys = ON; PRAGMA secure_delete = OFF")
     } else {
       try execute("PRAGMA query_only = ON")
       watchDeadline()
     }
+  }
+
+  /// SQLite 3.40 counts its own JSON functions among those that an untrusted schema may not call, and
+  /// then a table with a CHECK or a generated column that uses one cannot be read at all. None of the
+  /// functions that a schema could reach here does anything but compute.
+  private func trustSchemaIfNeeded() throws(StoreError) {
+    let usesJSON = try first(
+      "SELECT 1 FROM main.sqlite_schema WHERE sql LIKE '%json%' LIMIT 1"
+    ) { _ in true }
+    if usesJSON == true { try execute("PRAGMA trusted_schema = ON") }
   }
 
   /// Runs statements that take and return nothing.

@@ -17,16 +17,25 @@ extension FetchComposer {
     return fragment
   }
 
-  /// The ids that `steps` reach from the roots `ids`.
-  func reached(from ids: Set<ObjectID>, of entity: Int, over steps: [Int]) -> SQLFragment {
-    let way = way(from: entity, over: steps)
-    let restriction = IDRestriction(key: schema.entities[entity].key, ids: ids)
-    var fragment = SQLFragment("SELECT DISTINCT \(way.endID) FROM \(way.from) WHERE ")
-    if !way.tie.isEmpty { fragment.append("\(way.tie) AND ") }
-    fragment.append(
-      SQLFragment(restriction.condition(way.rootAlias), bindings: restriction.bindings))
-    fragment.append(" AND \(way.endID) IS NOT NULL")
-    return fragment
+  /// For each of the roots `ids` as they were at `moment`, the ids that `path` reaches, as a JSON
+  /// array.
+  ///
+  ///     SELECT json_array("t0"."country") FROM "City" AS "t0" WHERE "t0"."id" = ?
+  func reached(
+    from ids: Set<ObjectID>, over path: PropertyPath, at moment: Moment
+  ) -> SQLFragment {
+    let name = "reached"
+    var query = FetchQuery(
+      composer: self,
+      definition: ResultDefinition(entity: path.root, predicate: .everything),
+      moment: moment, ids: ids, needsOrder: false)
+    let steps = model.walk(path).relationships
+    let isToMany = steps.contains(where: \.isToMany)
+    query.selectOnly(
+      SelectedValue(key: name, source: isToMany ? .ids(path) : .path(path)),
+      asArray: !isToMany)
+    let statement = query.statement(isOrdered: false, limit: nil, offset: 0)
+    return SQLFragment(statement.sql, bindings: statement.bindings)
   }
 
   /// A way over relationships as joined tables.

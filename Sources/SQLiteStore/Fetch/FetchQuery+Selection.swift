@@ -19,6 +19,15 @@ extension FetchQuery {
     }
   }
 
+  /// Reads one value alone, ahead of every other column.
+  ///
+  /// - Parameter asArray: as a JSON array of it.
+  mutating func selectOnly(_ value: SelectedValue, asArray: Bool) {
+    let (sql, _) = expression(of: value.source)
+    columns = ResultColumns()
+    _ = columns.index(of: asArray ? "json_array(\(sql))" : sql)
+  }
+
   private mutating func expression(
     of source: SelectedValue.Source
   ) -> (sql: String, format: ValueFormat) {
@@ -27,20 +36,26 @@ extension FetchQuery {
       let column = scope.column(path)
       return (column.sql, ValueFormat(column))
     case .ids(let path):
-      let inner = scope.over(path.steps)
-      let id = inner.idExpression
-      return ("(\(Self.idList(id, inner)))", .ids)
+      return ("(\(idList(path)))", .ids)
     case .etag:
       let table = context.schema.entities[definition.entity]
       return (table.etagExpression(scope.alias), .text)
     }
   }
 
-  /// The ids of a subquery's objects as a JSON array, ascending, each once.
-  private static func idList(_ id: String, _ inner: TableScope) -> String {
-    let tie = inner.correlation.isEmpty ? "" : " WHERE \(inner.correlation)"
-    return "SELECT json_group_array(v) FROM (SELECT DISTINCT \(id) AS v FROM \(inner.from)\(tie)"
-      + " ORDER BY v COLLATE BINARY)"
+  /// The ids at the end of a path over to-many steps as a JSON array, ascending, each once.
+  private mutating func idList(_ path: PropertyPath) -> String {
+    let relationships = context.model.walk(path).relationships
+    let last = relationships.lastIndex(where: \.isToMany) ?? 0
+    var inner = scope.over(Array(path.steps[...last]))
+    let rest = PropertyPath(
+      root: inner.entity, steps: Array(path.steps[(last + 1)...]), target: .object)
+    let id = inner.column(rest).sql
+    var conditions = rest.steps.isEmpty ? [] : ["\(id) IS NOT NULL"]
+    if !inner.correlation.isEmpty { conditions.append(inner.correlation) }
+    let condition = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
+    return "SELECT json_group_array(v) FROM (SELECT DISTINCT \(id) AS v FROM \(inner.from)"
+      + "\(condition) ORDER BY v COLLATE BINARY)"
   }
 }
 

@@ -6,34 +6,53 @@ extension ReadMoment {
   func expandedObjects(
     of plan: FetchPlan, roots ids: Set<ObjectID>
   ) throws(StoreError) -> [ExpandedObject] {
+    try expandedObjects(of: plan, roots: ids, at: .now)
+  }
+
+  func expandedObjects(
+    of plan: FetchPlan, roots ids: Set<ObjectID>, at moment: Moment
+  ) throws(StoreError) -> [ExpandedObject] {
+    let moment = moment == .past(token.position) ? .now : moment
     var reached: [Int: Set<ObjectID>] = [:]
     for path in plan.expansion where !ids.isEmpty {
       let end = composer.model.walk(path).end
-      let statement = composer.reached(
-        from: ids, of: plan.definition.entity, over: path.steps)
-      try connection.withStatement(statement.text) { prepared throws(StoreError) in
-        prepared.bind(statement.bindings)
-        while try prepared.step() {
-          if let id = prepared.id(0) { reached[end, default: []].insert(id) }
-        }
-      }
+      let found = try self.reached(from: ids, over: path, at: moment)
+      reached[end, default: []].formUnion(found)
     }
     var objects: [ExpandedObject] = []
     for (entity, ids) in reached.sorted(by: { $0.key < $1.key }) {
-      objects += try wholeObjects(ids, of: entity, like: plan)
+      objects += try wholeObjects(ids, of: entity, like: plan, at: moment)
     }
     return objects
   }
 
+  private func reached(
+    from ids: Set<ObjectID>, over path: PropertyPath, at moment: Moment
+  ) throws(StoreError) -> Set<ObjectID> {
+    let statement = composer.reached(from: ids, over: path, at: moment)
+    let type = composer.model.entities[composer.model.walk(path).end].idType
+    var found: Set<ObjectID> = []
+    try connection.withStatement(statement.text) { prepared throws(StoreError) in
+      prepared.bind(statement.bindings)
+      while try prepared.step() {
+        guard let json = try? JSON(parsing: Array(prepared.utf8(0))),
+          case .array(let elements) = json
+        else { continue }
+        found.formUnion(elements.compactMap { ObjectID($0, type: type) })
+      }
+    }
+    return found
+  }
+
   private func wholeObjects(
-    _ ids: Set<ObjectID>, of entity: Int, like plan: FetchPlan
+    _ ids: Set<ObjectID>, of entity: Int, like plan: FetchPlan, at moment: Moment
   ) throws(StoreError) -> [ExpandedObject] {
     let whole = FetchPlan(
       definition: ResultDefinition(entity: entity, predicate: .everything),
       selection: FetchResolver(model: composer.model, maxItems: .max)
         .defaultSelection(of: entity),
       integersAsStrings: plan.integersAsStrings)
-    return try rows(of: whole, ids: ids, at: .now)
+    return try rows(of: whole, ids: ids, at: moment)
       .map { ExpandedObject(entity: entity, id: $0.key, json: $0.value.json) }
       .sorted { $0.id < $1.id }
   }

@@ -42,14 +42,16 @@ struct EntityDraft {
     let single = Dictionary(
       links.filter { $0.key.columns.count == 1 }.map { ($0.key.columns[0], $0) },
       uniquingKeysWith: { first, _ in first })
+    let shared = Set(links.filter { $0.key.columns.count > 1 }.flatMap(\.key.columns))
     for (place, column) in catalogue.columns.enumerated() where single[column.name] == nil {
-      addColumn(column, at: place)
+      addColumn(column, at: place, isShared: shared.contains(column.name))
     }
     addToOnes(links.sorted { hasOwnName($0) && !hasOwnName($1) })
     order.sort { $0.place < $1.place }
   }
 
-  private mutating func addColumn(_ column: Column, at place: Int) {
+  /// - Parameter isShared: whether a relationship can give the column its value as well.
+  private mutating func addColumn(_ column: Column, at place: Int, isShared: Bool) {
     guard !isKey(column) else {
       if column.name != "id" { aliases[column.name] = .id }
       return
@@ -58,7 +60,8 @@ struct EntityDraft {
     attributes.append(
       Attribute(
         name: name, type: column.type, isOptional: !column.isNotNull,
-        hasDefault: column.defaultSQL != nil, dateFormat: column.dateFormat,
+        hasDefault: column.defaultSQL != nil || isShared || isKeyPart(column),
+        dateFormat: column.dateFormat,
         isWritable: !column.isGenerated && !catalogue.isView))
     attributeColumns.append(place)
     order.append((place, .attribute(attributes.count - 1)))
@@ -70,6 +73,11 @@ struct EntityDraft {
     case .rowidAlias, .column: key.columns == [column.name]
     case .composite, .rowid, .hash: false
     }
+  }
+
+  /// Whether a column is one of a composite key's: an insert may give it within the id.
+  private func isKeyPart(_ column: Column) -> Bool {
+    key.kind == .composite && key.columns.contains(column.name)
   }
 
   // MARK: Relationships
@@ -93,7 +101,9 @@ struct EntityDraft {
       let wanted = columns.count > 1 ? link.key.table : Self.stripped(first.name) ?? first.name
       let index = add(
         wanted, to: link.to, .foreignKey(link.key), isToMany: false,
-        isOptional: columns.contains { !$0.isNotNull && !isKeyColumn($0) }, place: place)
+        isOptional: columns.count > 1
+          || columns.contains { isKeyPart($0) || !$0.isNotNull && !isKeyColumn($0) },
+        place: place)
       if columns.count == 1 { addAlias(first, for: index) }
     }
   }
