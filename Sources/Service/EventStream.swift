@@ -47,7 +47,11 @@ final class EventStream: StreamSource, LiveWaiter {
   }
 
   func next(_ room: Int) -> StreamStep {
-    enum Step { case step(StreamStep), snapshot, follow(LiveStart) }
+    enum Step {
+      case step(StreamStep)
+      case snapshot
+      case follow(LiveStart)
+    }
     let step: Step = state.withLock { state in
       if !state.outbox.isEmpty {
         defer { state.outbox = [] }
