@@ -7,7 +7,7 @@ const BINS = 28;
 const WIDTH = 304;
 const HEIGHT = 72;
 
-/** Values → bins `{from, to, count}`; logarithmic where they span more than three decades. */
+/** Values → bins `{from, to, count}`; logarithmic where a few are far larger than most. */
 export function bins(values, count = BINS) {
   if (values.length === 0) return [];
   let low = Infinity;
@@ -16,9 +16,10 @@ export function bins(values, count = BINS) {
     if (value < low) low = value;
     if (value > high) high = value;
   }
-  const isLog = low > 0 && high / low > 50;
-  const to = isLog ? Math.log : (value) => value;
-  const from = isLog ? Math.exp : (value) => value;
+  const median = Float64Array.from(values).sort()[values.length >> 1];
+  const isLog = low >= 0 && high > 20 * median;
+  const to = isLog ? Math.log1p : (value) => value;
+  const from = isLog ? Math.expm1 : (value) => value;
   const width = (to(high) - to(low)) / count || 1;
   const list = Array.from({ length: count }, (_, index) => ({
     from: from(to(low) + index * width), to: from(to(low) + (index + 1) * width), count: 0 }));

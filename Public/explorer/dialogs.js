@@ -102,7 +102,8 @@ export function conflictDialog(conflicts, { resolve, discard }) {
     h('div', { class: 'dialog-actions' },
       button('Later', () => dialog.close()),
       button('Discard mine', () => { dialog.close(); discard(); }, 'danger'),
-      button('Save', () => { dialog.close(); resolve(conflicts); }, 'primary')));
+      h('button', { class: 'button primary', type: 'button', autofocus: true,
+        onclick: () => { dialog.close(); resolve(conflicts); } }, 'Save')));
 }
 
 function conflictRow(conflict, index) {

@@ -78,9 +78,10 @@ export class Grid {
    * Shows a result.
    *
    * @param moved ids of the rows that a diff names as moved.
+   * @param isNews whether a diff of the server made it.
    * @param hasHeaders whether it is sectioned.
    */
-  show(result, { hasHeaders, moved = new Set(), animates = true }) {
+  show(result, { hasHeaders, moved = new Set(), isNews = false }) {
     const before = this.#layout;
     const isFirst = this.#result === null;
     const after = new Layout(result.sections, hasHeaders);
@@ -91,7 +92,7 @@ export class Grid {
     this.#body.style.height = `${after.height + 12}px`;
     this.element.setAttribute('aria-rowcount', after.count);
     const shift = this.#hold(anchor);
-    const plays = this.#motion.begin() && animates && !isFirst;
+    const plays = this.#motion.begin(isNews) && !isFirst;
     this.#draw({ plays, seen, before, moved, shift });
     this.strip.show(hasHeaders ? result.sections : []);
   }
@@ -191,10 +192,12 @@ export class Grid {
     for (const { value, y, section, item } of this.#layout.rows(top - MARGIN, bottom + MARGIN)) {
       const key = String(value.id);
       const row = former.get(key) ?? this.#newRow(fresh);
+      // One that goes on to where it was going is left alone.
+      const isElsewhere = row.y !== y || shift !== 0;
       former.delete(key);
       this.#rows.set(key, row);
       this.#place(row, value, y, this.#layout.counts[section] + item, plays);
-      if (plays && seen.has(key)) this.#motion.slide(row, seen.get(key) + shift, moved.has(key));
+      if (plays && isElsewhere && seen.has(key)) this.#motion.slide(row, seen.get(key) + shift, moved.has(key));
     }
     this.#body.append(...fresh.map((row) => row.element));
     if (plays) this.#enter(fresh, before, shift);
@@ -267,8 +270,8 @@ export class Grid {
       moveHeader(header, y);
       fillHeader(header.element, name, value, items.length);
       if (!header.element.isConnected) this.#body.append(header.element);
-      if (plays && from !== undefined) this.#motion.slide(header, from + shift, false);
-      else if (plays) this.#motion.fade(header);
+      if (plays && from === undefined) this.#motion.fade(header);
+      else if (plays) this.#motion.slide(header, from + shift, false);
     }
     former.forEach(({ element }) => element.remove());
     this.#pin(top);

@@ -55,4 +55,6 @@ for (const { name } of schema.entities) {
 startKeys({
   save: () => page.saving.save(), insert: () => page.insert(),
   predicate: () => page.predicate.focus(), section: (step) => page.grid.stepSection(step) });
+/** For the console: `livefetch.client.update('City', 1850147, { population: 1 })`. */
+globalThis.livefetch = { client, page };
 watchSaves(client, about.token, (count) => page.inspector.savesChart.count(count));

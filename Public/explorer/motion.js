@@ -12,11 +12,15 @@ export class Motion {
   #last = 0;
   duration = LONGEST;
 
-  /** Begins a change; false where nothing is to move. */
-  begin() {
+  /**
+   * Begins a change; false where nothing is to move.
+   *
+   * @param isNews whether the server said it: own edits come just before, and do not count.
+   */
+  begin(isNews) {
     const now = performance.now();
     const pause = now - this.#last;
-    this.#last = now;
+    if (isNews) this.#last = now;
     this.duration = Math.max(SHORTEST, Math.min(LONGEST, pause * 0.8));
     return !prefersCalm() && document.visibilityState === 'visible';
   }

@@ -139,7 +139,7 @@ export class Page {
     this.predicate.objection(null);
     this.names.take(current.included);
     this.grid.element.classList.remove('is-stale');
-    this.grid.show(current, { hasHeaders: this.view.section !== '', moved });
+    this.grid.show(current, { hasHeaders: this.view.section !== '', moved, isNews: moved !== undefined });
     if (this.view.where === '' && !this.view.limit && !current.truncated) this.counted(this.view.entity, current.count);
     this.#drawAround(current);
   }

@@ -2,19 +2,39 @@
 
 const WAIT = 25;
 
-/** Calls `onSaves(count)` for every answer that names some; ends where the server has no history. */
+/**
+ * Calls `onSaves(count)` for every answer that names some, while the page is seen: a browser has
+ * six connections to a server, and a hidden page leaves this one to others. Ends where the server
+ * has no history.
+ */
 export async function watchSaves(client, token, onSaves) {
   let since = token;
   for (;;) {
+    const { signal, end } = await whileSeen();
     try {
       const path = `/v1/changes?since=${encodeURIComponent(since)}&wait=${WAIT}`;
-      const { data } = await client.transport.json({ path });
+      const { data } = await client.transport.json({ path, signal });
       since = data.to;
       if (data.saves.length > 0) onSaves(data.saves.length);
     } catch (error) {
       if (error.status >= 400 && error.status < 500 && error.status !== 410) return;
-      await new Promise((resolve) => setTimeout(resolve, 3000));
       if (error.status === 410) since = 'now';
+      if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, 3000));
+    } finally {
+      end();
     }
   }
+}
+
+/** Resolves when the page is seen, to a signal that is aborted when it no longer is. */
+async function whileSeen() {
+  const isHidden = () => document.visibilityState === 'hidden';
+  const change = () => new Promise((resolve) =>
+    document.addEventListener('visibilitychange', resolve, { once: true }));
+  while (isHidden()) await change();
+  const controller = new AbortController();
+  const check = () => isHidden() && controller.abort();
+  document.addEventListener('visibilitychange', check);
+  const end = () => document.removeEventListener('visibilitychange', check);
+  return { signal: controller.signal, end };
 }

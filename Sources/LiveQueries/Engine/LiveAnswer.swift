@@ -36,7 +36,7 @@ public struct LiveConfiguration: Sendable {
   /// How many row changes a fetch remembers for clients that come back.
   public var maxLoggedChanges: Int
 
-  public init(idleTime: Duration = .seconds(60), maxLoggedChanges: Int = 256) {
+  public init(idleTime: Duration = .seconds(60), maxLoggedChanges: Int = 64) {
     self.idleTime = idleTime
     self.maxLoggedChanges = maxLoggedChanges
   }

@@ -83,7 +83,8 @@ final class LiveQuery {
     guard let changes else { return [] }
     log.append(changes, from: base, to: position)
     guard !changes.isEmpty else { return [] }
-    for key in ranges.keys { ranges[key]?.apply(changes) }
+    // A list of its own: while the dictionary is shared with its keys, it would be copied.
+    for key in Array(ranges.keys) { ranges[key]?.apply(changes) }
     total = total.map { $0 + changes.reduce(0) { $0 + $1.countChange } }
     for view in views.values {
       view.bodies = [:]
@@ -118,13 +119,13 @@ final class LiveQuery {
     guard start == position else {
       return try context.moment.rows(of: plan, ids: ids, at: .past(start))
     }
-    let unknown = ids.filter { log.latest[$0] == nil }
+    let unknown = ids.filter { log.latestRow(of: $0) == nil }
     var rows: [ObjectID: Row] = [:]
     if !unknown.isEmpty {
       rows = try context.moment.rows(of: plan, ids: unknown, at: .past(start))
     }
     for id in ids {
-      if let row = log.latest[id] ?? nil { rows[id] = row }
+      if let row = log.latestRow(of: id) ?? nil { rows[id] = row }
     }
     return rows
   }

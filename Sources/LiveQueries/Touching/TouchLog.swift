@@ -20,8 +20,17 @@ struct TouchLog {
 
   init(start: Int64) { self.start = start }
 
-  /// The newest rows of those objects that it tells of; nil for one that is not in the result.
-  private(set) var latest: [ObjectID: Row?] = [:]
+  /// What it knows last of an object, and the position of the entry that said so.
+  private struct LatestRow {
+    let row: Row?
+    let position: Int64
+  }
+
+  private var latest: [ObjectID: LatestRow] = [:]
+
+  /// The newest row of an object that it tells of: nil inside where it is not in the result, nil
+  /// outside where the log knows nothing.
+  func latestRow(of id: ObjectID) -> Row?? { latest[id].map(\.row) }
 
   /// The position up to which the last entry reaches: nothing happened after it.
   var end: Int64 { entries.last?.position ?? start }
@@ -31,7 +40,7 @@ struct TouchLog {
     guard !changes.isEmpty || position > base + 1 else { return }
     entries.append(Entry(base: base, position: position, changes: changes))
     count += max(1, changes.count)
-    for change in changes { latest.updateValue(change.new, forKey: change.id) }
+    for change in changes { latest[change.id] = LatestRow(row: change.new, position: position) }
   }
 
   /// Forgets the oldest entries until at most `limit` changes are left.
@@ -39,15 +48,15 @@ struct TouchLog {
     guard count > limit else { return }
     var dropped = 0
     while count > limit, dropped < entries.count {
-      count -= max(1, entries[dropped].changes.count)
-      start = entries[dropped].position
+      let entry = entries[dropped]
+      count -= max(1, entry.changes.count)
+      start = entry.position
+      for change in entry.changes where latest[change.id]?.position == entry.position {
+        latest[change.id] = nil
+      }
       dropped += 1
     }
     entries.removeFirst(dropped)
-    latest = [:]
-    for change in entries.lazy.flatMap(\.changes) {
-      latest.updateValue(change.new, forKey: change.id)
-    }
   }
 
   /// What became of each object after `position`, first old row to last new one; nil if the log
@@ -61,6 +70,6 @@ struct TouchLog {
     for change in recent.lazy.flatMap(\.changes) where first[change.id] == nil {
       first.updateValue(change.old, forKey: change.id)
     }
-    return first.map { RowChange(id: $0.key, old: $0.value, new: latest[$0.key] ?? nil) }
+    return first.map { RowChange(id: $0.key, old: $0.value, new: latest[$0.key]?.row) }
   }
 }

@@ -77,7 +77,8 @@ extension Connection {
     let message = String(cString: sqlite3_errmsg(handle))
     switch code & 0xFF {
     case SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_TOOBIG: break
-    case SQLITE_ERROR where !message.hasPrefix("no such"): break
+    case SQLITE_ERROR where !message.hasPrefix("no such") && !message.contains("has no column"):
+      break
     default: throw StoreError(code: code, message: message)
     }
     return Constraint(code: code, message: message)

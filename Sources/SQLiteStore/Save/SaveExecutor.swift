@@ -34,6 +34,7 @@ struct SaveExecutor: Sendable {
     do {
       try run.applyAll()
     } catch {
+      if run.isOver, let refusal = run.refusal { throw refusal }
       throw .store(run.explained(error))
     }
     if let refusal = run.refusal { throw refusal }

@@ -95,7 +95,7 @@ extension SaveRun {
     guard try isWithin(limit, matches) else { return }
     let membership = matches.membership
     let sql = "DELETE FROM \(table.source) WHERE \(membership.text)"
-    if let constraint = try connection.attempt(sql, membership.bindings) {
+    if let constraint = try self.attempt(sql, membership.bindings) {
       return try report(constraint, deleting: matches, at: index)
     }
     result.deleted += connection.changedRows
@@ -153,7 +153,7 @@ extension SaveRun {
   ) throws(StoreError) -> Bool {
     let membership = matches.membership
     guard
-      let constraint = try connection.attempt(
+      let constraint = try self.attempt(
         sql + membership.text, values, membership.bindings)
     else { return true }
     try report(constraint, writing: matches.table, at: index, id: nil)

@@ -39,7 +39,7 @@ extension SaveRun {
     let sql = statements.insert(
       into: table, row.columns, returnsID: known == nil && !isRowID)
     var returned: ObjectID?
-    if let constraint = try connection.attempt(sql, row.values, row: { returned = $0.id(0) }) {
+    if let constraint = try attempt(sql, row.values, row: { returned = $0.id(0) }) {
       try report(constraint, writing: table, at: index, id: nil)
       return nil
     }
@@ -92,7 +92,9 @@ extension SaveRun {
   /// The id that `row` will have; nil where that is the store's to say.
   private func knownID(_ table: SaveTable) -> ObjectID? {
     if table.key.kind == .rowidAlias {
-      guard case .integer(let id)? = row[table.keyColumns[0]] else { return nil }
+      guard case .integer(let id)? = table.keyColumns.first.flatMap({ row[$0] }) else {
+        return nil
+      }
       return .integer(id)
     }
     var values: [SQLValue] = []

@@ -11,17 +11,18 @@ extension SaveRun {
       if json.count > 1 { json.append(0x2C) }
       json.append(jsonString: entity.name(of: value.property))
       json.append(0x3A)
-      append(value, to: &json)
+      append(value, of: entity, to: &json)
     }
     json.append(0x7D)
     return json
   }
 
-  func append(_ value: PropertyValue, to json: inout [UInt8]) {
+  func append(_ value: PropertyValue, of entity: Entity, to json: inout [UInt8]) {
     switch value.content {
-    case .attribute(let attribute, let content):
-      _ = attribute
-      json.append(json: content)
+    case .attribute(let attribute, .string(let digits))
+    where entity.attributes[attribute].type == .decimal:
+      json.append(contentsOf: digits.utf8)
+    case .attribute(_, let content): json.append(json: content)
     case .toOne(_, nil): json.append(json: "null")
     case .toOne(_, let reference?): append(reference, to: &json)
     case .toMany(_, .all(let references)): append(references, to: &json)
@@ -61,7 +62,7 @@ extension SaveRun {
 }
 
 extension [UInt8] {
-  /// Appends a value as clients write it. Decimals that are text are numbers.
+  /// Appends a value as clients write it.
   fileprivate mutating func append(json value: Value) {
     switch value {
     case .null: append(json: "null")

@@ -18,21 +18,18 @@ extension SaveRun {
   mutating func editMembers(
     of change: Change, at index: Int, id: ObjectID
   ) throws(StoreError) {
-    for (place, value) in change.values.enumerated() {
+    for value in change.values {
       guard case .toMany(let relationship, let edit) = value.content else { continue }
-      try editMembers(
-        edit, of: relationship, change: index, place: place, table(change.entity), id: id)
+      try editMembers(edit, of: relationship, change: index, table(change.entity), id: id)
     }
   }
 
-  /// - Parameter place: of the edit among the change's values, to come back to where a member is
-  ///   still to be inserted.
+  /// Makes one edit, or has it wait where a member is still to be inserted.
   mutating func editMembers(
-    _ edit: MemberEdit, of relationship: Int, change: Int, place: Int, _ table: SaveTable,
-    id: ObjectID
+    _ edit: MemberEdit, of relationship: Int, change: Int, _ table: SaveTable, id: ObjectID
   ) throws(StoreError) {
     let storage = table.table.relationships[relationship]
-    guard let key = storage.ownerKey, resolve(edit, of: change, place: place) else { return }
+    guard let key = storage.ownerKey, resolve(edit, of: change, relationship) else { return }
     let name = table.entity.relationships[relationship].name
     guard let owner = try values(of: key, to: table, id: id) else {
       return report(.checkFailed, name, "the object lacks what members refer to", at: change)
@@ -51,12 +48,15 @@ extension SaveRun {
   }
 
   /// Whether every object of an edit is there; where one is still to come, the edit waits.
-  private mutating func resolve(_ edit: MemberEdit, of change: Int, place: Int) -> Bool {
+  private mutating func resolve(
+    _ edit: MemberEdit, of change: Int, _ relationship: Int
+  ) -> Bool {
     for reference in edit.references {
       switch find(reference, for: change) {
       case .id: continue
       case .comes(let insert):
-        waiting[insert, default: []].append(.value(change: change, place: place))
+        waiting[insert, default: []].append(
+          .value(change: change, PropertyValue(.toMany(relationship, edit))))
         return false
       case .never:
         progress[change] = .failed
@@ -124,7 +124,7 @@ extension SaveRun {
       }
       let both = members.owner + member
       let sql = members.statements.add(executor.schema.joinTables[join], source, destination)
-      if let constraint = try connection.attempt(sql, both, both) {
+      if let constraint = try attempt(sql, both, both) {
         report(constraint, editing: members, isAdding: true)
       }
     }
@@ -140,7 +140,7 @@ extension SaveRun {
       return try addFixed(member, to: members, key)
     }
     let sql = members.statements.add(key)
-    if let constraint = try connection.attempt(sql, members.owner, member + members.owner) {
+    if let constraint = try attempt(sql, members.owner, member + members.owner) {
       return report(constraint, editing: members, isAdding: true)
     }
     guard connection.changedRows == 0, try !exists(member, in: members.table) else { return }
@@ -170,7 +170,7 @@ extension SaveRun {
     case .joinTable(let join, let source, let destination):
       guard let member = try values(of: destination, to: members.table, id: id) else { return }
       let sql = members.statements.remove(executor.schema.joinTables[join], source, destination)
-      if let constraint = try connection.attempt(sql, members.owner + member) {
+      if let constraint = try attempt(sql, members.owner + member) {
         report(constraint, editing: members, isAdding: false)
       }
     }
@@ -188,7 +188,7 @@ extension SaveRun {
         at: members.change)
     }
     let sql = members.statements.remove(link)
-    if let constraint = try connection.attempt(sql, member + members.owner) {
+    if let constraint = try attempt(sql, member + members.owner) {
       report(constraint, editing: members, isAdding: false)
     }
   }

@@ -122,7 +122,7 @@ extension SaveRun {
   ) {
     let name = entity.name(of: value.property)
     var given: [UInt8] = []
-    append(value, to: &given)
+    append(value, of: entity, to: &given)
     append(
       ChangeProblem(
         change: index, property: name, code: .changed,

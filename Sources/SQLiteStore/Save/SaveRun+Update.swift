@@ -56,7 +56,7 @@ extension SaveRun {
     _ sql: String, _ table: SaveTable, at index: Int, id: ObjectID, key: [SQLValue],
     mayBeMissing: Bool = false
   ) throws(StoreError) -> Writing {
-    if let constraint = try connection.attempt(sql, row.values, key) {
+    if let constraint = try attempt(sql, row.values, key) {
       try report(constraint, writing: table, at: index, id: id)
       return .failed
     }
@@ -96,7 +96,7 @@ extension SaveRun {
     let table = table(change.entity)
     guard let key = table.key.bindings(of: id) else { return reportMissing(at: index) }
     guard try check(&change, at: index, id: id, key: key) == .holds else { return }
-    if let constraint = try connection.attempt(statements.delete(from: table), key) {
+    if let constraint = try attempt(statements.delete(from: table), key) {
       return try report(constraint, deleting: table, at: index, id: id)
     }
     guard connection.changedRows == 0 else {
@@ -107,23 +107,23 @@ extension SaveRun {
   }
 
   /// Sets a link, or edits the members, that had to wait for an insert.
-  mutating func setLater(_ place: Int, of index: Int) throws(StoreError) {
+  mutating func setLater(_ value: PropertyValue, of index: Int) throws(StoreError) {
     let change = request.changes[index]
     guard progress[index] == .done, let id = owner(of: index) else { return }
     let table = table(change.entity)
     current = index
-    switch change.values[place].content {
+    switch value.content {
     case .attribute: break
     case .toMany(let relationship, let edit):
-      try editMembers(edit, of: relationship, change: index, place: place, table, id: id)
+      try editMembers(edit, of: relationship, change: index, table, id: id)
     case .toOne:
-      let filling = try fill([change.values[place]], of: index, table, for: .update)
+      let filling = try fill([value], of: index, table, for: .update)
       guard case .complete = filling, let key = table.key.bindings(of: id), !row.isEmpty else {
         return
       }
       guard keepKey(table, key, at: index) else { return }
       let sql = statements.update(table, row.columns)
-      if let constraint = try connection.attempt(sql, row.values, key) {
+      if let constraint = try attempt(sql, row.values, key) {
         try report(constraint, writing: table, at: index, id: id)
       }
     }

@@ -30,10 +30,9 @@ extension SaveRun {
       }
     }
     guard hasLinks else { return outcome }
-    for (place, value) in values.enumerated() {
+    for value in values {
       guard case .toOne(let relationship, let reference) = value.content else { continue }
-      let link = try fill(
-        relationship, with: reference, table, at: change, place: place, for: purpose)
+      let link = try fill(relationship, with: reference, table, at: change, for: purpose)
       switch (outcome, link) {
       case (.failed, _), (_, .complete): break
       case (_, .failed): outcome = .failed
@@ -59,7 +58,7 @@ extension SaveRun {
 
   private mutating func fill(
     _ relationship: Int, with reference: ObjectReference?, _ table: SaveTable, at change: Int,
-    place: Int, for purpose: Purpose
+    for purpose: Purpose
   ) throws(StoreError) -> Filling {
     let name = table.entity.relationships[relationship].name
     guard let link = table.links[relationship] else {
@@ -79,7 +78,7 @@ extension SaveRun {
       return .failed
     case .comes(let insert):
       guard purpose == .update || link.mayComeLater else { return .comes(insert, property: name) }
-      later.append((insert, place))
+      later.append((insert, PropertyValue(.toOne(relationship, reference))))
       return purpose == .update ? .complete : fill(link, with: nil, name, at: change)
     }
   }
@@ -127,8 +126,8 @@ extension SaveRun {
 
   /// Has the links that `fill` left out set once their objects are there.
   mutating func postponeLinks(of change: Int) {
-    for (insert, place) in later {
-      waiting[insert, default: []].append(.value(change: change, place: place))
+    for (insert, value) in later {
+      waiting[insert, default: []].append(.value(change: change, value))
     }
   }
 }

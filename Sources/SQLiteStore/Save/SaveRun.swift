@@ -13,7 +13,7 @@ struct SaveRun {
   enum Postponed {
     case change(Int, property: String?)
     /// One to-one or to-many value of a change that was made otherwise.
-    case value(change: Int, place: Int)
+    case value(change: Int, PropertyValue)
   }
 
   let executor: SaveExecutor
@@ -31,12 +31,14 @@ struct SaveRun {
   var missingObjects = 0
   var failedPrecondition: ChangeProblem?
   var exceededLimit: Int?
+  /// Whether a constraint rolled the whole transaction back: then nothing may be written any more.
+  private(set) var isOver = false
   /// The change being made.
   var current = 0
 
   // Kept from change to change, so that a row allocates nothing.
   var row = RowValues()
-  var later: [(insert: Int, place: Int)] = []
+  var later: [(insert: Int, value: PropertyValue)] = []
 
   init(
     executor: SaveExecutor, connection: Connection, request: SaveRequest, token: Token
@@ -58,11 +60,21 @@ struct SaveRun {
     for index in request.changes.indices {
       try apply(index)
       if !waiting.isEmpty { try resume(after: index) }
-      // A constraint with ON CONFLICT ROLLBACK ends the transaction.
-      guard problems.isEmpty || !connection.isInAutocommit else { return }
     }
     reportCircles()
     if problems.isEmpty, connection.hasDeferredViolations { try reportDeferredViolations() }
+  }
+
+  /// Runs a statement that writes. Every write of a save goes through here: behind a constraint
+  /// with ON CONFLICT ROLLBACK it would be a transaction of its own.
+  mutating func attempt(
+    _ sql: String, _ values: [SQLValue], _ more: [SQLValue] = [],
+    row: (Statement) -> Void = { _ in }
+  ) throws(StoreError) -> Constraint? {
+    guard !isOver else { throw .failed("the transaction is over") }
+    let constraint = try connection.attempt(sql, values, more, row: row)
+    if constraint != nil { isOver = connection.isInAutocommit }
+    return constraint
   }
 
   private mutating func apply(_ index: Int) throws(StoreError) {
@@ -140,7 +152,7 @@ extension SaveRun {
         case .change(let index, _):
           try apply(index)
           settled.append(index)
-        case .value(let index, let place): try setLater(place, of: index)
+        case .value(let index, let value): try setLater(value, of: index)
         }
       }
     }

@@ -1,0 +1,105 @@
+// A shared to-do list. It takes the first entity that looks like one (a text, and a yes or no);
+// where the model has none it says so and lists the first entity that can be edited by its name.
+
+import { connect, isPending } from './livefetch.js';
+import { startTheme } from './explorer/chrome.js';
+
+startTheme();
+const at = (id) => document.getElementById(id);
+const client = connect('', { token: () => sessionStorage.getItem('livefetch-token') });
+const list = await choose();
+if (list) start(list);
+
+/** `{entity, text, done, isTodo}`: names of the entity and its attributes, `done` may be missing. */
+async function choose() {
+  const { entities } = await client.model();
+  const lists = entities.filter(({ readOnly }) => !readOnly).map((entity) => ({
+    entity: entity.name,
+    text: attribute(entity, 'string', /^(title|text|name|task|what|summary)$/i),
+    done: attribute(entity, 'boolean', /done|complete|finished|checked/i),
+    needed: entity.attributes.filter((each) => !each.optional && !each.default).map(({ name }) => name),
+  })).filter(({ text }) => text);
+  const todo = lists.find(({ entity, done }) => done && /to_?do|task/i.test(entity))
+    ?? lists.find(({ done }) => done);
+  if (todo) return { ...todo, isTodo: true };
+  at('note').hidden = false;
+  at('note').textContent = lists.length === 0
+    ? 'The model that is served here has nothing that can be edited by name.'
+    : `The model has no to-do entity (a text and a yes or no), so this is ${lists[0].entity}, the
+       newest first, to rename and to try. With CREATE TABLE todo (id INTEGER PRIMARY KEY,
+       title TEXT NOT NULL, done BOOLEAN NOT NULL DEFAULT 0) it becomes a list.`;
+  return lists[0];
+}
+
+function attribute({ attributes }, type, name) {
+  return attributes.find((each) => each.type === type && name.test(each.name))?.name;
+}
+
+function start({ entity, text, done, needed, isTodo }) {
+  at('title').textContent = isTodo ? 'To-do' : entity;
+  // An entry of another entity would lack what that entity requires.
+  at('add').hidden = needed.some((name) => name !== text && name !== done);
+  const request = { entity, sort: done ? `${done},-id` : '-id', limit: 200 };
+  const live = client.live(request, {
+    onChange: ({ sections }) => draw(sections[0].items), onState: showState,
+    onError: ({ message }) => showState('failed', { message }) });
+  at('add').addEventListener('submit', (event) => {
+    event.preventDefault();
+    const value = at('new').value.trim();
+    at('new').value = '';
+    if (value) attempt(client.insert(entity, done ? { [text]: value, [done]: false } : { [text]: value }));
+  });
+
+  function draw(items) {
+    const rows = new Map([...at('list').children].map((row) => [row.dataset.id, row]));
+    const wanted = items.map((item) => fill(rows.get(String(item.id)) ?? row(String(item.id)), item));
+    // Only what is elsewhere is moved: a field that is being typed in keeps the focus.
+    wanted.forEach((element, index) => {
+      const there = at('list').children[index];
+      if (there !== element) at('list').insertBefore(element, there ?? null);
+    });
+    [...at('list').children].slice(wanted.length).forEach((element) => element.remove());
+    at('left').textContent = done ? `${items.filter((item) => !item[done]).length} left.` : '';
+  }
+
+  function row(id) {
+    const element = document.createElement('li');
+    const [check, field, remove] = ['input', 'input', 'button'].map((tag) => document.createElement(tag));
+    Object.assign(check, { type: 'checkbox', hidden: !done, ariaLabel: 'Done' });
+    Object.assign(field, { className: 'text', ariaLabel: 'Entry' });
+    Object.assign(remove, { textContent: '×', ariaLabel: 'Delete', hidden: !isTodo });
+    const key = () => element.item.id;
+    check.onchange = () => attempt(client.update(entity, key(), { [done]: check.checked }));
+    field.onchange = () => attempt(client.update(entity, key(), { [text]: field.value }));
+    field.onkeydown = (event) => event.key === 'Enter' && field.blur();
+    remove.onclick = () => attempt(client.delete(entity, key()));
+    element.append(check, field, remove);
+    element.dataset.id = id;
+    return element;
+  }
+
+  function fill(element, item) {
+    const [check, field] = element.children;
+    element.item = item;
+    element.classList.toggle('is-done', !!item[done]);
+    element.classList.toggle('is-pending', isPending(item));
+    check.checked = !!item[done];
+    if (field !== document.activeElement) field.value = item[text] ?? '';
+    return element;
+  }
+
+  async function attempt(save) {
+    try {
+      await save;
+    } catch ({ message, errors }) {
+      at('note').hidden = false;
+      at('note').textContent = errors?.[0]?.detail ?? message;
+      draw(live.sections[0]?.items ?? []);
+    }
+  }
+}
+
+function showState(state, error) {
+  at('connection').dataset.state = state;
+  at('state').textContent = error ? error.message : state;
+}

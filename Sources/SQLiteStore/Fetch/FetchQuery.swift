@@ -1,0 +1,97 @@
+// One SELECT over an entity while it is composed: what it reads from and which rows it wants. Its order
+// and its columns are in `FetchQuery+…`.
+
+import FetchModel
+
+/// One SELECT over an entity, while it is composed.
+struct FetchQuery {
+  let context: QueryContext
+  let definition: ResultDefinition
+  var scope: TableScope
+  private var fromBindings: [SQLValue] = []
+  private var condition: SQLFragment
+  var columns = ResultColumns()
+  var layout = RowLayout()
+  var orderTerms: [OrderColumn] = []
+
+  /// One expression of ORDER BY.
+  struct OrderColumn {
+    let sql: String
+    let direction: Direction
+    let nils: NilPlace
+    let isBinary: Bool
+    /// Whether rows can be nil there.
+    let mayBeNull: Bool
+  }
+
+  init(
+    composer: FetchComposer, definition: ResultDefinition, moment: Moment = .now,
+    ids: Set<ObjectID>? = nil, needsOrder: Bool = true
+  ) {
+    context = QueryContext(model: composer.model, schema: composer.schema, moment: moment)
+    self.definition = definition
+    let table = composer.schema.entities[definition.entity]
+    let alias = context.nextAlias()
+    let restriction = ids.map { IDRestriction(key: table.key, ids: $0) }
+    condition = SQLFragment()
+    if context.isPast {
+      let source = context.source(
+        TableShape(table), alias: alias, where: restriction?.condition(nil),
+        bindings: restriction?.bindings ?? [])
+      fromBindings = source.bindings
+      scope = TableScope(
+        context: context, entity: definition.entity, alias: alias, source: source.text)
+    } else {
+      scope = TableScope(
+        context: context, entity: definition.entity, alias: alias,
+        source: "\(table.quotedName) AS \(quoted(alias))")
+      if let restriction {
+        add(SQLFragment(restriction.condition(alias), bindings: restriction.bindings))
+      }
+    }
+    add(SQLFragment(table.key.presenceCondition(alias) ?? ""))
+    add(PredicateCompiler.condition(of: definition.predicate, in: &scope))
+    layout.id = columns.index(of: scope.idExpression)
+    layout.idFormat = table.key.idType == .integer ? .number : .text
+    if needsOrder { addOrder() }
+  }
+
+  mutating func add(_ fragment: SQLFragment) {
+    guard !fragment.text.isEmpty else { return }
+    if !condition.text.isEmpty { condition.append(" AND ") }
+    condition.append(fragment)
+  }
+}
+
+// MARK: - Statements
+
+extension FetchQuery {
+  func statement(isOrdered: Bool, limit: Int?, offset: Int) -> FetchStatement {
+    var fragment = context.withClause()
+    fragment.append("SELECT \(columns.list) FROM \(scope.from)")
+    fragment.bindings += fromBindings
+    appendCondition(to: &fragment)
+    if isOrdered { fragment.append(orderClause) }
+    if limit != nil || offset > 0 {
+      fragment.append(" LIMIT ")
+      fragment.bind(.integer(Int64(limit ?? -1)))
+    }
+    if offset > 0 {
+      fragment.append(" OFFSET ")
+      fragment.bind(.integer(Int64(offset)))
+    }
+    return FetchStatement(sql: fragment.text, bindings: fragment.bindings, layout: layout)
+  }
+
+  func countStatement() -> FetchStatement {
+    var fragment = SQLFragment("SELECT count(*) FROM \(scope.from)")
+    appendCondition(to: &fragment)
+    return FetchStatement(sql: fragment.text, bindings: fragment.bindings, layout: layout)
+  }
+
+  private func appendCondition(to fragment: inout SQLFragment) {
+    guard !condition.text.isEmpty else { return }
+    fragment.append(" WHERE ")
+    fragment.append(condition)
+  }
+}

@@ -1,0 +1,23 @@
+// The digest of API.md section 4 over a snapshot's items, in the order in which they are written.
+
+import FetchModel
+
+struct SnapshotDigest {
+  private var digest = Digest()
+  private var section: [UInt8] = []
+  private var previousID: [UInt8] = []
+
+  /// Begins a section whose value is `value` as JSON.
+  mutating func beginSection(_ value: [UInt8]) {
+    section = value
+    previousID = []
+  }
+
+  /// Adds the item whose id is `id` as JSON.
+  mutating func add(_ id: [UInt8]) {
+    digest.add(section: section, previous: previousID, id: id)
+    previousID = id
+  }
+
+  var text: String { digest.text }
+}

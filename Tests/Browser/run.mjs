@@ -1,0 +1,52 @@
+// The page in a real browser, against a real server:
+//
+//     node Tests/Browser/run.mjs .build/debug/livefetch [--seed N] [--rows N] [--only TEXT]
+//                                                       [--shots DIRECTORY]
+//
+// Needs Node 20 and Chromium (`apt-get install chromium`; CHROMIUM names another program). Ends
+// with status 1 where a check fails; the seed of the random edits is printed.
+
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Browser } from './browser.mjs';
+import { Server } from './server.mjs';
+import { scenarios } from './scenarios.mjs';
+
+const { values, positionals } = parseArgs({ allowPositionals: true, options: {
+  seed: { type: 'string' }, rows: { type: 'string', default: '100000' },
+  only: { type: 'string', default: '' }, shots: { type: 'string' } } });
+
+if (positionals.length !== 1) {
+  console.error('usage: node Tests/Browser/run.mjs BINARY [--seed N] [--rows N] [--only TEXT] [--shots DIRECTORY]');
+  process.exit(64);
+}
+
+const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
+console.log(`seed ${seed}`);
+if (values.shots) await mkdir(values.shots, { recursive: true });
+
+const browser = await Browser.start();
+let failures = 0;
+for (const [name, { run, options }] of Object.entries(scenarios)) {
+  if (!name.includes(values.only)) continue;
+  const server = await Server.start(positionals[0], options);
+  const began = Date.now();
+  try {
+    const note = await run({ browser, server, seed, rows: Number(values.rows), shoot });
+    console.log(`ok    ${name} (${((Date.now() - began) / 1000).toFixed(1)} s)${note ? `: ${note}` : ''}`);
+  } catch (error) {
+    failures += 1;
+    console.log(`FAIL  ${name}\n      ${error.stack.replaceAll('\n', '\n      ')}`);
+  } finally {
+    await server.end();
+  }
+}
+await browser.end();
+console.log(failures === 0 ? 'all passed' : `${failures} failed (seed ${seed})`);
+process.exit(failures === 0 ? 0 : 1);
+
+/** Keeps a picture of a page where they are wanted. */
+async function shoot(page, name) {
+  if (values.shots) await writeFile(join(values.shots, `${name}.png`), await page.screenshot());
+}

@@ -1,0 +1,289 @@
+// What is checked in the browser: each scenario has a server of its own.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { connect } from '../../Public/livefetch.js';
+import { pause } from './browser.mjs';
+import { saves } from './edits.mjs';
+import { withPolicy } from './policy.mjs';
+
+const isLive = () => globalThis.livefetch?.page.live?.state === 'live';
+const sections = () => globalThis.livefetch.page.live.sections;
+const token = () => globalThis.livefetch.page.live.current.token;
+
+/** Opens the explorer and waits until it follows. */
+async function explorer(browser, address, options) {
+  const page = await browser.open(address, options);
+  await page.until(isLive);
+  return page;
+}
+
+/** The rows in the order seen: where each stands, and its text. */
+const seenRows = () => [...document.querySelectorAll('.grid-body .row:not(.is-leaving)')]
+  .map((row) => ({ y: row.livefetchRow.y, id: row.livefetchRow.item.id,
+    text: [...row.querySelectorAll('.cell')].map((cell) => cell.textContent).join('|') }))
+  .sort((a, b) => a.y - b.y);
+
+/** What should be seen: the items of the result at the height scrolled to. */
+const expectedIDs = () => globalThis.livefetch.page.grid.visible.map(({ id }) => id);
+
+async function fresh(server, page) {
+  const request = await page.run(() => globalThis.livefetch.page.request);
+  return (await connect(server.address).fetch(request)).sections;
+}
+
+async function until(read, wanted, what) {
+  for (let tries = 0; tries < 100; tries += 1) {
+    if (JSON.stringify(await read()) === JSON.stringify(wanted)) return;
+    await pause(50);
+  }
+  assert.deepEqual(await read(), wanted, what);
+}
+
+// MARK: Two pages
+
+async function converge({ browser, server, seed, shoot }) {
+  const pages = [await explorer(browser, server.address), await explorer(browser, server.address)];
+  const cities = (await pages[0].run(sections)).flatMap(({ items }) => items.map(({ id }) => id));
+  const countries = (await connect(server.address).fetch({ entity: 'Country', as: 'ids', sort: 'id', limit: 30 }))
+    .sections[0].items;
+  const list = saves(seed, 200, cities, countries);
+  const work = [0, 1].map((own) => pages[own].run(async (changes) => {
+    const refused = [];
+    for (const change of changes) {
+      await globalThis.livefetch.client.save(change).catch((error) => refused.push(error.code));
+    }
+    return refused;
+  }, list.filter((_, index) => index % 2 === own)));
+  await pause(400);
+  await shoot(pages[1], 'during-edits');
+  const refused = (await Promise.all(work)).flat();
+  // Both pages may edit what the other has deleted; nothing else is refused.
+  assert.ok(refused.every((code) => code === 'conflict' || code === 'unknown-id'), refused.join());
+  const wanted = await fresh(server, pages[0]);
+  for (const page of pages) {
+    await until(() => page.run(sections), wanted, 'the page holds what the server holds');
+    await until(() => page.run(() => globalThis.livefetch.client.pending.length), 0, 'every edit settled');
+    await pause(700);
+    const rows = await page.run(seenRows);
+    const ids = await page.run(expectedIDs);
+    assert.deepEqual(rows.filter(({ id }) => ids.includes(id)).map(({ id }) => id), ids);
+    assert.deepEqual(page.problems, []);
+  }
+  const [left, right] = [await pages[0].run(seenRows), await pages[1].run(seenRows)];
+  assert.deepEqual(left, right);
+  await Promise.all(pages.map((page) => page.close()));
+  return `${200 - refused.length} saves, ${refused.length} refused as conflicts`;
+}
+
+// MARK: Reconnecting
+
+async function reconnect({ browser, server, shoot }) {
+  const page = await explorer(browser, server.address);
+  const before = await page.run(token);
+  await page.run(() => { globalThis.snapshots = 0; const live = globalThis.livefetch.page.live;
+    live.subscribe(() => { globalThis.states = [...(globalThis.states ?? []), live.state]; }); });
+  await server.kill();
+  await page.until(() => globalThis.livefetch.page.live.state === 'offline');
+  await shoot(page, 'offline');
+  edit(server.file, "UPDATE City SET population = 12345678 WHERE name = 'Kabul'");
+  await server.begin();
+  await page.until(isLive, { timeout: 30_000 });
+  await page.until(() => globalThis.livefetch.page.live.sections.some(({ items }) =>
+    items.some(({ population }) => population === 12345678)));
+  const diffs = await page.run(() => globalThis.livefetch.page.traffic.diffs.map(({ diff }) => diff));
+  assert.equal(diffs.length, 1, 'the change made meanwhile came as one diff, not as a snapshot');
+  assert.equal(diffs[0].from, before);
+  await page.run(() => globalThis.livefetch.client.update('City', 1850147, { population: 9_999_999 }));
+  await until(() => page.run(sections), await fresh(server, page), 'it goes on after the restart');
+  await page.close();
+}
+
+/** Changes the file as another program would. */
+function edit(file, sql) {
+  const code = 'import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.commit()';
+  const { status, stderr } = spawnSync('python3', ['-c', code, file, sql], { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+}
+
+// MARK: Many rows
+
+async function manyRows({ browser, server, rows, shoot }) {
+  const client = connect(server.address);
+  const there = (await client.fetch({ entity: 'City', as: 'count' })).total;
+  for (let first = there; first < rows; first += 1000) {
+    const count = Math.min(1000, rows - first);
+    await client.save(Array.from({ length: count }, (_, index) => ({ insert: 'City',
+      values: { name: `Row ${String(first + index).padStart(6, '0')}`, population: first + index } })));
+  }
+  const page = await explorer(browser, `${server.address}/?entity=City&sort=name`);
+  assert.equal(await page.run(() => globalThis.livefetch.page.live.current.count), rows);
+  for (const share of [0, 0.25, 0.5, 0.9, 1]) {
+    await page.run((part) => { const { element } = globalThis.livefetch.page.grid;
+      element.scrollTop = (element.scrollHeight - element.clientHeight) * part; }, share);
+    await pause(120);
+    const [seen, ids] = [await page.run(seenRows), await page.run(expectedIDs)];
+    assert.ok(ids.length > 10 && seen.length < 80, `${seen.length} rows are in the document`);
+    assert.deepEqual(seen.filter(({ id }) => ids.includes(id)).map(({ id }) => id), ids);
+  }
+  await shoot(page, 'many-rows');
+  const frames = await page.run(scrollFrames);
+  const kept = await staysInPlace(page);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+  return `${rows} rows, ${frames.count} frames, median ${frames.median} ms, worst ${frames.worst} ms; ${kept}`;
+}
+
+/** Scrolls for a while and gives how long the frames took. */
+const scrollFrames = () => new Promise((resolve) => {
+  const { element } = globalThis.livefetch.page.grid;
+  element.scrollTop = 0;
+  const times = [];
+  let last = performance.now();
+  const step = (now) => {
+    times.push(now - last);
+    last = now;
+    element.scrollTop += 900;
+    if (times.length < 120) requestAnimationFrame(step);
+    else {
+      const sorted = times.slice(2).sort((a, b) => a - b);
+      resolve({ count: times.length, median: Math.round(sorted[sorted.length >> 1]),
+        worst: Math.round(sorted.at(-1)) });
+    }
+  };
+  requestAnimationFrame(step);
+});
+
+/** Rows that come above what is read do not push it away. */
+async function staysInPlace(page) {
+  const place = () => page.run(() => { const { grid } = globalThis.livefetch.page;
+    return { id: grid.visible[3].id, at: grid.row(grid.visible[3].id).y - grid.element.scrollTop }; });
+  await page.run(() => { globalThis.livefetch.page.grid.element.scrollTop = 320_000; });
+  await pause(100);
+  const before = await place();
+  await page.run(() => globalThis.livefetch.client.insert('City', { name: 'AAA' }, { optimistic: false }));
+  await page.until(() => globalThis.livefetch.page.traffic.count > 0);
+  await pause(100);
+  assert.deepEqual(await place(), before);
+  return 'what is read stays in its place';
+}
+
+// MARK: Editing by hand
+
+async function editing({ browser, server, shoot }) {
+  const mine = await explorer(browser, server.address);
+  const other = await explorer(browser, server.address);
+  await editCell(mine, 'Kabul', 2, '5000000');
+  await mine.until(() => document.querySelector('.tray-line')?.textContent.includes('1 edited'));
+  await shoot(mine, 'staged');
+  await mine.key('s', { ctrl: true });
+  await other.until(() => [...document.querySelectorAll('.cell')].some(
+    (cell) => cell.textContent.replace(/\D/g, '') === '5000000'), { what: 'the other page sees it' });
+  await conflict(mine, other, shoot);
+  await predicate(mine, shoot);
+  await Promise.all([mine.close(), other.close()]);
+}
+
+/** Edits a cell as a person would: by a double click and the keys. */
+async function editCell(page, name, column, text) {
+  await page.run((wanted, index) => {
+    document.querySelectorAll('[data-test]').forEach((cell) => delete cell.dataset.test);
+    const row = [...document.querySelectorAll('.row')].find(
+      (each) => each.querySelector('.cell').textContent === wanted);
+    row.querySelectorAll('.cell')[index].dataset.test = 'edit';
+  }, name, column);
+  await page.click('[data-test="edit"]', { count: 2 });
+  await page.until(() => document.activeElement.closest('.editor') !== null);
+  await page.type(text);
+  await page.key('Enter');
+}
+
+async function conflict(mine, other, shoot) {
+  await editCell(mine, 'Kabul', 2, '6000000');
+  await other.run(() => globalThis.livefetch.client.update('City', 1138958, { population: 7_000_000 }));
+  await mine.until(() => globalThis.livefetch.page.live.sections[0].items[0].population === 7_000_000);
+  await mine.key('s', { ctrl: true });
+  const sides = await mine.until(() => {
+    const texts = [...document.querySelectorAll('.conflict-table > *')].slice(4);
+    return texts.length > 0 && texts.map((element) => element.textContent.replace(/[,. ]/g, ''));
+  }, { what: 'the conflict is shown' });
+  await shoot(mine, 'conflict');
+  assert.deepEqual(sides, ['Kabulpopulation', '5000000', '7000000', '6000000']);
+  await mine.click('.conflict .button.primary');
+  await other.until(() => globalThis.livefetch.page.live.sections[0].items[0].population === 6_000_000,
+    { what: 'the value chosen is saved' });
+}
+
+/** A misspelt name is marked where it stands, and mended by a click. */
+async function predicate(page, shoot) {
+  await page.click('#where');
+  await page.run(() => document.querySelector('#where').select());
+  await page.type("name == 'Ürümqi' OR populaton > 20000000");
+  await page.key('Enter');
+  const wrong = await page.until(() => document.querySelector('.t-wrong')?.textContent);
+  assert.equal(wrong, 'populaton');
+  await shoot(page, 'error');
+  await page.click('.predicate-error .hint');
+  await page.until(() => document.querySelector('#where').value.includes('population >'));
+  await page.until(() => globalThis.livefetch.page.live.current?.count === 2);
+  assert.match(await page.run(() => decodeURIComponent(location.search)), /population\+>\+20000000/);
+}
+
+// MARK: Appearance
+
+async function appearance({ browser, server, shoot }) {
+  const proxy = await withPolicy(server.address);
+  try {
+    for (const scheme of ['light', 'dark']) {
+      const page = await explorer(browser, proxy.address, { scheme });
+      assert.equal(await page.run(() => document.documentElement.dataset.theme), scheme);
+      await page.run(() => globalThis.livefetch.client.update('City', 2158177, { population: 9e6 + Math.round(performance.now()) }));
+      await pause(140);
+      await shoot(page, `diff-${scheme}`);
+      await pause(1500);
+      await shoot(page, scheme);
+      assert.deepEqual(page.problems, [], 'nothing is refused by the policy');
+      await page.close();
+    }
+    const narrow = await explorer(browser, proxy.address, { width: 390, height: 844, isTouch: true });
+    assert.equal(await narrow.run(() => document.documentElement.scrollWidth), 390);
+    await shoot(narrow, 'narrow');
+    await narrow.close();
+  } finally {
+    proxy.end();
+  }
+}
+
+async function todo({ browser, server, shoot }) {
+  const page = await browser.open(`${server.address}/todo.html`);
+  await page.until(() => document.querySelectorAll('#list li').length > 0);
+  assert.match(await page.run(() => document.querySelector('#note').textContent), /no to-do entity/);
+  await page.close();
+  await server.kill('SIGTERM');
+  edit(server.file, 'CREATE TABLE todo (id INTEGER PRIMARY KEY, title TEXT NOT NULL, done BOOLEAN NOT NULL DEFAULT 0)');
+  await server.begin();
+  const pages = [await browser.open(`${server.address}/todo.html`), await browser.open(`${server.address}/todo.html`)];
+  await Promise.all(pages.map((each) => each.until(() => document.querySelector('#connection').dataset.state === 'live')));
+  await pages[0].click('#new');
+  for (const text of ['Water the plants', 'Read a book', 'Call Ada']) {
+    await pages[0].type(text);
+    await pages[0].key('Enter');
+  }
+  const titles = () => [...document.querySelectorAll('#list .text')].map(({ value }) => value);
+  const wanted = ['Call Ada', 'Read a book', 'Water the plants'];
+  await until(() => pages[1].run(titles), wanted, 'the other page has them');
+  await pages[1].click('#list li:nth-child(2) input');
+  await until(() => pages[0].run(titles), ['Call Ada', 'Water the plants', 'Read a book'], 'done ones last');
+  await shoot(pages[0], 'todo');
+  assert.deepEqual(pages.flatMap(({ problems }) => problems), []);
+  await Promise.all(pages.map((each) => each.close()));
+}
+
+export const scenarios = {
+  'two pages converge under 200 random edits': { run: converge },
+  'a page goes on where it was after the server was killed': { run: reconnect },
+  'cells are edited, conflicts shown, mistakes marked': { run: editing },
+  'it holds under a strict policy, light, dark and narrow': { run: appearance },
+  'the to-do list is shared': { run: todo },
+  'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
+};

@@ -1,0 +1,197 @@
+// The client against a server that answers by a script: what a real one does only when something
+// goes wrong. Each step of a script answers one request and checks what was asked.
+
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { connect } from '../../../Public/livefetch.js';
+
+const snapshot = (token, ids, more = {}) => ({ entity: 'T', token, count: ids.length,
+  sections: [{ name: '', value: null, items: ids.map((id) => ({ id })) }], ...more });
+const diff = (from, to, items = {}, more = {}) => ({ entity: 'T', from, to, count: 0,
+  sections: { deleted: [], inserted: [] },
+  items: { deleted: [], inserted: [], moved: [], updated: [], ...items }, ...more });
+const insert = (place, id) => ({ inserted: [{ to: [0, place], item: { id } }] });
+
+const json = (response, value, status = 200) => {
+  response.writeHead(status, { 'Content-Type': 'application/json' });
+  response.end(JSON.stringify(value));
+};
+const events = (response, ...list) => {
+  response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+  response.write('retry: 2000\n\n');
+  for (const [event, data] of list) response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+};
+
+/** Answers the requests of a path by the steps given, the last one again and again. */
+async function served(context, script) {
+  const asked = [];
+  const server = createServer(async (request, response) => {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const url = new URL(request.url, 'http://server');
+    const ask = { path: url.pathname, query: Object.fromEntries(url.searchParams), headers: request.headers,
+      body: chunks.length > 0 ? JSON.parse(Buffer.concat(chunks)) : null,
+      isStream: request.headers.accept === 'text/event-stream' };
+    const steps = script[url.pathname] ?? [];
+    const number = asked.filter(({ path }) => path === url.pathname).length;
+    asked.push(ask);
+    const step = steps[Math.min(number, steps.length - 1)];
+    if (step) step(response, ask);
+    else json(response, { code: 'unknown-path', title: 'Not found' }, 404);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  context.after(() => { server.closeAllConnections(); server.close(); });
+  return { address: `http://127.0.0.1:${server.address().port}`, asked };
+}
+
+const objects = '/v1/objects/T';
+const ids = (live) => live.sections.flatMap(({ items }) => items.map(({ id }) => id));
+
+async function until(condition) {
+  for (let tries = 0; tries < 400 && !condition(); tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  assert.ok(condition(), 'it did not come to that');
+}
+
+test('a stream that ends is opened again from the last token, with the credential', async (context) => {
+  const { address, asked } = await served(context, { [objects]: [
+    (response) => { events(response, ['snapshot', snapshot('a-1-x', [1])], ['diff', diff('a-1-x', 'a-2-x', insert(1, 2))]); response.end(); },
+    (response) => events(response, ['diff', diff('a-2-x', 'a-3-x', insert(0, 3))])] });
+  const client = connect(address, { token: async () => 'secret' });
+  context.after(() => client.close());
+  const live = client.live({ entity: 'T' });
+  await until(() => ids(live).length === 3);
+  assert.deepEqual(ids(live), [3, 1, 2]);
+  const streams = asked.filter(({ path }) => path === objects);
+  assert.deepEqual(streams.map(({ query }) => query.since), [undefined, 'a-2-x']);
+  assert.ok(streams.every(({ headers }) => headers.authorization === 'Bearer secret'));
+});
+
+test('where streams do not come through, long-polls do', async (context) => {
+  const { address, asked } = await served(context, { [objects]: [
+    (response) => json(response, snapshot('a-1-x', [1])),
+    (response) => json(response, snapshot('a-1-x', [1])),
+    (response) => json(response, diff('a-1-x', 'a-2-x', insert(1, 2))),
+    () => {}] });
+  const client = connect(address);
+  context.after(() => client.close());
+  const live = client.live({ entity: 'T' });
+  await until(() => ids(live).length === 2);
+  await until(() => asked.filter(({ path }) => path === objects).length === 4);
+  const requests = asked.filter(({ path }) => path === objects);
+  assert.deepEqual(requests.map(({ isStream }) => isStream), [true, false, false, false]);
+  assert.deepEqual(requests.map(({ query }) => [query.since, query.wait]),
+    [[undefined, undefined], [undefined, undefined], ['a-1-x', '25'], ['a-2-x', '25']]);
+});
+
+test('an expired token leads to a new snapshot', async (context) => {
+  const { address } = await served(context, { [objects]: [
+    (response) => { events(response, ['snapshot', snapshot('a-1-x', [1])]); response.end(); },
+    (response) => json(response, { code: 'token-expired', status: 410 }, 410),
+    (response, { query }) => { assert.equal(query.since, undefined); events(response, ['snapshot', snapshot('b-9-x', [7])]); }] });
+  const client = connect(address);
+  context.after(() => client.close());
+  const live = client.live({ entity: 'T' });
+  await until(() => ids(live)[0] === 7);
+  assert.equal(live.current.token, 'b-9-x');
+});
+
+test('a digest that differs is reported and mended by a new snapshot', async (context) => {
+  const wrong = diff('a-1-x', 'a-2-x', insert(1, 2), { digest: '00000000' });
+  const { address } = await served(context, { [objects]: [
+    (response) => events(response, ['snapshot', snapshot('a-1-x', [1])], ['diff', wrong]),
+    (response) => events(response, ['snapshot', snapshot('a-2-x', [1, 9])])] });
+  const client = connect(address);
+  context.after(() => client.close());
+  const reports = [];
+  const live = client.live({ entity: 'T' }, { onReport: ({ kind }) => reports.push(kind) });
+  await until(() => ids(live).includes(9));
+  assert.deepEqual(reports, ['digest-mismatch', 'out-of-step']);
+});
+
+test('many fetches share one stream, and each goes on from its own token', async (context) => {
+  const { address, asked } = await served(context, { '/v1/live': [
+    (response, { body }) => {
+      const [a, b] = Object.keys(body.fetches);
+      events(response, ['snapshot', { name: a, ...snapshot('a-1-x', [1]) }], ['snapshot', { name: b, ...snapshot('a-1-x', [5]) }],
+        ['diff', { name: b, ...diff('a-1-x', 'a-2-x', insert(0, 4)) }]);
+      response.end();
+    },
+    (response, { body }) => events(response, ['diff', { name: Object.keys(body.fetches)[0], ...diff('a-1-x', 'a-3-x', insert(0, 2)) }])] });
+  const client = connect(address);
+  context.after(() => client.close());
+  const lives = [client.live({ entity: 'T', where: 'a' }), client.live({ entity: 'T', where: 'b' })];
+  await until(() => ids(lives[0]).length === 2 && ids(lives[1]).length === 2);
+  assert.deepEqual(lives.map(ids), [[2, 1], [4, 5]]);
+  assert.deepEqual(asked.map(({ path }) => path), ['/v1/live', '/v1/live']);
+  assert.deepEqual(Object.values(asked[1].body.fetches).map(({ since }) => since), ['a-1-x', 'a-2-x']);
+});
+
+test('one bad fetch among many fails alone', async (context) => {
+  const { address } = await served(context, {
+    '/v1/live': [(response) => json(response, { code: 'syntax-error', title: 'Bad predicate' }, 400)],
+    [objects]: [(response, { query }) => (query.where === 'bad'
+      ? json(response, { code: 'syntax-error', title: 'Bad predicate', offset: 2 }, 400)
+      : events(response, ['snapshot', snapshot('a-1-x', [1])]))] });
+  const client = connect(address);
+  context.after(() => client.close());
+  const good = client.live({ entity: 'T', where: 'good' });
+  const bad = client.live({ entity: 'T', where: 'bad' });
+  await until(() => good.state === 'live' && bad.state === 'failed');
+  assert.equal(bad.error.offset, 2);
+});
+
+test('an edit shows at once and goes back where the server refuses it', async (context) => {
+  const { address } = await served(context, {
+    [objects]: [(response) => events(response, ['snapshot', { ...snapshot('a-1-x', []),
+      sections: [{ name: '', value: null, items: [{ id: 1, n: 1 }] }] }])],
+    '/v1/save': [(response) => setTimeout(() => json(response, { code: 'conflict', title: 'Conflict',
+      errors: [{ change: 0, code: 'changed' }] }, 409), 30)] });
+  const client = connect(address);
+  context.after(() => client.close());
+  const seen = [];
+  const live = client.live({ entity: 'T' }, { onChange: ({ sections }, { cause }) => seen.push([cause, sections[0].items[0].n]) });
+  await until(() => live.state === 'live');
+  await assert.rejects(client.update('T', 1, { n: 2 }), { status: 409, code: 'conflict' });
+  assert.deepEqual(seen, [['snapshot', 1], ['edit', 2], ['rollback', 1]]);
+});
+
+test('an edit settles with the diff that contains its save, not with one before', async (context) => {
+  let stream;
+  const item = (n) => ({ updated: [{ from: [0, 0], to: [0, 0], id: 1, changed: { n } }] });
+  const { address } = await served(context, {
+    [objects]: [(response) => { stream = response; events(response, ['snapshot', { ...snapshot('a-1-x', []),
+      sections: [{ name: '', value: null, items: [{ id: 1, n: 1 }] }] }]); }],
+    '/v1/save': [(response) => json(response, { token: 'a-3-x', ids: {}, inserted: 0, updated: 1, deleted: 0 })] });
+  const client = connect(address);
+  context.after(() => client.close());
+  const live = client.live({ entity: 'T' });
+  await until(() => live.state === 'live');
+  await client.update('T', 1, { n: 5 });
+  const say = (data) => stream.write(`event: diff\ndata: ${JSON.stringify(data)}\n\n`);
+  say(diff('a-1-x', 'a-2-x', item(4)));
+  await until(() => live.current.token === 'a-2-x');
+  assert.deepEqual([live.sections[0].items[0].n, live.current.isPending], [5, true]);
+  say(diff('a-2-x', 'a-3-x', item(6)));
+  await until(() => live.current.token === 'a-3-x');
+  assert.deepEqual([live.sections[0].items[0].n, live.current.isPending], [6, false]);
+});
+
+test('a save that no diff tells of settles when the server says that nothing came', async (context) => {
+  const { address } = await served(context, {
+    [objects]: [(response) => events(response, ['snapshot', snapshot('opaque', [1])]),
+      (response, { query }) => { assert.deepEqual([query.since, query.wait], ['opaque', '0']); json(response, diff('opaque', 'other')); }],
+    '/v1/save': [(response) => json(response, { token: 'other', ids: {}, inserted: 0, updated: 0, deleted: 1 })] });
+  const client = connect(address);
+  context.after(() => client.close());
+  const live = client.live({ entity: 'T' });
+  await until(() => live.state === 'live');
+  await client.delete('T', 1);
+  assert.deepEqual(ids(live), []);
+  await until(() => !live.current.isPending);
+  assert.deepEqual(ids(live), [1]);
+});

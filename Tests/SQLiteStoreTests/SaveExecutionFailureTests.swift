@@ -1,0 +1,259 @@
+import FetchModel
+import Testing
+
+@testable import SQLiteStore
+
+@Suite("Save execution: refusals")
+struct SaveExecutionFailureTests {
+  @Test("every failure of a save is listed, and nothing of it stays")
+  func allOrNothing() throws {
+    let bench = try SaveExecutionBench(worldSQL)
+    let before = try bench.rows(of: "City") + bench.rows(of: "Country")
+    #expect(
+      try bench.refusal(
+        """
+        {"changes":[
+          {"update":"City","id":10,"values":{"population":1}},
+          {"update":"City","id":11,"values":{"population":-1}},
+          {"insert":"Country","values":{"name":"X","code":"JP"}},
+          {"insert":"City","values":{"name":"Tokyo","country":1}},
+          {"insert":"City","values":{"name":"X","country":77,"twin":78}},
+          {"insert":"City","values":{"id":10,"name":"X","country":1}},
+          {"delete":"Country","id":1},
+          {"delete":"City","id":99},
+          {"insert":"City","values":{"name":"Kyoto","country":1}}]}
+        """) == [
+          "422 1 population check-failed", "422 2 code not-unique", "422 3 country not-unique",
+          "422 4 country no-such-object", "422 4 twin no-such-object", "422 5 id not-unique",
+          "422 6 City still-referenced", "422 7 - no-such-object",
+        ])
+    #expect(try bench.rows(of: "City") + bench.rows(of: "Country") == before)
+  }
+
+  @Test("what collides with the store is 409, the object of a single request that is gone 404")
+  func statuses() throws {
+    let bench = try SaveExecutionBench(worldSQL)
+    #expect(
+      try bench.refusal { try bench.single(.insert, "Country", nil, #"{"name":"X","code":"JP"}"#) }
+        == ["409 0 code not-unique"])
+    #expect(
+      try bench.refusal { try bench.single(.update, "City", .integer(99), #"{"population":1}"#) }
+        == ["404 0 - no-such-object"])
+    #expect(
+      try bench.refusal { try bench.single(.delete, "City", .integer(99)) }
+        == ["404 0 - no-such-object"])
+    #expect(
+      try bench.refusal { try bench.single(.update, "City", .integer(10), #"{"country":9}"#) }
+        == ["409 0 country no-such-object"])
+    #expect(
+      try bench.refusal { try bench.single(.delete, "Country", .integer(2)) }
+        == ["409 0 City still-referenced"])
+  }
+
+  @Test("nil where the table allows none, by defaults and triggers of the table's own")
+  func notNull() throws {
+    let bench = try SaveExecutionBench(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, a INT NOT NULL DEFAULT NULL, b INT);
+      CREATE TABLE u(id INTEGER PRIMARY KEY, t_id INT NOT NULL REFERENCES t ON DELETE SET NULL);
+      INSERT INTO t VALUES (1, 1, 1); INSERT INTO u VALUES (1, 1);
+      """)
+    #expect(try bench.refusal(#"{"changes":[{"insert":"t"}]}"#) == ["422 0 a not-optional"])
+    #expect(
+      try bench.refusal(#"{"changes":[{"delete":"t","id":1}]}"#) == ["409 0 - still-referenced"])
+  }
+
+  @Test("a trigger's refusal tells its own words; one that ignores is a refusal too")
+  func triggers() throws {
+    let bench = try SaveExecutionBench(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, a INT);
+      INSERT INTO t VALUES (1, 1);
+      CREATE TRIGGER x BEFORE INSERT ON t WHEN new.a > 5
+        BEGIN SELECT RAISE(ABORT, 'too many apples'); END;
+      CREATE TRIGGER y BEFORE INSERT ON t WHEN new.a < 0 BEGIN SELECT RAISE(IGNORE); END;
+      CREATE TRIGGER z BEFORE UPDATE ON t BEGIN SELECT RAISE(IGNORE); END;
+      CREATE TRIGGER w BEFORE DELETE ON t BEGIN SELECT RAISE(IGNORE); END;
+      """)
+    #expect(
+      try bench.refusal(
+        """
+        {"changes":[{"insert":"t","values":{"a":6}},{"insert":"t","values":{"a":-1}},
+          {"update":"t","id":1,"values":{"a":2}},{"delete":"t","id":1}]}
+        """) == ["422 0 - refused", "422 1 - refused", "422 2 - refused", "422 3 - refused"])
+    let error = #expect(throws: SaveError.self) {
+      try bench.save(#"{"changes":[{"insert":"t","values":{"a":6}}]}"#)
+    }
+    guard case .invalid(let problems)? = error else { return #expect(Bool(false)) }
+    #expect(problems[0].detail == "a rule of the store: too many apples")
+  }
+
+  @Test("an expression of the table's own that fails on a value refuses it")
+  func failingExpressions() throws {
+    let bench = try SaveExecutionBench(
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, a INT, b INT AS (abs(a)) STORED)")
+    #expect(
+      try bench.refusal(#"{"changes":[{"insert":"t","values":{"a":-9223372036854775808}}]}"#)
+        == ["422 0 - refused"])
+  }
+
+  @Test("strict tables say which property they do not take")
+  func strictTables() throws {
+    let bench = try SaveExecutionBench(
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, a INT, b INT) STRICT")
+    let request = SaveRequest(changes: [
+      Change(
+        .insert(temporaryID: nil), entity: 0,
+        values: [PropertyValue(.attribute(1, .string("x")))])
+    ])
+    #expect(try bench.refusal { try bench.execute(request) } == ["422 0 b wrong-type"])
+  }
+
+  @Test("partial and expression indexes, and named checks")
+  func indexes() throws {
+    let bench = try SaveExecutionBench(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b TEXT, c INT,
+        CONSTRAINT small CHECK (b < 'n' AND c < 9));
+      CREATE UNIQUE INDEX folded ON t(lower(a), c);
+      INSERT INTO t VALUES (1, 'x', 'b', 1), (2, 'z', 'a', 2);
+      """)
+    #expect(
+      try bench.refusal(
+        """
+        {"changes":[{"insert":"t","values":{"a":"Z","c":2}},
+          {"insert":"t","values":{"b":"q","c":10}}]}
+        """) == ["422 0 c not-unique", "422 1 - check-failed"])
+  }
+
+  @Test("a constraint that rolls everything back ends the save")
+  func onConflictRollback() throws {
+    let bench = try SaveExecutionBench(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, a INT UNIQUE ON CONFLICT ROLLBACK,
+        b INT REFERENCES t);
+      INSERT INTO t VALUES (1, 1, NULL);
+      """)
+    #expect(
+      try bench.refusal(
+        """
+        {"changes":[{"insert":"t","values":{"a":2}},{"insert":"t","values":{"a":1}},
+          {"insert":"t","values":{"a":3}}]}
+        """) == ["409 1 a not-unique"])
+    #expect(try bench.rows(of: "t") == ["1|1|NULL"])
+  }
+
+  @Test("what would come after a rollback inside one change is not written")
+  func onConflictRollbackInside() throws {
+    let bench = try SaveExecutionBench(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY);
+      CREATE TABLE u(id INTEGER PRIMARY KEY, t_id INT UNIQUE ON CONFLICT ROLLBACK REFERENCES t);
+      CREATE TABLE v(id INTEGER PRIMARY KEY, t_id INT REFERENCES t);
+      INSERT INTO t VALUES (1); INSERT INTO u VALUES (1, 1), (2, NULL); INSERT INTO v VALUES (1, NULL);
+      """)
+    #expect(
+      try bench.refusal(#"{"changes":[{"update":"t","id":1,"values":{"u":[1,2],"v":[1]}}]}"#)
+        == ["409 0 u not-unique"])
+    #expect(
+      try bench.rows("SELECT t_id FROM u UNION ALL SELECT t_id FROM v") == ["1", "NULL", "NULL"])
+  }
+
+  @Test("conflicts that the table ignores or replaces by itself")
+  func onConflictOthers() throws {
+    let bench = try SaveExecutionBench(
+      """
+      CREATE TABLE i(id INTEGER PRIMARY KEY, a INT UNIQUE ON CONFLICT IGNORE);
+      CREATE TABLE r(id INTEGER PRIMARY KEY, a INT UNIQUE ON CONFLICT REPLACE);
+      INSERT INTO i VALUES (1, 1); INSERT INTO r VALUES (1, 1);
+      """)
+    #expect(
+      try bench.refusal(#"{"changes":[{"insert":"i","values":{"a":1}}]}"#) == ["422 0 - refused"])
+    #expect(
+      try bench.save(#"{"changes":[{"insert":"r","values":{"a":1}}]}"#).summary == "0=2 +1 ~0 -0")
+    #expect(try bench.rows(of: "r") == ["2|1"])
+  }
+
+  @Test("changing what others refer to, and RESTRICT, are still-referenced")
+  func referencedChanges() throws {
+    let bench = try SaveExecutionBench(
+      """
+      CREATE TABLE a(id INTEGER PRIMARY KEY, code TEXT UNIQUE);
+      CREATE TABLE b(id INTEGER PRIMARY KEY, code REFERENCES a(code));
+      CREATE TABLE c(id INTEGER PRIMARY KEY, a_id REFERENCES a ON DELETE RESTRICT);
+      CREATE TABLE d(id INTEGER PRIMARY KEY, a_id REFERENCES a ON DELETE CASCADE);
+      INSERT INTO a VALUES (1, 'x'), (2, 'y'); INSERT INTO b VALUES (1, 'x');
+      INSERT INTO d VALUES (1, 1), (2, 2); INSERT INTO c VALUES (1, 2);
+      """)
+    #expect(
+      try bench.refusal(
+        """
+        {"changes":[{"update":"a","id":1,"values":{"code":"z"}},{"delete":"a","id":1},
+          {"delete":"a","id":2}]}
+        """) == [
+          "409 0 b still-referenced", "409 1 b still-referenced", "409 2 c still-referenced",
+        ])
+  }
+
+  @Test("foreign keys checked at the commit are checked at the end of the save")
+  func deferredKeys() throws {
+    let bench = try SaveExecutionBench(
+      """
+      CREATE TABLE a(id INTEGER PRIMARY KEY);
+      CREATE TABLE b(id INTEGER PRIMARY KEY,
+        a_id INT NOT NULL REFERENCES a DEFERRABLE INITIALLY DEFERRED);
+      CREATE TABLE a_tag(a_id REFERENCES a DEFERRABLE INITIALLY DEFERRED,
+        b_id REFERENCES b DEFERRABLE INITIALLY DEFERRED);
+      INSERT INTO a VALUES (1), (2); INSERT INTO b VALUES (1, 1);
+      """)
+    #expect(
+      try bench.refusal(#"{"changes":[{"insert":"b","values":{"a":7}},{"insert":"a"}]}"#)
+        == ["409 0 a no-such-object"])
+    #expect(
+      try bench.refusal(#"{"changes":[{"delete":"a","id":2},{"delete":"a","id":1}]}"#)
+        == ["409 1 b still-referenced"])
+    #expect(
+      try bench.refusal(#"{"changes":[{"update":"a","id":1,"values":{"b_":[9]}}]}"#)
+        == ["409 0 b_ no-such-object"])
+    let healed = try bench.save(
+      #"{"changes":[{"insert":"b","values":{"a":7}},{"insert":"a","values":{"id":7}}]}"#)
+    #expect(healed.summary == "0=2 1=7 +2 ~0 -0")
+  }
+
+  @Test("a table that is gone is a changed schema, not a failure")
+  func schemaChanges() throws {
+    let bench = try SaveExecutionBench("CREATE TABLE t(id INTEGER PRIMARY KEY, a INT)")
+    try bench.save(#"{"changes":[{"insert":"t","values":{"a":1}}]}"#)
+    try bench.file.outsider("ALTER TABLE t RENAME COLUMN a TO b")
+    #expect(
+      try bench.refusal(#"{"changes":[{"insert":"t","values":{"a":1}}]}"#)
+        == ["store schemaChanged(entity: \"t\")"])
+    try bench.file.outsider("DROP TABLE t")
+    #expect(
+      try bench.refusal(#"{"changes":[{"delete":"t","id":1}]}"#)
+        == ["store schemaChanged(entity: \"t\")"])
+  }
+
+  @Test("a full disk is the store's failure")
+  func fullDisk() throws {
+    let bench = try SaveExecutionBench("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT)")
+    try bench.connection.execute("PRAGMA max_page_count = 4")
+    let text = String(repeating: "x", count: 100_000)
+    #expect(
+      try bench.refusal("{\"changes\":[{\"insert\":\"t\",\"values\":{\"a\":\"\(text)\"}}]}")
+        == ["store diskFull"])
+    #expect(try bench.rows(of: "t") == [])
+  }
+
+  @Test("a temporary id that is no insert's is told, whoever made the request")
+  func strayReferences() throws {
+    let bench = try SaveExecutionBench(worldSQL)
+    let request = SaveRequest(changes: [
+      Change(.delete(.inserted(7)), entity: 1), Change(.delete(.inserted(0)), entity: 1),
+    ])
+    #expect(
+      try bench.refusal { try bench.execute(request) } == [
+        "422 0 - unknown-temporary-id", "422 1 - unknown-temporary-id",
+      ])
+  }
+}

@@ -1,0 +1,100 @@
+import FetchModel
+import Testing
+
+@testable import SQLiteStore
+
+/// A generator with a seed, so that a failure can be had again.
+private struct Dice {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
+
+  mutating func roll(_ sides: Int) -> Int {
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return Int(truncatingIfNeeded: state >> 33) % sides
+  }
+}
+
+/// What the save should lead to, kept by hand: teams and players, and who plays for whom.
+private struct Book {
+  var teams: Set<Int> = [1, 2, 3]
+  var players: [Int: Int?] = [:]
+}
+
+@Suite("Save execution: generated saves")
+struct SaveExecutionGeneratedTests {
+  /// One change as JSON, made on the book too; false where it has to be refused.
+  private func change(_ dice: inout Dice, _ book: inout Book) -> (json: String, isFine: Bool) {
+    let team = dice.roll(4)
+    let player = dice.roll(8)
+    switch dice.roll(16) {
+    case 0...6:
+      let isFine = book.players[player] == nil && (team == 0 || book.teams.contains(team))
+      if isFine { book.players[player] = .some(team == 0 ? nil : team) }
+      let value = team == 0 ? "null" : "\(team)"
+      return (#"{"insert":"player","values":{"id":\#(player),"team":\#(value)}}"#, isFine)
+    case 7...10:
+      let isFine = book.players[player] != nil && book.teams.contains(team)
+      if isFine { book.players[player] = .some(team) }
+      return (#"{"update":"player","id":\#(player),"values":{"team":\#(team)}}"#, isFine)
+    case 11, 12:
+      let isFine = book.players.removeValue(forKey: player) != nil
+      return (#"{"delete":"player","id":\#(player)}"#, isFine)
+    case 13, 14:
+      let members = (0..<8).filter { _ in dice.roll(5) == 0 }
+      let isFine =
+        book.teams.contains(team) && members.allSatisfy { book.players[$0] != nil }
+      if isFine {
+        for (id, of) in book.players where of == team { book.players[id] = .some(nil) }
+        for id in members { book.players[id] = .some(team) }
+      }
+      return (#"{"update":"team","id":\#(team),"values":{"player":\#(members)}}"#, isFine)
+    default:
+      let isFine = book.teams.contains(team) && !book.players.values.contains(team)
+      if isFine { book.teams.remove(team) }
+      return (#"{"delete":"team","id":\#(team)}"#, isFine)
+    }
+  }
+
+  @Test(
+    "a save leads to what its changes say, or to nothing where one cannot be made",
+    arguments: [1, 2, 3, 4] as [UInt64])
+  func saves(seed: UInt64) throws {
+    let bench = try SaveExecutionBench(
+      """
+      CREATE TABLE team(id INTEGER PRIMARY KEY);
+      CREATE TABLE player(id INTEGER PRIMARY KEY, team_id INT REFERENCES team);
+      INSERT INTO team VALUES (1), (2), (3);
+      """)
+    var dice = Dice(seed: seed)
+    var book = Book()
+    var made = 0
+    for round in 0..<400 {
+      var next = book
+      var isFine = true
+      var changes: [String] = []
+      for _ in 0...dice.roll(3) {
+        let (json, fits) = change(&dice, &next)
+        changes.append(json)
+        isFine = isFine && fits
+      }
+      let body = "{\"changes\":[\(changes.joined(separator: ","))]}"
+      let refusal = try bench.refusal(body)
+      #expect((refusal == ["200"]) == isFine, "seed \(seed) round \(round) \(body) \(refusal)")
+      if isFine { (book, made) = (next, made + 1) }
+      if book.teams.count < 2 {
+        let id = book.teams.contains(1) ? 2 : 1
+        try bench.save(#"{"changes":[{"insert":"team","values":{"id":\#(id)}}]}"#)
+        book.teams.insert(id)
+      }
+      let wanted = book.players.sorted { $0.key < $1.key }
+        .map { "\($0.key)|\($0.value.map { "\($0)" } ?? "NULL")" }
+      #expect(
+        try bench.rows(of: "player") == wanted, "seed \(seed) round \(round) \(body)")
+      guard try bench.rows(of: "player") == wanted else { return }
+    }
+    #expect(made > 50)
+  }
+}
