@@ -60,6 +60,8 @@ let package = Package(
       name: "ServiceTests",
       dependencies: [
         "Service", "SQLiteStore", .product(name: "GRDB", package: "GRDB.swift"),
+        // Run as a program by the tests of the command line.
+        "LiveFetchCommand",
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -115,6 +115,13 @@ extension Problem {
     return problem
   }()
 
+  static let shuttingDown: Problem = {
+    var problem = Problem(
+      503, "shutting-down", "Service unavailable", "The server is shutting down; try again.")
+    problem.headers = [("Retry-After", "1")]
+    return problem
+  }()
+
   static let notJSON = Problem(
     415, "not-json", "Unsupported media type",
     "The body has to be JSON, declared `Content-Type: application/json`.",

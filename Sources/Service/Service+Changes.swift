@@ -10,13 +10,14 @@ extension Service {
 
   /// `GET /v1/changes`.
   func changes(_ call: Call) throws(Problem) {
+    guard !store.properties.isReadOnly else { throw .withoutHistory }
     let query = try ChangesQuery(call, defaultWait: configuration.defaultWait)
     if call.wantsStream {
       let start = query.start ?? store.newestToken
       let stream = ChangeStream(service: self, limit: query.limit, start: start)
       return call.exchange.stream(headers: EventStream.headers + call.commonHeaders, stream)
     }
-    _ = slowLane.run { [self] in
+    let isTaken = slowLane.run { [self] in
       let waiter = ChangeWaiter(call: call, query: query, store: store)
       guard !waiter.answer(isFinal: query.wait == 0 || isDraining) else { return }
       feed.add(waiter)
@@ -29,7 +30,13 @@ extension Service {
       // A save may have come between the first look and the waiting.
       if waiter.answer(isFinal: false) { feed.remove(waiter) }
     }
+    if !isTaken { throw .overloaded }
   }
+}
+
+extension Problem {
+  fileprivate static let withoutHistory = badRequest(
+    "not-observable", "This server keeps no history: its store is read only.")
 }
 
 /// What a request for changes asks.
@@ -52,7 +59,7 @@ struct ChangesQuery: Sendable {
       }
       if let text = items["limit"] {
         let count = try Parameter(name: "limit", value: .text(text)).count()
-        limit = min(max(count, 1), Service.maxSaves)
+        limit = min(count, Service.maxSaves)
       }
       if let text = items["wait"] {
         wait = try Parameter(name: "wait", value: .text(text))
@@ -60,6 +67,9 @@ struct ChangesQuery: Sendable {
       }
     } catch {
       throw Problem(error, isPath: false)
+    }
+    guard limit > 0 else {
+      throw .badRequest("bad-parameter", "`limit`: a whole number above 0")
     }
     if let last = call.request.header("Last-Event-ID") {
       guard let token = Token(last) else { throw .badToken }

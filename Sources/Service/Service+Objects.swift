@@ -53,8 +53,7 @@ extension Service {
     }
     let fetch = try objectFetch(target, items)
     guard let id = target.id else { throw Self.noSuchObject }
-    if call.wantsStream { return try stream(call, fetch, object: id) }
-    if fetch.request.since != nil { return try follow(call, fetch, object: id) }
+    if try observe(call, fetch, id) { return }
     let isPlain = fetch.request.select == nil && !fetch.request.integersAsStrings
     call.query { [store] effort throws(StoreError) in
       try store.object(id, of: fetch.plan, effort: effort)
@@ -62,6 +61,36 @@ extension Service {
       guard let object else { throw Self.noSuchObject }
       call.send(object, isPlain: isPlain)
     }
+  }
+
+  /// Follows the object where that is asked; false where it is not.
+  private func observe(
+    _ call: Call, _ fetch: ResolvedFetch, _ id: ObjectID
+  ) throws(Problem) -> Bool {
+    guard call.wantsStream || fetch.request.since != nil else { return false }
+    try checkObservable(fetch.plan)
+    // Since an earlier moment an object that is gone was deleted; from now on it is unknown.
+    let isResumed =
+      call.request.header("Last-Event-ID") != nil
+      || fetch.request.since.map { if case .token = $0 { true } else { false } } ?? false
+    let begin = { @Sendable () throws(Problem) in
+      if call.wantsStream {
+        try self.stream(call, fetch, object: id)
+      } else {
+        try self.follow(call, fetch, object: id)
+      }
+    }
+    if isResumed {
+      try begin()
+    } else {
+      call.query { [store] effort throws(StoreError) in
+        try store.object(id, of: fetch.plan, effort: effort) != nil
+      } then: { isThere throws(Problem) in
+        guard isThere else { throw Self.noSuchObject }
+        try begin()
+      }
+    }
+    return true
   }
 
   /// The plan of one object of an entity.

@@ -17,12 +17,15 @@ extension Service {
       case .save(let error): throw Problem(error, model: store.model)
       }
     }
+    guard savesUnderWay.begin() else { throw .shuttingDown }
     store.save(change.request) { [self] result in
-      _ = repliers.run {
+      let reply = { @Sendable in
         call.answering { () throws(Problem) in
           try self.answer(call, change, result, preferences)
         }
+        self.savesUnderWay.end()
       }
+      if !repliers.run(reply) { reply() }
     }
   }
 

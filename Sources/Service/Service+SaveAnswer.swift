@@ -88,7 +88,7 @@ extension Service {
       guard let stored = try read(object) else { continue }
       included[store.model.entities[object.entity].name, default: [:]][object.id] = stored.json
     }
-    json.append(json: ",\"objects\":")
+    json.append(0x2C)
     json.append(included: included)
   }
 }

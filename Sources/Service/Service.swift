@@ -23,6 +23,7 @@ public final class Service: HTTPHandler {
   let corsHeaders: [(name: String, value: String)]
 
   let feed = ChangeFeed()
+  let savesUnderWay = SavesUnderWay()
   private let deliveries = Deliveries()
   private let draining = Atomic(false)
 
@@ -65,6 +66,7 @@ public final class Service: HTTPHandler {
   /// Answers everyone who waits and takes no more work.
   public func drain() {
     draining.store(true, ordering: .sequentiallyConsistent)
+    savesUnderWay.finish()
     engine.drain()
     feed.storeDidChange()
     feed.close()

@@ -16,6 +16,12 @@ struct ChangeResolution {
       } else {
         inserts[id] = (index, draft.entity)
       }
+      guard let other = Int(id), other.description == id, drafts.indices.contains(other),
+        drafts[other].kind == .insert, drafts[other].temporaryID == nil
+      else { continue }
+      change = index
+      report(
+        .repeatedTemporaryID, nil, "`\(id)` is what the insert without one at \(other) is called")
     }
   }
 
@@ -43,8 +49,9 @@ struct ChangeResolution {
     }
     let before = problems.count
     var id: ObjectID?
-    let values = values(draft.values, of: entity, isInsert: draft.kind == .insert, id: &id)
-    if draft.kind == .insert || draft.kind == .replace { checkMissing(values, of: entity) }
+    let values = values(
+      draft.members(besidesIDOf: entity), of: entity, isInsert: draft.kind == .insert, id: &id)
+    if draft.kind == .insert || draft.kind == .replace { checkMissing(draft, of: entity) }
     let operation = operation(of: draft, entity: entity)
     let precondition = precondition(of: draft, entity: entity)
     guard problems.count == before, let operation else { return nil }
@@ -76,8 +83,8 @@ struct ChangeResolution {
     return .base(values(base, of: entity, isInsert: false, id: &id, isBase: true))
   }
 
-  private mutating func checkMissing(_ values: [PropertyValue], of entity: Entity) {
-    let given = Set(values.map(\.property))
+  private mutating func checkMissing(_ draft: ChangeDraft, of entity: Entity) {
+    let given = Set(draft.values.compactMap { entity.property(named: $0.name) })
     for (index, attribute) in entity.attributes.enumerated()
     where !attribute.isOptional && !attribute.hasDefault && attribute.isWritable {
       guard !given.contains(.attribute(index)) else { continue }
@@ -87,6 +94,22 @@ struct ChangeResolution {
     where !relationship.isOptional && !relationship.isToMany {
       guard !given.contains(.relationship(index)) else { continue }
       report(.missing, relationship.name, "`\(relationship.name)` needs an object")
+    }
+  }
+}
+
+extension ChangeDraft {
+  /// The values but the id that the target has anyway: an object may be sent back as it was got.
+  fileprivate func members(besidesIDOf entity: Entity) -> [JSON.Member] {
+    let own: ObjectID? =
+      switch target {
+      case .id(let id): id
+      case .json(let json): ObjectID(json, type: entity.idType)
+      case nil: nil
+      }
+    guard let own else { return values }
+    return values.filter {
+      entity.property(named: $0.name) != .id || ObjectID($0.value, type: entity.idType) != own
     }
   }
 }

@@ -52,7 +52,9 @@ public struct SaveResolver: Sendable {
   public func batch(
     entity: Int, values: JSON, where predicate: ResolvedPredicate, limit: Int?
   ) throws(SaveError) -> SaveRequest {
-    var request = try single(.update, entity: entity, id: .integer(0), values: values)
+    // No object of the entity has an id of the other type.
+    let nobody = model.entities[entity].idType == .integer ? ObjectID.text("") : .integer(0)
+    var request = try single(.update, entity: entity, id: nobody, values: values)
     request.isSingle = false
     request.changes[0].operation = .updateAll(predicate, limit: limit)
     return request

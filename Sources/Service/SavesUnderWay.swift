@@ -1,0 +1,42 @@
+// Saves between their request and their answer, so that none is made and then not told.
+
+import Dispatch
+import Synchronization
+
+/// Counts saves until the server ends.
+final class SavesUnderWay: Sendable {
+  private struct State {
+    var count = 0
+    var isFinishing = false
+  }
+
+  // Guards the count; held for moments only.
+  private let state = Mutex(State())
+  private let done = DispatchSemaphore(value: 0)
+
+  /// Counts one more; false once the server ends: the save is not to be made.
+  func begin() -> Bool {
+    state.withLock { state in
+      if !state.isFinishing { state.count += 1 }
+      return !state.isFinishing
+    }
+  }
+
+  /// One has been answered.
+  func end() {
+    let isLast = state.withLock { state in
+      state.count -= 1
+      return state.isFinishing && state.count == 0
+    }
+    if isLast { done.signal() }
+  }
+
+  /// Lets no more begin, and waits for the answers of those that did.
+  func finish(seconds: Double = 10) {
+    let mustWait = state.withLock { state in
+      defer { state.isFinishing = true }
+      return !state.isFinishing && state.count > 0
+    }
+    if mustWait { _ = done.wait(timeout: .now() + seconds) }
+  }
+}

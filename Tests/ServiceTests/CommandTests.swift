@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+
+/// API.md, section 8, by the program itself.
+@Suite("The program", .serialized)
+struct CommandTests {
+  /// A running program whose first line was read.
+  private struct Run {
+    let process = Process()
+    let output = Pipe()
+    let errors = Pipe()
+    var line = ""
+
+    init(_ arguments: [String]) throws {
+      let build = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
+      let directory =
+        build?.bundleURL.deletingLastPathComponent()
+        ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+      process.executableURL = directory.appendingPathComponent("livefetch")
+      process.arguments = arguments
+      process.standardOutput = output
+      process.standardError = errors
+      try process.run()
+      while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data([10]) {
+        guard !byte.isEmpty else { break }
+        line += String(decoding: byte, as: UTF8.self)
+      }
+    }
+
+    func end() -> Int32 {
+      process.waitUntilExit()
+      return process.terminationStatus
+    }
+  }
+
+  private func withFile(_ body: (String) throws -> Void) throws {
+    let path = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString + ".sqlite"
+    defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
+    try SQLiteShell.run(contractWorld, path: path)
+    try body(path)
+  }
+
+  @Test func itIsReadyRefusesASecondServerAndEndsWithStatusZero() throws {
+    try withFile { path in
+      let server = try Run(["serve", path, "--port", "0"])
+      #expect(server.line.wholeMatch(of: /LiveFetch listening on http:\/\/127.0.0.1:\d+/) != nil)
+      let second = try Run(["serve", path, "--port", "0"])
+      #expect(second.end() == 65)
+      server.process.terminate()
+      #expect(server.end() == 0)
+      #expect(try Run(["detach", path]).end() == 0)
+    }
+  }
+
+  @Test func itSaysByItsStatusWhyItDidNotStart() throws {
+    try withFile { path in
+      #expect(try Run(["serve", path + ".none"]).end() == 66)
+      #expect(try Run(["serve", path, "--port", "70000"]).end() == 64)
+      let text = path + ".txt"
+      defer { unlink(text) }
+      try Data(repeating: 0x41, count: 4096).write(to: URL(fileURLWithPath: text))
+      #expect(try Run(["serve", text, "--port", "0"]).end() == 65)
+    }
+  }
+}

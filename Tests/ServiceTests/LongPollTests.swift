@@ -1,0 +1,72 @@
+import FetchModel
+import Foundation
+import SQLiteStore
+import Testing
+
+/// API.md, section 4: who waits, and for what.
+@Suite("Long-polls and changes answer as the contract says")
+struct LongPollTests {
+  static let table: [Exchange] = [
+    .init("GET", "/v1/objects/city?since=zz", 400, "bad-token"),
+    .init("GET", "/v1/objects/city?since=k3-1-00000000", 410, "token-expired"),
+    .init("GET", "/v1/objects/city?since=now&wait=61", 400, "bad-parameter"),
+    .init("GET", "/v1/objects/city?since=now&wait=-1", 400, "bad-parameter"),
+    .init("GET", "/v1/objects/city?since=now&since=now", 400, "repeated-parameter"),
+    .init("GET", "/v1/objects/big?since=now&wait=0", 400, "not-observable"),
+    .init(
+      "GET", "/v1/objects/city?since=now&wait=0", 200,
+      text: #""items":{"deleted":[],"inserted":[],"moved":[],"updated":[]}}"#),
+    .init("GET", "/v1/objects/city?since=now&wait=0&as=count", 200, text: #""total":3}"#),
+    .init("GET", "/v1/objects/city/1?since=now&wait=0", 200, text: #""changed":{}}"#),
+    .init("GET", "/v1/objects/city/99?since=now&wait=0", 404, "unknown-id"),
+    .init(
+      "GET", "/v1/objects/city/99", header: ("Accept", "text/event-stream"), 404, "unknown-id"),
+    .init(
+      "GET", "/v1/objects/city", header: ("Last-Event-ID", "x"), 200),
+    .init("GET", "/v1/changes?since=now&wait=0", 200, text: #""saves":[]}"#),
+    .init("GET", "/v1/changes?since=k3-1-00000000&wait=0", 410, "token-expired"),
+    .init("GET", "/v1/changes?limit=0", 400, "bad-parameter"),
+    .init("GET", "/v1/changes?limit=-1", 400, "bad-parameter"),
+    .init("GET", "/v1/changes?sort=x", 400, "unknown-parameter"),
+  ]
+
+  @Test(arguments: table)
+  func isAnswered(_ exchange: Exchange) throws {
+    let file = try ServedFile(contractWorld)
+    let answer = try file.ask(
+      exchange.method, exchange.target, headers: exchange.header.map { [$0] } ?? [])
+    #expect(answer.status == exchange.status)
+    #expect(answer.code == exchange.code)
+    #expect(exchange.text.isEmpty || answer.text.contains(exchange.text), "\(answer.text)")
+  }
+
+  @Test func anOutsidersDeleteReachesWhoeverWatchesTheObject() throws {
+    let file = try ServedFile(contractWorld)
+    let waiting = file.begin("GET", "/v1/objects/city/3?since=now&wait=10")
+    Thread.sleep(forTimeInterval: 0.2)
+    try file.outsider("DELETE FROM city WHERE id = 3")
+    let answer = try #require(waiting.wait(seconds: 2))
+    #expect(answer.json["deleted"] == .boolean(true))
+  }
+
+  @Test func idsTellOfAnObjectWhoseValuesChanged() throws {
+    let file = try ServedFile(contractWorld)
+    let token = try #require(file.ask("GET", "/v1").json["token"]?.string)
+    try file.outsider("UPDATE city SET population = 5 WHERE id = 1")
+    Thread.sleep(forTimeInterval: 0.2)
+    let answer = try file.ask("GET", "/v1/objects/city?as=ids&wait=0&since=\(token)")
+    withKnownIssue("a fetch of ids follows the order's values alone") {
+      #expect(answer.text.contains(#""updated":[{"from":[0,0],"to":[0,0],"id":1}]"#))
+    }
+  }
+
+  @Test func aReadOnlyServerFollowsNothing() throws {
+    var options = SQLiteStoreOptions()
+    options.isReadOnly = true
+    let file = try ServedFile(contractWorld, options: options)
+    for target in ["/v1/objects/city?since=now&wait=0", "/v1/changes?wait=0"] {
+      #expect(try file.ask("GET", target).code == "not-observable")
+    }
+    #expect(try file.ask("DELETE", "/v1/objects/city/1").code == "read-only")
+  }
+}
