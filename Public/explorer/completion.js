@@ -67,7 +67,7 @@ function literals(schema, entity, path = '', values) {
   const seen = type === 'string'
     ? values(path).map((value) => ({ insert: quote(value), about: 'seen here' })) : [];
   const nil = found?.attribute?.optional === false ? [] : [{ insert: 'NULL', about: 'no value' }];
-  return [...list, ...seen, ...nil];
+  return [...list, ...seen, ...nil].map((item) => ({ ...item, insert: `${item.insert} ` }));
 }
 
 const quote = (value) => `'${value.replace(/[\\']/g, '\\$&')}'`;

@@ -5,7 +5,7 @@ import { h, replace } from './dom.js';
 import { bytes, number } from './format.js';
 
 const texts = { connecting: 'connecting', live: 'live', offline: 'reconnecting', failed: 'refused',
-  closed: 'closed' };
+  closed: 'closed', unfinished: 'predicate not finished' };
 
 export function showConnection(state, error) {
   const text = error && state === 'offline' ? `${texts.offline} — ${error.message}` : texts[state];

@@ -28,7 +28,28 @@ export function replace(parent, ...children) {
   parent.replaceChildren(...children.flat(3).filter((child) => child != null && child !== false));
 }
 
+/** A sentence of the server's, with what stands in backticks as code. */
+export function sentence(text) {
+  return text.split(/`([^`]*)`/).map((part, index) => (index % 2 === 1 ? h('code', {}, part) : part));
+}
+
 export const prefersCalm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+/** Calls `run` at once and then at most every `interval` milliseconds, the last time too. */
+export function throttle(run, interval) {
+  let last = -Infinity;
+  let timer = null;
+  const now = () => {
+    timer = null;
+    last = performance.now();
+    run();
+  };
+  return () => {
+    const rest = last + interval - performance.now();
+    if (rest <= 0) now();
+    else timer ??= setTimeout(now, rest);
+  };
+}
 
 /** Calls `run` when nothing has called it for `delay` milliseconds. */
 export function debounce(run, delay) {

@@ -79,21 +79,25 @@ export class Grid {
    *
    * @param moved ids of the rows that a diff names as moved.
    * @param isNews whether a diff of the server made it.
+   * @param isOther whether it is the result of another request: it is read from the top.
    * @param hasHeaders whether it is sectioned.
    */
-  show(result, { hasHeaders, moved = new Set(), isNews = false }) {
+  show(result, { hasHeaders, moved = new Set(), isNews = false, isOther = false }) {
     const before = this.#layout;
     const isFirst = this.#result === null;
     const after = new Layout(result.sections, hasHeaders);
     this.#result = result;
     const seen = this.#seen();
-    const anchor = isFirst ? null : this.#anchor(moved);
+    const anchor = isFirst || isOther ? null : this.#anchor(moved);
+    const top = this.element.scrollTop;
     this.#layout = after;
     this.#body.style.height = `${after.height + 12}px`;
     this.element.setAttribute('aria-rowcount', after.count);
-    const shift = this.#hold(anchor);
+    this.#hold(anchor);
+    if (isOther) this.element.scrollTop = 0;
+    const shift = this.element.scrollTop - top;
     const plays = this.#motion.begin(isNews) && !isFirst;
-    this.#draw({ plays, seen, before, moved, shift });
+    this.#draw({ plays, seen, before, moved, shift, isNews });
     this.strip.show(hasHeaders ? result.sections : []);
   }
 
@@ -150,14 +154,11 @@ export class Grid {
     return null;
   }
 
-  /** Scrolls so that the anchor is seen where it was; returns by how much. */
+  /** Scrolls so that the anchor is seen where it was. */
   #hold(anchor) {
-    if (!anchor) return 0;
+    if (!anchor) return;
     const y = this.#layout.find(new Set([anchor.id])).get(anchor.id);
-    if (y === undefined || y === anchor.y) return 0;
-    const top = this.element.scrollTop;
-    this.element.scrollTop = top + y - anchor.y;
-    return this.element.scrollTop - top;
+    if (y !== undefined && y !== anchor.y) this.element.scrollTop += y - anchor.y;
   }
 
   #seen() {
@@ -182,8 +183,8 @@ export class Grid {
     this.#draw({});
   }
 
-  /** @param change `{plays, seen, before, moved, shift}` where the result has changed. */
-  #draw({ plays = false, seen = new Map(), before, moved = new Set(), shift = 0 }) {
+  /** @param change `{plays, seen, before, moved, shift, isNews}` where the result has changed. */
+  #draw({ plays, seen = new Map(), before, moved = new Set(), shift = 0, isNews }) {
     const top = this.element.scrollTop;
     const bottom = top + this.element.clientHeight;
     const former = this.#rows;
@@ -200,8 +201,8 @@ export class Grid {
       if (plays && isElsewhere && seen.has(key)) this.#motion.slide(row, seen.get(key) + shift, moved.has(key));
     }
     this.#body.append(...fresh.map((row) => row.element));
-    if (plays) this.#enter(fresh, before, shift);
-    this.#leave(former, plays, shift);
+    if (plays) this.#enter(fresh, before, shift, isNews);
+    this.#leave(former, plays, shift, isNews);
     this.#drawHeaders(top, bottom, plays, shift);
     this.cursor.draw();
   }
@@ -233,25 +234,25 @@ export class Grid {
   }
 
   /** Rows that were elsewhere slide in from there, as far as it shows; others appear. */
-  #enter(fresh, before, shift) {
+  #enter(fresh, before, shift, isNews) {
     const keys = new Set(fresh.map((row) => String(row.item.id)));
     const places = keys.size > 0 ? before.find(keys) : new Map();
     const reach = this.element.clientHeight;
     for (const row of fresh) {
       const from = places.get(String(row.item.id));
-      if (from === undefined) this.#motion.appear(row);
+      if (from === undefined) this.#motion.appear(row, isNews);
       else this.#motion.slide(row, clamp(from + shift, row.y - reach, row.y + reach), true);
     }
   }
 
   /** Rows that are elsewhere now slide there; others fade. */
-  #leave(former, plays, shift) {
+  #leave(former, plays, shift, isNews) {
     if (!plays) return former.forEach((row) => row.element.remove());
     const places = former.size > 0 ? this.#layout.find(new Set(former.keys())) : new Map();
     for (const [key, row] of former) {
       row.move(row.y + shift);
       if (places.has(key)) row.element.remove();
-      else this.#motion.leave(row);
+      else this.#motion.leave(row, isNews);
     }
   }
 

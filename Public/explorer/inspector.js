@@ -1,10 +1,12 @@
 // The panel at the right: the request as curl, figures, the last diffs as they came, charts.
 
-import { h, replace } from './dom.js';
+import { h, replace, throttle } from './dom.js';
 import { histogram, SavesChart } from './charts.js';
 import { curl } from './curl.js';
 import { bytes, isNumeric, milliseconds, number } from './format.js';
 
+/** How often figures and charts are drawn: more often nobody can read. */
+const PAUSE = 150;
 const modes = [['once', 'snapshot'], ['stream', 'stream'], ['poll', 'long-poll']];
 
 export class Inspector {
@@ -38,17 +40,17 @@ export class Inspector {
     const isOther = this.#shown.request?.entity !== shown.request.entity;
     this.#shown = shown;
     if (isOther) this.#chooseAttribute();
+    this.timed();
+  }
+
+  /** Draws again, soon: something was measured. */
+  timed = throttle(() => {
+    if (!this.#shown.request) return;
     this.#drawRequest();
     this.#drawFigures();
     this.#drawHistogram();
     this.#drawDiffs();
-  }
-
-  /** Draws what a paint has told: latencies. */
-  timed() {
-    this.#drawFigures();
-    this.#drawDiffs();
-  }
+  }, PAUSE);
 
   // MARK: Request
 
@@ -94,8 +96,9 @@ export class Inspector {
     }
     body.querySelector('.quiet')?.remove();
     const list = body.querySelector('ul') ?? body.appendChild(h('ul', { class: 'diffs' }));
-    const open = new Set([...list.querySelectorAll('details[open]')].map(({ dataset }) => dataset.to));
-    replace(list, traffic.diffs.map((entry) => diffLine(entry, open.has(entry.diff.to))));
+    const lines = new Map([...list.children].map((line) => [line.entry, line]));
+    replace(list, traffic.diffs.map((entry) => lines.get(entry) ?? diffLine(entry)));
+    for (const line of list.children) line.tell();
   }
 
   // MARK: Histogram
@@ -110,11 +113,11 @@ export class Inspector {
   }
 
   #drawHistogram() {
-    const isShown = !!this.#attribute && !!this.#shown.result?.sections;
-    this.#parts.histogram.element.hidden = !isShown;
-    if (!isShown) return;
-    const values = this.#shown.result.sections.flatMap(({ items }) =>
+    const sections = (this.#attribute && this.#shown.result?.sections) || [];
+    const values = sections.flatMap(({ items }) =>
       items.map((item) => item[this.#attribute]).filter((value) => typeof value === 'number'));
+    this.#parts.histogram.element.hidden = values.length === 0;
+    if (values.length === 0) return;
     histogram(this.#parts.histogram.body, values,
       (from, to) => this.#onRange(this.#attribute, from, to));
   }
@@ -129,20 +132,25 @@ function saving(received, refetch) {
   return `would have cost, ${Math.round(refetch / Math.max(1, received))} × as much`;
 }
 
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hour12: false });
 const marks = [['inserted', '+', 'came'], ['deleted', '−', 'left'], ['moved', '⇅', 'moved'],
   ['updated', '~', 'changed']];
 
-function diffLine({ diff, bytes: size, at, latency }, isOpen) {
+function diffLine(entry) {
+  const { diff, bytes: size, at } = entry;
   const chips = marks.filter(([kind]) => diff.items?.[kind]?.length > 0).map(([kind, sign, name]) =>
     h('span', { class: `mark is-${name}`, title: kind }, `${sign}${diff.items[kind].length}`));
   const text = h('pre', { class: 'code', tabindex: 0 });
   const fill = () => { text.textContent ||= JSON.stringify(diff, null, 1); };
-  const details = h('details', { open: isOpen, dataset: { to: diff.to }, ontoggle: fill },
-    h('summary', {}, h('time', {}, at.toLocaleTimeString([], { hour12: false })), chips,
-      h('span', { class: 'diff-size' }, latency === undefined ? bytes(size) : `${bytes(size)} in ${milliseconds(latency)}`)),
-    text);
-  if (isOpen) fill();
-  return h('li', {}, details);
+  const note = h('span', { class: 'diff-size' });
+  const line = h('li', {}, h('details', { ontoggle: fill },
+    h('summary', {}, h('time', {}, clock.format(at)), chips, note), text));
+  const tell = () => {
+    const { latency } = entry;
+    const told = latency === undefined ? bytes(size) : `${bytes(size)} in ${milliseconds(latency)}`;
+    if (note.textContent !== told) note.textContent = told;
+  };
+  return Object.assign(line, { entry, tell });
 }
 
 async function copy(text, target) {

@@ -32,23 +32,29 @@ export class Motion {
     element.classList.toggle('is-moving', isMoved);
     const animation = this.#play(element,
       [{ transform: `translateY(${from}px)` }, { transform: `translateY(${row.y}px)` }]);
-    animation.finished.then(() => element.classList.remove('is-moving'), () => {});
+    row.isSliding?.cancel();
+    row.isSliding = animation;
+    animation.finished.then(() => {
+      row.isSliding = null;
+      element.classList.remove('is-moving');
+    }, () => {});
   }
 
   fade(row) {
     this.#play(row.element, [{ opacity: 0 }, { opacity: 1 }]);
   }
 
-  /** A row that is new to the result. */
-  appear(row) {
+  /** A row that is new to the result: coloured where a diff brought it. */
+  appear(row, isNews) {
     this.fade(row);
-    this.wash(row.element, '--came');
+    if (isNews) this.wash(row.element, '--came');
   }
 
   /** A row that has left: it is taken out of the document when it has faded. */
-  leave(row) {
+  leave(row, isNews) {
     const { element } = row;
     element.classList.add('is-leaving');
+    element.classList.toggle('is-news', isNews);
     element.removeAttribute('id');
     const x = `translateY(${row.y}px) translateX(14px)`;
     const end = () => element.remove();

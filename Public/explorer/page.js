@@ -29,6 +29,8 @@ export class Page {
   traffic = new Traffic();
   counts = new Map();
   #generation = 0;
+  /** Whether the next result is that of another request. */
+  #isOther = false;
 
   constructor(schema, { client = connect(), closeDrawers }) {
     this.client = client;
@@ -94,6 +96,7 @@ export class Page {
     this.request = address.request(this.view, this.schema);
     this.grid.element.classList.add('is-stale');
     let isNew = true;
+    this.#isOther = true;
     this.live = this.client.live(this.request, {
       onSnapshot: (current, snapshot, { bytes }) => {
         if (isNew) this.traffic = new Traffic();
@@ -108,7 +111,7 @@ export class Page {
 
   #refused(error) {
     this.predicate.objection(error);
-    showConnection('failed', error);
+    showConnection(this.predicate.isUnfinished ? 'unfinished' : 'failed', error);
     this.inspector.show({ request: this.request, result: null, traffic: this.traffic,
       schema: this.schema });
     if (!this.grid.isEmpty) return;
@@ -139,7 +142,9 @@ export class Page {
     this.predicate.objection(null);
     this.names.take(current.included);
     this.grid.element.classList.remove('is-stale');
-    this.grid.show(current, { hasHeaders: this.view.section !== '', moved, isNews: moved !== undefined });
+    this.grid.show(current, { hasHeaders: this.view.section !== '', moved,
+      isNews: moved !== undefined, isOther: this.#isOther });
+    this.#isOther = false;
     if (this.view.where === '' && !this.view.limit && !current.truncated) this.counted(this.view.entity, current.count);
     this.#drawAround(current);
   }

@@ -1,7 +1,7 @@
 // The predicate field: colours under the text, completion at the caret, the server's objection
 // where it stands.
 
-import { h, replace } from './dom.js';
+import { h, replace, sentence } from './dom.js';
 import { complete } from './completion.js';
 import { indexOfByte, tokens } from './predicate-language.js';
 
@@ -64,6 +64,7 @@ export class PredicateField {
     this.#error.hidden = !problem;
     // What is still being written is not wrong, only not finished.
     const isUnfinished = problem?.problem.found === 'the end' && document.activeElement === this.#text;
+    this.isUnfinished = isUnfinished;
     this.#box.classList.toggle('has-error', !!problem && !isUnfinished);
     this.#error.classList.toggle('is-unfinished', isUnfinished);
     if (problem) replace(this.#error, this.#sentence(problem), this.#remedy(problem));
@@ -76,8 +77,7 @@ export class PredicateField {
     const text = expected ? `${found ? `Found ${found}, ` : ''}expected ${expected}`
       : message.replace(/^`where`:? (at \d+: )?/, '');
     const whole = hint && !expected ? `${text} ${hint}` : text;
-    return h('span', {}, whole.split(/`([^`]*)`/).map(
-      (part, index) => (index % 2 === 1 ? h('code', {}, part) : part)));
+    return h('span', {}, sentence(whole));
   }
 
   /** Completes again: values that were asked for have come. */
@@ -174,11 +174,10 @@ export class PredicateField {
 
   #accept(index) {
     const { start, items } = this.#options;
-    const { insert, isOpen } = items[index];
+    const { insert } = items[index];
     this.#text.setRangeText(insert, start, this.#text.selectionStart, 'end');
     this.#close();
     this.#typed();
-    if (!isOpen && !insert.endsWith(' ')) this.#close();
   }
 
   #close() {

@@ -52,8 +52,9 @@ export class Row {
     this.element.style.transform = `translateY(${y}px)`;
   }
 
-  /** Where it is seen, in the middle of a movement too. */
+  /** Where it is seen, in the middle of a movement too: asking the browser then is dear. */
   get seenAt() {
+    if (!this.isSliding) return this.y;
     const { transform } = getComputedStyle(this.element);
     return transform === 'none' ? this.y : new DOMMatrixReadOnly(transform).m42;
   }

@@ -1,6 +1,6 @@
 // What is not saved yet, at the lower edge: how much, what exactly, save or discard.
 
-import { h, replace } from './dom.js';
+import { h, replace, sentence } from './dom.js';
 import { show } from './format.js';
 
 export class Tray {
@@ -21,7 +21,7 @@ export class Tray {
 
   show(list, isSaving = false) {
     this.#parent.hidden = list.length === 0;
-    if (list.length === 0) {
+    if (list.length === 0 && !isSaving) {
       this.#isOpen = false;
       this.#problem = null;
     }
@@ -47,7 +47,7 @@ export class Tray {
     if (!this.#problem) return null;
     const { errors, message } = this.#problem;
     const lines = errors.length > 0 ? errors.map(({ detail, property }) => detail ?? property) : [message];
-    return h('ul', { class: 'tray-problem', role: 'alert' }, lines.map((line) => h('li', {}, line)));
+    return h('ul', { class: 'tray-problem', role: 'alert' }, lines.map((line) => h('li', {}, sentence(line))));
   }
 
   #details(list) {
