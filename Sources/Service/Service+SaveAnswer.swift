@@ -34,13 +34,14 @@ extension Service {
     let isInsert = object.kind == .inserted
     var headers = preferences.applied
     if isInsert { headers.append(("Location", location(of: object))) }
-    if preferences.answer == .minimal {
+    // Another save may have deleted the object already: then there is nothing to show of it.
+    let stored = preferences.answer == .minimal ? nil : try read(object)
+    guard let stored else {
       let token = (name: "LiveFetch-Token", value: outcome.token.description)
       let fixed = [(name: "Cache-Control", value: "no-store"), token]
       return call.exchange.respond(
         HTTPResponse(status: isInsert ? 201 : 204, headers: fixed + headers + corsHeaders))
     }
-    guard let stored = try read(object) else { throw Self.noSuchObject }
     call.send(stored, isPlain: true, status: isInsert ? 201 : 200, headers: headers)
   }
 

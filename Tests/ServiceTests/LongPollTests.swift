@@ -55,9 +55,7 @@ struct LongPollTests {
     try file.outsider("UPDATE city SET population = 5 WHERE id = 1")
     Thread.sleep(forTimeInterval: 0.2)
     let answer = try file.ask("GET", "/v1/objects/city?as=ids&wait=0&since=\(token)")
-    withKnownIssue("a fetch of ids follows the order's values alone") {
-      #expect(answer.text.contains(#""updated":[{"from":[0,0],"to":[0,0],"id":1}]"#))
-    }
+    #expect(answer.text.contains(#""updated":[{"from":[0,0],"to":[0,0],"id":1}]"#))
   }
 
   @Test func aReadOnlyServerFollowsNothing() throws {

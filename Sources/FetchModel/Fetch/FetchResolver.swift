@@ -34,7 +34,7 @@ public struct FetchResolver: Sendable {
         after: try cursor(request.after, definition)),
       isCapped: isCapped,
       shape: request.shape,
-      selection: request.shape == .objects ? try selection(of: request, entity: entity) : [],
+      selection: request.shape == .count ? [] : try selection(of: request, entity: entity),
       expansion: try expansion(of: request, entity: entity),
       withTotal: request.withTotal,
       withDigest: request.withDigest,

@@ -30,7 +30,11 @@ struct FetchComposer {
     of plan: FetchPlan, extra: Int = 0, items: ItemPlace = .inRows
   ) -> FetchStatement {
     var query = FetchQuery(composer: self, definition: plan.definition)
-    if items == .inRows { query.select(plan) } else { query.formatID(plan) }
+    if items == .inRows, plan.shape == .objects {
+      query.select(plan)
+    } else {
+      query.formatID(plan)
+    }
     query.restrict(behind: plan.window.after)
     return query.statement(
       isOrdered: true, limit: plan.window.limit.map { $0 + extra }, offset: plan.window.offset)

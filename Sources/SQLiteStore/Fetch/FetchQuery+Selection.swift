@@ -7,10 +7,9 @@ extension FetchQuery {
     if plan.integersAsStrings, layout.idFormat == .number { layout.idFormat = .largeNumberAsString }
   }
 
-  /// Adds the values of a plan's items.
+  /// Adds the values of a plan's items; where these are ids, the values by which they are updated.
   mutating func select(_ plan: FetchPlan) {
     formatID(plan)
-    guard plan.shape == .objects else { return }
     for value in plan.selection {
       let (sql, format) = expression(of: value.source)
       layout.addValue(
