@@ -39,7 +39,8 @@ export function histogram(parent, values, onPick) {
     const title = `${number(Math.round(from))} – ${number(Math.round(to))}: ${number(count)}`;
     const bar = h('g', { class: 'bar-hit', onclick: () => onPick(from, to) },
       h('rect', { class: 'hit', x: index * step, y: 0, width: step, height: HEIGHT }),
-      h('rect', { class: 'fill', x: index * step + 1, y: HEIGHT - height, width: step - 2, height, rx: 1.5 }));
+      h('rect', { class: 'fill', x: index * step + 1, y: HEIGHT - height, width: step - 2, height,
+        rx: 1.5 }));
     const label = document.createElementNS('http://www.w3.org/2000/svg', 'title');
     label.textContent = title;
     bar.append(label);

@@ -22,7 +22,8 @@ export function showSummary(parent, { view, result, traffic, nameOfEntity }, act
     h('span', {}, h('strong', {}, number(count)), ` ${nameOfEntity} ${count === 1 ? 'object' : 'objects'}`,
       isSectioned && [' in ', h('strong', {}, number(sections.length)),
         sections.length === 1 ? ' section' : ' sections']),
-    traffic.snapshotBytes > 0 && h('span', { class: 'size' }, `snapshot of ${bytes(traffic.snapshotBytes)}`),
+    traffic.snapshotBytes > 0
+      && h('span', { class: 'size' }, `snapshot of ${bytes(traffic.snapshotBytes)}`),
     truncated && h('span', { class: 'note' }, 'cut at the server’s limit for one fetch'),
     h('span', { class: 'actions' }, next && !truncated && view.limit
       && h('button', { class: 'text-button', onclick: actions.next }, 'Next window'),

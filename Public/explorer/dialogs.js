@@ -14,7 +14,8 @@ function open(className, title, ...content) {
   return dialog;
 }
 
-const button = (text, onclick, kind = '') => h('button', { class: `button ${kind}`, onclick, type: 'button' }, text);
+const button = (text, onclick, kind = '') =>
+  h('button', { class: `button ${kind}`, onclick, type: 'button' }, text);
 
 /** Asks; resolves to whether the answer is yes. */
 export function ask(title, text, yes) {

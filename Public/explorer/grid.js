@@ -3,12 +3,13 @@
 // Enters: results one after the other. Promises: a row of the same id is the same element before
 // and after, so that it can move; what is read stays in its place when rows come or go above it.
 
-import { h, replace } from './dom.js';
 import { Cursor } from './cursor.js';
+import { h, replace } from './dom.js';
 import { IndexStrip } from './index-strip.js';
-import { HEADER, Layout, ROW } from './layout.js';
+import { Layout, ROW } from './layout.js';
 import { Motion } from './motion.js';
 import { Row, widths } from './row.js';
+import { SectionHeaders } from './section-headers.js';
 
 /** Rows kept ready above and below what shows. */
 const MARGIN = 6 * ROW;
@@ -18,21 +19,23 @@ export class Grid {
   #columns = [];
   #layout = new Layout([], false);
   #rows = new Map();
-  #headers = new Map();
   #motion = new Motion();
   #handlers;
   #result = null;
   #isScheduled = false;
 
-  /** @param handlers `{onSort(column), nameOf(entity, id), editor(item, column, {close}), onRemove(item), staged(id)}`. */
+  /**
+   * @param handlers `{onSort(column, isFurther), nameOf(entity, id), editor(item, column, {close}),
+   * onRemove(item), staged(id)}`.
+   */
   constructor(parent, handlers) {
     this.#handlers = handlers;
     this.#head = h('div', { class: 'grid-head', role: 'row' });
-    this.#pinned = h('div', { class: 'section-head' });
     this.#body = h('div', { class: 'grid-body', role: 'rowgroup' });
+    this.#headers = new SectionHeaders(this.#body, this.#motion);
     this.element = h('div', { class: 'grid', role: 'grid', tabindex: 0, 'aria-label': 'Objects',
       onscroll: () => this.#schedule() },
-    this.#head, h('div', { class: 'pinned', 'aria-hidden': 'true' }, this.#pinned), this.#body);
+    this.#head, h('div', { class: 'pinned', 'aria-hidden': 'true' }, this.#headers.pinned), this.#body);
     this.strip = new IndexStrip((section) => this.scrollToSection(section));
     this.cursor = new Cursor(this, handlers);
     parent.append(h('div', { class: 'grid-frame' }, this.element, this.strip.element));
@@ -40,7 +43,7 @@ export class Grid {
   }
 
   #head;
-  #pinned;
+  #headers;
   #body;
 
   get columns() {
@@ -198,12 +201,15 @@ export class Grid {
       former.delete(key);
       this.#rows.set(key, row);
       this.#place(row, value, y, this.#layout.counts[section] + item, plays);
-      if (plays && isElsewhere && seen.has(key)) this.#motion.slide(row, seen.get(key) + shift, moved.has(key));
+      if (plays && isElsewhere && seen.has(key)) {
+        this.#motion.slide(row, seen.get(key) + shift, moved.has(key));
+      }
     }
     this.#body.append(...fresh.map((row) => row.element));
     if (plays) this.#enter(fresh, before, shift, isNews);
     this.#leave(former, plays, shift, isNews);
-    this.#drawHeaders(top, bottom, plays, shift);
+    this.#headers.draw(this.#layout, { from: top - MARGIN, to: bottom + MARGIN, plays, shift });
+    this.strip.mark(this.#headers.pin(this.#layout, top));
     this.cursor.draw();
   }
 
@@ -255,55 +261,6 @@ export class Grid {
       else this.#motion.leave(row, isNews);
     }
   }
-
-  // MARK: Section headers
-
-  #drawHeaders(top, bottom, plays = false, shift = 0) {
-    const former = this.#headers;
-    this.#headers = new Map();
-    for (const { section, y } of this.#layout.headers(top - MARGIN, bottom + MARGIN)) {
-      const { name, value, items } = this.#layout.sections[section];
-      const key = JSON.stringify(value);
-      const header = former.get(key) ?? { element: h('div', { class: 'section-head', role: 'row' }) };
-      const from = header.y;
-      former.delete(key);
-      this.#headers.set(key, header);
-      moveHeader(header, y);
-      fillHeader(header.element, name, value, items.length);
-      if (!header.element.isConnected) this.#body.append(header.element);
-      if (plays && from === undefined) this.#motion.fade(header);
-      else if (plays) this.#motion.slide(header, from + shift, false);
-    }
-    former.forEach(({ element }) => element.remove());
-    this.#pin(top);
-  }
-
-  /** The header of the section at the top stays, until the next one pushes it away. */
-  #pin(top) {
-    const section = this.#layout.sectionAt(top);
-    const current = this.#layout.sections[section];
-    this.#pinned.hidden = !current || this.#layout.header === 0 || top < 1;
-    if (!current) return;
-    const { name, value, items } = current;
-    fillHeader(this.#pinned, name, value, items.length);
-    const push = Math.min(0, this.#layout.tops[section + 1] - top - HEADER);
-    this.#pinned.style.transform = `translateY(${push}px)`;
-    this.strip.mark(section);
-  }
-}
-
-function moveHeader(header, y) {
-  header.y = y;
-  header.element.style.transform = `translateY(${y}px)`;
 }
 
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
-
-function fillHeader(element, name, value, count) {
-  const text = value === null ? 'nil' : name === '' ? 'empty' : name;
-  const signature = `${text}\u0000${count}`;
-  if (element.dataset.signature === signature) return;
-  element.dataset.signature = signature;
-  replace(element, h('span', { class: 'section-name', role: 'rowheader' }, text,
-    h('span', { class: 'section-count' }, String(count))));
-}

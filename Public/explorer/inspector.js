@@ -92,7 +92,8 @@ export class Inspector {
     const { traffic } = this.#shown;
     const { body } = this.#parts.diffs;
     if (traffic.diffs.length === 0) {
-      return replace(body, h('p', { class: 'quiet' }, 'Nothing has changed yet. Edit a cell, or save from another window or curl.'));
+      return replace(body, h('p', { class: 'quiet' },
+        'Nothing has changed yet. Edit a cell, or save from another window or curl.'));
     }
     body.querySelector('.quiet')?.remove();
     const list = body.querySelector('ul') ?? body.appendChild(h('ul', { class: 'diffs' }));

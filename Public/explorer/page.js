@@ -41,7 +41,10 @@ export class Page {
     this.demo = new DemoTraffic(client, (token, sentAt) => this.#saved(token, sentAt));
     this.model = new ModelPanel(byID('model'), {
       onEntity: (entity) => { closeDrawers(); this.go(address.blank(schema, entity), true); },
-      onProperty: (path) => { closeDrawers(); this.predicate.insert(path.endsWith('.') ? path : `${path} `); } });
+      onProperty: (path) => {
+        closeDrawers();
+        this.predicate.insert(path.endsWith('.') ? path : `${path} `);
+      } });
     this.predicate = new PredicateField(byID('predicate'), {
       context: () => this.#completionContext(),
       onChange: (where, isDone) => (isDone ? this.#typed.now(where) : this.#typed(where)) });
@@ -145,7 +148,8 @@ export class Page {
     this.grid.show(current, { hasHeaders: this.view.section !== '', moved,
       isNews: moved !== undefined, isOther: this.#isOther });
     this.#isOther = false;
-    if (this.view.where === '' && !this.view.limit && !current.truncated) this.counted(this.view.entity, current.count);
+    const isWhole = this.view.where === '' && !this.view.limit && !this.view.offset;
+    if (isWhole && !current.truncated) this.counted(this.view.entity, current.count);
     this.#drawAround(current);
   }
 
@@ -166,7 +170,8 @@ export class Page {
 
   #actions() {
     const { limit, offset } = this.view;
-    const move = (step) => this.change({ offset: String(Math.max(0, Number(offset) + step * Number(limit))) });
+    const move = (step) =>
+      this.change({ offset: String(Math.max(0, Number(offset) + step * Number(limit))) });
     const column = liveliest(this.schema, this.view);
     const insert = !this.isReadOnly && h('button', { class: 'text-button', onclick: () => this.insert() },
       `New ${this.view.entity}`);
@@ -232,7 +237,8 @@ export class Page {
     const former = terms.find((term) => term.replace(/^-/, '').split(':')[0] === path);
     const next = former === undefined ? path : former.startsWith('-') ? former.slice(1) : `-${former}`;
     if (!isFurther) return this.change({ sort: next });
-    const sort = former === undefined ? [...terms, next] : terms.map((term) => (term === former ? next : term));
+    const sort = former === undefined ? [...terms, next]
+      : terms.map((term) => (term === former ? next : term));
     return this.change({ sort: sort.join(',') });
   }
 

@@ -109,7 +109,8 @@ export class PredicateField {
     const text = this.value;
     const wrong = this.#problem?.offset === undefined ? -1 : indexOfByte(text, this.#problem.offset);
     const parts = tokens(text).map((token) => this.#part(token, wrong));
-    if (wrong >= text.length && this.#box.classList.contains('has-error')) parts.push(h('span', { class: 't-here' }, '\u200b'));
+    const isPastEnd = wrong >= text.length && this.#box.classList.contains('has-error');
+    if (isPastEnd) parts.push(h('span', { class: 't-here' }, '\u200b'));
     // A line that ends in a break needs something to stand on.
     replace(this.#colours, parts, '\u200b');
   }

@@ -47,7 +47,8 @@ export class Tray {
     if (!this.#problem) return null;
     const { errors, message } = this.#problem;
     const lines = errors.length > 0 ? errors.map(({ detail, property }) => detail ?? property) : [message];
-    return h('ul', { class: 'tray-problem', role: 'alert' }, lines.map((line) => h('li', {}, sentence(line))));
+    return h('ul', { class: 'tray-problem', role: 'alert' },
+      lines.map((line) => h('li', {}, sentence(line))));
   }
 
   #details(list) {

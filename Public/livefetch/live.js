@@ -27,7 +27,7 @@ export class Live {
   #confirmation = null;
   #listeners = new Set();
 
-  /** @param client `{transport, pending, answers(), forgetSettled(), drop(live)}`: what it needs of its client. */
+  /** @param client what it needs of it: `{transport, pending, answers(), forgetSettled(), drop(live)}`. */
   constructor(request, handlers, client, { checksDigest, int64 }) {
     this.request = request;
     /** The request as it is sent. */
