@@ -3,6 +3,7 @@
 
 import Foundation
 import GRDB
+import SQLiteStore
 
 /// Loads the sample data.
 struct SampleWorld {
@@ -24,6 +25,7 @@ struct SampleWorld {
 
   /// Creates the file at `path` with both tables. It appears whole or not at all.
   static func create(at path: String) throws {
+    SQLiteStore.prepareLibrary()
     let draft = path + ".loading"
     for suffix in ["", "-wal", "-shm", "-journal"] {
       try? FileManager.default.removeItem(atPath: draft + suffix)
