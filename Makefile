@@ -9,7 +9,7 @@ SOURCES := $(wildcard Package.swift Sources Tests)
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps run test bench lint format
+.PHONY: help deps run test browser bench lint format
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -24,6 +24,12 @@ run: deps ## build and serve the sample data on http://127.0.0.1:$(PORT) (PORT=8
 test: deps ## build everything and run the tests
 	@swift build
 	@swift test
+
+browser: deps ## run the web page's tests in headless Chromium
+	@bash .ci/install --optional chromium nodejs
+	@node --test Tests/Browser/unit/
+	@swift build -c release --product livefetch
+	@node Tests/Browser/run.mjs "$$(swift build -c release --show-bin-path)/livefetch"
 
 bench: deps ## measure against the limit and the peers (ONLY=P1,P2 for some of it)
 	@bash .ci/install --optional wrk

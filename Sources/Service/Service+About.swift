@@ -34,7 +34,8 @@ extension Service {
   }
 
   func file(_ call: Call) throws(Problem) {
-    guard let response = files?.response(to: call.request) else { throw .noSuchPath }
+    guard var response = files?.response(to: call.request) else { throw .noSuchPath }
+    response.headers.append(("Content-Security-Policy", "default-src 'self'"))
     call.respond(response)
   }
 }
