@@ -13,10 +13,10 @@ public struct HTTPServerConfiguration: Sendable {
   /// Memory libmicrohttpd keeps for each connection, in bytes: the request's head, its parsed
   /// fields and the head of the response share it. After its first request a connection keeps all
   /// of it, so this is what a waiting connection costs, and it bounds ``maxHeadBytes``.
-  public var connectionMemory = 7 << 10
+  public var connectionMemory = 8_704
   /// Largest request line with all header lines, in bytes; beyond it 431. At most
   /// ``connectionMemory`` less 1,536 bytes for the response's head counts.
-  public var maxHeadBytes = 5 << 10
+  public var maxHeadBytes = 7 << 10
   /// Most header fields of one request; beyond it 431.
   public var maxHeaderCount = 64
   /// Most connections at once, over all workers; further ones wait to be accepted.
