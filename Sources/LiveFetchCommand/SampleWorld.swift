@@ -54,7 +54,8 @@ struct SampleWorld {
       sql: "INSERT INTO \(table) (\(names)) VALUES (\(places))")
     for row in reader {
       // An empty field is nil; the columns' types make numbers of the others.
-      try statement.execute(arguments: StatementArguments(row.map { $0.isEmpty ? nil : $0 }))
+      let values = row.map { $0.isEmpty ? nil : $0 as any DatabaseValueConvertible }
+      try statement.execute(arguments: StatementArguments(values))
     }
   }
 }
