@@ -86,7 +86,9 @@ public final class HTTPServer: Sendable {
     settings.listener = listener.descriptor
     settings.workers = UInt32(min(max(configuration.workers, 1), 64))
     settings.connection_memory = min(max(configuration.connectionMemory, 2 << 10), 1 << 20)
-    settings.stack_size = 512 << 10
+    // Handlers parse what clients nest: the deepest that they accept needs more than a megabyte
+    // without optimisation. Only pages that were touched are memory.
+    settings.stack_size = 8 << 20
     let leastConnections = Int(settings.workers)
     settings.connection_limit = UInt32(
       min(max(configuration.maxConnections, leastConnections), 1 << 20))

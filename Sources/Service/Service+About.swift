@@ -4,7 +4,8 @@ import FetchModel
 import HTTPServer
 
 extension Service {
-  func about(_ call: Call) {
+  func about(_ call: Call) throws(Problem) {
+    _ = try call.queryItems(only: [])
     let links = [
       ("model", "/v1/model"), ("objects", "/v1/objects/{Entity}"), ("fetch", "/v1/fetch"),
       ("live", "/v1/live"), ("save", "/v1/save"), ("changes", "/v1/changes"),
@@ -25,7 +26,8 @@ extension Service {
     call.respond(json: json)
   }
 
-  func describeModel(_ call: Call) {
+  func describeModel(_ call: Call) throws(Problem) {
+    _ = try call.queryItems(only: [])
     call.respond(json: ModelDescription(model: store.model).json)
   }
 

@@ -44,7 +44,7 @@ extension Service {
   static let noSuchObject = Problem.notFound("unknown-id", "There is no object with this id.")
 
   private func object(_ call: Call, _ target: Target) throws(Problem) {
-    let names = ["select", "expand", "int64", "since", "wait", "subentities"]
+    let names = ["select", "int64", "since", "wait", "subentities"]
     let items = try call.queryItems()
     if let stranger = items.first(where: { !names.contains($0.name) }) {
       throw .badRequest(

@@ -78,6 +78,7 @@ public final class Service: HTTPHandler {
   var isDraining: Bool { draining.load(ordering: .relaxed) }
 
   private func check(_ call: Call, _ route: Route) throws(Problem) {
+    if route == .file, !isFile(call.request) { throw .noSuchPath }
     guard route.allowedMethods.contains(call.request.method) else {
       throw .methodNotAllowed(route.allowedMethods.joined(separator: ", "))
     }
@@ -87,11 +88,18 @@ public final class Service: HTTPHandler {
     }
   }
 
+  /// Whether the public directory has the file; asked for methods that would not show it.
+  private func isFile(_ request: HTTPRequest) -> Bool {
+    guard request.method != "GET", request.method != "HEAD" else { return true }
+    let head = HTTPRequest(method: "HEAD", target: request.target)
+    return request.target == "*" || files?.response(to: head) != nil
+  }
+
   private func answer(_ call: Call, _ route: Route) throws(Problem) {
     let method = call.request.method
     switch (route, method) {
-    case (.about, _): about(call)
-    case (.model, _): describeModel(call)
+    case (.about, _): try about(call)
+    case (.model, _): try describeModel(call)
     case (.isLive, _), (.isReady, _): health(call, route)
     case (.objects(let entity), "GET"), (.objects(let entity), "HEAD"):
       try fetch(call, entity: entity)

@@ -7,6 +7,7 @@ import Foundation
 func startThread(name: String = "livefetch", _ body: @escaping @Sendable () -> Void) {
   let thread = Thread { body() }
   thread.name = name
+  thread.stackSize = 8 << 20
   thread.start()
 }
 

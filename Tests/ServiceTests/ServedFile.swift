@@ -59,6 +59,11 @@ final class ServedFile {
     try #require(begin(method, target, body: body, headers: headers).wait())
   }
 
+  /// The answer to what `GET` asks for.
+  func ask(_ target: String, headers: [(name: String, value: String)] = []) throws -> Answer {
+    try ask("GET", target, headers: headers)
+  }
+
   /// Sends a request whose answer is taken later.
   func begin(
     _ method: String = "GET", _ target: String, body: String? = nil,

@@ -30,7 +30,7 @@ extension FetchRequest {
       }
       if name == "arg" {
         arguments.append(.text(value))
-      } else if name.hasPrefix("var.") {
+      } else if name.hasPrefix("var."), name.utf8.count > 4 {
         variables[String(name.dropFirst(4))] = .text(value)
       } else {
         try set(name, .text(value))

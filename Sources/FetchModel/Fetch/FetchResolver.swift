@@ -25,6 +25,8 @@ public struct FetchResolver: Sendable {
       predicate: try predicate(of: request, entity: entity),
       section: section,
       order: try order(of: request, entity: entity, section: section))
+    let selection = try selection(of: request, entity: entity)
+    let expansion = try expansion(of: request, entity: entity)
     let isCapped = (request.limit ?? .max) > maxItems
     return FetchPlan(
       definition: definition,
@@ -34,8 +36,8 @@ public struct FetchResolver: Sendable {
         after: try cursor(request.after, definition)),
       isCapped: isCapped,
       shape: request.shape,
-      selection: request.shape == .count ? [] : try selection(of: request, entity: entity),
-      expansion: try expansion(of: request, entity: entity),
+      selection: request.shape == .count ? [] : selection,
+      expansion: request.shape == .objects ? expansion : [],
       withTotal: request.withTotal,
       withDigest: request.withDigest,
       integersAsStrings: request.integersAsStrings)
@@ -63,6 +65,9 @@ public struct FetchResolver: Sendable {
     guard let text = request.predicate else {
       guard request.arguments.isEmpty else {
         throw .badValue(parameter: "arg", detail: "arguments belong to a `where`")
+      }
+      if let name = request.variables.keys.min() {
+        throw .badValue(parameter: "var.\(name)", detail: "variables belong to a `where`")
       }
       return .everything
     }

@@ -8,7 +8,7 @@ public func nearestName(to name: String, among candidates: [String]) -> String? 
   let wanted = Array(name.lowercased().unicodeScalars.prefix(64))
   let most = max(1, wanted.count / 3)
   return
-    candidates
+    candidates.filter { !$0.isEmpty }
     .map { ($0, editDistance(wanted, Array($0.lowercased().unicodeScalars.prefix(64)))) }
     .filter { $0.1 <= most }
     .min { $0.1 < $1.1 }?.0

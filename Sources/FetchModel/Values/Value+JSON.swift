@@ -64,8 +64,11 @@ extension ObjectID {
   }
 
   /// The id of `type` that a path's segment tells.
+  ///
+  /// An integer has one spelling: `01` and `+1` name nothing.
   public init?(_ text: String, type: AttributeType) {
     self.init(.string(text), type: type)
+    guard description == text else { return nil }
   }
 }
 

@@ -1,0 +1,79 @@
+import Foundation
+import HTTPServer
+import Testing
+
+/// API.md, section 4, "Caching".
+@Suite("Caching")
+struct CachingContractTests {
+  private let city = "/v1/objects/city"
+
+  @Test func aSnapshotHasAStrongTagThatChangesOnlyWithItsBody() throws {
+    let file = try ServedFile(readingWorld)
+    let first = try file.ask(city)
+    let tag = try #require(first["ETag"])
+    #expect(tag.hasPrefix("\""))
+    #expect(first["Cache-Control"] == "no-cache")
+    #expect(first["Vary"] == "Accept-Encoding")
+    #expect(first["LiveFetch-Token"] != nil)
+    for condition in [tag, "W/\(tag)", "*", "\"x\", \(tag)"] {
+      let again = try file.ask(city, headers: [("If-None-Match", condition)])
+      #expect(again.status == 304, "\(condition)")
+      #expect(again.bytes.isEmpty)
+      #expect(again["ETag"] == tag)
+    }
+    #expect(try file.ask(city, headers: [("If-None-Match", "\"x\"")]).status == 200)
+    #expect(try file.ask("HEAD", city, headers: [("If-None-Match", tag)]).status == 304)
+    try file.outsider("UPDATE city SET name = 'Callao' WHERE id = 1")
+    Thread.sleep(forTimeInterval: 0.25)
+    let changed = try file.ask(city, headers: [("If-None-Match", tag)])
+    #expect(changed.status == 200)
+    #expect(changed["ETag"] != tag)
+    #expect(changed.text.contains("Callao"))
+  }
+
+  @Test func aCompressedSnapshotHasATagOfItsOwn() throws {
+    let file = try ServedFile(
+      readingWorld + "UPDATE city SET name = hex(zeroblob(2000)) WHERE id = 1;")
+    let plain = try file.ask(city, headers: [("Accept-Encoding", "gzip;q=0")])
+    let packed = try file.ask(city, headers: [("Accept-Encoding", "br, gzip")])
+    #expect(plain["Content-Encoding"] == nil)
+    #expect(packed["Content-Encoding"] == "gzip")
+    #expect(packed.bytes.starts(with: [0x1F, 0x8B]))
+    #expect(packed["Vary"] == "Accept-Encoding")
+    #expect(packed["ETag"] != plain["ETag"])
+  }
+
+  @Test func whatIsNoSnapshotIsNotStored() throws {
+    let file = try ServedFile(readingWorld)
+    for path in [
+      "/v1", "/v1/model", "/v1/changes", "/health/live", "/nope", "\(city)?since=now&wait=0",
+    ] {
+      let answer = try file.ask(path)
+      #expect(answer["Cache-Control"] == "no-store", "\(path)")
+      #expect(answer["LiveFetch-Token"] != nil, "\(path)")
+    }
+    let posted = try file.ask("POST", "/v1/fetch", body: #"{"entity":"city"}"#)
+    #expect(posted["Cache-Control"] == "no-store")
+  }
+
+  @Test func anObjectsTagIsItsETagAttribute() throws {
+    let file = try ServedFile(readingWorld)
+    let answer = try file.ask("\(city)/1")
+    let tag = try #require(answer["ETag"])
+    #expect(try file.ask("\(city)?select=@etag&limit=1").text.contains("\"@etag\":\(tag)"))
+    #expect(try file.ask("\(city)/1", headers: [("If-None-Match", tag)]).status == 304)
+    #expect(try file.ask("\(city)/1?select=name")["ETag"] == nil)
+  }
+
+  @Test func aRawValueIsSentInRanges() throws {
+    let file = try ServedFile(readingWorld)
+    let part = try file.ask("\(city)/1/name", headers: [("Range", "bytes=1-2")])
+    #expect(part.status == 206)
+    #expect(part.text == "im")
+    #expect(part["Content-Range"] == "bytes 1-2/4")
+    let beyond = try file.ask("\(city)/1/name", headers: [("Range", "bytes=9-")])
+    #expect(beyond.status == 416)
+    #expect(beyond["Content-Range"] == "bytes */4")
+    #expect(try file.ask("\(city)/1/pic").bytes == [0, 1, 0xFF])
+  }
+}
