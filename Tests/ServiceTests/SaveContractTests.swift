@@ -57,7 +57,7 @@ struct SaveContractTests {
       "DELETE", "/v1/objects/city?where=TRUEPREDICATE", header: ("Prefer", "max-affected=3"), 200,
       text: #""deleted":3}"#),
     .init("PATCH", "/v1/objects/city?where=id==1&limit=1", "{}", 400, "unknown-parameter"),
-    .init("DELETE", "/v1/objects/big?where=TRUEPREDICATE", 422, "validation-failed"),
+    .init("DELETE", "/v1/objects/big?where=TRUEPREDICATE", 403, "read-only"),
   ]
 
   @Test(arguments: table)

@@ -26,9 +26,10 @@ struct WriterUpkeep {
     self.history = history
     self.settings = settings
     pageSize = Int(Self.pragma("page_size", connection) ?? 4_096)
-    // None that SQLite gives: others may have committed since the writer read its token.
+    // None that SQLite gives: others may have written since the writer read its token, so the first
+    // look checks everything.
     dataVersion = -1
-    schemaVersion = Self.pragma("schema_version", connection) ?? 0
+    schemaVersion = -1
     sqlite3_wal_hook(
       connection.handle,
       { context, _, _, pages in
