@@ -6,6 +6,8 @@ extension Problem {
   init(_ error: SaveError, model: Model) {
     switch error {
     case .malformed(let detail): self = .badRequest("malformed-save", detail)
+    case .invalid(let problems) where problems.allSatisfy({ $0.code == .readOnlyEntity }):
+      self.init(403, "read-only", "Read only", Self.summary(problems), listing: problems)
     case .invalid(let problems):
       self.init(
         422, "validation-failed", "Validation failed", Self.summary(problems), listing: problems)

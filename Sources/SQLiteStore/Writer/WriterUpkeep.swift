@@ -26,7 +26,8 @@ struct WriterUpkeep {
     self.history = history
     self.settings = settings
     pageSize = Int(Self.pragma("page_size", connection) ?? 4_096)
-    dataVersion = Self.pragma("data_version", connection) ?? 0
+    // None that SQLite gives: others may have committed since the writer read its token.
+    dataVersion = -1
     schemaVersion = Self.pragma("schema_version", connection) ?? 0
     sqlite3_wal_hook(
       connection.handle,
