@@ -11,8 +11,6 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-collections.git", from: "1.6.0"),
-    .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
   ],
   targets: [
     // The C libraries
@@ -23,17 +21,13 @@ let package = Package(
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
     // Pure values
-    .target(
-      name: "FetchModel",
-      dependencies: [.product(name: "Collections", package: "swift-collections")]),
+    .target(name: "FetchModel"),
 
     // Siblings that meet only in Service and the command
     .target(
       name: "SQLiteStore",
       dependencies: [
         "FetchModel", "CSQLite",
-        .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ]),
     .target(name: "LiveQueries", dependencies: ["FetchModel"]),
     .target(name: "HTTPServer", dependencies: ["CMicrohttpd", "CZlib"]),
@@ -42,7 +36,6 @@ let package = Package(
       name: "Service",
       dependencies: [
         "FetchModel", "LiveQueries", "HTTPServer",
-        .product(name: "Logging", package: "swift-log"),
       ]),
     .executableTarget(
       name: "LiveFetchCommand",
@@ -50,7 +43,6 @@ let package = Package(
         "FetchModel", "SQLiteStore", "LiveQueries", "HTTPServer", "Service",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "Logging", package: "swift-log"),
       ],
       resources: [.copy("Resources/world")]),
 

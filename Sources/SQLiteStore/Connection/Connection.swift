@@ -1,7 +1,7 @@
 // A path → an open connection with this house's settings, functions and statements.
 
+import CSQLite
 import FetchModel
-import GRDBSQLite
 
 /// One connection to the file. Used by one thread at a time; whoever holds it hands it on whole.
 final class Connection: @unchecked Sendable {

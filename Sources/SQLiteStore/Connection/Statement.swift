@@ -1,7 +1,7 @@
 // A prepared statement, borrowed for one use. Binds, steps, reads; nothing is boxed on the way.
 
+import CSQLite
 import FetchModel
-import GRDBSQLite
 
 /// Tells SQLite to copy what it is given.
 nonisolated(unsafe) let copiedBytes = unsafeBitCast(-1, to: sqlite3_destructor_type.self)

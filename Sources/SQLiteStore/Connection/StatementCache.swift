@@ -1,7 +1,7 @@
 // SQL text → prepared statements that are kept. The least recently used leaves first.
 
+import CSQLite
 import FetchModel
-import GRDBSQLite
 
 /// The prepared statements of one connection.
 struct StatementCache {

@@ -1,7 +1,7 @@
 // The current row of a statement → an order key, or JSON bytes; no object in between.
 
+import CSQLite
 import FetchModel
-import GRDBSQLite
 
 /// Reads rows of one layout from a statement.
 struct RowReader {

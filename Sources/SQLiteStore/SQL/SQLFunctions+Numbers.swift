@@ -1,8 +1,8 @@
 // Numbers as SQL functions. A result that is no number is NULL, and nothing raises an error: a
 // sum beyond 64 bits goes on as a double.
 
+import CSQLite
 import FetchModel
-import GRDBSQLite
 
 #if canImport(Glibc)
   import Glibc

@@ -2,8 +2,8 @@
 // options)` answers 1 or 0, never NULL. What is searched for is prepared once a statement where it
 // is a constant.
 
+import CSQLite
 import FetchModel
-import GRDBSQLite
 
 private enum Search: Int, CaseIterable {
   case begins, ends, contains, like, matches

@@ -1,8 +1,8 @@
 // The SQL functions that conditions, orders and sections call: deterministic, over UTF-8, without
 // boxing a value. Values of a class that a function is not about count as no value.
 
+import CSQLite
 import FetchModel
-import GRDBSQLite
 
 /// Makes the functions known to a connection, which may be any open handle.
 func registerFunctions(on handle: OpaquePointer) {

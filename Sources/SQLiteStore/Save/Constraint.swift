@@ -1,7 +1,7 @@
 // A statement that writes → done, or refused by a constraint. Whatever else goes wrong is thrown.
 
+import CSQLite
 import FetchModel
-import GRDBSQLite
 
 /// What refused a statement, in SQLite's words. The message is not for clients.
 struct Constraint {

@@ -1,8 +1,8 @@
 // An open file → its tables and views as SQLite's own catalogue describes them. No names or
 // relationships of ours yet.
 
+import CSQLite
 import FetchModel
-import GRDBSQLite
 
 /// One table or view of the catalogue.
 struct CatalogueTable {

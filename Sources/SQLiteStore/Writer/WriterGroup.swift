@@ -1,7 +1,7 @@
 // Waiting saves → one transaction with a savepoint each.
 
+import CSQLite
 import FetchModel
-import GRDBSQLite
 
 /// Carries groups of saves out. Belongs to the writer's thread.
 struct WriterGroup {

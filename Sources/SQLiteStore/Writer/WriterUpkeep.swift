@@ -1,7 +1,7 @@
 // What the writer's thread does between groups: commits of others, checkpoints, forgetting.
 
+import CSQLite
 import FetchModel
-import GRDBSQLite
 
 /// Looks after the file. Belongs to the writer's thread.
 struct WriterUpkeep {
