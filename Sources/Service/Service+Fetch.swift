@@ -51,7 +51,7 @@ extension Service {
         throw .notObservable(entity.name)
       }
     }
-    guard !plan.definition.predicate.isVolatile else { throw .volatilePredicate }
+    guard !plan.isVolatile else { throw .volatilePredicate }
   }
 }
 
@@ -121,7 +121,7 @@ extension Service {
     let full = HTTPResponse(headers: headers, body: .bytes(body))
     let notModified = HTTPResponse(status: 304, headers: headers)
     call.exchange.respond(isKnown ? notModified : full)
-    if let cacheKey, body.count < 1 << 20, !plan.definition.predicate.isVolatile,
+    if let cacheKey, body.count < 1 << 20, !plan.isVolatile,
       cache.isWanted(cacheKey)
     {
       let entry = SnapshotCache.Entry(

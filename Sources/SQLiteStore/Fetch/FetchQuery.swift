@@ -89,6 +89,13 @@ extension FetchQuery {
     return FetchStatement(sql: fragment.text, bindings: fragment.bindings, layout: layout)
   }
 
+  /// ` FROM … WHERE …`, for whoever puts something else before and behind it.
+  var body: SQLFragment {
+    var fragment = SQLFragment(" FROM \(scope.from)", bindings: fromBindings)
+    appendCondition(to: &fragment)
+    return fragment
+  }
+
   private func appendCondition(to fragment: inout SQLFragment) {
     guard !condition.text.isEmpty else { return }
     fragment.append(" WHERE ")
