@@ -138,6 +138,12 @@ extension SQLiteStore {
     try moment(effort) { moment throws(StoreError) in try moment.snapshot(of: plan) }
   }
 
+  public func explain(
+    _ plan: FetchPlan, effort: Effort
+  ) throws(StoreError) -> Explanation {
+    try moment(effort) { moment throws(StoreError) in try moment.explanation(of: plan) }
+  }
+
   public func object(
     _ id: ObjectID, of plan: FetchPlan, effort: Effort
   ) throws(StoreError) -> ObjectSnapshot? {

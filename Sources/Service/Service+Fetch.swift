@@ -32,7 +32,7 @@ extension Service {
   }
 
   private func answer(_ call: Call, _ fetch: ResolvedFetch, cacheKey: String?) throws(Problem) {
-    if fetch.request.explains { throw .notImplemented("`explain`") }
+    if fetch.request.explains { return try explain(call, fetch.plan) }
     if call.wantsStream { return try stream(call, fetch) }
     if fetch.request.since != nil { return try follow(call, fetch) }
     let plan = fetch.plan
@@ -40,6 +40,16 @@ extension Service {
       try store.snapshot(of: plan, effort: effort)
     } then: { [self] snapshot in
       send(snapshot, of: plan, call, cacheKey: cacheKey)
+    }
+  }
+
+  /// Answers with how the store goes about the fetch.
+  private func explain(_ call: Call, _ plan: FetchPlan) throws(Problem) {
+    guard configuration.explains else { throw .explainDisabled }
+    call.query { [store] effort throws(StoreError) in
+      try store.explain(plan, effort: effort)
+    } then: { explanation in
+      call.respond(json: explanation.json)
     }
   }
 

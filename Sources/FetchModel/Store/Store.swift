@@ -66,6 +66,8 @@ public protocol Store: LiveStore {
 
   /// A fetch's snapshot as the JSON of API.md section 4.
   func snapshot(of plan: FetchPlan, effort: Effort) throws(StoreError) -> EncodedSnapshot
+  /// How the store goes about a fetch's snapshot, without running it.
+  func explain(_ plan: FetchPlan, effort: Effort) throws(StoreError) -> Explanation
   /// One object with the values of `plan.selection`; nil where there is none.
   func object(
     _ id: ObjectID, of plan: FetchPlan, effort: Effort
@@ -90,6 +92,13 @@ public protocol Store: LiveStore {
   func save(
     _ request: SaveRequest,
     completion: @escaping @Sendable (Result<SaveResult, SaveError>) -> Void)
+}
+
+extension Store {
+  /// A store that has nothing to tell of how it works.
+  public func explain(_ plan: FetchPlan, effort: Effort) throws(StoreError) -> Explanation {
+    Explanation(entity: model.entities[plan.definition.entity].name, statements: [])
+  }
 }
 
 /// A part of the history of saves.

@@ -44,7 +44,8 @@ struct FetchQuery {
     } else {
       scope = TableScope(
         context: context, entity: definition.entity, alias: alias,
-        source: "\(table.quotedName) AS \(quoted(alias))")
+        source: "\(table.quotedName) AS \(quoted(alias))",
+        required: definition.predicate.requiredWays)
       if let restriction {
         add(SQLFragment(restriction.condition(alias), bindings: restriction.bindings))
       }
