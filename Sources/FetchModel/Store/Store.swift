@@ -33,7 +33,7 @@ public struct EncodedSnapshot: Sendable {
 }
 
 /// One object as JSON, with the hash of its stored values.
-public struct ObjectSnapshot: Sendable {
+public struct ObjectSnapshot: Sendable, Hashable {
   public let json: [UInt8]
   /// Without quotes.
   public let etag: String
