@@ -138,6 +138,12 @@ extension SQLiteStore {
     try moment(effort) { moment throws(StoreError) in try moment.snapshot(of: plan) }
   }
 
+  public func snapshot(
+    of filled: FilledForm, effort: Effort
+  ) throws(StoreError) -> EncodedSnapshot {
+    try moment(effort) { moment throws(StoreError) in try moment.snapshot(of: filled) }
+  }
+
   public func object(
     _ id: ObjectID, of plan: FetchPlan, effort: Effort
   ) throws(StoreError) -> ObjectSnapshot? {
