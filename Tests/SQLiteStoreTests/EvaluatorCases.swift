@@ -51,6 +51,13 @@ struct EvaluatorCases {
     }
   }
 
+  private mutating func present(_ usual: (inout Self) -> StoredValue) -> StoredValue {
+    let value = value(usual)
+    if case .null = value { return .integer(1) }
+    if case .double(let double) = value, double.isNaN { return .integer(2) }
+    return value
+  }
+
   private mutating func date(_ format: DateFormat) -> StoredValue {
     guard let instant = Instant(iso8601: pick(Self.dates)) else { return .null }
     return StoredValue(.date(instant), format)
@@ -63,13 +70,15 @@ struct EvaluatorCases {
   mutating func thing(_ id: Int) -> [StoredValue] {
     [
       .integer(oneIn(12) ? Self.integers[10] - Int64(id) : Int64(id)), value { $0.text() },
-      value { $0.text() }, value { $0.integer() }, value { $0.double() },
+      value { $0.text() }, value { $0.integer() }, present { $0.integer() }, value { $0.double() },
       value { $0.oneIn(2) ? $0.integer() : $0.double() },
       value { .integer(Int64($0.number(0...1))) }, value { $0.date(.iso8601) },
       value { $0.date(.sqlText) }, value { $0.date(.day) }, value { $0.date(.unixSeconds) },
+      present { $0.date(.iso8601) },
       value { _ in .text("6F9619FF-8B86-D011-B42D-00C04FC964FF") }, value { $0.text() },
       value { .blob($0.pick([[], [1, 2], [1], [2]])) }, value { $0.text() },
       value { $0.integer() }, oneIn(4) ? .null : .integer(Int64(number(1...6))),
+      .text(pick(["a", "A", "ß", "SS", "12", "b"])),
     ]
   }
 
@@ -115,7 +124,7 @@ struct EvaluatorCases {
       let paths =
         entity == "team"
         ? ["level", "level", "id"]
-        : ["count", "count", "ratio", "price", "flag", "size", "team.level", "id"]
+        : ["count", "count", "ratio", "price", "flag", "size", "weight", "team.level", "id"]
       return oneIn(6) ? literal() : pick(paths)
     }
     switch number(0...9) {
@@ -162,7 +171,8 @@ struct EvaluatorCases {
   /// An expression that is text.
   private mutating func words(_ entity: String) -> String {
     let paths =
-      entity == "team" ? ["title"] : ["name", "note", "token", "link", "loose", "team.title"]
+      entity == "team"
+      ? ["title"] : ["name", "note", "token", "link", "loose", "team.title", "home.label"]
     switch number(0...9) {
     case 0: return "\(pick(["uppercase", "lowercase", "canonical"]))(\(pick(paths)))"
     case 1: return "CAST(\(count(entity, depth: 1)), 'NSString')"
@@ -186,7 +196,8 @@ struct EvaluatorCases {
   }
 
   private mutating func moment(_ entity: String) -> String {
-    let paths = entity == "team" ? ["since"] : ["made", "seen", "day", "stamp", "team.since"]
+    let paths =
+      entity == "team" ? ["since"] : ["made", "seen", "day", "stamp", "born", "team.since"]
     switch number(0...7) {
     case 0: return "CAST(\(count(entity, depth: 1)), 'NSDate')"
     case 1: return "TERNARY(\(predicate(entity, depth: 0)), \(pick(paths)), \(pick(paths)))"
@@ -202,6 +213,7 @@ struct EvaluatorCases {
       "bytes == 'AQI='", "bytes != nil", "bytes < 'Ag=='", "team.id == \(number(1...6))",
       "token == '6F9619FF-8B86-D011-B42D-00C04FC964FF'", "size == count", "price >= ratio",
       "name == note", "name ==[cd] note", "loose < name",
+      "home == 'a'", "home != 'SS'", "home IN {'A', 'b'}", "home == home.label", "home == nil",
     ])
   }
 
