@@ -118,7 +118,7 @@ extension PredicateResolver {
       for name in try keyPath(placeholder, at: component.range) {
         if name.hasPrefix("@") {
           try apply(String(name.dropFirst()), &walk, at: component.range)
-        } else if name != "SELF" || !walk.steps.isEmpty {
+        } else {
           try step(name, &walk, at: component.range)
         }
       }
@@ -166,6 +166,7 @@ extension PredicateResolver {
       if relationship.isToMany { walk.toMany.append(walk.steps.count) }
       walk.steps.append(index)
       walk.end = relationship.destination
+    case nil where PredicateKeyword(spelling: name) == .self: break
     case nil: throw unknown(name, of: entity, at: range)
     }
   }
