@@ -1,6 +1,7 @@
 // What `serve` and `demo` both take.
 
 import ArgumentParser
+import FetchModel
 import Foundation
 import HTTPServer
 import SQLiteStore
