@@ -172,10 +172,12 @@ extension PredicateResolver {
   }
 
   private func unknown(_ name: String, of entity: Entity, at range: SourceRange) -> PredicateError {
-    PredicateError(
+    let isQuoted = name.first.map { "‘’‚“”„«»".contains($0) } ?? false
+    return PredicateError(
       .unknownKeyPath, at: range.lowerBound, found: "`\(name)`",
       expected: "a property of \(entity.name)",
-      hint: nearestName(to: name, among: entity.propertyNames).map { "did you mean `\($0)`?" })
+      hint: isQuoted ? "text stands in straight quotes: 'x' or \"x\"" : nil,
+      nearest: nearestName(to: name, among: entity.propertyNames))
   }
 
   private func apply(
@@ -186,7 +188,7 @@ extension PredicateResolver {
       throw PredicateError(
         .unknownKeyPath, at: range.lowerBound, found: "`@\(name)`",
         expected: "a collection operator",
-        hint: nearestName(to: name, among: known).map { "did you mean `@\($0)`?" })
+        nearest: nearestName(to: name, among: known).map { "@" + $0 })
     }
     guard walk.aggregate == nil else {
       throw PredicateError(
