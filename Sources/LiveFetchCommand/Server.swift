@@ -10,7 +10,7 @@ import Service
 /// Serves one store until the process is asked to end.
 struct Server {
   let path: String
-  let options: ServeOptions
+  let options: ServerOptions
   /// What is printed behind the ready line, given the address.
   var greeting: (String) -> String = { _ in "" }
 
@@ -60,7 +60,7 @@ struct Server {
     FileHandle.standardError.write(Data("livefetch: \(text)\n".utf8))
   }
 
-  private static func describe(_ error: any Error, _ options: ServeOptions) -> String {
+  private static func describe(_ error: any Error, _ options: ServerOptions) -> String {
     switch error as? HTTPServerError {
     case .cannotResolve(let host): "there is no address \(host)"
     case .cannotListen(let number):
