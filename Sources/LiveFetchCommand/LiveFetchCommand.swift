@@ -9,5 +9,5 @@ struct LiveFetchCommand: ParsableCommand {
     commandName: "livefetch",
     abstract: "Live, sorted, sectioned fetches over any SQLite database, by plain HTTP.",
     version: "0.1.0",
-    subcommands: [Serve.self, Demo.self, Detach.self, ConfigCommand.self])
+    subcommands: [Serve.self, Demo.self, ImportCommand.self, Detach.self, ConfigCommand.self])
 }

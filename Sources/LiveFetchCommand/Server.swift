@@ -56,9 +56,6 @@ struct Server {
     fflush(nil)
   }
 
-  private func note(_ text: String) {
-    FileHandle.standardError.write(Data("livefetch: \(text)\n".utf8))
-  }
 
   private static func describe(_ error: any Error, _ options: ServerOptions) -> String {
     switch error as? HTTPServerError {
