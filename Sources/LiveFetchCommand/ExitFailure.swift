@@ -27,3 +27,6 @@ func failure(_ message: String, _ status: ExitStatus) -> ExitCode {
 func note(_ message: String) {
   FileHandle.standardError.write(Data("livefetch: \(message)\n".utf8))
 }
+
+/// The same under a name that a type's own `failure` does not hide.
+func refuse(_ message: String, _ status: ExitStatus) -> ExitCode { failure(message, status) }

@@ -26,7 +26,7 @@ struct Server {
       store.close()
       throw failure(Self.describe(error, options), .cannotListen)
     }
-    announce(port: http.port)
+    announce(store, port: http.port)
     TerminationSignal.wait()
     service.drain()
     http.stop()
@@ -49,13 +49,13 @@ struct Server {
     }
   }
 
-  private func announce(port: Int) {
+  private func announce(_ store: SQLiteStore, port: Int) {
     let host = options.host.contains(":") ? "[\(options.host)]" : options.host
     let address = "http://\(host):\(port)"
+    store.announce(address: address)
     print("LiveFetch listening on \(address)\(greeting(address))")
     fflush(nil)
   }
-
 
   private static func describe(_ error: any Error, _ options: ServerOptions) -> String {
     switch error as? HTTPServerError {

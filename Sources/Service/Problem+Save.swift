@@ -3,7 +3,7 @@
 import FetchModel
 
 extension Problem {
-  init(_ error: SaveError, model: Model) {
+  public init(_ error: SaveError, model: Model) {
     switch error {
     case .malformed(let detail): self = .badRequest("malformed-save", detail)
     case .invalid(let problems) where problems.allSatisfy({ $0.code == .readOnlyEntity }):

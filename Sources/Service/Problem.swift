@@ -145,7 +145,7 @@ extension Problem {
 
 extension Problem {
   /// - Parameter isPath: whether the entity was named by the path: then it is what was not found.
-  init(_ error: FetchRequestError, isPath: Bool) {
+  public init(_ error: FetchRequestError, isPath: Bool) {
     switch error {
     case .unknownParameter(let name, let hint):
       self = .badRequest("unknown-parameter", "There is no parameter `\(name)`.", hint: hint)

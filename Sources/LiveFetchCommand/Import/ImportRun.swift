@@ -146,14 +146,17 @@ struct ImportRun {
   private func summary(_ seconds: Double) -> String {
     let counts = table.counts
     var parts = ["\(counts.inserted.grouped) inserted"]
-    if counts.updated > 0 || command.key != nil { parts.append("\(counts.updated.grouped) updated") }
+    if counts.updated > 0 || command.key != nil {
+      parts.append("\(counts.updated.grouped) updated")
+    }
     if rejects.count > 0 {
       parts.append("\(rejects.count.grouped) refused" + (command.rejects.map { " (\($0))" } ?? ""))
     }
     let rate = Int(Double(counts.inserted + counts.updated) / max(0.001, seconds))
     let time = String(format: "%.1f", seconds)
     let made = isNewTable ? " (a new table)" : ""
-    return "\(command.into)\(made): \(parts.joined(separator: ", ")) in \(time) s, \(rate.grouped)/s"
+    return
+      "\(command.into)\(made): \(parts.joined(separator: ", ")) in \(time) s, \(rate.grouped)/s"
   }
 
   private static func explain(_ error: ImportError, _ command: ImportCommand) -> ExitCode {
@@ -179,7 +182,8 @@ struct ImportRun {
     case .keyNotUnique(let names):
       let columns = names.joined(separator: ", ")
       return failure(
-        "--key: \(entity) has no unique index over \(columns), so rows cannot be found by it", .usage)
+        "--key: \(entity) has no unique index over \(columns), so rows cannot be found by it",
+        .usage)
     case .keyNotGiven(let name):
       return failure("--key: the file has no column for '\(name)'", .usage)
     }

@@ -57,7 +57,9 @@ final class JSONSource: RecordSource {
     } catch {
       return .bad("expected \(error.expected) at byte \(error.offset) of the record")
     }
-    guard case .object(let members) = json else { return .bad("an object is expected, not \(json.kind)") }
+    guard case .object(let members) = json else {
+      return .bad("an object is expected, not \(json.kind)")
+    }
     fields = Array(repeating: .missing, count: names.count)
     for member in members {
       guard let place = places[member.name] else {

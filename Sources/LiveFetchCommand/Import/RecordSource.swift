@@ -52,4 +52,3 @@ protocol RecordSource: AnyObject {
   var heading: [UInt8] { get }
   func next() throws(ReadError) -> RecordOutcome
 }
-

@@ -108,7 +108,6 @@ public struct NewTable: Sendable {
     self.key = key
   }
 
-
   /// The statement that makes it. A column `id` is the key; without one the store gives ids.
   public var sql: String {
     let hasID = columns.contains { folded($0.name) == "id" }

@@ -102,7 +102,8 @@ extension RowWriter {
     return Statements(
       insert: try HeldStatement(insertSQL(fields), on: connection),
       update: key.isEmpty
-        ? nil : try updateSQL(fields).map { sql throws(StoreError) in
+        ? nil
+        : try updateSQL(fields).map { sql throws(StoreError) in
           try HeldStatement(sql, on: connection)
         })
   }
@@ -111,7 +112,9 @@ extension RowWriter {
 
   /// Says ABORT, so that a table's own `ON CONFLICT REPLACE` takes nothing away.
   private func insertSQL(_ fields: [Int]) -> String {
-    guard !fields.isEmpty else { return "INSERT INTO main.\(table.table.quotedName) DEFAULT VALUES" }
+    guard !fields.isEmpty else {
+      return "INSERT INTO main.\(table.table.quotedName) DEFAULT VALUES"
+    }
     let names = fields.map(name).joined(separator: ", ")
     let places = fields.map { "?\($0 + 1)" }.joined(separator: ", ")
     return """
@@ -190,7 +193,8 @@ extension RowWriter {
       switch fields[field] {
       case .missing, .null, .json(.null):
         let name = table.propertyNames[columns[field]]
-        return .failure(RowRefusal(property: name, detail: "`\(name)` is the key and may not be nil"))
+        return .failure(
+          RowRefusal(property: name, detail: "`\(name)` is the key and may not be nil"))
       default:
         if let refusal = bind(fields[field], field, to: lookup) { return .failure(refusal) }
       }
