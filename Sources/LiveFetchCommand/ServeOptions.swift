@@ -1,6 +1,7 @@
 // What `serve` and `demo` both take: a flag for each setting, and what follows from all of them.
 
 import ArgumentParser
+import FetchModel
 import Foundation
 import HTTPServer
 import SQLiteStore
