@@ -3,7 +3,7 @@
 import ArgumentParser
 import FetchModel
 import Foundation
-import Service
+
 
 /// A problem as the API has it, of a server or of this process.
 struct ProblemReport {
