@@ -24,6 +24,7 @@ public final class Service: HTTPHandler {
 
   let feed = ChangeFeed()
   let savesUnderWay = SavesUnderWay()
+  let openAPI: OpenAPIBytes
   private let deliveries = Deliveries()
   private let draining = Atomic(false)
 
@@ -40,6 +41,10 @@ public final class Service: HTTPHandler {
     saveResolver = SaveResolver(model: store.model)
     resolver = FetchResolver(model: store.model, maxItems: configuration.maxItems)
     files = configuration.publicDirectory.flatMap { StaticFiles(directory: $0) }
+    openAPI = OpenAPIBytes(
+      OpenAPIDocument(
+        model: store.model, version: configuration.version,
+        isProtected: configuration.bearerToken != nil, isReadOnly: store.properties.isReadOnly))
     deadlines = try Deadlines()
     corsHeaders = Self.corsHeaders(configuration.corsOrigin)
     store.onChange { [engine, feed] in
