@@ -25,6 +25,7 @@ public final class Service: HTTPHandler {
 
   let feed = ChangeFeed()
   let savesUnderWay = SavesUnderWay()
+  let openAPI: OpenAPIBytes
   private let deliveries = Deliveries()
   private let draining = Atomic(false)
 
@@ -42,6 +43,10 @@ public final class Service: HTTPHandler {
     resolver = FetchResolver(model: store.model, maxItems: configuration.maxItems)
     forms = FetchForms(resolver: resolver)
     files = configuration.publicDirectory.flatMap { StaticFiles(directory: $0) }
+    openAPI = OpenAPIBytes(
+      OpenAPIDocument(
+        model: store.model, version: configuration.version,
+        isProtected: configuration.bearerToken != nil, isReadOnly: store.properties.isReadOnly))
     deadlines = try Deadlines()
     corsHeaders = Self.corsHeaders(configuration.corsOrigin)
     store.onChange { [engine, feed] in
