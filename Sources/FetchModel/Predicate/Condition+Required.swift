@@ -19,7 +19,7 @@ extension Set<PropertyPath> {
     for path in self {
       let last = path.target == .object ? path.steps.count - 1 : path.steps.count
       for length in stride(from: 1, through: last, by: 1) {
-        ways.insert(Array<Int>(path.steps[..<length]))
+        ways.insert([Int](path.steps[..<length]))
       }
     }
     return ways
