@@ -154,6 +154,12 @@ extension SQLiteStore {
     try moment(effort) { moment throws(StoreError) in try moment.snapshot(of: filled) }
   }
 
+  public func explain(
+    _ plan: FetchPlan, effort: Effort
+  ) throws(StoreError) -> Explanation {
+    try moment(effort) { moment throws(StoreError) in try moment.explanation(of: plan) }
+  }
+
   public func object(
     _ id: ObjectID, of plan: FetchPlan, effort: Effort
   ) throws(StoreError) -> ObjectSnapshot? {
