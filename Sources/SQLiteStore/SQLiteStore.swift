@@ -148,16 +148,16 @@ extension SQLiteStore {
     try moment(effort) { moment throws(StoreError) in try moment.snapshot(of: plan) }
   }
 
-  public func explain(
-    _ plan: FetchPlan, effort: Effort
-  ) throws(StoreError) -> Explanation {
-    try moment(effort) { moment throws(StoreError) in try moment.explanation(of: plan) }
-  }
-
   public func snapshot(
     of filled: FilledForm, effort: Effort
   ) throws(StoreError) -> EncodedSnapshot {
     try moment(effort) { moment throws(StoreError) in try moment.snapshot(of: filled) }
+  }
+
+  public func explain(
+    _ plan: FetchPlan, effort: Effort
+  ) throws(StoreError) -> Explanation {
+    try moment(effort) { moment throws(StoreError) in try moment.explanation(of: plan) }
   }
 
   public func object(

@@ -97,15 +97,15 @@ public protocol Store: LiveStore {
 }
 
 extension Store {
-  /// A store that has nothing to tell of how it works.
-  public func explain(_ plan: FetchPlan, effort: Effort) throws(StoreError) -> Explanation {
-    Explanation(entity: model.entities[plan.definition.entity].name, statements: [])
-  }
-
   public func snapshot(
     of filled: FilledForm, effort: Effort
   ) throws(StoreError) -> EncodedSnapshot {
     try snapshot(of: filled.plan, effort: effort)
+  }
+
+  /// A store that has nothing to tell of how it works.
+  public func explain(_ plan: FetchPlan, effort: Effort) throws(StoreError) -> Explanation {
+    Explanation(entity: model.entities[plan.definition.entity].name, statements: [])
   }
 }
 
