@@ -19,7 +19,12 @@ struct Serve: ParsableCommand {
   @OptionGroup var options: ServeOptions
 
   func run() throws {
-    guard FileManager.default.fileExists(atPath: store) else {
+    let isThere = FileManager.default.fileExists(atPath: store)
+    // A model makes the tables of a new file.
+    guard
+      isThere
+        || options.model != nil && FileManager.default.createFile(atPath: store, contents: nil)
+    else {
       throw failure("\(store): there is no such file", .noInput)
     }
     try Server(path: store, options: options).run()

@@ -1,6 +1,7 @@
 // What `serve` and `demo` both take.
 
 import ArgumentParser
+import FetchModel
 import Foundation
 import HTTPServer
 import SQLiteStore
@@ -13,6 +14,10 @@ struct ServeOptions: ParsableArguments {
 
   @Option(help: "The port to listen on; 0 picks a free one.")
   var port = 8080
+
+  @Option(
+    help: "The model: a JSON file of entities and their rules. Remembered by the store.")
+  var model: String?
 
   @Option(name: .customLong("public"), help: "The directory of the web page.")
   var publicDirectory: String?
@@ -91,8 +96,12 @@ struct ServeOptions: ParsableArguments {
     return service
   }
 
-  var store: SQLiteStoreOptions {
+  /// How the store is served.
+  ///
+  /// - Parameter model: what the objects are; nil for what the store remembers.
+  func store(_ model: ModelFile?) -> SQLiteStoreOptions {
     var store = SQLiteStoreOptions()
+    store.model = model
     store.queryTimeout = queryTimeout
     store.isReadOnly = readOnly
     store.durability = durability == .full ? .full : .normal

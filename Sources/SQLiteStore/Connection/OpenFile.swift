@@ -23,7 +23,7 @@ struct OpenFile {
     let mayWrite = !options.isReadOnly && access(path, W_OK) == 0
     guard mayWrite else {
       let (connection, access) = try Self.openForReading(path)
-      let introspection = try Introspection(of: connection)
+      let introspection = try Self.introspection(of: connection, options)
       model = introspection.model
       schema = introspection.schema
       history = History(model: model, schema: schema)
@@ -37,7 +37,9 @@ struct OpenFile {
     let connection = try Connection(path: path, access: .write)
     // Before anything is changed: a file of a newer version stays as it is.
     if try History.isPresent(on: connection) { try History.checkFormat(on: connection) }
-    let introspection = try Introspection(of: connection)
+    let opening = ModelOpening(connection: connection, given: options.model)
+    let introspection =
+      if let modelled = try opening.open() { modelled } else { try Introspection(of: connection) }
     model = introspection.model
     schema = introspection.schema
     history = History(model: model, schema: schema)
@@ -45,8 +47,18 @@ struct OpenFile {
     let durability = options.durability == .full ? "FULL" : "NORMAL"
     try connection.execute("PRAGMA synchronous = \(durability)")
     isNewlyFollowed = try history.setUp(on: connection, journalMode: mode) == .added
+    if let file = model.file { try ModelOpening.remember(file, on: connection) }
     readAccess = .read
     writeConnection = connection
+  }
+
+  /// What a file that may only be read holds.
+  private static func introspection(
+    of connection: Connection, _ options: SQLiteStoreOptions
+  ) throws(StoreError) -> Introspection {
+    let remembered = try ModelOpening.remembered(on: connection)
+    guard let model = options.model ?? remembered else { return try Introspection(of: connection) }
+    return try ModelOpening.introspection(of: ModelTables(model), on: connection)
   }
 
   /// Gives the journal mode that the file had.

@@ -42,7 +42,8 @@ extension FetchQuery {
     }
   }
 
-  /// The ids at the end of a path over to-many steps as a JSON array, ascending, each once.
+  /// The ids at the end of a path over to-many steps as a JSON array, ascending, each once; those of
+  /// one ordered relationship in its own order.
   private mutating func idList(_ path: PropertyPath) -> String {
     let relationships = context.model.walk(path).relationships
     let last = relationships.lastIndex(where: \.isToMany) ?? 0
@@ -53,6 +54,10 @@ extension FetchQuery {
     var conditions = rest.steps.isEmpty ? [] : ["\(id) IS NOT NULL"]
     if !inner.correlation.isEmpty { conditions.append(inner.correlation) }
     let condition = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
+    if let position = inner.position, rest.steps.isEmpty, !inner.mayRepeat {
+      return "SELECT json_group_array(v) FROM (SELECT \(id) AS v FROM \(inner.from)"
+        + "\(condition) ORDER BY \(position) IS NULL, \(position), v COLLATE BINARY)"
+    }
     return "SELECT json_group_array(v) FROM (SELECT DISTINCT \(id) AS v FROM \(inner.from)"
       + "\(condition) ORDER BY v COLLATE BINARY)"
   }

@@ -47,11 +47,13 @@ extension ReadMoment {
       var whole = plan
       whole.selection.append(SelectedValue(key: "@etag", source: .etag))
       whole.definition = ResultDefinition(
-        entity: plan.definition.entity, predicate: .everything)
+        entity: plan.definition.entity,
+        predicate: composer.model.membership(of: plan.definition.entity))
       return composer.rows(of: whole, ids: [id], at: .now)
     }
     var row: Row?
-    try run(statement.binding(key)) { reader in
+    // The key's values come first, then the names of the entities that the object may be of.
+    try run(statement.binding(key + statement.bindings.dropFirst(key.count))) { reader in
       row = reader.row()
       return false
     }
@@ -75,6 +77,7 @@ extension ReadMoment {
     let restriction = IDRestriction(key: table.key, ids: [id])
     let sql =
       "SELECT \(quoted(column.name)) FROM \(table.quotedName) WHERE \(restriction.condition(nil))"
+      + composer.restriction(to: entity)
     return try connection.first(sql, restriction.bindings) { row in
       let value = row.value(0)
       if case .blob(let bytes) = value { return RawValue(bytes: bytes, type: column.type) }

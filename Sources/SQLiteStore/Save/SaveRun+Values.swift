@@ -115,6 +115,7 @@ extension SaveRun {
     of key: ForeignKey, to table: SaveTable, id: ObjectID
   ) throws(StoreError) -> [SQLValue]? {
     guard let keyValues = table.key.bindings(of: id) else { return nil }
+    if table.isModelled, try !exists(keyValues, in: table) { return nil }
     guard !key.referencesKey else { return keyValues }
     let columns = key.referenced.compactMap { table.column(named: $0) }
     guard columns.count == key.referenced.count else { return nil }

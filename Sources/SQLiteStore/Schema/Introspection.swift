@@ -17,6 +17,11 @@ struct Introspection: Sendable {
     self.init(tables: try CatalogueReader(connection: connection).tables())
   }
 
+  init(model: Model, schema: Schema) {
+    self.model = model
+    self.schema = schema
+  }
+
   init(tables: [CatalogueTable]) {
     let links = CatalogueLinks(tables)
     var drafts = links.entities.map { EntityDraft(tables[$0], key: links.key(of: $0)) }
