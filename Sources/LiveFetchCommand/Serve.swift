@@ -1,6 +1,7 @@
 // `livefetch serve STORE`
 
 import ArgumentParser
+import FetchModel
 import Foundation
 
 struct Serve: ParsableCommand {
@@ -20,10 +21,11 @@ struct Serve: ParsableCommand {
 
   func run() throws {
     let isThere = FileManager.default.fileExists(atPath: store)
+    let options = try options.resolved()
+    let model = try options.modelPath.map { try ModelFile(atPath: $0) }
     // A model makes the tables of a new file.
     guard
-      isThere
-        || options.model != nil && FileManager.default.createFile(atPath: store, contents: nil)
+      isThere || model != nil && FileManager.default.createFile(atPath: store, contents: nil)
     else {
       throw failure("\(store): there is no such file", .noInput)
     }

@@ -14,7 +14,23 @@ extension Service {
     } catch {
       throw Problem(error, isPath: true)
     }
+    if fetch.isSnapshot {
+      forms.learn(LiftedTarget(call.request.target), entity: entity, plan: fetch.plan)
+    }
     try answer(call, fetch, cacheKey: cacheKey(of: call.request))
+  }
+
+  /// Answers a fetch that differs from earlier ones in its numbers alone; false if it is none.
+  func respondByForm(_ call: Call) -> Bool {
+    guard call.request.target.utf8.starts(with: "/v1/objects/".utf8), !call.wantsStream,
+      let filled = forms.fetch(LiftedTarget(call.request.target))
+    else { return false }
+    call.query { [store] effort throws(StoreError) in
+      try store.snapshot(of: filled, effort: effort)
+    } then: { [self] snapshot in
+      send(snapshot, of: filled.form.plan, call, cacheKey: cacheKey(of: call.request))
+    }
+    return true
   }
 
   /// `POST /v1/fetch`.
@@ -59,6 +75,9 @@ extension Service {
 struct ResolvedFetch: Sendable {
   let request: FetchRequest
   let plan: FetchPlan
+
+  /// Whether a snapshot is all that is asked for.
+  var isSnapshot: Bool { request.since == nil && !request.explains }
 }
 
 // MARK: - Snapshots and the cache

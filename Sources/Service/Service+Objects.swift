@@ -15,7 +15,7 @@ extension Service {
     case (.changes, _): try changes(call)
     case (.template(let name), _): try fetchTemplate(call, name: name)
     case (.live, _): throw .notImplemented("`/v1/live`")
-    case (.openAPI, _): throw .notImplemented("`/openapi.json`")
+    case (.openAPI, _): try describeAPI(call)
     case (.metrics, _): throw .notImplemented("`/metrics`")
     default: throw .noSuchPath
     }

@@ -39,7 +39,9 @@ struct OpenFile {
     if try History.isPresent(on: connection) { try History.checkFormat(on: connection) }
     let opening = ModelOpening(connection: connection, given: options.model)
     let introspection =
-      if let modelled = try opening.open() { modelled } else { try Introspection(of: connection) }
+      if let modelled = try opening.open() { modelled } else {
+        try Introspection(tablesOf: connection)
+      }
     model = introspection.model
     schema = introspection.schema
     history = History(model: model, schema: schema)
@@ -56,8 +58,7 @@ struct OpenFile {
   private static func introspection(
     of connection: Connection, _ options: SQLiteStoreOptions
   ) throws(StoreError) -> Introspection {
-    let remembered = try ModelOpening.remembered(on: connection)
-    guard let model = options.model ?? remembered else { return try Introspection(of: connection) }
+    guard let model = options.model else { return try Introspection(of: connection) }
     return try ModelOpening.introspection(of: ModelTables(model), on: connection)
   }
 
@@ -70,7 +71,7 @@ struct OpenFile {
   }
 
   /// A file in a directory that cannot be written to has nowhere to keep its locks.
-  private static func openForReading(
+  static func openForReading(
     _ path: String
   ) throws(StoreError) -> (Connection, Connection.Access) {
     do throws(StoreError) {

@@ -66,12 +66,21 @@ struct FetchQuery {
 // MARK: - Statements
 
 extension FetchQuery {
-  func statement(isOrdered: Bool, limit: Int?, offset: Int) -> FetchStatement {
+  /// How rows are ordered.
+  enum RowOrder {
+    case none
+    /// By the order's terms alone, those that tie in any order.
+    case terms
+    /// By the terms and then the id.
+    case total
+  }
+
+  func statement(_ order: RowOrder, limit: Int?, offset: Int) -> FetchStatement {
     var fragment = context.withClause()
     fragment.append("SELECT \(columns.list) FROM \(scope.from)")
     fragment.bindings += fromBindings
     appendCondition(to: &fragment)
-    if isOrdered { fragment.append(orderClause) }
+    fragment.append(orderClause(order))
     if limit != nil || offset > 0 {
       fragment.append(" LIMIT ")
       fragment.bind(.integer(Int64(limit ?? -1)))

@@ -62,12 +62,26 @@ struct TableScope: SQLScope {
     case .object:
       return SQLColumn(
         sql: objectID(at: path.steps, key: endTable.key), type: endTable.key.idType,
-        mayBeNull: !path.steps.isEmpty, isBinaryCollated: isBinary(endTable))
+        mayBeNull: !path.steps.isEmpty, isBinaryCollated: isIDBinary(at: path.steps, endTable))
     }
   }
 
-  private func isBinary(_ table: EntityTable) -> Bool {
-    !table.columns.contains { table.key.columns.contains($0.name) && !$0.isBinary }
+  /// Whether the columns that hold the id at the end of `steps` compare byte by byte.
+  private func isIDBinary(at steps: [Int], _ endTable: EntityTable) -> Bool {
+    var (names, table) = (endTable.key.columns, endTable)
+    if let last = steps.last {
+      let holder = Array(steps.dropLast())
+      if case .foreignKey(let key) = storage(of: last, at: holder), key.referencesKey {
+        (names, table) = (key.columns, self.table(at: holder))
+      }
+    }
+    return !table.columns.contains { names.contains($0.name) && !$0.isBinary }
+  }
+
+  /// The table of the object that to-one `steps` reach.
+  private func table(at steps: [Int]) -> EntityTable {
+    let path = PropertyPath(root: entity, steps: steps, target: .object)
+    return context.schema.entities[context.model.walk(path).end]
   }
 
   /// SQL for the id of the object that to-one `steps` reach.
@@ -83,8 +97,7 @@ struct TableScope: SQLScope {
   }
 
   private func storage(of step: Int, at steps: [Int]) -> RelationshipStorage {
-    let holder = context.model.walk(PropertyPath(root: entity, steps: steps, target: .object)).end
-    return context.schema.entities[holder].relationships[step]
+    table(at: steps).relationships[step]
   }
 
   /// SQL for columns of the object that to-one `steps` reach.

@@ -22,8 +22,11 @@ struct ModelMapping {
   private var joinOrder: [JoinTable] = []
   private let indexes: [String: Int]
 
-  init(_ tables: ModelTables, _ catalogue: [CatalogueTable]) {
+  private let isUTF8: Bool
+
+  init(_ tables: ModelTables, _ catalogue: [CatalogueTable], isUTF8: Bool) {
     self.tables = tables
+    self.isUTF8 = isUTF8
     self.catalogue = catalogue
     indexes = Dictionary(
       tables.file.entities.enumerated().map { ($1.name, $0) },
@@ -42,7 +45,8 @@ struct ModelMapping {
       model: Model(entities: entities.map(\.entity), file: file),
       schema: Schema(
         entities: entities.map(\.table), joinTables: joinOrder,
-        hasDeferredKeys: catalogue.contains { folded($0.sql).contains("deferred") }))
+        hasDeferredKeys: catalogue.contains { folded($0.sql).contains("deferred") },
+        comparesBytes: isUTF8))
   }
 
   // MARK: Tables and columns

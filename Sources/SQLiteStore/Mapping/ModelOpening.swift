@@ -64,7 +64,8 @@ struct ModelOpening {
     of tables: ModelTables, on connection: Connection
   ) throws(StoreError) -> Introspection {
     let catalogue = try CatalogueReader(connection: connection).tables()
-    let mapping = ModelMapping(tables, catalogue)
+    let encoding = try connection.first("PRAGMA encoding") { $0.text(0) }
+    let mapping = ModelMapping(tables, catalogue, isUTF8: encoding == "UTF-8")
     guard mapping.problems.isEmpty else {
       throw .unusable(
         "the tables are not the model's:\n" + mapping.problems.joined(separator: "\n"))
