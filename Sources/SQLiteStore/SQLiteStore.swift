@@ -25,6 +25,8 @@ public struct SQLiteStoreOptions: Sendable {
   /// What the objects are and which rules they keep. An empty file gets its tables; another one
   /// has to have them. nil: the model that the file remembers, or else what its tables say.
   public var model: ModelFile?
+  /// Transformers of the program's own, by the names that the model's attributes give.
+  public var transformers: [String: ValueTransformer] = [:]
   /// The most connections that read.
   public var readers = 24
 

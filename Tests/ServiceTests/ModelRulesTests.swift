@@ -181,7 +181,9 @@ struct ModelRulesTests {
     let a = try file.insert("A", #"{"b":\#(b)}"#)
     _ = try file.insert("A", #"{"b":\#(b)}"#)
     let answer = try file.ask("DELETE", "/v1/objects/A/\(a)")
-    let left = try ["A", "B"].map { try file.ask("/v1/objects/\($0)?as=count").json["total"]?.integer }
+    let left = try ["A", "B"].map {
+      try file.ask("/v1/objects/\($0)?as=count").json["total"]?.integer
+    }
     switch rule {
     // Round and round: the other object goes with its owner.
     case "Cascade":

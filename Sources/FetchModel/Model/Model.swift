@@ -10,11 +10,16 @@ public struct Model: Sendable {
   public let entities: [Entity]
   /// The model file that the rules come from; nil where the tables alone say what there is.
   public let file: ModelFile?
+  /// The classes of transformable values.
+  public let classes: ClassHierarchy
+  /// Transformers of the program's own, by the names that attributes give.
+  public var transformers: [String: ValueTransformer] = [:]
   private let indexByName: [String: Int]
 
   public init(entities: [Entity], file: ModelFile? = nil) {
     self.entities = entities
     self.file = file
+    classes = ClassHierarchy(file?.classes ?? [])
     indexByName = Dictionary(
       entities.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
   }

@@ -200,9 +200,7 @@ extension ClassHierarchy {
         let names = prefix + [field.name]
         let type: AttributeType
         switch field.type {
-        case .object(let nested):
-          collect(nested, names, &found, &order)
-          continue
+        case .object: type = .json
         case .dictionary: continue
         case .color: type = .string
         case .value(let declared):
@@ -214,6 +212,7 @@ extension ClassHierarchy {
           found[names] = .some(type)
           order.append(names)
         }
+        if case .object(let nested) = field.type { collect(nested, names, &found, &order) }
       }
     }
   }

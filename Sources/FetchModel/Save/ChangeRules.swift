@@ -7,7 +7,7 @@ struct ChangeRules: Sendable {
   private let patterns: [String: RegularExpression]
 
   init(_ model: Model) {
-    classes = ClassHierarchy(model.file?.classes ?? [])
+    classes = model.classes
     var patterns: [String: RegularExpression] = [:]
     for attribute in model.entities.lazy.flatMap(\.attributes) {
       guard let pattern = attribute.declaration?.pattern, patterns[pattern] == nil else { continue }

@@ -24,7 +24,7 @@ struct OpenFile {
     guard mayWrite else {
       let (connection, access) = try Self.openForReading(path)
       let introspection = try Self.introspection(of: connection, options)
-      model = introspection.model
+      model = try introspection.model.with(options.transformers)
       schema = introspection.schema
       history = History(model: model, schema: schema)
       readAccess = access
@@ -42,7 +42,7 @@ struct OpenFile {
       if let modelled = try opening.open() { modelled } else {
         try Introspection(tablesOf: connection)
       }
-    model = introspection.model
+    model = try introspection.model.with(options.transformers)
     schema = introspection.schema
     history = History(model: model, schema: schema)
     let mode = try Self.switchToWAL(connection)
@@ -85,5 +85,25 @@ struct OpenFile {
     } catch {
       return (try Connection(path: path, access: .immutableFile), .immutableFile)
     }
+  }
+}
+
+extension Model {
+  /// The model with transformers of the program's own.
+  ///
+  /// - Throws: where an attribute names one that there is not.
+  fileprivate func with(
+    _ transformers: [String: ValueTransformer]
+  ) throws(StoreError) -> Model {
+    let known = Set(ModelFile.builtInTransformers).union(transformers.keys)
+    for entity in entities {
+      for attribute in entity.attributes {
+        guard let name = attribute.declaration?.transformer, !known.contains(name) else { continue }
+        throw .unusable("\(entity.name).\(attribute.name): there is no transformer `\(name)`")
+      }
+    }
+    var model = self
+    model.transformers = transformers
+    return model
   }
 }

@@ -33,13 +33,20 @@ extension FetchQuery {
     switch source {
     case .path(let path):
       let column = scope.column(path)
-      return (column.sql, ValueFormat(column))
+      return (column.sql, transformableFormat(path) ?? ValueFormat(column))
     case .ids(let path):
       return ("(\(idList(path)))", .ids)
     case .etag:
       let table = context.schema.entities[definition.entity]
       return (table.etagExpression(scope.alias), .text)
     }
+  }
+
+  /// The format of a transformable attribute's values; nil for other values.
+  private mutating func transformableFormat(_ path: PropertyPath) -> ValueFormat? {
+    guard case .attribute(let index) = path.target else { return nil }
+    let attribute = context.model.entities[context.model.walk(path).end].attributes[index]
+    return TransformableReader(attribute, in: context.model).map { layout.addReader($0) }
   }
 
   /// The ids at the end of a path over to-many steps as a JSON array, ascending, each once; those of

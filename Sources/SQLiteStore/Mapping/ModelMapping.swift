@@ -117,7 +117,7 @@ struct ModelMapping {
         "\(key.entity).\(key.property): `\(there.name)` has no column `\(planned.name)`")
     }
     let type = attribute.storedType
-    guard column.holds(type) else {
+    guard attribute.isOpaque || column.holds(type) else {
       return problems.append(
         "\(key.entity).\(key.property) is \(attribute.type.rawValue), and the column is declared "
           + (column.declaredType.isEmpty ? "without a type" : column.declaredType))

@@ -130,9 +130,9 @@ extension ModelTables {
     let key = PropertyKey(entity: entity.name, property: attribute.name)
     var column = PlannedColumn(
       name: draft.free(attribute.name, of: entity.name),
-      declaredType: attribute.type.declaration, role: .property(key))
+      declaredType: attribute.declaration, role: .property(key))
     column.isNotNull = isRoot && !attribute.isOptional && attribute.derivation == nil
-    column.defaultSQL = isRoot ? attribute.defaultLiteral : nil
+    column.defaultSQL = isRoot && !attribute.isOpaque ? attribute.defaultLiteral : nil
     switch attribute.derivation {
     case .count, .sum: column.defaultSQL = "0"
     case .text, .path, .now, nil: break
@@ -335,6 +335,14 @@ extension AttributeType {
 }
 
 extension ModelFile.Attribute {
+  /// Whether what is stored is a registered transformer's own business.
+  var isOpaque: Bool {
+    transformer.map { !ModelFile.builtInTransformers.contains($0) } ?? false
+  }
+
+  /// What its column is declared as.
+  fileprivate var declaration: String { isOpaque ? "BLOB" : type.declaration }
+
   /// The default as SQL; nil without one.
   fileprivate var defaultLiteral: String? {
     guard let json = defaultValue, let value = Value(json, as: storedType) else { return nil }
