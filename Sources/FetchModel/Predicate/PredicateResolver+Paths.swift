@@ -102,7 +102,6 @@ extension PredicateResolver {
     if case .variable(let name) = base.kind {
       _ = try value(ofVariable: name, at: base.range)
     }
-    if case .index = base.kind { _ = try operand(base) }
     return PredicateError(
       .typeMismatch, at: base.range.lowerBound, found: "a value without properties",
       expected: "a key path")
@@ -144,11 +143,16 @@ extension PredicateResolver {
     }
   }
 
-  private func step(
+  func step(
     _ name: String, _ walk: inout Walk, at range: SourceRange
   ) throws(PredicateError) {
     let entity = model.entities[walk.end]
     if case .attribute(let index) = walk.target {
+      let field = "\(entity.attributes[index].name).\(name)"
+      if case .attribute(let behind)? = entity.property(named: field) {
+        walk.target = .attribute(behind)
+        return
+      }
       throw PredicateError(
         .unknownKeyPath, at: range.lowerBound, found: "`\(name)`",
         expected: "nothing behind `\(entity.attributes[index].name)`, which is an attribute")
