@@ -51,6 +51,30 @@ struct ColumnSample {
     ) { $0.value(0) }
   }
 
+  /// The form of values of `type`; nil where SQLite compares them rightly as they are.
+  func form(of type: AttributeType, _ dateFormat: DateFormat?) throws(StoreError) -> StoredForm? {
+    switch type {
+    case .integer, .double, .decimal: return nil
+    case .boolean: return .boolean
+    case .binary: return .binary
+    case .json: return .json
+    case .string, .uri: return Affinity(declaredType: declaredType) == .text ? nil : .text
+    case .uuid: return .uuid(try uuidStyle())
+    case .date:
+      guard let dateFormat, dateFormat != .unixSeconds else { return nil }
+      guard case .text(let text)? = try firstValue() else { return .date(DateStyle(dateFormat)) }
+      return .date(DateStyle(of: text, dateFormat))
+    }
+  }
+
+  private func uuidStyle() throws(StoreError) -> StoredForm.UUIDStyle {
+    switch try firstValue() {
+    case .blob(let bytes) where bytes.count == 16: .bytes
+    case .text(let text) where text.utf8.contains { (0x61...0x66).contains($0) }: .lower
+    case .integer, .double, .text, .blob, .null, nil: .upper
+    }
+  }
+
   private func storedType() throws(StoreError) -> AttributeType {
     switch try firstValue() {
     case .integer: .integer
