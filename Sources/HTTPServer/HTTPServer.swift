@@ -30,7 +30,8 @@ public final class HTTPServer: Sendable {
     handler: any HTTPHandler
   ) throws(HTTPServerError) {
     watch = try HangupWatch()
-    let listener = try (listener ?? HTTPListener(configuration)).take()
+    let opened = if let listener { listener } else { try HTTPListener(configuration) }
+    let listener = try opened.take()
     context = ServerContext(
       handler: handler, configuration: configuration, table: ConnectionTable(watchSet: watch.set))
     port = listener.port

@@ -1,5 +1,6 @@
 import FetchModel
 import Foundation
+import Service
 import Testing
 
 /// API.md, section 8: a value that its declared type cannot hold is served as stored, equals nothing
@@ -129,9 +130,50 @@ struct StoredFormTests {
       """)
     Thread.sleep(forTimeInterval: 0.3)
     let diff = try file.ask(fetch + "&since=\(token)&wait=5")
-    let moved = diff.json["items"]?["moved"].map(Self.elements)?.compactMap { $0["id"]?.integer } ?? []
+    let moved =
+      diff.json["items"]?["moved"].map(Self.elements)?.compactMap { $0["id"]?.integer } ?? []
     #expect(Set(moved) == [1, 2], "\(diff.text)")
     let now = try file.ask("/v1/objects/event?as=ids&sort=at")
     #expect(now.text.contains("[9,2,10,4,20,12,3,5,8,6,1,7,11]"), "\(now.text)")
+  }
+
+  @Test func aColumnOfOneFormIsServedByItsIndexUntilAnotherFormComes() throws {
+    var configuration = ServiceConfiguration()
+    configuration.explains = true
+    let file = try ServedFile(
+      """
+      CREATE TABLE e(id INTEGER PRIMARY KEY, at DATETIME);
+      CREATE INDEX e_at ON e(at);
+      INSERT INTO e VALUES (1,'2024-01-01T00:00:00.000Z'),(2,'2024-01-02T00:00:00.500Z');
+      """, configuration: configuration)
+    let fetch = "/v1/objects/e?as=ids&sort=at&where=at%3E'2023-12-31'"
+    let overIndex = "USING COVERING INDEX e_at (at>?)"
+    let explained = try file.ask(fetch + "&explain=true")
+    #expect(explained.text.contains(overIndex), "\(explained.text)")
+    // In the column's own form, by the server.
+    #expect(
+      try file.ask("POST", "/v1/objects/e", body: #"{"id":3,"at":"2024-01-01T12:00:00Z"}"#).status
+        == 201)
+    #expect(try file.ask("/v1/objects/e/3/at").text == "2024-01-01T12:00:00.000Z")
+    #expect(try file.ask(fetch + "&explain=true").text.contains(overIndex))
+    #expect(try file.ask(fetch).text.contains("[1,3,2]"))
+    // In another, by somebody else: right at once.
+    try file.outsider("INSERT INTO e VALUES (4,'2024-01-01T23:00:00-02:00')")
+    #expect(try file.ask(fetch).text.contains("[1,3,2,4]"))
+    #expect(try file.ask(fetch + "&explain=true").text.contains(overIndex) == false)
+  }
+
+  @Test func theNullOfJSONIsNil() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE j(id INTEGER PRIMARY KEY, v JSON NOT NULL DEFAULT 'null');
+      INSERT INTO j VALUES (1,'null'),(2,'{"a":1}'),(3,' null ');
+      CREATE TABLE n(id INTEGER PRIMARY KEY, v JSON);
+      INSERT INTO n VALUES (1,'null'),(2,NULL),(3,'"x"');
+      """)
+    #expect(try file.ask("/v1/objects/j?as=ids&where=v==nil").text.contains("[1,3]"))
+    #expect(try file.ask("/v1/objects/n?as=ids&where=v!=nil").text.contains("[3]"))
+    let sections = try file.ask("/v1/objects/n?as=ids&section=v").text
+    #expect(sections.contains(#"{"name":"","value":null,"indexTitle":"","items":[1,2]}"#))
   }
 }

@@ -48,7 +48,9 @@ extension StoredForm {
   public func standIn(forText utf8: UnsafeBufferPointer<UInt8>) -> StandIn {
     switch self {
     case .date(let style):
-      guard let date = Instant(comparable: utf8) else { return foreign { $0.append(text: utf8, .ascending) } }
+      guard let date = Instant(comparable: utf8) else {
+        return foreign { $0.append(text: utf8, .ascending) }
+      }
       let text = style.comparable(date)
       return text.elementsEqual(utf8) ? .itself : .text(text)
     case .uuid(let style):

@@ -41,11 +41,12 @@ struct ColumnSample {
     }
   }
 
-  /// Reads to the first value, which may be far where most are nil.
+  /// Reads to the first value, which may be far where most are nil. Not by an index: that has the
+  /// least value first, which may be the odd one.
   private func firstValue() throws(StoreError) -> SQLValue? {
     try connection.first(
       """
-      SELECT \(quoted(column)) FROM main.\(quoted(table)) \
+      SELECT \(quoted(column)) FROM main.\(quoted(table)) NOT INDEXED \
       WHERE \(quoted(column)) IS NOT NULL LIMIT 1
       """
     ) { $0.value(0) }
