@@ -28,7 +28,7 @@ struct FetchQuery {
     composer: FetchComposer, definition: ResultDefinition, moment: Moment = .now,
     ids: Set<ObjectID>? = nil, needsOrder: Bool = true
   ) {
-    context = QueryContext(model: composer.model, schema: composer.schema, moment: moment)
+    context = QueryContext(composer: composer, moment: moment)
     self.definition = definition
     let table = composer.schema.entities[definition.entity]
     let alias = context.nextAlias()
