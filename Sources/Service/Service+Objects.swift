@@ -146,9 +146,7 @@ extension Call {
     }
     let etag = "\"\(object.etag)\""
     headers.append(("ETag", etag))
-    if isFetch,
-      request.header("If-None-Match").map({ EntityTag.ifNoneMatch($0, names: etag) }) ?? false
-    {
+    if isFetch, request.knows(etag) {
       return respond(HTTPResponse(status: 304, headers: headers))
     }
     respond(HTTPResponse(status: status, headers: headers, body: .bytes(object.json)))
@@ -167,7 +165,7 @@ extension Call {
       (name: "X-Content-Type-Options", value: "nosniff"),
       (name: "ETag", value: etag),
     ]
-    if request.header("If-None-Match").map({ EntityTag.ifNoneMatch($0, names: etag) }) ?? false {
+    if request.knows(etag) {
       return respond(HTTPResponse(status: 304, headers: headers))
     }
     let isCurrent = request.header("If-Range").map { EntityTag.ifMatch($0, names: etag) } ?? true
