@@ -47,7 +47,7 @@ extension Service {
     try answer(call, fetch, cacheKey: nil)
   }
 
-  private func answer(_ call: Call, _ fetch: ResolvedFetch, cacheKey: String?) throws(Problem) {
+  func answer(_ call: Call, _ fetch: ResolvedFetch, cacheKey: String?) throws(Problem) {
     if fetch.request.explains { return try explain(call, fetch.plan) }
     if call.wantsStream { return try stream(call, fetch) }
     if fetch.request.since != nil { return try follow(call, fetch) }
@@ -94,7 +94,7 @@ struct ResolvedFetch: Sendable {
 
 extension Service {
   /// What an answer is kept under: the raw target and the coding it is sent in.
-  private func cacheKey(of request: HTTPRequest) -> String {
+  func cacheKey(of request: HTTPRequest) -> String {
     acceptsGzip(request) ? request.target + "\n" : request.target
   }
 

@@ -13,8 +13,7 @@ extension Service {
       try rawValue(call, target(entity, id), attribute: attribute)
     case (.objects, _), (.object, _), (.save, _): try change(call, route)
     case (.changes, _): try changes(call)
-    case (.template(let name), _):
-      throw .notFound("unknown-template", "The model has no fetch template `\(name)`.")
+    case (.template(let name), _): try fetchTemplate(call, name: name)
     case (.live, _): throw .notImplemented("`/v1/live`")
     case (.openAPI, _): try describeAPI(call)
     case (.metrics, _): throw .notImplemented("`/metrics`")

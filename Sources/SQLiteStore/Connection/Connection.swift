@@ -83,8 +83,8 @@ final class Connection: @unchecked Sendable {
     sqlite3_busy_timeout(handle, busyTimeout)
     registerETag(on: handle)
     registerFunctions(on: handle)
-    try execute("PRAGMA trusted_schema = OFF; PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0")
-    try trustSchemaIfNeeded()
+    try execute("PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0")
+    try distrustSchemaIfPossible()
     if access == .write {
       try execute("PRAGMA foreign_keys = ON; PRAGMA secure_delete = OFF")
     } else {
@@ -94,14 +94,18 @@ final class Connection: @unchecked Sendable {
   }
 
   /// SQLite 3.40 counts its own JSON functions among those that an untrusted schema may not call, and
-  /// then a table with a CHECK or a generated column that uses one cannot be read at all. None of the
-  /// functions that a schema could reach here does anything but compute.
-  private func trustSchemaIfNeeded() throws(StoreError) {
+  /// then a table with a CHECK that uses one cannot be read, and a file with such a generated column
+  /// not even be opened: so this asks first. None of the functions that a schema could reach here
+  /// does anything but compute.
+  private func distrustSchemaIfPossible() throws(StoreError) {
+    try trustSchema()
     let usesJSON = try first(
       "SELECT 1 FROM main.sqlite_schema WHERE sql LIKE '%json%' LIMIT 1"
     ) { _ in true }
-    if usesJSON == true { try execute("PRAGMA trusted_schema = ON") }
+    if usesJSON != true { try execute("PRAGMA trusted_schema = OFF") }
   }
+
+  func trustSchema() throws(StoreError) { try execute("PRAGMA trusted_schema = ON") }
 
   /// Runs statements that take and return nothing.
   func execute(_ sql: String) throws(StoreError) {

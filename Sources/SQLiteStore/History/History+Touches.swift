@@ -48,15 +48,17 @@ struct TouchQuery: Sendable {
   }
 
   private func addRow(_ row: Statement, to touches: inout Touches) {
-    if let entity = table.entity, let id = row.id(0) {
-      touches.objects[entity, default: []].insert(id)
+    if let id = row.id(0) {
+      for entity in table.entities { touches.objects[entity, default: []].insert(id) }
     }
     guard hasMoved(row) else { return }
     for (index, link) in table.links.enumerated() {
-      let column = Int32(1 + 2 * index)
+      let column = Int32(1 + Self.width * index)
       let before = row.id(column).map { owned($0, link) }
       let now = row.id(column + 1).map { owned($0, link) }
-      guard table.entity == nil || before != now else { continue }
+      guard table.entity == nil || before != now || hasChangedPlace(row, link: index) else {
+        continue
+      }
       for owner in [before, now] {
         guard let owner else { continue }
         touches.members[link.place, default: []].insert(owner)
@@ -67,9 +69,20 @@ struct TouchQuery: Sendable {
   /// A row between two objects counts for both as soon as one of them differs.
   private func hasMoved(_ row: Statement) -> Bool {
     table.links.indices.contains { index in
-      row.id(Int32(1 + 2 * index)) != row.id(Int32(2 + 2 * index))
+      let column = Int32(1 + Self.width * index)
+      return row.id(column) != row.id(column + 1) || hasChangedPlace(row, link: index)
     }
   }
+
+  /// Whether it has another place among the members of an ordered relationship.
+  private func hasChangedPlace(_ row: Statement, link index: Int) -> Bool {
+    guard table.links[index].key.position != nil else { return false }
+    let column = Int32(1 + Self.width * index)
+    return row.value(column + 2) != row.value(column + 3)
+  }
+
+  /// Columns of a link: its owner before and now, its place before and now.
+  private static let width = 4
 
   /// A foreign key may hold the text of the integer that it refers to.
   private func owned(_ id: ObjectID, _ link: MemberLink) -> ObjectID {
@@ -88,6 +101,9 @@ private struct TouchQueryText {
     var columns = [table.layout.idExpression("h")]
     for link in table.links {
       columns += [owner(link, alias: "h"), owner(link, alias: "m")]
+      columns += ["h", "m"].map { alias in
+        link.key.position.map { qualified($0, alias) } ?? "NULL"
+      }
     }
     let tie = table.layout.keyColumns
       .map { "\(qualified($0.table, "m")) = \(qualified($0.history, "h"))" }

@@ -89,6 +89,7 @@ extension Schema {
       for link in table.links {
         let names = link.key.columns + [link.key.table] + link.key.referenced
         combine(names.joined(separator: "\u{1F}"))
+        if let position = link.key.position { combine(position) }
       }
     }
     return String(hash, radix: 16)
