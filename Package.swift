@@ -57,6 +57,7 @@ let package = Package(
         // Run as a program by the tests of the command line.
         "LiveFetchCommand",
       ]),
+    .testTarget(name: "CommandTests", dependencies: ["LiveFetchCommand", "HTTPServer", "CSQLite", "FetchModel"]),
   ],
   swiftLanguageModes: [.v6]
 )

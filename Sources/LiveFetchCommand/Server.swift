@@ -16,12 +16,14 @@ struct Server {
 
   func run() throws {
     TerminationSignal.hold()
+    // Before the file is opened, which changes it.
+    let listener = try listen()
     let store = try openStore()
     let service: Service
     let http: HTTPServer
     do {
       service = try Service(store: store, configuration: options.service)
-      http = try HTTPServer(options.http, handler: service)
+      http = try HTTPServer(options.http, listener: listener, handler: service)
     } catch {
       store.close()
       throw failure(Self.describe(error, options), .cannotListen)
@@ -31,6 +33,14 @@ struct Server {
     service.drain()
     http.stop()
     store.close()
+  }
+
+  private func listen() throws -> HTTPListener {
+    do {
+      return try HTTPListener(options.http)
+    } catch {
+      throw failure(Self.describe(error, options), .cannotListen)
+    }
   }
 
   private func openStore() throws -> SQLiteStore {

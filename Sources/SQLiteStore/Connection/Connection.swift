@@ -26,6 +26,7 @@ final class Connection: @unchecked Sendable {
   var items = ItemCache()
   /// What was composed for this connection.
   var forms = ComposedForms()
+  var rowStatements = RowStatements()
   /// On the monotonic clock in nanoseconds; 0 is no deadline.
   private(set) var deadline: UInt64 = 0
 

@@ -13,9 +13,9 @@ extension FetchQuery {
 
   private mutating func add(_ term: OrderTerm, isSection: Bool) {
     let column = scope.column(term.path)
-    let isText = !column.isBinaryCollated
+    let isText = !column.isComparableBinary
     if !term.options.isEmpty {
-      add(FoldingSQL.fold(column.sql, term.options), term, column, isBinary: true)
+      add(FoldingSQL.fold(column.comparable, term.options), term, column, isBinary: true)
       guard isSection else { return }
     }
     add(FoldingSQL.derive(column, term.derivation), term, column, isBinary: !isText)

@@ -30,7 +30,7 @@ struct FetchQuery {
     composer: FetchComposer, definition: ResultDefinition, moment: Moment = .now,
     ids: Set<ObjectID>? = nil, needsOrder: Bool = true
   ) {
-    context = QueryContext(model: composer.model, schema: composer.schema, moment: moment)
+    context = QueryContext(composer: composer, moment: moment)
     self.definition = definition
     required = definition.predicate.requiredPaths
     let table = composer.schema.entities[definition.entity]

@@ -60,10 +60,15 @@ struct TableScope: SQLScope {
     switch path.target {
     case .attribute(let index):
       let column = endTable.column(ofAttribute: index)
-      return SQLColumn(
+      var result = SQLColumn(
         sql: columns([column.name], at: path.steps)[0], type: column.type,
-        dateFormat: column.dateFormat, mayBeNull: !column.isNotNull || !path.steps.isEmpty,
+        dateFormat: column.dateFormat,
+        mayBeNull: !column.isNotNull || !path.steps.isEmpty || column.form == .json,
         isBinaryCollated: column.isBinary)
+      result.form = column.form
+      result.isUniform =
+        !context.isPast && context.uniform.contains(ColumnPlace(entity: end, attribute: index))
+      return result
     case .object:
       return SQLColumn(
         sql: objectID(at: path.steps, key: endTable.key), type: endTable.key.idType,
