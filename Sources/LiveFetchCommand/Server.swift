@@ -44,8 +44,9 @@ struct Server {
   }
 
   private func openStore() throws -> SQLiteStore {
+    let model = try options.modelPath.map { try ModelFile(atPath: $0) }
     do throws(StoreError) {
-      let store = try SQLiteStore(path: path, options: options.store)
+      let store = try SQLiteStore(path: path, options: options.store(model))
       if store.isNewlyFollowed {
         note(
           """

@@ -22,6 +22,11 @@ public struct SQLiteStoreOptions: Sendable {
   public var keptPositions = 1_000_000
   /// How many seconds the history keeps.
   public var keptSeconds = 7 * 86_400.0
+  /// What the objects are and which rules they keep. An empty file gets its tables; another one
+  /// has to have them. nil: the model that the file remembers, or else what its tables say.
+  public var model: ModelFile?
+  /// Transformers of the program's own, by the names that the model's attributes give.
+  public var transformers: [String: ValueTransformer] = [:]
   /// The most connections that read.
   public var readers = 24
 

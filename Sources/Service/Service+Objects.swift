@@ -13,8 +13,7 @@ extension Service {
       try rawValue(call, target(entity, id), attribute: attribute)
     case (.objects, _), (.object, _), (.save, _): try change(call, route)
     case (.changes, _): try changes(call)
-    case (.template(let name), _):
-      throw .notFound("unknown-template", "The model has no fetch template `\(name)`.")
+    case (.template(let name), _): try fetchTemplate(call, name: name)
     case (.live, _): throw .notImplemented("`/v1/live`")
     case (.openAPI, _): try describeAPI(call)
     case (.metrics, _): throw .notImplemented("`/metrics`")
@@ -146,9 +145,7 @@ extension Call {
     }
     let etag = "\"\(object.etag)\""
     headers.append(("ETag", etag))
-    if isFetch,
-      request.header("If-None-Match").map({ EntityTag.ifNoneMatch($0, names: etag) }) ?? false
-    {
+    if isFetch, request.knows(etag) {
       return respond(HTTPResponse(status: 304, headers: headers))
     }
     respond(HTTPResponse(status: status, headers: headers, body: .bytes(object.json)))
@@ -167,7 +164,7 @@ extension Call {
       (name: "X-Content-Type-Options", value: "nosniff"),
       (name: "ETag", value: etag),
     ]
-    if request.header("If-None-Match").map({ EntityTag.ifNoneMatch($0, names: etag) }) ?? false {
+    if request.knows(etag) {
       return respond(HTTPResponse(status: 304, headers: headers))
     }
     let isCurrent = request.header("If-Range").map { EntityTag.ifMatch($0, names: etag) } ?? true

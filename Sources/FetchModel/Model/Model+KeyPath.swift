@@ -30,6 +30,9 @@ extension Model {
         steps.append(step)
         entity = entities[entity].relationships[step].destination
       case .attribute(let attribute) where isLast: target = .attribute(attribute)
+      case .attribute where field(names[index...], of: entity) != nil:
+        let field = field(names[index...], of: entity) ?? 0
+        return PropertyPath(root: root, steps: steps, target: .attribute(field))
       case .id where isLast: target = .object
       default:
         let names = entities[entity].propertyNames
@@ -39,6 +42,13 @@ extension Model {
       }
     }
     return PropertyPath(root: root, steps: steps, target: target)
+  }
+
+  /// The attribute that stands for a field behind a transformable one: `skill.justicePower`.
+  private func field(_ names: ArraySlice<String>, of entity: Int) -> Int? {
+    guard names.count > 1 else { return nil }
+    let property = entities[entity].property(named: names.joined(separator: "."))
+    return if case .attribute(let index)? = property { index } else { nil }
   }
 }
 

@@ -163,6 +163,11 @@ extension PredicateResolver {
   ) throws(PredicateError) {
     let entity = model.entities[walk.end]
     if case .attribute(let index) = walk.target {
+      let field = "\(entity.attributes[index].name).\(name)"
+      if case .attribute(let behind)? = entity.property(named: field) {
+        walk.target = .attribute(behind)
+        return
+      }
       throw PredicateError(
         .unknownKeyPath, at: range.lowerBound, found: "`\(name)`",
         expected: "nothing behind `\(entity.attributes[index].name)`, which is an attribute")

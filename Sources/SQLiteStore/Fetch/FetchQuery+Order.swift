@@ -30,7 +30,8 @@ extension FetchQuery {
     orderTerms.append(
       OrderColumn(
         sql: sql, direction: term.direction, nils: term.nils, isBinary: isBinary,
-        mayBeNull: column.mayBeNull))
+        mayBeNull: column.mayBeNull
+          && !(term.derivation == .value && required.contains(term.path))))
   }
 
   func orderClause(_ order: RowOrder) -> String {

@@ -101,6 +101,7 @@ struct ColumnSample {
 
   /// For a column without a value: what its default will write, or the usual form of its type.
   private func declaredFormat(defaultSQL: String?) -> DateFormat {
+    if Affinity(declaredType: declaredType) == .real { return .unixSeconds }
     let expression = folded(defaultSQL ?? "")
     if expression.contains("%s") || expression.contains("unixepoch(") { return .unixSeconds }
     if expression.contains("current_timestamp") || expression.contains("datetime(") {

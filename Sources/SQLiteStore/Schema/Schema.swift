@@ -141,6 +141,20 @@ struct ForeignKey: Sendable, Hashable {
   let referenced: [String]
   /// Whether `referenced` are the key's columns, in the key's order: the columns hold the id then.
   let referencesKey: Bool
+  /// The column beside `columns` by whose values those who refer to one object are ordered: of the
+  /// members of an ordered to-many relationship. nil where they have no order.
+  let position: String?
+
+  init(
+    columns: [String], table: String, referenced: [String], referencesKey: Bool,
+    position: String? = nil
+  ) {
+    self.columns = columns
+    self.table = table
+    self.referenced = referenced
+    self.referencesKey = referencesKey
+    self.position = position
+  }
 }
 
 /// Where a relationship is kept.
