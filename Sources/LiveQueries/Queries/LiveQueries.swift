@@ -39,13 +39,15 @@ struct LiveQueries {
   }
 
   let model: Model
+  /// How the store compares values; nil where it cannot tell.
+  let columns: (any ColumnTraits)?
   let configuration: LiveConfiguration
   /// The moment that everything active is true of; nil before the store was first read.
   private(set) var current: Token?
   /// Tokens that the store has shown, so that clients' tokens need no query.
   private var known: [Int64: Token] = [:]
   var queries: [QueryKey: LiveQuery] = [:]
-  var index = QueryIndex()
+  var index: QueryIndex
   var places: [UInt64: Place] = [:]
   var tickets: [ObjectIdentifier: UInt64] = [:]
   var nextTicket: UInt64 = 0
@@ -53,9 +55,13 @@ struct LiveQueries {
   var outbox: [OutgoingAnswer] = []
   var counters = LiveCounters()
 
-  init(model: Model, configuration: LiveConfiguration) {
+  init(
+    model: Model, columns: (any ColumnTraits)? = nil, configuration: LiveConfiguration
+  ) {
     self.model = model
+    self.columns = columns
     self.configuration = configuration
+    index = QueryIndex(model: model)
   }
 
   /// Whether a moment of the store would be of use to someone now.
@@ -74,11 +80,23 @@ struct LiveQueries {
       return
     }
     if hasActiveQueries {
-      let touches = try context.touches(after: last.position)
-      for query in index.candidates(for: touches) { step(query, from: last.position, context) }
+      for query in try candidates(after: last.position, context) {
+        step(query, from: last.position, context)
+      }
     }
     counters.moments += 1
     note(token)
+  }
+
+  /// The active queries that what was touched after `base` may change.
+  private mutating func candidates(
+    after base: Int64, _ context: MomentContext
+  ) throws(StoreError) -> [LiveQuery] {
+    let touched = try context.touched(after: base, in: model)
+    var search = CandidateSearch(index, touched, after: base, context.moment)
+    search.run()
+    counters.settled += search.settled
+    return Array(search.found.all)
   }
 
   /// Whether `token` is one that the store showed lately.
@@ -97,7 +115,7 @@ struct LiveQueries {
   private mutating func startAnew(_ token: Token) {
     for query in queries.values { dismiss(query, .expired) }
     queries = [:]
-    index = QueryIndex()
+    index = QueryIndex(model: model)
     known = [:]
     note(token)
   }

@@ -62,4 +62,15 @@ struct FetchComposer {
     query.select(plan)
     return query.statement(isOrdered: false, limit: nil, offset: 0)
   }
+
+  /// The id of each of `ids` that exists at `moment`, and what stands at the ends of `paths`.
+  ///
+  ///     SELECT "t0"."id", "t0"."population", "t1"."code" FROM "City" AS "t0" LEFT JOIN …
+  func values(of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment) -> FetchStatement {
+    let definition = ResultDefinition(entity: paths.first?.root ?? 0, predicate: .everything)
+    var query = FetchQuery(
+      composer: self, definition: definition, moment: moment, ids: ids, needsOrder: false)
+    for path in paths { query.selectStored(path) }
+    return query.statement(isOrdered: false, limit: nil, offset: 0)
+  }
 }

@@ -18,6 +18,12 @@ extension FetchQuery {
     }
   }
 
+  /// Adds what stands at the end of a to-one path, as it is stored.
+  mutating func selectStored(_ path: PropertyPath) {
+    let column = scope.column(path)
+    layout.addValue(key: "", column: columns.index(of: column.sql), format: ValueFormat(column))
+  }
+
   /// Reads one value alone, ahead of every other column.
   ///
   /// - Parameter asArray: as a JSON array of it.

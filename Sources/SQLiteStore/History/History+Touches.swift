@@ -1,4 +1,5 @@
-// Positions → which objects were touched between them, and whose to-many relationships changed.
+// Positions → which objects were touched between them, which of their properties differ, and whose
+// to-many relationships changed.
 
 import FetchModel
 
@@ -23,7 +24,8 @@ extension History {
 /// and now.
 ///
 ///     WITH "livefetch_shadow_City" AS (…)
-///     SELECT h."id", h."country", m."country"
+///     SELECT h."id", h."country", m."country", h.livefetch_existed AND m."id" IS NOT NULL,
+///       (h."name" IS NOT m."name" COLLATE BINARY) << 0 | …
 ///     FROM "livefetch_shadow_City" AS h LEFT JOIN main."City" AS m ON m."id" = h."id"
 private struct TouchQuery {
   let table: FollowedTable
@@ -41,6 +43,7 @@ private struct TouchQuery {
   private func addRow(_ row: Statement, to touches: inout Touches) {
     if let entity = table.entity, let id = row.id(0) {
       touches.objects[entity, default: []].insert(id)
+      addChange(of: id, entity, row, to: &touches)
     }
     guard hasMoved(row) else { return }
     for (index, link) in table.links.enumerated() {
@@ -53,6 +56,14 @@ private struct TouchQuery {
         touches.members[link.place, default: []].insert(owner)
       }
     }
+  }
+
+  /// Notes which properties of a row that was there and still is differ.
+  private func addChange(
+    of id: ObjectID, _ entity: Int, _ row: Statement, to touches: inout Touches
+  ) {
+    guard let mask = history.comparison(of: table).mask(row, of: entity) else { return }
+    touches.changes[entity, default: [:]][id, default: []].formUnion(mask)
   }
 
   /// A row between two objects counts for both as soon as one of them differs.
@@ -77,6 +88,7 @@ private struct TouchQuery {
     for link in table.links {
       columns += [owner(link, alias: "h"), owner(link, alias: "m")]
     }
+    columns += history.comparison(of: table).columns
     let tie = table.layout.keyColumns
       .map { "\(qualified($0.table, "m")) = \(qualified($0.history, "h"))" }
     let layout = table.layout

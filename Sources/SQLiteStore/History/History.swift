@@ -19,13 +19,18 @@ struct History: Sendable {
   let schema: Schema
   let tables: [FollowedTable]
   let fingerprint: String
+  /// Parallel to `tables`.
+  private let comparisons: [RowComparison]
 
   init(model: Model, schema: Schema) {
     self.model = model
     self.schema = schema
     tables = schema.followedTables(model)
     fingerprint = schema.fingerprint(tables)
+    comparisons = tables.map { RowComparison($0, schema: schema, model: model) }
   }
+
+  func comparison(of table: FollowedTable) -> RowComparison { comparisons[table.number - 1] }
 
   /// The followed table that `livefetch_position.source` means.
   func table(number: Int64) -> FollowedTable? {

@@ -29,7 +29,8 @@ struct Introspection: Sendable {
       entities: drafts.enumerated().map { $1.entity(inverses: inverses, index: $0) })
     schema = Schema(
       entities: drafts.map(\.table), joinTables: joinTables,
-      hasDeferredKeys: tables.contains { folded($0.sql).contains("deferred") }, comparesBytes: isUTF8)
+      hasDeferredKeys: tables.contains { folded($0.sql).contains("deferred") },
+      comparesBytes: isUTF8)
   }
 }
 
