@@ -24,19 +24,80 @@ struct Generator {
 
   static let country = PropertyPath(root: 0, steps: [0], target: .object)
 
+  /// Conditions of every kind that fetches are looked up by, and some that they are not.
   mutating func predicate() -> ResolvedPredicate {
-    let (path, relation, value): (PropertyPath, Comparison.Relation, Value)
-    switch number(0...2) {
-    case 0: return .everything
-    case 1:
-      (path, relation, value) = (Self.path(1), .greaterOrEqual, .integer(Int64(number(0...9))))
-    default: (path, relation, value) = (Self.countryPath(0), .equal, .string(pick(["A", "B"])))
+    if oneIn(4) { return .everything }
+    let condition = condition(depth: 2)
+    let names = [
+      Self.path(0), Self.path(1), Self.path(2), Self.country, Self.countryPath(0),
+      Self.countryPath(1),
+    ]
+    // Only what stands in it, as the resolver tells it.
+    let paths = PredicateEvaluator(
+      condition, model: MemoryStore.cityModel, columns: MemoryColumns()
+    ).paths.map(\.path)
+    return ResolvedPredicate(condition: condition, paths: names.filter(paths.contains))
+  }
+
+  private mutating func condition(depth: Int) -> Condition {
+    if depth > 0, oneIn(2) {
+      let parts = [condition(depth: depth - 1), condition(depth: depth - 1)]
+      return oneIn(2) ? .and(parts) : .or(parts)
     }
-    return ResolvedPredicate(
-      condition: .comparison(
+    let leaf = leaf()
+    return oneIn(5) ? leaf.negated : leaf
+  }
+
+  private mutating func leaf() -> Condition {
+    let population = Self.value(Self.path(1))
+    switch number(0...7) {
+    case 0...1:
+      let relations: [Comparison.Relation] = [
+        .equal, .less, .lessOrEqual, .greater, .greaterOrEqual,
+      ]
+      return comparison(population, pick(relations), .integer(Int64(number(0...9))))
+    case 2:
+      let lower = number(0...9)
+      return .between(
+        Interval(
+          value: population, lower: .integer(Int64(lower)),
+          upper: .integer(Int64(lower + number(0...3))), isNegated: false))
+    case 3:
+      let options: StringOptions = pick([[], [], .caseInsensitive, .diacriticInsensitive])
+      let text = Self.value(pick([Self.path(0), Self.countryPath(0), Self.countryPath(1)]))
+      let relation: Comparison.Relation = pick([.equal, .beginsWith, .greater, .contains])
+      return comparison(text, relation, .string(pick(["a", "A", "b", "x", "Ä"])), options)
+    case 4: return comparison(Self.value(Self.path(2)), .equal, pick([.boolean(true), .null]))
+    case 5:
+      let id = oneIn(4) ? Value.null : .id(.integer(Int64(number(1...4))))
+      return comparison(Self.value(Self.country), .equal, id)
+    case 6:
+      return .membership(
+        Membership(
+          value: Self.value(Self.countryPath(0)),
+          values: [.string(pick(["A", "B"])), .string("C")],
+          includesNil: oneIn(3), options: [], isNegated: false))
+    default:
+      let own = Self.value(Self.path(0))
+      return .comparison(
         Comparison(
-          left: .path(ScopedPath(scope: 0, path: path)), relation: relation,
-          right: .constant(value), options: [], isNegated: false)), paths: [path])
+          left: own, relation: .less, right: Self.value(Self.countryPath(1)), options: [],
+          isNegated: false))
+    }
+  }
+
+  private func comparison(
+    _ left: ResolvedExpression, _ relation: Comparison.Relation, _ right: Value,
+    _ options: StringOptions = []
+  ) -> Condition {
+    .comparison(
+      Comparison(
+        left: left, relation: relation, right: .constant(right), options: options,
+        isNegated: false))
+  }
+
+  private static func value(_ path: PropertyPath) -> ResolvedExpression {
+    .path(ScopedPath(scope: 0, path: path))
   }
 
   mutating func term(_ path: PropertyPath) -> OrderTerm {

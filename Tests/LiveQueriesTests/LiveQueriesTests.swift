@@ -22,7 +22,7 @@ private final class Client: LiveWaiter {
 private final class Simulation {
   let seed: UInt64
   var generator: Generator
-  let store = MemoryStore()
+  let store: MemoryStore
   var queries: LiveQueries
   var clients: [Client] = []
   var diffs = 0
@@ -30,14 +30,16 @@ private final class Simulation {
   init(seed: UInt64) {
     self.seed = seed
     generator = Generator(seed: seed)
-    queries = Self.engine
+    store = MemoryStore(tellsValues: seed % 5 != 0)
+    queries = Self.engine(store)
     let world = generator.world()
     store.save { $0 = world }
   }
 
-  static var engine: LiveQueries {
+  static func engine(_ store: MemoryStore) -> LiveQueries {
     LiveQueries(
-      model: MemoryStore.cityModel, configuration: LiveConfiguration(maxLoggedChanges: 12))
+      model: MemoryStore.cityModel, columns: store.columns,
+      configuration: LiveConfiguration(maxLoggedChanges: 12))
   }
 
   func join() {
@@ -159,7 +161,7 @@ private final class Simulation {
 
   /// The engine starts again and remembers nothing; waiting clients ask again.
   private func restart() {
-    queries = Self.engine
+    queries = Self.engine(store)
     for client in clients { client.isWaiting = false }
   }
 
