@@ -37,14 +37,17 @@ public struct Touches: Sendable {
   /// By entity index: of objects that were there before and still are, which properties differ.
   /// Touched objects that are not named here came or went, or the store does not say.
   public var changes: [Int: [ObjectID: PropertyMask]]
+  /// The position after which all this was touched; nil where the store needs none to look back.
+  public var start: Int64?
 
   public init(
     objects: [Int: Set<ObjectID>] = [:], members: [RelationshipPlace: Set<ObjectID>] = [:],
-    changes: [Int: [ObjectID: PropertyMask]] = [:]
+    changes: [Int: [ObjectID: PropertyMask]] = [:], start: Int64? = nil
   ) {
     self.objects = objects
     self.members = members
     self.changes = changes
+    self.start = start
   }
 
   public var isEmpty: Bool { objects.isEmpty && members.isEmpty }

@@ -45,6 +45,6 @@ struct TouchedObjects {
   func touches(of entity: Int) -> Touches {
     Touches(
       objects: touches.objects.filter { $0.key == entity },
-      members: touches.members.filter { $0.key.entity == entity })
+      members: touches.members.filter { $0.key.entity == entity }, start: touches.start)
   }
 }

@@ -97,7 +97,7 @@ struct TableScope: SQLScope {
   }
 
   /// SQL for columns of the object that to-one `steps` reach.
-  private mutating func columns(_ names: [String], at steps: [Int]) -> [String] {
+  mutating func columns(_ names: [String], at steps: [Int]) -> [String] {
     if steps.isEmpty { return names.map { qualified($0, alias) } }
     if context.isPast { return names.map { pastColumn($0, at: steps) } }
     let joined = join(steps)

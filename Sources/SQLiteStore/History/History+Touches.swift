@@ -10,7 +10,7 @@ extension History {
   func touches(
     after position: Int64, upTo last: Int64, on connection: Connection
   ) throws(StoreError) -> Touches {
-    var touches = Touches()
+    var touches = Touches(start: position)
     guard position < last else { return touches }
     for table in try tables(touchedAfter: position, upTo: last, on: connection) {
       let query = TouchQuery(table: table, history: self)
