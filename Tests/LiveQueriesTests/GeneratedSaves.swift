@@ -3,8 +3,13 @@
 /// Random fetches and random saves over the memory store.
 struct Generator {
   var random: SeededRandom
+  /// The greatest id of a city. Many cities make windows that keep a part of the result alone.
+  let cities: Int
 
-  init(seed: UInt64) { random = SeededRandom(seed: seed) }
+  init(seed: UInt64, cities: Int = 20) {
+    random = SeededRandom(seed: seed)
+    self.cities = cities
+  }
 
   mutating func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &random) }
 
@@ -117,10 +122,11 @@ struct Generator {
 
   mutating func plan(_ world: World) -> FetchPlan {
     let definition = definition()
-    let limit = oneIn(3) ? nil : number(0...6)
+    let isLarge = cities > 20
+    let limit = oneIn(isLarge ? 8 : 3) ? nil : number(0...6)
     let keys = world.keys(of: definition)
     let after = oneIn(5) && !keys.isEmpty ? pick(keys) : nil
-    let offset = pick([0, 0, 0, number(0...5)])
+    let offset = pick([0, 0, 0, number(0...(isLarge ? cities : 5))])
     let all: [SelectedValue] = [
       SelectedValue(key: "name", source: .path(Self.path(0))),
       SelectedValue(key: "population", source: .path(Self.path(1))),
@@ -146,11 +152,11 @@ struct Generator {
   }
 
   mutating func save(_ world: inout World) {
-    for _ in 0..<pick([1, 1, 1, 2, 5]) { change(&world) }
+    for _ in 0..<pick([1, 1, 1, 2, 5, cities / 4]) { change(&world) }
   }
 
   private mutating func change(_ world: inout World) {
-    let id = number(1...20)
+    let id = number(1...cities)
     switch number(0...11) {
     case 0...2: world.cities[id] = city()
     case 3...4: world.cities[id] = nil
@@ -166,7 +172,7 @@ struct Generator {
   mutating func world() -> World {
     var world = World()
     for id in 1...4 { world.countries[id] = country() }
-    for id in 1...16 where !oneIn(3) { world.cities[id] = city() }
+    for id in 1...max(16, cities) where !oneIn(3) { world.cities[id] = city() }
     return world
   }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import LiveQueries
 
 /// A client that holds a snapshot and brings it along by diffs.
-private final class Client: LiveWaiter {
+final class Client: LiveWaiter {
   let plan: FetchPlan
   nonisolated(unsafe) var held: ResultSnapshot
   nonisolated(unsafe) var token: Token
@@ -19,7 +19,7 @@ private final class Client: LiveWaiter {
 }
 
 /// A world with clients, driven on one thread.
-private final class Simulation {
+final class Simulation {
   let seed: UInt64
   var generator: Generator
   let store: MemoryStore
@@ -27,9 +27,9 @@ private final class Simulation {
   var clients: [Client] = []
   var diffs = 0
 
-  init(seed: UInt64) {
+  init(seed: UInt64, cities: Int = 20) {
     self.seed = seed
-    generator = Generator(seed: seed)
+    generator = Generator(seed: seed, cities: cities)
     store = MemoryStore(tellsValues: seed % 5 != 0)
     queries = Self.engine(store)
     let world = generator.world()

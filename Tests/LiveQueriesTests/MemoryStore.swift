@@ -50,6 +50,8 @@ final class MemoryStore: LiveStore {
   }
 
   let state = Mutex(State())
+  /// How often a total was counted, and how many keys were read.
+  let asked = Asked()
   let model = MemoryStore.cityModel
   /// Whether it tells what differs of an object, and values.
   let tellsValues: Bool
@@ -98,13 +100,20 @@ final class MemoryStore: LiveStore {
       return state
     }
     if let failure = state.failure { throw failure }
-    return try body(MemoryMoment(state: state, tellsValues: tellsValues))
+    return try body(MemoryMoment(state: state, tellsValues: tellsValues, asked: asked))
   }
+}
+
+/// What a memory store was asked.
+final class Asked: Sendable {
+  let totals = Atomic(0)
+  let keys = Atomic(0)
 }
 
 private struct MemoryMoment: LiveMoment {
   let state: MemoryStore.State
   let tellsValues: Bool
+  let asked: Asked
   var now: World { state.worlds[state.worlds.count - 1] }
   var token: Token { MemoryStore.token(state.worlds.count - 1, epoch: state.epoch) }
 
@@ -120,6 +129,10 @@ private struct MemoryMoment: LiveMoment {
     if tellsValues { all.changes = state.worlds[Int(position)].changes(to: now) }
     return all
   }
+
+  func dictionaries(
+    of plan: FetchPlan, at moment: Moment
+  ) throws(StoreError) -> TabulatedResult { TabulatedResult() }
 
   func roots(of plan: FetchPlan, touchedBy touches: Touches) throws(StoreError) -> Set<ObjectID> {
     var roots = touches.objects[0] ?? []
@@ -137,11 +150,14 @@ private struct MemoryMoment: LiveMoment {
     of definition: ResultDefinition, after: OrderKey?, limit: Int?
   ) throws(StoreError) -> [OrderKey] {
     let sorted = now.keys(of: definition).filter { key in after.map { $0 < key } ?? true }
-    return Array(sorted.prefix(limit ?? .max))
+    let keys = Array(sorted.prefix(limit ?? .max))
+    asked.keys.add(keys.count, ordering: .relaxed)
+    return keys
   }
 
   func total(of definition: ResultDefinition) throws(StoreError) -> Int {
-    now.keys(of: definition).count
+    asked.totals.add(1, ordering: .relaxed)
+    return now.keys(of: definition).count
   }
 
   func rows(

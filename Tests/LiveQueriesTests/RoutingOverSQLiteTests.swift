@@ -121,7 +121,8 @@ private final class FileWorld {
 
   static func fetch(_ random: inout SeededRandom) -> String {
     if Int.random(in: 0..<6, using: &random) == 0 {
-      return "country?" + pick(&random, countries) + "&" + pick(&random, ["", "select=name,city_by_country"])
+      return "country?" + pick(&random, countries) + "&"
+        + pick(&random, ["", "select=name,city_by_country"])
     }
     let joined = pick(&random, [" AND ", " OR "])
     let condition = (0...Int.random(in: 0...1, using: &random))
@@ -154,7 +155,8 @@ private final class FileWorld {
   ]
   private static let countries = [
     "where=name+ENDSWITH+'a'", "where=ANY+city_by_country.population>15", "where=code=='cn'",
-    "where=city_by_country.@count>5", "where=size>1", "where=ANY+city_by_country.twin.population==5",
+    "where=city_by_country.@count>5", "where=size>1",
+    "where=ANY+city_by_country.twin.population==5",
   ]
 
   static func change(_ random: inout SeededRandom) -> String {

@@ -126,11 +126,11 @@ struct Evaluation<Row: EvaluatedRow> {
         guard let value = value(term) else { return nil }
         values.append(value)
       }
-      return values.aggregated(function, isOrdered: true)
+      return values.aggregated(function)
     case .aggregate(let function, let collection, let scope, let test, let term, let isDistinct):
       guard var values = values(collection, scope, test, term) else { return nil }
       if isDistinct { values = Array(Set(values.filter { $0 != .null })) }
-      return values.aggregated(function, isOrdered: false)
+      return values.aggregated(function)
     }
   }
 
@@ -172,23 +172,24 @@ extension StoredValue {
 }
 
 extension [StoredValue] {
-  /// The aggregate of these values; nil where it depends on the order in which the store adds up.
-  fileprivate func aggregated(_ function: AggregateFunction, isOrdered: Bool) -> StoredValue? {
+  /// The aggregate of these values; nil where only the store can tell.
+  fileprivate func aggregated(_ function: AggregateFunction) -> StoredValue? {
     switch function {
     case .count: .integer(Int64(count))
     case .min: filter { $0 != .null }.min() ?? .null
     case .max: filter { $0 != .null }.max() ?? .null
-    case .sum: sum(isOrdered: isOrdered)
+    case .sum: sum()
     case .average: nil
     }
   }
 
-  /// Exact as long as every value is an integer and 64 bits hold the sum.
-  private func sum(isOrdered: Bool) -> StoredValue? {
-    var (integer, double, isDouble, count) = (Int64(0), 0.0, false, 0)
+  /// Exact where every value is an integer and 64 bits hold the sum, and where at most two doubles
+  /// are added; nil where the store's exact sum would have to be made.
+  private func sum() -> StoredValue? {
+    var (integer, isDouble, doubles) = (Int64(0), false, [Double]())
     for value in self {
       guard let number = value.double else { continue }
-      (double, count) = (double + number, count + 1)
+      doubles.append(number)
       if case .integer(let next) = value {
         let (sum, overflow) = integer.addingReportingOverflow(next)
         (integer, isDouble) = (sum, isDouble || overflow)
@@ -197,6 +198,9 @@ extension [StoredValue] {
       }
     }
     if !isDouble { return .integer(integer) }
-    return isOrdered || count <= 2 ? .number(double) : nil
+    let areExact = allSatisfy { value in
+      if case .integer(let integer) = value { integer.magnitude <= 1 << 53 } else { true }
+    }
+    return doubles.count <= 2 && areExact ? .number(doubles.reduce(0, +)) : nil
   }
 }
