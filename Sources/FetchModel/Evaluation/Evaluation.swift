@@ -116,7 +116,10 @@ struct Evaluation<Row: EvaluatedRow> {
       return left.remainder(right)
     case .function(let function, let arguments): return call(function, arguments)
     case .folded(let term, let options): return value(term)?.folded(options)
+    case .standIn(let term, let form): return value(term)?.standIn(form)
+    case .uuidText(let term): return value(term)?.uuidText
     case .seconds(let term): return value(term)?.seconds
+    case .reference(let term): return value(term)?.secondsSinceReference
     case .conditional(let test, let yes, let no):
       guard let isMet = holds(test) else { return nil }
       return value(isMet ? yes : no)
@@ -172,35 +175,31 @@ extension StoredValue {
 }
 
 extension [StoredValue] {
-  /// The aggregate of these values; nil where only the store can tell.
+  /// The aggregate of these values; nil where it depends on the order in which the store adds up.
   fileprivate func aggregated(_ function: AggregateFunction) -> StoredValue? {
     switch function {
     case .count: .integer(Int64(count))
     case .min: filter { $0 != .null }.min() ?? .null
     case .max: filter { $0 != .null }.max() ?? .null
-    case .sum: sum()
+    case .sum: sum
     case .average: nil
     }
   }
 
-  /// Exact where every value is an integer and 64 bits hold the sum, and where at most two doubles
-  /// are added; nil where the store's exact sum would have to be made.
-  private func sum() -> StoredValue? {
-    var (integer, isDouble, doubles) = (Int64(0), false, [Double]())
-    for value in self {
-      guard let number = value.double else { continue }
-      doubles.append(number)
-      if case .integer(let next) = value {
-        let (sum, overflow) = integer.addingReportingOverflow(next)
-        (integer, isDouble) = (sum, isDouble || overflow)
-      } else {
-        isDouble = true
+  private var sum: StoredValue {
+    ExactSum.with { sum in
+      for value in self {
+        if case .integer(let integer) = value {
+          sum.add(integer)
+        } else if let double = value.double {
+          sum.add(double)
+        }
+      }
+      return switch sum.total {
+      case .integer(let integer)?: .integer(integer)
+      case .double(let double)?: .number(double)
+      case nil: .null
       }
     }
-    if !isDouble { return .integer(integer) }
-    let areExact = allSatisfy { value in
-      if case .integer(let integer) = value { integer.magnitude <= 1 << 53 } else { true }
-    }
-    return doubles.count <= 2 && areExact ? .number(doubles.reduce(0, +)) : nil
   }
 }

@@ -115,7 +115,7 @@ struct AnchorFinder {
     guard domain.isOrdered, let treatment = columns?.treatment(of: place.path, in: model) else {
       return false
     }
-    if case .column(let affinity) = treatment { return !domain.isText || !affinity.isNumeric }
+    if case .column(let affinity, nil) = treatment { return !domain.isText || !affinity.isNumeric }
     return true
   }
 

@@ -17,7 +17,7 @@ enum RoutingValue: Hashable {
 /// The values that one path's constants and rows meet in.
 struct RoutingDomain: Hashable {
   private enum Kind: Hashable {
-    case number, text, uuid, binary, integerID, textID
+    case number, boolean, text, uuid, binary, integerID, textID, opaque
     case date(DateFormat)
   }
 
@@ -29,14 +29,17 @@ struct RoutingDomain: Hashable {
     options = place.options
     let type = model.type(of: place.path)
     guard case .attribute(let index) = place.path.target else {
-      kind = type == .integer ? .integerID : .textID
+      kind = type == .integer ? .integerID : type == .uuid ? .uuid : .textID
       return
     }
     let attribute = model.entities[model.walk(place.path).end].attributes[index]
     kind =
       switch type {
-      case .integer, .double, .decimal, .boolean: .number
-      case .string, .uri, .json: .text
+      case .integer, .double, .decimal: .number
+      case .boolean: .boolean
+      case .string, .uri: .text
+      // The text `null` is nil.
+      case .json: .opaque
       case .uuid: place.options.isEmpty ? .uuid : .text
       case .binary: .binary
       case .date: .date(attribute.dateFormat ?? .iso8601)
@@ -44,20 +47,28 @@ struct RoutingDomain: Hashable {
   }
 
   /// Whether its values have an order that the store's comparisons follow.
-  var isOrdered: Bool { kind != .uuid && kind != .textID && kind != .integerID }
+  var isOrdered: Bool {
+    switch kind {
+    case .number, .boolean, .text, .binary, .date: true
+    case .uuid, .integerID, .textID, .opaque: false
+    }
+  }
 
   var isText: Bool { kind == .text }
 
   /// A value read from a row.
   func value(_ stored: StoredValue?) -> RoutingValue {
     switch (kind, stored) {
-    case (_, nil): .anything
+    case (_, nil), (.opaque, _): .anything
     case (_, .null?): .known(.null)
     case (.number, .integer?), (.number, .double?), (.integerID, .integer?), (.binary, .blob?),
       (.textID, .text?):
       stored.map { .known($0) } ?? .anything
     case (.text, .text(let text)?): .known(.text(Folding.fold(text, options)))
+    case (.boolean, .integer(0)?), (.boolean, .integer(1)?): stored.map { .known($0) } ?? .anything
     case (.uuid, .text(let text)?): .known(.text(text.uppercased()))
+    case (.uuid, .blob(let bytes)?) where bytes.count == 16:
+      .known(.text(String(decoding: UUIDText.text(of: bytes), as: UTF8.self)))
     case (.date(let format), let stored?):
       Self.seconds(stored, format).map { .known($0) } ?? .anything
     default: .anything
@@ -67,6 +78,7 @@ struct RoutingDomain: Hashable {
   /// A constant of a predicate; nil where rows' values cannot be looked up by it.
   func constant(_ value: Value) -> StoredValue? {
     switch (kind, value) {
+    case (.opaque, _): return nil
     case (_, .null): return .null
     case (.date, .date(let instant)): return Self.seconds(instant)
     case (.date, _): return nil
@@ -83,7 +95,7 @@ struct RoutingDomain: Hashable {
     (0...9999).contains(instant.calendarFields.year) ? .integer(instant.seconds) : nil
   }
 
-  /// A date that is written as its column writes dates.
+  /// A stored date in any of its forms.
   private static func seconds(_ stored: StoredValue, _ format: DateFormat) -> StoredValue? {
     switch (format, stored) {
     case (.unixSeconds, .integer(let seconds)): return self.seconds(Instant(seconds: seconds))
@@ -91,10 +103,7 @@ struct RoutingDomain: Hashable {
       return Instant(secondsSince1970: seconds.rounded(.down)).flatMap { self.seconds($0) }
     case (.unixSeconds, _): return nil
     case (_, .text(let text)):
-      guard let instant = Instant(iso8601: text), instant.stored(as: format) == text else {
-        return nil
-      }
-      return seconds(instant)
+      return Instant(iso8601: text).flatMap { seconds($0) }
     default: return nil
     }
   }

@@ -20,6 +20,8 @@ enum ItemPlace { case inRows, apart }
 struct FetchComposer {
   let model: Model
   let schema: Schema
+  /// The columns known to hold nothing but values in their form; see ``ColumnForms``.
+  var uniform: Set<ColumnPlace> = []
 
   /// The rows of a plan's window, in order.
   ///
@@ -64,15 +66,22 @@ struct FetchComposer {
     query.select(plan)
     return query.statement(.none, limit: nil, offset: 0)
   }
+}
 
-  /// The id of each of `ids` that exists at `moment`, and what stands at the ends of `paths`.
-  ///
-  ///     SELECT "t0"."id", "t0"."population", "t1"."code" FROM "City" AS "t0" LEFT JOIN …
-  func values(of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment) -> FetchStatement {
-    let definition = ResultDefinition(entity: paths.first?.root ?? 0, predicate: .everything)
-    var query = FetchQuery(
-      composer: self, definition: definition, moment: moment, ids: ids, needsOrder: false)
-    for path in paths { query.selectStored(path) }
-    return query.statement(.none, limit: nil, offset: 0)
+extension FetchComposer {
+  /// ` AND "entity" IN ('Hero')`: which rows of its table are an entity's; empty where all are.
+  func restriction(to entity: Int) -> String {
+    EntityTable.restriction(to: entity, model, schema).map { " AND \($0)" } ?? ""
+  }
+}
+
+extension EntityTable {
+  /// Which rows of its table are an entity's, over the bare column; nil where all are.
+  static func restriction(to entity: Int, _ model: Model, _ schema: Schema) -> String? {
+    guard let names = model.storedNames(of: entity),
+      let discriminator = model.entities[entity].inheritance.discriminator
+    else { return nil }
+    let column = schema.entities[entity].column(ofAttribute: discriminator).name
+    return "\(quoted(column)) IN (\(names.map(literal).joined(separator: ", ")))"
   }
 }

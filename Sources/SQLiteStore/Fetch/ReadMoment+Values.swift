@@ -6,9 +6,13 @@ extension ReadMoment {
   func values(
     of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ObjectID: [StoredValue?]]? {
-    guard !ids.isEmpty, !paths.isEmpty else { return [:] }
+    guard !ids.isEmpty, let root = paths.first?.root else { return [:] }
     let isNow = moment == .past(token.position)
-    let statement = composer.values(of: paths, ids: ids, at: isNow ? .now : moment)
+    let plan = FetchPlan(
+      definition: ResultDefinition(entity: root, predicate: .everything),
+      selection: paths.map { SelectedValue(key: "", source: .path($0)) })
+    let statement = connection.rowStatements.statement(
+      of: plan, ids: ids, at: isNow ? .now : moment, composer)
     var values: [ObjectID: [StoredValue?]] = [:]
     try connection.withStatement(statement.sql) { prepared throws(StoreError) in
       prepared.bind(statement.bindings)

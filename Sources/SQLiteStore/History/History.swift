@@ -20,17 +20,15 @@ struct History: Sendable {
   let tables: [FollowedTable]
   let fingerprint: String
   /// Parallel to `tables`.
-  private let comparisons: [RowComparison]
+  let touchQueries: [TouchQuery]
 
   init(model: Model, schema: Schema) {
     self.model = model
     self.schema = schema
     tables = schema.followedTables(model)
     fingerprint = schema.fingerprint(tables)
-    comparisons = tables.map { RowComparison($0, schema: schema, model: model) }
+    touchQueries = tables.map { TouchQuery(table: $0, schema: schema, model: model) }
   }
-
-  func comparison(of table: FollowedTable) -> RowComparison { comparisons[table.number - 1] }
 
   /// The followed table that `livefetch_position.source` means.
   func table(number: Int64) -> FollowedTable? {
@@ -91,6 +89,7 @@ extension Schema {
       for link in table.links {
         let names = link.key.columns + [link.key.table] + link.key.referenced
         combine(names.joined(separator: "\u{1F}"))
+        if let position = link.key.position { combine(position) }
       }
     }
     return String(hash, radix: 16)

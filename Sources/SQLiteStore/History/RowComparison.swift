@@ -26,7 +26,7 @@ struct RowComparison: Sendable {
     }
     columns = table.entity == nil ? [] : [stays] + numbers
     var masks: [Int: [PropertyMask]] = [:]
-    if let entity = table.entity {
+    for entity in table.entities {
       masks[entity] = all.map { Self.mask(of: $0, table, entity, schema, model) }
     }
     self.masks = masks
