@@ -7,16 +7,16 @@ import Testing
 @Suite("Windows: a part of a large result is exact and costs a part")
 struct WindowTests {
   @Test(
-    "Deep offsets, cursors and totals stay right while many cities come and go", arguments: 0..<4)
+    "Deep offsets, cursors and totals stay right while many cities come and go", arguments: 0..<2)
   func largeWorlds(part: Int) throws {
     var diffs = 0
     for number in 0..<3 {
       let simulation = Simulation(seed: UInt64(500 + part * 3 + number), cities: 160)
       for _ in 0..<5 { simulation.join() }
-      for _ in 0..<40 { try simulation.round() }
+      for _ in 0..<30 { try simulation.round() }
       diffs += simulation.diffs
     }
-    #expect(diffs > 50)
+    #expect(diffs > 40)
   }
 
   private static func plan(
