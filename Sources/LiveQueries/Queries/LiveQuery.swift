@@ -70,6 +70,9 @@ final class LiveQuery {
     log = TouchLog(start: position)
   }
 
+  /// The entities that the result depends on.
+  var dependencies: Set<Int> { Set(routing.footprint.reaches.map(\.entity)) }
+
   /// Moves everything on to the context's moment.
   ///
   /// - Returns: what became of each object; empty if the result and its related objects are as

@@ -13,6 +13,9 @@ struct CandidateSearch {
   private static let maxTested = 64
   /// Beyond this many objects that reach a touched one, they are not looked at one by one.
   private static let maxRoots = 2_000
+  /// Beyond this many tests of conditions, the store is asked instead: a save of many objects beside
+  /// many fetches of the same value must not cost their product.
+  private static let maxTests = 100_000
   /// How many objects' values are held at a time.
   private static let chunk = 4_000
 
@@ -23,6 +26,7 @@ struct CandidateSearch {
   let moment: any LiveMoment
   private(set) var found = QueryBag()
   private var dismissed = QueryBag()
+  private var tests = 0
 
   /// How many queries were looked up, but their conditions hold for no touched object.
   var settled: Int { dismissed.all.count { !found.contains($0) } }
@@ -104,8 +108,10 @@ struct CandidateSearch {
 
   /// Takes a query if its condition may hold for an object before or after.
   private mutating func test(_ query: LiveQuery, _ image: Images.Image) {
+    tests += 1
     let mayMatch =
-      image.old.map { query.routing.mayMatch($0) } ?? false
+      tests > Self.maxTests
+      || image.old.map { query.routing.mayMatch($0) } ?? false
       || image.new.map { query.routing.mayMatch($0) } ?? false
     if mayMatch { found.insert(query) } else { dismissed.insert(query) }
   }
