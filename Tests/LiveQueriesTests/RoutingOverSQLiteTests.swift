@@ -12,7 +12,7 @@ struct RoutingOverSQLiteTests {
   func unaskedFetchesAreUnchanged(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let world = try FileWorld()
-    var index = QueryIndex(model: world.store.model)
+    var index = QueryIndex()
     var held: [(query: LiveQuery, snapshot: String)] = []
     for _ in 0..<40 {
       let query = try world.query(FileWorld.fetch(&random))

@@ -15,7 +15,7 @@ struct RoutingTests {
       let store = MemoryStore()
       let world = generator.world()
       store.save { $0 = world }
-      var index = QueryIndex(model: store.model)
+      var index = QueryIndex()
       var queries: [LiveQuery] = []
       for _ in 0..<30 {
         queries.append(Self.query(&generator, store))
@@ -101,7 +101,7 @@ struct RoutingTests {
     var generator = Generator(seed: 7)
     let store = MemoryStore()
     store.save { $0 = generator.world() }
-    var index = QueryIndex(model: store.model)
+    var index = QueryIndex()
     let queries = (0..<200).map { _ in Self.query(&generator, store) }
     for query in queries { index.insert(query) }
     for query in queries.shuffled(using: &generator.random) { index.remove(query) }

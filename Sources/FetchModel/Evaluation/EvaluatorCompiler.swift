@@ -76,6 +76,7 @@ extension EvaluatorCompiler {
 
   private mutating func compare(_ comparison: Comparison) -> Test {
     let (left, right) = operands(comparison)
+    if left.term.isUnknown || right.term.isUnknown { return uncovered() }
     let affinity = Affinity.ofComparison(left.affinity, right.affinity)
     guard let leftTerm = left.term.converted(by: affinity),
       let rightTerm = right.term.converted(by: affinity)
@@ -101,6 +102,7 @@ extension EvaluatorCompiler {
 
   private mutating func test(_ interval: Interval) -> Test {
     let value = operand(interval.value)
+    if value.term.isUnknown { return uncovered() }
     let affinity = Affinity.ofComparison(value.affinity, nil)
     guard
       let lower = constant(interval.lower, beside: value).converted(by: affinity),
@@ -118,6 +120,7 @@ extension EvaluatorCompiler {
 
   private mutating func test(_ membership: Membership) -> Test {
     let original = operand(membership.value)
+    if original.term.isUnknown { return uncovered() }
     let value =
       membership.options.isEmpty ? original : original.text.folded(membership.options)
     let affinity = Affinity.ofComparison(value.affinity, nil)
@@ -139,6 +142,7 @@ extension EvaluatorCompiler {
   /// numbers; everything else looks at text alone.
   private mutating func search(_ comparison: Comparison) -> Test {
     let text = operand(comparison.left).text
+    if text.term.isUnknown { return uncovered() }
     let isNegated = comparison.isNegated
     guard case .string(let searched)? = comparison.right.constant else {
       let pattern = operand(comparison.right).text

@@ -82,5 +82,9 @@ extension PredicateEvaluator {
     case conditional(Test, Term, Term)
     case list(AggregateFunction, [Term])
     case aggregate(AggregateFunction, collection: Int, scope: Int, Test, Term, isDistinct: Bool)
+
+    var isUnknown: Bool {
+      if case .unknown = self { true } else { false }
+    }
   }
 }

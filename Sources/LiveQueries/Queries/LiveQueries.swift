@@ -47,7 +47,7 @@ struct LiveQueries {
   /// Tokens that the store has shown, so that clients' tokens need no query.
   private var known: [Int64: Token] = [:]
   var queries: [QueryKey: LiveQuery] = [:]
-  var index: QueryIndex
+  var index = QueryIndex()
   var places: [UInt64: Place] = [:]
   var tickets: [ObjectIdentifier: UInt64] = [:]
   var nextTicket: UInt64 = 0
@@ -61,7 +61,6 @@ struct LiveQueries {
     self.model = model
     self.columns = columns
     self.configuration = configuration
-    index = QueryIndex(model: model)
   }
 
   /// Whether a moment of the store would be of use to someone now.
@@ -115,7 +114,7 @@ struct LiveQueries {
   private mutating func startAnew(_ token: Token) {
     for query in queries.values { dismiss(query, .expired) }
     queries = [:]
-    index = QueryIndex(model: model)
+    index = QueryIndex()
     known = [:]
     note(token)
   }

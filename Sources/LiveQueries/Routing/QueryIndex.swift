@@ -31,15 +31,12 @@ struct QueryIndex {
     var loose = QueryBag()
   }
 
-  let model: Model
   /// By the entity at the end of the way.
   private(set) var lookouts: [Int: [Way: Lookout]] = [:]
   private(set) var routes: [AnchorPlace: Route] = [:]
   /// By the queries' own entity.
   private(set) var tables: [Int: PathTable] = [:]
   private(set) var count = 0
-
-  init(model: Model) { self.model = model }
 
   mutating func insert(_ query: LiveQuery) {
     count += 1
@@ -104,7 +101,7 @@ struct QueryIndex {
 
   private mutating func route(_ query: LiveQuery, _ anchor: Anchor) {
     if routes[anchor.place] == nil {
-      routes[anchor.place] = Route(domain: RoutingDomain(anchor.place, in: model))
+      routes[anchor.place] = Route(domain: RoutingDomain(anchor.place, in: query.model))
     }
     routes[anchor.place]?.insert(query, anchor.demand)
     _ = tables[query.entity, default: PathTable()].use(anchor.place.path)
