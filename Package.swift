@@ -48,7 +48,8 @@ let package = Package(
 
     .testTarget(name: "FetchModelTests", dependencies: ["FetchModel"]),
     .testTarget(name: "SQLiteStoreTests", dependencies: ["SQLiteStore"]),
-    .testTarget(name: "LiveQueriesTests", dependencies: ["LiveQueries", "FetchModel"]),
+    .testTarget(
+      name: "LiveQueriesTests", dependencies: ["LiveQueries", "FetchModel", "SQLiteStore"]),
     .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
     .testTarget(
       name: "ServiceTests",

@@ -118,18 +118,26 @@ def p5(bench):
         where = f"country.code == '{code}' AND population >= {minimum}"
         return query(CITY, where=where, since=token, wait=60, **FETCH)
 
+    crowd = bench.livefetch("crowd.sqlite")
+    same = fetch(0, bench.token(crowd))
     held = [
         Held(alone, [fetch(0, bench.token(alone))]),
         Held(beside, [fetch(i, token) for i in range(10_000)]),
+        Held(crowd, [same] * 10_000),
     ]
     andorra = f"{CITY}/3041563", CHANGE.replace("240", "100")
     save = lambda server: median(
         time for time, in lines_of("ping", server.port, 200, "PATCH", *andorra)
     )
-    seen = bench.contest(ours=partial(save, beside), one=partial(save, alone))
+    seen = bench.contest(
+        ours=partial(save, beside), one=partial(save, alone), same=partial(save, crowd)
+    )
     for clients in held:
         clients.close()
     table.row("P5", p5.__doc__, "µs", seen["ours"], seen["one"], "beside one", at_most=1.2)
+    # What waiting connections cost the server whatever they wait for.
+    name = "beside 10,000 clients of one"
+    table.row("", "  the same", "µs", seen["ours"], seen["same"], name)
 
 
 def p6(bench):

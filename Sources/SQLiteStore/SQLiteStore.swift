@@ -78,6 +78,8 @@ public final class SQLiteStore: Store {
     forms?.look(with: readers)
   }
 
+  public var columns: (any ColumnTraits)? { SchemaColumns(schema: history.schema, model: model) }
+
   public var newestToken: Token { writer?.newestToken ?? .unfollowed }
 
   public func onChange(_ body: @escaping @Sendable () -> Void) { observers.add(body) }

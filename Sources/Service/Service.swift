@@ -34,7 +34,10 @@ public final class Service: HTTPHandler {
     store: some Store, configuration: ServiceConfiguration = .init()
   ) throws(HTTPServerError) {
     self.store = store
-    engine = LiveEngine(store: store, delivery: deliveries)
+    engine = LiveEngine(
+      store: store,
+      configuration: LiveConfiguration(idleTime: .seconds(configuration.idleSeconds)),
+      delivery: deliveries)
     self.configuration = configuration
     cache = SnapshotCache(maxBytes: configuration.cacheBytes)
     slowLane = SlowLane(

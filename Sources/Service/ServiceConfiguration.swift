@@ -8,6 +8,9 @@ public struct ServiceConfiguration: Sendable {
   public var maxItems = 10_000
   /// How long a request waits for a change when it does not say, in seconds.
   public var defaultWait = 25.0
+  /// How many seconds a fetch that nobody waits for is kept up to date in memory; whoever comes back
+  /// later still gets a diff, made from the history.
+  public var idleSeconds = 60.0
   /// Seconds between two comment lines of a stream.
   public var heartbeat = 15.0
   /// The bearer token that every request but probes and files needs; nil: none.

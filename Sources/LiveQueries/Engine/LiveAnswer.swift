@@ -49,9 +49,13 @@ public struct LiveCounters: Sendable, Hashable {
   public var waiters = 0
   /// Moments of the store that the engine went through; saves committed together are one.
   public var moments = 0
-  /// Fetches asked whether a moment changed them, and those of them that it did.
+  /// Fetches that a moment was found to be able to change, so that the store was asked, and those
+  /// of them that it did change.
   public var considered = 0
   public var changed = 0
+  /// Fetches that were looked up for a touched object, but whose condition holds for it neither
+  /// before nor after; the store was not asked for them.
+  public var settled = 0
   /// Diffs made, and clients that they were given to.
   public var diffs = 0
   public var delivered = 0

@@ -100,7 +100,8 @@ private struct EngineLoop: Sendable {
 
   func run(_ mailbox: Mailbox, report: (LiveCounters) -> Void) {
     var state = State(
-      queries: LiveQueries(model: store.model, configuration: configuration),
+      queries: LiveQueries(
+        model: store.model, columns: store.columns, configuration: configuration),
       nextSweep: .now + configuration.idleTime)
     while true {
       let batch = mailbox.take(until: wakeTime(state))

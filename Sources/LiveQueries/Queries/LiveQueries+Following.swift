@@ -74,7 +74,8 @@ extension LiveQueries {
       if !query.isActive { try wake(query, context) }
       return query
     }
-    let query = LiveQuery(key: key, model: model, position: context.token.position)
+    let query = LiveQuery(
+      key: key, model: model, columns: columns, position: context.token.position)
     queries[key] = query
     return query
   }

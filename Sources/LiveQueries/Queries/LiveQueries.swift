@@ -39,6 +39,8 @@ struct LiveQueries {
   }
 
   let model: Model
+  /// How the store compares values; nil where it cannot tell.
+  let columns: (any ColumnTraits)?
   let configuration: LiveConfiguration
   /// The moment that everything active is true of; nil before the store was first read.
   private(set) var current: Token?
@@ -53,8 +55,11 @@ struct LiveQueries {
   var outbox: [OutgoingAnswer] = []
   var counters = LiveCounters()
 
-  init(model: Model, configuration: LiveConfiguration) {
+  init(
+    model: Model, columns: (any ColumnTraits)? = nil, configuration: LiveConfiguration
+  ) {
     self.model = model
+    self.columns = columns
     self.configuration = configuration
   }
 
@@ -74,11 +79,23 @@ struct LiveQueries {
       return
     }
     if hasActiveQueries {
-      let touches = try context.touches(after: last.position)
-      for query in index.candidates(for: touches) { step(query, from: last.position, context) }
+      for query in try candidates(after: last.position, context) {
+        step(query, from: last.position, context)
+      }
     }
     counters.moments += 1
     note(token)
+  }
+
+  /// The active queries that what was touched after `base` may change.
+  private mutating func candidates(
+    after base: Int64, _ context: MomentContext
+  ) throws(StoreError) -> [LiveQuery] {
+    let touched = try context.touched(after: base, in: model)
+    var search = CandidateSearch(index, touched, after: base, context.moment)
+    search.run()
+    counters.settled += search.settled
+    return Array(search.found.all)
   }
 
   /// Whether `token` is one that the store showed lately.
