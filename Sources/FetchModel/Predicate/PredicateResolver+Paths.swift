@@ -153,6 +153,11 @@ extension PredicateResolver {
         .unknownKeyPath, at: range.lowerBound, found: "`\(name)`",
         expected: "nothing behind `\(entity.attributes[index].name)`, which is an attribute")
     }
+    if walk.operators.last?.name == .count {
+      throw PredicateError(
+        .unknownKeyPath, at: range.lowerBound, found: "`\(name)`",
+        expected: "nothing behind `@count`")
+    }
     switch entity.property(namedOrAliased: name) {
     case .id?: break
     case .attribute(let index)?: walk.target = .attribute(index)
