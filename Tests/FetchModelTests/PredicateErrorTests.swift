@@ -92,8 +92,8 @@ struct PredicateErrorTests {
       + String(repeating: " OR population > 1", count: 20)
     let lines = try #require(error(text)).rendered(in: text, width: 60)
       .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-    #expect(lines[0] == "…R population > 1 OR nmae == 'x' OR population > 1 OR popul…")
-    #expect(lines[1] == "                      ^^^^")
+    #expect(lines[0] == "…tion > 1 OR population > 1 OR nmae == 'x' OR population > …")
+    #expect(lines[1] == "                               ^^^^")
     #expect(lines[0].count <= 60)
   }
 
@@ -346,7 +346,7 @@ struct PredicateErrorTests {
     ),
     (
       "country.cities[FIRST].name == 'x'",
-      "at 0: found an element by its position, expected an ordered relationship; the relationships here have no order"
+      "at 0: found an element by its position, expected an ordered relationship; `cities` has no order"
     ),
     (
       "name[0] == 'x'",

@@ -29,7 +29,7 @@ struct ReadmeTests {
         guard let match = line.wholeMatch(of: row) else { return nil }
         return Example(
           entity: match.1 == nil ? "City" : "Country",
-          text: match.2.replacing("\\|", with: "|"),
+          text: String(match.2).replacing("\\|", with: "|"),
           given: try match.3.map { try JSON(parsing: Array($0.utf8)) },
           count: Int64(match.4) ?? -1)
       }
