@@ -41,6 +41,9 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "How many touched rows the history keeps.")
   var keepHistory = 1_000_000
 
+  @Option(help: "How many bytes the history keeps, about.")
+  var keepBytes = 1 << 30
+
   @Option(help: "How many days the history keeps.")
   var keepDays = 7.0
 
@@ -54,7 +57,7 @@ struct ServeOptions: ParsableArguments {
     guard (0...65_535).contains(port) else {
       throw ValidationError("--port takes a number from 0 to 65535.")
     }
-    guard maxItems > 0, queryTimeout > 0, maxBody > 0, keepHistory > 0, keepDays > 0,
+    guard maxItems > 0, queryTimeout > 0, maxBody > 0, keepHistory > 0, keepDays > 0, keepBytes > 0,
       (1...64).contains(workers)
     else { throw ValidationError("Sizes and times must be above zero, --workers at most 64.") }
     guard isLoopback || bearerToken != nil else {
@@ -98,6 +101,7 @@ struct ServeOptions: ParsableArguments {
     store.durability = durability == .full ? .full : .normal
     store.keptPositions = keepHistory
     store.keptSeconds = keepDays * 86_400
+    store.keptBytes = keepBytes
     return store
   }
 

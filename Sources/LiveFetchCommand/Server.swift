@@ -17,20 +17,21 @@ struct Server {
   func run() throws {
     TerminationSignal.hold()
     let store = try openStore()
-    let service: Service
+    let host: ServiceHost
     let http: HTTPServer
     do {
-      service = try Service(store: store, configuration: options.service)
-      http = try HTTPServer(options.http, handler: service)
+      host = try serve(store)
+      http = try HTTPServer(options.http, handler: host)
+      host.metrics.watch(http)
     } catch {
       store.close()
       throw failure(Self.describe(error, options), .cannotListen)
     }
     announce(port: http.port)
     TerminationSignal.wait()
-    service.drain()
+    host.drain()
     http.stop()
-    store.close()
+    host.close()
   }
 
   private func openStore() throws -> SQLiteStore {
@@ -43,10 +44,35 @@ struct Server {
           `livefetch detach \(path)` takes them out again.
           """)
       }
+      if SQLiteStore.hasFragileLog {
+        store.onForeignCommit { [path] in Self.warnOfFragileLog(path) }
+      }
       return store
     } catch {
       throw failure("\(path): \(error.message)", error.exitStatus)
     }
+  }
+
+  /// Serves the store, and what takes its place.
+  private func serve(_ store: SQLiteStore) throws -> ServiceHost {
+    let (path, storeOptions) = (path, options.store)
+    return try ServiceHost(store, configuration: options.service) { event in
+      switch event {
+      case .reopened: Self.note("\(path): its tables or the file have changed; opened anew")
+      case .cannotReopen(let error):
+        Self.note("\(path): cannot be opened anew: \(error.message); trying again")
+      }
+    } open: { () throws(StoreError) in
+      try SQLiteStore(path: path, options: storeOptions)
+    }
+  }
+
+  private static func warnOfFragileLog(_ path: String) {
+    note(
+      """
+      another program writes \(path). SQLite \(SQLiteStore.libraryVersion) can damage a write-ahead \
+      log that two connections write or checkpoint at the same moment; 3.51.3 and later do not.
+      """)
   }
 
   private func announce(port: Int) {
@@ -56,7 +82,9 @@ struct Server {
     fflush(nil)
   }
 
-  private func note(_ text: String) {
+  private func note(_ text: String) { Self.note(text) }
+
+  private static func note(_ text: String) {
     FileHandle.standardError.write(Data("livefetch: \(text)\n".utf8))
   }
 

@@ -90,6 +90,8 @@ extension Service {
       cache.remove(key)
       return false
     }
+    call.exchange.mark(RequestKind.fetch.rawValue)
+    configuration.metrics.cacheHits.add()
     call.exchange.respond(answer)
     return true
   }
@@ -97,6 +99,7 @@ extension Service {
   private func send(
     _ snapshot: EncodedSnapshot, of plan: FetchPlan, _ call: Call, cacheKey: String?
   ) {
+    configuration.metrics.cacheMisses.add()
     let compressed =
       snapshot.json.count >= 1024 && acceptsGzip(call.request)
       ? Gzip.compress(snapshot.json, level: 3) : nil

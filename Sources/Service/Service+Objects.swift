@@ -15,9 +15,9 @@ extension Service {
     case (.changes, _): try changes(call)
     case (.template(let name), _):
       throw .notFound("unknown-template", "The model has no fetch template `\(name)`.")
-    case (.live, _): throw .notImplemented("`/v1/live`")
+    case (.live, _): try followMany(call)
     case (.openAPI, _): throw .notImplemented("`/openapi.json`")
-    case (.metrics, _): throw .notImplemented("`/metrics`")
+    case (.metrics, _): try metrics(call)
     default: throw .noSuchPath
     }
   }

@@ -18,6 +18,8 @@ struct OpenFile {
   let writeConnection: Connection?
   let lock: FileLock?
   let isNewlyFollowed: Bool
+  /// nil where it may only be read.
+  let watch: FileWatch?
 
   init(path: String, options: SQLiteStoreOptions) throws(StoreError) {
     let mayWrite = !options.isReadOnly && access(path, W_OK) == 0
@@ -31,6 +33,7 @@ struct OpenFile {
       writeConnection = nil
       lock = nil
       isNewlyFollowed = false
+      watch = nil
       return
     }
     lock = try FileLock(beside: path)
@@ -45,6 +48,7 @@ struct OpenFile {
     let durability = options.durability == .full ? "FULL" : "NORMAL"
     try connection.execute("PRAGMA synchronous = \(durability)")
     isNewlyFollowed = try history.setUp(on: connection, journalMode: mode) == .added
+    watch = try FileWatch(path: path, introspection: introspection, on: connection)
     readAccess = .read
     writeConnection = connection
   }

@@ -20,8 +20,25 @@ struct WriterUpkeep {
   private var schemaVersion: Int64
   private var nextPoll: UInt64 = 0
   private var nextPruning: UInt64 = 0
+  private var nextMeasuring: UInt64 = 0
+  /// What history takes.
+  private(set) var size = HistorySize()
 
-  init(connection: Connection, history: History, settings: WriterSettings) {
+  /// What the thread was told since the last time.
+  struct Notice {
+    /// Whether others may have written.
+    let isHinted: Bool
+    /// Whether somebody wants to know when the file is not what was opened.
+    let isWatched: Bool
+  }
+
+  private var watch: FileWatch?
+  private var isOutdated = false
+
+  init(
+    connection: Connection, history: History, settings: WriterSettings, watch: FileWatch? = nil
+  ) {
+    self.watch = watch
     self.connection = connection
     self.history = history
     self.settings = settings
@@ -43,14 +60,22 @@ struct WriterUpkeep {
   }
 
   /// Does what is due. Gives what others committed.
-  mutating func run(_ group: inout WriterGroup) -> Writer.Commit? {
+  mutating func run(_ group: inout WriterGroup, _ notice: Notice) -> Writer.Commit? {
     checkpointIfDue()
     let now = monotonicNanoseconds()
+    measureIfDue(now, group.token.position)
     pruneIfDue(now)
-    guard now >= nextPoll else { return nil }
+    guard now >= nextPoll || notice.isHinted, !isOutdated else { return nil }
     nextPoll = now &+ settings.pollInterval
+    if notice.isWatched, let changed = try? outdatedEntities() {
+      isOutdated = true
+      return .outdated(changed)
+    }
     return try? noticeOthers(&group)
   }
+
+  /// Whether there is more to measure or to forget than was done.
+  var isBusy: Bool { min(nextMeasuring, nextPruning) < monotonicNanoseconds() &+ 30_000_000 }
 
   /// Copies the whole log into the file and closes the connection.
   func finish() {
@@ -63,6 +88,16 @@ struct WriterUpkeep {
 // MARK: - Others
 
 extension WriterUpkeep {
+  /// nil where the file is what was opened.
+  private mutating func outdatedEntities() throws(StoreError) -> Set<Int>? {
+    guard watch != nil else { return nil }
+    if watch?.isReplaced == true { return [] }
+    guard Self.pragma("data_version", connection) != dataVersion,
+      Self.pragma("schema_version", connection) != schemaVersion
+    else { return nil }
+    return try watch?.changedEntities(on: connection)
+  }
+
   /// SQLite counts `data_version` up for commits of other connections alone.
   private mutating func noticeOthers(_ group: inout WriterGroup) throws(StoreError) -> Writer
     .Commit?
@@ -93,6 +128,7 @@ extension WriterUpkeep {
     _ group: inout WriterGroup, dataVersion version: Int64
   ) throws(StoreError) -> Writer.Commit {
     try history.restart(on: connection)
+    size.startAnew()
     schemaVersion = Self.pragma("schema_version", connection) ?? schemaVersion
     dataVersion = version
     group.token = try history.newestToken(on: connection)
@@ -131,11 +167,24 @@ extension WriterUpkeep {
     sqlite3_busy_timeout(connection.handle, connection.busyTimeout)
   }
 
+  /// One slice at a time, more of them while there is more to measure.
+  private mutating func measureIfDue(_ now: UInt64, _ last: Int64) {
+    guard now >= nextMeasuring else { return }
+    nextMeasuring = now &+ 1_000_000_000
+    guard size.end < last, let bounds = try? history.bounds(on: connection) else { return }
+    let hasMore = try? size.measure(
+      from: bounds.first, upTo: last, step: settings.measuringStep, history, on: connection)
+    if hasMore == true { nextMeasuring = now &+ 5_000_000 }
+    // What is too much is not to wait for the next look.
+    if size.total > settings.retention.bytes { nextPruning = min(nextPruning, now &+ 20_000_000) }
+  }
+
   /// One step at a time, more of them while there is more to forget.
   private mutating func pruneIfDue(_ now: UInt64) {
     guard now >= nextPruning else { return }
+    try? KeptAnswers.prune(limit: settings.pruningStep, on: connection)
     let hasMore = try? history.prune(
-      settings.retention, step: settings.pruningStep, on: connection)
+      settings.retention, &size, step: settings.pruningStep, on: connection)
     nextPruning = now &+ (hasMore == true ? 20_000_000 : 10_000_000_000)
   }
 }
