@@ -40,7 +40,7 @@ let package = Package(
     .executableTarget(
       name: "LiveFetchCommand",
       dependencies: [
-        "FetchModel", "SQLiteStore", "LiveQueries", "HTTPServer", "Service",
+        "FetchModel", "SQLiteStore", "LiveQueries", "HTTPServer", "Service", "CZlib",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDB", package: "GRDB.swift"),
       ],

@@ -6,28 +6,30 @@ import Foundation
 import HTTPServer
 import SQLiteStore
 import Service
+import Synchronization
 
 /// Serves one store until the process is asked to end.
 struct Server {
   let path: String
-  let options: ServeOptions
+  let options: ServerOptions
   /// What is printed behind the ready line, given the address.
   var greeting: (String) -> String = { _ in "" }
 
   func run() throws {
     TerminationSignal.hold()
     let store = try openStore()
+    let address = ServedAddress()
     let host: ServiceHost
     let http: HTTPServer
     do {
-      host = try serve(store)
+      host = try serve(store, at: address)
       http = try HTTPServer(options.http, handler: host)
       host.metrics.watch(http)
     } catch {
       store.close()
       throw failure(Self.describe(error, options), .cannotListen)
     }
-    announce(port: http.port)
+    announce(store, at: address, port: http.port)
     TerminationSignal.wait()
     host.drain()
     http.stop()
@@ -54,16 +56,20 @@ struct Server {
   }
 
   /// Serves the store, and what takes its place.
-  private func serve(_ store: SQLiteStore) throws -> ServiceHost {
+  private func serve(
+    _ store: SQLiteStore, at address: ServedAddress
+  ) throws -> ServiceHost {
     let (path, storeOptions) = (path, options.store)
     return try ServiceHost(store, configuration: options.service) { event in
       switch event {
-      case .reopened: Self.note("\(path): its tables or the file have changed; opened anew")
+      case .reopened: note("\(path): its tables or the file have changed; opened anew")
       case .cannotReopen(let error):
-        Self.note("\(path): cannot be opened anew: \(error.message); trying again")
+        note("\(path): cannot be opened anew: \(error.message); trying again")
       }
     } open: { () throws(StoreError) in
-      try SQLiteStore(path: path, options: storeOptions)
+      let store = try SQLiteStore(path: path, options: storeOptions)
+      if let text = address.text { store.announce(address: text) }
+      return store
     }
   }
 
@@ -75,26 +81,33 @@ struct Server {
       """)
   }
 
-  private func announce(port: Int) {
+  private func announce(_ store: SQLiteStore, at served: ServedAddress, port: Int) {
     let host = options.host.contains(":") ? "[\(options.host)]" : options.host
     let address = "http://\(host):\(port)"
+    served.text = address
+    store.announce(address: address)
     print("LiveFetch listening on \(address)\(greeting(address))")
     fflush(nil)
   }
 
-  private func note(_ text: String) { Self.note(text) }
-
-  private static func note(_ text: String) {
-    FileHandle.standardError.write(Data("livefetch: \(text)\n".utf8))
-  }
-
-  private static func describe(_ error: any Error, _ options: ServeOptions) -> String {
+  private static func describe(_ error: any Error, _ options: ServerOptions) -> String {
     switch error as? HTTPServerError {
     case .cannotResolve(let host): "there is no address \(host)"
     case .cannotListen(let number):
       "cannot listen on \(options.host):\(options.port): \(String(cString: strerror(number)))"
     case .cannotStart, nil: "the system has no threads or descriptors left"
     }
+  }
+}
+
+/// Where the server listens, once it does: every store that is opened anew is told.
+private final class ServedAddress: Sendable {
+  // Guards the text.
+  private let address = Mutex<String?>(nil)
+
+  var text: String? {
+    get { address.withLock { $0 } }
+    set { address.withLock { $0 = newValue } }
   }
 }
 

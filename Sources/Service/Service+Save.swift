@@ -20,7 +20,7 @@ extension Service {
     let key = try IdempotencyKey(call.request)
     guard savesUnderWay.begin() else { throw .shuttingDown }
     if let key { return saveOnce(call, change, preferences, key) }
-    store.save(change.request) { [self] result in
+    store.save(change.request(preferences)) { [self] result in
       reply(to: call) { () throws(Problem) in try self.answer(call, change, result, preferences) }
     }
   }
@@ -47,6 +47,13 @@ extension Service {
 
     let request: SaveRequest
     let answer: Answer
+
+    /// The request, showing its object where the answer does.
+    func request(_ preferences: Preferences) -> SaveRequest {
+      var request = request
+      if case .object = answer { request.showsObject = preferences.answer != .minimal }
+      return request
+    }
   }
 
   enum SaveCallError: Error {

@@ -61,7 +61,10 @@ extension Service {
     var headers = headers + preferences.applied
     if isInsert { headers.append(("Location", location(of: object))) }
     // Another save may have deleted the object already: then there is nothing to show of it.
-    let stored = preferences.answer == .minimal ? nil : try read(plan(of: object), object.id)
+    var stored = outcome.shown
+    if stored == nil, preferences.answer != .minimal {
+      stored = try read(plan(of: object), object.id)
+    }
     guard let stored else { return HTTPResponse(status: isInsert ? 201 : 204, headers: headers) }
     headers.append(("ETag", "\"\(stored.etag)\""))
     return .json(stored.json, headers, status: isInsert ? 201 : 200)

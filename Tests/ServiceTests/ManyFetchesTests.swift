@@ -2,6 +2,7 @@ import FetchModel
 import Foundation
 import HTTPServer
 import Service
+import Synchronization
 import Testing
 
 /// API.md, section 4: many fetches at once.
@@ -161,6 +162,62 @@ struct ManyFetchesTests {
     #expect(answer.status == 400)
     #expect(answer.code == "answer-too-large")
     #expect(answer.json["fetch"]?.string == "f1")
+  }
+
+  static let watched = [
+    ("all", #""entity":"city","sort":["-population"]"#),
+    ("window", #""entity":"city","sort":["name"],"limit":4,"offset":2"#),
+    ("sections", #""entity":"city","section":"country.name","sort":["-population"]"#),
+    ("tags", #""entity":"tag","select":["word","city"]"#),
+  ]
+
+  /// Every answer's one token is given for all fetches, also for those that it said nothing of, and
+  /// now and then a fetch leaves the set and comes back without a token.
+  @Test(arguments: [5, 6] as [UInt64])
+  func oneTokenForAllLosesNothingWhileOthersSave(seed: UInt64) throws {
+    let file = try ServedFile(PromiseTests.world)
+    var random = SeededGenerator(seed: seed)
+    let isOver = Atomic(false)
+    let path = file.path
+    let writer = Thread {
+      var random = SeededGenerator(seed: seed + 100)
+      while !isOver.load(ordering: .relaxed) {
+        try? SQLiteShell.run(PromiseTests.change(&random), path: path)
+        Thread.sleep(forTimeInterval: 0.003)
+      }
+    }
+    writer.start()
+    var held: [String: ResultSnapshot] = [:]
+    var token = ""
+    for round in 0..<120 {
+      if round == 100 { isOver.store(true, ordering: .relaxed) }
+      if Int.random(in: 0..<6, using: &random) == 0 {
+        held[Self.watched.randomElement(using: &random)!.0] = nil
+      }
+      let fetches = Self.watched.map { name, members in
+        let since = held[name] == nil ? "" : ",\"since\":\"\(token)\""
+        return "\"\(name)\":{\(members)\(since)}"
+      }
+      let answer = try file.ask(
+        "POST", "/v1/live", body: Self.body(fetches.joined(separator: ","), wait: 0.2))
+      token = try self.token(answer)
+      for (name, _) in Self.watched {
+        guard let result = answer.json["results"]?[name] else { continue }
+        if let snapshot = ResultSnapshot(json: result) {
+          held[name] = snapshot
+        } else {
+          var diff = try #require(Diff(json: result))
+          // The client's token for a fetch that was not told of is the answer's.
+          diff.from = try #require(held[name]).token
+          try held[name]?.apply(diff)
+        }
+      }
+    }
+    for (name, members) in Self.watched {
+      let fresh = try file.ask("POST", "/v1/fetch", body: "{\(members)}")
+      let snapshot = try #require(ResultSnapshot(json: fresh.json))
+      #expect(held[name]?.sections == snapshot.sections, "seed \(seed), \(name)")
+    }
   }
 
   @Test func aServerThatEndsAnswersWhoeverWaits() throws {

@@ -33,20 +33,28 @@ extension PredicateParser {
     return Node(content: .predicate(.constant(value)), depth: 0, range: range)
   }
 
-  /// Parses `-` before an operand; before a number it becomes part of the number.
+  /// Parses `-` before an operand; before the digits of a number it becomes part of the number.
   private mutating func parseNegation() throws(PredicateError) -> Node {
     let start = token.range.lowerBound
     try advance()
+    let digits = token
     let operand = try parsePrefix()
     let expression = try expression(operand)
     let range = start..<operand.range.upperBound
-    switch expression.kind {
-    case .literal(.integer(let value)):
-      return leaf(.literal(.integer(0 &- value)), range)
-    case .literal(.double(let value)):
-      return leaf(.literal(value == 0x1p63 ? .integer(.min) : .double(-value)), range)
-    default:
-      return try counted(.negation(expression), above: operand.depth, range)
+    if case .literal(let literal) = expression.kind, let negative = negative(literal, digits) {
+      return leaf(.literal(negative), range)
+    }
+    return try counted(.negation(expression), above: operand.depth, range)
+  }
+
+  /// The number of `digits` below zero; nil if that token is no number but only leads to one.
+  private func negative(_ literal: Literal, _ digits: PredicateToken) -> Literal? {
+    switch (digits.kind, literal) {
+    case (.integer, .integer(let value)): return .integer(0 &- value)
+    case (.double, .double(let value)):
+      // 2^63 itself is no integer, but with the minus before it it is one.
+      return text(digits.range) == "9223372036854775808" ? .integer(.min) : .double(-value)
+    default: return nil
     }
   }
 
@@ -56,7 +64,7 @@ extension PredicateParser {
     let start = token.range.lowerBound
     try advance()
     let left = try parse(.additive)
-    guard let operation = comparisonOperator else { throw failure("a comparison operator") }
+    guard let operation = comparisonOperator else { throw operatorFailure("a comparison operator") }
     var node = try parseComparison(left, operation, quantifier)
     node.range = start..<node.range.upperBound
     return node
@@ -111,8 +119,8 @@ extension PredicateParser {
     try advance()
     var node = try parse(.or)
     guard case .symbol(.closeParenthesis) = token.kind else {
-      if case .expression = node.content { throw failure("a comparison operator or `)`") }
-      throw failure("AND, OR or `)`")
+      if case .expression = node.content { throw operatorFailure("a comparison operator or `)`") }
+      throw operatorFailure("AND, OR or `)`")
     }
     node.range = start..<token.range.upperBound
     try advance()

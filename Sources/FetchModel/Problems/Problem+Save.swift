@@ -1,9 +1,7 @@
 // Refused saves → problems with every failure listed.
 
-import FetchModel
-
 extension Problem {
-  init(_ error: SaveError, model: Model) {
+  package init(_ error: SaveError, model: Model) {
     switch error {
     case .malformed(let detail): self = .badRequest("malformed-save", detail)
     case .invalid(let problems) where problems.allSatisfy({ $0.code == .readOnlyEntity }):

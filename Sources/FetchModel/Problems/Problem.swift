@@ -1,7 +1,4 @@
-// Errors → HTTP. The only type that knows statuses and codes (RFC 9457 bodies).
-
-import FetchModel
-import HTTPServer
+// Errors → what clients are told. The only type that knows statuses and codes (RFC 9457 bodies).
 
 /// A refusal as a client sees it.
 public struct Problem: Error, Sendable {
@@ -59,81 +56,77 @@ public struct Problem: Error, Sendable {
     json.append(0x7D)
     return json
   }
-
-  /// The whole answer.
-  public var response: HTTPResponse {
-    let fixed = [
-      (name: "Content-Type", value: "application/problem+json"),
-      (name: "Cache-Control", value: "no-store"),
-    ]
-    return HTTPResponse(status: status, headers: fixed + headers, body: .bytes(json))
-  }
 }
 
 // MARK: - The fixed ones
 
 extension Problem {
-  static func badRequest(_ code: String, _ detail: String, hint: String? = nil) -> Problem {
+  package static func badRequest(_ code: String, _ detail: String, hint: String? = nil) -> Problem {
     Problem(400, code, "Bad request", detail, hint: hint)
   }
 
-  static func notFound(_ code: String, _ detail: String, hint: String? = nil) -> Problem {
+  package static func notFound(_ code: String, _ detail: String, hint: String? = nil) -> Problem {
     Problem(404, code, "Not found", detail, hint: hint)
   }
 
-  static let noSuchPath = notFound("unknown-path", "There is nothing at this path.")
+  package static let noSuchPath = notFound("unknown-path", "There is nothing at this path.")
 
-  static func methodNotAllowed(_ allowed: String) -> Problem {
+  package static func methodNotAllowed(_ allowed: String) -> Problem {
     var problem = Problem(
       405, "method-not-allowed", "Method not allowed", "This path takes \(allowed).")
     problem.headers = [("Allow", allowed)]
     return problem
   }
 
-  static let tokenExpired = Problem(
+  package static let tokenExpired = Problem(
     410, "token-expired", "Token expired",
     "The history does not reach back to this token; fetch a new snapshot.")
 
-  static let badToken = badRequest("bad-token", "`since` takes a token of this API, or `now`.")
+  package static let badToken = badRequest(
+    "bad-token", "`since` takes a token of this API, or `now`.")
 
-  static func notObservable(_ entity: String) -> Problem {
+  package static func notObservable(_ entity: String) -> Problem {
     badRequest(
       "not-observable",
       "`\(entity)` cannot be followed: it is a view, has no primary key, or is served read only.")
   }
 
-  static let volatilePredicate = badRequest(
+  package static let volatilePredicate = badRequest(
     "not-observable", "`now()` changes without a save, so the fetch cannot be followed.")
 
-  static let readOnly = Problem(
+  package static let explainDisabled = Problem(
+    403, "explain-disabled", "Forbidden",
+    "`explain` shows SQL, and this server was not started with `--explain`.")
+
+  package static let readOnly = Problem(
     403, "read-only", "Read only", "This server does not save: its store is read only.")
 
-  static let unauthorized: Problem = {
+  package static let unauthorized: Problem = {
     var problem = Problem(
       401, "unauthorized", "Unauthorized", "A bearer token is required: `Authorization: Bearer …`.")
     problem.headers = [("WWW-Authenticate", "Bearer realm=\"LiveFetch\"")]
     return problem
   }()
 
-  static let shuttingDown: Problem = {
+  package static let shuttingDown: Problem = {
     var problem = Problem(
       503, "shutting-down", "Service unavailable", "The server is shutting down; try again.")
     problem.headers = [("Retry-After", "1")]
     return problem
   }()
 
-  static let notJSON = Problem(
+  package static let notJSON = Problem(
     415, "not-json", "Unsupported media type",
     "The body has to be JSON, declared `Content-Type: application/json`.",
     hint: "curl --json '{…}' sets the header")
 
-  static func notImplemented(_ feature: String) -> Problem {
+  package static func notImplemented(_ feature: String) -> Problem {
     Problem(
       501, "not-implemented", "Not implemented", "\(feature) is understood but not carried out yet."
     )
   }
 
-  static func malformedJSON(_ error: JSONError) -> Problem {
+  package static func malformedJSON(_ error: JSONError) -> Problem {
     Problem(
       400, "malformed-json", "Bad request",
       "The body is not JSON: expected \(error.expected) at byte \(error.offset).",
@@ -145,7 +138,7 @@ extension Problem {
 
 extension Problem {
   /// - Parameter isPath: whether the entity was named by the path: then it is what was not found.
-  init(_ error: FetchRequestError, isPath: Bool) {
+  package init(_ error: FetchRequestError, isPath: Bool) {
     switch error {
     case .unknownParameter(let name, let hint):
       self = .badRequest("unknown-parameter", "There is no parameter `\(name)`.", hint: hint)
@@ -170,7 +163,7 @@ extension Problem {
     }
   }
 
-  init(_ error: StoreError) {
+  package init(_ error: StoreError) {
     switch error {
     case .queryTimeout, .tooSlow:
       self.init(
@@ -194,7 +187,7 @@ extension Problem {
 }
 
 extension Problem {
-  init(_ error: PredicateError, parameter: String) {
+  package init(_ error: PredicateError, parameter: String) {
     guard error.code != .notImplemented else {
       self = .notImplemented("`\(parameter)`: \(error.found)")
       offset = error.offset
@@ -205,12 +198,5 @@ extension Problem {
       hint: error.hint)
     if !error.found.isEmpty { members.append(.init(name: "found", value: .string(error.found))) }
     members.append(.init(name: "expected", value: .string(error.expected)))
-  }
-}
-
-extension Problem {
-  /// What the HTTP layer refused before any handler saw it.
-  public init(_ problem: HTTPProblem) {
-    self.init(problem.status, problem.code, problem.title, problem.detail)
   }
 }

@@ -1,0 +1,221 @@
+// Expressions as text: where parentheses are needed, and how names and literals are spelt.
+
+extension PredicatePrinter {
+  private typealias Precedence = PredicateParser.Precedence
+
+  mutating func write(_ expression: Expression) { write(expression, within: .additive) }
+
+  private mutating func write(_ expression: Expression, within outer: Precedence) {
+    guard case .arithmetic(let operation, let left, let right) = expression.kind else {
+      return write(operand: expression)
+    }
+    let own = operation.precedence
+    bracketed(own < outer) { printer in
+      printer.write(left, within: own)
+      printer.text += " \(operation.rawValue) "
+      printer.write(right, within: own.next)
+    }
+  }
+
+  private mutating func bracketed(_ isBracketed: Bool, _ body: (inout Self) -> Void) {
+    if isBracketed { text += "(" }
+    body(&self)
+    if isBracketed { text += ")" }
+  }
+
+  /// Writes what is no calculation with two operands.
+  private mutating func write(operand: Expression) {
+    switch operand.kind {
+    case .literal(let literal): text += literal.text
+    case .placeholder(let placeholder): write(placeholder)
+    case .variable(let name): text += "$" + name
+    case .object: text += "SELF"
+    case .keyPath(let base, let components): write(base, components)
+    case .index(let collection, let index): write(index, of: collection)
+    case .aggregate(let elements):
+      text += "{"
+      write(list: elements)
+      text += "}"
+    case .function(let name, let arguments): write(call: name, arguments)
+    case .arithmetic: write(operand, within: .additive)
+    case .negation(let operand): write(negated: operand)
+    case .ternary(let condition, let yes, let no):
+      text += "TERNARY("
+      write(condition, within: .or)
+      text += ", "
+      write(list: [yes, no])
+      text += ")"
+    case .subquery(let collection, let variable, let condition):
+      text += "SUBQUERY("
+      write(collection)
+      text += ", $\(variable), "
+      write(condition, within: .or)
+      text += ")"
+    case .cast(let value, let type):
+      text += "CAST("
+      write(value)
+      text += ", \(Literal.string(type).text))"
+    }
+  }
+
+  private mutating func write(list: [Expression]) {
+    for (index, element) in list.enumerated() {
+      if index > 0 { text += ", " }
+      write(element)
+    }
+  }
+
+  /// A minus before a number would become part of it.
+  private mutating func write(negated operand: Expression) {
+    text += "-"
+    var isBracketed = false
+    switch operand.kind {
+    case .arithmetic: isBracketed = true
+    case .literal(let literal): isBracketed = literal.isUnsignedNumber
+    default: break
+    }
+    bracketed(isBracketed) { $0.write(operand) }
+  }
+
+  // MARK: Key paths and brackets
+
+  private mutating func write(_ base: Expression?, _ components: [KeyPathComponent]) {
+    if let base { write(base: base) }
+    for (index, component) in components.enumerated() {
+      let isFirst = base == nil && index == 0
+      if !isFirst { text += "." }
+      write(component, isFirst: isFirst)
+    }
+  }
+
+  private mutating func write(_ component: KeyPathComponent, isFirst: Bool) {
+    switch component.kind {
+    case .collectionOperator(let name): text += "@" + name
+    case .placeholder(let placeholder): write(placeholder)
+    case .name(let name) where !PredicateLexer.isName(name):
+      text += "%K"
+      arguments.append(.json(.string(name)))
+    case .name(let name):
+      text += isFirst && PredicateKeyword(spelling: name) != nil ? "#" + name : name
+    }
+  }
+
+  private mutating func write(_ index: CollectionIndex, of collection: Expression) {
+    if case .keyPath = collection.kind { write(collection) } else { write(base: collection) }
+    switch index {
+    case .first: text += "[FIRST]"
+    case .last: text += "[LAST]"
+    case .size: text += "[SIZE]"
+    case .position(let position):
+      text += "["
+      write(position)
+      text += "]"
+    }
+  }
+
+  /// Writes what a dot or a bracket follows.
+  private mutating func write(base: Expression) {
+    var isBracketed = false
+    switch base.kind {
+    case .arithmetic, .negation, .keyPath: isBracketed = true
+    case .literal(let literal): isBracketed = literal.isNumber
+    default: break
+    }
+    bracketed(isBracketed) { $0.write(base) }
+  }
+
+  // MARK: Calls
+
+  private mutating func write(call name: String, _ arguments: [Expression]) {
+    if PredicateLexer.isCallable(name) {
+      text += name + "("
+    } else {
+      text += "FUNCTION(" + Literal.string(name).text
+      if !arguments.isEmpty { text += ", " }
+    }
+    write(list: arguments)
+    text += ")"
+  }
+}
+
+extension ArithmeticOperator {
+  var precedence: PredicateParser.Precedence {
+    switch self {
+    case .add, .subtract: .additive
+    case .multiply, .divide: .multiplicative
+    case .power: .power
+    }
+  }
+}
+
+extension PredicateLexer {
+  /// Whether `text` is read as one name, reserved or not.
+  static func isName(_ text: String) -> Bool {
+    guard let first = text.utf8.first, isNameStart(first) else { return false }
+    return text.utf8.allSatisfy(isNamePart) && !text.unicodeScalars.contains("\u{A0}")
+  }
+
+  /// Whether `text` before a parenthesis is read as a function's name.
+  static func isCallable(_ text: String) -> Bool {
+    let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+    guard let first = parts.first, isName(String(Substring(first))),
+      !text.unicodeScalars.contains("\u{A0}")
+    else { return false }
+    if parts.count == 1 { return PredicateKeyword(spelling: text) == nil }
+    return parts.dropFirst().allSatisfy { $0.allSatisfy(isNamePart) }
+  }
+}
+
+extension Literal {
+  /// The literal as it is written: numbers exactly, text in double quotes.
+  var text: String {
+    switch self {
+    case .null: return "nil"
+    case .boolean(let value): return value ? "TRUE" : "FALSE"
+    case .integer(let value): return String(value)
+    case .double(let value): return Self.text(value)
+    case .string(let value): return Self.text(value)
+    }
+  }
+
+  private static func text(_ value: Double) -> String {
+    if value.isNaN { return "nil" }
+    // Beyond the largest double: read as infinity.
+    if value.isInfinite { return value < 0 ? "-1e999" : "1e999" }
+    return value.description
+  }
+
+  private static func text(_ value: String) -> String {
+    var text = "\""
+    for scalar in value.unicodeScalars {
+      switch scalar {
+      case "\"": text += "\\\""
+      case "\\": text += "\\\\"
+      case "\n": text += "\\n"
+      case "\r": text += "\\r"
+      case "\t": text += "\\t"
+      case "\u{0}"..."\u{1F}", "\u{7F}":
+        let digits = String(scalar.value, radix: 16)
+        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return text + "\""
+  }
+
+  var isNumber: Bool {
+    switch self {
+    case .integer, .double: true
+    case .null, .boolean, .string: false
+    }
+  }
+
+  /// Whether it is a number written without a minus.
+  var isUnsignedNumber: Bool {
+    switch self {
+    case .integer(let value): value >= 0
+    case .double(let value): value.sign == .plus && !value.isNaN
+    case .null, .boolean, .string: false
+    }
+  }
+}
