@@ -16,6 +16,7 @@ struct ServeOptions: ParsableArguments {
 
   @Option(.host) var host: String?
   @Option(.port) var port: String?
+  @Option(.model) var model: String?
   @Option(.publicDirectory) var publicDirectory: String?
   @Option(.token) var token: String?
   @Option(.corsOrigin) var corsOrigin: String?
@@ -32,7 +33,8 @@ struct ServeOptions: ParsableArguments {
 
   private var flags: [String: String] {
     let texts: [(Setting, String?)] = [
-      (.host, host), (.port, port), (.publicDirectory, publicDirectory), (.token, token),
+      (.host, host), (.port, port), (.model, model), (.publicDirectory, publicDirectory),
+      (.token, token),
       (.corsOrigin, corsOrigin), (.maxItems, maxItems), (.queryTimeout, queryTimeout),
       (.maxBody, maxBody), (.durability, durability), (.keepHistory, keepHistory),
       (.keepDays, keepDays), (.keepBytes, keepBytes), (.workers, workers),
@@ -102,8 +104,15 @@ struct ServerOptions {
     return service
   }
 
-  var store: SQLiteStoreOptions {
+  /// The path of the model's file.
+  var modelPath: String? { settings.text(.model) }
+
+  /// How the store is served.
+  ///
+  /// - Parameter model: what the objects are; nil for what the store remembers.
+  func store(_ model: ModelFile?) -> SQLiteStoreOptions {
     var store = SQLiteStoreOptions()
+    store.model = model
     store.queryTimeout = settings.number(.queryTimeout)
     store.isReadOnly = settings.isOn(.readOnly)
     store.durability = settings.text(.durability) == "normal" ? .normal : .full

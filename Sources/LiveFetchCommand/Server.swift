@@ -17,13 +17,15 @@ struct Server {
 
   func run() throws {
     TerminationSignal.hold()
+    // Before the file is opened, which changes it.
+    let listener = try listen()
     let store = try openStore()
     let address = ServedAddress()
     let host: ServiceHost
     let http: HTTPServer
     do {
       host = try serve(store, at: address)
-      http = try HTTPServer(options.http, handler: host)
+      http = try HTTPServer(options.http, listener: listener, handler: host)
       host.metrics.watch(http)
     } catch {
       store.close()
@@ -36,9 +38,18 @@ struct Server {
     host.close()
   }
 
+  private func listen() throws -> HTTPListener {
+    do {
+      return try HTTPListener(options.http)
+    } catch {
+      throw failure(Self.describe(error, options), .cannotListen)
+    }
+  }
+
   private func openStore() throws -> SQLiteStore {
+    let model = try options.modelPath.map { try ModelFile(atPath: $0) }
     do throws(StoreError) {
-      let store = try SQLiteStore(path: path, options: options.store)
+      let store = try SQLiteStore(path: path, options: options.store(model))
       if store.isNewlyFollowed {
         note(
           """
@@ -59,7 +70,8 @@ struct Server {
   private func serve(
     _ store: SQLiteStore, at address: ServedAddress
   ) throws -> ServiceHost {
-    let (path, storeOptions) = (path, options.store)
+    let model = try options.modelPath.map { try ModelFile(atPath: $0) }
+    let (path, storeOptions) = (path, options.store(model))
     return try ServiceHost(store, configuration: options.service) { event in
       switch event {
       case .reopened: note("\(path): its tables or the file have changed; opened anew")

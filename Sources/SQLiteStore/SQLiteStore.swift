@@ -25,6 +25,11 @@ public struct SQLiteStoreOptions: Sendable {
   public var keptSeconds = 7 * 86_400.0
   /// How many bytes the history keeps, about.
   public var keptBytes = 1 << 30
+  /// What the objects are and which rules they keep. An empty file gets its tables; another one
+  /// has to have them. nil: the model that the file remembers, or else what its tables say.
+  public var model: ModelFile?
+  /// Transformers of the program's own, by the names that the model's attributes give.
+  public var transformers: [String: ValueTransformer] = [:]
   /// The most connections that read.
   public var readers = 24
 
@@ -38,6 +43,8 @@ public final class SQLiteStore: ReopenableStore {
   /// Whether this process added the history's tables and triggers to the file.
   public let isNewlyFollowed: Bool
   let composer: FetchComposer
+  /// nil where nothing is followed: then every column is compared by its stand-ins.
+  private let forms: ColumnForms?
   let history: History
   let readers: ReaderPool
   let executor: SaveExecutor
@@ -65,6 +72,9 @@ public final class SQLiteStore: ReopenableStore {
     }
     properties = StoreProperties(kind: "sqlite", isReadOnly: file.writeConnection == nil)
     isNewlyFollowed = file.isNewlyFollowed
+    forms = try file.writeConnection.map { connection throws(StoreError) in
+      try ColumnForms(file.history, on: connection)
+    }
     lock = Mutex(file.lock)
     timeLimit = UInt64(options.queryTimeout * 1e9)
     let observers = Observers()
@@ -77,6 +87,7 @@ public final class SQLiteStore: ReopenableStore {
     }
     self.writer = writer
     notice = writer.flatMap { writer in FileNotice(path: path) { writer.hint() } }
+    forms?.look(with: readers)
   }
 
   public var newestToken: Token { writer?.newestToken ?? .unfollowed }
@@ -213,7 +224,12 @@ extension SQLiteStore {
       let limit = effort == .quick ? min(Self.quickLimit, timeLimit) : timeLimit
       return try readers.read(limit: limit) { connection throws(StoreError) in
         let token = writer == nil ? .unfollowed : try history.newestToken(on: connection)
-        return try body(moment(of: connection, at: token))
+        var composer = composer
+        composer.uniform = try forms?.uniform(at: token, on: connection) ?? []
+        return try body(
+          ReadMoment(
+            connection: connection, composer: composer, history: history,
+            objectStatements: objectStatements, token: token))
       }
     } catch .queryTimeout where effort == .quick {
       throw .tooSlow

@@ -58,12 +58,15 @@ public final class Service: HTTPHandler {
   }
 
   public func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
-    let call = Call(request: request, exchange: exchange, service: self)
-    if request.method == "GET" || request.method == "HEAD", isAuthorized(request),
-      respondFromCache(call) || respondByForm(call)
-    {
-      return
+    let isRead = request.method == "GET" || request.method == "HEAD"
+    let isQuick = isRead && isAuthorized(request)
+    if isQuick { exchange.mark(RequestKind.fetch.rawValue) }
+    if isQuick, let kept = keptAnswer(to: request) {
+      configuration.metrics.cacheHits.add()
+      return exchange.respond(kept)
     }
+    let call = Call(request: request, exchange: exchange, service: self)
+    if isQuick, respondByForm(call) { return }
     call.answering { () throws(Problem) in
       let route = try Route(path: request.path)
       exchange.mark(RequestKind(route, method: request.method).rawValue)

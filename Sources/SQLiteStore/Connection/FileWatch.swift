@@ -33,10 +33,9 @@ struct FileWatch: Sendable {
   private var catalogue: [String]
 
   /// - Parameter connection: has read the file, so that its log is there.
-  init(
-    path: String, introspection: Introspection, on connection: Connection
-  ) throws(StoreError) {
+  init(path: String, on connection: Connection) throws(StoreError) {
     self.path = path
+    let introspection = try Introspection(of: connection)
     identity = FileIdentity(path)
     log = FileIdentity(path + "-wal")
     entities = introspection.model.entities
@@ -67,12 +66,23 @@ struct FileWatch: Sendable {
     guard try History.isPresent(on: connection) else { return [] }
     let catalogue = try Self.catalogue(on: connection)
     guard catalogue != self.catalogue else { return nil }
-    let found = try Introspection(of: connection)
+    guard let found = try introspection(on: connection) else { return Set(entities.indices) }
     guard found.model.entities != entities || found.schema != schema else {
       self.catalogue = catalogue
       return nil
     }
     return Set(entities.indices.filter { !isSame($0, in: found) })
+  }
+
+  /// nil where the tables are not those of the file's model any more.
+  private func introspection(
+    on connection: Connection
+  ) throws(StoreError) -> Introspection? {
+    do throws(StoreError) {
+      return try Introspection(of: connection)
+    } catch .unusable {
+      return nil
+    }
   }
 
   private func isSame(_ index: Int, in found: Introspection) -> Bool {

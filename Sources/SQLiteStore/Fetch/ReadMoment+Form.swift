@@ -5,9 +5,10 @@ import FetchModel
 extension ReadMoment {
   func snapshot(of filled: FilledForm) throws(StoreError) -> EncodedSnapshot {
     let plan = filled.form.plan
-    guard plan.shape != .count, !plan.withTotal, plan.expansion.isEmpty, plan.window.limit != 0
+    guard plan.shape != .count, plan.tabulation == nil, !plan.withTotal, plan.expansion.isEmpty,
+      plan.window.limit != 0
     else { return try snapshot(of: filled.plan) }
-    let form = connection.forms.composed(filled.form) {
+    let form = connection.forms.composed(filled.form, uniform: composer.uniform) {
       ComposedForm(filled.form, composer: composer, keepsItems: token != .unfollowed)
     }
     var writer = SnapshotWriter(plan: plan, model: composer.model)

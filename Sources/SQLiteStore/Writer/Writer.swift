@@ -143,7 +143,12 @@ extension Writer {
     _ onCommit: (Commit) -> Void
   ) {
     while let jobs = take() {
-      if jobs.isEmpty { sleep(nanoseconds: upkeep.isBusy ? 5_000_000 : pollInterval) }
+      // A save that ends the sleep is not to wait for the upkeep.
+      if jobs.isEmpty, !sleep(nanoseconds: upkeep.isBusy ? 5_000_000 : pollInterval),
+        let commit = upkeep.run(&group, takeNotice())
+      {
+        publish(commit, group.token, onCommit)
+      }
       var rest = jobs[...]
       while !rest.isEmpty {
         let outcome = group.run(rest)
@@ -152,9 +157,6 @@ extension Writer {
         for (job, result) in zip(rest, outcome.results) { job.completion(result) }
         rest = rest.dropFirst(outcome.results.count)
         if let commit = upkeep.run(&group, takeNotice()) { publish(commit, group.token, onCommit) }
-      }
-      if jobs.isEmpty, let commit = upkeep.run(&group, takeNotice()) {
-        publish(commit, group.token, onCommit)
       }
       let (bytes, rows) = (upkeep.size.total, upkeep.size.rows)
       counted.withLock { $0.holds(historyBytes: bytes, rows: rows) }
@@ -184,10 +186,14 @@ extension Writer {
     }
   }
 
-  private func sleep(nanoseconds: UInt64) {
-    guard waiting.withLock({ $0.isAsleep }) else { return }
-    _ = wakeUp.wait(timeout: .now() + .nanoseconds(Int(nanoseconds)))
+  /// Whether a save came before the time was over.
+  private func sleep(nanoseconds: UInt64) -> Bool {
+    let (isAsleep, isHinted) = waiting.withLock { ($0.isAsleep, $0.isHinted) }
+    if isHinted { return false }
+    guard isAsleep else { return true }
+    let outcome = wakeUp.wait(timeout: .now() + .nanoseconds(Int(nanoseconds)))
     waiting.withLock { $0.isAsleep = false }
+    return outcome == .success
   }
 
   private func publish(_ commit: Commit, _ token: Token, _ onCommit: (Commit) -> Void) {

@@ -34,6 +34,8 @@ struct WriterUpkeep {
 
   private var watch: FileWatch?
   private var isOutdated = false
+  /// The schema's version at which the tables were last found to be those that were opened.
+  private var watchedVersion: Int64?
 
   init(
     connection: Connection, history: History, settings: WriterSettings, watch: FileWatch? = nil
@@ -67,11 +69,9 @@ struct WriterUpkeep {
     pruneIfDue(now)
     guard now >= nextPoll || notice.isHinted, !isOutdated else { return nil }
     nextPoll = now &+ settings.pollInterval
-    if notice.isWatched, let changed = try? outdatedEntities() {
-      isOutdated = true
-      return .outdated(changed)
-    }
-    return try? noticeOthers(&group)
+    let commit = try? noticeOthers(&group, isWatched: notice.isWatched)
+    if case .outdated? = commit { isOutdated = true }
+    return commit
   }
 
   /// Whether there is more to measure or to forget than was done.
@@ -88,29 +88,34 @@ struct WriterUpkeep {
 // MARK: - Others
 
 extension WriterUpkeep {
-  /// nil where the file is what was opened.
-  private mutating func outdatedEntities() throws(StoreError) -> Set<Int>? {
-    guard watch != nil else { return nil }
-    if watch?.isReplaced == true { return [] }
-    guard Self.pragma("data_version", connection) != dataVersion,
-      Self.pragma("schema_version", connection) != schemaVersion
-    else { return nil }
-    return try watch?.changedEntities(on: connection)
-  }
-
   /// SQLite counts `data_version` up for commits of other connections alone.
-  private mutating func noticeOthers(_ group: inout WriterGroup) throws(StoreError) -> Writer
-    .Commit?
-  {
+  private mutating func noticeOthers(
+    _ group: inout WriterGroup, isWatched: Bool
+  ) throws(StoreError) -> Writer.Commit? {
+    if isWatched, watch?.isReplaced == true { return .outdated([]) }
     let version = Self.pragma("data_version", connection)
     guard let version, version != dataVersion else { return nil }
-    if try hasHole(since: group.token) { return try restart(&group, dataVersion: version) }
+    if isWatched, let changed = try changedEntities() { return .outdated(changed) }
+    if try hasHole(since: group.token) {
+      // Tables may have changed since they were looked at.
+      if isWatched, let changed = try changedEntities() { return .outdated(changed) }
+      return try restart(&group, dataVersion: version)
+    }
     let token = try history.newestToken(on: connection)
     dataVersion = version
     guard token != group.token else { return nil }
     group.token = token
     stamp(token, &group)
     return .others(token)
+  }
+
+  /// nil where the tables are those that were opened.
+  private mutating func changedEntities() throws(StoreError) -> Set<Int>? {
+    let version = Self.pragma("schema_version", connection)
+    guard version != watchedVersion else { return nil }
+    if let changed = try watch?.changedEntities(on: connection) { return changed }
+    watchedVersion = version
+    return nil
   }
 
   /// Whether rows may have been written without being told: triggers that are gone, or another
