@@ -48,6 +48,8 @@ extension EvaluatorCompiler {
     case .conditional(let condition, let yes, let no):
       conditional(condition, yes, no, dateFormat)
     case .aggregate(let aggregation): aggregate(aggregation)
+    // The order of a collection's objects is the store's to know.
+    case .element: EvaluatedOperand(term: uncovered())
     case .listAggregate(let function, let expressions):
       list(function, expressions, dateFormat)
     }

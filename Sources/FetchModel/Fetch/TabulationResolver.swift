@@ -138,11 +138,17 @@ extension TabulationResolver {
 
   /// A key path that is written as its names alone, whatever characters are in these.
   private func plainPath(_ text: String) -> Expression? {
-    guard text != "SELF", (try? model.path(text, from: entity)) != nil else { return nil }
+    guard text != "SELF", let path = try? model.path(text, from: entity) else { return nil }
+    let (relationships, end) = model.walk(path)
+    var names = relationships.map(\.name)
+    if case .attribute(let index) = path.target {
+      names.append(model.entities[end].attributes[index].name)
+    }
     let range = SourceRange(0..<text.utf8.count)
-    let names = text.split(separator: ".", omittingEmptySubsequences: false)
     return Expression(
-      .keyPath(base: nil, names.map { KeyPathComponent(.name(String($0)), range: range) }),
+      .keyPath(
+        base: nil,
+        (names.isEmpty ? ["id"] : names).map { KeyPathComponent(.name($0), range: range) }),
       range: range)
   }
 
