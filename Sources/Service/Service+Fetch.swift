@@ -119,6 +119,7 @@ extension Service {
   private func send(
     _ snapshot: EncodedSnapshot, of plan: FetchPlan, _ call: Call, cacheKey: String?
   ) {
+    configuration.metrics.cacheMisses.add()
     let compressed =
       snapshot.json.count >= 1024 && acceptsGzip(call.request)
       ? Gzip.compress(snapshot.json, level: 3) : nil
