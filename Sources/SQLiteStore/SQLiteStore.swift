@@ -93,6 +93,16 @@ public final class SQLiteStore: Store {
     FileLock.holder(beside: path)
   }
 
+  /// Makes the tables of `model` in the empty file at `path`, without a history: for what is loaded
+  /// before anyone follows it.
+  public static func createTables(of model: ModelFile, at path: String) throws(StoreError) {
+    let lock = try FileLock(beside: path)
+    defer { withExtendedLifetime(lock) {} }
+    let connection = try Connection(path: path, access: .write)
+    defer { connection.close() }
+    _ = try ModelOpening(connection: connection, given: model).open()
+  }
+
   /// Takes the history's tables and triggers out of the file at `path`; false if there were none.
   public static func detach(path: String) throws(StoreError) -> Bool {
     let lock = try FileLock(beside: path)
@@ -157,6 +167,12 @@ extension SQLiteStore {
     of filled: FilledForm, effort: Effort
   ) throws(StoreError) -> EncodedSnapshot {
     try moment(effort) { moment throws(StoreError) in try moment.snapshot(of: filled) }
+  }
+
+  public func explain(
+    _ plan: FetchPlan, effort: Effort
+  ) throws(StoreError) -> Explanation {
+    try moment(effort) { moment throws(StoreError) in try moment.explanation(of: plan) }
   }
 
   public func object(

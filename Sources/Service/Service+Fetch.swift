@@ -48,7 +48,7 @@ extension Service {
   }
 
   func answer(_ call: Call, _ fetch: ResolvedFetch, cacheKey: String?) throws(Problem) {
-    if fetch.request.explains { throw .notImplemented("`explain`") }
+    if fetch.request.explains { return try explain(call, fetch.plan) }
     if call.wantsStream { return try stream(call, fetch) }
     if fetch.request.since != nil { return try follow(call, fetch) }
     let plan = fetch.plan
@@ -56,6 +56,16 @@ extension Service {
       try store.snapshot(of: plan, effort: effort)
     } then: { [self] snapshot in
       send(snapshot, of: plan, call, cacheKey: cacheKey)
+    }
+  }
+
+  /// Answers with how the store goes about the fetch.
+  private func explain(_ call: Call, _ plan: FetchPlan) throws(Problem) {
+    guard configuration.explains else { throw .explainDisabled }
+    call.query { [store] effort throws(StoreError) in
+      try store.explain(plan, effort: effort)
+    } then: { explanation in
+      call.respond(json: explanation.json)
     }
   }
 
@@ -67,7 +77,7 @@ extension Service {
         throw .notObservable(entity.name)
       }
     }
-    guard !plan.definition.predicate.isVolatile else { throw .volatilePredicate }
+    guard !plan.isVolatile else { throw .volatilePredicate }
   }
 }
 
@@ -140,7 +150,7 @@ extension Service {
     let full = HTTPResponse(headers: headers, body: .bytes(body))
     let notModified = HTTPResponse(status: 304, headers: headers)
     call.exchange.respond(isKnown ? notModified : full)
-    if let cacheKey, body.count < 1 << 20, !plan.definition.predicate.isVolatile,
+    if let cacheKey, body.count < 1 << 20, !plan.isVolatile,
       cache.isWanted(cacheKey)
     {
       let entry = SnapshotCache.Entry(

@@ -68,6 +68,8 @@ public protocol Store: LiveStore {
   func snapshot(of plan: FetchPlan, effort: Effort) throws(StoreError) -> EncodedSnapshot
   /// The same of a form's plan. What was prepared for the form may be used again.
   func snapshot(of filled: FilledForm, effort: Effort) throws(StoreError) -> EncodedSnapshot
+  /// How the store goes about a fetch's snapshot, without running it.
+  func explain(_ plan: FetchPlan, effort: Effort) throws(StoreError) -> Explanation
   /// One object with the values of `plan.selection`; nil where there is none.
   func object(
     _ id: ObjectID, of plan: FetchPlan, effort: Effort
@@ -99,6 +101,11 @@ extension Store {
     of filled: FilledForm, effort: Effort
   ) throws(StoreError) -> EncodedSnapshot {
     try snapshot(of: filled.plan, effort: effort)
+  }
+
+  /// A store that has nothing to tell of how it works.
+  public func explain(_ plan: FetchPlan, effort: Effort) throws(StoreError) -> Explanation {
+    Explanation(entity: model.entities[plan.definition.entity].name, statements: [])
   }
 }
 

@@ -44,7 +44,8 @@ struct FetchQuery {
     } else {
       scope = TableScope(
         context: context, entity: definition.entity, alias: alias,
-        source: "\(table.quotedName) AS \(quoted(alias))")
+        source: "\(table.quotedName) AS \(quoted(alias))",
+        required: definition.predicate.requiredWays)
       if let restriction {
         add(SQLFragment(restriction.condition(alias), bindings: restriction.bindings))
       }
@@ -96,6 +97,13 @@ extension FetchQuery {
     var fragment = SQLFragment("SELECT count(*) FROM \(scope.from)")
     appendCondition(to: &fragment)
     return FetchStatement(sql: fragment.text, bindings: fragment.bindings, layout: layout)
+  }
+
+  /// ` FROM … WHERE …`, for whoever puts something else before and behind it.
+  var body: SQLFragment {
+    var fragment = SQLFragment(" FROM \(scope.from)", bindings: fromBindings)
+    appendCondition(to: &fragment)
+    return fragment
   }
 
   private func appendCondition(to fragment: inout SQLFragment) {

@@ -5,7 +5,8 @@ import FetchModel
 extension ReadMoment {
   func snapshot(of filled: FilledForm) throws(StoreError) -> EncodedSnapshot {
     let plan = filled.form.plan
-    guard plan.shape != .count, !plan.withTotal, plan.expansion.isEmpty, plan.window.limit != 0
+    guard plan.shape != .count, plan.tabulation == nil, !plan.withTotal, plan.expansion.isEmpty,
+      plan.window.limit != 0
     else { return try snapshot(of: filled.plan) }
     let form = connection.forms.composed(filled.form) {
       ComposedForm(filled.form, composer: composer, keepsItems: token != .unfollowed)

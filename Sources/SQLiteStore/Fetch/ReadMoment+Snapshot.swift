@@ -5,6 +5,7 @@ import FetchModel
 extension ReadMoment {
   func snapshot(of plan: FetchPlan) throws(StoreError) -> EncodedSnapshot {
     if plan.shape == .count { return try countSnapshot(of: plan) }
+    if plan.tabulation != nil { return try dictionariesSnapshot(of: plan) }
     var writer = SnapshotWriter(plan: plan, model: composer.model)
     if plan.window.limit != 0 {
       if let kind = plan.keptKind(composer.schema), token != .unfollowed {

@@ -19,20 +19,25 @@ struct TableScope: SQLScope {
   /// where that has no order.
   let position: String?
   private let source: String
+  /// The to-one steps at whose end there is an object in every row that matters.
+  private let required: Set<[Int]>
   private var joins: [[Int]: String] = [:]
   private var joinText = ""
 
   /// The scope of a query's own objects.
-  init(context: QueryContext, entity: Int, alias: String, source: String) {
+  init(
+    context: QueryContext, entity: Int, alias: String, source: String, required: Set<[Int]> = []
+  ) {
     self.init(
       context: context, entity: entity, alias: alias, source: source, correlation: "",
-      mayRepeat: false, position: nil)
+      mayRepeat: false, position: nil, required: required)
   }
 
   private init(
     context: QueryContext, entity: Int, alias: String, source: String, correlation: String,
-    mayRepeat: Bool, position: String?
+    mayRepeat: Bool, position: String?, required: Set<[Int]> = []
   ) {
+    self.required = required
     self.context = context
     self.entity = entity
     self.alias = alias
@@ -111,7 +116,8 @@ struct TableScope: SQLScope {
   private mutating func join(_ steps: [Int]) -> String {
     if let known = joins[steps] { return known }
     let (target, condition) = toOneTie(steps, alias: context.nextAlias())
-    joinText += " LEFT JOIN \(target.quotedName) AS \(quoted(condition.alias)) ON \(condition.sql)"
+    let kind = required.contains(steps) ? "JOIN" : "LEFT JOIN"
+    joinText += " \(kind) \(target.quotedName) AS \(quoted(condition.alias)) ON \(condition.sql)"
     joins[steps] = condition.alias
     return condition.alias
   }
