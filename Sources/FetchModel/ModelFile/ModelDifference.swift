@@ -50,7 +50,9 @@ public struct ModelDifference: Sendable, Hashable {
     _ old: ModelFile.Entity, _ new: ModelFile.Entity, _ match: ModelMatch
   ) {
     if new.parent.flatMap({ match.oldEntity(of: $0) }) != old.parent {
-      add(.changed, new.name, "inherits from \(new.parent ?? "nothing"), not \(old.parent ?? "nothing")")
+      add(
+        .changed, new.name,
+        "inherits from \(new.parent ?? "nothing"), not \(old.parent ?? "nothing")")
     }
     if old.isAbstract != new.isAbstract {
       add(.changed, new.name, new.isAbstract ? "is abstract now" : "is abstract no more")

@@ -23,7 +23,9 @@ public struct ModelMatch: Sendable {
     _ names: (Part) -> (name: String, identifier: String?)
   ) -> Part? {
     if let identifier {
-      let renamed = parts.first { names($0).identifier == identifier || names($0).name == identifier }
+      let renamed = parts.first {
+        names($0).identifier == identifier || names($0).name == identifier
+      }
       if let renamed { return renamed }
     }
     return parts.first { names($0).name == name }

@@ -18,6 +18,23 @@ public struct MigrationOptions: Sendable {
 }
 
 extension SQLiteStore {
+  /// The model that the file at `path` remembers; nil where it remembers none.
+  public static func rememberedModel(path: String) throws(StoreError) -> ModelFile? {
+    let connection = try Connection(path: path, access: .readOnlyFile)
+    defer { connection.close() }
+    return try ModelOpening.remembered(on: connection)
+  }
+
+  /// Everything in which the tables of the file at `path` are not those of `model`.
+  public static func mismatches(
+    path: String, with model: ModelFile
+  ) throws(StoreError) -> [String] {
+    let connection = try Connection(path: path, access: .readOnlyFile)
+    defer { connection.close() }
+    let catalogue = try CatalogueReader(connection: connection).tables()
+    return ModelMapping(ModelTables(model), catalogue, isUTF8: true).problems
+  }
+
   /// Leads the file at `path` from the model that it remembers to `model`.
   ///
   /// - Parameter progress: told of each statement: how many are done, of how many, and which comes.

@@ -41,7 +41,8 @@ extension MigrationPlanner {
   }
 
   /// A member's place: as it was, or by its id.
-  func placeValue(_ key: PropertyKey, _ pair: (old: String, new: String)) throws(StoreError) -> String
+  func placeValue(_ key: PropertyKey, _ pair: (old: String, new: String)) throws(StoreError)
+    -> String
   {
     let step = "o.\(ModelTriggers.id) * \(ModelTriggers.positionStep)"
     guard let relationship = new.file.relationship(key.property, of: key.entity),
@@ -56,11 +57,14 @@ extension MigrationPlanner {
 
   mutating func planJoin(_ table: PlannedTable) throws(StoreError) {
     let owner = new.links.first { _, link in
-      if case .join(table.name, let source, _) = link { source == table.columns[0].name } else {
+      if case .join(table.name, let source, _) = link {
+        source == table.columns[0].name
+      } else {
         false
       }
     }
-    guard let key = owner?.key, let relationship = new.file.relationship(key.property, of: key.entity)
+    guard let key = owner?.key,
+      let relationship = new.file.relationship(key.property, of: key.entity)
     else { return }
     if let before = match.oldRelationship(relationship, of: key.entity),
       let oldEntity = match.oldEntity(of: key.entity),

@@ -217,8 +217,9 @@ extension MigrationPlanner {
     }
     guard before.type.widens(to: attribute.type), before.transformer == attribute.transformer
     else {
-      refuse("\(name) was \(before.type.rawValue): no value of it is known to be a "
-        + attribute.type.rawValue)
+      refuse(
+        "\(name) was \(before.type.rawValue): no value of it is known to be a "
+          + attribute.type.rawValue)
       return "NULL"
     }
     let value = "o.\(quoted(stored))"
@@ -265,7 +266,9 @@ extension MigrationPlanner {
       plan.statements.append(
         NamedStatement(name: "replace \(name)", sql: "DROP TABLE \(quoted(name))"))
     }
-    for name in dropped where !rebuilt.contains(name) { plan.steps.append("remove the table \(name)") }
+    for name in dropped where !rebuilt.contains(name) {
+      plan.steps.append("remove the table \(name)")
+    }
     for name in rebuilt {
       plan.statements.append(
         NamedStatement(
@@ -302,7 +305,8 @@ extension MigrationPlanner {
           match.oldAttribute(attribute, of: entity.name)?.derivation != derivation
         else { continue }
         let key = PropertyKey(entity: entity.name, property: attribute.name)
-        let sql = DerivedTriggers(triggers: triggers, key: key).recomputation(derivation)
+        let sql =
+          DerivedTriggers(triggers: triggers, key: key).recomputation(derivation)
           ?? textRecomputation(key, derivation)
         if let sql { add("compute \(entity.name).\(attribute.name)", [sql]) }
       }
