@@ -132,6 +132,16 @@ public final class SQLiteStore: ReopenableStore {
     FileLock.holder(beside: path)
   }
 
+  /// Makes the tables of `model` in the empty file at `path`, without a history: for what is loaded
+  /// before anyone follows it.
+  public static func createTables(of model: ModelFile, at path: String) throws(StoreError) {
+    let lock = try FileLock(beside: path)
+    defer { withExtendedLifetime(lock) {} }
+    let connection = try Connection(path: path, access: .write)
+    defer { connection.close() }
+    _ = try ModelOpening(connection: connection, given: model).open()
+  }
+
   /// Takes the history's tables and triggers out of the file at `path`; false if there were none.
   public static func detach(path: String) throws(StoreError) -> Bool {
     let lock = try FileLock(beside: path)
