@@ -32,7 +32,8 @@ struct FetchTable {
       name.shortened(to: widths[index])
         .padded(to: widths[index], atRight: result.numeric.contains(index))
     }
-    return terminal.paint(((isMarked ? "  " : "") + names.joined(separator: "  ")).trimmingEnd, .bold)
+    return terminal.paint(
+      ((isMarked ? "  " : "") + names.joined(separator: "  ")).trimmingEnd, .bold)
   }
 
   private func line(_ row: FetchResult.Row, _ widths: [Int], _ isMarked: Bool) -> String {

@@ -50,7 +50,7 @@ extension OpenAPIDocument {
       responses: [
         ("200", Self.answer("A snapshot or a diff", result, streams: true, headers: ["ETag"])),
         ("304", Self.notModified),
-      ] + problems([410, 501, 504]))
+      ] + problems([403, 410, 501, 504]))
   }
 
   private func object(_ index: Int) -> OpenAPIOperation {
