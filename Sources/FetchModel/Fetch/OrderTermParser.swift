@@ -15,9 +15,9 @@ struct OrderTermText {
   init(
     _ text: String, parameter: String, isKnown: (String) -> Bool = { _ in false }
   ) throws(FetchRequestError) {
-    let options: [String]
-    (name, direction, options) = Self.split(text, isKnown)
-    for option in options { try read(option, parameter) }
+    let words: [String]
+    (name, direction, words) = Self.split(text, isKnown)
+    for option in words { try read(option, parameter) }
     guard derivation == .value || options.isEmpty else {
       throw .badValue(
         parameter: parameter, detail: "`\(derivation.rawValue)` takes no folding option")
