@@ -34,6 +34,8 @@ INSERT INTO Club VALUES (1, 1);
 INSERT INTO City_Club VALUES (1, 1);
 """
 
+MODELS = Path(__file__).parent / "../../Sources/LiveFetchCommand/Resources/models"
+
 # Method, path, the path's template, body.
 REQUESTS = [
     ("GET", "/v1", "/v1", None),
@@ -109,10 +111,16 @@ def complaints(document, method, template, status, kind, body):
     ]
 
 
-def check(address):
+def validated(address, found):
+    """The document, and what is wrong with it."""
     document = json.loads(ask(address, "GET", "/openapi.json", None)[2])
-    found = [f"document: {error.message}" for error in
-             OpenAPIV31SpecValidator(document).iter_errors()]
+    for error in OpenAPIV31SpecValidator(document).iter_errors():
+        found.append(f"document: {error.message}")
+    return document
+
+
+def check_answers(address, found):
+    document = validated(address, found)
     token = json.loads(ask(address, "GET", "/v1", None)[2])["token"]
     requests = REQUESTS + [
         ("GET", f"/v1/objects/City?since={token}&wait=0", "/v1/objects/City", None),
@@ -123,25 +131,34 @@ def check(address):
         status, kind, answer = ask(address, method, path, body)
         for complaint in complaints(document, method, template, status, kind, answer):
             found.append(f"{method} {path}: {complaint}")
-    print("\n".join(found) or f"{len(document['paths'])} paths, {len(requests)} answers: valid")
-    return 1 if found else 0
+    return f"{len(document['paths'])} paths, {len(requests)} answers"
+
+
+def served(program, file, options, body):
+    server = subprocess.Popen(
+        [program, "serve", str(file), "--port", "0", *options],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        return body(re.search(r"http://\S+", server.stdout.readline())[0])
+    finally:
+        server.terminate()
+        server.wait(10)
 
 
 def main(program):
+    found = []
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "world.sqlite"
         store = sqlite3.connect(file)
         store.executescript(WORLD)
         store.close()
-        server = subprocess.Popen(
-            [program, "serve", str(file), "--port", "0"],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        try:
-            line = server.stdout.readline()
-            return check(re.search(r"http://\S+", line)[0])
-        finally:
-            server.terminate()
-            server.wait(10)
+        checked = served(program, file, [], lambda address: check_answers(address, found))
+        for model in sorted(MODELS.glob("*.json")):
+            store = Path(directory) / f"{model.stem}.sqlite"
+            served(program, store, ["--model", str(model)], lambda at: validated(at, found))
+            checked += f", {model.stem}"
+    print("\n".join(found) or f"{checked}: valid")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":
