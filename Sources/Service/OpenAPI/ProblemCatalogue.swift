@@ -66,6 +66,7 @@ public enum ProblemCatalogue {
     Entry(401, "unauthorized", "a bearer token is required"),
     Entry(403, "explain-disabled", "`explain` where the server was not started with `--explain`"),
     Entry(403, "read-only", "the store, or the entity, cannot be saved to"),
+    Entry(403, "explain-disabled", "the server was started without `--explain`"),
     Entry(404, "unknown-path", "nothing is at this path"),
     Entry(404, "unknown-entity", "an entity, named in the path, that is not there"),
     Entry(404, "unknown-id", "no object has this id"),
