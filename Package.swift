@@ -6,6 +6,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [
     .executable(name: "livefetch", targets: ["LiveFetchCommand"]),
+    .library(name: "LiveFetch", targets: ["LiveFetch"]),
     .library(name: "Service", targets: ["Service"]),
   ],
   dependencies: [
@@ -37,6 +38,7 @@ let package = Package(
       dependencies: [
         "FetchModel", "LiveQueries", "HTTPServer",
       ]),
+    .target(name: "LiveFetch", dependencies: ["FetchModel", "LiveQueries", "SQLiteStore"]),
     .executableTarget(
       name: "LiveFetchCommand",
       dependencies: [
@@ -49,6 +51,7 @@ let package = Package(
     .testTarget(name: "FetchModelTests", dependencies: ["FetchModel"]),
     .testTarget(name: "SQLiteStoreTests", dependencies: ["SQLiteStore"]),
     .testTarget(name: "LiveQueriesTests", dependencies: ["LiveQueries", "FetchModel"]),
+    .testTarget(name: "LiveFetchTests", dependencies: ["LiveFetch", "Service"]),
     .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
     .testTarget(
       name: "ServiceTests",
