@@ -3,13 +3,14 @@
 
 PORT ?= 8080
 ONLY ?=
+SECONDS ?= 60
 PACKAGES := libmicrohttpd-dev libsqlite3-dev zlib1g-dev
 SOURCES := $(wildcard Package.swift Sources Tests)
 
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps run test browser bench lint format
+.PHONY: help deps run test browser bench fuzz lint format
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -34,6 +35,9 @@ browser: deps ## run the web page's tests in headless Chromium
 bench: deps ## measure against the limit and the peers (ONLY=P1,P2 for some of it)
 	@bash .ci/install --optional wrk
 	@python3 Benchmarks/bench.py $(if $(ONLY),--only $(ONLY)) $(ARGS)
+
+fuzz: ## look for input that traps, hangs or does not read back (SECONDS=60)
+	@bash Tests/Fuzz/run $(SECONDS)
 
 lint: ## check the style of the Swift sources
 	@swift format lint --strict -r $(SOURCES)

@@ -42,7 +42,7 @@ let package = Package(
     .executableTarget(
       name: "LiveFetchCommand",
       dependencies: [
-        "FetchModel", "SQLiteStore", "LiveQueries", "HTTPServer", "Service",
+        "FetchModel", "SQLiteStore", "LiveQueries", "HTTPServer", "Service", "CZlib",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
@@ -51,7 +51,9 @@ let package = Package(
     .testTarget(name: "FetchModelTests", dependencies: ["FetchModel"]),
     .testTarget(name: "SQLiteStoreTests", dependencies: ["SQLiteStore"]),
     .testTarget(name: "LiveQueriesTests", dependencies: ["LiveQueries", "FetchModel"]),
-    .testTarget(name: "LiveFetchTests", dependencies: ["LiveFetch", "Service"]),
+    .testTarget(
+      name: "LiveFetchTests",
+      dependencies: ["LiveFetch", "SQLiteStore", "Service", "HTTPServer"]),
     .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
     .testTarget(
       name: "ServiceTests",

@@ -76,7 +76,8 @@ export class PredicateField {
     const { found, expected } = problem;
     const text = expected ? `${found ? `Found ${found}, ` : ''}expected ${expected}`
       : message.replace(/^`where`:? (at \d+: )?/, '');
-    const whole = hint && !expected ? `${text} ${hint}` : text;
+    const isAdvice = / /.test(hint ?? '');
+    const whole = hint && (!expected || isAdvice) ? `${text}; ${hint}` : text;
     return h('span', {}, sentence(whole));
   }
 
@@ -90,7 +91,8 @@ export class PredicateField {
   }
 
   #remedy({ hint, problem, offset }) {
-    const [, word] = /`([^`]+)`/.exec(hint ?? '') ?? [];
+    // A hint is a bare name, or else a sentence that nothing can be replaced by.
+    const word = / /.test(hint ?? '') ? undefined : hint;
     const found = (problem.found ?? '').replace(/^`|`$/g, '');
     if (!word || !found) return null;
     const fix = () => {

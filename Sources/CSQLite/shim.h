@@ -7,3 +7,8 @@
 static inline int csqlite_stop_counting_memory(void) {
   return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
+
+/// Has triggers fire on a connection, or not. Foreign keys work either way.
+static inline int csqlite_enable_triggers(sqlite3 *db, int on) {
+  return sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, on, (int *)0);
+}

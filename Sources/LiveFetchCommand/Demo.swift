@@ -20,7 +20,7 @@ struct Demo: ParsableCommand {
         throw failure("\(data): the sample data could not be loaded: \(error)", .failed)
       }
     }
-    try Server(path: data, options: options, greeting: Self.greeting).run()
+    try Server(path: data, options: options.resolved(), greeting: Self.greeting).run()
   }
 
   private static func greeting(_ address: String) -> String {

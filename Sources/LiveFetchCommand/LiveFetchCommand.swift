@@ -8,6 +8,27 @@ struct LiveFetchCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "livefetch",
     abstract: "Live, sorted, sectioned fetches over any SQLite database, by plain HTTP.",
+    discussion: """
+      EXAMPLES
+        livefetch demo
+        livefetch import world.sqlite cities.csv --into City
+        livefetch serve world.sqlite --public Public
+        livefetch fetch http://127.0.0.1:8080 City --sort -population --limit 20 --watch
+
+      EXIT STATUS
+        0   done
+        64  wrong arguments, environment or configuration; a name or predicate that does not fit
+        65  the data or the store cannot be used: bad rows, a refused save, damage, a served file
+        66  a file is not there
+        69  the address cannot be listened on, or the server not be reached
+        74  reading or writing failed
+
+      Shell completion: `livefetch --generate-completion-script bash|zsh|fish` prints a script.
+      """,
     version: "0.1.0",
-    subcommands: [Serve.self, Demo.self, Detach.self])
+    subcommands: [
+      Serve.self, Demo.self, FetchCommand.self, SaveCommand.self, ImportCommand.self,
+      ExportCommand.self, BackupCommand.self, RestoreCommand.self, CheckCommand.self,
+      StatusCommand.self, Detach.self, ConfigCommand.self,
+    ])
 }

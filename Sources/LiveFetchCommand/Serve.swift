@@ -22,6 +22,6 @@ struct Serve: ParsableCommand {
     guard FileManager.default.fileExists(atPath: store) else {
       throw failure("\(store): there is no such file", .noInput)
     }
-    try Server(path: store, options: options).run()
+    try Server(path: store, options: options.resolved()).run()
   }
 }

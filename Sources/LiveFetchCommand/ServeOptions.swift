@@ -1,4 +1,4 @@
-// What `serve` and `demo` both take.
+// What `serve` and `demo` both take: a flag for each setting, and what follows from all of them.
 
 import ArgumentParser
 import FetchModel
@@ -7,62 +7,82 @@ import HTTPServer
 import SQLiteStore
 import Service
 
-/// The options of a server.
+/// The options of a server as the command line gives them.
 struct ServeOptions: ParsableArguments {
-  @Option(help: "The address to listen on. Anything but loopback needs a token.")
-  var host = "127.0.0.1"
+  @Option(
+    help: "A JSON file of settings; ./livefetch.json if it is there. [env: LIVEFETCH_CONFIG]",
+    completion: .file(extensions: ["json"]))
+  var config: String?
 
-  @Option(help: "The port to listen on; 0 picks a free one.")
-  var port = 8080
+  @Option(.host) var host: String?
+  @Option(.port) var port: String?
+  @Option(.publicDirectory) var publicDirectory: String?
+  @Option(.token) var token: String?
+  @Option(.corsOrigin) var corsOrigin: String?
+  @Option(.maxItems) var maxItems: String?
+  @Option(.queryTimeout) var queryTimeout: String?
+  @Option(.maxBody) var maxBody: String?
+  @Option(.durability) var durability: String?
+  @Option(.keepHistory) var keepHistory: String?
+  @Option(.keepDays) var keepDays: String?
+  @Option(.workers) var workers: String?
+  @Flag(.readOnly) var readOnly: Bool?
+  @Flag(.explain) var explain: Bool?
 
-  @Option(name: .customLong("public"), help: "The directory of the web page.")
-  var publicDirectory: String?
+  private var flags: [String: String] {
+    let texts: [(Setting, String?)] = [
+      (.host, host), (.port, port), (.publicDirectory, publicDirectory), (.token, token),
+      (.corsOrigin, corsOrigin), (.maxItems, maxItems), (.queryTimeout, queryTimeout),
+      (.maxBody, maxBody), (.durability, durability), (.keepHistory, keepHistory),
+      (.keepDays, keepDays), (.workers, workers), (.readOnly, readOnly.map { "\($0)" }),
+      (.explain, explain.map { "\($0)" }),
+    ]
+    return Dictionary(
+      texts.compactMap { setting, text in text.map { (setting.name, $0) } },
+      uniquingKeysWith: { _, last in last })
+  }
 
-  @Option(help: "The bearer token that requests need. [env: LIVEFETCH_TOKEN]")
-  var token: String?
-
-  @Option(help: "The origin that browsers may call from, or '*'.")
-  var corsOrigin: String?
-
-  @Option(help: "The most items of a snapshot.")
-  var maxItems = 10_000
-
-  @Option(help: "Seconds that a query may take.")
-  var queryTimeout = 10.0
-
-  @Option(help: "Threads that read and write sockets; as many as there are cores if left out.")
-  var workers = max(2, min(16, ProcessInfo.processInfo.activeProcessorCount))
-
-  @Option(help: "The largest body of a request, in bytes.")
-  var maxBody = 16 << 20
-
-  @Option(help: "How long a save is safe for: 'full' (power loss) or 'normal' (a crash).")
-  var durability = Durability.full
-
-  @Option(help: "How many touched rows the history keeps.")
-  var keepHistory = 1_000_000
-
-  @Option(help: "How many days the history keeps.")
-  var keepDays = 7.0
-
-  @Flag(help: "Serve fetches alone: no saves, no 'since'.")
-  var readOnly = false
-
-  @Flag(help: "Answer 'explain=true' with the SQL and SQLite's plan.")
-  var explain = false
-
-  func validate() throws {
-    guard (0...65_535).contains(port) else {
-      throw ValidationError("--port takes a number from 0 to 65535.")
+  /// The value of every setting, from all sources.
+  func settings() throws -> Settings {
+    let environment = ProcessInfo.processInfo.environment
+    do {
+      return try Settings(
+        flags: flags, environment: environment,
+        file: try ConfigurationFile.read(flag: config, environment: environment))
+    } catch {
+      throw ValidationError("\(error)")
     }
-    guard maxItems > 0, queryTimeout > 0, maxBody > 0, keepHistory > 0, keepDays > 0,
-      (1...64).contains(workers)
-    else { throw ValidationError("Sizes and times must be above zero, --workers at most 64.") }
+  }
+
+  /// The settings, checked against each other.
+  func resolved() throws -> ServerOptions { ServerOptions(try settings()) }
+
+  func validate() throws { try resolved().validate() }
+}
+
+/// A server's settings as its parts take them.
+struct ServerOptions {
+  private let settings: Settings
+
+  init(_ settings: Settings) { self.settings = settings }
+
+  var host: String { settings.text(.host) ?? "127.0.0.1" }
+  var port: Int { settings.integer(.port) }
+
+  private var bearerToken: String? {
+    settings.text(.token).flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  private var isLoopback: Bool {
+    host == "localhost" || host == "::1" || host.hasPrefix("127.")
+  }
+
+  fileprivate func validate() throws {
     guard isLoopback || bearerToken != nil else {
       throw ValidationError(
         "Listening on \(host) needs a token: --token TOKEN or LIVEFETCH_TOKEN in the environment.")
     }
-    if let directory = publicDirectory {
+    if let directory = settings.text(.publicDirectory) {
       var isDirectory: ObjCBool = false
       guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory),
         isDirectory.boolValue
@@ -70,35 +90,23 @@ struct ServeOptions: ParsableArguments {
     }
   }
 
-  /// How long a save is safe for.
-  enum Durability: String, ExpressibleByArgument, CaseIterable { case full, normal }
-
-  private var isLoopback: Bool {
-    host == "localhost" || host == "::1" || host.hasPrefix("127.")
-  }
-
-  var bearerToken: String? {
-    let given = token ?? ProcessInfo.processInfo.environment["LIVEFETCH_TOKEN"]
-    return given.flatMap { $0.isEmpty ? nil : $0 }
-  }
-
   var service: ServiceConfiguration {
     var service = ServiceConfiguration()
-    service.maxItems = maxItems
+    service.maxItems = settings.integer(.maxItems)
     service.bearerToken = bearerToken
-    service.corsOrigin = corsOrigin
-    service.publicDirectory = publicDirectory
-    service.explains = explain
+    service.corsOrigin = settings.text(.corsOrigin)
+    service.publicDirectory = settings.text(.publicDirectory)
+    service.explains = settings.isOn(.explain)
     return service
   }
 
   var store: SQLiteStoreOptions {
     var store = SQLiteStoreOptions()
-    store.queryTimeout = queryTimeout
-    store.isReadOnly = readOnly
-    store.durability = durability == .full ? .full : .normal
-    store.keptPositions = keepHistory
-    store.keptSeconds = keepDays * 86_400
+    store.queryTimeout = settings.number(.queryTimeout)
+    store.isReadOnly = settings.isOn(.readOnly)
+    store.durability = settings.text(.durability) == "normal" ? .normal : .full
+    store.keptPositions = settings.integer(.keepHistory)
+    store.keptSeconds = settings.number(.keepDays) * 86_400
     return store
   }
 
@@ -106,8 +114,8 @@ struct ServeOptions: ParsableArguments {
     var http = HTTPServerConfiguration()
     http.host = host
     http.port = port
-    http.workers = workers
-    http.maxBodyBytes = maxBody
+    http.workers = settings.integer(.workers)
+    http.maxBodyBytes = settings.integer(.maxBody)
     http.renderProblem = { Problem($0).response }
     return http
   }

@@ -10,7 +10,7 @@ import Service
 /// Serves one store until the process is asked to end.
 struct Server {
   let path: String
-  let options: ServeOptions
+  let options: ServerOptions
   /// What is printed behind the ready line, given the address.
   var greeting: (String) -> String = { _ in "" }
 
@@ -26,7 +26,7 @@ struct Server {
       store.close()
       throw failure(Self.describe(error, options), .cannotListen)
     }
-    announce(port: http.port)
+    announce(store, port: http.port)
     TerminationSignal.wait()
     service.drain()
     http.stop()
@@ -49,18 +49,15 @@ struct Server {
     }
   }
 
-  private func announce(port: Int) {
+  private func announce(_ store: SQLiteStore, port: Int) {
     let host = options.host.contains(":") ? "[\(options.host)]" : options.host
     let address = "http://\(host):\(port)"
+    store.announce(address: address)
     print("LiveFetch listening on \(address)\(greeting(address))")
     fflush(nil)
   }
 
-  private func note(_ text: String) {
-    FileHandle.standardError.write(Data("livefetch: \(text)\n".utf8))
-  }
-
-  private static func describe(_ error: any Error, _ options: ServeOptions) -> String {
+  private static func describe(_ error: any Error, _ options: ServerOptions) -> String {
     switch error as? HTTPServerError {
     case .cannotResolve(let host): "there is no address \(host)"
     case .cannotListen(let number):

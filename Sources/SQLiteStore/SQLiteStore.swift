@@ -78,6 +78,16 @@ public final class SQLiteStore: Store {
     lock.withLock { $0 = nil }
   }
 
+  /// Writes the address at which the store is served beside its file, for other processes to find.
+  public func announce(address: String) {
+    lock.withLock { $0?.write(address: address) }
+  }
+
+  /// Who serves the file at `path`; nil where nobody does.
+  public static func server(of path: String) -> ServingProcess? {
+    FileLock.holder(beside: path)
+  }
+
   /// Takes the history's tables and triggers out of the file at `path`; false if there were none.
   public static func detach(path: String) throws(StoreError) -> Bool {
     let lock = try FileLock(beside: path)
@@ -115,7 +125,7 @@ extension SQLiteStore {
     try moment(.full) { moment throws(StoreError) in try body(moment) }
   }
 
-  private func moment<Result>(
+  func moment<Result>(
     _ effort: Effort, _ body: (ReadMoment) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     do throws(StoreError) {
@@ -136,6 +146,18 @@ extension SQLiteStore {
     of plan: FetchPlan, effort: Effort
   ) throws(StoreError) -> EncodedSnapshot {
     try moment(effort) { moment throws(StoreError) in try moment.snapshot(of: plan) }
+  }
+
+  public func snapshot(
+    of filled: FilledForm, effort: Effort
+  ) throws(StoreError) -> EncodedSnapshot {
+    try moment(effort) { moment throws(StoreError) in try moment.snapshot(of: filled) }
+  }
+
+  public func explain(
+    _ plan: FetchPlan, effort: Effort
+  ) throws(StoreError) -> Explanation {
+    try moment(effort) { moment throws(StoreError) in try moment.explanation(of: plan) }
   }
 
   public func object(

@@ -93,14 +93,18 @@ struct Call: Sendable {
 
   /// The body as JSON.
   func jsonBody() throws(Problem) -> JSON {
-    let type = (request.header("Content-Type") ?? "").lowercased()
-      .prefix { $0 != ";" && $0 != " " }
-    guard type == "application/json" || type.hasSuffix("+json") else { throw .notJSON }
+    guard hasJSON(request.header("Content-Type") ?? "") else { throw .notJSON }
     do {
       return try JSON(parsing: request.body)
     } catch {
       throw .malformedJSON(error)
     }
+  }
+
+  private func hasJSON(_ contentType: String) -> Bool {
+    if contentType == "application/json" { return true }
+    let type = contentType.lowercased().prefix { $0 != ";" && $0 != " " }
+    return type == "application/json" || type.hasSuffix("+json")
   }
 
   /// Whether the client asked for a stream.

@@ -33,11 +33,11 @@ enum Route: Hashable {
     case "/health/ready": self = .isReady
     case "/metrics": self = .metrics
     default:
-      guard path.hasPrefix("/v1/") else {
+      guard path.utf8.starts(with: "/v1/".utf8) else {
         self = .file
         return
       }
-      try self.init(segments: Self.segments(of: path.dropFirst(4)))
+      try self.init(segments: Self.segments(of: Substring(path.utf8.dropFirst(4))))
     }
   }
 
@@ -59,8 +59,9 @@ enum Route: Hashable {
 
   private static func segments(of path: Substring) throws(Problem) -> [String] {
     var segments: [String] = []
-    for part in path.split(separator: "/", omittingEmptySubsequences: false) {
-      guard let segment = PercentEncoding.decode(part, plus: .itself) else {
+    let slash = UInt8(ascii: "/")
+    for part in path.utf8.split(separator: slash, omittingEmptySubsequences: false) {
+      guard let segment = PercentEncoding.decode(Substring(part), plus: .itself) else {
         throw .badRequest("malformed-encoding", "The path is not percent-encoded UTF-8.")
       }
       guard !segment.isEmpty else { throw .noSuchPath }

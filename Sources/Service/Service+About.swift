@@ -31,6 +31,12 @@ extension Service {
     call.respond(json: ModelDescription(model: store.model).json)
   }
 
+  /// `GET /openapi.json`.
+  func describeAPI(_ call: Call) throws(Problem) {
+    _ = try call.queryItems(only: [])
+    call.respond(json: openAPI.bytes)
+  }
+
   func health(_ call: Call, _ route: Route) {
     call.respond(json: Array("{\"status\":\"ok\"}".utf8))
   }

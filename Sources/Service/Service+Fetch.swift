@@ -14,7 +14,23 @@ extension Service {
     } catch {
       throw Problem(error, isPath: true)
     }
+    if fetch.isSnapshot {
+      forms.learn(LiftedTarget(call.request.target), entity: entity, plan: fetch.plan)
+    }
     try answer(call, fetch, cacheKey: cacheKey(of: call.request))
+  }
+
+  /// Answers a fetch that differs from earlier ones in its numbers alone; false if it is none.
+  func respondByForm(_ call: Call) -> Bool {
+    guard call.request.target.utf8.starts(with: "/v1/objects/".utf8), !call.wantsStream,
+      let filled = forms.fetch(LiftedTarget(call.request.target))
+    else { return false }
+    call.query { [store] effort throws(StoreError) in
+      try store.snapshot(of: filled, effort: effort)
+    } then: { [self] snapshot in
+      send(snapshot, of: filled.form.plan, call, cacheKey: cacheKey(of: call.request))
+    }
+    return true
   }
 
   /// `POST /v1/fetch`.
@@ -32,7 +48,7 @@ extension Service {
   }
 
   private func answer(_ call: Call, _ fetch: ResolvedFetch, cacheKey: String?) throws(Problem) {
-    if fetch.request.explains { throw .notImplemented("`explain`") }
+    if fetch.request.explains { return try explain(call, fetch.plan) }
     if call.wantsStream { return try stream(call, fetch) }
     if fetch.request.since != nil { return try follow(call, fetch) }
     let plan = fetch.plan
@@ -40,6 +56,16 @@ extension Service {
       try store.snapshot(of: plan, effort: effort)
     } then: { [self] snapshot in
       send(snapshot, of: plan, call, cacheKey: cacheKey)
+    }
+  }
+
+  /// Answers with how the store goes about the fetch.
+  private func explain(_ call: Call, _ plan: FetchPlan) throws(Problem) {
+    guard configuration.explains else { throw .explainDisabled }
+    call.query { [store] effort throws(StoreError) in
+      try store.explain(plan, effort: effort)
+    } then: { explanation in
+      call.respond(json: explanation.json)
     }
   }
 
@@ -56,6 +82,9 @@ extension Service {
 struct ResolvedFetch: Sendable {
   let request: FetchRequest
   let plan: FetchPlan
+
+  /// Whether a snapshot is all that is asked for.
+  var isSnapshot: Bool { request.since == nil && !request.explains }
 }
 
 // MARK: - Snapshots and the cache
@@ -118,7 +147,7 @@ extension Service {
     let full = HTTPResponse(headers: headers, body: .bytes(body))
     let notModified = HTTPResponse(status: 304, headers: headers)
     call.exchange.respond(isKnown ? notModified : full)
-    if let cacheKey, body.count < 1 << 20, !plan.definition.predicate.isVolatile,
+    if let cacheKey, body.count < 1 << 20, !plan.isVolatile,
       cache.isWanted(cacheKey)
     {
       let entry = SnapshotCache.Entry(

@@ -16,7 +16,7 @@ extension Service {
     case (.template(let name), _):
       throw .notFound("unknown-template", "The model has no fetch template `\(name)`.")
     case (.live, _): throw .notImplemented("`/v1/live`")
-    case (.openAPI, _): throw .notImplemented("`/openapi.json`")
+    case (.openAPI, _): try describeAPI(call)
     case (.metrics, _): throw .notImplemented("`/metrics`")
     default: throw .noSuchPath
     }

@@ -18,7 +18,7 @@ extension Service {
       }
     }
     guard savesUnderWay.begin() else { throw .shuttingDown }
-    store.save(change.request) { [self] result in
+    store.save(change.request(preferences)) { [self] result in
       let reply = { @Sendable in
         call.answering { () throws(Problem) in
           try self.answer(call, change, result, preferences)
@@ -42,6 +42,13 @@ extension Service {
 
     let request: SaveRequest
     let answer: Answer
+
+    /// The request, showing its object where the answer does.
+    func request(_ preferences: Preferences) -> SaveRequest {
+      var request = request
+      if case .object = answer { request.showsObject = preferences.answer != .minimal }
+      return request
+    }
   }
 
   enum SaveCallError: Error {

@@ -35,7 +35,8 @@ extension Service {
     var headers = preferences.applied
     if isInsert { headers.append(("Location", location(of: object))) }
     // Another save may have deleted the object already: then there is nothing to show of it.
-    let stored = preferences.answer == .minimal ? nil : try read(object)
+    var stored = outcome.shown
+    if stored == nil, preferences.answer != .minimal { stored = try read(object) }
     guard let stored else {
       let token = (name: "LiveFetch-Token", value: outcome.token.description)
       let fixed = [(name: "Cache-Control", value: "no-store"), token]

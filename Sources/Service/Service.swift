@@ -17,6 +17,7 @@ public final class Service: HTTPHandler {
   /// Where answers to saves are made, away from the thread that writes.
   let repliers = SlowLane(threads: 2, queue: .max)
   let resolver: FetchResolver
+  let forms: FetchForms
   let saveResolver: SaveResolver
   let files: StaticFiles?
   let deadlines: Deadlines
@@ -24,6 +25,7 @@ public final class Service: HTTPHandler {
 
   let feed = ChangeFeed()
   let savesUnderWay = SavesUnderWay()
+  let openAPI: OpenAPIBytes
   private let deliveries = Deliveries()
   private let draining = Atomic(false)
 
@@ -39,7 +41,12 @@ public final class Service: HTTPHandler {
       threads: configuration.slowQueries, queue: configuration.slowQueryQueue)
     saveResolver = SaveResolver(model: store.model)
     resolver = FetchResolver(model: store.model, maxItems: configuration.maxItems)
+    forms = FetchForms(resolver: resolver)
     files = configuration.publicDirectory.flatMap { StaticFiles(directory: $0) }
+    openAPI = OpenAPIBytes(
+      OpenAPIDocument(
+        model: store.model, version: configuration.version,
+        isProtected: configuration.bearerToken != nil, isReadOnly: store.properties.isReadOnly))
     deadlines = try Deadlines()
     corsHeaders = Self.corsHeaders(configuration.corsOrigin)
     store.onChange { [engine, feed] in
@@ -51,7 +58,7 @@ public final class Service: HTTPHandler {
   public func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
     let call = Call(request: request, exchange: exchange, service: self)
     if request.method == "GET" || request.method == "HEAD", isAuthorized(request),
-      respondFromCache(call)
+      respondFromCache(call) || respondByForm(call)
     {
       return
     }

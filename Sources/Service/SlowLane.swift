@@ -6,6 +6,7 @@ import Synchronization
 final class SlowLane: Sendable {
   private struct State {
     var queue: [@Sendable () -> Void] = []
+    /// Threads that sleep and were not woken yet.
     var idle = 0
     var threads = 0
     var isClosed = false
@@ -24,38 +25,50 @@ final class SlowLane: Sendable {
 
   /// Takes `work` to be run on a thread of its own kind; false if too much waits already.
   func run(_ work: @escaping @Sendable () -> Void) -> Bool {
-    enum Outcome { case refused, queued, needsThread }
+    enum Outcome { case refused, queued, wakesThread, needsThread }
     let outcome: Outcome = state.withLock { state in
       guard !state.isClosed, state.queue.count < maxQueue else { return .refused }
       state.queue.append(work)
-      guard state.idle < state.queue.count, state.threads < maxThreads else { return .queued }
+      if state.idle > 0 {
+        state.idle -= 1
+        return .wakesThread
+      }
+      // Threads that are busy look at the queue before they sleep.
+      guard state.threads < maxThreads else { return .queued }
       state.threads += 1
       return .needsThread
     }
     if outcome == .needsThread { startThread { [self] in serve() } }
-    if outcome == .queued { ready.raise() }
+    if outcome == .wakesThread { ready.raise() }
     return outcome != .refused
   }
 
   /// Ends the threads once their queue is empty.
   func close() {
-    state.withLock { $0.isClosed = true }
-    for _ in 0..<maxThreads { ready.raise() }
+    let sleepers = state.withLock { state in
+      state.isClosed = true
+      defer { state.idle = 0 }
+      return state.idle
+    }
+    for _ in 0..<sleepers { ready.raise() }
   }
 
   private func serve() {
+    enum Step {
+      case work(@Sendable () -> Void)
+      case sleep, end
+    }
     while true {
-      let next = state.withLock { state -> (@Sendable () -> Void)? in
-        state.queue.isEmpty ? nil : state.queue.removeFirst()
+      let step: Step = state.withLock { state in
+        if !state.queue.isEmpty { return .work(state.queue.removeFirst()) }
+        if state.isClosed { return .end }
+        state.idle += 1
+        return .sleep
       }
-      if let next {
-        next()
-      } else if state.withLock({ $0.isClosed }) {
-        return
-      } else {
-        state.withLock { $0.idle += 1 }
-        ready.wait()
-        state.withLock { $0.idle -= 1 }
+      switch step {
+      case .work(let work): work()
+      case .sleep: ready.wait()
+      case .end: return
       }
     }
   }

@@ -114,6 +114,10 @@ private struct MemoryMoment: LiveMoment {
     return all
   }
 
+  func dictionaries(
+    of plan: FetchPlan, at moment: Moment
+  ) throws(StoreError) -> TabulatedResult { TabulatedResult() }
+
   func roots(of plan: FetchPlan, touchedBy touches: Touches) throws(StoreError) -> Set<ObjectID> {
     var roots = touches.objects[0] ?? []
     guard plan.paths.contains(where: { !$0.steps.isEmpty }), let countries = touches.objects[1]

@@ -8,9 +8,9 @@ import Testing
 /// Countries, cities and tags, with every kind of nil between them.
 final class PredicateFixture {
   private let file: ScratchFile
-  private let connection: Connection
+  let connection: Connection
   let model: Model
-  private let schema: Schema
+  let schema: Schema
 
   static let sql = """
     CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT NOT NULL, code TEXT COLLATE NOCASE,

@@ -349,7 +349,7 @@ struct WriterOthersTests {
     let lock = try FileLock(beside: file.path)
     symlink(file.path, file.path + "-link")
     for path in [file.path, file.path + "-link"] {
-      #expect(throws: StoreError.unusable("the file is being served by another process")) {
+      #expect(throws: StoreError.unusable("the file is being served by process \(getpid())")) {
         try FileLock(beside: path)
       }
     }

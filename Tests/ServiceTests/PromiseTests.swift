@@ -71,7 +71,7 @@ struct PromiseTests {
     try #require(ResultSnapshot(json: file.ask("GET", "/v1/objects/\(fetch)").json))
   }
 
-  private static func change(_ random: inout SeededGenerator) -> String {
+  static func change(_ random: inout SeededGenerator) -> String {
     let city = Int.random(in: 1...35, using: &random)
     let country = Int.random(in: 1...5, using: &random)
     let population = Int.random(in: 0...20, using: &random)

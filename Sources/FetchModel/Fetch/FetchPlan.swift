@@ -111,12 +111,14 @@ public struct FetchPlan: Sendable, Hashable {
   public var withDigest: Bool
   /// Whether integers beyond ±2^53 are sent as strings.
   public var integersAsStrings: Bool
+  /// What is made of the objects; nil unless the shape is ``ResultShape/dictionaries``.
+  public var tabulation: Tabulation?
 
   public init(
     definition: ResultDefinition, window: Window = Window(), isCapped: Bool = false,
     shape: ResultShape = .objects, selection: [SelectedValue] = [],
     expansion: [PropertyPath] = [], withTotal: Bool = false, withDigest: Bool = false,
-    integersAsStrings: Bool = false
+    integersAsStrings: Bool = false, tabulation: Tabulation? = nil
   ) {
     self.definition = definition
     self.window = window
@@ -127,11 +129,17 @@ public struct FetchPlan: Sendable, Hashable {
     self.withTotal = withTotal
     self.withDigest = withDigest
     self.integersAsStrings = integersAsStrings
+    self.tabulation = tabulation
+  }
+
+  /// Whether the time of the request stands in it, so that its result changes without a save.
+  public var isVolatile: Bool {
+    definition.predicate.isVolatile || tabulation?.isVolatile ?? false
   }
 
   /// Every key path that the answer depends on.
   public var paths: [PropertyPath] {
-    definition.paths + expansion
+    definition.paths + expansion + (tabulation?.paths ?? [])
       + selection.compactMap { value in
         switch value.source {
         case .path(let path), .ids(let path): path

@@ -82,7 +82,7 @@ extension FetchRequest {
     case "limit": limit = try parameter.count()
     case "offset": offset = try parameter.count()
     case "after": after = try parameter.text()
-    case "select": select = try parameter.list()
+    case "select": select = try parameter.expressions()
     case "expand": expand = try parameter.list()
     case "as": shape = try parameter.choice()
     case "group": group = try parameter.list()

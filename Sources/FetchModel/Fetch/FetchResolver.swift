@@ -15,8 +15,11 @@ public struct FetchResolver: Sendable {
   ///
   /// - Throws: ``FetchRequestError``, naming the parameter at fault.
   public func resolve(_ request: FetchRequest) throws(FetchRequestError) -> FetchPlan {
-    try refuseUnimplemented(request)
+    try checkShape(of: request)
     let entity = try entityIndex(named: request.entity)
+    if request.shape == .dictionaries {
+      return try checked(try dictionaries(request, entity: entity))
+    }
     let section = try request.section.map { text throws(FetchRequestError) in
       try OrderTermParser(model: model, entity: entity, parameter: "section").parse(text)
     }
@@ -28,20 +31,40 @@ public struct FetchResolver: Sendable {
     let selection = try selection(of: request, entity: entity)
     let expansion = try expansion(of: request, entity: entity)
     let isCapped = (request.limit ?? .max) > maxItems
-    return FetchPlan(
-      definition: definition,
-      window: Window(
-        offset: request.offset,
-        limit: isCapped ? maxItems : request.limit,
-        after: try cursor(request.after, definition)),
-      isCapped: isCapped,
-      shape: request.shape,
-      selection: request.shape == .count ? [] : selection,
-      expansion: request.shape == .objects ? expansion : [],
-      withTotal: request.withTotal,
-      withDigest: request.withDigest,
-      integersAsStrings: request.integersAsStrings)
+    return try checked(
+      FetchPlan(
+        definition: definition,
+        window: Window(
+          offset: request.offset,
+          limit: isCapped ? maxItems : request.limit,
+          after: try cursor(request.after, definition)),
+        isCapped: isCapped,
+        shape: request.shape,
+        selection: request.shape == .count ? [] : selection,
+        expansion: request.shape == .objects ? expansion : [],
+        withTotal: request.withTotal,
+        withDigest: request.withDigest,
+        integersAsStrings: request.integersAsStrings))
   }
+
+  /// Refuses more relationships than a store can join.
+  private func checked(_ plan: FetchPlan) throws(FetchRequestError) -> FetchPlan {
+    var ways: Set<[Int]> = []
+    for path in plan.paths {
+      for length in stride(from: 1, through: path.steps.count, by: 1) {
+        ways.insert(Array(path.steps[..<length]))
+      }
+    }
+    guard ways.count <= Self.maxWays else {
+      throw .badValue(
+        parameter: "select",
+        detail: "the fetch goes over \(ways.count) relationships, and \(Self.maxWays) are the most")
+    }
+    return plan
+  }
+
+  /// SQLite joins 64 tables.
+  private static let maxWays = 60
 
   /// The index of the entity called `name`.
   public func entityIndex(named name: String) throws(FetchRequestError) -> Int {
@@ -52,14 +75,7 @@ public struct FetchResolver: Sendable {
     return index
   }
 
-  private func refuseUnimplemented(_ request: FetchRequest) throws(FetchRequestError) {
-    if request.shape == .dictionaries { throw .notImplemented(feature: "as=dictionaries") }
-    if !request.group.isEmpty { throw .notImplemented(feature: "group") }
-    if request.having != nil { throw .notImplemented(feature: "having") }
-    if request.isDistinct { throw .notImplemented(feature: "distinct") }
-  }
-
-  private func predicate(
+  func predicate(
     of request: FetchRequest, entity: Int
   ) throws(FetchRequestError) -> ResolvedPredicate {
     guard let text = request.predicate else {

@@ -1,5 +1,49 @@
 // `-population`, `name:cd:nullslast`, `founded:month` → OrderTerm.
 
+/// A term as it was written, its name not looked up.
+struct OrderTermText {
+  let name: String
+  let direction: Direction
+  private(set) var nils: NilPlace?
+  private(set) var options: StringOptions = []
+  private(set) var derivation = OrderTerm.Derivation.value
+
+  /// - Parameter parameter: `sort` or `section`; only a section may derive.
+  init(_ text: String, parameter: String) throws(FetchRequestError) {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+    let isDescending = parts[0].hasPrefix("-")
+    name = isDescending ? String(parts[0].dropFirst()) : parts[0]
+    direction = isDescending ? .descending : .ascending
+    for option in parts.dropFirst() { try read(option, parameter) }
+    guard derivation == .value || options.isEmpty else {
+      throw .badValue(
+        parameter: parameter, detail: "`\(derivation.rawValue)` takes no folding option")
+    }
+  }
+
+  private mutating func read(
+    _ option: String, _ parameter: String
+  ) throws(FetchRequestError) {
+    switch option {
+    case "nullsfirst" where nils == nil: nils = .first
+    case "nullslast" where nils == nil: nils = .last
+    case "c", "d", "cd":
+      guard options.isEmpty else {
+        throw .badValue(parameter: parameter, detail: "options that fold stand once")
+      }
+      if option.contains("c") { options.insert(.caseInsensitive) }
+      if option.contains("d") { options.insert(.diacriticInsensitive) }
+    case "initial", "day", "month", "year":
+      guard parameter == "section", let derivation = OrderTerm.Derivation(rawValue: option) else {
+        throw .badValue(parameter: parameter, detail: "`\(option)` belongs to `section`")
+      }
+      self.derivation = derivation
+    default:
+      throw .badValue(parameter: parameter, detail: "unknown option `\(option)` of `\(name)`")
+    }
+  }
+}
+
 /// Reads one element of `sort`, or `section`.
 struct OrderTermParser {
   let model: Model
@@ -8,31 +52,13 @@ struct OrderTermParser {
   let parameter: String
 
   func parse(_ text: String) throws(FetchRequestError) -> OrderTerm {
-    var parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
-    var name = parts.removeFirst()
-    let direction: Direction = name.hasPrefix("-") ? .descending : .ascending
-    if direction == .descending { name.removeFirst() }
-    let path = try keyPath(name)
-    var nils: NilPlace?
-    var options: StringOptions = []
-    var derivation = OrderTerm.Derivation.value
-    for option in parts {
-      switch option {
-      case "nullsfirst" where nils == nil: nils = .first
-      case "nullslast" where nils == nil: nils = .last
-      case "c", "d", "cd":
-        guard options.isEmpty else { throw refusal("options that fold stand once") }
-        options = try foldingOptions(option, path)
-      case "initial", "day", "month", "year":
-        derivation = try self.derivation(option, of: path)
-      default: throw refusal("unknown option `\(option)` of `\(name)`")
-      }
-    }
-    guard derivation == .value || options.isEmpty else {
-      throw refusal("`\(derivation.rawValue)` takes no folding option")
-    }
+    let term = try OrderTermText(text, parameter: parameter)
+    let path = try keyPath(term.name)
+    try checkFolding(term.options, path)
+    try checkDerivation(term.derivation, of: path)
     return OrderTerm(
-      path: path, derivation: derivation, direction: direction, nils: nils, options: options)
+      path: path, derivation: term.derivation, direction: term.direction, nils: term.nils,
+      options: term.options)
   }
 
   private func refusal(_ detail: String) -> FetchRequestError {
@@ -52,30 +78,23 @@ struct OrderTermParser {
     return path
   }
 
-  private func foldingOptions(
-    _ option: String, _ path: PropertyPath
-  ) throws(FetchRequestError) -> StringOptions {
-    guard [.string, .uri, .uuid].contains(model.type(of: path)) else {
-      throw refusal("`\(option)` folds text, and `\(model.text(of: path))` is none")
+  private func checkFolding(
+    _ options: StringOptions, _ path: PropertyPath
+  ) throws(FetchRequestError) {
+    guard options.isEmpty || [.string, .uri, .uuid].contains(model.type(of: path)) else {
+      throw refusal("`c` and `d` fold text, and `\(model.text(of: path))` is none")
     }
-    var options: StringOptions = []
-    if option.contains("c") { options.insert(.caseInsensitive) }
-    if option.contains("d") { options.insert(.diacriticInsensitive) }
-    return options
   }
 
-  private func derivation(
-    _ option: String, of path: PropertyPath
-  ) throws(FetchRequestError) -> OrderTerm.Derivation {
-    guard parameter == "section", let derivation = OrderTerm.Derivation(rawValue: option) else {
-      throw refusal("`\(option)` belongs to `section`")
-    }
+  private func checkDerivation(
+    _ derivation: OrderTerm.Derivation, of path: PropertyPath
+  ) throws(FetchRequestError) {
+    guard derivation != .value else { return }
     let type = model.type(of: path)
     guard derivation == .initial ? type == .string : type == .date else {
       throw refusal(
-        "`\(option)` is taken of a \(derivation == .initial ? "string" : "date"), and "
+        "`\(derivation.rawValue)` is taken of a \(derivation == .initial ? "string" : "date"), and "
           + "`\(model.text(of: path))` is \(type.rawValue)")
     }
-    return derivation
   }
 }

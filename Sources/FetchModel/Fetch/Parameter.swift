@@ -23,6 +23,17 @@ public struct Parameter: Sendable {
 
   /// A comma list in a query string, an array of strings (or one such list) in JSON.
   public func list() throws(FetchRequestError) -> [String] {
+    try elements { $0.split(separator: 0x2C, omittingEmptySubsequences: false) }
+  }
+
+  /// The same, where commas within brackets and quotes belong to an element.
+  public func expressions() throws(FetchRequestError) -> [String] {
+    try elements { text in Self.splitOutsideBrackets(text) }
+  }
+
+  private func elements(
+    _ split: (Substring.UTF8View) -> [Substring.UTF8View]
+  ) throws(FetchRequestError) -> [String] {
     if case .json(.array(let elements)) = value {
       var list: [String] = []
       for element in elements {
@@ -32,10 +43,36 @@ public struct Parameter: Sendable {
       return list
     }
     let text = try text()
-    return text.isEmpty
-      ? []
-      : text.split(separator: ",", omittingEmptySubsequences: false)
-        .map { String($0.drop { $0 == " " }) }
+    guard !text.isEmpty else { return [] }
+    return split(text[...].utf8).map { String(Substring($0).drop { $0 == " " }) }
+  }
+
+  /// The parts between commas; where brackets or quotes are left open, every comma separates.
+  private static func splitOutsideBrackets(_ text: Substring.UTF8View) -> [Substring.UTF8View] {
+    var parts: [Substring.UTF8View] = []
+    var start = text.startIndex
+    var depth = 0
+    var quote: UInt8?
+    var isEscaped = false
+    for index in text.indices {
+      let byte = text[index]
+      switch (quote, byte) {
+      case (_?, _) where isEscaped: isEscaped = false
+      case (_?, UInt8(ascii: "\\")): isEscaped = true
+      case (let open?, _): quote = byte == open ? nil : open
+      case (nil, UInt8(ascii: "'")), (nil, UInt8(ascii: "\"")): quote = byte
+      case (nil, UInt8(ascii: "(")), (nil, UInt8(ascii: "{")): depth += 1
+      case (nil, UInt8(ascii: ")")), (nil, UInt8(ascii: "}")): depth -= 1
+      case (nil, UInt8(ascii: ",")) where depth == 0:
+        parts.append(text[start..<index])
+        start = text.index(after: index)
+      default: break
+      }
+    }
+    guard quote == nil, depth == 0 else {
+      return text.split(separator: 0x2C, omittingEmptySubsequences: false)
+    }
+    return parts + [text[start...]]
   }
 
   /// A whole number that is not negative.

@@ -32,6 +32,13 @@ public struct OrderKey: Sendable, Hashable, Comparable {
   /// The bytes that every key of the same section begins with; empty without sections.
   public var section: ArraySlice<UInt8> { bytes[0..<Int(sectionLength)] }
 
+  /// The place of another object with the same values.
+  public func with(id: ObjectID) -> OrderKey {
+    var encoder = OrderKeyEncoder(bytes: Array(bytes[..<Int(idOffset)]))
+    encoder.append(id)
+    return OrderKey(bytes: encoder.bytes, sectionLength: sectionLength, idOffset: idOffset)
+  }
+
   /// The id at the key's end.
   public var id: ObjectID {
     var decoder = OrderKeyDecoder(bytes: bytes, offset: Int(idOffset))

@@ -19,6 +19,9 @@ public struct OrderKeyEncoder {
 
   public init() { bytes.reserveCapacity(48) }
 
+  /// Goes on behind components that were written before.
+  init(bytes: [UInt8]) { self.bytes = bytes }
+
   /// Appends nil at the place where the term wants it. Not inverted: the place is as read.
   public mutating func appendNil(_ place: NilPlace) { bytes.append(place == .first ? 0x01 : 0xFE) }
 

@@ -32,23 +32,41 @@ public struct PredicateError: Error, Sendable, Hashable {
   public let found: String
   /// What should have stood there, as a phrase: `a comparison operator`.
   public let expected: String
-  /// What may have been meant: the nearest name, or another way to write it.
-  public let hint: String?
+  /// The known name nearest to one that is not known: `population`, `@count`, `BEGINSWITH`.
+  public let nearest: String?
+  /// Another way to write it, as a sentence.
+  public let advice: String?
 
-  public init(_ code: Code, at offset: Int, found: String, expected: String, hint: String? = nil) {
+  public init(
+    _ code: Code, at offset: Int, found: String, expected: String, hint: String? = nil,
+    nearest: String? = nil
+  ) {
     self.code = code
     self.offset = offset
-    self.found = found.count <= 60 ? found : found.prefix(60) + "…"
+    let isQuoted = found.hasPrefix("`")
+    self.found = found.count <= 62 ? found : found.prefix(60) + (isQuoted ? "…`" : "…")
     self.expected = expected
-    self.hint = hint
+    self.nearest = nearest
+    advice = hint
   }
+
+  /// What may have been meant: the bare nearest name, or else a sentence.
+  public var hint: String? { nearest ?? advice }
 }
 
 extension PredicateError: CustomStringConvertible {
   /// One sentence: `at 3: found `citty`, expected a property of City; did you mean `city`?`
-  public var description: String {
-    let place = found.isEmpty ? "at \(offset): " : "at \(offset): found \(found), "
-    return place + "expected \(expected)" + (hint.map { "; \($0)" } ?? "")
+  public var description: String { "at \(offset): \(sentence)" }
+
+  /// The same without the place.
+  var sentence: String {
+    (found.isEmpty ? "" : "found \(found), ") + "expected \(expected)" + suggestion
+  }
+}
+
+extension PredicateError {
+  private var suggestion: String {
+    nearest.map { "; did you mean `\($0)`?" } ?? advice.map { "; \($0)" } ?? ""
   }
 }
 

@@ -7,7 +7,7 @@ extension PredicateParser {
 
   func predicate(_ node: Node) throws(PredicateError) -> Predicate {
     if case .predicate(let predicate) = node.content { return predicate }
-    throw failure("a comparison operator")
+    throw operatorFailure("a comparison operator")
   }
 
   func expression(_ node: Node) throws(PredicateError) -> Expression {

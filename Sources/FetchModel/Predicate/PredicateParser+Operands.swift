@@ -64,7 +64,7 @@ extension PredicateParser {
     let start = token.range.lowerBound
     try advance()
     let left = try parse(.additive)
-    guard let operation = comparisonOperator else { throw failure("a comparison operator") }
+    guard let operation = comparisonOperator else { throw operatorFailure("a comparison operator") }
     var node = try parseComparison(left, operation, quantifier)
     node.range = start..<node.range.upperBound
     return node
@@ -119,8 +119,8 @@ extension PredicateParser {
     try advance()
     var node = try parse(.or)
     guard case .symbol(.closeParenthesis) = token.kind else {
-      if case .expression = node.content { throw failure("a comparison operator or `)`") }
-      throw failure("AND, OR or `)`")
+      if case .expression = node.content { throw operatorFailure("a comparison operator or `)`") }
+      throw operatorFailure("AND, OR or `)`")
     }
     node.range = start..<token.range.upperBound
     try advance()

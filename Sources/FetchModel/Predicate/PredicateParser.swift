@@ -44,8 +44,8 @@ struct PredicateParser {
   mutating func parseWhole() throws(PredicateError) -> Predicate {
     let node = try parse(.or)
     if case .end = token.kind { return try predicate(node) }
-    if case .expression = node.content { throw failure("a comparison operator") }
-    throw failure("AND, OR or the end")
+    if case .expression = node.content { throw operatorFailure("a comparison operator") }
+    throw operatorFailure("AND, OR or the end")
   }
 
   mutating func advance() throws(PredicateError) {

@@ -42,7 +42,7 @@ extension PredicateResolver {
       + Self.functions.keys.sorted()
     return PredicateError(
       .unknownFunction, at: range.lowerBound, found: "`\(name)`", expected: "a function",
-      hint: nearestName(to: name, among: known).map { "did you mean `\($0)`?" })
+      nearest: nearestName(to: name, among: known))
   }
 
   // MARK: Functions of values

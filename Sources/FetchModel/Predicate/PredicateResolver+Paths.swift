@@ -118,7 +118,7 @@ extension PredicateResolver {
       for name in try keyPath(placeholder, at: component.range) {
         if name.hasPrefix("@") {
           try apply(String(name.dropFirst()), &walk, at: component.range)
-        } else if name != "SELF" || !walk.steps.isEmpty {
+        } else {
           try step(name, &walk, at: component.range)
         }
       }
@@ -166,15 +166,18 @@ extension PredicateResolver {
       if relationship.isToMany { walk.toMany.append(walk.steps.count) }
       walk.steps.append(index)
       walk.end = relationship.destination
+    case nil where PredicateKeyword(spelling: name) == .self: break
     case nil: throw unknown(name, of: entity, at: range)
     }
   }
 
   private func unknown(_ name: String, of entity: Entity, at range: SourceRange) -> PredicateError {
-    PredicateError(
+    let isQuoted = name.first.map { "‘’‚“”„«»".contains($0) } ?? false
+    return PredicateError(
       .unknownKeyPath, at: range.lowerBound, found: "`\(name)`",
       expected: "a property of \(entity.name)",
-      hint: nearestName(to: name, among: entity.propertyNames).map { "did you mean `\($0)`?" })
+      hint: isQuoted ? "text stands in straight quotes: 'x' or \"x\"" : nil,
+      nearest: nearestName(to: name, among: entity.propertyNames))
   }
 
   private func apply(
@@ -185,7 +188,7 @@ extension PredicateResolver {
       throw PredicateError(
         .unknownKeyPath, at: range.lowerBound, found: "`@\(name)`",
         expected: "a collection operator",
-        hint: nearestName(to: name, among: known).map { "did you mean `@\($0)`?" })
+        nearest: nearestName(to: name, among: known).map { "@" + $0 })
     }
     guard walk.aggregate == nil else {
       throw PredicateError(

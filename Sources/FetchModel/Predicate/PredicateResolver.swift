@@ -135,7 +135,7 @@ extension PredicateResolver {
       throw PredicateError(
         .missingVariable, at: range.lowerBound, found: "`$\(name)`",
         expected: "a variable that is given a value",
-        hint: nearestName(to: name, among: known).map { "did you mean `$\($0)`?" })
+        nearest: nearestName(to: name, among: known).map { "$" + $0 })
     }
     return value
   }
@@ -160,7 +160,7 @@ extension PredicateResolver {
       throw PredicateError(
         .unusedVariable, at: 0, found: "a value for `$\(name)`",
         expected: "variables that stand in the predicate",
-        hint: nearestName(to: name, among: Array(usedVariables)).map { "did you mean `$\($0)`?" })
+        nearest: nearestName(to: name, among: Array(usedVariables)).map { "$" + $0 })
     }
   }
 }

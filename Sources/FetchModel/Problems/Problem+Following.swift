@@ -10,7 +10,7 @@ extension Problem {
         return
       }
     }
-    guard plan.definition.predicate.isVolatile else { return nil }
+    guard plan.isVolatile else { return nil }
     self = .volatilePredicate
   }
 }

@@ -94,6 +94,10 @@ extension Problem {
   package static let volatilePredicate = badRequest(
     "not-observable", "`now()` changes without a save, so the fetch cannot be followed.")
 
+  package static let explainDisabled = Problem(
+    403, "explain-disabled", "Forbidden",
+    "`explain` shows SQL, and this server was not started with `--explain`.")
+
   package static let readOnly = Problem(
     403, "read-only", "Read only", "This server does not save: its store is read only.")
 

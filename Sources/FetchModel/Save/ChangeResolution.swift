@@ -84,21 +84,26 @@ struct ChangeResolution {
   }
 
   private mutating func checkMissing(_ draft: ChangeDraft, of entity: Entity) {
-    let given = Set(draft.values.compactMap { entity.property(named: $0.name) })
     for (index, attribute) in entity.attributes.enumerated()
     where !attribute.isOptional && !attribute.hasDefault && attribute.isWritable {
-      guard !given.contains(.attribute(index)) else { continue }
+      guard !draft.gives(attribute.name, .attribute(index), of: entity) else { continue }
       report(.missing, attribute.name, "`\(attribute.name)` needs a value")
     }
     for (index, relationship) in entity.relationships.enumerated()
     where !relationship.isOptional && !relationship.isToMany {
-      guard !given.contains(.relationship(index)) else { continue }
+      guard !draft.gives(relationship.name, .relationship(index), of: entity) else { continue }
       report(.missing, relationship.name, "`\(relationship.name)` needs an object")
     }
   }
 }
 
 extension ChangeDraft {
+  /// Whether a value is given to the property, under its own name or another.
+  fileprivate func gives(_ name: String, _ property: Property, of entity: Entity) -> Bool {
+    values.contains { $0.name == name }
+      || values.contains { entity.property(named: $0.name) == property }
+  }
+
   /// The values but the id that the target has anyway: an object may be sent back as it was got.
   fileprivate func members(besidesIDOf entity: Entity) -> [JSON.Member] {
     let own: ObjectID? =

@@ -8,6 +8,8 @@ public struct SaveRequest: Sendable, Hashable {
   /// Whether it came over a route of one object: then a missing object is
   /// ``SaveError/notFound(_:)`` and a changed one ``SaveError/preconditionFailed(_:)``.
   public var isSingle: Bool
+  /// Whether the result is to show the one object with its usual values.
+  public var showsObject = false
 
   public init(changes: [Change], mergePolicy: MergePolicy = .error, isSingle: Bool = false) {
     self.changes = changes

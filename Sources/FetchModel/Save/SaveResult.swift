@@ -40,6 +40,9 @@ public struct SaveResult: Sendable, Hashable {
   public var deleted = 0
   /// In the order of the changes; not those of a batch.
   public var objects: [Object] = []
+  /// The one object of a save that shows it, as the save left it; nil where it was deleted, and
+  /// where a store leaves reading it to others.
+  public var shown: ObjectSnapshot?
 
   public init(token: Token) { self.token = token }
 }

@@ -86,6 +86,9 @@ public protocol LiveMoment {
   func rows(
     of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ObjectID: Row]
+  /// The dictionaries that `plan.tabulation` makes, as they were at `moment`: the same bytes for the
+  /// same values, whatever the order in which the store comes upon its rows.
+  func dictionaries(of plan: FetchPlan, at moment: Moment) throws(StoreError) -> TabulatedResult
   /// By entity, whole objects as JSON: those that `plan.expansion` reaches from `ids` (roots).
   func expandedObjects(
     of plan: FetchPlan, roots ids: Set<ObjectID>

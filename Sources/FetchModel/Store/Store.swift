@@ -33,7 +33,7 @@ public struct EncodedSnapshot: Sendable {
 }
 
 /// One object as JSON, with the hash of its stored values.
-public struct ObjectSnapshot: Sendable {
+public struct ObjectSnapshot: Sendable, Hashable {
   public let json: [UInt8]
   /// Without quotes.
   public let etag: String
@@ -66,6 +66,10 @@ public protocol Store: LiveStore {
 
   /// A fetch's snapshot as the JSON of API.md section 4.
   func snapshot(of plan: FetchPlan, effort: Effort) throws(StoreError) -> EncodedSnapshot
+  /// The same of a form's plan. What was prepared for the form may be used again.
+  func snapshot(of filled: FilledForm, effort: Effort) throws(StoreError) -> EncodedSnapshot
+  /// How the store goes about a fetch's snapshot, without running it.
+  func explain(_ plan: FetchPlan, effort: Effort) throws(StoreError) -> Explanation
   /// One object with the values of `plan.selection`; nil where there is none.
   func object(
     _ id: ObjectID, of plan: FetchPlan, effort: Effort
@@ -90,6 +94,19 @@ public protocol Store: LiveStore {
   func save(
     _ request: SaveRequest,
     completion: @escaping @Sendable (Result<SaveResult, SaveError>) -> Void)
+}
+
+extension Store {
+  public func snapshot(
+    of filled: FilledForm, effort: Effort
+  ) throws(StoreError) -> EncodedSnapshot {
+    try snapshot(of: filled.plan, effort: effort)
+  }
+
+  /// A store that has nothing to tell of how it works.
+  public func explain(_ plan: FetchPlan, effort: Effort) throws(StoreError) -> Explanation {
+    Explanation(entity: model.entities[plan.definition.entity].name, statements: [])
+  }
 }
 
 /// A part of the history of saves.

@@ -35,7 +35,16 @@ public struct Token: Sendable, Hashable {
 
 extension Token: CustomStringConvertible {
   public var description: String {
-    let hex = String(nonce, radix: 16)
-    return "\(epoch)-\(position)-" + String(repeating: "0", count: 8 - hex.count) + hex
+    var text: [UInt8] = []
+    text.reserveCapacity(64)
+    text.append(contentsOf: epoch.utf8)
+    text.append(0x2D)
+    text.append(json: position)
+    text.append(0x2D)
+    for shift in stride(from: 28, through: 0, by: -4) {
+      let digit = UInt8(truncatingIfNeeded: nonce >> UInt32(shift)) & 15
+      text.append(digit < 10 ? 0x30 &+ digit : 0x57 &+ digit)
+    }
+    return String(decoding: text, as: UTF8.self)
   }
 }

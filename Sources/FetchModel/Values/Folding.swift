@@ -1,5 +1,6 @@
-// Text without what string options overlook. The results are Foundation's, for the root locale,
-// scalar by scalar; ASCII takes a short way, and the rest is looked up in tables made on first use.
+// Text without what string options overlook. The results are Foundation's, for the root locale, in
+// composed form: scalar by scalar, ASCII by a short way and the rest by tables made on first use,
+// and composed as a whole only where marks or jamo are left that may belong to what stands before.
 
 import Foundation
 
@@ -19,6 +20,7 @@ public enum Folding {
     var folded: [UInt8] = []
     folded.reserveCapacity(utf8.count)
     let lowers = options.contains(.caseInsensitive)
+    var isLoose = false
     var place = 0
     while place < utf8.count {
       let byte = utf8[place]
@@ -27,11 +29,18 @@ public enum Folding {
         place &+= 1
       } else {
         let length = scalarLength(byte, utf8.count - place)
-        table.append(UnsafeBufferPointer(rebasing: utf8[place..<place + length]), to: &folded)
+        let scalar = UnsafeBufferPointer(rebasing: utf8[place..<place + length])
+        isLoose = table.append(scalar, to: &folded) || isLoose
         place += length
       }
     }
-    return folded
+    return isLoose ? composed(folded) : folded
+  }
+
+  /// Canonical composition, so that a letter and its mark are the letter with the mark.
+  private static func composed(_ utf8: [UInt8]) -> [UInt8] {
+    guard let text = String(validating: utf8, as: UTF8.self) else { return utf8 }
+    return Array(text.precomposedStringWithCanonicalMapping.utf8)
   }
 
   /// The bytes that a leading byte announces, at most those that are left.
@@ -51,6 +60,8 @@ private struct FoldingTable: Sendable {
   /// Where the bytes of each scalar begin; those of the next one end them.
   private let offsets: [UInt32]
   private let bytes: [UInt8]
+  /// Whether each scalar may combine with the one before it.
+  private let areLoose: [Bool]
 
   private static let caseInsensitive = FoldingTable([.caseInsensitive])
   private static let diacriticInsensitive = FoldingTable([.diacriticInsensitive])
@@ -72,13 +83,16 @@ private struct FoldingTable: Sendable {
     if drops { compareOptions.insert(.diacriticInsensitive) }
     var offsets: [UInt32] = []
     var bytes: [UInt8] = []
+    var areLoose = [Bool](repeating: false, count: Self.end)
     for code in 0..<UInt32(Self.end) {
       offsets.append(UInt32(bytes.count))
       guard let scalar = Unicode.Scalar(code), !(drops && Self.isDropped(scalar)) else { continue }
-      let text = String(Character(scalar))
-      bytes += Array(text.folding(options: compareOptions, locale: nil).utf8)
+      areLoose[Int(code)] = Self.isLoose(scalar)
+      let folded = String(Character(scalar)).folding(options: compareOptions, locale: nil)
+      bytes += Array(folded.precomposedStringWithCanonicalMapping.utf8)
     }
     offsets.append(UInt32(bytes.count))
+    self.areLoose = areLoose
     self.offsets = offsets
     self.bytes = bytes
   }
@@ -93,21 +107,40 @@ private struct FoldingTable: Sendable {
     }
   }
 
-  func append(_ utf8: UnsafeBufferPointer<UInt8>, to folded: inout [UInt8]) {
+  /// What composes with what stands before it, or is itself not in composed form.
+  private static func isLoose(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0x1100...0x11FF, 0x2329, 0x232A, 0x2ADC, 0xF900...0xFB4E, 0x1D15E...0x1D1C0,
+      0x2F800...0x2FA1D:
+      return true
+    default: break
+    }
+    switch scalar.properties.generalCategory {
+    case .nonspacingMark, .spacingMark: return true
+    default: return false
+    }
+  }
+
+  /// Appends what is left of one scalar. Answers whether the whole has to be composed.
+  func append(_ utf8: UnsafeBufferPointer<UInt8>, to folded: inout [UInt8]) -> Bool {
     var decoder = UTF8()
     var iterator = utf8.makeIterator()
     guard case .scalarValue(let scalar) = decoder.decode(&iterator) else {
       folded.append(contentsOf: utf8)
-      return
+      return false
     }
     let code = Int(scalar.value)
     if code < Self.end {
       folded.append(contentsOf: bytes[Int(offsets[code])..<Int(offsets[code + 1])])
+      return areLoose[code]
     } else if lowers, scalar.properties.changesWhenCaseMapped {
       let upper = scalar.properties.uppercaseMapping.unicodeScalars
       for scalar in upper { folded.append(contentsOf: scalar.properties.lowercaseMapping.utf8) }
-    } else if !(drops && Self.isDropped(scalar)) {
+    } else if drops && Self.isDropped(scalar) {
+      return false
+    } else {
       folded.append(contentsOf: utf8)
     }
+    return Self.isLoose(scalar)
   }
 }

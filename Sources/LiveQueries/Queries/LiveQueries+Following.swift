@@ -192,7 +192,8 @@ extension FollowRequest {
     return switch plan.shape {
     case .count: .count
     case .ids: .ids
-    case .objects, .dictionaries: .objects
+    case .objects: .objects
+    case .dictionaries: .dictionaries(plan)
     }
   }
 

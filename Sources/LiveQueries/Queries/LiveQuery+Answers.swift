@@ -20,6 +20,8 @@ extension LiveQuery {
       return isSame ? nil : countBody(context.token)
     case .object:
       return changes.first.map { objectBody($0, context.token) }
+    case .dictionaries(let plan):
+      return try dictionariesBody(of: plan, for: view, from: base, context)
     case .objects, .ids:
       return try itemsBody(for: view, changes, from: base, isStep: isStep, context)
     }
@@ -32,6 +34,7 @@ extension LiveQuery {
     case .object:
       let id = key.only ?? .integer(0)
       return objectBody(RowChange(id: id, old: nil, new: nil), token, isEmpty: true)
+    case .dictionaries: return unchangedDictionariesBody(token)
     case .objects, .ids:
       let comparison = WindowComparison(
         keys: keys(of: view), touches: [], window: view.key.window)
@@ -53,16 +56,21 @@ extension LiveQuery {
       ?? RankedKeys(sorted: [], isSectioned: key.definition.section != nil)
   }
 
-  private func countBody(_ token: Token) -> AnswerBody {
+  /// `{"entity":"City","from":`
+  var entityHead: [UInt8] {
     var head: [UInt8] = []
     head.append(json: "{\"entity\":")
     head.append(jsonString: model.entities[key.definition.entity].name)
     head.append(json: ",\"from\":")
+    return head
+  }
+
+  private func countBody(_ token: Token) -> AnswerBody {
     var tail = AnswerBody.to(token)
     tail.append(json: ",\"total\":")
     tail.append(json: Int64(total ?? 0))
     tail.append(json: "}")
-    return AnswerBody(head: head, tail: tail, to: token)
+    return AnswerBody(head: entityHead, tail: tail, to: token)
   }
 
   private func objectBody(
@@ -205,7 +213,7 @@ extension AnswerBody {
     self.init(head: head, tail: tail, to: to)
   }
 
-  fileprivate static func to(_ token: Token) -> [UInt8] {
+  static func to(_ token: Token) -> [UInt8] {
     var tail: [UInt8] = []
     tail.append(json: ",\"to\":")
     tail.append(jsonString: token.description)

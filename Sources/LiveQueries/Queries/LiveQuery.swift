@@ -14,8 +14,18 @@ struct QueryKey: Hashable {
   let integersAsStrings: Bool
   /// The only object of interest; nil for a whole result.
   let only: ObjectID?
+  /// Whether rows only tell whether dictionaries may differ.
+  let isTabulated: Bool
 
   init(_ plan: FetchPlan, only: ObjectID?) {
+    integersAsStrings = plan.integersAsStrings
+    self.only = only
+    isTabulated = plan.tabulation != nil
+    if let tabulation = plan.tabulation {
+      definition = plan.definition
+      (selection, expansion) = tabulation.observed
+      return
+    }
     let isCount = plan.shape == .count && only == nil
     definition =
       isCount
@@ -23,8 +33,6 @@ struct QueryKey: Hashable {
       : plan.definition
     selection = isCount ? [] : plan.selection
     expansion = isCount || plan.shape == .ids ? [] : plan.expansion
-    integersAsStrings = plan.integersAsStrings
-    self.only = only
   }
 }
 
@@ -93,6 +101,9 @@ final class LiveQuery {
     return changes
   }
 
+  /// Beyond this many touched objects, dictionaries are made anew without a look at rows.
+  private static let maxRowsCompared = 1_000
+
   /// What became of each object after `start`, up to the context's moment; nil where nothing that
   /// matters was touched. Empty where things are again as they were.
   func rowChanges(
@@ -103,6 +114,7 @@ final class LiveQuery {
     var ids = try context.moment.roots(of: plan, touchedBy: touches)
     if let only = key.only { ids.formIntersection([only]) }
     guard !ids.isEmpty else { return nil }
+    if key.isTabulated, ids.count > Self.maxRowsCompared { return [.unknown] }
     let new = try context.moment.rows(of: plan, ids: ids, at: .now)
     let old = try oldRows(ids, at: start, context)
     return ids.compactMap { id in
@@ -116,7 +128,7 @@ final class LiveQuery {
   private func oldRows(
     _ ids: Set<ObjectID>, at start: Int64, _ context: MomentContext
   ) throws(StoreError) -> [ObjectID: Row] {
-    guard start == position else {
+    guard start == position, !key.isTabulated else {
       return try context.moment.rows(of: plan, ids: ids, at: .past(start))
     }
     let unknown = ids.filter { log.latestRow(of: $0) == nil }

@@ -11,6 +11,8 @@ struct ViewKey: Hashable {
     case count
     /// One object alone.
     case object
+    /// What the plan makes of the objects, as a whole.
+    case dictionaries(FetchPlan)
   }
 
   let shape: Shape
@@ -33,7 +35,7 @@ struct ViewKey: Hashable {
     let end = limit.map { $0 == 0 ? offset : offset + min($0, .max / 4) } ?? .max / 4 + offset
     window = showsItems ? offset..<end : 0..<0
     isCapped = plan.isCapped && showsItems
-    withTotal = plan.withTotal && shape != .object || shape == .count
+    withTotal = plan.withTotal && showsItems || shape == .count
     withDigest = plan.withDigest && showsItems
   }
 }
@@ -45,6 +47,9 @@ final class LiveView {
   var waiters: [Token: [UInt64: any LiveWaiter]] = [:]
   /// Brought along while clients wait; nil where it has to be summed up anew.
   var digest: Digest?
+  /// What dictionaries there were at earlier positions, where nothing happened before: see
+  /// ``TouchLog/quietStart(of:)``.
+  var results = KnownResults()
   /// Answers made for the result as it is now, by the position they start from.
   var bodies: [Int64: AnswerBody] = [:]
   var lastUse: ContinuousClock.Instant

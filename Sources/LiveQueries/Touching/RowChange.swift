@@ -8,6 +8,9 @@ struct RowChange {
   let old: Row?
   let new: Row?
 
+  /// Something, somewhere.
+  static let unknown = RowChange(id: .integer(0), old: nil, new: nil)
+
   var touch: Touch {
     Touch(id: id, oldKey: old?.key, newKey: new?.key, valuesChanged: valuesChanged)
   }

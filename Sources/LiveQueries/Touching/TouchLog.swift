@@ -35,6 +35,15 @@ struct TouchLog {
   /// The position up to which the last entry reaches: nothing happened after it.
   var end: Int64 { entries.last?.position ?? start }
 
+  /// The first position that is like `position`: nothing happened after it up to there. The
+  /// position itself where the log does not know.
+  func quietStart(of position: Int64) -> Int64 {
+    guard position >= start else { return position }
+    let next = entries.partitionPoint { $0.position <= position }
+    if next < entries.count, entries[next].base < position { return position }
+    return next == 0 ? start : entries[next - 1].position
+  }
+
   /// Notes what happened after `base`, up to `position`, where anything was touched.
   mutating func append(_ changes: [RowChange], from base: Int64, to position: Int64) {
     guard !changes.isEmpty || position > base + 1 else { return }

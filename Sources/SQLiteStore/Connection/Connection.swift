@@ -24,6 +24,8 @@ final class Connection: @unchecked Sendable {
   private var statements = StatementCache(capacity: 256)
   /// What this connection wrote lately.
   var items = ItemCache()
+  /// What was composed for this connection.
+  var forms = ComposedForms()
   /// On the monotonic clock in nanoseconds; 0 is no deadline.
   private(set) var deadline: UInt64 = 0
 

@@ -58,7 +58,7 @@ struct OpenFile {
   }
 
   /// A file in a directory that cannot be written to has nowhere to keep its locks.
-  private static func openForReading(
+  static func openForReading(
     _ path: String
   ) throws(StoreError) -> (Connection, Connection.Access) {
     do throws(StoreError) {

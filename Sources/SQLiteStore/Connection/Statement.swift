@@ -60,6 +60,9 @@ struct Statement {
     while try step() {}
   }
 
+  /// How often it sorted rows since this was asked last.
+  func takeSortCount() -> Int32 { sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_SORT, 1) }
+
   var columnCount: Int32 { sqlite3_column_count(pointer) }
 
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(pointer, column) == SQLITE_NULL }

@@ -34,7 +34,7 @@ extension FetchComposer {
     query.selectOnly(
       SelectedValue(key: name, source: isToMany ? .ids(path) : .path(path)),
       asArray: !isToMany)
-    let statement = query.statement(isOrdered: false, limit: nil, offset: 0)
+    let statement = query.statement(.none, limit: nil, offset: 0)
     return SQLFragment(statement.sql, bindings: statement.bindings)
   }
 

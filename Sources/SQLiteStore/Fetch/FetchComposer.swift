@@ -26,8 +26,10 @@ struct FetchComposer {
   /// - Parameters:
   ///   - extra: rows asked for beyond the limit, to see whether there are more.
   ///   - items: whether the rows hold the items' values, or their ids and order alone.
+  ///   - order: `.terms` where whoever reads the rows puts those that tie in order.
   func window(
-    of plan: FetchPlan, extra: Int = 0, items: ItemPlace = .inRows
+    of plan: FetchPlan, extra: Int = 0, items: ItemPlace = .inRows,
+    order: FetchQuery.RowOrder = .total
   ) -> FetchStatement {
     var query = FetchQuery(composer: self, definition: plan.definition)
     if items == .inRows, plan.shape == .objects {
@@ -37,7 +39,7 @@ struct FetchComposer {
     }
     query.restrict(behind: plan.window.after)
     return query.statement(
-      isOrdered: true, limit: plan.window.limit.map { $0 + extra }, offset: plan.window.offset)
+      order, limit: plan.window.limit.map { $0 + extra }, offset: plan.window.offset)
   }
 
   /// The order keys of a result, strictly behind `after`.
@@ -46,7 +48,7 @@ struct FetchComposer {
   ) -> FetchStatement {
     var query = FetchQuery(composer: self, definition: definition)
     query.restrict(behind: after)
-    return query.statement(isOrdered: true, limit: limit, offset: 0)
+    return query.statement(.total, limit: limit, offset: 0)
   }
 
   /// How many objects a result has.
@@ -60,6 +62,6 @@ struct FetchComposer {
     var query = FetchQuery(
       composer: self, definition: plan.definition, moment: moment, ids: ids)
     query.select(plan)
-    return query.statement(isOrdered: false, limit: nil, offset: 0)
+    return query.statement(.none, limit: nil, offset: 0)
   }
 }

@@ -33,13 +33,14 @@ extension FetchQuery {
         mayBeNull: column.mayBeNull))
   }
 
-  var orderClause: String {
+  func orderClause(_ order: RowOrder) -> String {
+    if order == .none { return "" }
     let key = context.schema.entities[definition.entity].key
     let id = OrderColumn(
       sql: scope.idExpression, direction: .ascending, nils: .first,
       isBinary: key.idType == .integer || !key.isPlain, mayBeNull: false)
     return " ORDER BY "
-      + (orderTerms + [id]).map { term in
+      + (order == .terms ? orderTerms : orderTerms + [id]).map { term in
         var sql = term.sql
         if !term.isBinary { sql += " COLLATE BINARY" }
         if term.direction == .descending { sql += " DESC" }

@@ -44,7 +44,8 @@ struct FetchQuery {
     } else {
       scope = TableScope(
         context: context, entity: definition.entity, alias: alias,
-        source: "\(table.quotedName) AS \(quoted(alias))")
+        source: "\(table.quotedName) AS \(quoted(alias))",
+        required: definition.predicate.requiredWays)
       if let restriction {
         add(SQLFragment(restriction.condition(alias), bindings: restriction.bindings))
       }
@@ -66,12 +67,21 @@ struct FetchQuery {
 // MARK: - Statements
 
 extension FetchQuery {
-  func statement(isOrdered: Bool, limit: Int?, offset: Int) -> FetchStatement {
+  /// How rows are ordered.
+  enum RowOrder {
+    case none
+    /// By the order's terms alone, those that tie in any order.
+    case terms
+    /// By the terms and then the id.
+    case total
+  }
+
+  func statement(_ order: RowOrder, limit: Int?, offset: Int) -> FetchStatement {
     var fragment = context.withClause()
     fragment.append("SELECT \(columns.list) FROM \(scope.from)")
     fragment.bindings += fromBindings
     appendCondition(to: &fragment)
-    if isOrdered { fragment.append(orderClause) }
+    fragment.append(orderClause(order))
     if limit != nil || offset > 0 {
       fragment.append(" LIMIT ")
       fragment.bind(.integer(Int64(limit ?? -1)))
@@ -87,6 +97,13 @@ extension FetchQuery {
     var fragment = SQLFragment("SELECT count(*) FROM \(scope.from)")
     appendCondition(to: &fragment)
     return FetchStatement(sql: fragment.text, bindings: fragment.bindings, layout: layout)
+  }
+
+  /// ` FROM … WHERE …`, for whoever puts something else before and behind it.
+  var body: SQLFragment {
+    var fragment = SQLFragment(" FROM \(scope.from)", bindings: fromBindings)
+    appendCondition(to: &fragment)
+    return fragment
   }
 
   private func appendCondition(to fragment: inout SQLFragment) {

@@ -34,20 +34,26 @@ struct ItemCache {
         if let ids = try touched(kind.entity, since) {
           items.remove(ids)
         } else {
-          kinds[kind] = nil
+          drop(kind)
         }
       }
     } else {
-      kinds.removeAll()
+      dropAll()
     }
     moment = token
+  }
+
+  private mutating func drop(_ kind: ItemKind) { kinds.removeValue(forKey: kind)?.isKept = false }
+
+  private mutating func dropAll() {
+    for kind in Array(kinds.keys) { drop(kind) }
   }
 
   /// The items of a kind.
   ///
   /// - Parameter row: makes the statement that reads one of them by its id.
   mutating func items(of kind: ItemKind, row: () -> FetchStatement) -> KeptItems {
-    if kinds.values.reduce(0, { $0 + $1.size }) > Self.maxBytes { kinds.removeAll() }
+    if kinds.values.reduce(0, { $0 + $1.size }) > Self.maxBytes { dropAll() }
     if let known = kinds[kind] { return known }
     let items = KeptItems(row: row())
     kinds[kind] = items
@@ -59,6 +65,8 @@ struct ItemCache {
 final class KeptItems {
   /// Reads one row by its id, its only binding.
   let row: FetchStatement
+  /// Whether the cache looks after it; if not, nothing in it may be used any more.
+  fileprivate(set) var isKept = true
   private var bytes: [UInt8] = []
   private var places: [Int64: Range<Int>] = [:]
 

@@ -1,4 +1,5 @@
-// The statements that read one object by its id: composed once for each kind of item.
+// One object by its id → its JSON and the hash of its stored values, by statements that are
+// composed once for each kind of item.
 
 import FetchModel
 import Synchronization
@@ -22,6 +23,53 @@ final class ObjectStatements: Sendable {
       statements[kind] = statement
     }
     return statement
+  }
+}
+
+extension FetchComposer {
+  /// Reads one object of the plan's entity with the values of its selection, and behind them its
+  /// hash. It serves for every id, bound as the key's columns.
+  func object(_ id: ObjectID, of plan: FetchPlan) -> FetchStatement {
+    var whole = plan
+    whole.selection.append(SelectedValue(key: "@etag", source: .etag))
+    whole.definition = ResultDefinition(entity: plan.definition.entity, predicate: .everything)
+    return rows(of: whole, ids: [id], at: .now)
+  }
+}
+
+extension Connection {
+  /// Runs a statement and gives each row to `body`, until that returns false.
+  func run(
+    _ statement: FetchStatement, _ body: (RowReader) throws(StoreError) -> Bool
+  ) throws(StoreError) {
+    try withStatement(statement.sql) { prepared throws(StoreError) in
+      prepared.bind(statement.bindings)
+      let reader = RowReader(statement: prepared.pointer, layout: statement.layout)
+      while try prepared.step() {
+        guard try body(reader) else { return }
+      }
+    }
+  }
+
+  /// The object that a statement of ``FetchComposer/object(of:)`` reads; nil where there is none.
+  func object(_ statement: FetchStatement, token: Token) throws(StoreError) -> ObjectSnapshot? {
+    var object: ObjectSnapshot?
+    try run(statement) { reader in
+      object = ObjectSnapshot(reader.row(), token: token)
+      return false
+    }
+    return object
+  }
+}
+
+extension ObjectSnapshot {
+  /// Takes the hash, which stands last, out of a row: `…,"@etag":"9f3c…"}`.
+  fileprivate init?(_ row: Row, token: Token) {
+    guard let etag = row.values.last else { return nil }
+    var json = Array(row.json[..<(etag.lowerBound - ",\"@etag\":".utf8.count)])
+    json.append(0x7D)
+    let text = String(decoding: row.json[etag].dropFirst().dropLast(), as: UTF8.self)
+    self.init(json: json, etag: text, token: token)
   }
 }
 

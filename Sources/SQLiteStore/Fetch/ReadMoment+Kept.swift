@@ -6,23 +6,43 @@ extension ReadMoment {
   func writeKept(
     _ plan: FetchPlan, _ kind: ItemKind, with writer: inout SnapshotWriter
   ) throws(StoreError) {
+    try advanceItems()
+    let items = connection.items.items(of: kind) { composer.row(of: plan) }
+    let statement = composer.window(of: plan, extra: plan.isCapped ? 1 : 0, items: .apart)
+    _ = try write(statement, items, with: &writer)
+  }
+
+  /// Drops kept items that are no longer true.
+  func advanceItems() throws(StoreError) {
     try connection.items.advance(to: token) { entity, since throws(StoreError) in
       try touchedIDs(of: entity, since: since)
     }
-    let items = connection.items.items(of: kind) { composer.row(of: plan) }
-    let statement = composer.window(of: plan, extra: plan.isCapped ? 1 : 0, items: .apart)
-    try run(statement) { reader throws(StoreError) in
-      let id = reader.integerID
-      // Where an item has to be read, that is done before the writer begins with it.
-      let read = items.contains(id) ? nil : try item(id, items)
-      return writer.add(reader) { json in
-        if let read { json.append(contentsOf: read) } else { _ = items.append(id, to: &json) }
+  }
+
+  /// Writes the items of the statement's rows.
+  ///
+  /// - Returns: whether SQLite sorted the rows.
+  func write(
+    _ statement: FetchStatement, _ items: KeptItems, with writer: inout SnapshotWriter
+  ) throws(StoreError) -> Bool {
+    try connection.withStatement(statement.sql) { prepared throws(StoreError) in
+      prepared.bind(statement.bindings)
+      let reader = RowReader(statement: prepared.pointer, layout: statement.layout)
+      while try prepared.step() {
+        let id = reader.integerID
+        // Where an item has to be read, that is done before the writer begins with it.
+        let read = items.contains(id) ? nil : try item(id, items)
+        let goesOn = writer.add(reader) { json in
+          if let read { json.append(contentsOf: read) } else { _ = items.append(id, to: &json) }
+        }
+        if !goesOn { break }
       }
+      return prepared.takeSortCount() > 0
     }
   }
 
   /// Reads an item and keeps it.
-  private func item(_ id: Int64, _ items: KeptItems) throws(StoreError) -> [UInt8] {
+  func item(_ id: Int64, _ items: KeptItems) throws(StoreError) -> [UInt8] {
     var json: [UInt8] = []
     try run(items.row.binding([.integer(id)])) { reader in
       reader.appendItem(to: &json)

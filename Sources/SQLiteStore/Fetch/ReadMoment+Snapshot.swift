@@ -5,6 +5,7 @@ import FetchModel
 extension ReadMoment {
   func snapshot(of plan: FetchPlan) throws(StoreError) -> EncodedSnapshot {
     if plan.shape == .count { return try countSnapshot(of: plan) }
+    if plan.tabulation != nil { return try dictionariesSnapshot(of: plan) }
     var writer = SnapshotWriter(plan: plan, model: composer.model)
     if plan.window.limit != 0 {
       if let kind = plan.keptKind(composer.schema), token != .unfollowed {
@@ -43,28 +44,8 @@ extension ReadMoment {
     let kind = ItemKind(
       entity: plan.definition.entity, selection: plan.selection,
       integersAsStrings: plan.integersAsStrings)
-    let statement = objectStatements.statement(of: kind) {
-      var whole = plan
-      whole.selection.append(SelectedValue(key: "@etag", source: .etag))
-      whole.definition = ResultDefinition(
-        entity: plan.definition.entity, predicate: .everything)
-      return composer.rows(of: whole, ids: [id], at: .now)
-    }
-    var row: Row?
-    try run(statement.binding(key)) { reader in
-      row = reader.row()
-      return false
-    }
-    return row.flatMap { objectSnapshot(of: $0) }
-  }
-
-  /// Takes the hash, which stands last, out of a row: `…,"@etag":"9f3c…"}`.
-  private func objectSnapshot(of row: Row) -> ObjectSnapshot? {
-    guard let etag = row.values.last else { return nil }
-    var json = Array(row.json[..<(etag.lowerBound - ",\"@etag\":".utf8.count)])
-    json.append(0x7D)
-    let text = String(decoding: row.json[etag].dropFirst().dropLast(), as: UTF8.self)
-    return ObjectSnapshot(json: json, etag: text, token: token)
+    let statement = objectStatements.statement(of: kind) { composer.object(id, of: plan) }
+    return try connection.object(statement.binding(key), token: token)
   }
 
   func rawValue(

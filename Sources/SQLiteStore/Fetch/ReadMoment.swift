@@ -51,13 +51,7 @@ struct ReadMoment: LiveMoment {
   func run(
     _ statement: FetchStatement, _ body: (RowReader) throws(StoreError) -> Bool
   ) throws(StoreError) {
-    try connection.withStatement(statement.sql) { prepared throws(StoreError) in
-      prepared.bind(statement.bindings)
-      let reader = RowReader(statement: prepared.pointer, layout: statement.layout)
-      while try prepared.step() {
-        guard try body(reader) else { return }
-      }
-    }
+    try connection.run(statement, body)
   }
 }
 

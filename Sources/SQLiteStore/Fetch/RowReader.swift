@@ -25,6 +25,11 @@ struct RowReader {
       bytes: encoder.bytes, sectionLength: UInt32(sectionLength), idOffset: UInt32(idOffset))
   }
 
+  /// A value by which the current row is ordered.
+  func value(of component: RowLayout.Component) -> SQLValue {
+    Statement(pointer: statement).value(component.column)
+  }
+
   /// The bytes of the section's components alone, to notice where a section ends.
   func sectionBytes() -> [UInt8] {
     var encoder = OrderKeyEncoder()

@@ -51,10 +51,21 @@ struct SnapshotWriter {
     if sections.last != 0x5B { sections.append(0x2C) }
     if isPlain { appendItem(&sections) } else { addUnusual(reader, appendItem) }
     count += 1
-    if count == limit {
-      next = Cursor(of: plan.definition, in: model).encode(reader.key())
-    }
+    if count == limit { end(at: reader.key()) }
     return true
+  }
+
+  /// Adds an item of a plan without sections, digest and expansion.
+  @inline(__always)
+  mutating func add(_ appendItem: (inout [UInt8]) -> Void) {
+    if count == 0 { beginSection([]) } else { sections.append(0x2C) }
+    appendItem(&sections)
+    count += 1
+  }
+
+  /// Notes where a window ends that is full.
+  mutating func end(at last: OrderKey) {
+    next = Cursor(of: plan.definition, in: model).encode(last)
   }
 
   private mutating func addUnusual(

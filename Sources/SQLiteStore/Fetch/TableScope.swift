@@ -16,20 +16,25 @@ struct TableScope: SQLScope {
   let correlation: String
   let mayRepeat: Bool
   private let source: String
+  /// The to-one steps at whose end there is an object in every row that matters.
+  private let required: Set<[Int]>
   private var joins: [[Int]: String] = [:]
   private var joinText = ""
 
   /// The scope of a query's own objects.
-  init(context: QueryContext, entity: Int, alias: String, source: String) {
+  init(
+    context: QueryContext, entity: Int, alias: String, source: String, required: Set<[Int]> = []
+  ) {
     self.init(
       context: context, entity: entity, alias: alias, source: source, correlation: "",
-      mayRepeat: false)
+      mayRepeat: false, required: required)
   }
 
   private init(
     context: QueryContext, entity: Int, alias: String, source: String, correlation: String,
-    mayRepeat: Bool
+    mayRepeat: Bool, required: Set<[Int]> = []
   ) {
+    self.required = required
     self.context = context
     self.entity = entity
     self.alias = alias
@@ -58,12 +63,26 @@ struct TableScope: SQLScope {
     case .object:
       return SQLColumn(
         sql: objectID(at: path.steps, key: endTable.key), type: endTable.key.idType,
-        mayBeNull: !path.steps.isEmpty, isBinaryCollated: isBinary(endTable))
+        mayBeNull: !path.steps.isEmpty, isBinaryCollated: isIDBinary(at: path.steps, endTable))
     }
   }
 
-  private func isBinary(_ table: EntityTable) -> Bool {
-    !table.columns.contains { table.key.columns.contains($0.name) && !$0.isBinary }
+  /// Whether the columns that hold the id at the end of `steps` compare byte by byte.
+  private func isIDBinary(at steps: [Int], _ endTable: EntityTable) -> Bool {
+    var (names, table) = (endTable.key.columns, endTable)
+    if let last = steps.last {
+      let holder = Array(steps.dropLast())
+      if case .foreignKey(let key) = storage(of: last, at: holder), key.referencesKey {
+        (names, table) = (key.columns, self.table(at: holder))
+      }
+    }
+    return !table.columns.contains { names.contains($0.name) && !$0.isBinary }
+  }
+
+  /// The table of the object that to-one `steps` reach.
+  private func table(at steps: [Int]) -> EntityTable {
+    let path = PropertyPath(root: entity, steps: steps, target: .object)
+    return context.schema.entities[context.model.walk(path).end]
   }
 
   /// SQL for the id of the object that to-one `steps` reach.
@@ -79,8 +98,7 @@ struct TableScope: SQLScope {
   }
 
   private func storage(of step: Int, at steps: [Int]) -> RelationshipStorage {
-    let holder = context.model.walk(PropertyPath(root: entity, steps: steps, target: .object)).end
-    return context.schema.entities[holder].relationships[step]
+    table(at: steps).relationships[step]
   }
 
   /// SQL for columns of the object that to-one `steps` reach.
@@ -94,7 +112,8 @@ struct TableScope: SQLScope {
   private mutating func join(_ steps: [Int]) -> String {
     if let known = joins[steps] { return known }
     let (target, condition) = toOneTie(steps, alias: context.nextAlias())
-    joinText += " LEFT JOIN \(target.quotedName) AS \(quoted(condition.alias)) ON \(condition.sql)"
+    let kind = required.contains(steps) ? "JOIN" : "LEFT JOIN"
+    joinText += " \(kind) \(target.quotedName) AS \(quoted(condition.alias)) ON \(condition.sql)"
     joins[steps] = condition.alias
     return condition.alias
   }

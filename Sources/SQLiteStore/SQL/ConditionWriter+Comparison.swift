@@ -85,6 +85,8 @@ extension ConditionWriter {
     if operand.dateFormat == .unixSeconds { return operand }
     var seconds = operand.wrapped(in: "livefetch_seconds")
     seconds.dateFormat = .unixSeconds
+    // What is stored may be no date.
+    seconds.mayBeNull = true
     return seconds
   }
 

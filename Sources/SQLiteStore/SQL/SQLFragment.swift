@@ -1,6 +1,8 @@
 // A piece of SQL: text with `?` for every bound value, and the values in the same order. Values
 // stand in the bindings only; the text holds nothing that a client sent.
 
+import FetchModel
+
 /// SQL text and the values bound to its question marks, in their order.
 public struct SQLFragment: Sendable, Hashable {
   public var text: String
@@ -28,10 +30,4 @@ public struct SQLFragment: Sendable, Hashable {
 }
 
 /// A value as SQLite stores it.
-public enum SQLValue: Sendable, Hashable {
-  case null
-  case integer(Int64)
-  case double(Double)
-  case text(String)
-  case blob([UInt8])
-}
+public typealias SQLValue = StoredValue

@@ -1,5 +1,4 @@
-// Numbers as SQL functions. A result that is no number is NULL, and nothing raises an error: a
-// sum beyond 64 bits goes on as a double.
+// Numbers as SQL functions. A result that is no number is NULL, and nothing raises an error.
 
 import CSQLite
 import FetchModel
@@ -31,7 +30,7 @@ private func naturalLogarithm(_ x: Double) -> Double { log(x) }
 private func exponential(_ x: Double) -> Double { exp(x) }
 
 /// The double of a stored number; nil for every other class.
-private func number(_ value: OpaquePointer?) -> Double? {
+func number(_ value: OpaquePointer?) -> Double? {
   let type = sqlite3_value_type(value)
   return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? sqlite3_value_double(value) : nil
 }
@@ -47,7 +46,6 @@ func registerNumberFunctions(on handle: OpaquePointer) {
   }
   registerCalculations(on: handle)
   registerConversions(on: handle)
-  registerSum(on: handle)
 }
 
 private func registerCalculations(on handle: OpaquePointer) {
@@ -92,41 +90,4 @@ private func registerConversions(on handle: OpaquePointer) {
       setResult(context, Int64(exactly: x).map { String($0) } ?? x.description)
     }
   }
-}
-
-/// A sum on its way: exact as long as every value is an integer and 64 bits hold it.
-private struct Sum {
-  var integer: Int64
-  var double: Double
-  var isDouble: Bool
-}
-
-private func registerSum(on handle: OpaquePointer) {
-  let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
-  sqlite3_create_function_v2(
-    handle, "livefetch_sum", 1, flags, nil, nil,
-    { context, _, values in
-      let size = Int32(MemoryLayout<Sum>.size)
-      guard let x = number(values?[0]),
-        let sum = sqlite3_aggregate_context(context, size)?.assumingMemoryBound(to: Sum.self)
-      else { return }
-      sum.pointee.double += x
-      if sqlite3_value_type(values?[0]) == SQLITE_INTEGER {
-        let (next, overflow) = sum.pointee.integer
-          .addingReportingOverflow(sqlite3_value_int64(values?[0]))
-        sum.pointee.integer = next
-        if overflow { sum.pointee.isDouble = true }
-      } else {
-        sum.pointee.isDouble = true
-      }
-    },
-    { context in
-      // Size 0 asks for the sum only where a value was added.
-      let sum = sqlite3_aggregate_context(context, 0)?.assumingMemoryBound(to: Sum.self)
-      if let sum, sum.pointee.isDouble {
-        sqlite3_result_double(context, sum.pointee.double)
-      } else {
-        sqlite3_result_int64(context, sum?.pointee.integer ?? 0)
-      }
-    }, nil)
 }

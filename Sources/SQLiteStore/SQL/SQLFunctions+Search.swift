@@ -7,6 +7,16 @@ import FetchModel
 
 private enum Search: Int, CaseIterable {
   case begins, ends, contains, like, matches
+
+  var relation: Comparison.Relation {
+    switch self {
+    case .begins: .beginsWith
+    case .ends: .endsWith
+    case .contains: .contains
+    case .like: .like
+    case .matches: .matches
+    }
+  }
 }
 
 func registerSearchFunctions(on handle: OpaquePointer) {
@@ -25,34 +35,11 @@ func registerSearchFunctions(on handle: OpaquePointer) {
   }
 }
 
-/// What is searched for, folded and compiled.
+/// What is searched for, as long as SQLite keeps it.
 private final class Searched {
-  private enum Kind {
-    case begins([UInt8])
-    case ends([UInt8])
-    case contains(ByteSearch)
-    case like(LikePattern)
-    case matches(RegularExpression)
-    case nothing
-  }
+  private let search: TextSearch
 
-  private let kind: Kind
-  private let options: StringOptions
-
-  private init(_ text: UnsafeBufferPointer<UInt8>, _ search: Search, _ options: StringOptions) {
-    // MATCHES compares case character by character.
-    self.options = search == .matches ? options.diacritics : options
-    let folded = Folding.fold(text, self.options)
-    switch search {
-    case .begins: kind = folded.isEmpty ? .nothing : .begins(folded)
-    case .ends: kind = folded.isEmpty ? .nothing : .ends(folded)
-    case .contains: kind = folded.isEmpty ? .nothing : .contains(ByteSearch(folded))
-    case .like: kind = .like(LikePattern(String(decoding: folded, as: UTF8.self)))
-    case .matches:
-      let expression = try? RegularExpression(String(decoding: folded, as: UTF8.self), options)
-      kind = expression.map { .matches($0) } ?? .nothing
-    }
-  }
+  private init(_ search: TextSearch) { self.search = search }
 
   /// The one made before for this argument, or a new one that SQLite keeps if the argument is
   /// constant. nil if the argument is no text.
@@ -63,7 +50,7 @@ private final class Searched {
       return Unmanaged<Searched>.fromOpaque(kept).takeUnretainedValue()
     }
     guard let text = utf8(value) else { return nil }
-    let searched = Searched(text, search, options)
+    let searched = Searched(TextSearch(text, search.relation, options))
     // SQLite may drop it at once, so it gets a reference of its own.
     sqlite3_set_auxdata(context, 1, Unmanaged.passRetained(searched).toOpaque()) { kept in
       if let kept { Unmanaged<Searched>.fromOpaque(kept).release() }
@@ -71,20 +58,5 @@ private final class Searched {
     return searched
   }
 
-  func matches(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-    if options.folding.isEmpty { return matches(unfolded: text) }
-    return Folding.fold(text, options).withUnsafeBufferPointer { matches(unfolded: $0) }
-  }
-
-  private func matches(unfolded text: UnsafeBufferPointer<UInt8>) -> Bool {
-    switch kind {
-    case .begins(let prefix): text.starts(with: prefix)
-    case .ends(let suffix):
-      text.count >= suffix.count && text.suffix(suffix.count).elementsEqual(suffix)
-    case .contains(let part): part.isFound(in: text)
-    case .like(let pattern): pattern.matches(text)
-    case .matches(let expression): expression.matches(text)
-    case .nothing: false
-    }
-  }
+  func matches(_ text: UnsafeBufferPointer<UInt8>) -> Bool { search.matches(text) }
 }

@@ -9,6 +9,7 @@ func registerFunctions(on handle: OpaquePointer) {
   registerTextFunctions(on: handle)
   registerSearchFunctions(on: handle)
   registerNumberFunctions(on: handle)
+  registerAggregates(on: handle)
   registerDateFunctions(on: handle)
 }
 

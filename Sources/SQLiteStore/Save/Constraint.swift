@@ -73,7 +73,8 @@ extension Connection {
     }
   }
 
-  private func refusal(_ code: Int32) throws(StoreError) -> Constraint {
+  /// What a step that failed with `code` was refused by; thrown where that is no constraint.
+  func refusal(_ code: Int32) throws(StoreError) -> Constraint {
     let message = String(cString: sqlite3_errmsg(handle))
     switch code & 0xFF {
     case SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_TOOBIG: break

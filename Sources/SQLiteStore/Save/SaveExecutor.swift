@@ -38,6 +38,23 @@ struct SaveExecutor: Sendable {
       throw .store(run.explained(error))
     }
     if let refusal = run.refusal { throw refusal }
-    return run.finishedResult()
+    var result = run.finishedResult()
+    if request.showsObject, let object = result.objects.first {
+      do { result.shown = try read(object, on: connection, token: token) } catch {
+        throw .store(error)
+      }
+    }
+    return result
+  }
+
+  /// An object as the save left it. Here it costs one look at pages that are in memory; afterwards
+  /// it would cost a transaction of its own.
+  private func read(
+    _ object: SaveResult.Object, on connection: Connection, token: Token
+  ) throws(StoreError) -> ObjectSnapshot? {
+    guard let key = schema.entities[object.entity].key.bindings(of: object.id) else { return nil }
+    let composer = FetchComposer(model: model, schema: schema)
+    let statement = statements.object(object.id, of: object.entity, composer)
+    return try connection.object(statement.binding(key), token: token)
   }
 }

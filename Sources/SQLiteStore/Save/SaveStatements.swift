@@ -28,6 +28,8 @@ final class SaveStatements: @unchecked Sendable {
   }
 
   private var texts: [Shape: String] = [:]
+  /// By entity: how an object is read with its usual values.
+  private var objects: [Int: FetchStatement] = [:]
   private var last: (shape: Shape, text: String)?
   private let capacity = 2_048
 
@@ -51,6 +53,19 @@ final class SaveStatements: @unchecked Sendable {
     }
     last = (shape, text)
     return text
+  }
+}
+
+extension SaveStatements {
+  /// Reads an object with its usual values.
+  func object(_ id: ObjectID, of entity: Int, _ composer: FetchComposer) -> FetchStatement {
+    if let known = objects[entity] { return known }
+    let plan = FetchPlan(
+      definition: ResultDefinition(entity: entity, predicate: .everything),
+      selection: FetchResolver(model: composer.model, maxItems: 1).defaultSelection(of: entity))
+    let statement = composer.object(id, of: plan)
+    objects[entity] = statement
+    return statement
   }
 }
 

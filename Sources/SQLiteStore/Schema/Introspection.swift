@@ -14,10 +14,12 @@ struct Introspection: Sendable {
   /// Reads the catalogue, and the first value of columns whose declaration leaves their type or
   /// date format open.
   init(of connection: Connection) throws(StoreError) {
-    self.init(tables: try CatalogueReader(connection: connection).tables())
+    let encoding = try connection.first("PRAGMA encoding") { $0.text(0) }
+    self.init(
+      tables: try CatalogueReader(connection: connection).tables(), isUTF8: encoding == "UTF-8")
   }
 
-  init(tables: [CatalogueTable]) {
+  init(tables: [CatalogueTable], isUTF8: Bool = true) {
     let links = CatalogueLinks(tables)
     var drafts = links.entities.map { EntityDraft(tables[$0], key: links.key(of: $0)) }
     for index in drafts.indices { drafts[index].addColumns(links.keys(from: index)) }
@@ -27,7 +29,7 @@ struct Introspection: Sendable {
       entities: drafts.enumerated().map { $1.entity(inverses: inverses, index: $0) })
     schema = Schema(
       entities: drafts.map(\.table), joinTables: joinTables,
-      hasDeferredKeys: tables.contains { folded($0.sql).contains("deferred") })
+      hasDeferredKeys: tables.contains { folded($0.sql).contains("deferred") }, comparesBytes: isUTF8)
   }
 }
 

@@ -12,11 +12,17 @@ struct Schema: Sendable, Hashable {
   let joinTables: [JoinTable]
   /// Whether a foreign key of the file is checked only at a commit.
   let hasDeferredKeys: Bool
+  /// Whether text compares by its UTF-8, as it does unless the file holds UTF-16.
+  let comparesBytes: Bool
 
-  init(entities: [EntityTable], joinTables: [JoinTable], hasDeferredKeys: Bool = false) {
+  init(
+    entities: [EntityTable], joinTables: [JoinTable], hasDeferredKeys: Bool = false,
+    comparesBytes: Bool = true
+  ) {
     self.entities = entities
     self.joinTables = joinTables
     self.hasDeferredKeys = hasDeferredKeys
+    self.comparesBytes = comparesBytes
   }
 }
 
@@ -88,10 +94,7 @@ struct Column: Sendable, Hashable {
   var isBinary: Bool { folded(collation) == "binary" }
 }
 
-/// What SQLite makes of a value that a column is given.
-enum Affinity: String, Sendable, Hashable {
-  case integer, real, text, blob, numeric
-
+extension Affinity {
   /// The affinity of a declared type, by SQLite's rules.
   init(declaredType: String) {
     let type = folded(declaredType)

@@ -1,0 +1,141 @@
+// Condition → Test. What a store's compiler makes of a condition as SQL is made here as a tree:
+// the same conversions between the sides of a comparison, the same formats of dates.
+
+struct EvaluatorCompiler<Columns: ColumnTraits> {
+  typealias Test = PredicateEvaluator.Test
+  typealias Term = PredicateEvaluator.Term
+
+  let model: Model
+  let columns: Columns
+  var paths: [ScopedPath] = []
+  var collections: [ResolvedCollection] = []
+  /// Whether every part so far is covered.
+  var isComplete = true
+  private var slots: [ScopedPath: Int] = [:]
+
+  init(model: Model, columns: Columns) {
+    self.model = model
+    self.columns = columns
+  }
+
+  mutating func test(_ condition: Condition) -> Test {
+    switch condition {
+    case .constant(let value): .constant(value)
+    case .and(let conditions): chain(conditions, isAll: true)
+    case .or(let conditions): chain(conditions, isAll: false)
+    case .comparison(let comparison): test(comparison)
+    case .between(let interval): test(interval)
+    case .membership(let membership): test(membership)
+    case .exists(let collection, let condition, let isNegated):
+      .exists(
+        collection: number(of: collection), scope: collection.scope, test(condition),
+        isNegated: isNegated)
+    }
+  }
+
+  private mutating func chain(_ conditions: [Condition], isAll: Bool) -> Test {
+    let parts = conditions.map { test($0) }
+    if parts.allSatisfy(\.isUnknown) { return .unknown }
+    return isAll ? .all(parts) : .any(parts)
+  }
+
+  /// Notes that something is not covered.
+  mutating func uncovered() -> Test {
+    isComplete = false
+    return .unknown
+  }
+
+  mutating func uncovered() -> Term {
+    isComplete = false
+    return .unknown
+  }
+
+  mutating func slot(of path: ScopedPath) -> Int {
+    if let known = slots[path] { return known }
+    paths.append(path)
+    slots[path] = paths.count - 1
+    return paths.count - 1
+  }
+
+  mutating func number(of collection: ResolvedCollection) -> Int {
+    if let known = collections.firstIndex(of: collection) { return known }
+    collections.append(collection)
+    return collections.count - 1
+  }
+}
+
+// MARK: - Comparisons
+
+extension EvaluatorCompiler {
+  private mutating func test(_ comparison: Comparison) -> Test {
+    switch comparison.relation {
+    case .equal, .less, .lessOrEqual, .greater, .greaterOrEqual: compare(comparison)
+    case .beginsWith, .endsWith, .contains, .like, .matches: search(comparison)
+    }
+  }
+
+  private mutating func compare(_ comparison: Comparison) -> Test {
+    let (left, right) = operands(comparison)
+    let affinity = Affinity.ofComparison(left.affinity, right.affinity)
+    guard let leftTerm = left.term.converted(by: affinity),
+      let rightTerm = right.term.converted(by: affinity)
+    else { return uncovered() }
+    return .comparison(
+      leftTerm, comparison.relation, rightTerm, affinity, isNegated: comparison.isNegated)
+  }
+
+  /// Both sides, folded as the options say, dates in one format.
+  private mutating func operands(
+    _ comparison: Comparison
+  ) -> (EvaluatedOperand, EvaluatedOperand) {
+    var left = operand(comparison.left)
+    var right = operand(comparison.right, dateFormat: left.dateFormat)
+    if let leftFormat = left.dateFormat, let rightFormat = right.dateFormat,
+      leftFormat != rightFormat
+    {
+      (left, right) = (left.inSeconds, right.inSeconds)
+    }
+    return (left.folded(comparison.options), right.folded(comparison.options))
+  }
+
+  private mutating func test(_ interval: Interval) -> Test {
+    let value = operand(interval.value)
+    let affinity = Affinity.ofComparison(value.affinity, nil)
+    guard
+      let lower = StoredValue(interval.lower, value.dateFormat).converted(by: affinity),
+      let upper = StoredValue(interval.upper, value.dateFormat).converted(by: affinity)
+    else { return uncovered() }
+    return .interval(value.term, lower, upper, affinity, isNegated: interval.isNegated)
+  }
+
+  private mutating func test(_ membership: Membership) -> Test {
+    let value = operand(membership.value).folded(membership.options)
+    let affinity = Affinity.ofComparison(value.affinity, nil)
+    var elements: Set<StoredValue> = []
+    for element in membership.values {
+      let stored = StoredValue(element, value.dateFormat).folded(membership.options)
+      guard let converted = stored.converted(by: affinity) else { return uncovered() }
+      elements.insert(converted)
+    }
+    return .membership(
+      value.term, elements, includesNil: membership.includesNil, affinity,
+      isNegated: membership.isNegated)
+  }
+
+  /// BEGINSWITH of a plain text is a range, so that numbers in a column that counts take part as
+  /// numbers; everything else looks at text alone.
+  private mutating func search(_ comparison: Comparison) -> Test {
+    let text = operand(comparison.left)
+    let isNegated = comparison.isNegated
+    guard case .string(let searched)? = comparison.right.constant else {
+      let pattern = operand(comparison.right)
+      return .dynamicSearch(
+        text.term, comparison.relation, pattern.term, comparison.options, isNegated: isNegated)
+    }
+    if comparison.relation == .beginsWith, text.affinity?.isNumeric == true {
+      return uncovered()
+    }
+    let search = TextSearch(searched, comparison.relation, comparison.options)
+    return .search(text.term, search, isNegated: isNegated)
+  }
+}

@@ -1,0 +1,94 @@
+// The functions of predicates over stored values. A value of a class that a function is not about
+// counts as no value, and a result that is no number is nil.
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+extension StoredValue {
+  /// `self` to the power of `other`, always a double.
+  func power(_ other: StoredValue) -> StoredValue {
+    guard let x = double, let y = other.double else { return .null }
+    return .number(pow(x, y))
+  }
+
+  /// What is left of a division of doubles.
+  func doubleModulus(_ other: StoredValue) -> StoredValue {
+    guard let x = double, let y = other.double, y != 0 else { return .null }
+    return .number(fmod(x, y))
+  }
+
+  var absolute: StoredValue {
+    switch self {
+    case .integer(let integer) where integer != .min: .integer(integer < 0 ? -integer : integer)
+    default: double.map { .number(abs($0)) } ?? .null
+    }
+  }
+
+  /// A function of one number that gives a double; nil for other functions.
+  func applied(_ function: ResolvedFunction) -> StoredValue? {
+    guard let x = double else { return .null }
+    let result: Double
+    switch function {
+    case .sqrt: result = x.squareRoot()
+    case .log: result = log10(x)
+    case .ln: result = log(x)
+    case .exp: result = exp(x)
+    case .floor: result = x.rounded(.down)
+    case .ceiling: result = x.rounded(.up)
+    case .trunc: result = x.rounded(.towardZero)
+    default: return nil
+    }
+    return .number(result)
+  }
+
+  // MARK: Text
+
+  /// This text turned into another one; nil for every other class.
+  func mapText(_ transform: (String) -> StoredValue) -> StoredValue {
+    if case .text(let text) = self { transform(text) } else { .null }
+  }
+
+  /// This text without what `options` overlook; what is no text stays what it is.
+  func folded(_ options: StringOptions) -> StoredValue {
+    if case .text(let text) = self { .text(Folding.fold(text, options)) } else { self }
+  }
+
+  /// UTF-16 units, as NSString counts.
+  var length: StoredValue { mapText { .integer(Int64($0.utf16.count)) } }
+
+  /// The number that a text writes.
+  var parsedNumber: StoredValue {
+    mapText { text in
+      if let integer = Int64(text) { return .integer(integer) }
+      guard let double = Double(text), double.isFinite else { return .null }
+      return .double(double)
+    }
+  }
+
+  /// A number as text.
+  var writtenNumber: StoredValue {
+    switch self {
+    case .integer(let integer): .text(String(integer))
+    case .double(let double): .text(Int64(exactly: double).map { String($0) } ?? double.description)
+    case .null, .text, .blob: .null
+    }
+  }
+
+  // MARK: Dates
+
+  /// A stored date of any format as seconds since 1970; nil where it is none.
+  var seconds: StoredValue {
+    switch self {
+    case .integer, .double: return self
+    case .text(let text):
+      guard let instant = Instant(iso8601: text) else { return .null }
+      return .double(Double(instant.seconds) + Double(instant.nanoseconds) / 1e9)
+    case .null, .blob: return .null
+    }
+  }
+}

@@ -1,0 +1,30 @@
+// What a client means → what a row holds for it.
+
+extension StoredValue {
+  /// What a column holds for `value`; a date as columns of `format` do, ISO 8601 where nil.
+  public init(_ value: Value, _ format: DateFormat?) {
+    switch value {
+    case .null: self = .null
+    case .boolean(let value): self = .integer(value ? 1 : 0)
+    case .integer(let value), .id(.integer(let value)): self = .integer(value)
+    case .double(let value): self = .double(value)
+    case .string(let text), .json(let text), .id(.text(let text)): self = .text(text)
+    case .binary(let bytes): self = .blob(bytes)
+    case .date(let instant): self.init(instant, format ?? .iso8601)
+    }
+  }
+
+  private init(_ instant: Instant, _ format: DateFormat) {
+    switch format {
+    case .unixSeconds:
+      self =
+        instant.nanoseconds == 0
+        ? .integer(instant.seconds)
+        : .double(Double(instant.seconds) + Double(instant.nanoseconds) / 1e9)
+    case .day where instant.seconds % 86_400 != 0 || instant.nanoseconds != 0:
+      // Longer than any day's text: between that day and the next.
+      self = .text(instant.iso8601)
+    case .iso8601, .sqlText, .day: self = .text(instant.stored(as: format))
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// BEGINSWITH and kin over bytes: what is searched for is folded and compiled once, texts enter,
+// yes or no leaves. The stores' SQL functions and the evaluator share it.
+
+/// What is searched for in texts.
+public struct TextSearch: Sendable {
+  private enum Kind: Sendable {
+    case begins([UInt8])
+    case ends([UInt8])
+    case contains(ByteSearch)
+    case like(LikePattern)
+    case matches(RegularExpression)
+    case nothing
+  }
+
+  private let kind: Kind
+  private let options: StringOptions
+
+  /// - Parameters:
+  ///   - searched: UTF-8; an empty text, or a pattern that cannot be read, is found nowhere.
+  ///   - relation: one of `beginsWith` and kin; nothing is found under any other.
+  public init(
+    _ searched: UnsafeBufferPointer<UInt8>, _ relation: Comparison.Relation,
+    _ options: StringOptions
+  ) {
+    // MATCHES compares case character by character.
+    self.options = relation == .matches ? options.diacritics : options
+    let folded = Folding.fold(searched, self.options)
+    switch relation {
+    case .beginsWith: kind = folded.isEmpty ? .nothing : .begins(folded)
+    case .endsWith: kind = folded.isEmpty ? .nothing : .ends(folded)
+    case .contains: kind = folded.isEmpty ? .nothing : .contains(ByteSearch(folded))
+    case .like: kind = .like(LikePattern(String(decoding: folded, as: UTF8.self)))
+    case .matches:
+      let expression = try? RegularExpression(String(decoding: folded, as: UTF8.self), options)
+      kind = expression.map { .matches($0) } ?? .nothing
+    default: kind = .nothing
+    }
+  }
+
+  public init(_ searched: String, _ relation: Comparison.Relation, _ options: StringOptions) {
+    var searched = searched
+    self = searched.withUTF8 { TextSearch($0, relation, options) }
+  }
+
+  /// Whether `text`, which is UTF-8, has what is searched for.
+  public func matches(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    if options.folding.isEmpty { return matches(unfolded: text) }
+    return Folding.fold(text, options).withUnsafeBufferPointer { matches(unfolded: $0) }
+  }
+
+  public func matches(_ text: String) -> Bool {
+    var text = text
+    return text.withUTF8 { matches($0) }
+  }
+
+  private func matches(unfolded text: UnsafeBufferPointer<UInt8>) -> Bool {
+    switch kind {
+    case .begins(let prefix): text.starts(with: prefix)
+    case .ends(let suffix):
+      text.count >= suffix.count && text.suffix(suffix.count).elementsEqual(suffix)
+    case .contains(let part): part.isFound(in: text)
+    case .like(let pattern): pattern.matches(text)
+    case .matches(let expression): expression.matches(text)
+    case .nothing: false
+    }
+  }
+}

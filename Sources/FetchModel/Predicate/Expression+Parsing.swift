@@ -1,0 +1,31 @@
+// Text → an expression by itself, as a column of dictionaries is written.
+
+extension Expression {
+  /// The tree of `text`. Throws where it breaks the grammar or a limit.
+  public init(parsing text: String) throws(PredicateError) {
+    var parser = try PredicateParser(text)
+    self = try parser.parseWholeExpression()
+  }
+}
+
+extension PredicateParser {
+  fileprivate mutating func parseWholeExpression() throws(PredicateError) -> Expression {
+    let node = try parse(.additive)
+    guard case .end = token.kind else { throw failure("an operator like `+`, or the end") }
+    guard case .expression(let expression) = node.content else {
+      throw PredicateError(
+        .syntaxError, at: node.range.lowerBound, found: "a condition", expected: "a value",
+        hint: "TERNARY(condition, a, b) makes a value of it")
+    }
+    return expression
+  }
+}
+
+extension Predicate {
+  /// The tree of `text`, and how many arguments its placeholders take.
+  static func parse(_ text: String) throws(PredicateError) -> (Predicate, placeholders: Int) {
+    var parser = try PredicateParser(text)
+    let predicate = try parser.parseWhole()
+    return (predicate, parser.placeholderCount)
+  }
+}

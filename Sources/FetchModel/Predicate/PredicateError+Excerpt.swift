@@ -1,0 +1,136 @@
+// A refused predicate for people: the line at fault, carets under what is wrong, and the reason.
+
+/// A line of text with carets under a part of it, for terminals and logs.
+///
+/// Wide letters, combining marks and tabs are counted as a terminal shows them.
+public enum CaretExcerpt {
+  /// The line of `text` in which the byte at `offset` stands, and a line of carets below it.
+  ///
+  /// - Parameters:
+  ///   - offset: bytes of UTF-8 from the start; one past the end points behind the text.
+  ///   - length: how many bytes are wrong; at least one caret stands in any case.
+  ///   - width: columns of a line; a longer one is cut on both sides.
+  public static func lines(
+    of text: String, at offset: Int, length: Int = 1, width: Int = 80
+  ) -> String {
+    var line = ExcerptLine(text, at: offset, length: length)
+    line.fit(max(width, 20))
+    return line.text + "\n" + line.carets
+  }
+}
+
+extension PredicateError {
+  /// The line of `text` at fault, carets below it, and what is wrong.
+  ///
+  ///     citty == 5
+  ///     ^^^^^
+  ///     found `citty`, expected a property of City; did you mean `city`?
+  public func rendered(in text: String, width: Int = 80) -> String {
+    let excerpt = CaretExcerpt.lines(
+      of: text, at: offset, length: foundLength(in: text), width: width)
+    return excerpt + "\n" + sentence
+  }
+
+  /// How many bytes of `text` at the offset are quoted as found.
+  private func foundLength(in text: String) -> Int {
+    guard found.hasPrefix("`"), let end = found.lastIndex(of: "`") else { return 1 }
+    var quoted = found[..<end].dropFirst()
+    if quoted.hasSuffix("…") { quoted.removeLast() }
+    let isThere = text.utf8.dropFirst(offset).starts(with: quoted.utf8)
+    return isThere ? max(1, quoted.utf8.count) : 1
+  }
+}
+
+/// One line as columns, and which of them are wrong.
+private struct ExcerptLine {
+  private struct Cell {
+    let text: String
+    let width: Int
+    let isWrong: Bool
+  }
+
+  private var cells: [Cell] = []
+  /// The first cell that is wrong.
+  private var place = 0
+
+  init(_ whole: String, at offset: Int, length: Int) {
+    let bytes = Array(whole.utf8)
+    let offset = min(max(0, offset), bytes.count)
+    let isBreak = { (byte: UInt8) in byte == 0x0A || byte == 0x0D }
+    let start = bytes[..<offset].lastIndex(where: isBreak).map { $0 + 1 } ?? 0
+    let end = bytes[offset...].firstIndex(where: isBreak) ?? bytes.count
+    let wrong = offset..<(offset + max(1, length))
+    var byte = start
+    for character in String(decoding: bytes[start..<end], as: UTF8.self) {
+      let size = character.utf8.count
+      let isWrong = byte < wrong.upperBound && byte + size > wrong.lowerBound
+      if byte + size <= offset { place += 1 }
+      cells.append(Self.cell(character, isWrong))
+      byte += size
+    }
+    if place >= cells.count { cells.append(Cell(text: "", width: 1, isWrong: true)) }
+  }
+
+  private static func cell(_ character: Character, _ isWrong: Bool) -> Cell {
+    if character == "\t" { return Cell(text: "\t", width: 1, isWrong: isWrong) }
+    // Control characters could change the terminal.
+    let isControl = character.unicodeScalars.contains { $0.properties.generalCategory == .control }
+    let text = isControl ? "·" : String(character)
+    return Cell(text: text, width: isControl ? 1 : character.columns, isWrong: isWrong)
+  }
+
+  /// Cuts the line down to `width` columns around the first place that is wrong.
+  mutating func fit(_ width: Int) {
+    guard cells.reduce(0, { $0 + $1.width }) > width else { return }
+    let first = fitting(cells[..<place].reversed(), width / 2)
+    let last = fitting(cells[place...], width - 2 - width / 2)
+    let (start, end) = (place - first, place + last)
+    var kept = Array(cells[start..<end])
+    let ellipsis = Cell(text: "…", width: 1, isWrong: false)
+    if start > 0 { kept.insert(ellipsis, at: 0) }
+    if end < cells.count { kept.append(ellipsis) }
+    cells = kept
+  }
+
+  /// How many of `cells` fit into `width` columns.
+  private func fitting(_ cells: some Sequence<Cell>, _ width: Int) -> Int {
+    var columns = 0
+    return cells.prefix {
+      columns += $0.width
+      return columns <= width
+    }.count
+  }
+
+  var text: String { cells.map(\.text).joined() }
+
+  /// Spaces, and tabs where the line has them, up to the carets.
+  var carets: String {
+    var carets = ""
+    for cell in cells.prefix(through: cells.lastIndex(where: \.isWrong) ?? 0) {
+      if cell.isWrong {
+        carets += String(repeating: "^", count: max(1, cell.width))
+      } else {
+        carets += cell.text == "\t" ? "\t" : String(repeating: " ", count: cell.width)
+      }
+    }
+    return carets
+  }
+}
+
+extension Character {
+  /// How many columns a terminal gives it.
+  fileprivate var columns: Int {
+    guard let first = unicodeScalars.first else { return 0 }
+    if first.properties.isEmojiPresentation || unicodeScalars.contains("\u{FE0F}") { return 2 }
+    switch first.value {
+    case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF,
+      0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x20000...0x3FFFD:
+      return 2
+    default: break
+    }
+    switch first.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .format: return 0
+    default: return 1
+    }
+  }
+}

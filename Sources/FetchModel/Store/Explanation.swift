@@ -1,0 +1,98 @@
+// How a store goes about a fetch, for people: what it is asked, how it means to answer, and what
+// would help it.
+
+/// What `explain=true` tells.
+public struct Explanation: Sendable, Hashable {
+  /// One thing that is done, with what is done for it.
+  public struct Step: Sendable, Hashable {
+    public let detail: String
+    public let children: [Step]
+
+    public init(detail: String, children: [Step] = []) {
+      self.detail = detail
+      self.children = children
+    }
+  }
+
+  /// An index that would spare work.
+  public struct Hint: Sendable, Hashable {
+    /// The statement that makes it.
+    public let index: String
+    public let reason: String
+
+    public init(index: String, reason: String) {
+      self.index = index
+      self.reason = reason
+    }
+  }
+
+  /// One query of the store.
+  public struct Statement: Sendable, Hashable {
+    /// What it is for: `items`, `item`, `total`, `dictionaries`, `included`.
+    public let purpose: String
+    public let sql: String
+    /// The types of the values bound, in order; the values themselves are nobody's business.
+    public let types: [String]
+    public let plan: [Step]
+    public let hints: [Hint]
+
+    public init(purpose: String, sql: String, types: [String], plan: [Step], hints: [Hint]) {
+      self.purpose = purpose
+      self.sql = sql
+      self.types = types
+      self.plan = plan
+      self.hints = hints
+    }
+  }
+
+  public let entity: String
+  public let statements: [Statement]
+
+  public init(entity: String, statements: [Statement]) {
+    self.entity = entity
+    self.statements = statements
+  }
+}
+
+extension Explanation {
+  /// `{"entity":"City","statements":[{"for":"items","sql":…,"types":[…],"plan":[…],"hints":[…]}]}`
+  public var json: [UInt8] {
+    var json: [UInt8] = []
+    json.append(json: "{\"entity\":")
+    json.append(jsonString: entity)
+    json.append(json: ",\"statements\":")
+    json.append(jsonArray: statements) { statement, json in
+      json.append(json: "{\"for\":")
+      json.append(jsonString: statement.purpose)
+      json.append(json: ",\"sql\":")
+      json.append(jsonString: statement.sql)
+      json.append(json: ",\"types\":")
+      json.append(jsonArray: statement.types) { type, json in json.append(jsonString: type) }
+      json.append(json: ",\"plan\":")
+      json.append(jsonArray: statement.plan, Self.append)
+      json.append(json: ",\"hints\":")
+      json.append(jsonArray: statement.hints, Self.append)
+      json.append(0x7D)
+    }
+    json.append(0x7D)
+    return json
+  }
+
+  private static func append(_ step: Step, to json: inout [UInt8]) {
+    json.append(json: "{\"detail\":")
+    json.append(jsonString: step.detail)
+    if !step.children.isEmpty {
+      json.append(json: ",\"children\":")
+      json.append(jsonArray: step.children, append)
+    }
+    json.append(0x7D)
+  }
+
+  private static func append(_ hint: Hint, to json: inout [UInt8]) {
+    json.append(json: "{\"index\":")
+    json.append(jsonString: hint.index)
+    json.append(json: ",\"reason\":")
+    json.append(jsonString: hint.reason)
+    json.append(0x7D)
+  }
+}

@@ -1,0 +1,128 @@
+// `livefetch save STORE [FILE]`
+
+import ArgumentParser
+import FetchModel
+import Foundation
+import SQLiteStore
+import Service
+
+struct SaveCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "save",
+    abstract: "Carry out changes as one transaction.",
+    discussion: """
+      Takes the JSON of `POST /v1/save`: an object with an array 'changes', or that array alone. \
+      STORE is a server's address, or a file that nobody serves: a served file's changes go through \
+      its server.
+
+      EXAMPLES
+        livefetch save shop.sqlite changes.json
+        echo '[{"update":"City","id":1850147,"values":{"population":9733277}}]' |
+          livefetch save http://127.0.0.1:8080
+
+      EXIT STATUS
+        65 where the save was refused: nothing of it is in the store then.
+      """)
+
+  @OptionGroup var target: StoreArgument
+
+  @Argument(help: "The changes; '-' or nothing is standard input.", completion: .file())
+  var file = "-"
+
+  @Flag(help: "Print the answer as JSON.")
+  var json = false
+
+  func run() throws {
+    let body = try readBody()
+    if target.isAddress {
+      try saveRemote(body)
+    } else {
+      try saveFile(body)
+    }
+  }
+
+  private func readBody() throws -> JSON {
+    let source = try ByteSource(path: file)
+    var bytes: [UInt8] = []
+    do throws(ReadError) {
+      while try source.read(into: &bytes) {}
+    } catch {
+      throw failure("\(source.name): \(error.detail)", .failed)
+    }
+    do throws(JSONError) {
+      let json = try JSON(parsing: bytes)
+      guard case .array = json else { return json }
+      return .object([.init(name: "changes", value: json)])
+    } catch {
+      throw failure(
+        "\(source.name): expected \(error.expected) at byte \(error.offset)", .unusableStore)
+    }
+  }
+
+  private func saveRemote(_ body: JSON) throws {
+    let remote = try target.remote()
+    let answer = try remote.json("POST", "/v1/save", body: Array(body.text.utf8))
+    if json { return print(answer.text) }
+    let ids: [JSON.Member] = if case .object(let ids)? = answer["ids"] { ids } else { [] }
+    report(
+      answer["inserted"]?.integer ?? 0, answer["updated"]?.integer ?? 0,
+      answer["deleted"]?.integer ?? 0, ids.map { ($0.name, $0.value.shown) },
+      answer["token"]?.string)
+  }
+
+  private func saveFile(_ body: JSON) throws {
+    try requireFile(target.store)
+    do throws(SaveError) {
+      let (result, isFollowed) = try SQLiteStore.save(body, to: target.store)
+      let token = isFollowed ? result.token.description : nil
+      if json { return print(Self.answer(result, token).text) }
+      report(
+        Int64(result.inserted), Int64(result.updated), Int64(result.deleted),
+        result.ids.map { ($0.name, $0.id.description) }, token)
+    } catch {
+      throw Self.explain(error, target.store)
+    }
+  }
+
+  private static func explain(_ error: SaveError, _ path: String) -> ExitCode {
+    guard case .store(let error) = error else {
+      let problem = Problem(error, model: Model(entities: []))
+      let report = ProblemReport(problem)
+      _ = report.failure()
+      return ExitCode(ExitStatus.unusableStore.rawValue)
+    }
+    if let server = SQLiteStore.server(of: path) {
+      let address = server.address ?? "its address"
+      return failure(
+        "\(path): is being served by process \(server.process); save through it: "
+          + "livefetch save \(address)", .unusableStore)
+    }
+    return failure("\(path): \(error.message)", error.exitStatus)
+  }
+
+  private func report(
+    _ inserted: Int64, _ updated: Int64, _ deleted: Int64, _ ids: [(name: String, id: String)],
+    _ token: String?
+  ) {
+    print("\(inserted) inserted, \(updated) updated, \(deleted) deleted")
+    for (name, id) in ids { print("  \(name) is \(id)") }
+    if let token { print("  token \(token)") }
+  }
+
+  private static func answer(_ result: SaveResult, _ token: String?) -> JSON {
+    func id(_ id: ObjectID) -> JSON {
+      switch id {
+      case .integer(let integer): .number(String(integer))
+      case .text(let text): .string(text)
+      }
+    }
+    let ids = result.ids.map { JSON.Member(name: $0.name, value: id($0.id)) }
+    return .object([
+      .init(name: "token", value: token.map { .string($0) } ?? .null),
+      .init(name: "ids", value: .object(ids)),
+      .init(name: "inserted", value: .number(String(result.inserted))),
+      .init(name: "updated", value: .number(String(result.updated))),
+      .init(name: "deleted", value: .number(String(result.deleted))),
+    ])
+  }
+}

@@ -1,0 +1,142 @@
+// `livefetch status STORE`
+
+import ArgumentParser
+import FetchModel
+import Foundation
+import SQLiteStore
+
+struct StatusCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status",
+    abstract: "Show what a store is: its history, who serves it, who else has it open.",
+    discussion: """
+      EXAMPLES
+        livefetch status shop.sqlite
+        livefetch status http://127.0.0.1:8080
+        livefetch status shop.sqlite --json
+
+      EXIT STATUS
+        0 for a store that can be used, 69 for a server that does not answer.
+      """)
+
+  @OptionGroup var target: StoreArgument
+
+  @Flag(help: "Print it as JSON.")
+  var json = false
+
+  func run() throws {
+    let lines = target.isAddress ? try remoteLines() : try fileLines()
+    if json {
+      print(JSON.object(lines.map { .init(name: $0.name, value: $0.value) }).text)
+    } else {
+      let width = lines.map { $0.name.count }.max() ?? 0
+      for (name, value) in lines { print("\(name.padded(to: width))  \(Self.shown(value))") }
+    }
+  }
+
+  private typealias Line = (name: String, value: JSON)
+
+  private static func shown(_ value: JSON) -> String {
+    switch value {
+    case .null: return "none"
+    case .boolean(let isTrue): return isTrue ? "yes" : "no"
+    case .number(let text): return Int(text)?.grouped ?? text
+    case .object(let members):
+      return members.map { "\($0.name) \(shown($0.value))" }.joined(separator: ", ")
+    case .array(let elements): return elements.map(shown).joined(separator: ", ")
+    case .string(let text): return text
+    }
+  }
+
+  private static func number(_ value: Int) -> JSON { .number(String(value)) }
+
+  private static func date(_ seconds: Double?) -> JSON {
+    guard let seconds, let instant = Instant(secondsSince1970: seconds.rounded(.down)) else {
+      return .null
+    }
+    return .string(instant.stored(as: .iso8601))
+  }
+
+  // MARK: A file
+
+  private func fileLines() throws -> [Line] {
+    try requireFile(target.store)
+    let status: StoreStatus
+    do throws(StoreError) {
+      status = try SQLiteStore.status(path: target.store)
+    } catch {
+      throw failure("\(target.store): \(error.message)", error.exitStatus)
+    }
+    let log = (try? FileManager.default.attributesOfItem(atPath: target.store + "-wal"))?[.size]
+    let entities = status.entities.map { entity in
+      JSON.Member(name: entity.name, value: entity.rows.map(Self.number) ?? .string("(a view)"))
+    }
+    let server = SQLiteStore.server(of: target.store)
+    let openers = FileOpeners(path: target.store).processes
+    return [
+      ("store", .string(target.store)), ("bytes", Self.number(status.bytes)),
+      ("log bytes", Self.number((log as? NSNumber)?.intValue ?? 0)),
+      ("journal", .string(status.journalMode)), ("sqlite", .string(status.sqliteVersion)),
+      ("entities", .object(entities)),
+    ] + Self.historyLines(status.history) + [
+      ("served by", server.map { .string($0.description) } ?? .null),
+      ("open in", openers.isEmpty ? .null : .array(openers.map { .string($0) })),
+    ]
+  }
+
+  private static func historyLines(_ history: StoreStatus.Followed?) -> [Line] {
+    guard let history else { return [("history", .null)] }
+    return [
+      ("epoch", .string(history.token.epoch)), ("token", .string(history.token.description)),
+      ("touched rows", number(history.positions)), ("saves", number(history.saves)),
+      ("history bytes", history.bytes.map(number) ?? .null),
+      ("oldest save", date(history.oldest)), ("newest save", date(history.newest)),
+    ]
+  }
+
+  // MARK: A server
+
+  private func remoteLines() throws -> [Line] {
+    let remote = try target.remote()
+    let about = try remote.json("GET", "/v1")
+    let ready = try remote.answer("GET", "/health/ready").status == 200
+    let model = try remote.json("GET", "/v1/model")
+    var names: [JSON] = []
+    if case .array(let entities)? = model["entities"] { names = entities.compactMap { $0["name"] } }
+    return [
+      ("server", .string(target.store)), ("ready", .boolean(ready)),
+      ("name", about["name"] ?? .null), ("version", about["version"] ?? .null),
+      ("store", about["store"] ?? .null), ("read only", about["readOnly"] ?? .null),
+      ("token", about["token"] ?? .null), ("entities", .array(names)),
+    ]
+  }
+}
+
+/// Which processes have a file open, as far as the system lets one see.
+struct FileOpeners {
+  /// `1234 sqlite3`, without this process.
+  let processes: [String]
+
+  /// Looks through `/proc`; finds nobody where there is none.
+  init(path: String) {
+    guard let real = realpath(path, nil) else {
+      processes = []
+      return
+    }
+    defer { free(real) }
+    let name = String(cString: real)
+    let files = FileManager.default
+    let ids = ((try? files.contentsOfDirectory(atPath: "/proc")) ?? []).compactMap { Int32($0) }
+    processes = ids.sorted().filter { id in
+      let directory = "/proc/\(id)/fd"
+      let open = (try? files.contentsOfDirectory(atPath: directory)) ?? []
+      return id != getpid()
+        && open.contains {
+          (try? files.destinationOfSymbolicLink(atPath: "\(directory)/\($0)")) == name
+        }
+    }.map { id in
+      let name = (try? String(contentsOfFile: "/proc/\(id)/comm", encoding: .utf8)) ?? ""
+      return "\(id) \(name.trimmingCharacters(in: .whitespacesAndNewlines))"
+    }
+  }
+}

@@ -1,0 +1,72 @@
+// `livefetch config`
+
+import ArgumentParser
+import FetchModel
+
+struct ConfigCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "config",
+    abstract: "Show every setting of a server, and where its value comes from.",
+    discussion: """
+      A flag outdoes the environment, the environment the configuration file (--config FILE, or \
+      ./livefetch.json), the file the default. Takes the flags of 'serve'.
+
+      EXAMPLES
+        livefetch config
+        LIVEFETCH_PORT=9000 livefetch config --max-items 500
+        livefetch config --format json > livefetch.json
+      """)
+
+  enum Format: String, ExpressibleByArgument, CaseIterable { case table, json }
+
+  @Option(help: "'table', or 'json' for a file that says the same (without the token).")
+  var format = Format.table
+
+  @OptionGroup var options: ServeOptions
+
+  func run() throws {
+    let settings = try options.settings()
+    switch format {
+    case .table: print(Self.table(settings))
+    case .json: print(Self.file(settings))
+    }
+  }
+
+  static func table(_ settings: Settings) -> String {
+    var table = TextTable(columns: ["SETTING", "VALUE", "FROM"])
+    for setting in Setting.all {
+      let entry = settings[setting]
+      table.add([
+        setting.name, shown(setting, entry?.value), entry?.origin.name(of: setting) ?? "default",
+      ])
+    }
+    return table.text()
+  }
+
+  private static func shown(_ setting: Setting, _ value: SettingValue?) -> String {
+    guard let value else { return "none" }
+    return setting.kind == .secret ? "(set)" : value.description
+  }
+
+  /// The settings that differ from their defaults would be enough, but a whole file is a template.
+  private static func file(_ settings: Settings) -> String {
+    let lines = Setting.all.compactMap { setting -> String? in
+      guard setting.kind != .secret, let value = settings[setting]?.value else { return nil }
+      return "  \"\(setting.name)\": \(value.json)"
+    }
+    return "{\n" + lines.joined(separator: ",\n") + "\n}"
+  }
+}
+
+extension SettingValue {
+  fileprivate var json: String {
+    switch self {
+    case .text(let text):
+      var json: [UInt8] = []
+      json.append(jsonString: text)
+      return String(decoding: json, as: UTF8.self)
+    case .flag(let isOn): return isOn ? "true" : "false"
+    case .integer, .number: return description
+    }
+  }
+}

@@ -1,0 +1,64 @@
+// What `fetch` and `export` ask for, in the API's own parameters.
+
+import ArgumentParser
+import FetchModel
+
+/// Which objects, in which order, and which of their values.
+struct FetchArguments: ParsableArguments {
+  @Argument(help: "The entity.")
+  var entity: String
+
+  @Option(
+    name: [.customShort("w"), .customLong("where")],
+    help: ArgumentHelp("A predicate in NSPredicate's format language.", valueName: "predicate"))
+  var predicate: String?
+
+  @Option(
+    name: .customLong("arg"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp("A value for '%@' in the predicate; once for each.", valueName: "value"))
+  var arguments: [String] = []
+
+  @Option(
+    name: .customLong("var"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp("A value for '$NAME' in the predicate.", valueName: "name=value"))
+  var variables: [String] = []
+
+  @Option(
+    name: .shortAndLong, parsing: .unconditional,
+    help: ArgumentHelp(
+      "Key paths, '-' in front for descending: -population,name:cd.", valueName: "keys"))
+  var sort: String?
+
+  @Option(help: ArgumentHelp("The most objects.", valueName: "n"))
+  var limit: String?
+
+  @Option(help: ArgumentHelp("How many to pass over.", valueName: "n"))
+  var offset: String?
+
+  @Option(help: ArgumentHelp("Which values: name,country.name.", valueName: "keys"))
+  var select: String?
+
+  func validate() throws {
+    guard variables.allSatisfy({ $0.contains("=") }) else {
+      throw ValidationError("--var takes NAME=VALUE.")
+    }
+  }
+
+  /// The parameters as a query string has them.
+  var query: [(name: String, value: String)] {
+    var query: [(name: String, value: String)] = []
+    let single = [
+      ("where", predicate), ("sort", sort), ("limit", limit), ("offset", offset),
+      ("select", select),
+    ]
+    for (name, value) in single {
+      if let value { query.append((name, value)) }
+    }
+    query += arguments.map { ("arg", $0) }
+    query += variables.map { variable in
+      let parts = variable.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      return ("var.\(parts[0])", String(parts[1]))
+    }
+    return query
+  }
+}

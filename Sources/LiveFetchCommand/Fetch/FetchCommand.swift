@@ -1,0 +1,136 @@
+// `livefetch fetch STORE ENTITY`
+
+import ArgumentParser
+import FetchModel
+import Foundation
+
+struct FetchCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "fetch",
+    abstract: "Fetch objects of a file or a server, and watch them change.",
+    discussion: """
+      STORE is an SQLite file, which may be served at the same time, or the address of a server. \
+      --watch draws the result anew whenever it changes, with marks: + came, ~ changed, ↑ ↓ moved; \
+      where standard output is no terminal it prints each new result.
+
+      EXAMPLES
+        livefetch fetch world.sqlite City --where 'population >= 1000000' --sort -population
+        livefetch fetch world.sqlite City --where 'name BEGINSWITH[cd] %@' --arg são --select name
+        livefetch fetch http://127.0.0.1:8080 City --section country.name --limit 40 --watch
+        livefetch fetch world.sqlite City --where 'country.code == "JP"' --count
+      """)
+
+  enum Format: String, ExpressibleByArgument, CaseIterable { case table, csv, tsv, json, ndjson }
+
+  @OptionGroup var target: StoreArgument
+  @OptionGroup var fetch: FetchArguments
+
+  @Option(help: ArgumentHelp("A key path to group the rows by.", valueName: "key"))
+  var section: String?
+
+  @Option(help: ArgumentHelp("objects, ids, or dictionaries.", valueName: "shape"))
+  var shape: String?
+
+  @Option(help: ArgumentHelp("Of dictionaries: the key paths of a group.", valueName: "keys"))
+  var group: String?
+
+  @Option(help: ArgumentHelp("Of dictionaries: which groups.", valueName: "predicate"))
+  var having: String?
+
+  @Flag(help: "How many there are, and nothing else.")
+  var count = false
+
+  @Option(name: .shortAndLong, help: "What the result is written in.")
+  var format = Format.table
+
+  @Flag(help: "Keep it up to date until interrupted.")
+  var watch = false
+
+  private var query: [(name: String, value: String)] {
+    var query = fetch.query
+    let more = [
+      ("section", section), ("as", count ? "count" : shape), ("group", group), ("having", having),
+    ]
+    for (name, value) in more {
+      if let value { query.append((name, value)) }
+    }
+    return query
+  }
+
+  func run() throws {
+    let source: any FetchSource =
+      target.isAddress
+      ? RemoteFetch(
+        try target.remote(), entity: fetch.entity, query: query, predicate: fetch.predicate)
+      : try FileFetch(target, entity: fetch.entity, query: query, predicate: fetch.predicate)
+    if watch, Terminal.output.isTerminal, format == .table, !count {
+      try FetchScreen(source: source, title: title).run()
+    } else if watch {
+      try follow(source)
+    } else {
+      show(try source.snapshot())
+    }
+  }
+
+  private var title: String {
+    ([fetch.entity] + [fetch.predicate].compactMap { $0 }).joined(separator: "  ")
+  }
+
+  /// Prints each new result, with an empty line between tables.
+  private func follow(_ source: any FetchSource) throws {
+    var last = try source.snapshot()
+    var columns = show(last)
+    while true {
+      guard let next = try source.next() else { continue }
+      guard next.shownParts != last.shownParts else { continue }
+      if format == .table, !count { print("") }
+      columns = show(next, known: columns)
+      last = next
+    }
+  }
+
+  /// Gives the columns that were shown, for a result without items after it.
+  @discardableResult
+  private func show(_ json: JSON, known: [String] = []) -> [String] {
+    if count {
+      write("\(json["total"]?.integer ?? 0)\n")
+      return []
+    }
+    let result = FetchResult(json, known: known)
+    switch format {
+    case .table: showTable(result)
+    case .json: write(json.text + "\n")
+    case .csv, .tsv, .ndjson: showRows(json, result.columns)
+    }
+    if result.isTruncated {
+      note("only the first \(result.count.grouped) are shown; `livefetch export` has no limit")
+    }
+    return result.columns
+  }
+
+  private func showTable(_ result: FetchResult) {
+    let table = FetchTable(result: result, terminal: .output)
+    let width = Terminal.output.isTerminal ? Terminal.output.size.columns : .max
+    write(table.lines().map { FetchScreen.cut($0, to: width) + "\n" }.joined())
+  }
+
+  private func showRows(_ json: JSON, _ columns: [String]) {
+    var writer = RowWriterText(RowFormat(rawValue: format.rawValue) ?? .csv)
+    let items = FetchResult.sections(json).flatMap(\.items)
+    let head = writer.begin(columns: columns)
+    Terminal.output.write(head + writer.write(items) + writer.end())
+  }
+
+  private func write(_ text: String) { Terminal.output.write(text) }
+}
+
+extension JSON {
+  /// What a person sees of a snapshot: all but its token.
+  fileprivate var shownParts: [JSON?] { [self["sections"], self["total"]] }
+
+  var text: String {
+    var bytes: [UInt8] = []
+    bytes.append(json: self)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,99 @@
+// A snapshot's JSON → rows of cells.
+
+import FetchModel
+
+/// A snapshot as it is shown.
+struct FetchResult {
+  struct Row {
+    /// What tells it apart from the others.
+    let id: String
+    let cells: [String]
+  }
+
+  struct Section {
+    let name: String
+    let rows: [Row]
+  }
+
+  let entity: String
+  let token: String
+  let columns: [String]
+  /// The columns that hold nothing but numbers.
+  let numeric: Set<Int>
+  let sections: [Section]
+  /// How many match without the window, where that was asked for.
+  let total: Int?
+  let isTruncated: Bool
+
+  /// - Parameter known: the columns of a result without items.
+  init(_ json: JSON, known: [String] = []) {
+    entity = json["entity"]?.string ?? ""
+    token = json["token"]?.string ?? ""
+    total = json["total"]?.integer.map { Int(clamping: $0) }
+    isTruncated = json["truncated"] == .boolean(true)
+    let read = Self.sections(json)
+    let items = read.flatMap(\.items)
+    let columns = items.isEmpty && !known.isEmpty ? known : Self.columns(of: items)
+    self.columns = columns
+    numeric = Self.numeric(columns, items)
+    sections = read.map { section in
+      Section(
+        name: section.name,
+        rows: section.items.map { item in
+          Row(
+            id: (item["id"] ?? item).shown,
+            cells: columns.map { Self.value($0, of: item).shown })
+        })
+    }
+  }
+
+  var count: Int { sections.reduce(0) { $0 + $1.rows.count } }
+  var isSectioned: Bool { sections.count > 1 || sections.first.map { !$0.name.isEmpty } ?? false }
+
+  static func sections(_ json: JSON) -> [(name: String, items: [JSON])] {
+    guard case .array(let sections)? = json["sections"] else { return [] }
+    return sections.map { section in
+      guard case .array(let items)? = section["items"] else { return ("", []) }
+      return (section["name"]?.string ?? "", items)
+    }
+  }
+
+  /// The names of the first item's members; `id` alone where items are ids.
+  static func columns(of items: [JSON]) -> [String] {
+    guard case .object(let members)? = items.first else { return ["id"] }
+    return members.map(\.name)
+  }
+
+  static func value(_ name: String, of item: JSON) -> JSON {
+    guard case .object = item else { return item }
+    return item[name] ?? .null
+  }
+
+  private static func numeric(_ columns: [String], _ items: [JSON]) -> Set<Int> {
+    var numeric = Set(columns.indices)
+    for item in items {
+      for column in numeric {
+        switch value(columns[column], of: item) {
+        case .number, .null: continue
+        default: numeric.remove(column)
+        }
+      }
+    }
+    return numeric
+  }
+}
+
+extension JSON {
+  /// As a cell of a table: text without quotes, nil as nothing.
+  var shown: String {
+    switch self {
+    case .null: return ""
+    case .string(let text):
+      return String(text.map { $0.isNewline || $0 == "\t" ? " " : $0 })
+    default:
+      var bytes: [UInt8] = []
+      bytes.append(json: self)
+      return String(decoding: bytes, as: UTF8.self)
+    }
+  }
+}

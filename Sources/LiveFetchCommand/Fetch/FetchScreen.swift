@@ -1,0 +1,113 @@
+// A fetch that is watched → a terminal's screen, drawn anew with each change.
+
+import ArgumentParser
+import FetchModel
+import Foundation
+
+/// Draws a fetch on the terminal's second screen until the process is interrupted.
+struct FetchScreen {
+  private static let enter = "\u{1B}[?1049h\u{1B}[?25l"
+  private static let leave = "\u{1B}[?25h\u{1B}[?1049l"
+
+  let source: any FetchSource
+  let title: String
+  private let terminal = Terminal.output
+
+  init(source: any FetchSource, title: String) {
+    self.source = source
+    self.title = title
+  }
+
+  func run() throws {
+    var shown = FetchResult(try source.snapshot())
+    Self.leaveWhenInterrupted()
+    terminal.write(Self.enter)
+    draw(shown, RowChanges(), "waiting for changes")
+    while true {
+      do {
+        guard let json = try source.next() else { continue }
+        let result = FetchResult(json, known: shown.columns)
+        let changes = RowChanges(from: shown, to: result)
+        guard !changes.isEmpty else { continue }
+        draw(result, changes, changes.summary)
+        shown = result
+      } catch let code as ExitCode where code.rawValue == ExitStatus.cannotListen.rawValue {
+        draw(shown, RowChanges(), "no answer; trying again")
+        sleep(1)
+      } catch {
+        terminal.write(Self.leave)
+        throw error
+      }
+    }
+  }
+
+  /// Signals are waited for, so that the terminal is left as it was.
+  private static func leaveWhenInterrupted() {
+    TerminationSignal.hold()
+    Thread.detachNewThread {
+      TerminationSignal.wait()
+      Terminal.output.write(leave)
+      exit(0)
+    }
+  }
+
+  private func draw(_ result: FetchResult, _ changes: RowChanges, _ word: String) {
+    let size = terminal.size
+    var marked = changes
+    marked.isMarking = true
+    var lines = FetchTable(result: result, terminal: terminal, changes: marked).lines()
+    let gone = changes.deleted.prefix(3).map { row in
+      terminal.paint("- " + row.cells.joined(separator: "  "), .struck)
+    }
+    let room = max(1, size.rows - 2 - gone.count)
+    if lines.count > room {
+      let hidden = lines.count - room + 1
+      lines = lines.prefix(room - 1) + [terminal.paint("… \(hidden.grouped) more rows", .dim)]
+    }
+    let head = "\(title)  \(result.count.grouped) objects  \(Self.clock())  \(word)"
+    let top = terminal.paint(
+      head.shortened(to: size.columns).padded(to: size.columns), .inverse)
+    let body = ([top] + lines + gone).map { Self.cut($0, to: size.columns) + "\u{1B}[K" }
+    terminal.write("\u{1B}[H" + body.joined(separator: "\r\n") + "\u{1B}[J")
+  }
+
+  private static func clock() -> String {
+    let now = Date()
+    let format = DateFormatter()
+    format.dateFormat = "HH:mm:ss"
+    return format.string(from: now)
+  }
+
+  /// `line` cut to a number of columns; colours take none and are ended.
+  static func cut(_ line: String, to width: Int) -> String {
+    guard line.count > width else { return line }
+    var result = ""
+    var used = 0
+    var isEscape = false
+    for character in line {
+      if character == "\u{1B}" { isEscape = true }
+      if isEscape {
+        result.append(character)
+        if character == "m" { isEscape = false }
+        continue
+      }
+      used += String(character).terminalWidth
+      if used <= width { result.append(character) }
+    }
+    return result
+  }
+}
+
+extension RowChanges {
+  var isEmpty: Bool { byID.isEmpty && deleted.isEmpty }
+
+  /// `1 came, 2 changed, 1 moved, 1 went`
+  var summary: String {
+    let counts = [
+      (byID.values.count { $0 == .inserted }, "came"),
+      (byID.values.count { $0 == .updated }, "changed"),
+      (byID.values.count { $0 == .up || $0 == .down }, "moved"), (deleted.count, "went"),
+    ]
+    return counts.filter { $0.0 > 0 }.map { "\($0.0.grouped) \($0.1)" }.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,142 @@
+// A fetch of a file or of a server → snapshots as JSON, and word when one may be out of date.
+
+import ArgumentParser
+import FetchModel
+import Foundation
+import SQLiteStore
+import Service
+
+/// Where `fetch` gets its snapshots.
+protocol FetchSource: AnyObject {
+  /// The result now, as the API's JSON.
+  func snapshot() throws -> JSON
+  /// Waits until the result may have changed since the last one, and gives it; nil where it has not
+  /// within a few seconds.
+  func next() throws -> JSON?
+}
+
+/// A fetch of a file.
+final class FileFetch: FetchSource {
+  private static let pause: UInt32 = 100_000
+
+  private let store: SQLiteStore
+  private let plan: FetchPlan
+  private let watch: ChangeWatch
+  private let path: String
+
+  init(
+    _ target: StoreArgument, entity: String, query: [(name: String, value: String)],
+    predicate: String?
+  ) throws {
+    path = target.store
+    store = try target.openToRead()
+    plan = try Self.plan(entity, query, in: store.model, maxItems: 10_000, predicate)
+    do throws(StoreError) {
+      watch = try ChangeWatch(path: path)
+    } catch {
+      throw failure("\(path): \(error.message)", error.exitStatus)
+    }
+  }
+
+  static func plan(
+    _ entity: String, _ query: [(name: String, value: String)], in model: Model, maxItems: Int,
+    _ predicate: String?
+  ) throws -> FetchPlan {
+    do throws(FetchRequestError) {
+      let request = try FetchRequest(entity: entity, query: query)
+      return try FetchResolver(model: model, maxItems: maxItems).resolve(request)
+    } catch {
+      throw ProblemReport(Problem(error, isPath: false), predicate: predicate).failure()
+    }
+  }
+
+  func snapshot() throws -> JSON {
+    do {
+      let snapshot = try store.snapshot(of: plan, effort: .full)
+      return try JSON(parsing: snapshot.json)
+    } catch let error as StoreError {
+      throw failure("\(path): \(error.message)", error.exitStatus)
+    }
+  }
+
+  func next() throws -> JSON? {
+    for _ in 0..<50 {
+      usleep(Self.pause)
+      do throws(StoreError) {
+        guard try watch.hasChanged() else { continue }
+      } catch {
+        throw failure("\(path): \(error.message)", error.exitStatus)
+      }
+      return try snapshot()
+    }
+    return nil
+  }
+}
+
+/// A fetch of a server: diffs by long-poll, applied to what is held.
+final class RemoteFetch: FetchSource {
+  private let remote: RemoteStore
+  private let path: String
+  private let query: [(name: String, value: String)]
+  private let predicate: String?
+  private var held: ResultSnapshot?
+  private var token: String?
+
+  init(
+    _ remote: RemoteStore, entity: String, query: [(name: String, value: String)],
+    predicate: String?
+  ) {
+    self.remote = remote
+    path = "/v1/objects/\(PercentEncoding.encodeSegment(entity))"
+    self.query = query
+    self.predicate = predicate
+  }
+
+  func snapshot() throws -> JSON {
+    let json = try remote.json("GET", path, query: query, predicate: predicate)
+    held = ResultSnapshot(json: json)
+    token = json["token"]?.string
+    return json
+  }
+
+  func next() throws -> JSON? {
+    guard let token else { return try snapshot() }
+    let answer = try remote.answer("GET", path, query: query + [("since", token), ("wait", "25")])
+    let json = try? JSON(parsing: answer.body)
+    if answer.status == 410 { return try snapshot() }
+    guard let json, answer.status < 400 else {
+      throw ProblemReport(
+        status: answer.status, json: json ?? .object([]), predicate: predicate
+      ).failure()
+    }
+    self.token = json["to"]?.string ?? token
+    guard let diff = Diff(json: json), var snapshot = held else {
+      return json["to"] == json["from"] ? nil : try self.snapshot()
+    }
+    guard (try? snapshot.apply(diff)) != nil else { return try self.snapshot() }
+    held = snapshot
+    return diff.isEmpty ? nil : snapshot.json
+  }
+}
+
+extension ResultSnapshot {
+  /// As the API sends it, as far as it is shown.
+  fileprivate var json: JSON {
+    let sections = sections.map { section in
+      JSON.object([
+        .init(name: "name", value: .string(section.info.name)),
+        .init(
+          name: "items", value: .array(section.items.compactMap { try? JSON(parsing: $0) })),
+      ])
+    }
+    var members: [JSON.Member] = [
+      .init(name: "entity", value: .string(entity)), .init(name: "token", value: .string(token)),
+      .init(name: "count", value: .number(String(summary.count))),
+    ]
+    if let total = summary.total {
+      members.append(.init(name: "total", value: .number(String(total))))
+    }
+    if summary.isTruncated { members.append(.init(name: "truncated", value: .boolean(true))) }
+    return .object(members + [.init(name: "sections", value: .array(sections))])
+  }
+}

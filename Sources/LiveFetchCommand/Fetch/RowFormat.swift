@@ -1,0 +1,93 @@
+// Items → CSV, TSV, JSON or NDJSON, a page at a time.
+
+import ArgumentParser
+import FetchModel
+
+/// What rows are written in.
+enum RowFormat: String, ExpressibleByArgument, CaseIterable {
+  case csv, tsv, json, ndjson
+
+  /// What the end of a file's name says.
+  init?(path: String?) {
+    guard let path, let format = RecordFormat(path: path), !path.hasSuffix(".gz") else {
+      return nil
+    }
+    self.init(rawValue: format.rawValue)
+  }
+}
+
+/// Writes items in one format.
+struct RowWriterText {
+  let format: RowFormat
+  /// The columns of CSV and TSV; known from the first page.
+  private(set) var columns: [String] = []
+  private var count = 0
+
+  init(_ format: RowFormat) { self.format = format }
+
+  /// What stands before everything.
+  ///
+  /// - Parameter columns: for a result without items too.
+  mutating func begin(columns: [String]) -> [UInt8] {
+    self.columns = columns
+    switch format {
+    case .csv, .tsv: return line(columns.map { .string($0) })
+    case .json: return Array("[".utf8)
+    case .ndjson: return []
+    }
+  }
+
+  mutating func write(_ items: [JSON]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for item in items {
+      switch format {
+      case .csv, .tsv:
+        bytes += line(columns.map { FetchResult.value($0, of: item) })
+      case .json:
+        bytes += Array((count == 0 ? "\n" : ",\n").utf8)
+        bytes.append(json: item)
+      case .ndjson:
+        bytes.append(json: item)
+        bytes.append(0x0A)
+      }
+      count += 1
+    }
+    return bytes
+  }
+
+  func end() -> [UInt8] { format == .json ? Array((count == 0 ? "]\n" : "\n]\n").utf8) : [] }
+
+  private func line(_ values: [JSON]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for (index, value) in values.enumerated() {
+      if index > 0 { bytes.append(format == .tsv ? 0x09 : 0x2C) }
+      append(value, to: &bytes)
+    }
+    bytes.append(0x0A)
+    return bytes
+  }
+
+  /// Nil is an empty field, an empty text one in quotes: `livefetch import` reads both back.
+  private func append(_ value: JSON, to bytes: inout [UInt8]) {
+    switch value {
+    case .null: return
+    case .string(let text): appendQuoted(Array(text.utf8), to: &bytes)
+    case .number(let text): bytes.append(contentsOf: text.utf8)
+    default:
+      var json: [UInt8] = []
+      json.append(json: value)
+      appendQuoted(json, to: &bytes)
+    }
+  }
+
+  private func appendQuoted(_ text: [UInt8], to bytes: inout [UInt8]) {
+    let needsQuotes = text.isEmpty || text.contains { [0x09, 0x0A, 0x0D, 0x22, 0x2C].contains($0) }
+    guard needsQuotes else { return bytes.append(contentsOf: text) }
+    bytes.append(0x22)
+    for byte in text {
+      if byte == 0x22 { bytes.append(0x22) }
+      bytes.append(byte)
+    }
+    bytes.append(0x22)
+  }
+}

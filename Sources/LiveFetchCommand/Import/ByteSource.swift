@@ -1,0 +1,140 @@
+// A file or standard input, compressed or not → its bytes, a piece at a time.
+
+import CZlib
+import Foundation
+
+/// Why a file could not be read.
+struct ReadError: Error {
+  let detail: String
+}
+
+/// Reads one input from its beginning to its end, once.
+final class ByteSource {
+  static let pieceSize = 1 << 18
+
+  /// The name for messages.
+  let name: String
+  private let descriptor: Int32
+  /// Bytes of the file as it lies there; nil where that is not known.
+  let size: Int?
+  /// How many of them were read.
+  private(set) var consumed = 0
+  private var raw: [UInt8] = []
+  private var inflater: Inflater?
+  private var isFirst = true
+
+  /// - Parameter path: `-` is standard input.
+  init(path: String) throws {
+    name = path == "-" ? "standard input" : path
+    descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw failure("\(path): \(String(cString: strerror(errno)))", .noInput)
+    }
+    var info = stat()
+    let isRegular = fstat(descriptor, &info) == 0 && info.st_mode & S_IFMT == S_IFREG
+    guard info.st_mode & S_IFMT != S_IFDIR else {
+      throw failure("\(path): is a directory", .noInput)
+    }
+    size = isRegular ? Int(info.st_size) : nil
+  }
+
+  deinit { if descriptor > 2 { close(descriptor) } }
+
+  /// Appends the next bytes to `buffer`; false at the end.
+  func read(into buffer: inout [UInt8]) throws(ReadError) -> Bool {
+    while true {
+      if isFirst {
+        isFirst = false
+        try readRaw(atLeast: 2)
+        if raw.starts(with: [0x1F, 0x8B]) { inflater = Inflater() }
+      } else if raw.isEmpty {
+        try readRaw(atLeast: 1)
+      }
+      guard !raw.isEmpty else {
+        guard inflater?.isMidway != true else {
+          throw ReadError(detail: "the compressed data ends too early")
+        }
+        return false
+      }
+      if try take(into: &buffer) { return true }
+    }
+  }
+
+  /// False where what was read gave nothing yet.
+  private func take(into buffer: inout [UInt8]) throws(ReadError) -> Bool {
+    defer { raw.removeAll(keepingCapacity: true) }
+    guard let inflater else {
+      buffer.append(contentsOf: raw)
+      return true
+    }
+    let before = buffer.count
+    try inflater.inflate(raw, into: &buffer)
+    return buffer.count > before
+  }
+
+  private func readRaw(atLeast least: Int) throws(ReadError) {
+    while raw.count < least {
+      let start = raw.count
+      raw.append(contentsOf: repeatElement(0, count: Self.pieceSize))
+      let count = raw.withUnsafeMutableBytes {
+        Glibc.read(descriptor, $0.baseAddress?.advanced(by: start), Self.pieceSize)
+      }
+      raw.removeLast(Self.pieceSize - max(0, count))
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw ReadError(detail: String(cString: strerror(errno))) }
+      consumed += count
+      if count == 0 { return }
+    }
+  }
+}
+
+/// Gzip, of any number of members, a piece at a time.
+final class Inflater {
+  private var stream = z_stream()
+  private let isReady: Bool
+  /// Whether a member has begun and not ended.
+  private(set) var isMidway = false
+
+  init() {
+    let size = Int32(MemoryLayout<z_stream>.size)
+    isReady = inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, size) == Z_OK
+  }
+
+  deinit { inflateEnd(&stream) }
+
+  func inflate(_ bytes: [UInt8], into output: inout [UInt8]) throws(ReadError) {
+    guard isReady else { throw ReadError(detail: "no memory to decompress with") }
+    var input = bytes[...]
+    while !input.isEmpty {
+      let (taken, code) = step(input, into: &output)
+      input = input.dropFirst(taken)
+      isMidway = code != Z_STREAM_END
+      if code == Z_STREAM_END {
+        inflateReset(&stream)
+      } else if code != Z_OK && (code != Z_BUF_ERROR || taken == 0) {
+        throw ReadError(detail: "the compressed data is damaged")
+      }
+    }
+  }
+
+  private func step(_ input: ArraySlice<UInt8>, into output: inout [UInt8]) -> (Int, Int32) {
+    let room = 1 << 18
+    let start = output.count
+    output.append(contentsOf: repeatElement(0, count: room))
+    var code = Z_OK
+    var left = input.count
+    input.withUnsafeBufferPointer { source in
+      output.withUnsafeMutableBufferPointer { target in
+        // zlib does not write through this pointer.
+        stream.next_in = UnsafeMutablePointer(mutating: source.baseAddress)
+        stream.avail_in = UInt32(source.count)
+        stream.next_out = target.baseAddress?.advanced(by: start)
+        stream.avail_out = UInt32(room)
+        code = CZlib.inflate(&stream, Z_NO_FLUSH)
+        left = Int(stream.avail_in)
+      }
+    }
+    output.removeLast(Int(stream.avail_out))
+    return (input.count - left, code)
+  }
+}

@@ -1,0 +1,211 @@
+// CSV (RFC 4180) and TSV → records of fields that point into the file's bytes.
+//
+// Quotes, doubled quotes and line breaks inside quotes; lines end with LF, CRLF or CR. An empty
+// field is nil, an empty one in quotes is an empty text. Blank lines are passed over.
+
+import SQLiteStore
+
+/// Reads a file with a heading line and a record a line.
+final class DelimitedSource: RecordSource {
+  private struct Field {
+    var start: Int
+    var count: Int
+    /// Whether it is text even if it is empty.
+    var isQuoted = false
+    /// Whether it holds doubled quotes.
+    var isEscaped = false
+  }
+
+  private enum Scan {
+    case complete(end: Int)
+    case incomplete
+    case bad(String, end: Int)
+  }
+
+  private let buffer: SlidingBuffer
+  private let delimiter: UInt8
+  private var found: [Field] = []
+  /// Where fields with doubled quotes are put together.
+  private var scratch = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 12)
+  private var used = 0
+  private var nextLine = 1
+  private var rawCount = 0
+
+  private(set) var names: [String] = []
+  private(set) var fields: [ImportedField] = []
+  private(set) var line = 0
+  private(set) var heading: [UInt8] = []
+
+  /// Reads the heading.
+  init(_ buffer: SlidingBuffer, delimiter: UInt8) throws(ReadError) {
+    self.buffer = buffer
+    self.delimiter = delimiter
+    try buffer.skipMark()
+    switch try next() {
+    case .end: throw ReadError(detail: "it is empty: a heading line with names is needed")
+    case .bad(let detail): throw ReadError(detail: detail)
+    case .record: break
+    }
+    names = fields.map { field in
+      guard case .text(let utf8) = field else { return "" }
+      return String(decoding: utf8, as: UTF8.self)
+    }
+    heading = raw
+  }
+
+  deinit { scratch.deallocate() }
+
+  var raw: [UInt8] { Array(buffer.bytes.prefix(rawCount)) }
+
+  func next() throws(ReadError) -> RecordOutcome {
+    while true {
+      buffer.drop(rawCount)
+      rawCount = 0
+      if buffer.bytes.isEmpty, try !buffer.grow() { return .end }
+      switch try scanWhole() {
+      case .incomplete: return .end
+      case .bad(let detail, let end):
+        advance(end)
+        return .bad(detail)
+      case .complete(let end):
+        advance(end)
+        if found.count == 1, found[0].count == 0, !found[0].isQuoted { continue }
+        return collect()
+      }
+    }
+  }
+
+  private func advance(_ end: Int) {
+    line = nextLine
+    rawCount = end
+    nextLine += Self.lineBreaks(in: buffer.bytes.prefix(end))
+  }
+
+  private static func lineBreaks(in bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Int {
+    var count = 0
+    for byte in bytes where byte == 0x0A { count += 1 }
+    return count
+  }
+
+  private func scanWhole() throws(ReadError) -> Scan {
+    while true {
+      let result = scan(buffer.bytes)
+      guard case .incomplete = result else { return result }
+      guard try !buffer.grow() else { continue }
+      // The last line needs no break.
+      return scan(buffer.bytes)
+    }
+  }
+
+  private func collect() -> RecordOutcome {
+    guard names.isEmpty || found.count == names.count else {
+      return .bad("\(found.count) fields, where the heading has \(names.count)")
+    }
+    let bytes = buffer.bytes
+    used = 0
+    reserveScratch(rawCount)
+    fields.removeAll(keepingCapacity: true)
+    for field in found {
+      if field.count == 0, !field.isQuoted {
+        fields.append(.null)
+      } else if field.isEscaped {
+        fields.append(.text(unescaped(field, in: bytes)))
+      } else {
+        let slice = bytes[field.start..<(field.start + field.count)]
+        fields.append(.text(UnsafeBufferPointer(rebasing: slice)))
+      }
+    }
+    return .record
+  }
+
+  private func reserveScratch(_ count: Int) {
+    guard scratch.count < count else { return }
+    scratch.deallocate()
+    scratch = .allocate(capacity: count * 2)
+  }
+
+  private func unescaped(
+    _ field: Field, in bytes: UnsafeBufferPointer<UInt8>
+  ) -> UnsafeBufferPointer<UInt8> {
+    let start = used
+    var index = field.start
+    while index < field.start + field.count {
+      scratch[used] = bytes[index]
+      used += 1
+      index += bytes[index] == 0x22 ? 2 : 1
+    }
+    return UnsafeBufferPointer(rebasing: scratch[start..<used])
+  }
+}
+
+// MARK: - Scanning
+
+extension DelimitedSource {
+  /// Finds the fields of the record at the start of `bytes`.
+  private func scan(_ bytes: UnsafeBufferPointer<UInt8>) -> Scan {
+    found.removeAll(keepingCapacity: true)
+    var index = 0
+    while true {
+      let isQuoted = index < bytes.count && bytes[index] == 0x22
+      guard let end = isQuoted ? scanQuoted(bytes, index) : scanPlain(bytes, index) else {
+        guard buffer.isAtEnd else { return .incomplete }
+        return .bad("a quote is not closed", end: bytes.count)
+      }
+      guard end < bytes.count else {
+        return buffer.isAtEnd ? .complete(end: bytes.count) : .incomplete
+      }
+      switch bytes[end] {
+      case delimiter: index = end + 1
+      case 0x0A: return .complete(end: end + 1)
+      case 0x0D:
+        guard end + 1 < bytes.count || buffer.isAtEnd else { return .incomplete }
+        let isPair = end + 1 < bytes.count && bytes[end + 1] == 0x0A
+        return .complete(end: end + (isPair ? 2 : 1))
+      default: return behindQuote(bytes, end)
+      }
+    }
+  }
+
+  /// Passes over the rest of a line that makes no sense.
+  private func behindQuote(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Scan {
+    guard let feed = bytes[start...].firstIndex(of: 0x0A) else {
+      return buffer.isAtEnd
+        ? .bad("text behind a closing quote", end: bytes.count) : .incomplete
+    }
+    return .bad("text behind a closing quote", end: feed + 1)
+  }
+
+  private func scanPlain(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Int? {
+    var index = start
+    while index < bytes.count {
+      let byte = bytes[index]
+      if byte == delimiter || byte == 0x0A || byte == 0x0D { break }
+      index += 1
+    }
+    found.append(Field(start: start, count: index - start))
+    return index
+  }
+
+  /// nil where the closing quote is not there.
+  private func scanQuoted(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Int? {
+    var field = Field(start: start + 1, count: 0, isQuoted: true)
+    var index = start + 1
+    while index < bytes.count {
+      guard bytes[index] == 0x22 else {
+        index += 1
+        continue
+      }
+      if index + 1 < bytes.count, bytes[index + 1] == 0x22 {
+        field.isEscaped = true
+        index += 2
+        continue
+      }
+      // The next byte may be the other half of a doubled quote.
+      if index + 1 == bytes.count, !buffer.isAtEnd { return nil }
+      field.count = index - field.start
+      found.append(field)
+      return index + 1
+    }
+    return nil
+  }
+}

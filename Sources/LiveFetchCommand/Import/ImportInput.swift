@@ -1,0 +1,76 @@
+// One file of an import: its records, which of their fields are wanted, and where they are.
+
+import FetchModel
+import SQLiteStore
+
+/// A file that is being imported.
+struct ImportInput {
+  let source: ByteSource
+  private let records: any RecordSource
+  /// The properties of the fields that are wanted.
+  let properties: [String]
+  /// Their places in a record; nil where every field is wanted.
+  private let places: [Int]?
+
+  init(path: String, _ command: ImportCommand) throws {
+    source = try ByteSource(path: path)
+    let buffer = SlidingBuffer(source)
+    do throws(ReadError) {
+      while buffer.bytes.count < 64, try buffer.grow() {}
+      let format =
+        command.format ?? RecordFormat(path: path)
+        ?? RecordFormat(lookingAt: Array(buffer.bytes.prefix(4_096)))
+      records = try Self.records(buffer, format)
+    } catch {
+      throw failure("\(source.name): \(error.detail)", .unusableStore)
+    }
+    (properties, places) = try Self.wanted(records.names, source.name, command.map)
+  }
+
+  private static func records(
+    _ buffer: SlidingBuffer, _ format: RecordFormat
+  ) throws(ReadError) -> any RecordSource {
+    switch format {
+    case .csv: try DelimitedSource(buffer, delimiter: 0x2C)
+    case .tsv: try DelimitedSource(buffer, delimiter: 0x09)
+    case .json: try JSONSource(buffer, isArray: true)
+    case .ndjson: try JSONSource(buffer, isArray: false)
+    }
+  }
+
+  private static func wanted(
+    _ names: [String], _ file: String, _ map: [String: String?]
+  ) throws -> ([String], [Int]?) {
+    for header in map.keys.sorted() where !names.contains(header) {
+      let hint = nearestName(to: header, among: names).map { "; did you mean '\($0)'?" } ?? ""
+      throw failure("\(file): --map: there is no column '\(header)'\(hint)", .usage)
+    }
+    let properties = names.map { map[$0] ?? $0 }
+    let places = names.indices.filter { properties[$0] != nil }
+    return (
+      places.compactMap { properties[$0] }, places.count == names.count ? nil : Array(places)
+    )
+  }
+
+  // MARK: Records
+
+  var line: Int { records.line }
+  var raw: [UInt8] { records.raw }
+  var heading: [UInt8] { records.heading }
+
+  /// How much of the file was read, from 0 to 1; nil where its size is not known.
+  var fraction: Double? {
+    source.size.map { $0 == 0 ? 1 : Double(source.consumed) / Double($0) }
+  }
+
+  func next() throws -> RecordOutcome {
+    do {
+      return try records.next()
+    } catch {
+      throw failure("\(source.name): line \(records.line + 1): \(error.detail)", .failed)
+    }
+  }
+
+  /// The wanted fields of the record.
+  var fields: [ImportedField] { places?.map { records.fields[$0] } ?? records.fields }
+}

@@ -1,0 +1,168 @@
+// A JSON array of objects, or an object a line (NDJSON) → records.
+//
+// The array is cut into its elements without being read as a whole. The names are those that the
+// first records have; a record may leave some of them out.
+
+import FetchModel
+import SQLiteStore
+
+/// Reads objects.
+final class JSONSource: RecordSource {
+  private let buffer: SlidingBuffer
+  private let isArray: Bool
+  /// Records that were read to find the names.
+  private var ahead: [(line: Int, raw: [UInt8])] = []
+  private var aheadIndex = 0
+  private var nextLine = 1
+  private var isOver = false
+  private var places: [String: Int] = [:]
+
+  private(set) var names: [String] = []
+  private(set) var fields: [ImportedField] = []
+  private(set) var line = 0
+  private(set) var raw: [UInt8] = []
+  let heading: [UInt8] = []
+
+  /// - Parameter sample: how many records are looked at for their names.
+  init(_ buffer: SlidingBuffer, isArray: Bool, sample: Int = 1_000) throws(ReadError) {
+    self.buffer = buffer
+    self.isArray = isArray
+    try buffer.skipMark()
+    if isArray, try skipSpace() == 0x5B { advance(1) }
+    while ahead.count < sample, try readRecord() {
+      ahead.append((line, raw))
+      guard case .object(let members)? = try? JSON(parsing: raw) else { continue }
+      for member in members where places[member.name] == nil {
+        places[member.name] = names.count
+        names.append(member.name)
+      }
+    }
+  }
+
+  func next() throws(ReadError) -> RecordOutcome {
+    if aheadIndex < ahead.count {
+      (line, raw) = ahead[aheadIndex]
+      aheadIndex += 1
+      if aheadIndex == ahead.count { (ahead, aheadIndex) = ([], 0) }
+    } else if try !readRecord() {
+      return .end
+    }
+    return collect()
+  }
+
+  private func collect() -> RecordOutcome {
+    let json: JSON
+    do {
+      json = try JSON(parsing: raw)
+    } catch {
+      return .bad("expected \(error.expected) at byte \(error.offset) of the record")
+    }
+    guard case .object(let members) = json else {
+      return .bad("an object is expected, not \(json.kind)")
+    }
+    fields = Array(repeating: .missing, count: names.count)
+    for member in members {
+      guard let place = places[member.name] else {
+        return .bad("'\(member.name)' is in none of the first records")
+      }
+      fields[place] = .json(member.value)
+    }
+    return .record
+  }
+}
+
+// MARK: - Cutting
+
+extension JSONSource {
+  /// Puts the next record's bytes into `raw`; false at the end.
+  private func readRecord() throws(ReadError) -> Bool {
+    guard !isOver, var first = try skipSpace() else { return false }
+    if isArray, first == 0x2C {
+      advance(1)
+      guard let next = try skipSpace() else { return false }
+      first = next
+    }
+    if isArray, first == 0x5D {
+      isOver = true
+      return false
+    }
+    line = nextLine
+    let end = isArray ? try endOfElement() : try endOfLine()
+    raw = Array(buffer.bytes.prefix(end))
+    advance(end)
+    return true
+  }
+
+  private func advance(_ count: Int) {
+    for byte in buffer.bytes.prefix(count) where byte == 0x0A { nextLine += 1 }
+    buffer.drop(count)
+  }
+
+  /// The next byte that is no space; nil at the end.
+  private func skipSpace() throws(ReadError) -> UInt8? {
+    while true {
+      let bytes = buffer.bytes
+      if let place = bytes.firstIndex(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) {
+        let byte = bytes[place]
+        advance(place)
+        return byte
+      }
+      advance(bytes.count)
+      guard try buffer.grow() else { return nil }
+    }
+  }
+
+  private func endOfLine() throws(ReadError) -> Int {
+    var from = 0
+    while true {
+      let bytes = buffer.bytes
+      if let feed = bytes[from...].firstIndex(of: 0x0A) { return feed }
+      from = bytes.count
+      guard try buffer.grow() else { return buffer.bytes.count }
+    }
+  }
+
+  /// Where the comma or the bracket behind an element stands.
+  private func endOfElement() throws(ReadError) -> Int {
+    var scan = ElementScan()
+    var index = 0
+    while true {
+      let bytes = buffer.bytes
+      while index < bytes.count {
+        if scan.isEnd(bytes[index]) { return index }
+        index += 1
+      }
+      guard try buffer.grow() else { return buffer.bytes.count }
+    }
+  }
+}
+
+/// Where an element of an array ends: strings and depth, and nothing else of JSON.
+private struct ElementScan {
+  private var depth = 0
+  private var isInString = false
+  private var isEscaped = false
+
+  mutating func isEnd(_ byte: UInt8) -> Bool {
+    if isInString {
+      if isEscaped {
+        isEscaped = false
+      } else if byte == 0x5C {
+        isEscaped = true
+      } else if byte == 0x22 {
+        isInString = false
+      }
+      return false
+    }
+    switch byte {
+    case 0x22: isInString = true
+    case 0x7B, 0x5B: depth += 1
+    case 0x7D, 0x5D:
+      if depth == 0 { return true }
+      depth -= 1
+    case 0x2C: return depth == 0
+    default: break
+    }
+    return false
+  }
+}

@@ -1,0 +1,70 @@
+// A source of bytes → a window that slides over it. Its memory stays where it is until it grows, so
+// fields may point into it.
+
+/// Bytes that were read and are not used up.
+final class SlidingBuffer {
+  /// The longest record, in bytes: a quote that nobody closed must not fill the memory.
+  static let longest = 64 << 20
+
+  private let source: ByteSource
+  private var capacity = 1 << 20
+  private var base: UnsafeMutablePointer<UInt8>
+  private var piece: [UInt8] = []
+  private var begin = 0
+  private var end = 0
+  private(set) var isAtEnd = false
+
+  init(_ source: ByteSource) {
+    self.source = source
+    base = .allocate(capacity: capacity)
+  }
+
+  deinit { base.deallocate() }
+
+  /// What is not used up yet. Good until the next ``grow()``.
+  var bytes: UnsafeBufferPointer<UInt8> {
+    UnsafeBufferPointer(start: base + begin, count: end - begin)
+  }
+
+  func drop(_ count: Int) { begin += min(count, end - begin) }
+
+  /// Reads on; false if there is no more.
+  func grow() throws(ReadError) -> Bool {
+    guard !isAtEnd else { return false }
+    guard end - begin < Self.longest else {
+      throw ReadError(detail: "a record is longer than 64 MiB: is a quote not closed?")
+    }
+    piece.removeAll(keepingCapacity: true)
+    guard try source.read(into: &piece) else {
+      isAtEnd = true
+      return false
+    }
+    makeRoom(for: piece.count)
+    piece.withUnsafeBufferPointer { piece in
+      guard let start = piece.baseAddress else { return }
+      (base + end).update(from: start, count: piece.count)
+    }
+    end += piece.count
+    return true
+  }
+
+  private func makeRoom(for count: Int) {
+    guard end + count > capacity else { return }
+    if end - begin + count <= capacity {
+      base.update(from: base + begin, count: end - begin)
+    } else {
+      capacity = max(capacity * 2, end - begin + count)
+      let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+      larger.update(from: base + begin, count: end - begin)
+      base.deallocate()
+      base = larger
+    }
+    (begin, end) = (0, end - begin)
+  }
+
+  /// Passes over a byte order mark. For the beginning of a file.
+  func skipMark() throws(ReadError) {
+    while end - begin < 3, try grow() {}
+    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { drop(3) }
+  }
+}

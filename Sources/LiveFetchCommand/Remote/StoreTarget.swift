@@ -1,0 +1,45 @@
+// What a command works on: a file, or a server that has one.
+
+import ArgumentParser
+import FetchModel
+import Foundation
+import SQLiteStore
+
+/// The argument STORE of the commands that take both.
+struct StoreArgument: ParsableArguments {
+  @Argument(
+    help: "The SQLite file, or the address of a server: http://127.0.0.1:8080.",
+    completion: .file(extensions: ["sqlite", "db"]))
+  var store: String
+
+  @Option(help: "The bearer token that the server asks for. [env: LIVEFETCH_TOKEN]")
+  var token: String?
+
+  var isAddress: Bool { store.contains("://") }
+
+  func remote() throws -> RemoteStore {
+    let given = token ?? ProcessInfo.processInfo.environment[Setting.token.variable]
+    return try RemoteStore(address: store, token: given.flatMap { $0.isEmpty ? nil : $0 })
+  }
+
+  /// Opens the file for reading alone: nobody who serves or writes it is disturbed.
+  func openToRead(timeout: Double = 600) throws -> SQLiteStore {
+    try requireFile(store)
+    do throws(StoreError) {
+      var options = SQLiteStoreOptions()
+      options.isReadOnly = true
+      options.queryTimeout = timeout
+      options.readers = 2
+      return try SQLiteStore(path: store, options: options)
+    } catch {
+      throw failure("\(store): \(error.message)", error.exitStatus)
+    }
+  }
+}
+
+/// Ends the command where `path` is not there.
+func requireFile(_ path: String) throws {
+  guard FileManager.default.fileExists(atPath: path) else {
+    throw failure("\(path): there is no such file", .noInput)
+  }
+}

@@ -1,0 +1,68 @@
+// A text or a JSON value → the value of a setting, or why it is none.
+
+import FetchModel
+
+/// Why a setting cannot be used; the text is for the person who gave it.
+struct SettingError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+extension Setting {
+  /// Reads what a flag or a variable says.
+  func value(of text: String, from origin: SettingOrigin) throws(SettingError) -> SettingValue {
+    let value: SettingValue? =
+      switch kind {
+      case .text, .secret, .directory: .text(text)
+      case .integer(let range):
+        Int(text).flatMap { range.contains($0) ? .integer($0) : nil }
+      case .number: Double(text).flatMap { Self.isUsable($0) ? .number($0) : nil }
+      case .choice(let choices): choices.contains(text) ? .text(text) : nil
+      case .flag: Self.flag(text).map { .flag($0) }
+      }
+    guard let value else { throw refusal("'\(text)'", from: origin) }
+    return value
+  }
+
+  /// Reads what the configuration file says.
+  func value(of json: JSON, from origin: SettingOrigin) throws(SettingError) -> SettingValue {
+    switch (kind, json) {
+    case (.text, .string(let text)), (.secret, .string(let text)), (.directory, .string(let text)),
+      (.choice, .string(let text)):
+      return try value(of: text, from: origin)
+    case (.integer, .number), (.number, .number):
+      guard let double = json.double else { throw refusal("that number", from: origin) }
+      return try value(of: json.integer.map { String($0) } ?? String(double), from: origin)
+    case (.flag, .boolean(let isOn)): return .flag(isOn)
+    default: throw refusal(json.kind, from: origin)
+    }
+  }
+
+  private static func isUsable(_ number: Double) -> Bool { number.isFinite && number > 0 }
+
+  private static func flag(_ text: String) -> Bool? {
+    switch text.lowercased() {
+    case "1", "true", "yes", "on": true
+    case "0", "false", "no", "off": false
+    default: nil
+    }
+  }
+
+  private func refusal(_ found: String, from origin: SettingOrigin) -> SettingError {
+    SettingError("\(origin.name(of: self)) takes \(expectation), not \(found)")
+  }
+
+  private var expectation: String {
+    switch kind {
+    case .text, .secret, .directory: "a text"
+    case .integer(let range):
+      range.upperBound == .max
+        ? "a whole number from \(range.lowerBound)"
+        : "a whole number from \(range.lowerBound) to \(range.upperBound)"
+    case .number: "a number above zero"
+    case .choice(let choices): choices.map { "'\($0)'" }.joined(separator: " or ")
+    case .flag: "true or false"
+    }
+  }
+}

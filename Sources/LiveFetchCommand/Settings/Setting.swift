@@ -1,0 +1,118 @@
+// The settings of a server: one table. Flags, environment variables, the keys of the configuration
+// file and what `livefetch config` prints are all made from it.
+
+import Foundation
+
+/// One setting: its name, what it takes, and what it means.
+struct Setting: Sendable, Hashable {
+  /// What a setting takes.
+  enum Kind: Sendable, Hashable {
+    case text
+    /// A text that is never printed.
+    case secret
+    case directory
+    case integer(ClosedRange<Int>)
+    /// A number above zero.
+    case number
+    case choice([String])
+    case flag
+  }
+
+  /// The flag without its dashes, and the key in the file.
+  let name: String
+  let kind: Kind
+  /// nil: none unless it is given.
+  let fallback: SettingValue?
+  /// The default as the documentation tells it.
+  let shownFallback: String
+  let meaning: String
+
+  init(
+    _ name: String, _ kind: Kind, _ fallback: SettingValue?, shown: String? = nil,
+    _ meaning: String
+  ) {
+    self.name = name
+    self.kind = kind
+    self.fallback = fallback
+    shownFallback = shown ?? fallback?.description ?? "none"
+    self.meaning = meaning
+  }
+
+  /// `LIVEFETCH_MAX_ITEMS`.
+  var variable: String {
+    "LIVEFETCH_" + name.uppercased().replacingOccurrences(of: "-", with: "_")
+  }
+
+  /// What stands for the value in a flag's help.
+  var placeholder: String {
+    switch kind {
+    case .text, .secret: name == "cors-origin" ? "origin" : name
+    case .directory: "directory"
+    case .integer, .number: "n"
+    case .choice(let choices): choices.joined(separator: "|")
+    case .flag: ""
+    }
+  }
+}
+
+/// The value of a setting.
+enum SettingValue: Sendable, Hashable, CustomStringConvertible {
+  case text(String)
+  case integer(Int)
+  case number(Double)
+  case flag(Bool)
+
+  var description: String {
+    switch self {
+    case .text(let text): text
+    case .integer(let integer): String(integer)
+    case .number(let number): number == number.rounded() ? String(Int(number)) : String(number)
+    case .flag(let isOn): isOn ? "on" : "off"
+    }
+  }
+}
+
+// MARK: - The table
+
+extension Setting {
+  static let host = Setting(
+    "host", .text, .text("127.0.0.1"),
+    "the address to listen on; anything but loopback needs a token")
+  static let port = Setting(
+    "port", .integer(0...65_535), .integer(8080), "the port; 0 picks a free one")
+  static let publicDirectory = Setting(
+    "public", .directory, nil, "the directory of the web page")
+  static let token = Setting(
+    "token", .secret, nil, "the bearer token that requests need")
+  static let corsOrigin = Setting(
+    "cors-origin", .text, nil, "the origin that browsers may call from, or `*`")
+  static let maxItems = Setting(
+    "max-items", .integer(1...Int(Int32.max)), .integer(10_000), "the most items of a snapshot")
+  static let queryTimeout = Setting(
+    "query-timeout", .number, .number(10), "seconds that a query may take")
+  static let maxBody = Setting(
+    "max-body", .integer(1...Int(Int32.max)), .integer(16 << 20),
+    "the largest body of a request, in bytes")
+  static let durability = Setting(
+    "durability", .choice(["full", "normal"]), .text("full"),
+    "what an answered save survives: the loss of power, or a crash alone")
+  static let keepHistory = Setting(
+    "keep-history", .integer(1...Int.max), .integer(1_000_000),
+    "how many touched rows the history keeps")
+  static let keepDays = Setting(
+    "keep-days", .number, .number(7), "how many days the history keeps")
+  static let workers = Setting(
+    "workers", .integer(1...64),
+    .integer(max(2, min(16, ProcessInfo.processInfo.activeProcessorCount))),
+    shown: "number of cores", "threads that read and write sockets")
+  static let readOnly = Setting(
+    "read-only", .flag, .flag(false), "fetches alone: no saves, no `since`")
+  static let explain = Setting(
+    "explain", .flag, .flag(false), "answer `explain=true` with the SQL and SQLite's plan")
+
+  /// Every setting, in the order in which they are shown.
+  static let all = [
+    host, port, publicDirectory, token, corsOrigin, maxItems, queryTimeout, maxBody, durability,
+    keepHistory, keepDays, workers, readOnly, explain,
+  ]
+}

@@ -1,0 +1,44 @@
+// The table of settings → flags of the argument parser.
+
+import ArgumentParser
+
+extension Option where Value == String? {
+  /// The flag of `setting`. Its text is read with the other sources', so it may say anything yet.
+  init(_ setting: Setting) {
+    self.init(
+      name: .customLong(setting.name), help: setting.help, completion: setting.completion)
+  }
+}
+
+extension Flag where Value == Bool? {
+  /// The flag of `setting`, and the one that takes back what the environment or the file says.
+  init(_ setting: Setting) {
+    self.init(
+      name: .customLong(setting.name), inversion: .prefixedNo, help: setting.help)
+  }
+}
+
+extension Setting {
+  fileprivate var help: ArgumentHelp {
+    let fallback = shownFallback == "none" || kind == .flag ? "" : " (default: \(shownFallback))"
+    let sentence = meaning.prefix(1).uppercased() + meaning.dropFirst() + "." + fallback
+    return ArgumentHelp(stringLiteral: "\(sentence) [env: \(variable)]")
+      .withPlaceholder(placeholder)
+  }
+
+  fileprivate var completion: CompletionKind? {
+    switch kind {
+    case .choice(let choices): .list(choices)
+    case .directory: .directory
+    default: nil
+    }
+  }
+}
+
+extension ArgumentHelp {
+  fileprivate func withPlaceholder(_ name: String) -> ArgumentHelp {
+    var help = self
+    if !name.isEmpty { help.valueName = name }
+    return help
+  }
+}

@@ -1,0 +1,150 @@
+// Flags, environment and configuration file → one value for each setting, and where it came from.
+// A flag outdoes the environment, the environment the file, the file the default.
+
+import FetchModel
+import Foundation
+
+/// Where the value of a setting came from.
+enum SettingOrigin: Sendable, Hashable {
+  case flag
+  case environment
+  case file(String)
+  case fallback
+
+  /// What a person would look for there: `--port`, `LIVEFETCH_PORT`, `livefetch.json: port`.
+  func name(of setting: Setting) -> String {
+    switch self {
+    case .flag: "--\(setting.name)"
+    case .environment: setting.variable
+    case .file(let path): "\(path): '\(setting.name)'"
+    case .fallback: "default"
+    }
+  }
+}
+
+/// Every setting's value.
+struct Settings: Sendable {
+  struct Entry: Sendable, Hashable {
+    let value: SettingValue
+    let origin: SettingOrigin
+  }
+
+  private var entries: [String: Entry] = [:]
+
+  /// - Parameters:
+  ///   - flags: what the command line gave, by the settings' names.
+  ///   - file: the configuration file's path and text; nil without one.
+  init(
+    flags: [String: String], environment: [String: String],
+    file: (path: String, text: [UInt8])? = nil
+  ) throws(SettingError) {
+    for setting in Setting.all {
+      if let fallback = setting.fallback {
+        entries[setting.name] = Entry(value: fallback, origin: .fallback)
+      }
+    }
+    if let file { try readFile(file.path, file.text) }
+    try read(environment: environment)
+    for setting in Setting.all {
+      guard let text = flags[setting.name] else { continue }
+      try set(setting, text, from: .flag)
+    }
+  }
+
+  subscript(setting: Setting) -> Entry? { entries[setting.name] }
+
+  func text(_ setting: Setting) -> String? {
+    if case .text(let text)? = entries[setting.name]?.value { text } else { nil }
+  }
+
+  func integer(_ setting: Setting) -> Int {
+    if case .integer(let integer)? = entries[setting.name]?.value { integer } else { 0 }
+  }
+
+  func number(_ setting: Setting) -> Double {
+    if case .number(let number)? = entries[setting.name]?.value { number } else { 0 }
+  }
+
+  func isOn(_ setting: Setting) -> Bool { entries[setting.name]?.value == .flag(true) }
+
+  private mutating func set(
+    _ setting: Setting, _ text: String, from origin: SettingOrigin
+  ) throws(SettingError) {
+    entries[setting.name] = Entry(
+      value: try setting.value(of: text, from: origin), origin: origin)
+  }
+}
+
+// MARK: - The environment
+
+extension Settings {
+  /// An empty variable counts as one that is not there.
+  private mutating func read(environment: [String: String]) throws(SettingError) {
+    for setting in Setting.all {
+      guard let text = environment[setting.variable], !text.isEmpty else { continue }
+      try set(setting, text, from: .environment)
+    }
+    try refuseMisspelt(environment)
+  }
+
+  /// Other programs may have variables of this prefix, so only what looks like a slip is refused.
+  private func refuseMisspelt(_ environment: [String: String]) throws(SettingError) {
+    let known = Setting.all.map(\.variable) + [ConfigurationFile.variable]
+    for name in environment.keys.sorted() where name.hasPrefix("LIVEFETCH_") {
+      guard !known.contains(name) else { continue }
+      let word = String(name.dropFirst("LIVEFETCH_".count))
+      let words = known.map { String($0.dropFirst("LIVEFETCH_".count)) }
+      guard let meant = nearestName(to: word, among: words) else { continue }
+      throw SettingError("\(name) is no setting; did you mean LIVEFETCH_\(meant)?")
+    }
+  }
+}
+
+// MARK: - The file
+
+extension Settings {
+  private mutating func readFile(_ path: String, _ text: [UInt8]) throws(SettingError) {
+    let json: JSON
+    do {
+      json = try JSON(parsing: text)
+    } catch {
+      throw SettingError("\(path): expected \(error.expected) at byte \(error.offset)")
+    }
+    guard case .object(let members) = json else {
+      throw SettingError("\(path): takes a JSON object of settings, not \(json.kind)")
+    }
+    for member in members {
+      guard let setting = Setting.all.first(where: { $0.name == member.name }) else {
+        throw Self.unknown(member.name, in: path)
+      }
+      let origin = SettingOrigin.file(path)
+      entries[setting.name] = Entry(
+        value: try setting.value(of: member.value, from: origin), origin: origin)
+    }
+  }
+
+  private static func unknown(_ name: String, in path: String) -> SettingError {
+    let hint = nearestName(to: name, among: Setting.all.map(\.name))
+    return SettingError(
+      "\(path): there is no setting '\(name)'" + (hint.map { "; did you mean '\($0)'?" } ?? ""))
+  }
+}
+
+/// Where the configuration file is.
+enum ConfigurationFile {
+  static let variable = "LIVEFETCH_CONFIG"
+  /// Read from the working directory where it is there.
+  static let usualPath = "livefetch.json"
+
+  /// The file that `flag`, the environment or its usual place names; nil where there is none.
+  static func read(
+    flag: String?, environment: [String: String]
+  ) throws(SettingError) -> (path: String, text: [UInt8])? {
+    let named = flag ?? environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+    guard let data = FileManager.default.contents(atPath: named ?? usualPath) else {
+      guard let named else { return nil }
+      throw SettingError("\(named): there is no such configuration file")
+    }
+    return (named ?? usualPath, [UInt8](data))
+  }
+}

@@ -1,0 +1,72 @@
+// How far a long command is, on a line of standard error that it keeps rewriting. Nothing where
+// standard error is no terminal.
+
+import Foundation
+
+/// A bar with rate and time left.
+struct ProgressBar {
+  private let label: String
+  private let start = DispatchTime.now().uptimeNanoseconds
+  private let terminal = Terminal.errors
+  private var lastDraw: UInt64 = 0
+  private var isDrawn = false
+
+  init(_ label: String) { self.label = label }
+
+  /// - Parameters:
+  ///   - fraction: of the work that is done; nil where its size is not known.
+  ///   - count: of what was done, and the word for it: `12,000 rows`.
+  mutating func show(_ fraction: Double?, _ count: Int, _ unit: String) {
+    guard terminal.isTerminal else { return }
+    let now = DispatchTime.now().uptimeNanoseconds
+    guard now &- lastDraw > 100_000_000 else { return }
+    lastDraw = now
+    isDrawn = true
+    let seconds = max(0.001, Double(now &- start) / 1e9)
+    let line = Self.line(label, fraction, count, unit, seconds, terminal)
+    terminal.write("\r\(line.shortened(to: terminal.size.columns - 1))\u{1B}[K")
+  }
+
+  /// `City  ███████░░░  71 %  166,000 rows  212,000/s  0:01 left`
+  static func line(
+    _ label: String, _ fraction: Double?, _ count: Int, _ unit: String, _ seconds: Double,
+    _ terminal: Terminal
+  ) -> String {
+    var parts = [label]
+    if let fraction {
+      let done = Int((min(1, max(0, fraction)) * 20).rounded(.down))
+      let bar = String(repeating: "█", count: done) + String(repeating: "░", count: 20 - done)
+      parts += [bar, "\(Int(fraction * 100)) %".padded(to: 5, atRight: true)]
+    }
+    parts += ["\(count.grouped) \(unit)", "\(Int(Double(count) / seconds).grouped)/s"]
+    if let fraction, fraction > 0.02 {
+      parts.append("\(Self.clock(seconds / fraction - seconds)) left")
+    }
+    return parts.joined(separator: "  ")
+  }
+
+  private static func clock(_ seconds: Double) -> String {
+    let whole = Int(min(359_999, max(0, seconds.rounded(.up))))
+    let rest = String(whole % 60)
+    return "\(whole / 60):" + (rest.count < 2 ? "0" + rest : rest)
+  }
+
+  /// Takes the line away.
+  mutating func clear() {
+    if isDrawn { terminal.write("\r\u{1B}[K") }
+    isDrawn = false
+  }
+}
+
+extension BinaryInteger {
+  /// With commas between groups of three digits.
+  var grouped: String {
+    let digits = String(magnitude)
+    var result = ""
+    for (index, digit) in digits.enumerated() {
+      if index > 0, (digits.count - index) % 3 == 0 { result.append(",") }
+      result.append(digit)
+    }
+    return self < 0 ? "-" + result : result
+  }
+}

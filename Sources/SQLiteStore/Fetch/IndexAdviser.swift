@@ -1,0 +1,228 @@
+// A plan and what SQLite makes of it → indexes that it would have used. Advice only: whether an
+// index is worth its room and the time of every save is for a person to say.
+//
+//     SCAN t0                                      columns of equalities, then of a range or the order
+//     SEARCH t1 USING AUTOMATIC … (country=?)      the columns that SQLite indexes anew each time
+//     SCAN t1                                      the foreign key that ties t1 to its owner
+
+import FetchModel
+
+struct IndexAdviser {
+  let plan: FetchPlan
+  let model: Model
+  let schema: Schema
+  let sql: String
+
+  /// - Parameters:
+  ///   - details: the lines of EXPLAIN QUERY PLAN.
+  ///   - indexes: the columns of each index of a table.
+  func hints(
+    for details: [String], indexes: (String) throws(StoreError) -> [[String?]]
+  ) throws(StoreError) -> [Explanation.Hint] {
+    let sorts = details.contains { $0.hasPrefix("USE TEMP B-TREE FOR ORDER BY") }
+    var hints: [Explanation.Hint] = []
+    for detail in details {
+      guard let (wish, reason) = wish(for: detail, sorts: sorts), !wish.terms.isEmpty else {
+        continue
+      }
+      let known = try indexes(wish.table)
+      guard !known.contains(where: wish.isServed(by:)) else { continue }
+      let hint = Explanation.Hint(index: wish.statement, reason: reason)
+      if !hints.contains(hint) { hints.append(hint) }
+    }
+    return hints
+  }
+
+  private func wish(for detail: String, sorts: Bool) -> (IndexWish, reason: String)? {
+    let words = detail.split(separator: " ")
+    guard words.count > 1, let table = table(named: String(words[1])) else { return nil }
+    let root = schema.entities[plan.definition.entity]
+    let isRoot = words[1] == "t0"
+    if detail.contains("USING AUTOMATIC") {
+      let wish = IndexWish(table: table, terms: Self.columns(inParentheses: detail))
+      return (wish, "SQLite indexes `\(table)` anew for every such query")
+    }
+    switch words[0] {
+    case "SCAN" where isRoot:
+      let reason =
+        sorts
+        ? "every row of `\(table)` is read and sorted" : "every row of `\(table)` is read"
+      return (IndexWish(table: table, terms: terms(of: root)), reason)
+    case "SCAN":
+      return tie(to: table).map {
+        ($0, "every row of `\(table)` is read to find those of one object")
+      }
+    case "SEARCH" where isRoot && sorts && plan.window.limit != nil:
+      return (IndexWish(table: table, terms: terms(of: root)), "what is found is sorted")
+    default: return nil
+    }
+  }
+
+  /// The table behind an alias of the statement.
+  private func table(named alias: String) -> String? {
+    guard let end = sql.firstRange(of: "\" AS \"\(alias)\"") ?? sql.firstRange(of: "\" AS \(alias)")
+    else {
+      return nil
+    }
+    let text = sql[..<end.lowerBound]
+    let names = (schema.entities.map(\.name) + schema.joinTables.map(\.name))
+    return names.filter { text.hasSuffix(quoted($0).dropLast()) }.max { $0.count < $1.count }
+  }
+
+  /// `… INDEX (country=? AND name=?)` → `country`, `name`.
+  private static func columns(inParentheses detail: String) -> [IndexWish.Term] {
+    guard let open = detail.lastIndex(of: "("), let close = detail.lastIndex(of: ")"), open < close
+    else { return [] }
+    return detail[detail.index(after: open)..<close].split(separator: " ")
+      .compactMap { $0.hasSuffix("=?") ? IndexWish.Term(column: String($0.dropLast(2))) : nil }
+  }
+
+  /// The foreign key by which rows of `table` belong to an object of another.
+  private func tie(to table: String) -> IndexWish? {
+    for path in plan.paths {
+      var entity = path.root
+      for step in path.steps {
+        switch schema.entities[entity].relationships[step] {
+        case .inverse(let key) where schema.entities[destination(entity, step)].name == table:
+          return IndexWish(table: table, terms: key.columns.map { .init(column: $0) })
+        case .joinTable(let index, let source, let other)
+        where schema.joinTables[index].name == table:
+          return IndexWish(
+            table: table, terms: (source.columns + other.columns).map { .init(column: $0) })
+        default: break
+        }
+        entity = destination(entity, step)
+      }
+    }
+    return nil
+  }
+
+  private func destination(_ entity: Int, _ step: Int) -> Int {
+    model.entities[entity].relationships[step].destination
+  }
+}
+
+// MARK: - What the root's index should begin with
+
+extension IndexAdviser {
+  /// Columns of equalities, then those of the order where only the first rows are wanted, else one
+  /// of a range.
+  private func terms(of root: EntityTable) -> [IndexWish.Term] {
+    var equal: [IndexWish.Term] = []
+    var ranges: [IndexWish.Term] = []
+    for condition in conjuncts {
+      guard let (column, isEquality) = searched(condition, root) else { continue }
+      if isEquality { equal.append(column) } else { ranges.append(column) }
+    }
+    let order = order(of: root).filter { term in !equal.contains { $0.column == term.column } }
+    let isServedByOrder = ranges.allSatisfy { range in order.first?.column == range.column }
+    let rest = isServedByOrder || ranges.isEmpty ? order : Array(ranges.prefix(1))
+    var terms: [IndexWish.Term] = []
+    for term in equal + rest where !terms.contains(where: { $0.column == term.column }) {
+      terms.append(term)
+    }
+    return terms
+  }
+
+  private var conjuncts: [Condition] {
+    if case .and(let conditions) = plan.definition.predicate.condition { return conditions }
+    return [plan.definition.predicate.condition]
+  }
+
+  private func searched(
+    _ condition: Condition, _ root: EntityTable
+  ) -> (IndexWish.Term, isEquality: Bool)? {
+    switch condition {
+    case .comparison(let comparison)
+    where !comparison.isNegated && comparison.options.isEmpty && comparison.right.constant != nil:
+      guard let term = term(comparison.left, root) else { return nil }
+      switch comparison.relation {
+      case .equal: return (term, true)
+      case .less, .lessOrEqual, .greater, .greaterOrEqual, .beginsWith: return (term, false)
+      default: return nil
+      }
+    case .between(let interval) where !interval.isNegated:
+      return term(interval.value, root).map { ($0, false) }
+    case .membership(let membership) where !membership.isNegated && membership.options.isEmpty:
+      return term(membership.value, root).map { ($0, true) }
+    default: return nil
+    }
+  }
+
+  private func term(_ value: ResolvedExpression, _ root: EntityTable) -> IndexWish.Term? {
+    guard case .path(let path) = value, path.scope == 0 else { return nil }
+    return term(path.path, root)
+  }
+
+  /// The column of the root's own row that a path reads; nil for the key and for other tables.
+  private func term(
+    _ path: PropertyPath, _ root: EntityTable, isDescending: Bool = false
+  ) -> IndexWish.Term? {
+    switch (path.steps.count, path.target) {
+    case (0, .attribute(let index)):
+      guard root.attributeColumns.indices.contains(index) else { return nil }
+      let column = root.column(ofAttribute: index)
+      return IndexWish.Term(
+        column: column.name, isBinary: column.isBinary || column.type.isNumeric,
+        isDescending: isDescending)
+    case (1, .object):
+      guard case .foreignKey(let key) = root.relationships[path.steps[0]], key.referencesKey,
+        key.columns.count == 1
+      else { return nil }
+      return IndexWish.Term(column: key.columns[0], isDescending: isDescending)
+    default: return nil
+    }
+  }
+
+  /// The first terms of the order, or of the groups, as far as an index can have them.
+  private func order(of root: EntityTable) -> [IndexWish.Term] {
+    var terms: [IndexWish.Term] = []
+    for term in (plan.definition.section.map { [$0] } ?? []) + plan.definition.order {
+      guard term.derivation == .value, term.options.isEmpty,
+        let column = self.term(term.path, root, isDescending: term.direction == .descending)
+      else { return terms }
+      terms.append(column)
+    }
+    for value in plan.tabulation?.groups ?? [] {
+      guard let column = term(value, root) else { return terms }
+      terms.append(column)
+    }
+    guard let tabulation = plan.tabulation, !tabulation.isAggregated else { return terms }
+    for term in tabulation.order {
+      guard term.options.isEmpty, case .path(let path) = term.value, path.scope == 0,
+        let column = self.term(path.path, root, isDescending: term.direction == .descending)
+      else { return terms }
+      terms.append(column)
+    }
+    return terms
+  }
+}
+
+/// An index that there is not yet.
+struct IndexWish {
+  struct Term: Hashable {
+    let column: String
+    var isBinary = true
+    var isDescending = false
+  }
+
+  let table: String
+  let terms: [Term]
+
+  /// `CREATE INDEX "City_country_population" ON "City"("country", "population" DESC)`
+  var statement: String {
+    let name = ([table] + terms.map(\.column)).joined(separator: "_")
+    let columns = terms.map { term in
+      quoted(term.column) + (term.isBinary ? "" : " COLLATE BINARY")
+        + (term.isDescending ? " DESC" : "")
+    }
+    return
+      "CREATE INDEX \(quoted(name)) ON \(quoted(table))(\(columns.joined(separator: ", ")))"
+  }
+
+  /// Whether an index with these columns begins with the same.
+  func isServed(by columns: [String?]) -> Bool {
+    columns.count >= terms.count
+      && zip(columns, terms).allSatisfy { $0.map(folded) == folded($1.column) }
+  }
+}

@@ -1,0 +1,71 @@
+// A filled form → the bytes of its snapshot, by statements composed before.
+
+import FetchModel
+
+extension ReadMoment {
+  func snapshot(of filled: FilledForm) throws(StoreError) -> EncodedSnapshot {
+    let plan = filled.form.plan
+    guard plan.shape != .count, plan.tabulation == nil, !plan.withTotal, plan.expansion.isEmpty,
+      plan.window.limit != 0
+    else { return try snapshot(of: filled.plan) }
+    let form = connection.forms.composed(filled.form) {
+      ComposedForm(filled.form, composer: composer, keepsItems: token != .unfollowed)
+    }
+    var writer = SnapshotWriter(plan: plan, model: composer.model)
+    if let kind = form.kind {
+      try writeKept(form, try currentItems(of: form, kind), filled.values, with: &writer)
+    } else {
+      try run(form.window.filled(with: filled.values)) { reader in
+        writer.add(reader) { reader.appendItem(to: &$0) }
+      }
+    }
+    return EncodedSnapshot(
+      json: writer.finish(token: token, total: nil, included: nil), token: token)
+  }
+
+  private func currentItems(
+    of form: ComposedForm, _ kind: ItemKind
+  ) throws(StoreError) -> KeptItems {
+    try advanceItems()
+    if let items = form.items, items.isKept { return items }
+    let items = connection.items.items(of: kind) { composer.row(of: form.plan) }
+    form.items = items
+    return items
+  }
+
+  /// Where SQLite would sort, an index may have all but the ids of equal values in order already:
+  /// then these are put in order here, which is cheaper by far.
+  private func writeKept(
+    _ form: ComposedForm, _ items: KeptItems, _ values: [Value],
+    with writer: inout SnapshotWriter
+  ) throws(StoreError) {
+    if form.sortsRows, let brief = form.brief?.filled(with: values) {
+      let rows = try briefRows(brief, limit: form.plan.window.limit ?? 0)
+      if rows.wereSorted { form.brief = nil }
+      if rows.isExact { return try write(rows, items, with: &writer) }
+    }
+    let sorts = try write(form.window.filled(with: values), items, with: &writer)
+    form.sortsRows = sorts
+  }
+
+  private func briefRows(
+    _ statement: FetchStatement, limit: Int
+  ) throws(StoreError) -> BriefRows {
+    try connection.withStatement(statement.sql) { prepared throws(StoreError) in
+      prepared.bind(statement.bindings)
+      let reader = RowReader(statement: prepared.pointer, layout: statement.layout)
+      var rows = BriefRows(limit: limit)
+      while try prepared.step() { rows.add(reader) }
+      rows.finish(wereSorted: prepared.takeSortCount() > 0)
+      return rows
+    }
+  }
+
+  private func write(
+    _ rows: BriefRows, _ items: KeptItems, with writer: inout SnapshotWriter
+  ) throws(StoreError) {
+    for id in rows.ids where !items.contains(id) { _ = try item(id, items) }
+    for id in rows.ids { writer.add { _ = items.append(id, to: &$0) } }
+    if let last = rows.last { writer.end(at: last) }
+  }
+}

@@ -1,0 +1,29 @@
+// A fetch of any length → its snapshot in pages, all of one moment.
+
+import FetchModel
+
+extension SQLiteStore {
+  /// Reads what `plan` fetches, `size` items at a time, in one read transaction.
+  ///
+  /// - Parameter body: given each page as a snapshot's JSON; returns whether to go on.
+  public func pages(
+    of plan: FetchPlan, size: Int, _ body: (EncodedSnapshot) throws(StoreError) -> Bool
+  ) throws(StoreError) {
+    let cursor = Cursor(of: plan.definition, in: model)
+    try moment(.full) { moment throws(StoreError) in
+      var page = plan
+      var left = plan.window.limit ?? .max
+      while left > 0 {
+        page.window = Window(
+          offset: page.window.offset, limit: min(size, left), after: page.window.after)
+        let snapshot = try moment.snapshot(of: page)
+        guard try body(snapshot) else { return }
+        left -= size
+        guard let json = try? JSON(parsing: snapshot.json),
+          let next = json["next"]?.string.flatMap(cursor.decode)
+        else { return }
+        page.window = Window(limit: size, after: next)
+      }
+    }
+  }
+}

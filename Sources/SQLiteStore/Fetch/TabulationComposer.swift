@@ -1,0 +1,176 @@
+// A plan with `as=dictionaries` → its SELECT, at any moment.
+//
+//     select=continent,n:@count  group=continent  having=n > 3  sort=-n
+//     SELECT "t0"."continent", count(*) FROM "Country" AS "t0" GROUP BY "t0"."continent"
+//       HAVING count(*) > ? ORDER BY count(*) DESC, "t0"."continent"
+//
+// The order is total, so that two moments with the same dictionaries give the same bytes: what sorts
+// last is the id of an object, or what a group has in common.
+
+import FetchModel
+
+/// A SELECT whose rows are dictionaries.
+struct TabulationStatement: Sendable {
+  let sql: SQLFragment
+  let columns: [TabulatedColumn]
+}
+
+/// How a column of the statement is shown.
+struct TabulatedColumn: Sendable {
+  /// The key as JSON with its colon.
+  let key: [UInt8]
+  let format: ValueFormat
+  let isDecimal: Bool
+  /// Whether it holds the different values of a group.
+  let isCollection: Bool
+}
+
+struct TabulationComposer {
+  private let plan: FetchPlan
+  private let tabulation: Tabulation
+  private var query: FetchQuery
+  private var writer: ConditionWriter<TabulationScope>
+
+  init(_ composer: FetchComposer, _ plan: FetchPlan, _ tabulation: Tabulation, at moment: Moment) {
+    self.plan = plan
+    self.tabulation = tabulation
+    query = FetchQuery(
+      composer: composer, definition: plan.definition, moment: moment, needsOrder: false)
+    writer = ConditionWriter(TabulationScope(query.scope, tabulation))
+  }
+
+  /// The dictionaries of the window, and one more where that tells whether they were cut.
+  mutating func window() -> TabulationStatement {
+    var columns: [TabulatedColumn] = []
+    var values: [SQLFragment] = []
+    for column in tabulation.columns {
+      let operand = writer.operand(column.value)
+      values.append(distinguished(operand))
+      columns.append(shown(column, operand))
+    }
+    let order = orderTerms()
+    var sql = select(Self.list(values))
+    sql.append(" ORDER BY ")
+    sql.append(Self.list(order))
+    appendWindow(to: &sql)
+    return TabulationStatement(sql: finished(sql), columns: columns)
+  }
+
+  /// How many dictionaries there are without the window.
+  mutating func total() -> SQLFragment {
+    var values = [SQLFragment("1")]
+    if tabulation.isDistinct {
+      values = tabulation.columns.map { distinguished(writer.operand($0.value)) }
+    } else if tabulation.isAggregated, tabulation.groups.isEmpty {
+      // Without an aggregate among its values a SELECT without groups is not one row.
+      values = [SQLFragment("count(*)")]
+    }
+    let rows = select(Self.list(values))
+    return finished(SQLFragment("SELECT count(*) FROM (") + rows + ")")
+  }
+
+  // MARK: Parts
+
+  private mutating func select(_ values: SQLFragment) -> SQLFragment {
+    let groups = tabulation.groups.map { distinguished(writer.operand($0)) }
+    let having =
+      tabulation.having == .constant(true)
+      ? nil : writer.write(tabulation.having, between: .ands)
+    query.scope = writer.scopes[0].objects
+    var sql = SQLFragment(tabulation.isDistinct ? "SELECT DISTINCT " : "SELECT ")
+    sql.append(values)
+    sql.append(query.body)
+    if !groups.isEmpty {
+      sql.append(" GROUP BY ")
+      sql.append(Self.list(groups))
+    }
+    if let having {
+      sql.append(" HAVING ")
+      sql.append(having)
+    }
+    return sql
+  }
+
+  private func finished(_ sql: SQLFragment) -> SQLFragment {
+    query.context.withClause() + sql
+  }
+
+  private func appendWindow(to sql: inout SQLFragment) {
+    let window = plan.window
+    if window.limit != nil || window.offset > 0 {
+      sql.append(" LIMIT ")
+      sql.bind(.integer(window.limit.map { Int64($0) + (plan.isCapped ? 1 : 0) } ?? -1))
+    }
+    if window.offset > 0 {
+      sql.append(" OFFSET ")
+      sql.bind(.integer(Int64(window.offset)))
+    }
+  }
+
+  private static func list(_ parts: [SQLFragment]) -> SQLFragment {
+    var list = SQLFragment()
+    for (index, part) in parts.enumerated() {
+      if index > 0 { list.append(", ") }
+      list.append(part)
+    }
+    return list
+  }
+
+  /// Values that differ by code point are different, whatever their column declares.
+  private func distinguished(_ operand: SQLOperand) -> SQLFragment { operand.collated }
+
+  // MARK: Order
+
+  private mutating func orderTerms() -> [SQLFragment] {
+    var terms = tabulation.order.map { term(for: $0) }
+    if tabulation.isAggregated {
+      terms += tabulation.groups.map { distinguished(writer.operand($0)) }
+    }
+    if tabulation.isDistinct {
+      terms += tabulation.columns.map { distinguished(writer.operand($0.value)) }
+    }
+    if !tabulation.isAggregated, !tabulation.isDistinct { terms.append(id) }
+    return terms.isEmpty ? [SQLFragment("1")] : terms
+  }
+
+  private mutating func term(for term: Tabulation.OrderTerm) -> SQLFragment {
+    let operand = writer.operand(term.value)
+    var sql = distinguished(operand)
+    if !term.options.isEmpty {
+      sql = SQLFragment("livefetch_fold(") + operand.sql + ", \(term.options.rawValue))"
+    }
+    if term.direction == .descending { sql.append(" DESC") }
+    if operand.mayBeNull, term.nils != (term.direction == .ascending ? .first : .last) {
+      sql.append(term.nils == .first ? " NULLS FIRST" : " NULLS LAST")
+    }
+    return sql
+  }
+
+  private var id: SQLFragment {
+    let key = query.context.schema.entities[plan.definition.entity].key
+    let isBinary = key.idType == .integer || !key.isPlain
+    return SQLFragment(
+      writer.scopes[0].objects.idExpression + (isBinary ? "" : " COLLATE BINARY"))
+  }
+
+  // MARK: Columns
+
+  private func shown(_ column: Tabulation.Column, _ operand: SQLOperand) -> TabulatedColumn {
+    var key: [UInt8] = []
+    key.append(jsonString: column.key)
+    key.append(0x3A)
+    var format = ValueFormat(
+      SQLColumn(sql: "", type: column.type, dateFormat: operand.dateFormat))
+    if format == .number, plan.integersAsStrings { format = .largeNumberAsString }
+    return TabulatedColumn(
+      key: key, format: format, isDecimal: column.type == .decimal,
+      isCollection: isCollection(column.value))
+  }
+
+  private func isCollection(_ value: ResolvedExpression) -> Bool {
+    guard case .path(let path) = value, let aggregate = tabulation.aggregate(path.path) else {
+      return false
+    }
+    return aggregate.function == nil
+  }
+}

@@ -1,0 +1,146 @@
+// A sample of records → the types of a table for them, and the table.
+
+import CSQLite
+import FetchModel
+
+/// What the values of one field of a file turned out to be.
+public struct TypeGuess: Sendable, Hashable {
+  private var candidates: Set<AttributeType> = [.boolean, .integer, .double, .date, .json]
+  private var hasTime = false
+  private var isEmpty = true
+
+  public init() {}
+
+  /// Takes one more value into account.
+  public mutating func add(_ field: ImportedField) {
+    switch field {
+    case .missing, .null, .json(.null): return
+    case .text(let utf8): add(text: utf8.string)
+    case .json(let json): add(json)
+    }
+    isEmpty = false
+  }
+
+  private mutating func add(text: String) {
+    candidates.remove(.json)
+    if !["true", "false"].contains(text.lowercased()) { candidates.remove(.boolean) }
+    if !Self.isPlainInteger(text) { candidates.remove(.integer) }
+    if !Self.isPlainNumber(text) { candidates.remove(.double) }
+    add(date: text)
+  }
+
+  private mutating func add(_ json: JSON) {
+    switch json {
+    case .null: return
+    case .boolean: candidates.formIntersection([.boolean])
+    case .number:
+      candidates.formIntersection(json.integer == nil ? [.double] : [.integer, .double])
+    case .string(let text):
+      candidates.formIntersection([.date])
+      add(date: text)
+    case .array, .object: candidates.formIntersection([.json])
+    }
+  }
+
+  private mutating func add(date text: String) {
+    guard candidates.contains(.date) else { return }
+    let isDate = text.utf8.count >= 10 && text.utf8.dropFirst(4).first == 0x2D
+    if isDate, Instant(iso8601: text) != nil {
+      hasTime = hasTime || text.utf8.count > 10
+    } else {
+      candidates.remove(.date)
+    }
+  }
+
+  /// `007` is text: a code whose zeros mean something.
+  private static func isPlainInteger(_ text: String) -> Bool {
+    let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
+    return Int64(text) != nil && !text.hasPrefix("+") && (digits == "0" || !digits.hasPrefix("0"))
+  }
+
+  private static func isPlainNumber(_ text: String) -> Bool {
+    if isPlainInteger(text) { return true }
+    guard let first = text.utf8.first(where: { $0 != 0x2D }), first >= 0x30, first <= 0x39,
+      text.utf8.contains(where: { [0x2E, 0x45, 0x65].contains($0) }), Double(text)?.isFinite == true
+    else { return false }
+    return !text.hasPrefix("00")
+  }
+
+  /// The type that every value has; text where there is none, or no value.
+  public var type: AttributeType {
+    guard !isEmpty else { return .string }
+    return [.boolean, .integer, .double, .date, .json].first { candidates.contains($0) } ?? .string
+  }
+
+  /// How a table declares a column of these values.
+  public var declaration: String {
+    type == .date && !hasTime ? "DATE" : Self.declaration(of: type)
+  }
+
+  /// How a table declares a column of `type`.
+  public static func declaration(of type: AttributeType) -> String {
+    switch type {
+    case .integer: "INTEGER"
+    case .double: "REAL"
+    case .decimal: "NUMERIC"
+    case .string: "TEXT"
+    case .boolean: "BOOLEAN"
+    case .date: "TIMESTAMP"
+    case .binary: "BLOB"
+    case .uuid: "UUID"
+    case .uri: "URI"
+    case .json: "JSON"
+    }
+  }
+}
+
+/// A table for what is imported.
+public struct NewTable: Sendable {
+  public let name: String
+  /// Names and declared types, in the file's order.
+  public let columns: [(name: String, declaration: String)]
+  /// The columns by which rows are found again.
+  public let key: [String]
+
+  public init(name: String, columns: [(name: String, declaration: String)], key: [String]) {
+    self.name = name
+    self.columns = columns
+    self.key = key
+  }
+
+  /// The statement that makes it. A column `id` is the key; without one the store gives ids.
+  public var sql: String {
+    let hasID = columns.contains { folded($0.name) == "id" }
+    var parts = hasID ? [] : ["\"id\" INTEGER PRIMARY KEY"]
+    parts += columns.map { column in
+      "\(quoted(column.name)) \(column.declaration)" + constraint(column)
+    }
+    if !key.isEmpty, key.map(folded) != ["id"] {
+      parts.append("UNIQUE (\(key.map(quoted).joined(separator: ", ")))")
+    }
+    return "CREATE TABLE \(quoted(name))(\n  \(parts.joined(separator: ",\n  ")))"
+  }
+
+  private func constraint(_ column: (name: String, declaration: String)) -> String {
+    guard folded(column.name) == "id" else { return "" }
+    return column.declaration == "INTEGER" ? " PRIMARY KEY" : " NOT NULL PRIMARY KEY"
+  }
+
+  /// Whether the file at `path` has a table or view of that name.
+  public static func exists(_ name: String, in path: String) throws(StoreError) -> Bool {
+    let connection = try Connection(path: path, access: .readOnlyFile)
+    defer { connection.close() }
+    return try connection.hasRow(
+      "SELECT 1 FROM main.sqlite_schema WHERE type IN ('table', 'view') AND lower(name) = lower(?)",
+      [.text(name)])
+  }
+
+  /// Makes the file at `path` where it is not there.
+  static func touch(_ path: String) throws(StoreError) {
+    var pointer: OpaquePointer?
+    let code = sqlite3_open_v2(path, &pointer, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
+    defer { sqlite3_close_v2(pointer) }
+    guard code == SQLITE_OK else { throw StoreError(of: pointer) }
+    sqlite3_exec(pointer, "PRAGMA user_version", nil, nil, nil)
+  }
+}

@@ -1,0 +1,249 @@
+// The fields of a row → an INSERT or an UPDATE of the table.
+//
+// Parameter n of every statement is the n-th field, whichever fields a statement uses. Statements
+// differ by which fields a row gives; almost always it is all of them.
+
+import CSQLite
+import FetchModel
+
+/// Writes rows of one table.
+struct RowWriter {
+  enum Outcome {
+    case inserted, updated
+    case refused(RowRefusal)
+  }
+
+  private struct Statements {
+    let insert: HeldStatement
+    /// nil where there is nothing to set.
+    let update: HeldStatement?
+  }
+
+  let table: SaveTable
+  /// The table's columns by which a row is found; empty: never.
+  private let key: [Int]
+  /// The table's column of each field.
+  private var columns: [Int] = []
+  /// The fields that are the key, in its order.
+  private var keyFields: [Int] = []
+  private var lookup: HeldStatement?
+  /// By which fields are there.
+  private var statements: [[Bool]: Statements] = [:]
+  private var whole: Statements?
+  private var given: [Bool] = []
+
+  static func with(
+    _ table: SaveTable, key names: [String]
+  ) throws(ImportError) -> RowWriter {
+    var key: [Int] = []
+    for name in names {
+      guard let column = table.column(imported: name) else {
+        throw table.unknown(name)
+      }
+      key.append(column)
+    }
+    let writer = RowWriter(table: table, key: key)
+    guard key.isEmpty || writer.isKeyUnique else { throw .keyNotUnique(names) }
+    return writer
+  }
+
+  private init(table: SaveTable, key: [Int]) {
+    self.table = table
+    self.key = key
+  }
+
+  private var isKeyUnique: Bool {
+    let names = Set(key.map { table.columns[$0].name })
+    return names == Set(table.keyColumns.map { table.columns[$0].name })
+      || table.table.uniqueIndexes.contains { index in
+        index.condition == nil && index.parts.allSatisfy { $0.column != nil }
+          && Set(index.parts.compactMap(\.column)) == names
+      }
+  }
+}
+
+// MARK: - What the fields are
+
+extension RowWriter {
+  mutating func use(_ names: [String], on connection: Connection) throws(ImportError) {
+    columns = try columns(of: names)
+    keyFields = []
+    for column in key {
+      guard let field = columns.firstIndex(of: column) else {
+        throw .keyNotGiven(table.propertyNames[column])
+      }
+      keyFields.append(field)
+    }
+    close()
+    given = Array(repeating: true, count: columns.count)
+    do throws(StoreError) {
+      if !key.isEmpty { lookup = try HeldStatement(lookupSQL, on: connection) }
+      whole = try prepare(given, on: connection)
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  private func columns(of names: [String]) throws(ImportError) -> [Int] {
+    var columns: [Int] = []
+    for name in names {
+      guard let column = table.column(imported: name) else { throw table.unknown(name) }
+      guard !table.columns[column].isGenerated else { throw .notWritable(property: name) }
+      guard !columns.contains(column) else { throw .repeatedProperty(name) }
+      columns.append(column)
+    }
+    return columns
+  }
+
+  private func prepare(
+    _ given: [Bool], on connection: Connection
+  ) throws(StoreError) -> Statements {
+    let fields = columns.indices.filter { given[$0] }
+    return Statements(
+      insert: try HeldStatement(insertSQL(fields), on: connection),
+      update: key.isEmpty
+        ? nil
+        : try updateSQL(fields).map { sql throws(StoreError) in
+          try HeldStatement(sql, on: connection)
+        })
+  }
+
+  private func name(_ field: Int) -> String { quoted(table.columns[columns[field]].name) }
+
+  /// Says ABORT, so that a table's own `ON CONFLICT REPLACE` takes nothing away.
+  private func insertSQL(_ fields: [Int]) -> String {
+    guard !fields.isEmpty else {
+      return "INSERT INTO main.\(table.table.quotedName) DEFAULT VALUES"
+    }
+    let names = fields.map(name).joined(separator: ", ")
+    let places = fields.map { "?\($0 + 1)" }.joined(separator: ", ")
+    return """
+      INSERT OR ABORT INTO main.\(table.table.quotedName)(\(names)) VALUES (\(places))
+      """
+  }
+
+  private func updateSQL(_ fields: [Int]) -> String? {
+    let set = fields.filter { !keyFields.contains($0) }
+    guard !set.isEmpty else { return nil }
+    let values = set.map { "\(name($0)) = ?\($0 + 1)" }.joined(separator: ", ")
+    return "UPDATE OR ABORT main.\(table.table.quotedName) SET \(values) WHERE \(keyCondition)"
+  }
+
+  private var lookupSQL: String {
+    "SELECT 1 FROM main.\(table.table.quotedName) WHERE \(keyCondition) LIMIT 1"
+  }
+
+  private var keyCondition: String {
+    keyFields.map { "\(name($0)) = ?\($0 + 1)" }.joined(separator: " AND ")
+  }
+
+  /// Ends every statement.
+  mutating func close() {
+    for held in statements.values + [whole].compactMap({ $0 }) {
+      held.insert.close()
+      held.update?.close()
+    }
+    lookup?.close()
+    (statements, whole, lookup) = ([:], nil, nil)
+  }
+}
+
+// MARK: - Writing
+
+extension RowWriter {
+  mutating func write(
+    _ fields: [ImportedField], on connection: Connection
+  ) throws(StoreError) -> Outcome {
+    guard fields.count == columns.count else {
+      return .refused(
+        RowRefusal(detail: "\(fields.count) values, where \(columns.count) are expected"))
+    }
+    let statements = try statements(for: fields, on: connection)
+    if key.isEmpty { return try run(statements.insert, fields, .inserted, on: connection) }
+    switch try find(fields, on: connection) {
+    case .success(false): return try run(statements.insert, fields, .inserted, on: connection)
+    case .success(true):
+      guard let update = statements.update else { return .updated }
+      return try run(update, fields, .updated, on: connection)
+    case .failure(let refusal): return .refused(refusal)
+    }
+  }
+
+  private mutating func statements(
+    for fields: [ImportedField], on connection: Connection
+  ) throws(StoreError) -> Statements {
+    var isWhole = true
+    for (index, field) in fields.enumerated() {
+      if case .missing = field { given[index] = false } else { given[index] = true }
+      isWhole = isWhole && given[index]
+    }
+    if isWhole, let whole { return whole }
+    if let known = statements[given] { return known }
+    let made = try prepare(given, on: connection)
+    statements[given] = made
+    return made
+  }
+
+  /// Whether a row with the key of `fields` is there.
+  private func find(
+    _ fields: [ImportedField], on connection: Connection
+  ) throws(StoreError) -> Result<Bool, RowRefusal> {
+    guard let lookup else { return .success(false) }
+    for field in keyFields {
+      switch fields[field] {
+      case .missing, .null, .json(.null):
+        let name = table.propertyNames[columns[field]]
+        return .failure(
+          RowRefusal(property: name, detail: "`\(name)` is the key and may not be nil"))
+      default:
+        if let refusal = bind(fields[field], field, to: lookup) { return .failure(refusal) }
+      }
+    }
+    let code = sqlite3_step(lookup.pointer)
+    sqlite3_reset(lookup.pointer)
+    guard code == SQLITE_ROW || code == SQLITE_DONE else { throw StoreError(of: connection.handle) }
+    return .success(code == SQLITE_ROW)
+  }
+
+  private func run(
+    _ statement: HeldStatement, _ fields: [ImportedField], _ outcome: Outcome,
+    on connection: Connection
+  ) throws(StoreError) -> Outcome {
+    for (index, field) in fields.enumerated() where given[index] {
+      if let refusal = bind(field, index, to: statement) { return .refused(refusal) }
+    }
+    guard let constraint = try statement.run(on: connection) else { return outcome }
+    let problem = ConstraintProblem(constraint, on: table)
+    return .refused(RowRefusal(property: problem.property, detail: problem.detail))
+  }
+
+  private func bind(
+    _ field: ImportedField, _ index: Int, to statement: HeldStatement
+  ) -> RowRefusal? {
+    let column = table.columns[columns[index]]
+    let parameter = Int32(truncatingIfNeeded: index + 1)
+    guard let pointer = statement.pointer,
+      !FieldBinder(pointer, parameter, column).bind(field)
+    else { return nil }
+    let name = table.propertyNames[columns[index]]
+    return RowRefusal(
+      property: name,
+      detail: "`\(name)` takes \(column.type.importExpectation), not \(field.shown)")
+  }
+}
+
+// MARK: - Names
+
+extension SaveTable {
+  /// The column that a file means by `name`: a property's name, a column's, or either in another
+  /// case.
+  func column(imported name: String) -> Int? {
+    propertyNames.firstIndex(of: name) ?? column(named: name)
+      ?? propertyNames.firstIndex { folded($0) == folded(name) }
+      ?? columns.firstIndex { folded($0.name) == folded(name) }
+  }
+
+  fileprivate func unknown(_ name: String) -> ImportError {
+    .unknownProperty(name: name, hint: nearestName(to: name, among: propertyNames))
+  }
+}

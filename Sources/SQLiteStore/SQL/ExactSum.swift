@@ -1,0 +1,139 @@
+// Numbers of any order → their sum, exact until the very end: the same bits whichever row comes
+// first, so that two moments with the same rows have the same sum.
+
+/// A sum of integers and doubles in memory that begins as zeros.
+///
+/// Integers are kept in two halves. Doubles are kept in a fixed-point number wide enough for every
+/// double: limbs of 32 bits in 64, the lowest bit worth 2⁻¹⁰⁷⁴.
+struct ExactSum {
+  /// How many words of memory it takes.
+  static let words = 6 + limbCount
+  private static let limbCount = 69
+  private let memory: UnsafeMutablePointer<Int64>
+
+  init(_ memory: UnsafeMutablePointer<Int64>) { self.memory = memory }
+
+  /// How many numbers were added.
+  var count: Int64 { memory[0] }
+  /// Whether one of them was a double.
+  private var hasDouble: Bool { memory[1] != 0 }
+  private var limbs: UnsafeMutablePointer<Int64> { memory + 6 }
+
+  func add(_ integer: Int64) {
+    memory[0] &+= 1
+    memory[2] &+= integer >> 32
+    memory[3] &+= integer & 0xFFFF_FFFF
+  }
+
+  func add(_ double: Double) {
+    memory[0] &+= 1
+    memory[1] = 1
+    guard double.isFinite else {
+      if double == .infinity { memory[4] = 1 }
+      if double == -.infinity { memory[5] = 1 }
+      return
+    }
+    guard double != 0 else { return }
+    // A subnormal counts from the same lowest bit as the least normal number.
+    let bits = double.bitPattern
+    let exponent = Int(bits >> 52 & 0x7FF)
+    let mantissa = bits & 0xF_FFFF_FFFF_FFFF | (exponent == 0 ? 0 : 1 << 52)
+    addShifted(mantissa, by: max(exponent, 1) - 1, sign: double < 0 ? -1 : 1)
+    if memory[0] & 0x3FFF_FFFF == 0 { carry() }
+  }
+
+  private func addShifted(_ magnitude: UInt64, by bit: Int, sign: Int64) {
+    let limb = bit >> 5
+    let shift = UInt64(bit & 31)
+    let low = magnitude << shift
+    let high = shift == 0 ? 0 : magnitude >> (64 - shift)
+    limbs[limb] &+= sign &* Int64(low & 0xFFFF_FFFF)
+    limbs[limb + 1] &+= sign &* Int64(low >> 32)
+    limbs[limb + 2] &+= sign &* Int64(high)
+  }
+
+  /// Brings every limb but the last into 0..<2³².
+  private func carry() {
+    for index in 0..<(Self.limbCount - 1) {
+      let over = limbs[index] >> 32
+      limbs[index] &-= over << 32
+      limbs[index + 1] &+= over
+    }
+  }
+
+  // MARK: Results
+
+  enum Total: Equatable {
+    case integer(Int64)
+    case double(Double)
+  }
+
+  /// The sum: an integer where all were and 64 bits hold it, else the nearest double; nil where
+  /// infinities cancel each other.
+  var total: Total? {
+    let (high, low) = halves
+    if !hasDouble, let integer = Self.joined(high, low) { return .integer(integer) }
+    return double.map { .double($0) }
+  }
+
+  /// The sum as the nearest double.
+  var double: Double? {
+    if memory[4] != 0 || memory[5] != 0 {
+      return memory[4] == memory[5] ? nil : memory[4] != 0 ? .infinity : -.infinity
+    }
+    addIntegers()
+    carry()
+    let isNegative = limbs[Self.limbCount - 1] < 0
+    if isNegative {
+      for index in 0..<Self.limbCount { limbs[index] = 0 &- limbs[index] }
+      carry()
+    }
+    let magnitude = rounded()
+    return isNegative ? -magnitude : magnitude
+  }
+
+  /// The halves of the integers with a low one in 0..<2³².
+  private var halves: (high: Int64, low: Int64) {
+    (memory[2] &+ (memory[3] >> 32), memory[3] & 0xFFFF_FFFF)
+  }
+
+  private static func joined(_ high: Int64, _ low: Int64) -> Int64? {
+    guard high >= Int64(Int32.min), high <= Int64(Int32.max) else { return nil }
+    return high << 32 | low
+  }
+
+  /// Moves the integers into the limbs; the bit worth 1 is the 1074th.
+  private func addIntegers() {
+    let (high, low) = halves
+    memory[2] = 0
+    memory[3] = 0
+    addShifted(UInt64(low), by: 1074, sign: 1)
+    addShifted(high.magnitude, by: 1074 + 32, sign: high < 0 ? -1 : 1)
+  }
+
+  /// The limbs, none of them negative, as the nearest double, halves to even.
+  private func rounded() -> Double {
+    guard let top = (0..<Self.limbCount).last(where: { limbs[$0] != 0 }) else { return 0 }
+    let width = 64 - limbs[top].leadingZeroBitCount
+    // 64 bits from the highest one down, and whether anything is left below them.
+    var bits = UInt64(limbs[top]) << UInt64(64 - width)
+    var isInexact = false
+    var room = 64 - width
+    for index in stride(from: top - 1, through: 0, by: -1) {
+      let limb = UInt64(limbs[index])
+      let shift = room - 32
+      if shift >= 0 {
+        bits |= limb << UInt64(shift)
+      } else {
+        bits |= shift > -32 ? limb >> UInt64(-shift) : 0
+        isInexact = isInexact || (shift > -32 ? limb << UInt64(64 + shift) != 0 : limb != 0)
+      }
+      room = shift
+    }
+    let rest = bits & 0x7FF
+    var mantissa = bits >> 11
+    if rest > 0x400 || rest == 0x400 && (isInexact || mantissa & 1 == 1) { mantissa += 1 }
+    let exponent = top * 32 + width - 53 - 1074
+    return Double(sign: .plus, exponent: exponent, significand: Double(mantissa))
+  }
+}

@@ -1,0 +1,73 @@
+// One save to a file that nobody serves: for programs that come and go.
+
+import FetchModel
+
+extension SQLiteStore {
+  /// Carries out `body`, the JSON of `POST /v1/save`, on the file at `path`.
+  ///
+  /// The file is left as it is otherwise: one that is not followed does not become so, and the
+  /// token in the result then means nothing.
+  public static func save(
+    _ body: JSON, to path: String
+  ) throws(SaveError) -> (result: SaveResult, isFollowed: Bool) {
+    let file = try storing { () throws(StoreError) in try FileToSave(path) }
+    defer { file.close() }
+    let request = try SaveResolver(model: file.model).resolve(body)
+    try storing { () throws(StoreError) in try file.connection.run("BEGIN IMMEDIATE") }
+    do {
+      let result = try file.save(request)
+      try storing { () throws(StoreError) in try file.connection.run("COMMIT") }
+      return (result, file.isFollowed)
+    } catch {
+      if !file.connection.isInAutocommit { try? file.connection.run("ROLLBACK") }
+      throw error
+    }
+  }
+}
+
+private func storing<Result>(
+  _ body: () throws(StoreError) -> Result
+) throws(SaveError) -> Result {
+  do { return try body() } catch { throw .store(error) }
+}
+
+/// A file that is open for one save.
+private struct FileToSave {
+  let lock: FileLock
+  let connection: Connection
+  let model: Model
+  let history: History
+  let executor: SaveExecutor
+  let isFollowed: Bool
+
+  init(_ path: String) throws(StoreError) {
+    lock = try FileLock(beside: path)
+    connection = try Connection(path: path, access: .write)
+    isFollowed = try History.isPresent(on: connection)
+    let introspection = try Introspection(of: connection)
+    model = introspection.model
+    history = History(model: introspection.model, schema: introspection.schema)
+    executor = SaveExecutor(model: introspection.model, schema: introspection.schema)
+    if isFollowed { _ = try history.setUp(on: connection, journalMode: "wal") }
+  }
+
+  func save(_ request: SaveRequest) throws(SaveError) -> SaveResult {
+    var result = try executor.execute(request, on: connection)
+    guard !connection.hasDeferredViolations else {
+      throw .conflicts([
+        ChangeProblem(
+          change: 0, code: .noSuchObject,
+          detail: "a relationship of the save leads to an object that does not exist")
+      ])
+    }
+    guard isFollowed else { return result }
+    result.token = try storing { () throws(StoreError) in
+      let token = try history.newestToken(on: connection)
+      try History.stamp(position: token.position, on: connection)
+      return token
+    }
+    return result
+  }
+
+  func close() { connection.close() }
+}

@@ -1,0 +1,43 @@
+// How the columns behind a model's properties are compared, for the evaluator and the live engine.
+
+import FetchModel
+
+/// The columns of a file, as ``ColumnTraits`` asks for them.
+struct SchemaColumns: ColumnTraits {
+  let schema: Schema
+  let model: Model
+
+  func treatment(of property: Property, in entity: Int) -> ColumnTreatment? {
+    guard schema.comparesBytes, entity < schema.entities.count else { return nil }
+    let table = schema.entities[entity]
+    switch property {
+    case .id: return treatment(of: table.key, table)
+    case .attribute(let index): return treatment(of: table.column(ofAttribute: index))
+    case .relationship(let index):
+      guard case .foreignKey(let foreignKey) = table.relationships[index] else { return nil }
+      let destination = model.entities[entity].relationships[index].destination
+      let target = schema.entities[destination]
+      guard foreignKey.referencesKey else { return treatment(of: target.key, target) }
+      return treatment(of: target.key, foreignKey.columns, of: table)
+    }
+  }
+
+  /// A number's column with a collation of its own compares text as the store alone knows.
+  private func treatment(of column: Column) -> ColumnTreatment? {
+    column.isBinary || !column.type.isNumeric ? .column(column.affinity) : nil
+  }
+
+  private func treatment(of key: Key, _ table: EntityTable) -> ColumnTreatment? {
+    if case .rowid = key.kind { return .column(.integer) }
+    return treatment(of: key, key.columns, of: table)
+  }
+
+  /// The id of `key` that `names` of `table` hold.
+  private func treatment(
+    of key: Key, _ names: [String], of table: EntityTable
+  ) -> ColumnTreatment? {
+    guard key.isPlain else { return .calculated }
+    guard let column = table.columns.first(where: { $0.name == names.first }) else { return nil }
+    return .column(column.affinity)
+  }
+}

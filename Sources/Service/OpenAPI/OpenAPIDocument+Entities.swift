@@ -1,0 +1,190 @@
+// An entity → the schemas of its objects, of what saves take, of its snapshots and diffs.
+
+import FetchModel
+
+extension OpenAPIDocument {
+  func schemas(of index: Int) -> [(String, OpenAPINode)] {
+    let entity = model.entities[index]
+    let name = names[index]
+    return [
+      (name, objectSchema(entity)),
+      ("\(name)Insert", valuesSchema(entity, isInsert: true)),
+      ("\(name)Update", valuesSchema(entity, isInsert: false)),
+      ("\(name)Snapshot", snapshotSchema(entity, name)),
+      ("\(name)Diff", diffSchema(entity, name)),
+    ]
+  }
+
+  /// What an item holds. With `select` it may lack members, and have key paths as further ones.
+  private func objectSchema(_ entity: Entity) -> OpenAPINode {
+    var properties: [(String, OpenAPINode)] = [("id", idSchema(entity))]
+    for property in entity.propertyOrder {
+      switch property {
+      case .id: continue
+      case .attribute(let index):
+        let attribute = entity.attributes[index]
+        properties.append((attribute.name, Self.schema(of: attribute)))
+      case .relationship(let index):
+        let relationship = entity.relationships[index]
+        properties.append((relationship.name, schema(of: relationship)))
+      }
+    }
+    return [
+      "type": "object", "required": ["id"],
+      "properties": OpenAPINode(members: properties),
+      "description": "An object of \(entity.name). To-many relationships only where selected.",
+    ]
+  }
+
+  func idSchema(_ entity: Entity) -> OpenAPINode {
+    entity.idType == .integer
+      ? ["type": "integer", "format": "int64"] : ["type": "string"]
+  }
+
+  private func schema(of relationship: Relationship) -> OpenAPINode {
+    let id = idSchema(model.entities[relationship.destination])
+    let to = "To \(model.entities[relationship.destination].name)."
+    if relationship.isToMany {
+      return ["type": "array", "items": id, "description": "\(to)"]
+    }
+    return (relationship.isOptional ? id.orNull : id).adding("description", "\(to)")
+  }
+
+  static func schema(of attribute: Attribute) -> OpenAPINode {
+    let type = schema(of: attribute.type, attribute.dateFormat)
+    let schema = attribute.isOptional && attribute.type != .json ? type.orNull : type
+    return attribute.isWritable ? schema : schema.adding("readOnly", true)
+  }
+
+  private static func schema(of type: AttributeType, _ format: DateFormat?) -> OpenAPINode {
+    switch type {
+    case .integer: ["type": "integer", "format": "int64"]
+    case .double:
+      ["anyOf": [["type": "number"], ["enum": ["Infinity", "-Infinity"]]]]
+    case .decimal: ["type": "number"]
+    case .string: ["type": "string"]
+    case .boolean: ["type": "boolean"]
+    case .date: ["type": "string", "format": "date-time"]
+    case .binary: ["type": "string", "contentEncoding": "base64"]
+    case .uuid: ["type": "string", "format": "uuid"]
+    case .uri: ["type": "string", "format": "uri-reference"]
+    case .json: ["description": "Any JSON."]
+    }
+  }
+
+  // MARK: Saves
+
+  private func valuesSchema(_ entity: Entity, isInsert: Bool) -> OpenAPINode {
+    var properties: [(String, OpenAPINode)] = []
+    if isInsert { properties.append(("id", idSchema(entity))) }
+    for attribute in entity.attributes where attribute.isWritable {
+      properties.append((attribute.name, Self.schema(of: attribute)))
+    }
+    for relationship in entity.relationships {
+      let reference = OpenAPINode.schema(relationship.isToMany ? "References" : "Reference")
+      let mayBeNil = !relationship.isToMany && relationship.isOptional
+      properties.append((relationship.name, mayBeNil ? reference.orNull : reference))
+    }
+    var schema: OpenAPINode = [
+      "type": "object", "properties": OpenAPINode(members: properties),
+    ]
+    let required = isInsert ? Self.required(entity) : []
+    if !required.isEmpty { schema = schema.adding("required", OpenAPINode(required)) }
+    return schema
+  }
+
+  /// To-one relationships of composite keys are left out: others may give their columns.
+  private static func required(_ entity: Entity) -> [String] {
+    entity.attributes.filter { $0.isWritable && !$0.isOptional && !$0.hasDefault }.map(\.name)
+      + entity.relationships.filter { !$0.isToMany && !$0.isOptional }.map(\.name)
+  }
+
+  /// A change of any entity, as `POST /v1/save` takes it.
+  var changeSchema: OpenAPINode {
+    var changes: [OpenAPINode] = [.schema("Delete")]
+    for (index, entity) in model.entities.enumerated() where entity.isWritable {
+      changes.append([
+        "type": "object", "required": ["insert", "values"],
+        "properties": [
+          "insert": ["const": "\(entity.name)"], "temporaryID": ["type": "string"],
+          "values": .schema("\(names[index])Insert"),
+        ],
+      ])
+      changes.append([
+        "type": "object", "required": ["update", "id", "values"],
+        "properties": [
+          "update": ["const": "\(entity.name)"], "id": .schema("ID"),
+          "values": .schema("\(names[index])Update"), "ifMatch": ["type": "string"],
+          "base": ["type": "object"],
+        ],
+      ])
+    }
+    return ["anyOf": OpenAPINode(changes)]
+  }
+
+  // MARK: Snapshots
+
+  private static let summary: [(String, OpenAPINode)] = [
+    ("count", ["type": "integer"]), ("next", ["type": "string"]), ("total", ["type": "integer"]),
+    ("truncated", ["type": "boolean"]), ("digest", ["type": "string"]),
+    ("included", .schema("Included")),
+  ]
+
+  private func snapshotSchema(_ entity: Entity, _ name: String) -> OpenAPINode {
+    let item: OpenAPINode = ["anyOf": [.schema(name), idSchema(entity)]]
+    let section: OpenAPINode = [
+      "allOf": [
+        .schema("SectionInfo"),
+        [
+          "type": "object", "required": ["items"],
+          "properties": ["items": ["type": "array", "items": item]],
+        ],
+      ]
+    ]
+    let properties: [(String, OpenAPINode)] = [
+      ("entity", ["const": "\(entity.name)"]), ("token", .schema("Token")),
+      ("sections", ["type": "array", "items": section]),
+    ]
+    return [
+      "type": "object", "required": ["entity", "token", "count", "sections"],
+      "properties": OpenAPINode(members: properties + Self.summary),
+    ]
+  }
+
+  private func diffSchema(_ entity: Entity, _ name: String) -> OpenAPINode {
+    let sections: OpenAPINode = ["type": "array", "items": .schema("SectionChange")]
+    let changed: OpenAPINode = ["type": "array", "items": .schema("Changed")]
+    let inserted: OpenAPINode = [
+      "type": "object", "required": ["to"],
+      "properties": [
+        "to": .schema("Position"), "item": .schema(name), "id": idSchema(entity),
+      ],
+    ]
+    let properties: [(String, OpenAPINode)] = [
+      ("entity", ["const": "\(entity.name)"]), ("from", .schema("Token")),
+      ("to", .schema("Token")),
+      (
+        "sections",
+        [
+          "type": "object", "required": ["deleted", "inserted"],
+          "properties": ["deleted": sections, "inserted": sections],
+        ]
+      ),
+      (
+        "items",
+        [
+          "type": "object", "required": ["deleted", "inserted", "moved", "updated"],
+          "properties": [
+            "deleted": ["type": "array", "items": .schema("Deleted")],
+            "inserted": ["type": "array", "items": inserted], "moved": changed,
+            "updated": changed,
+          ],
+        ]
+      ),
+    ]
+    return [
+      "type": "object", "required": ["entity", "from", "to", "count", "sections", "items"],
+      "properties": OpenAPINode(members: properties + Self.summary),
+    ]
+  }
+}

@@ -1,0 +1,173 @@
+import FetchModel
+import Testing
+
+@testable import SQLiteStore
+
+/// The evaluator of predicates against SQL: the same predicates over the same rows.
+@Suite("Evaluator: agrees with SQL on every row")
+struct EvaluatorParityTests {
+  @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
+  func generatedPredicatesOverGeneratedRows(seed: UInt64) throws {
+    var generator = EvaluatorCases(seed: seed)
+    var tally = Tally()
+    for round in 0..<6 {
+      let world = try EvaluatorWorld(&generator)
+      for _ in 0..<250 {
+        let entity = generator.oneIn(5) ? "team" : "thing"
+        let text = generator.predicate(entity)
+        try check(text, entity, world, &tally, "seed \(seed), round \(round): \(entity): \(text)")
+      }
+    }
+    #expect(tally.refused < tally.all / 4, "seed \(seed): \(tally)")
+    #expect(tally.whole > tally.all * 6 / 10, "seed \(seed): \(tally)")
+    #expect(tally.decided > tally.rows * 9 / 10, "seed \(seed): \(tally)")
+    #expect(tally.matched > tally.rows / 10, "seed \(seed): \(tally)")
+  }
+
+  struct Tally {
+    var all = 0
+    var refused = 0
+    var whole = 0
+    var rows = 0
+    var decided = 0
+    var matched = 0
+  }
+
+  private func check(
+    _ text: String, _ entity: String, _ world: EvaluatorWorld, _ tally: inout Tally,
+    _ place: Comment
+  ) throws {
+    tally.all += 1
+    guard let predicate = try? world.fixture.resolve(text, entity: entity) else {
+      tally.refused += 1
+      return
+    }
+    let evaluator = PredicateEvaluator(
+      predicate.condition, model: world.fixture.model, columns: world.columns)
+    let found = Set(try world.fixture.run(predicate, entity: entity).ids)
+    if evaluator.coverage == .whole { tally.whole += 1 }
+    for row in world.rows(of: entity, for: evaluator) {
+      if evaluator.coverage == .whole { tally.rows += 1 }
+      guard let verdict = evaluator.evaluate(row) else { continue }
+      if evaluator.coverage == .whole { tally.decided += 1 }
+      if verdict { tally.matched += 1 }
+      #expect(verdict == found.contains(row.id), "\(place): \(row)")
+    }
+  }
+}
+
+/// A file of generated rows, with each row's stored values at hand.
+final class EvaluatorWorld {
+  let fixture: PredicateFixture
+  let columns: SchemaColumns
+  private let tables: [String: [[StoredValue]]]
+
+  static let schema = """
+    CREATE TABLE team(id INTEGER PRIMARY KEY, title TEXT, level INTEGER, since DATETIME);
+    CREATE TABLE thing(id INTEGER PRIMARY KEY, name TEXT COLLATE NOCASE, note TEXT, count INTEGER,
+      weight INTEGER NOT NULL, ratio REAL, price DECIMAL, flag BOOLEAN, made DATETIME, seen TIMESTAMP, day DATE,
+      stamp DATETIME, born DATETIME NOT NULL, token UUID, link URI, bytes BLOB, loose, size,
+      team_id INTEGER REFERENCES team, home TEXT COLLATE NOCASE REFERENCES place);
+    CREATE TABLE place(code TEXT PRIMARY KEY NOT NULL, label TEXT NOT NULL);
+    INSERT INTO place VALUES ('a', 'First'), ('A', 'Second'), ('ß', ''), ('12', '12');
+    INSERT INTO team VALUES (1, 'Red', 3, '2001-01-01T00:00:00Z');
+    INSERT INTO thing VALUES (1, 'Berlin', 'note', 5, 3, 2.5, 10, 1, '2024-02-29T10:00:00Z',
+      '2024-02-29 10:00:00', '2024-02-29', 1709200800, '2024-02-29T10:00:00Z', '6F9619FF-8B86-D011-B42D-00C04FC964FF',
+      'http://a/b', x'0102', 'loose', 7, 1, 'a');
+    """
+
+  init(_ generator: inout EvaluatorCases) throws {
+    fixture = try PredicateFixture(Self.schema)
+    // Links may lead nowhere, as in files that others write.
+    try fixture.connection.execute("PRAGMA foreign_keys = OFF")
+    for id in 2...5 { try fixture.insert("team", generator.team(id)) }
+    for id in 2...24 { try fixture.insert("thing", generator.thing(id)) }
+    columns = fixture.columns
+    tables = [
+      "team": try fixture.stored("SELECT id, title, level, since FROM team ORDER BY id"),
+      "thing": try fixture.stored("SELECT * FROM thing ORDER BY id"),
+      "place": try fixture.stored("SELECT * FROM place"),
+    ]
+  }
+
+  func rows(of table: String, for evaluator: PredicateEvaluator) -> [ParityRow] {
+    (tables[table] ?? []).map { ParityRow(world: self, table: table, values: $0, evaluator) }
+  }
+
+  private static let columnNames = [
+    "team": ["id", "title", "level", "since"], "place": ["code", "label"],
+    "thing": [
+      "id", "name", "note", "count", "weight", "ratio", "price", "flag", "made", "seen", "day",
+      "stamp", "born", "token", "link", "bytes", "loose", "size", "team", "home",
+    ],
+  ]
+
+  fileprivate func column(_ name: String, of table: String) -> Int {
+    Self.columnNames[table]?.firstIndex(of: name) ?? 0
+  }
+}
+
+/// One row of a world as the evaluator asks for it.
+struct ParityRow: EvaluatedRow, CustomStringConvertible {
+  private let world: EvaluatorWorld
+  private let table: String
+  private let values: [StoredValue]
+  private let evaluator: PredicateEvaluator
+
+  init(
+    world: EvaluatorWorld, table: String, values: [StoredValue], _ evaluator: PredicateEvaluator
+  ) {
+    self.world = world
+    self.table = table
+    self.values = values
+    self.evaluator = evaluator
+  }
+
+  var id: String { "\(number)" }
+  private var number: Int64 { if case .integer(let id) = values[0] { id } else { 0 } }
+  var description: String { "\(values)" }
+
+  func value(of slot: Int) -> StoredValue? { value(at: evaluator.paths[slot].path, steps: 0) }
+
+  private func value(at path: PropertyPath, steps: Int) -> StoredValue {
+    let entity = world.fixture.model.entities[world.fixture.model.entityIndex(named: table) ?? 0]
+    guard steps < path.steps.count else {
+      guard case .attribute(let index) = path.target else { return values[0] }
+      return values[world.column(entity.attributes[index].name, of: table)]
+    }
+    let relationship = entity.relationships[path.steps[steps]]
+    let link = values[world.column(relationship.name, of: table)]
+    if steps == path.steps.count - 1, path.target == .object { return link }
+    let destination = world.fixture.model.entities[relationship.destination].name
+    let related = world.rows(of: destination, for: evaluator).first { $0.values[0] == link }
+    return related.map { $0.value(at: path, steps: steps + 1) } ?? .null
+  }
+
+  func elements(of collection: Int) -> [ParityRow]? {
+    // Every collection of this world ends with the things of a team.
+    let isFromThing = evaluator.collections[collection].steps.count == 2
+    let team = isFromThing ? values[world.column("team", of: table)] : values[0]
+    guard world.rows(of: "team", for: evaluator).contains(where: { $0.values[0] == team }) else {
+      return []
+    }
+    return world.rows(of: "thing", for: evaluator)
+      .filter { $0.values[world.column("team", of: "thing")] == team }
+  }
+}
+
+extension PredicateFixture {
+  var columns: SchemaColumns { SchemaColumns(schema: schema, model: model) }
+
+  func insert(_ table: String, _ values: [SQLValue]) throws {
+    let marks = values.map { _ in "?" }.joined(separator: ", ")
+    try connection.withStatement("INSERT INTO \(table) VALUES (\(marks))") {
+      statement throws(StoreError) in
+      statement.bind(values)
+      try statement.run()
+    }
+  }
+
+  func stored(_ query: String) throws -> [[StoredValue]] {
+    try connection.all(query, []) { $0.values(0..<$0.columnCount) }
+  }
+}

@@ -1,0 +1,28 @@
+// The table of cases against a file: each line as it stands, negated, and in its canonical form.
+
+import Testing
+
+@Suite("Predicates: the table of cases")
+struct PredicateCaseTests {
+  private static let blocks: [(String, String)] = [
+    ("equality", PredicateCases.equality), ("order, BETWEEN and IN", PredicateCases.order),
+    ("logic and two key paths", PredicateCases.logic), ("text", PredicateCases.text),
+    ("dates", PredicateCases.dates), ("ids, paths and arguments", PredicateCases.paths),
+    ("expressions", PredicateCases.arithmetic), ("quantifiers", PredicateCases.quantifiers),
+    ("aggregates", PredicateCases.aggregates), ("SUBQUERY", PredicateCases.subqueries),
+  ]
+
+  @Test("each line finds what it says", arguments: blocks.map(\.0))
+  func lines(name: String) throws {
+    let block = try #require(Self.blocks.first { $0.0 == name })
+    let world = try CaseWorld()
+    for line in try PredicateCase.read(block.1) { world.check(line) }
+  }
+
+  @Test("there are hundreds of them, none twice")
+  func count() throws {
+    let lines = try Self.blocks.flatMap { try PredicateCase.read($0.1) }.map(\.line)
+    #expect(lines.count >= 500)
+    #expect(Set(lines).count == lines.count)
+  }
+}

@@ -1,0 +1,162 @@
+import FetchModel
+import Foundation
+import SQLiteStore
+import Testing
+
+/// Dictionaries under saves: told as a whole when anything in them differs, and never otherwise.
+@Suite("as=dictionaries: live")
+struct DictionariesLiveTests {
+  private static let fetch =
+    "/v1/objects/city?as=dictionaries&where=population+%3E+5"
+    + "&select=country.name,n:@count,people:@sum.population&group=country.name&sort=-people"
+
+  private static func held(_ file: ServedFile, _ fetch: String = fetch) throws -> String {
+    try #require(file.ask(fetch).json["token"]?.string)
+  }
+
+  private static func change(_ file: ServedFile, _ sql: String) throws {
+    try file.outsider(sql)
+    Thread.sleep(forTimeInterval: 0.15)
+  }
+
+  @Test func aChangedGroupIsToldAsAWholeToWhoeverWaits() throws {
+    let file = try ServedFile(dictionariesWorld)
+    let token = try Self.held(file)
+    let waiting = file.begin("GET", "\(Self.fetch)&since=\(token)&wait=10")
+    Thread.sleep(forTimeInterval: 0.2)
+    try file.outsider("UPDATE city SET population = 30 WHERE id = 5")
+    let answer = try #require(waiting.wait(seconds: 3))
+    let now = try file.ask("/v1").json["token"]?.string ?? ""
+    #expect(
+      answer.text == #"{"entity":"city","from":"\#(token)","to":"\#(now)","reset":true,"count":3,"#
+        + #""sections":[{"name":"","value":null,"indexTitle":"","items":["#
+        + #"{"country.name":"China","n":2,"people":42},{"country.name":"Peru","n":1,"people":30},"#
+        + #"{"country.name":"Japan","n":1,"people":9}]}]}"#)
+  }
+
+  /// Changes that leave the dictionaries as they are.
+  static let quiet = [
+    // Of a column that they do not read, of an object that does not match, of another entity.
+    "UPDATE city SET area = 7, name = 'x' WHERE id = 1",
+    "UPDATE city SET population = 3 WHERE id = 4",
+    "INSERT INTO city(id, population, country_id) VALUES (9, 1, 1)",
+    "UPDATE country SET continent = 'x'",
+    "INSERT INTO country VALUES (9, 'New', NULL)",
+    // One that comes as another goes, a sum that stays, a change that is taken back.
+    "BEGIN; DELETE FROM city WHERE id = 3; INSERT INTO city(id, population, country_id) "
+      + "VALUES (8, 9, 2); COMMIT",
+    "UPDATE city SET population = CASE id WHEN 1 THEN 20 ELSE 22 END WHERE id < 3",
+    "UPDATE city SET population = 10 WHERE id = 1; UPDATE city SET population = 24 WHERE id = 1",
+  ]
+
+  @Test(arguments: quiet)
+  func nobodyWakesWhereNothingDiffers(sql: String) throws {
+    let file = try ServedFile(dictionariesWorld)
+    let token = try Self.held(file)
+    let waiting = file.begin("GET", "\(Self.fetch)&since=\(token)&wait=1")
+    Thread.sleep(forTimeInterval: 0.2)
+    try Self.change(file, sql)
+    #expect(!waiting.isThere)
+    let answer = try #require(waiting.wait(seconds: 3))
+    #expect(answer.text.hasSuffix(#","reset":false}"#), "\(answer.text)")
+    // The same for whoever comes later, and after a restart.
+    let later = try file.ask("\(Self.fetch)&since=\(token)&wait=0")
+    #expect(later.text.hasSuffix(#","reset":false}"#), "\(later.text)")
+    try file.restart()
+    let restarted = try file.ask("\(Self.fetch)&since=\(token)&wait=0")
+    #expect(restarted.text.hasSuffix(#","reset":false}"#), "\(restarted.text)")
+  }
+
+  @Test func aChangeWhileTheServerWasDownIsToldFromTheOldToken() throws {
+    let file = try ServedFile(dictionariesWorld)
+    let token = try Self.held(file)
+    try file.restart {
+      try $0.outsider("UPDATE country SET name = 'Nippon' WHERE id = 2")
+    }
+    let answer = try file.ask("\(Self.fetch)&since=\(token)&wait=5")
+    #expect(answer.json["reset"] == .boolean(true))
+    #expect(answer.json["from"]?.string == token)
+    #expect(answer.text.contains("Nippon"))
+  }
+
+  @Test func prunedHistoryIs410AndAStreamBeginsAnew() throws {
+    var options = SQLiteStoreOptions()
+    options.keptPositions = 1
+    let file = try ServedFile(dictionariesWorld, options: options)
+    let token = try Self.held(file)
+    for population in 40..<60 {
+      try file.outsider("UPDATE city SET population = \(population) WHERE id = 5")
+    }
+    try file.restart()
+    for _ in 0..<40 where try file.ask("\(Self.fetch)&since=\(token)&wait=0").status != 410 {
+      Thread.sleep(forTimeInterval: 0.1)
+    }
+    #expect(try file.ask("\(Self.fetch)&since=\(token)&wait=0").code == "token-expired")
+  }
+
+  @Test func aClockInThemCannotBeFollowed() throws {
+    let file = try ServedFile(dictionariesWorld)
+    let answer = try file.ask(
+      "/v1/objects/city?as=dictionaries&select=n:now()&since=now&wait=0")
+    #expect(answer.code == "not-observable")
+    let having = try file.ask(
+      "/v1/objects/city?as=dictionaries&select=@max.founded&group=country"
+        + "&having=@max.founded+%3C+now()&since=now&wait=0")
+    #expect(having.code == "not-observable")
+    #expect(try file.ask("/v1/objects/city?as=dictionaries&select=n:now()&limit=1").status == 200)
+  }
+
+  static let fetches = [
+    "city?as=dictionaries&select=country.name,n:@count,s:@sum.population&group=country.name",
+    "city?as=dictionaries&select=population&distinct=true&sort=-population&limit=6&count=exact",
+    "city?as=dictionaries&select=name,country.continent&where=population>8&sort=country.name,name"
+      + "&limit=5&offset=2",
+    "city?as=dictionaries&select=n:@count,a:@avg.population,t:@distinctUnionOfObjects.country.name"
+      + "&where=ANY tag.word=='big'",
+    "country?as=dictionaries&select=name,c:city.@count,s:city.@sum.population&sort=-s",
+    "city?as=dictionaries&select=continent:country.continent,m:@max.name&group=continent"
+      + "&having=@count>4&count=exact",
+    "city?as=dictionaries&select=even:modulus:by:(population,2),n:@count&group=even&sort=-n",
+  ]
+
+  @Test(arguments: [31, 32, 33] as [UInt64])
+  func whoeverAppliesEveryResetHoldsWhatIsTrueAndIsNeverToldTheSame(seed: UInt64) throws {
+    let file = try ServedFile(PromiseTests.world)
+    var random = SeededGenerator(seed: seed)
+    var held = try Self.fetches.map { try Self.result(file.ask("/v1/objects/\(encoded($0))").json) }
+    for round in 0..<50 {
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        try file.outsider(PromiseTests.change(&random))
+      }
+      if round % 16 == 15 { try file.restart() }
+      Thread.sleep(forTimeInterval: 0.12)
+      for (index, fetch) in Self.fetches.enumerated() where Bool.random(using: &random) {
+        let place = Comment("seed \(seed), round \(round), \(fetch)")
+        let target = "/v1/objects/\(encoded(fetch))"
+        let diff = try file.ask("\(target)&since=\(held[index].token)&wait=0").json
+        let fresh = try Self.result(file.ask(target).json)
+        let differs = fresh.members != held[index].members
+        #expect(diff["reset"] == .boolean(differs), place)
+        if differs {
+          held[index] = try Self.result(diff)
+        } else {
+          held[index].token = try #require(diff["to"]?.string)
+        }
+        #expect(held[index].members == fresh.members, place)
+      }
+    }
+  }
+
+  private struct Result {
+    var token: String
+    let members: [JSON?]
+  }
+
+  private static func result(_ json: JSON) throws -> Result {
+    let token = try #require(json["to"]?.string ?? json["token"]?.string)
+    let names = ["count", "total", "truncated", "sections"]
+    return Result(token: token, members: names.map { json[$0] })
+  }
+
+  private func encoded(_ fetch: String) -> String { DictionariesContractTests.encoded(fetch) }
+}
