@@ -18,7 +18,7 @@ struct City: Codable, Fetchable, Identifiable, Hashable {
 enum Kind: CaseIterable, Sendable { case local, remote }
 
 /// A store of cities of a test's own, gone with the test.
-final class Cities {
+final class Cities: Sendable {
   static let schema = """
     CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
     CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT NOT NULL, population INTEGER,
@@ -30,7 +30,7 @@ final class Cities {
 
   let store: any ObjectStore
   private let directory: String
-  private let end: () -> Void
+  private let end: @Sendable () -> Void
 
   init(_ kind: Kind) throws {
     let directory = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString
