@@ -46,7 +46,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
-      resources: [.copy("Resources/world")]),
+      resources: [.copy("Resources/world"), .copy("Resources/models")]),
 
     .testTarget(name: "FetchModelTests", dependencies: ["FetchModel"]),
     .testTarget(name: "SQLiteStoreTests", dependencies: ["SQLiteStore"]),
@@ -62,6 +62,7 @@ let package = Package(
         // Run as a program by the tests of the command line.
         "LiveFetchCommand",
       ]),
+    .testTarget(name: "CommandTests", dependencies: ["LiveFetchCommand", "HTTPServer", "CSQLite", "FetchModel"]),
   ],
   swiftLanguageModes: [.v6]
 )

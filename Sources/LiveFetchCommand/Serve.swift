@@ -1,6 +1,7 @@
 // `livefetch serve STORE`
 
 import ArgumentParser
+import FetchModel
 import Foundation
 
 struct Serve: ParsableCommand {
@@ -19,9 +20,15 @@ struct Serve: ParsableCommand {
   @OptionGroup var options: ServeOptions
 
   func run() throws {
-    guard FileManager.default.fileExists(atPath: store) else {
+    let isThere = FileManager.default.fileExists(atPath: store)
+    let options = try options.resolved()
+    let model = try options.modelPath.map { try ModelFile(atPath: $0) }
+    // A model makes the tables of a new file.
+    guard
+      isThere || model != nil && FileManager.default.createFile(atPath: store, contents: nil)
+    else {
       throw failure("\(store): there is no such file", .noInput)
     }
-    try Server(path: store, options: options.resolved()).run()
+    try Server(path: store, options: options).run()
   }
 }

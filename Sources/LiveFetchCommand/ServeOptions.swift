@@ -16,6 +16,7 @@ struct ServeOptions: ParsableArguments {
 
   @Option(.host) var host: String?
   @Option(.port) var port: String?
+  @Option(.model) var model: String?
   @Option(.publicDirectory) var publicDirectory: String?
   @Option(.token) var token: String?
   @Option(.corsOrigin) var corsOrigin: String?
@@ -31,7 +32,8 @@ struct ServeOptions: ParsableArguments {
 
   private var flags: [String: String] {
     let texts: [(Setting, String?)] = [
-      (.host, host), (.port, port), (.publicDirectory, publicDirectory), (.token, token),
+      (.host, host), (.port, port), (.model, model), (.publicDirectory, publicDirectory),
+      (.token, token),
       (.corsOrigin, corsOrigin), (.maxItems, maxItems), (.queryTimeout, queryTimeout),
       (.maxBody, maxBody), (.durability, durability), (.keepHistory, keepHistory),
       (.keepDays, keepDays), (.workers, workers), (.readOnly, readOnly.map { "\($0)" }),
@@ -100,8 +102,15 @@ struct ServerOptions {
     return service
   }
 
-  var store: SQLiteStoreOptions {
+  /// The path of the model's file.
+  var modelPath: String? { settings.text(.model) }
+
+  /// How the store is served.
+  ///
+  /// - Parameter model: what the objects are; nil for what the store remembers.
+  func store(_ model: ModelFile?) -> SQLiteStoreOptions {
     var store = SQLiteStoreOptions()
+    store.model = model
     store.queryTimeout = settings.number(.queryTimeout)
     store.isReadOnly = settings.isOn(.readOnly)
     store.durability = settings.text(.durability) == "normal" ? .normal : .full

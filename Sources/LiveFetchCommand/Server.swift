@@ -16,12 +16,14 @@ struct Server {
 
   func run() throws {
     TerminationSignal.hold()
+    // Before the file is opened, which changes it.
+    let listener = try listen()
     let store = try openStore()
     let service: Service
     let http: HTTPServer
     do {
       service = try Service(store: store, configuration: options.service)
-      http = try HTTPServer(options.http, handler: service)
+      http = try HTTPServer(options.http, listener: listener, handler: service)
     } catch {
       store.close()
       throw failure(Self.describe(error, options), .cannotListen)
@@ -33,9 +35,18 @@ struct Server {
     store.close()
   }
 
+  private func listen() throws -> HTTPListener {
+    do {
+      return try HTTPListener(options.http)
+    } catch {
+      throw failure(Self.describe(error, options), .cannotListen)
+    }
+  }
+
   private func openStore() throws -> SQLiteStore {
+    let model = try options.modelPath.map { try ModelFile(atPath: $0) }
     do throws(StoreError) {
-      let store = try SQLiteStore(path: path, options: options.store)
+      let store = try SQLiteStore(path: path, options: options.store(model))
       if store.isNewlyFollowed {
         note(
           """

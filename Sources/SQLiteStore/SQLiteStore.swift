@@ -22,6 +22,11 @@ public struct SQLiteStoreOptions: Sendable {
   public var keptPositions = 1_000_000
   /// How many seconds the history keeps.
   public var keptSeconds = 7 * 86_400.0
+  /// What the objects are and which rules they keep. An empty file gets its tables; another one
+  /// has to have them. nil: the model that the file remembers, or else what its tables say.
+  public var model: ModelFile?
+  /// Transformers of the program's own, by the names that the model's attributes give.
+  public var transformers: [String: ValueTransformer] = [:]
   /// The most connections that read.
   public var readers = 24
 
@@ -35,6 +40,8 @@ public final class SQLiteStore: Store {
   /// Whether this process added the history's tables and triggers to the file.
   public let isNewlyFollowed: Bool
   let composer: FetchComposer
+  /// nil where nothing is followed: then every column is compared by its stand-ins.
+  private let forms: ColumnForms?
   let history: History
   let readers: ReaderPool
   let executor: SaveExecutor
@@ -56,6 +63,9 @@ public final class SQLiteStore: Store {
     readers = ReaderPool(path: path, access: file.readAccess, capacity: options.readers)
     properties = StoreProperties(kind: "sqlite", isReadOnly: file.writeConnection == nil)
     isNewlyFollowed = file.isNewlyFollowed
+    forms = try file.writeConnection.map { connection throws(StoreError) in
+      try ColumnForms(file.history, on: connection)
+    }
     lock = Mutex(file.lock)
     timeLimit = UInt64(options.queryTimeout * 1e9)
     let observers = Observers()
@@ -65,6 +75,7 @@ public final class SQLiteStore: Store {
         connection: connection, history: file.history, settings: WriterSettings(options)
       ) { _ in observers.tell() }
     }
+    forms?.look(with: readers)
   }
 
   public var newestToken: Token { writer?.newestToken ?? .unfollowed }
@@ -132,6 +143,8 @@ extension SQLiteStore {
       let limit = effort == .quick ? min(Self.quickLimit, timeLimit) : timeLimit
       return try readers.read(limit: limit) { connection throws(StoreError) in
         let token = writer == nil ? .unfollowed : try history.newestToken(on: connection)
+        var composer = composer
+        composer.uniform = try forms?.uniform(at: token, on: connection) ?? []
         return try body(
           ReadMoment(
             connection: connection, composer: composer, history: history,

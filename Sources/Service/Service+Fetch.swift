@@ -47,7 +47,7 @@ extension Service {
     try answer(call, fetch, cacheKey: nil)
   }
 
-  private func answer(_ call: Call, _ fetch: ResolvedFetch, cacheKey: String?) throws(Problem) {
+  func answer(_ call: Call, _ fetch: ResolvedFetch, cacheKey: String?) throws(Problem) {
     if fetch.request.explains { return try explain(call, fetch.plan) }
     if call.wantsStream { return try stream(call, fetch) }
     if fetch.request.since != nil { return try follow(call, fetch) }
@@ -91,7 +91,7 @@ struct ResolvedFetch: Sendable {
 
 extension Service {
   /// What an answer is kept under: the raw target and the coding it is sent in.
-  private func cacheKey(of request: HTTPRequest) -> String {
+  func cacheKey(of request: HTTPRequest) -> String {
     acceptsGzip(request) ? request.target + "\n" : request.target
   }
 
@@ -99,25 +99,18 @@ extension Service {
     ContentCoding.preferred(request.header("Accept-Encoding")) == .gzip
   }
 
-  /// Answers with a kept snapshot; false if there is none that is still true.
-  func respondFromCache(_ call: Call) -> Bool {
-    let key = cacheKey(of: call.request)
-    guard let entry = cache.entry(for: key), !call.wantsStream else { return false }
-    let isKnown = call.request.header("If-None-Match").map {
-      EntityTag.ifNoneMatch($0, names: entry.etag)
-    }
-    let answer = entry.answer(in: store, notModified: isKnown ?? false) { old in
+  /// A kept snapshot; nil if there is none that is still true.
+  func keptAnswer(to request: HTTPRequest) -> PreparedResponse? {
+    let key = cacheKey(of: request)
+    guard let entry = cache.entry(for: key), !request.wantsStream else { return nil }
+    let answer = entry.answer(in: store, notModified: request.knows(entry.etag)) { old in
       let kept = old.headers.filter { $0.name != "LiveFetch-Token" }
       let token = (name: "LiveFetch-Token", value: store.newestToken.description)
       return PreparedResponse(
         HTTPResponse(status: old.status, headers: kept + [token], body: .bytes(old.body)))
     }
-    guard let answer else {
-      cache.remove(key)
-      return false
-    }
-    call.exchange.respond(answer)
-    return true
+    if answer == nil { cache.remove(key) }
+    return answer
   }
 
   private func send(
@@ -139,11 +132,7 @@ extension Service {
     if compressed != nil { headers.append(("Content-Encoding", "gzip")) }
     headers += call.commonHeaders
     let body = compressed ?? snapshot.json
-    let isKnown =
-      cacheKey != nil
-      && call.request.header("If-None-Match").map {
-        EntityTag.ifNoneMatch($0, names: etag)
-      } ?? false
+    let isKnown = cacheKey != nil && call.request.knows(etag)
     let full = HTTPResponse(headers: headers, body: .bytes(body))
     let notModified = HTTPResponse(status: 304, headers: headers)
     call.exchange.respond(isKnown ? notModified : full)

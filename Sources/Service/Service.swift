@@ -56,12 +56,11 @@ public final class Service: HTTPHandler {
   }
 
   public func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+    let isRead = request.method == "GET" || request.method == "HEAD"
+    let isQuick = isRead && isAuthorized(request)
+    if isQuick, let kept = keptAnswer(to: request) { return exchange.respond(kept) }
     let call = Call(request: request, exchange: exchange, service: self)
-    if request.method == "GET" || request.method == "HEAD", isAuthorized(request),
-      respondFromCache(call) || respondByForm(call)
-    {
-      return
-    }
+    if isQuick, respondByForm(call) { return }
     call.answering { () throws(Problem) in
       let route = try Route(path: request.path)
       try check(call, route)

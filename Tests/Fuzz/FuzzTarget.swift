@@ -112,11 +112,17 @@ private func fuzzArguments(_ text: String) {
 
 private func fuzzJSON(_ bytes: [UInt8]) {
   guard let json = try? JSON(parsing: bytes) else { return }
-  let written = json.bytes
+  let written = utf8(of: json)
   guard let again = try? JSON(parsing: written) else { fatalError("not JSON any more") }
-  demand(again == json && again.bytes == written, "another value")
+  demand(again == json && utf8(of: again) == written, "another value")
   _ = ResultSnapshot(json: json)
   _ = try? FetchRequest(json: json)
+}
+
+private func utf8(of json: JSON) -> [UInt8] {
+  var bytes: [UInt8] = []
+  bytes.append(json: json)
+  return bytes
 }
 
 private func fuzzSave(_ bytes: [UInt8]) {

@@ -10,4 +10,11 @@ enum SQLiteShell {
     try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
     try queue.close()
   }
+
+  /// The integer that `sql` gives.
+  static func integer(_ sql: String, path: String) throws -> Int64? {
+    let queue = try DatabaseQueue(path: path)
+    defer { try? queue.close() }
+    return try queue.read { try Int64.fetchOne($0, sql: sql) }
+  }
 }

@@ -30,6 +30,17 @@ final class ServedFile {
     service = try Service(store: store, configuration: configuration)
   }
 
+  /// Serves the file of another one, which has to be stopped, without what that was told of it.
+  init(_ sql: String, adopting other: ServedFile) throws {
+    directory = other.directory
+    path = other.path
+    options = SQLiteStoreOptions()
+    configuration = ServiceConfiguration()
+    if !sql.isEmpty { try Shell.run(sql, path) }
+    store = try SQLiteStore(path: path, options: options)
+    service = try Service(store: store, configuration: configuration)
+  }
+
   deinit {
     stop()
     try? FileManager.default.removeItem(atPath: directory)

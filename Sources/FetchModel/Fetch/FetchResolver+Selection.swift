@@ -6,6 +6,9 @@ extension FetchResolver {
   ) throws(FetchRequestError) -> [SelectedValue] {
     guard let names = request.select else { return defaultSelection(of: entity) }
     var selection: [SelectedValue] = []
+    if request.shape != .dictionaries, !names.contains(Inheritance.key) {
+      selection += entityName(of: entity)
+    }
     for name in names where name != "id" {
       guard !selection.contains(where: { $0.key == name }) else {
         throw .badValue(parameter: "select", detail: "`\(name)` stands twice")
@@ -18,20 +21,32 @@ extension FetchResolver {
   /// All attributes and to-one relationships of an entity.
   public func defaultSelection(of entity: Int) -> [SelectedValue] {
     let properties = model.entities[entity]
-    return properties.propertyOrder.compactMap { property in
-      switch property {
-      case .id: nil
-      case .attribute(let index):
-        SelectedValue(
-          key: properties.attributes[index].name,
-          source: .path(PropertyPath(root: entity, target: .attribute(index))))
-      case .relationship(let index) where !properties.relationships[index].isToMany:
-        SelectedValue(
-          key: properties.relationships[index].name,
-          source: .path(PropertyPath(root: entity, steps: [index], target: .object)))
-      case .relationship: nil
+    return entityName(of: entity)
+      + properties.propertyOrder.compactMap { property in
+        switch property {
+        case .id: nil
+        case .attribute(let index) where properties.attributes[index].isHidden: nil
+        case .attribute(let index):
+          SelectedValue(
+            key: properties.attributes[index].name,
+            source: .path(PropertyPath(root: entity, target: .attribute(index))))
+        case .relationship(let index) where !properties.relationships[index].isToMany:
+          SelectedValue(
+            key: properties.relationships[index].name,
+            source: .path(PropertyPath(root: entity, steps: [index], target: .object)))
+        case .relationship: nil
+        }
       }
+  }
+
+  /// Where there are subentities, each item tells which it is of.
+  private func entityName(of entity: Int) -> [SelectedValue] {
+    let inheritance = model.entities[entity].inheritance
+    guard let discriminator = inheritance.discriminator, !inheritance.subentities.isEmpty else {
+      return []
     }
+    let path = PropertyPath(root: entity, target: .attribute(discriminator))
+    return [SelectedValue(key: Inheritance.key, source: .path(path))]
   }
 
   private func selectedValue(

@@ -25,7 +25,8 @@ public struct FetchResolver: Sendable {
     }
     let definition = ResultDefinition(
       entity: entity,
-      predicate: try predicate(of: request, entity: entity),
+      predicate: try predicate(of: request, entity: entity).within(
+        model.membership(of: entity, subentities: request.withSubentities)),
       section: section,
       order: try order(of: request, entity: entity, section: section))
     let selection = try selection(of: request, entity: entity)
@@ -101,6 +102,7 @@ public struct FetchResolver: Sendable {
   ) throws(FetchRequestError) -> [OrderTerm] {
     let parser = OrderTermParser(model: model, entity: entity, parameter: "sort")
     var terms: [OrderTerm] = []
+    guard !request.sort.isEmpty else { return defaultOrder(of: entity, section: section) }
     for text in request.sort { terms.append(try parser.parse(text)) }
     guard let section, section.derivation == .value, let first = terms.first,
       first.path == section.path
@@ -111,6 +113,13 @@ public struct FetchResolver: Sendable {
         detail: "begins with the section's key path, so its direction and options must be the same")
     }
     return Array(terms.dropFirst())
+  }
+
+  /// The model's own order of an entity, for requests that name none.
+  private func defaultOrder(of entity: Int, section: OrderTerm?) -> [OrderTerm] {
+    let parser = OrderTermParser(model: model, entity: entity, parameter: "sort")
+    let texts = model.file?.sort(of: model.entities[entity].name) ?? []
+    return texts.compactMap { try? parser.parse($0) }.filter { $0.path != section?.path }
   }
 
   private func cursor(

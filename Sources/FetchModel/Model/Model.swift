@@ -8,10 +8,18 @@
 public struct Model: Sendable {
   /// Every entity, in the order in which the model declares them.
   public let entities: [Entity]
+  /// The model file that the rules come from; nil where the tables alone say what there is.
+  public let file: ModelFile?
+  /// The classes of transformable values.
+  public let classes: ClassHierarchy
+  /// Transformers of the program's own, by the names that attributes give.
+  public var transformers: [String: ValueTransformer] = [:]
   private let indexByName: [String: Int]
 
-  public init(entities: [Entity]) {
+  public init(entities: [Entity], file: ModelFile? = nil) {
     self.entities = entities
+    self.file = file
+    classes = ClassHierarchy(file?.classes ?? [])
     indexByName = Dictionary(
       entities.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
@@ -38,14 +46,17 @@ public struct Entity: Sendable, Hashable {
   public let isObservable: Bool
   /// Whether saves may change it.
   public let isWritable: Bool
+  /// Where it stands among entities that inherit from each other.
+  public let inheritance: Inheritance
   private let propertyByName: [String: Property]
 
   public init(
     name: String, attributes: [Attribute], relationships: [Relationship],
     propertyOrder: [Property]? = nil, idType: AttributeType, aliases: [String: Property] = [:],
-    isObservable: Bool = true, isWritable: Bool = true
+    isObservable: Bool = true, isWritable: Bool = true, inheritance: Inheritance = .none
   ) {
     self.name = name
+    self.inheritance = inheritance
     self.attributes = attributes
     self.relationships = relationships
     self.propertyOrder =
@@ -108,11 +119,19 @@ public struct Attribute: Sendable, Hashable {
   public let dateFormat: DateFormat?
   /// Whether it can be saved; false for generated columns.
   public let isWritable: Bool
+  /// Whether items show it only where it is selected: fields behind a transformable attribute, and
+  /// the name of the object's entity.
+  public let isHidden: Bool
+  /// What the model file says of it; nil without one.
+  public let declaration: ModelFile.Attribute?
 
   public init(
     name: String, type: AttributeType, isOptional: Bool = true, hasDefault: Bool = false,
-    dateFormat: DateFormat? = nil, isWritable: Bool = true
+    dateFormat: DateFormat? = nil, isWritable: Bool = true, isHidden: Bool = false,
+    declaration: ModelFile.Attribute? = nil
   ) {
+    self.isHidden = isHidden
+    self.declaration = declaration
     self.name = name
     self.type = type
     self.isOptional = isOptional
@@ -140,13 +159,20 @@ public struct Relationship: Sendable, Hashable {
   /// The index of the entity it leads to.
   public let destination: Int
   public let isToMany: Bool
+  /// Whether the objects of a to-many relationship have an order of their own: `[FIRST]`, `[n]`.
+  public let isOrdered: Bool
   public let isOptional: Bool
+  /// What the model file says of it; nil without one.
+  public let declaration: ModelFile.Relationship?
   /// The index of its inverse among the destination's relationships, nil if it has none.
   public let inverse: Int?
 
   public init(
-    name: String, destination: Int, isToMany: Bool, isOptional: Bool = true, inverse: Int? = nil
+    name: String, destination: Int, isToMany: Bool, isOptional: Bool = true, inverse: Int? = nil,
+    isOrdered: Bool = false, declaration: ModelFile.Relationship? = nil
   ) {
+    self.isOrdered = isOrdered
+    self.declaration = declaration
     self.name = name
     self.destination = destination
     self.isToMany = isToMany

@@ -133,8 +133,11 @@ extension PredicateResolver {
         expected: "a to-many key path before the brackets")
     }
     if case .size = index { return try aggregate(walk, .count, at: range) }
+    let last = walk.toMany.last ?? 0
+    let steps = PropertyPath(root: walk.root, steps: Array(walk.steps[...last]), target: .object)
+    let name = model.walk(steps).relationships[last].name
     throw PredicateError(
-      .typeMismatch, at: range.lowerBound, found: "an element by its position",
-      expected: "an ordered relationship", hint: "the relationships here have no order")
+      .unorderedRelationship, at: range.lowerBound, found: "an element by its position",
+      expected: "an ordered relationship", hint: "`\(name)` has no order")
   }
 }

@@ -115,7 +115,9 @@ extension PredicateResolver {
     case .name(let name): try step(name, &walk, at: component.range)
     case .collectionOperator(let name): try apply(name, &walk, at: component.range)
     case .placeholder(let placeholder):
-      for name in try keyPath(placeholder, at: component.range) {
+      var names = try keyPath(placeholder, at: component.range)[...]
+      while !names.isEmpty {
+        let name = takeName(&names, of: model.entities[walk.end])
         if name.hasPrefix("@") {
           try apply(String(name.dropFirst()), &walk, at: component.range)
         } else {
@@ -144,11 +146,28 @@ extension PredicateResolver {
     }
   }
 
+  /// The first name, or the first few joined by dots where only these are a property's.
+  private func takeName(_ names: inout ArraySlice<String>, of entity: Entity) -> String {
+    for count in 1...max(1, names.count) {
+      let name = names.prefix(count).joined(separator: ".")
+      if entity.property(namedOrAliased: name) != nil {
+        names = names.dropFirst(count)
+        return name
+      }
+    }
+    return names.removeFirst()
+  }
+
   private func step(
     _ name: String, _ walk: inout Walk, at range: SourceRange
   ) throws(PredicateError) {
     let entity = model.entities[walk.end]
     if case .attribute(let index) = walk.target {
+      let field = "\(entity.attributes[index].name).\(name)"
+      if case .attribute(let behind)? = entity.property(named: field) {
+        walk.target = .attribute(behind)
+        return
+      }
       throw PredicateError(
         .unknownKeyPath, at: range.lowerBound, found: "`\(name)`",
         expected: "nothing behind `\(entity.attributes[index].name)`, which is an attribute")

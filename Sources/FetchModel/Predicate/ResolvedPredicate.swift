@@ -20,6 +20,15 @@ public struct ResolvedPredicate: Sendable, Hashable {
   /// Matches every object.
   public static let everything = ResolvedPredicate(condition: .constant(true))
 
+  /// What meets both this and `other`.
+  public func within(_ other: ResolvedPredicate) -> ResolvedPredicate {
+    guard other != .everything else { return self }
+    return ResolvedPredicate(
+      condition: .all([other.condition, condition]),
+      paths: other.paths + paths.filter { !other.paths.contains($0) },
+      isVolatile: isVolatile || other.isVolatile)
+  }
+
   public static func == (left: Self, right: Self) -> Bool {
     left.condition == right.condition && left.isVolatile == right.isVolatile
   }

@@ -2,12 +2,14 @@
 
 struct ChangeResolution {
   let model: Model
+  private let rules: ChangeRules
   private var inserts: [String: (change: Int, entity: String)] = [:]
   private(set) var problems: [ChangeProblem] = []
   private var change = 0
 
-  init(model: Model, drafts: [ChangeDraft]) {
+  init(model: Model, rules: ChangeRules, drafts: [ChangeDraft]) {
     self.model = model
+    self.rules = rules
     for (index, draft) in drafts.enumerated() {
       guard let id = draft.temporaryID else { continue }
       if inserts[id] != nil {
@@ -49,9 +51,18 @@ struct ChangeResolution {
     }
     let before = problems.count
     var id: ObjectID?
-    let values = values(
+    var values = values(
       draft.members(besidesIDOf: entity), of: entity, isInsert: draft.kind == .insert, id: &id)
-    if draft.kind == .insert || draft.kind == .replace { checkMissing(draft, of: entity) }
+    if draft.kind == .insert || draft.kind == .replace {
+      checkMissing(draft, of: entity)
+      addDefaults(to: &values, draft, of: entity)
+    }
+    if draft.kind == .insert, entity.inheritance.isAbstract {
+      report(
+        .abstractEntity, nil,
+        "`\(entity.name)` is abstract: insert an object of one of its subentities")
+    }
+    values += rules.derivedValues(of: entity, from: values)
     let operation = operation(of: draft, entity: entity)
     let precondition = precondition(of: draft, entity: entity)
     guard problems.count == before, let operation else { return nil }
@@ -97,6 +108,21 @@ struct ChangeResolution {
   }
 }
 
+extension ChangeResolution {
+  /// Gives the attributes that an insert or a replacement leaves out the model's defaults.
+  private func addDefaults(
+    to values: inout [PropertyValue], _ draft: ChangeDraft, of entity: Entity
+  ) {
+    guard model.file != nil else { return }
+    let given = Set(draft.values.compactMap { entity.property(named: $0.name) })
+    for (index, attribute) in entity.attributes.enumerated()
+    where attribute.isWritable && !given.contains(.attribute(index)) {
+      guard let value = rules.defaultValue(of: attribute) else { continue }
+      values.append(PropertyValue(.attribute(index, value)))
+    }
+  }
+}
+
 extension ChangeDraft {
   /// Whether a value is given to the property, under its own name or another.
   fileprivate func gives(_ name: String, _ property: Property, of entity: Entity) -> Bool {
@@ -129,6 +155,9 @@ extension ChangeResolution {
     var values: [PropertyValue] = []
     for member in members {
       switch entity.property(named: member.name) {
+      case .attribute(let index)
+      where index == entity.inheritance.discriminator && isOwnName(member.value, of: entity):
+        continue
       case .id where isInsert: id = objectID(member.value, entity: entity, property: "id")
       case .id: report(.notWritable, "id", "an object's id is permanent")
       case .attribute(let index):
@@ -149,25 +178,35 @@ extension ChangeResolution {
     return values
   }
 
+  /// Whether an object says of itself what it is: it may be sent back as it was got.
+  private func isOwnName(_ json: JSON, of entity: Entity) -> Bool {
+    let kinds = [entity.name] + entity.inheritance.subentities.map { model.entities[$0].name }
+    return json.string.map(kinds.contains) ?? false
+  }
+
   private mutating func value(_ json: JSON, of attribute: Attribute, isBase: Bool) -> Value? {
     guard attribute.isWritable || isBase else {
       report(.notWritable, attribute.name, "`\(attribute.name)` is computed by the store")
       return nil
     }
-    if json == .null, attribute.type != .json || attribute.isOptional {
+    if json == .null,
+      attribute.type != .json || attribute.isOptional
+        || attribute.declaration != nil
+    {
       guard attribute.isOptional || isBase else {
         report(.notOptional, attribute.name, "`\(attribute.name)` may not be nil")
         return nil
       }
       return .null
     }
-    guard let value = Value(json, as: attribute.type) else {
-      report(
-        .wrongType, attribute.name,
-        "`\(attribute.name)` takes \(attribute.type.expectation), not \(json.kind)")
+    switch rules.value(json, of: attribute) {
+    case .success(let value): return value
+    case .failure where isBase && Value(json, as: attribute.type) != nil:
+      return Value(json, as: attribute.type)
+    case .failure(let violation):
+      report(violation.code, attribute.name, "`\(attribute.name)` \(violation.predicate)")
       return nil
     }
-    return value
   }
 
   private mutating func links(
@@ -234,7 +273,8 @@ extension ChangeResolution {
       report(.unknownTemporaryID, property, "no insert of this save is called `\(name)`")
       return nil
     }
-    guard insert.entity == entity.name else {
+    let kinds = entity.inheritance.subentities.map { model.entities[$0].name }
+    guard insert.entity == entity.name || kinds.contains(insert.entity) else {
       report(
         .wrongEntity, property,
         "`\(name)` is a \(insert.entity), and `\(property)` leads to \(entity.name)")

@@ -38,6 +38,18 @@ public struct ChangeProblem: Sendable, Hashable {
     case wrongEntity = "wrong-entity"
     /// Inserts that need each other's ids before either has one.
     case circularReference = "circular-reference"
+    /// An insert of an entity that only has subentities' objects.
+    case abstractEntity = "abstract-entity"
+    case tooSmall = "too-small"
+    case tooLarge = "too-large"
+    case tooShort = "too-short"
+    case tooLong = "too-long"
+    case patternMismatch = "pattern-mismatch"
+    /// A transformable value that no declared class makes.
+    case invalidValue = "invalid-value"
+    /// Fewer or more objects than a to-many relationship has to have.
+    case tooFew = "too-few"
+    case tooMany = "too-many"
     /// A `CHECK` of the table.
     case checkFailed = "check-failed"
 

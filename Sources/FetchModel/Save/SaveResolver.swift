@@ -3,8 +3,12 @@
 /// Looks saves up in a model.
 public struct SaveResolver: Sendable {
   public let model: Model
+  private let rules: ChangeRules
 
-  public init(model: Model) { self.model = model }
+  public init(model: Model) {
+    self.model = model
+    rules = ChangeRules(model)
+  }
 
   /// Resolves the body of `POST /v1/save`.
   ///
@@ -61,7 +65,7 @@ public struct SaveResolver: Sendable {
   }
 
   private func resolve(_ drafts: [ChangeDraft]) throws(SaveError) -> [Change] {
-    var resolution = ChangeResolution(model: model, drafts: drafts)
+    var resolution = ChangeResolution(model: model, rules: rules, drafts: drafts)
     let changes = drafts.indices.compactMap { resolution.resolve(drafts[$0], at: $0) }
     guard resolution.problems.isEmpty else { throw .invalid(resolution.problems) }
     return changes

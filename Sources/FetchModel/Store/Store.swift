@@ -59,7 +59,7 @@ public struct RawValue: Sendable, Hashable {
 }
 
 /// A store that can be served.
-public protocol Store: LiveStore {
+public protocol Store: LiveStore, AnyObject {
   var properties: StoreProperties { get }
   /// The newest token that this process knows of; costs no query.
   var newestToken: Token { get }

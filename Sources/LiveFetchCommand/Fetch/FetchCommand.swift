@@ -78,6 +78,7 @@ struct FetchCommand: ParsableCommand {
 
   /// Prints each new result, with an empty line between tables.
   private func follow(_ source: any FetchSource) throws {
+    TerminationSignal.endProcess()
     var last = try source.snapshot()
     var columns = show(last)
     while true {

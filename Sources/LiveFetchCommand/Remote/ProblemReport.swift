@@ -4,7 +4,6 @@ import ArgumentParser
 import FetchModel
 import Foundation
 
-
 /// A problem as the API has it, of a server or of this process.
 struct ProblemReport {
   let status: Int

@@ -80,6 +80,9 @@ extension Setting {
     "the address to listen on; anything but loopback needs a token")
   static let port = Setting(
     "port", .integer(0...65_535), .integer(8080), "the port; 0 picks a free one")
+  static let model = Setting(
+    "model", .text, nil,
+    "the model: a JSON file of entities and their rules, which the store remembers")
   static let publicDirectory = Setting(
     "public", .directory, nil, "the directory of the web page")
   static let token = Setting(
@@ -112,7 +115,8 @@ extension Setting {
 
   /// Every setting, in the order in which they are shown.
   static let all = [
-    host, port, publicDirectory, token, corsOrigin, maxItems, queryTimeout, maxBody, durability,
+    host, port, model, publicDirectory, token, corsOrigin, maxItems, queryTimeout, maxBody,
+    durability,
     keepHistory, keepDays, workers, readOnly, explain,
   ]
 }

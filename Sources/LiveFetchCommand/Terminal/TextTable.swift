@@ -67,7 +67,8 @@ extension String {
     return result + "…"
   }
 
-  fileprivate var trimmingEnd: String {
+  /// Without spaces at its end.
+  var trimmingEnd: String {
     var end = endIndex
     while end > startIndex, self[index(before: end)] == " " { end = index(before: end) }
     return String(self[..<end])

@@ -119,7 +119,8 @@ final class LiveQuery {
     let old = try oldRows(ids, at: start, context)
     return ids.compactMap { id in
       let change = RowChange(id: id, old: old[id], new: new[id])
-      if change.old == nil && change.new == nil { return nil }
+      // An object that came and went is gone all the same to who asks for it by its id.
+      if change.old == nil && change.new == nil { return key.only == nil ? nil : change }
       return change.isSameRow && key.expansion.isEmpty ? nil : change
     }
   }

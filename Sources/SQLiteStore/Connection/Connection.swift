@@ -26,6 +26,7 @@ final class Connection: @unchecked Sendable {
   var items = ItemCache()
   /// What was composed for this connection.
   var forms = ComposedForms()
+  var rowStatements = RowStatements()
   /// On the monotonic clock in nanoseconds; 0 is no deadline.
   private(set) var deadline: UInt64 = 0
 
@@ -82,8 +83,8 @@ final class Connection: @unchecked Sendable {
     sqlite3_busy_timeout(handle, busyTimeout)
     registerETag(on: handle)
     registerFunctions(on: handle)
-    try execute("PRAGMA trusted_schema = OFF; PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0")
-    try trustSchemaIfNeeded()
+    try execute("PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0")
+    try distrustSchemaIfPossible()
     if access == .write {
       try execute("PRAGMA foreign_keys = ON; PRAGMA secure_delete = OFF")
     } else {
@@ -93,14 +94,18 @@ final class Connection: @unchecked Sendable {
   }
 
   /// SQLite 3.40 counts its own JSON functions among those that an untrusted schema may not call, and
-  /// then a table with a CHECK or a generated column that uses one cannot be read at all. None of the
-  /// functions that a schema could reach here does anything but compute.
-  private func trustSchemaIfNeeded() throws(StoreError) {
+  /// then a table with a CHECK that uses one cannot be read, and a file with such a generated column
+  /// not even be opened: so this asks first. None of the functions that a schema could reach here
+  /// does anything but compute.
+  private func distrustSchemaIfPossible() throws(StoreError) {
+    try trustSchema()
     let usesJSON = try first(
       "SELECT 1 FROM main.sqlite_schema WHERE sql LIKE '%json%' LIMIT 1"
     ) { _ in true }
-    if usesJSON == true { try execute("PRAGMA trusted_schema = ON") }
+    if usesJSON != true { try execute("PRAGMA trusted_schema = OFF") }
   }
+
+  func trustSchema() throws(StoreError) { try execute("PRAGMA trusted_schema = ON") }
 
   /// Runs statements that take and return nothing.
   func execute(_ sql: String) throws(StoreError) {
@@ -155,15 +160,32 @@ extension Connection {
     }
   }
 
+  /// Every row that `sql` gives, by a statement of its own. EXPLAIN never notices that a schema
+  /// changed since it was prepared.
+  func allOnce<Result>(
+    _ sql: String, _ bindings: [SQLValue], _ row: (Statement) -> Result
+  ) throws(StoreError) -> [Result] {
+    let statement = Statement(pointer: try prepare(sql))
+    defer { sqlite3_finalize(statement.pointer) }
+    statement.bind(bindings)
+    var rows: [Result] = []
+    while try statement.step() { rows.append(row(statement)) }
+    return rows
+  }
+
   private func takeEntry(_ sql: String) throws(StoreError) -> StatementCache.Entry {
     if let entry = statements.take(sql) { return entry }
+    let entry = StatementCache.Entry(pointer: try prepare(sql))
+    statements.insert(entry, for: sql)
+    return entry
+  }
+
+  private func prepare(_ sql: String) throws(StoreError) -> OpaquePointer {
     var pointer: OpaquePointer?
     let code = sqlite3_prepare_v3(
       handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &pointer, nil)
     guard code == SQLITE_OK, let pointer else { throw StoreError(of: handle) }
-    let entry = StatementCache.Entry(pointer: pointer)
-    statements.insert(entry, for: sql)
-    return entry
+    return pointer
   }
 }
 

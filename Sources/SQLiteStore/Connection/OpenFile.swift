@@ -23,8 +23,8 @@ struct OpenFile {
     let mayWrite = !options.isReadOnly && access(path, W_OK) == 0
     guard mayWrite else {
       let (connection, access) = try Self.openForReading(path)
-      let introspection = try Introspection(of: connection)
-      model = introspection.model
+      let introspection = try Self.introspection(of: connection, options)
+      model = try introspection.model.with(options.transformers)
       schema = introspection.schema
       history = History(model: model, schema: schema)
       readAccess = access
@@ -37,16 +37,29 @@ struct OpenFile {
     let connection = try Connection(path: path, access: .write)
     // Before anything is changed: a file of a newer version stays as it is.
     if try History.isPresent(on: connection) { try History.checkFormat(on: connection) }
-    let introspection = try Introspection(of: connection)
-    model = introspection.model
+    let opening = ModelOpening(connection: connection, given: options.model)
+    let introspection =
+      if let modelled = try opening.open() { modelled } else {
+        try Introspection(tablesOf: connection)
+      }
+    model = try introspection.model.with(options.transformers)
     schema = introspection.schema
     history = History(model: model, schema: schema)
     let mode = try Self.switchToWAL(connection)
     let durability = options.durability == .full ? "FULL" : "NORMAL"
     try connection.execute("PRAGMA synchronous = \(durability)")
     isNewlyFollowed = try history.setUp(on: connection, journalMode: mode) == .added
+    if let file = model.file { try ModelOpening.remember(file, on: connection) }
     readAccess = .read
     writeConnection = connection
+  }
+
+  /// What a file that may only be read holds.
+  private static func introspection(
+    of connection: Connection, _ options: SQLiteStoreOptions
+  ) throws(StoreError) -> Introspection {
+    guard let model = options.model else { return try Introspection(of: connection) }
+    return try ModelOpening.introspection(of: ModelTables(model), on: connection)
   }
 
   /// Gives the journal mode that the file had.
@@ -72,5 +85,25 @@ struct OpenFile {
     } catch {
       return (try Connection(path: path, access: .immutableFile), .immutableFile)
     }
+  }
+}
+
+extension Model {
+  /// The model with transformers of the program's own.
+  ///
+  /// - Throws: where an attribute names one that there is not.
+  fileprivate func with(
+    _ transformers: [String: ValueTransformer]
+  ) throws(StoreError) -> Model {
+    let known = Set(ModelFile.builtInTransformers).union(transformers.keys)
+    for entity in entities {
+      for attribute in entity.attributes {
+        guard let name = attribute.declaration?.transformer, !known.contains(name) else { continue }
+        throw .unusable("\(entity.name).\(attribute.name): there is no transformer `\(name)`")
+      }
+    }
+    var model = self
+    model.transformers = transformers
+    return model
   }
 }

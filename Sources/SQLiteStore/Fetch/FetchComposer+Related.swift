@@ -49,7 +49,7 @@ extension FetchComposer {
   }
 
   private func way(from entity: Int, over steps: [Int]) -> Way {
-    let context = QueryContext(model: model, schema: schema)
+    let context = QueryContext(composer: self)
     let alias = context.nextAlias()
     var root = TableScope(
       context: context, entity: entity, alias: alias,

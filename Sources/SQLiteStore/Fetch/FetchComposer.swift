@@ -20,6 +20,8 @@ enum ItemPlace { case inRows, apart }
 struct FetchComposer {
   let model: Model
   let schema: Schema
+  /// The columns known to hold nothing but values in their form; see ``ColumnForms``.
+  var uniform: Set<ColumnPlace> = []
 
   /// The rows of a plan's window, in order.
   ///
@@ -63,5 +65,23 @@ struct FetchComposer {
       composer: self, definition: plan.definition, moment: moment, ids: ids)
     query.select(plan)
     return query.statement(.none, limit: nil, offset: 0)
+  }
+}
+
+extension FetchComposer {
+  /// ` AND "entity" IN ('Hero')`: which rows of its table are an entity's; empty where all are.
+  func restriction(to entity: Int) -> String {
+    EntityTable.restriction(to: entity, model, schema).map { " AND \($0)" } ?? ""
+  }
+}
+
+extension EntityTable {
+  /// Which rows of its table are an entity's, over the bare column; nil where all are.
+  static func restriction(to entity: Int, _ model: Model, _ schema: Schema) -> String? {
+    guard let names = model.storedNames(of: entity),
+      let discriminator = model.entities[entity].inheritance.discriminator
+    else { return nil }
+    let column = schema.entities[entity].column(ofAttribute: discriminator).name
+    return "\(quoted(column)) IN (\(names.map(literal).joined(separator: ", ")))"
   }
 }

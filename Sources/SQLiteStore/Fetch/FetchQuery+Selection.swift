@@ -33,7 +33,7 @@ extension FetchQuery {
     switch source {
     case .path(let path):
       let column = scope.column(path)
-      return (column.sql, ValueFormat(column))
+      return (column.sql, transformableFormat(path) ?? ValueFormat(column))
     case .ids(let path):
       return ("(\(idList(path)))", .ids)
     case .etag:
@@ -42,7 +42,15 @@ extension FetchQuery {
     }
   }
 
-  /// The ids at the end of a path over to-many steps as a JSON array, ascending, each once.
+  /// The format of a transformable attribute's values; nil for other values.
+  private mutating func transformableFormat(_ path: PropertyPath) -> ValueFormat? {
+    guard case .attribute(let index) = path.target else { return nil }
+    let attribute = context.model.entities[context.model.walk(path).end].attributes[index]
+    return TransformableReader(attribute, in: context.model).map { layout.addReader($0) }
+  }
+
+  /// The ids at the end of a path over to-many steps as a JSON array, ascending, each once; those of
+  /// one ordered relationship in its own order.
   private mutating func idList(_ path: PropertyPath) -> String {
     let relationships = context.model.walk(path).relationships
     let last = relationships.lastIndex(where: \.isToMany) ?? 0
@@ -53,6 +61,10 @@ extension FetchQuery {
     var conditions = rest.steps.isEmpty ? [] : ["\(id) IS NOT NULL"]
     if !inner.correlation.isEmpty { conditions.append(inner.correlation) }
     let condition = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
+    if let position = inner.position, rest.steps.isEmpty, !inner.mayRepeat {
+      return "SELECT json_group_array(v) FROM (SELECT \(id) AS v FROM \(inner.from)"
+        + "\(condition) ORDER BY \(position) IS NULL, \(position), v COLLATE BINARY)"
+    }
     return "SELECT json_group_array(v) FROM (SELECT DISTINCT \(id) AS v FROM \(inner.from)"
       + "\(condition) ORDER BY v COLLATE BINARY)"
   }

@@ -32,7 +32,8 @@ extension FetchComposer {
   func object(_ id: ObjectID, of plan: FetchPlan) -> FetchStatement {
     var whole = plan
     whole.selection.append(SelectedValue(key: "@etag", source: .etag))
-    whole.definition = ResultDefinition(entity: plan.definition.entity, predicate: .everything)
+    whole.definition = ResultDefinition(
+      entity: plan.definition.entity, predicate: model.membership(of: plan.definition.entity))
     return rows(of: whole, ids: [id], at: .now)
   }
 }
@@ -74,6 +75,12 @@ extension ObjectSnapshot {
 }
 
 extension FetchStatement {
+  /// The same statement for another object. The key's values come first; behind them stand the
+  /// names of the entities that the object may be of, which stay.
+  func binding(key: [SQLValue]) -> FetchStatement {
+    binding(key + bindings.dropFirst(key.count))
+  }
+
   /// The same statement with other values.
   func binding(_ bindings: [SQLValue]) -> FetchStatement {
     FetchStatement(sql: sql, bindings: bindings, layout: layout)

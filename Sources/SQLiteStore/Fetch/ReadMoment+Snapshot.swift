@@ -45,7 +45,7 @@ extension ReadMoment {
       entity: plan.definition.entity, selection: plan.selection,
       integersAsStrings: plan.integersAsStrings)
     let statement = objectStatements.statement(of: kind) { composer.object(id, of: plan) }
-    return try connection.object(statement.binding(key), token: token)
+    return try connection.object(statement.binding(key: key), token: token)
   }
 
   func rawValue(
@@ -56,6 +56,7 @@ extension ReadMoment {
     let restriction = IDRestriction(key: table.key, ids: [id])
     let sql =
       "SELECT \(quoted(column.name)) FROM \(table.quotedName) WHERE \(restriction.condition(nil))"
+      + composer.restriction(to: entity)
     return try connection.first(sql, restriction.bindings) { row in
       let value = row.value(0)
       if case .blob(let bytes) = value { return RawValue(bytes: bytes, type: column.type) }

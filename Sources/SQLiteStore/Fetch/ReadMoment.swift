@@ -40,7 +40,9 @@ struct ReadMoment: LiveMoment {
     guard !ids.isEmpty else { return [:] }
     let isNow = moment == .past(token.position)
     var rows: [ObjectID: Row] = [:]
-    try run(composer.rows(of: plan, ids: ids, at: isNow ? .now : moment)) { reader in
+    let statement = connection.rowStatements.statement(
+      of: plan, ids: ids, at: isNow ? .now : moment, composer)
+    try run(statement) { reader in
       rows[reader.id()] = reader.row()
       return true
     }

@@ -31,6 +31,8 @@ enum ValueFormat: Sendable, Hashable {
   case uuid
   /// Text that is JSON itself; anything else is sent as a string.
   case json
+  /// A transformable value, read by the reader at that index of the layout.
+  case transformable(Int)
   /// An array of ids that the statement made.
   case ids
   case etag
@@ -59,8 +61,16 @@ struct RowLayout: Sendable {
   var components: [Component] = []
   var sectionComponents = 0
   private(set) var values: [Value] = []
+  /// What reads transformable values.
+  private(set) var readers: [TransformableReader] = []
   /// The keys of the values as JSON, each with the comma before and the colon after: `,"name":`.
   private(set) var keys: [UInt8] = []
+
+  /// Adds what reads a transformable attribute; gives the format of its values.
+  mutating func addReader(_ reader: TransformableReader) -> ValueFormat {
+    readers.append(reader)
+    return .transformable(readers.count - 1)
+  }
 
   /// Adds a value of the item.
   mutating func addValue(key: String, column: Int32, format: ValueFormat) {

@@ -8,6 +8,7 @@ extension RowReader {
     case .boolean where integer == 0: bytes.append(json: "false")
     case .boolean where integer == 1: bytes.append(json: "true")
     case .date(.unixSeconds): bytes.append(json: Instant(seconds: integer))
+    case .transformable: appendNoValue(to: &bytes)
     case .largeNumberAsString where integer.magnitude > 1 << 53:
       bytes.append(0x22)
       bytes.append(json: integer)
@@ -19,9 +20,16 @@ extension RowReader {
   func append(double: Double, _ format: ValueFormat, to bytes: inout [UInt8]) {
     if format == .date(.unixSeconds), let instant = Instant(secondsSince1970: double) {
       bytes.append(json: instant)
+    } else if case .transformable = format {
+      appendNoValue(to: &bytes)
     } else {
       bytes.append(json: double)
     }
+  }
+
+  /// A transformable attribute that holds a bare number.
+  private func appendNoValue(to bytes: inout [UInt8]) {
+    TransformableReader.append(error: "what is stored is a number", to: &bytes)
   }
 
   func append(
@@ -40,6 +48,7 @@ extension RowReader {
       } else {
         bytes.append(jsonString: text)
       }
+    case .transformable(let index): layout.readers[index].append(text, to: &bytes)
     case .ids: bytes.append(contentsOf: text)
     default: bytes.append(jsonString: text)
     }
@@ -50,6 +59,12 @@ extension RowReader {
   ) {
     if format == .uuid, blob.count == 16 {
       bytes.append(uuid: blob)
+    } else if case .date = format,
+      case .text(let text)? = StoredForm.foreignValue(of: Array(blob), .date)
+    {
+      bytes.append(jsonString: String(decoding: text, as: UTF8.self))
+    } else if case .transformable(let index) = format {
+      layout.readers[index].append(blob, to: &bytes)
     } else {
       bytes.append(0x22)
       bytes.append(base64: blob, .standard)

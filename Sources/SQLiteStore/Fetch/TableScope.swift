@@ -15,6 +15,9 @@ struct TableScope: SQLScope {
   let alias: String
   let correlation: String
   let mayRepeat: Bool
+  /// SQL for the object's place among the members of the ordered relationship that led here; nil
+  /// where that has no order.
+  let position: String?
   private let source: String
   /// The to-one steps at whose end there is an object in every row that matters.
   private let required: Set<[Int]>
@@ -27,12 +30,12 @@ struct TableScope: SQLScope {
   ) {
     self.init(
       context: context, entity: entity, alias: alias, source: source, correlation: "",
-      mayRepeat: false, required: required)
+      mayRepeat: false, position: nil, required: required)
   }
 
   private init(
     context: QueryContext, entity: Int, alias: String, source: String, correlation: String,
-    mayRepeat: Bool, required: Set<[Int]> = []
+    mayRepeat: Bool, position: String?, required: Set<[Int]> = []
   ) {
     self.required = required
     self.context = context
@@ -41,6 +44,7 @@ struct TableScope: SQLScope {
     self.source = source
     self.correlation = correlation
     self.mayRepeat = mayRepeat
+    self.position = position
   }
 
   var from: String { source + joinText }
@@ -56,10 +60,15 @@ struct TableScope: SQLScope {
     switch path.target {
     case .attribute(let index):
       let column = endTable.column(ofAttribute: index)
-      return SQLColumn(
+      var result = SQLColumn(
         sql: columns([column.name], at: path.steps)[0], type: column.type,
-        dateFormat: column.dateFormat, mayBeNull: !column.isNotNull || !path.steps.isEmpty,
+        dateFormat: column.dateFormat,
+        mayBeNull: !column.isNotNull || !path.steps.isEmpty || column.form == .json,
         isBinaryCollated: column.isBinary)
+      result.form = column.form
+      result.isUniform =
+        !context.isPast && context.uniform.contains(ColumnPlace(entity: end, attribute: index))
+      return result
     case .object:
       return SQLColumn(
         sql: objectID(at: path.steps, key: endTable.key), type: endTable.key.idType,
@@ -180,7 +189,7 @@ extension TableScope {
     let scope = TableScope(
       context: context, entity: holder, alias: chain.alias, source: chain.from,
       correlation: chain.correlation,
-      mayRepeat: relationships.count(where: \.isToMany) > 1)
+      mayRepeat: relationships.count(where: \.isToMany) > 1, position: chain.position)
     return (scope, chain.linkedID ?? scope.idExpression)
   }
 }
@@ -193,6 +202,8 @@ private struct Chain {
   private(set) var correlation = ""
   /// SQL for the id that a row between two entities names, where the chain stops at such.
   private(set) var linkedID: String?
+  /// SQL for the place that the last step gives, where it has an order.
+  private(set) var position: String?
 
   init(context: QueryContext) { self.context = context }
 
@@ -204,12 +215,15 @@ private struct Chain {
     switch storage {
     case .inverse(let key):
       add(TableShape(table), key.columns, holder(key.referenced))
+      position = key.position.map { qualified($0, alias) }
     case .foreignKey(let key):
+      position = nil
       add(TableShape(table), key.referenced, holder(key.columns))
     case .joinTable(let index, let source, let destination):
       add(
         TableShape(context.schema.joinTables[index]), source.columns, holder(source.referenced))
       let link = alias
+      position = source.position.map { qualified($0, link) }
       if stopsAtLink, destination.referencesKey {
         linkedID = table.key.idExpression(
           ofParts: destination.columns.map { qualified($0, link) })

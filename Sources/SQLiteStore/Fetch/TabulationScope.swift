@@ -34,8 +34,9 @@ struct TabulationScope: SQLScope {
   }
 
   private func column(_ aggregate: Tabulation.Aggregate, _ value: SQLColumn) -> SQLColumn {
-    var argument = value.sql
-    if !value.isBinaryCollated && !value.type.isNumeric { argument += " COLLATE BINARY" }
+    let isCalculated = aggregate.function == .sum || aggregate.function == .average
+    var argument = isCalculated ? value.sql : value.comparable
+    if !value.isComparableBinary && !value.type.isNumeric { argument += " COLLATE BINARY" }
     if aggregate.isDistinct && aggregate.function != nil { argument = "DISTINCT " + argument }
     let isDecimal = aggregate.type == .decimal
     switch aggregate.function {
@@ -54,6 +55,10 @@ struct TabulationScope: SQLScope {
   }
 
   private func picked(_ sql: String, _ value: SQLColumn) -> SQLColumn {
-    SQLColumn(sql: sql, type: value.type, dateFormat: value.dateFormat)
+    var column = SQLColumn(sql: sql, type: value.type, dateFormat: value.dateFormat)
+    // What was picked is a stand-in already.
+    column.form = value.form
+    column.isUniform = true
+    return column
   }
 }

@@ -113,13 +113,15 @@ struct ChangeReader {
     _ entry: Entry, after: State, to folds: inout [SaveFold], _ history: History,
     _ connection: Connection
   ) throws(StoreError) {
-    guard let entity = table.entity else {
+    guard let root = table.entity else {
       guard entry.before != after else { return }
       for state in [entry.before, after] {
         try addOwners(of: state, to: &folds[entry.save], history, connection)
       }
       return
     }
+    let row = after ?? entry.before
+    let entity = row.flatMap { table.kinds?.entity(of: $0) } ?? root
     switch (entry.before, after) {
     case (nil, nil): break
     case (nil, .some): folds[entry.save].insert(entry.id, entity)
@@ -127,15 +129,39 @@ struct ChangeReader {
     case (let before?, let after?):
       let properties = history.changedProperties(of: entity, before, after)
       if !properties.isEmpty { folds[entry.save].update(entry.id, entity, properties) }
+      try addReordered(before, after, to: &folds[entry.save], history, connection)
     }
+  }
+
+  /// A member with another place changes what its owner has.
+  private func addReordered(
+    _ before: [SQLValue], _ after: [SQLValue], to fold: inout SaveFold, _ history: History,
+    _ connection: Connection
+  ) throws(StoreError) {
+    let moved = table.links.filter { link in
+      guard let name = link.key.position,
+        let column = table.shape.columns.firstIndex(where: { $0.name == name })
+      else { return false }
+      return before[column] != after[column]
+    }
+    try addOwners(moved, of: after, to: &fold, history, connection)
   }
 
   /// A row between two objects is a change of both.
   private func addOwners(
     of state: State, to fold: inout SaveFold, _ history: History, _ connection: Connection
   ) throws(StoreError) {
+    try addOwners(table.links, of: state, to: &fold, history, connection)
+  }
+
+  private func addOwners(
+    _ links: [MemberLink], of state: State, to fold: inout SaveFold, _ history: History,
+    _ connection: Connection
+  ) throws(StoreError) {
     guard let state else { return }
-    for link in table.links {
+    // Relationships that are inherited stand under the entity that has them first.
+    var seen: Set<ForeignKey> = []
+    for link in links where seen.insert(link.key).inserted {
       let values = link.key.columns.map { column in
         table.shape.columns.firstIndex { $0.name == column }.map { state[$0] } ?? .null
       }
@@ -173,8 +199,9 @@ extension History {
       switch property {
       case .id: return nil
       case .attribute(let index):
-        let name = model.entities[entity].attributes[index].name
-        return changed.contains(table.column(ofAttribute: index).name) ? name : nil
+        let attribute = model.entities[entity].attributes[index]
+        guard !attribute.isHidden else { return nil }
+        return changed.contains(table.column(ofAttribute: index).name) ? attribute.name : nil
       case .relationship(let index):
         guard case .foreignKey(let key) = table.relationships[index],
           key.columns.contains(where: changed.contains)

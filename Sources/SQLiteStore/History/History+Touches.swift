@@ -12,8 +12,7 @@ extension History {
     var touches = Touches()
     guard position < last else { return touches }
     for table in try tables(touchedAfter: position, upTo: last, on: connection) {
-      let query = TouchQuery(table: table, history: self)
-      try query.add(to: &touches, after: position, on: connection)
+      try touchQueries[table.number - 1].add(to: &touches, after: position, on: connection)
     }
     return touches
   }
@@ -25,9 +24,19 @@ extension History {
 ///     WITH "livefetch_shadow_City" AS (…)
 ///     SELECT h."id", h."country", m."country"
 ///     FROM "livefetch_shadow_City" AS h LEFT JOIN main."City" AS m ON m."id" = h."id"
-private struct TouchQuery {
-  let table: FollowedTable
-  let history: History
+struct TouchQuery: Sendable {
+  private let table: FollowedTable
+  private let schema: Schema
+  private let sql: String
+  private let parameterCount: Int32
+
+  init(table: FollowedTable, schema: Schema) {
+    self.table = table
+    self.schema = schema
+    let text = TouchQueryText(table: table, schema: schema)
+    sql = text.sql
+    parameterCount = text.parameterCount
+  }
 
   func add(
     to touches: inout Touches, after position: Int64, on connection: Connection
@@ -39,15 +48,17 @@ private struct TouchQuery {
   }
 
   private func addRow(_ row: Statement, to touches: inout Touches) {
-    if let entity = table.entity, let id = row.id(0) {
-      touches.objects[entity, default: []].insert(id)
+    if let id = row.id(0) {
+      for entity in table.entities { touches.objects[entity, default: []].insert(id) }
     }
     guard hasMoved(row) else { return }
     for (index, link) in table.links.enumerated() {
-      let column = Int32(1 + 2 * index)
+      let column = Int32(1 + Self.width * index)
       let before = row.id(column).map { owned($0, link) }
       let now = row.id(column + 1).map { owned($0, link) }
-      guard table.entity == nil || before != now else { continue }
+      guard table.entity == nil || before != now || hasChangedPlace(row, link: index) else {
+        continue
+      }
       for owner in [before, now] {
         guard let owner else { continue }
         touches.members[link.place, default: []].insert(owner)
@@ -58,24 +69,41 @@ private struct TouchQuery {
   /// A row between two objects counts for both as soon as one of them differs.
   private func hasMoved(_ row: Statement) -> Bool {
     table.links.indices.contains { index in
-      row.id(Int32(1 + 2 * index)) != row.id(Int32(2 + 2 * index))
+      let column = Int32(1 + Self.width * index)
+      return row.id(column) != row.id(column + 1) || hasChangedPlace(row, link: index)
     }
   }
+
+  /// Whether it has another place among the members of an ordered relationship.
+  private func hasChangedPlace(_ row: Statement, link index: Int) -> Bool {
+    guard table.links[index].key.position != nil else { return false }
+    let column = Int32(1 + Self.width * index)
+    return row.value(column + 2) != row.value(column + 3)
+  }
+
+  /// Columns of a link: its owner before and now, its place before and now.
+  private static let width = 4
 
   /// A foreign key may hold the text of the integer that it refers to.
   private func owned(_ id: ObjectID, _ link: MemberLink) -> ObjectID {
     guard case .text(let text) = id, let integer = Int64(text),
-      history.schema.entities[link.place.entity].key.idType == .integer
+      schema.entities[link.place.entity].key.idType == .integer
     else { return id }
     return .integer(integer)
   }
+}
 
-  // MARK: SQL
+private struct TouchQueryText {
+  let table: FollowedTable
+  let schema: Schema
 
-  private var sql: String {
+  var sql: String {
     var columns = [table.layout.idExpression("h")]
     for link in table.links {
       columns += [owner(link, alias: "h"), owner(link, alias: "m")]
+      columns += ["h", "m"].map { alias in
+        link.key.position.map { qualified($0, alias) } ?? "NULL"
+      }
     }
     let tie = table.layout.keyColumns
       .map { "\(qualified($0.table, "m")) = \(qualified($0.history, "h"))" }
@@ -87,9 +115,9 @@ private struct TouchQuery {
       """
   }
 
-  private var parameterCount: Int32 {
+  var parameterCount: Int32 {
     let lookups = table.links.count { link in
-      !link.key.referencesKey && history.schema.entities[link.place.entity].isObservable
+      !link.key.referencesKey && schema.entities[link.place.entity].isObservable
     }
     return Int32(1 + lookups)
   }
@@ -97,7 +125,7 @@ private struct TouchQuery {
   /// SQL for the id of the object that a row's link leads to.
   private func owner(_ link: MemberLink, alias: String) -> String {
     let columns = link.key.columns.map { qualified($0, alias) }
-    let target = history.schema.entities[link.place.entity]
+    let target = schema.entities[link.place.entity]
     guard !link.key.referencesKey else { return target.key.idExpression(ofParts: columns) }
     let tie = zip(link.key.referenced, columns).map { "\(qualified($0, "p")) = \($1)" }
       .joined(separator: " AND ")

@@ -19,12 +19,15 @@ struct History: Sendable {
   let schema: Schema
   let tables: [FollowedTable]
   let fingerprint: String
+  /// Parallel to `tables`.
+  let touchQueries: [TouchQuery]
 
   init(model: Model, schema: Schema) {
     self.model = model
     self.schema = schema
     tables = schema.followedTables(model)
     fingerprint = schema.fingerprint(tables)
+    touchQueries = tables.map { TouchQuery(table: $0, schema: schema) }
   }
 
   /// The followed table that `livefetch_position.source` means.
@@ -86,6 +89,7 @@ extension Schema {
       for link in table.links {
         let names = link.key.columns + [link.key.table] + link.key.referenced
         combine(names.joined(separator: "\u{1F}"))
+        if let position = link.key.position { combine(position) }
       }
     }
     return String(hash, radix: 16)

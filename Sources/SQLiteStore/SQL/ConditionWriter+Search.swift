@@ -11,8 +11,8 @@ extension ConditionWriter {
     {
       return range(comparison, prefix, successor)
     }
-    let text = operand(comparison.left)
-    let searched = operand(comparison.right)
+    let text = operand(comparison.left).text
+    let searched = operand(comparison.right).text
     var call = SQLFragment(
       (comparison.isNegated ? "NOT " : "") + Self.function(comparison.relation))
     call.append("(")
@@ -37,7 +37,7 @@ extension ConditionWriter {
   private mutating func range(
     _ comparison: Comparison, _ prefix: String, _ successor: String
   ) -> Alternatives {
-    let text = operand(comparison.left)
+    let text = operand(comparison.left).text
     let lower = SQLFragment.bound(.text(prefix))
     let upper = SQLFragment.bound(.text(successor))
     guard comparison.isNegated else {

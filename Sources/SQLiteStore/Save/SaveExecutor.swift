@@ -12,13 +12,19 @@ struct SaveExecutor: Sendable {
   /// Parallel to the model's entities.
   let tables: [SaveTable]
   let statements = SaveStatements()
+  /// What can be said only when every change was made; nil where nothing asks for it.
+  let finalChecks: FinalChecks?
 
   init(model: Model, schema: Schema) {
     self.model = model
     self.schema = schema
     tables = zip(model.entities, schema.entities).enumerated().map { index, pair in
-      SaveTable(index: index, entity: pair.0, table: pair.1)
+      SaveTable(
+        index: index, entity: pair.0, table: pair.1,
+        restriction: EntityTable.restriction(to: index, model, schema),
+        isModelled: model.file != nil)
     }
+    finalChecks = FinalChecks(model: model, schema: schema)
   }
 
   /// Makes the changes of `request`, in their order.
@@ -55,6 +61,6 @@ struct SaveExecutor: Sendable {
     guard let key = schema.entities[object.entity].key.bindings(of: object.id) else { return nil }
     let composer = FetchComposer(model: model, schema: schema)
     let statement = statements.object(object.id, of: object.entity, composer)
-    return try connection.object(statement.binding(key), token: token)
+    return try connection.object(statement.binding(key: key), token: token)
   }
 }

@@ -19,7 +19,8 @@ private struct Matches {
       context: context, entity: table.index, alias: alias,
       source: "\(table.table.quotedName) AS \(quoted(alias))")
     var condition = SQLFragment(table.key.presenceCondition(alias) ?? "")
-    let wanted = PredicateCompiler.condition(of: predicate, in: &scope)
+    let wanted = PredicateCompiler.condition(
+      of: predicate.within(model.membership(of: table.index)), in: &scope)
     if !condition.text.isEmpty, !wanted.text.isEmpty { condition.append(" AND ") }
     condition.append(wanted)
     self.table = table

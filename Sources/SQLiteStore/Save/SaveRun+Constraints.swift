@@ -31,6 +31,11 @@ extension SaveRun {
         connection.isInAutocommit ? nil : try referring(to: table, id: id, on: .delete)
       let whose = name.map { " in `\($0)`" } ?? ""
       report(.stillReferenced, name, "other objects\(whose) refer to it", at: change)
+    case .trigger where constraint.message.hasPrefix(ModelTriggers.denial):
+      let name = String(constraint.message.dropFirst(ModelTriggers.denial.count))
+      report(
+        .stillReferenced, name, "it cannot be deleted while it has objects in `\(name)`",
+        at: change)
     case .unique, .check, .trigger, .type, .other:
       let problem = ConstraintProblem(constraint, on: table)
       report(problem.code, problem.property, problem.detail, at: change)

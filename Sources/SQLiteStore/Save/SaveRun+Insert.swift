@@ -28,6 +28,9 @@ extension SaveRun {
       return nil
     }
     guard setKey(table, id, at: index) else { return nil }
+    if let column = table.discriminatorColumn {
+      row.append(.text(table.entity.name), to: column)
+    }
     return try insertRow(into: table, at: index)
   }
 

@@ -112,6 +112,39 @@ extension SaveRun {
     let kept = Set(wanted)
     for id in current.subtracting(kept).sorted() { try remove(id, from: members) }
     for id in wanted where !current.contains(id) { try add(id, to: members) }
+    if members.storage.ownerKey?.position != nil, problems.isEmpty {
+      try order(wanted, of: members)
+    }
+  }
+
+  /// Gives the members of an ordered relationship the places of `wanted`, moving as few as can be.
+  private mutating func order(_ wanted: [ObjectID], of members: Members) throws(StoreError) {
+    guard let sql = members.statements.places(members.storage, executor.schema) else { return }
+    var seen: Set<ObjectID> = []
+    let wanted = wanted.filter { seen.insert($0).inserted }
+    let rows = try connection.all(sql.read, members.owner) { row -> (ObjectID, Int64?)? in
+      row.id(0).map { ($0, row.isNull(1) ? nil : row.integer(1)) }
+    }.compactMap { $0 }
+    let places = Dictionary(rows, uniquingKeysWith: { first, _ in first })
+    let current = wanted.map { places[$0] ?? nil }
+    for (index, place) in OrderedPlaces.assign(current).enumerated()
+    where place != current[index] {
+      guard let member = try memberValues(wanted[index], of: members) else { continue }
+      let constraint = try attempt(sql.write, [.integer(place)] + members.owner + member)
+      if let constraint { return report(constraint, editing: members, isAdding: true) }
+    }
+  }
+
+  /// What tells a member's row, or its link's.
+  private func memberValues(
+    _ id: ObjectID, of members: Members
+  ) throws(StoreError) -> [SQLValue]? {
+    switch members.storage {
+    case .foreignKey: nil
+    case .inverse: members.table.key.bindings(of: id)
+    case .joinTable(_, _, let destination):
+      try values(of: destination, to: members.table, id: id)
+    }
   }
 
   private mutating func add(_ id: ObjectID, to members: Members) throws(StoreError) {

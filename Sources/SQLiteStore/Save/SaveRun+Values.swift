@@ -47,6 +47,11 @@ extension SaveRun {
     _ attribute: Int, with value: Value, _ table: SaveTable, at change: Int
   ) -> Bool {
     let column = table.attributeColumns[attribute]
+    if let transformer = table.entity.attributes[attribute].declaration?.transformer.flatMap({
+      executor.model.transformers[$0]
+    }) {
+      return fill(attribute, with: value, by: transformer, table, at: change)
+    }
     if let stored = value.stored(in: table.columns[column]) {
       row.append(stored, to: column)
       return true
@@ -54,6 +59,25 @@ extension SaveRun {
     let name = table.entity.attributes[attribute].name
     report(.outOfRange, name, "`\(name)` cannot hold this number in full", at: change)
     return false
+  }
+
+  private mutating func fill(
+    _ attribute: Int, with value: Value, by transformer: ValueTransformer, _ table: SaveTable,
+    at change: Int
+  ) -> Bool {
+    var stored = SQLValue.null
+    if case .json(let text) = value {
+      guard let json = try? JSON(parsing: Array(text.utf8)),
+        let bytes = try? transformer.encode(json)
+      else {
+        let name = table.entity.attributes[attribute].name
+        report(.invalidValue, name, "`\(name)`: the transformer refuses the value", at: change)
+        return false
+      }
+      stored = .blob(bytes)
+    }
+    row.append(stored, to: table.attributeColumns[attribute])
+    return true
   }
 
   private mutating func fill(
@@ -115,6 +139,7 @@ extension SaveRun {
     of key: ForeignKey, to table: SaveTable, id: ObjectID
   ) throws(StoreError) -> [SQLValue]? {
     guard let keyValues = table.key.bindings(of: id) else { return nil }
+    if table.isModelled, try !exists(keyValues, in: table) { return nil }
     guard !key.referencesKey else { return keyValues }
     let columns = key.referenced.compactMap { table.column(named: $0) }
     guard columns.count == key.referenced.count else { return nil }

@@ -57,12 +57,18 @@ struct SaveRun {
 
   /// Makes every change, as far as the transaction lives.
   mutating func applyAll() throws(StoreError) {
+    let start = try executor.finalChecks.map { checks throws(StoreError) in
+      try checks.position(on: connection)
+    }
     for index in request.changes.indices {
       try apply(index)
       if !waiting.isEmpty { try resume(after: index) }
     }
     reportCircles()
     if problems.isEmpty, connection.hasDeferredViolations { try reportDeferredViolations() }
+    if problems.isEmpty, let checks = executor.finalChecks, let start {
+      try run(checks, after: start)
+    }
   }
 
   /// Runs a statement that writes. Every write of a save goes through here: behind a constraint
@@ -255,7 +261,8 @@ extension ChangeProblem.Code {
     case .notUnique, .noSuchObject, .stillReferenced, .changed: true
     case .unknownEntity, .readOnlyEntity, .unknownProperty, .notWritable, .wrongType, .outOfRange,
       .notOptional, .missing, .unknownTemporaryID, .repeatedTemporaryID, .wrongEntity,
-      .circularReference, .checkFailed, .refused:
+      .circularReference, .checkFailed, .refused, .abstractEntity, .tooSmall, .tooLarge, .tooShort,
+      .tooLong, .patternMismatch, .invalidValue, .tooFew, .tooMany:
       false
     }
   }

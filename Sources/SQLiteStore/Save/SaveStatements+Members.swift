@@ -101,4 +101,49 @@ struct MemberStatements {
       "DELETE FROM main.\(join.quotedName) WHERE \(Self.equal(source.columns + destination.columns))"
     }
   }
+
+  // MARK: Ordered relationships
+
+  /// Reads the members' ids and places (binds o); sets one place (binds it, o, and what tells the
+  /// member). nil where the relationship has no order.
+  func places(
+    _ storage: RelationshipStorage, _ schema: Schema
+  ) -> (read: String, write: String)? {
+    guard let key = storage.ownerKey, let position = key.position.map(quoted) else { return nil }
+    switch storage {
+    case .foreignKey: return nil
+    case .inverse:
+      return (
+        text(.places) {
+          """
+          SELECT \(member.key.idExpression(nil)), \(position) FROM \(member.source) \
+          WHERE \(Self.equal(key.columns))
+          """
+        },
+        text(.setPlace) {
+          """
+          UPDATE \(member.source) SET \(position) = ? \
+          WHERE \(Self.equal(key.columns)) AND \(member.key.lookupCondition(nil))
+          """
+        }
+      )
+    case .joinTable(let index, let source, let destination):
+      let join = schema.joinTables[index]
+      return (
+        text(.places) {
+          let id = member.key.idExpression(ofParts: destination.columns.map(quoted))
+          return """
+            SELECT \(id), \(position) FROM main.\(join.quotedName) \
+            WHERE \(Self.equal(source.columns))
+            """
+        },
+        text(.setPlace) {
+          """
+          UPDATE main.\(join.quotedName) SET \(position) = ? \
+          WHERE \(Self.equal(source.columns + destination.columns))
+          """
+        }
+      )
+    }
+  }
 }

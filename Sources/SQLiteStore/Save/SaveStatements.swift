@@ -17,6 +17,8 @@ final class SaveStatements: @unchecked Sendable {
     case replace
     case delete, exists, etag
     case members, addMember, removeMember, hasMember
+    /// The places of an ordered relationship's members, and one of them.
+    case places, setPlace
     /// The columns of a row.
     case columns
   }
@@ -92,6 +94,7 @@ extension SaveStatements {
   func replace(_ table: SaveTable, _ columns: [Int]) -> String? {
     let others = table.columns.indices.filter {
       !table.columns[$0].isGenerated && !table.keyColumns.contains($0) && !columns.contains($0)
+        && table.replaceableColumns.contains($0)
     }
     guard !(others.isEmpty && columns.isEmpty) else { return nil }
     return text(.replace, of: table, columns) {
@@ -132,7 +135,9 @@ extension SaveTable {
   var source: String { "main.\(table.quotedName)" }
 
   /// The condition that a row with an id meets.
-  var lookup: String { key.lookupCondition(nil) }
+  var lookup: String {
+    key.lookupCondition(nil) + (restriction.map { " AND \($0)" } ?? "")
+  }
 
   func assignments(_ columns: [Int]) -> String {
     columns.map { "\(quoted(self.columns[$0].name)) = ?" }.joined(separator: ", ")

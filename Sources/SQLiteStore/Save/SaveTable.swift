@@ -29,9 +29,23 @@ final class SaveTable: Sendable {
   let links: [Link?]
   /// For each column the name that clients know it by.
   let propertyNames: [String]
+  /// The condition that tells the entity's rows from others in its table; nil where all are its.
+  let restriction: String?
+  /// Whether the rules are a model file's: then references are looked up before they are written.
+  let isModelled: Bool
+  /// The column that gets the entity's name; nil where the table holds no other entity's objects.
+  let discriminatorColumn: Int?
+  /// The columns that a replacement may give their defaults.
+  let replaceableColumns: Set<Int>
 
-  init(index: Int, entity: Entity, table: EntityTable) {
+  init(
+    index: Int, entity: Entity, table: EntityTable, restriction: String? = nil,
+    isModelled: Bool = false
+  ) {
     self.index = index
+    self.restriction = restriction
+    self.isModelled = isModelled
+    discriminatorColumn = entity.inheritance.discriminator.map { table.attributeColumns[$0] }
     self.entity = entity
     self.table = table
     key = table.key
@@ -44,6 +58,23 @@ final class SaveTable: Sendable {
       return Link(key, to: relationship.destination, in: table, keyColumns: keyColumns)
     }
     propertyNames = Self.names(entity, table, links: links, keyColumns: keyColumns)
+    replaceableColumns =
+      isModelled
+      ? Self.ownColumns(entity, table, links) : Set(table.columns.indices)
+  }
+
+  /// What the entity's own properties hold, but for what triggers compute.
+  private static func ownColumns(
+    _ entity: Entity, _ table: EntityTable, _ links: [Link?]
+  ) -> Set<Int> {
+    let attributes = zip(entity.attributes, table.attributeColumns).filter { attribute, _ in
+      switch attribute.declaration?.derivation {
+      case nil: attribute.isWritable
+      case .text: true
+      case .path, .count, .sum, .now: false
+      }
+    }
+    return Set(attributes.map(\.1) + links.compactMap { $0 }.flatMap(\.columns))
   }
 
   private static func names(

@@ -11,6 +11,8 @@ struct CatalogueTable {
     let table: String
     /// nil: the primary key of `table`.
     let referenced: [String]?
+    /// `CASCADE`, `SET NULL`, `NO ACTION` and so on.
+    let onDelete: String
   }
 
   let name: String
@@ -132,7 +134,7 @@ extension CatalogueReader {
           collation: entry.isView ? "" : collation(of: column.name, in: entry.name),
           isNotNull: column.isNotNull || (column.keyPlace > 0 && entry.isWithoutRowid),
           defaultSQL: column.defaultSQL, isGenerated: column.isGenerated, type: type,
-          dateFormat: dateFormat))
+          dateFormat: dateFormat, form: try sample.form(of: type, dateFormat)))
     }
     return columns
   }
@@ -154,12 +156,12 @@ extension CatalogueReader {
   ) throws(StoreError) -> [CatalogueTable.RawForeignKey] {
     let rows = try connection.all(
       """
-      SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id DESC, seq
+      SELECT id, "table", "from", "to", on_delete FROM pragma_foreign_key_list(?) ORDER BY id DESC, seq
       """, [.text(table)]
     ) { row in
       (
         id: row.integer(0), table: row.text(1), from: row.text(2),
-        to: row.isNull(3) ? nil : row.text(3)
+        to: row.isNull(3) ? nil : row.text(3), onDelete: row.text(4)
       )
     }
     var ids: [Int64] = []
@@ -169,7 +171,8 @@ extension CatalogueReader {
       let referenced = parts.compactMap(\.to)
       return CatalogueTable.RawForeignKey(
         columns: parts.map(\.from), table: parts[0].table,
-        referenced: referenced.count == parts.count ? referenced : nil)
+        referenced: referenced.count == parts.count ? referenced : nil,
+        onDelete: parts[0].onDelete)
     }
   }
 

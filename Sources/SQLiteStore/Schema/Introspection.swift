@@ -11,12 +11,26 @@ struct Introspection: Sendable {
   let model: Model
   let schema: Schema
 
+  /// The model that the file remembers, laid over its tables; or else what the tables say.
+  init(of connection: Connection) throws(StoreError) {
+    if let model = try ModelOpening.remembered(on: connection) {
+      self = try ModelOpening.introspection(of: ModelTables(model), on: connection)
+    } else {
+      try self.init(tablesOf: connection)
+    }
+  }
+
   /// Reads the catalogue, and the first value of columns whose declaration leaves their type or
   /// date format open.
-  init(of connection: Connection) throws(StoreError) {
+  init(tablesOf connection: Connection) throws(StoreError) {
     let encoding = try connection.first("PRAGMA encoding") { $0.text(0) }
     self.init(
       tables: try CatalogueReader(connection: connection).tables(), isUTF8: encoding == "UTF-8")
+  }
+
+  init(model: Model, schema: Schema) {
+    self.model = model
+    self.schema = schema
   }
 
   init(tables: [CatalogueTable], isUTF8: Bool = true) {
@@ -29,7 +43,8 @@ struct Introspection: Sendable {
       entities: drafts.enumerated().map { $1.entity(inverses: inverses, index: $0) })
     schema = Schema(
       entities: drafts.map(\.table), joinTables: joinTables,
-      hasDeferredKeys: tables.contains { folded($0.sql).contains("deferred") }, comparesBytes: isUTF8)
+      hasDeferredKeys: tables.contains { folded($0.sql).contains("deferred") },
+      comparesBytes: isUTF8)
   }
 }
 

@@ -73,11 +73,14 @@ struct Column: Sendable, Hashable {
   let type: AttributeType
   /// How its dates are stored; nil for other types.
   let dateFormat: DateFormat?
+  /// How its values are written, where SQLite does not compare them as what they are.
+  let form: StoredForm?
 
   init(
     name: String, declaredType: String = "", affinity: Affinity = .blob,
     collation: String = "BINARY", isNotNull: Bool = false, defaultSQL: String? = nil,
-    isGenerated: Bool = false, type: AttributeType, dateFormat: DateFormat? = nil
+    isGenerated: Bool = false, type: AttributeType, dateFormat: DateFormat? = nil,
+    form: StoredForm? = nil
   ) {
     self.name = name
     self.declaredType = declaredType
@@ -88,6 +91,7 @@ struct Column: Sendable, Hashable {
     self.isGenerated = isGenerated
     self.type = type
     self.dateFormat = dateFormat
+    self.form = form
   }
 
   /// Whether SQLite compares its text byte by byte unless told otherwise.
@@ -137,6 +141,20 @@ struct ForeignKey: Sendable, Hashable {
   let referenced: [String]
   /// Whether `referenced` are the key's columns, in the key's order: the columns hold the id then.
   let referencesKey: Bool
+  /// The column beside `columns` by whose values those who refer to one object are ordered: of the
+  /// members of an ordered to-many relationship. nil where they have no order.
+  let position: String?
+
+  init(
+    columns: [String], table: String, referenced: [String], referencesKey: Bool,
+    position: String? = nil
+  ) {
+    self.columns = columns
+    self.table = table
+    self.referenced = referenced
+    self.referencesKey = referencesKey
+    self.position = position
+  }
 }
 
 /// Where a relationship is kept.

@@ -23,8 +23,10 @@ struct SchemaColumns: ColumnTraits {
   }
 
   /// A number's column with a collation of its own compares text as the store alone knows.
+  /// So does one whose values are compared by their stand-ins.
   private func treatment(of column: Column) -> ColumnTreatment? {
-    column.isBinary || !column.type.isNumeric ? .column(column.affinity) : nil
+    if column.form != nil { return nil }
+    return column.isBinary || !column.type.isNumeric ? .column(column.affinity) : nil
   }
 
   private func treatment(of key: Key, _ table: EntityTable) -> ColumnTreatment? {

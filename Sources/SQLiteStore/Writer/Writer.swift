@@ -111,7 +111,10 @@ extension Writer {
     _ onCommit: (Commit) -> Void
   ) {
     while let jobs = take() {
-      if jobs.isEmpty { sleep(nanoseconds: pollInterval) }
+      // A save that ends the sleep is not to wait for the upkeep.
+      if jobs.isEmpty, !sleep(nanoseconds: pollInterval), let commit = upkeep.run(&group) {
+        publish(commit, group.token, onCommit)
+      }
       var rest = jobs[...]
       while !rest.isEmpty {
         let outcome = group.run(rest)
@@ -119,9 +122,6 @@ extension Writer {
         for (job, result) in zip(rest, outcome.results) { job.completion(result) }
         rest = rest.dropFirst(outcome.results.count)
         if let commit = upkeep.run(&group) { publish(commit, group.token, onCommit) }
-      }
-      if jobs.isEmpty, let commit = upkeep.run(&group) {
-        publish(commit, group.token, onCommit)
       }
     }
     drained.signal()
@@ -142,9 +142,11 @@ extension Writer {
     }
   }
 
-  private func sleep(nanoseconds: UInt64) {
-    _ = wakeUp.wait(timeout: .now() + .nanoseconds(Int(nanoseconds)))
+  /// Whether it was woken before the time was over.
+  private func sleep(nanoseconds: UInt64) -> Bool {
+    let outcome = wakeUp.wait(timeout: .now() + .nanoseconds(Int(nanoseconds)))
     waiting.withLock { $0.isAsleep = false }
+    return outcome == .success
   }
 
   private func publish(_ commit: Commit, _ token: Token, _ onCommit: (Commit) -> Void) {

@@ -53,6 +53,7 @@ public enum ProblemCatalogue {
     Entry(400, "unknown-function", "a function that is not there"),
     Entry(400, "to-many-without-quantifier", "many values where one is expected"),
     Entry(400, "quantifier-without-to-many", "a quantifier before a single value"),
+    Entry(400, "unordered-relationship", "a place in a relationship that has no order"),
     Entry(400, "bad-pattern", "a regular expression that cannot be read"),
     Entry(400, "predicate-too-long", "more than 64 KiB"),
     Entry(400, "predicate-too-complex", "deeper or larger than the limits"),
@@ -60,6 +61,7 @@ public enum ProblemCatalogue {
 
   private static let objects = [
     Entry(401, "unauthorized", "a bearer token is required"),
+    Entry(403, "explain-disabled", "`explain` where the server was not started with `--explain`"),
     Entry(403, "read-only", "the store, or the entity, cannot be saved to"),
     Entry(404, "unknown-path", "nothing is at this path"),
     Entry(404, "unknown-entity", "an entity, named in the path, that is not there"),

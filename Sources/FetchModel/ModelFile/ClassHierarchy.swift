@@ -1,0 +1,219 @@
+// Transformable values: JSON in, and whether a declared class makes it.
+//
+//     {"$class":"HeroSkill","name":"英雄怒视","justicePower":109,"color":"#FFC0CB"}
+//
+// The declared classes are the allow-list: whatever names another one is no value. Fields are
+// checked one by one, those of nested values too.
+
+/// The declared classes of a model, looked up by name.
+public struct ClassHierarchy: Sendable, Hashable {
+  private let classes: [String: ModelFile.Class]
+  /// How deep values may nest.
+  static let depth = 32
+
+  public init(_ classes: [ModelFile.Class]) {
+    self.classes = Dictionary(
+      classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  public subscript(name: String) -> ModelFile.Class? { classes[name] }
+
+  /// The class and those it inherits from, nearest first.
+  func lineage(of name: String) -> [ModelFile.Class] {
+    var lineage: [ModelFile.Class] = []
+    var next: String? = name
+    while let name = next, let found = classes[name], !lineage.contains(found) {
+      lineage.append(found)
+      next = found.parent
+    }
+    return lineage
+  }
+
+  /// The fields of a class, inherited ones first.
+  public func fields(of name: String) -> [ModelFile.Class.Field] {
+    lineage(of: name).reversed().flatMap(\.fields)
+  }
+
+  /// The names of a class and of every class below it.
+  public func kinds(of name: String) -> [String] {
+    classes.keys.filter { lineage(of: $0).contains { $0.name == name } }.sorted()
+  }
+
+  // MARK: Values
+
+  /// Why `json` is no value of class `base` or of a class below it; nil where it is one.
+  public func problem(in json: JSON, base: String) -> String? {
+    problem(in: json, base: base, depth: 0)
+  }
+
+  private func problem(in json: JSON, base: String, depth: Int) -> String? {
+    guard depth < Self.depth else { return "nests too deep" }
+    guard case .object(let members) = json else {
+      return "takes an object with `$class`, not \(json.kind)"
+    }
+    guard let name = json["$class"]?.string else { return "needs a `$class` that is a string" }
+    guard let found = classes[name] else { return "`\(name)` is not a declared class" }
+    guard lineage(of: name).contains(where: { $0.name == base }) else {
+      return "`\(name)` is not a class of \(base)"
+    }
+    guard !found.isAbstract else { return "`\(name)` is abstract" }
+    let fields = fields(of: name)
+    for member in members where member.name != "$class" {
+      guard let field = fields.first(where: { $0.name == member.name }) else {
+        return "`\(name)` has no field `\(member.name)`"
+      }
+      if let problem = problem(in: member.value, field: field, depth: depth) { return problem }
+    }
+    let missing = fields.first { field in
+      !field.isOptional && !members.contains { $0.name == field.name }
+    }
+    return missing.map { "`\(name)` needs the field `\($0.name)`" }
+  }
+
+  private func problem(
+    in json: JSON, field: ModelFile.Class.Field, depth: Int
+  ) -> String? {
+    if json == .null {
+      return field.isOptional ? nil : "the field `\(field.name)` may not be nil"
+    }
+    guard field.isList else {
+      return problem(in: json, type: field.type, name: field.name, depth: depth)
+    }
+    guard case .array(let elements) = json else {
+      return "the field `\(field.name)` takes an array, not \(json.kind)"
+    }
+    for element in elements {
+      let problem = problem(in: element, type: field.type, name: field.name, depth: depth)
+      if let problem { return problem }
+    }
+    return nil
+  }
+
+  private func problem(
+    in json: JSON, type: ModelFile.FieldType, name: String, depth: Int
+  ) -> String? {
+    switch type {
+    case .object(let base):
+      return problem(in: json, base: base, depth: depth + 1).map { "the field `\(name)`: \($0)" }
+    case .color:
+      return Self.isColor(json)
+        ? nil : "the field `\(name)` takes a colour as `#RRGGBB` or `#RRGGBBAA`"
+    case .dictionary:
+      guard case .object = json else { return "the field `\(name)` takes an object" }
+      return problem(inPlain: json, depth: depth + 1).map { "the field `\(name)`: \($0)" }
+    case .value(let type):
+      let attribute = ModelFile.Attribute(name: name, type: type)
+      guard let value = Value(json, as: attribute.storedType) else {
+        return "the field `\(name)` takes \(attribute.storedType.expectation), not \(json.kind)"
+      }
+      return attribute.violation(of: value).map { "the field `\(name)` \($0.predicate)" }
+    }
+  }
+
+  static func isColor(_ json: JSON) -> Bool {
+    guard let text = json.string, text.utf8.first == 0x23 else { return false }
+    let digits = text.utf8.dropFirst()
+    return (digits.count == 6 || digits.count == 8)
+      && digits.allSatisfy { byte in
+        (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte)
+          || (0x61...0x66).contains(byte)
+      }
+  }
+
+  /// Why JSON without a class of its own is refused: an object in it names an undeclared class, or
+  /// is no value of the one that it names.
+  func problem(inPlain json: JSON, depth: Int = 0) -> String? {
+    guard depth < Self.depth else { return "nests too deep" }
+    switch json {
+    case .array(let elements):
+      return elements.lazy.compactMap { problem(inPlain: $0, depth: depth + 1) }.first
+    case .object(let members):
+      if let name = json["$class"] {
+        guard let name = name.string else { return "needs a `$class` that is a string" }
+        guard classes[name] != nil else { return "`\(name)` is not a declared class" }
+        return problem(in: json, base: name, depth: depth)
+      }
+      return members.lazy.compactMap { problem(inPlain: $0.value, depth: depth + 1) }.first
+    case .null, .boolean, .number, .string: return nil
+    }
+  }
+}
+
+// MARK: - Attributes
+
+extension ModelFile {
+  /// The transformers that every store has.
+  public static let builtInTransformers = ["JSON", "Array", "Dictionary", "Color", "UUID"]
+}
+
+extension ClassHierarchy {
+  /// Why `json` is no value of a transformable attribute; nil where it is one.
+  public func problem(in json: JSON, of attribute: ModelFile.Attribute) -> String? {
+    switch attribute.transformer ?? "JSON" {
+    case "Color": return Self.isColor(json) ? nil : "takes a colour as `#RRGGBB` or `#RRGGBBAA`"
+    case "UUID": return Value(json, as: .uuid) == nil ? "takes a UUID as a string" : nil
+    case "Array":
+      guard case .array(let elements) = json else { return "takes an array, not \(json.kind)" }
+      guard let base = attribute.className else { return problem(inPlain: json) }
+      return elements.lazy.compactMap { problem(in: $0, base: base) }.first
+    case "Dictionary":
+      guard case .object(let members) = json else { return "takes an object, not \(json.kind)" }
+      guard let base = attribute.className else {
+        return members.lazy.compactMap { problem(inPlain: $0.value) }.first
+      }
+      return members.lazy.compactMap { problem(in: $0.value, base: base) }.first
+    default:
+      guard let base = attribute.className else { return problem(inPlain: json) }
+      return problem(in: json, base: base)
+    }
+  }
+}
+
+// MARK: - Key paths
+
+extension ClassHierarchy {
+  /// A field that key paths can reach in every value that has it.
+  public struct Reachable: Sendable, Hashable {
+    /// The names below the attribute: `["justicePower"]`.
+    public let names: [String]
+    public let type: AttributeType
+  }
+
+  /// The fields behind an attribute of class `base`, those of its subclasses too, nested ones to a
+  /// depth of four. A name that means different types in different classes is left out.
+  public func reachableFields(of base: String) -> [Reachable] {
+    var found: [[String]: AttributeType?] = [:]
+    var order: [[String]] = []
+    collect(base, [], &found, &order)
+    return order.compactMap { names in
+      (found[names] ?? nil).map { Reachable(names: names, type: $0) }
+    }
+  }
+
+  private func collect(
+    _ base: String, _ prefix: [String], _ found: inout [[String]: AttributeType?],
+    _ order: inout [[String]]
+  ) {
+    guard prefix.count < 4 else { return }
+    for kind in kinds(of: base) {
+      for field in fields(of: kind) where !field.isList {
+        let names = prefix + [field.name]
+        let type: AttributeType
+        switch field.type {
+        case .object: type = .json
+        case .dictionary: continue
+        case .color: type = .string
+        case .value(let declared):
+          type = ModelFile.Attribute(name: "", type: declared).storedType
+        }
+        if let known = found[names] {
+          if known != type { found[names] = .some(nil) }
+        } else {
+          found[names] = .some(type)
+          order.append(names)
+        }
+        if case .object(let nested) = field.type { collect(nested, names, &found, &order) }
+      }
+    }
+  }
+}

@@ -1,0 +1,127 @@
+// A value and the rules of its attribute → what it breaks, if it breaks one.
+
+extension ModelFile.Attribute {
+  /// Which rule a value breaks.
+  public struct Violation: Sendable, Hashable {
+    public let code: ChangeProblem.Code
+    /// What is said of the property: `may not be less than 0`.
+    public let predicate: String
+  }
+
+  /// The type as the rest of the house sees it.
+  public var storedType: AttributeType {
+    switch type {
+    case .integer16, .integer32, .integer64: .integer
+    case .decimal: .decimal
+    case .double, .float: .double
+    case .string: .string
+    case .boolean: .boolean
+    case .date: .date
+    case .binary: .binary
+    case .uuid: .uuid
+    case .uri: .uri
+    case .transformable: .json
+    }
+  }
+
+  /// The first rule that `value` breaks; nil for none. Nil values break none here.
+  ///
+  /// - Parameter expression: ``pattern``, compiled.
+  public func violation(
+    of value: Value, expression: RegularExpression? = nil
+  ) -> Violation? {
+    if value == .null { return nil }
+    return rangeViolation(of: value) ?? boundViolation(of: value) ?? lengthViolation(of: value)
+      ?? patternViolation(of: value, expression)
+  }
+
+  private func rangeViolation(of value: Value) -> Violation? {
+    guard case .integer(let integer) = value else { return nil }
+    let fits =
+      switch type {
+      case .integer16: Int16(exactly: integer) != nil
+      case .integer32: Int32(exactly: integer) != nil
+      default: true
+      }
+    return fits
+      ? nil : Violation(code: .outOfRange, predicate: "holds integers of \(bits) bits alone")
+  }
+
+  private var bits: Int { type == .integer16 ? 16 : 32 }
+
+  private func boundViolation(of value: Value) -> Violation? {
+    if let minimum, let least = Value(minimum, as: storedType), value.isLess(than: least) {
+      return Violation(code: .tooSmall, predicate: "may not be less than \(minimum.plain)")
+    }
+    if let maximum, let most = Value(maximum, as: storedType), most.isLess(than: value) {
+      return Violation(code: .tooLarge, predicate: "may not be more than \(maximum.plain)")
+    }
+    return nil
+  }
+
+  private func lengthViolation(of value: Value) -> Violation? {
+    let (length, unit): (Int, String) =
+      switch value {
+      case .string(let text): (text.utf16.count, "characters")
+      case .binary(let bytes): (bytes.count, "bytes")
+      default: (0, "")
+      }
+    guard !unit.isEmpty else { return nil }
+    if let minimumLength, length < minimumLength {
+      return Violation(
+        code: .tooShort, predicate: "needs at least \(minimumLength) \(unit), not \(length)")
+    }
+    if let maximumLength, length > maximumLength {
+      return Violation(
+        code: .tooLong, predicate: "holds at most \(maximumLength) \(unit), not \(length)")
+    }
+    return nil
+  }
+
+  private func patternViolation(
+    of value: Value, _ expression: RegularExpression?
+  ) -> Violation? {
+    guard let pattern, case .string(var text) = value,
+      let expression = expression ?? (try? RegularExpression(pattern))
+    else { return nil }
+    guard !text.withUTF8({ expression.matches($0) }) else { return nil }
+    return Violation(code: .patternMismatch, predicate: "does not match `\(pattern)`")
+  }
+}
+
+extension Value {
+  /// Whether it comes before `other`; false between values that have no order.
+  fileprivate func isLess(than other: Value) -> Bool {
+    switch (self, other) {
+    case (.integer(let left), .integer(let right)): left < right
+    case (.date(let left), .date(let right)): left < right
+    case (.string(let left), .string(let right)) where number == nil || other.number == nil:
+      left.unicodeScalars.lexicographicallyPrecedes(right.unicodeScalars)
+    default:
+      switch (number, other.number) {
+      case (let left?, let right?): left < right
+      case (_, _): false
+      }
+    }
+  }
+
+  /// A number, also one whose digits are kept as text.
+  private var number: Double? {
+    switch self {
+    case .integer(let integer): Double(integer)
+    case .double(let double): double
+    case .string(let digits): Double(digits)
+    default: nil
+    }
+  }
+}
+
+extension JSON {
+  /// As a sentence shows it.
+  fileprivate var plain: String {
+    if let string { return string }
+    var text: [UInt8] = []
+    text.append(json: self)
+    return String(decoding: text, as: UTF8.self)
+  }
+}

@@ -1,0 +1,199 @@
+// ModelFile → canonical JSON: members in one order, what is the default left out, so that the same
+// model is the same bytes. What has no elements of its own stands on one line.
+
+extension ModelFile {
+  /// The model as JSON.
+  public var json: JSON {
+    var members: [JSON.Member] = []
+    members.add("version", version)
+    members.add("entities", entities.map(\.json))
+    members.add("classes", classes.map(\.json))
+    members.add("fetchTemplates", fetchTemplates.map(\.json))
+    return .object(members)
+  }
+
+  /// The model's file, indented, with a newline at its end.
+  public var text: [UInt8] {
+    var text: [UInt8] = []
+    text.append(indented: json, depth: 0)
+    text.append(0x0A)
+    return text
+  }
+}
+
+extension [JSON.Member] {
+  fileprivate mutating func add(_ name: String, _ value: JSON?) {
+    if let value { append(JSON.Member(name: name, value: value)) }
+  }
+
+  fileprivate mutating func add(_ name: String, _ text: String?) {
+    add(name, text.map { JSON.string($0) })
+  }
+
+  fileprivate mutating func add(_ name: String, _ count: Int?) {
+    add(name, count.map { JSON.number($0.description) })
+  }
+
+  fileprivate mutating func add(_ name: String, _ elements: [JSON]) {
+    if !elements.isEmpty { add(name, JSON.array(elements)) }
+  }
+
+  fileprivate mutating func add(_ name: String, _ texts: [String]) {
+    add(name, texts.map { JSON.string($0) })
+  }
+
+  /// A flag that differs from its default.
+  fileprivate mutating func add(_ name: String, _ flag: Bool, unless usual: Bool) {
+    if flag != usual { add(name, JSON.boolean(flag)) }
+  }
+}
+
+extension ModelFile.Entity {
+  /// The entity's own part, as a model file has it.
+  public var json: JSON {
+    var members: [JSON.Member] = []
+    members.add("name", name)
+    members.add("parent", parent)
+    members.add("abstract", isAbstract, unless: false)
+    members.add("renamingIdentifier", renamingIdentifier)
+    members.add("attributes", attributes.map(\.json))
+    members.add("relationships", relationships.map(\.json))
+    members.add("fetchIndexes", fetchIndexes.map(\.json))
+    members.add(
+      "uniquenessConstraints",
+      uniquenessConstraints.map { .array($0.map { JSON.string($0) }) })
+    members.add("sort", sort)
+    return .object(members)
+  }
+}
+
+extension ModelFile.Attribute {
+  public var json: JSON {
+    var members: [JSON.Member] = []
+    members.add("name", name)
+    members.add("type", type.rawValue)
+    members.add("optional", isOptional, unless: true)
+    members.add("default", defaultValue)
+    members.add("minimum", minimum)
+    members.add("maximum", maximum)
+    members.add("minimumLength", minimumLength)
+    members.add("maximumLength", maximumLength)
+    members.add("regex", pattern)
+    members.add("transient", isTransient, unless: false)
+    members.add("derivation", derivation?.text)
+    members.add("transformer", transformer)
+    members.add("class", className)
+    members.add("renamingIdentifier", renamingIdentifier)
+    return .object(members)
+  }
+}
+
+extension ModelFile.Relationship {
+  public var json: JSON {
+    var members: [JSON.Member] = []
+    members.add("name", name)
+    members.add("destination", destination)
+    members.add("toMany", isToMany, unless: false)
+    members.add("ordered", isOrdered, unless: false)
+    members.add("optional", isOptional, unless: true)
+    members.add("inverse", inverse)
+    members.add("deleteRule", deleteRule == .nullify ? nil : deleteRule.rawValue)
+    members.add("minimumCount", minimumCount)
+    members.add("maximumCount", maximumCount)
+    members.add("renamingIdentifier", renamingIdentifier)
+    return .object(members)
+  }
+}
+
+extension ModelFile.FetchIndex {
+  public var json: JSON {
+    var members: [JSON.Member] = []
+    members.add("name", name)
+    members.add(
+      "elements",
+      elements.map { element in
+        var members: [JSON.Member] = []
+        members.add("property", element.property)
+        members.add("descending", element.isDescending, unless: false)
+        return .object(members)
+      })
+    return .object(members)
+  }
+}
+
+extension ModelFile.Class {
+  public var json: JSON {
+    var members: [JSON.Member] = []
+    members.add("name", name)
+    members.add("parent", parent)
+    members.add("abstract", isAbstract, unless: false)
+    members.add(
+      "fields",
+      fields.map { field in
+        var members: [JSON.Member] = []
+        members.add("name", field.name)
+        members.add("type", field.type.text)
+        members.add("optional", field.isOptional, unless: true)
+        members.add("list", field.isList, unless: false)
+        return .object(members)
+      })
+    return .object(members)
+  }
+}
+
+extension ModelFile.FetchTemplate {
+  public var json: JSON {
+    var members: [JSON.Member] = []
+    members.add("name", name)
+    members.add("entity", entity)
+    members.add("predicate", predicate)
+    members.add("sort", sort)
+    members.add("limit", limit)
+    members.add("subentities", includesSubentities, unless: true)
+    return .object(members)
+  }
+}
+
+// MARK: - Layout
+
+extension JSON {
+  /// Whether it holds lists of objects, or is one.
+  fileprivate var hasParts: Bool {
+    switch self {
+    case .array(let elements):
+      elements.contains { if case .object = $0 { true } else { $0.hasParts } }
+    case .object(let members): members.contains { $0.value.hasParts }
+    default: false
+    }
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func append(indented value: JSON, depth: Int) {
+    guard value.hasParts else { return append(json: value) }
+    switch value {
+    case .array(let elements):
+      appendLines(elements, "[", "]", depth) { $0.append(indented: $1, depth: depth + 1) }
+    case .object(let members):
+      appendLines(members, "{", "}", depth) { bytes, member in
+        bytes.append(jsonString: member.name)
+        bytes.append(json: ": ")
+        bytes.append(indented: member.value, depth: depth + 1)
+      }
+    default: append(json: value)
+    }
+  }
+
+  private mutating func appendLines<Part>(
+    _ elements: [Part], _ opening: String, _ closing: String, _ depth: Int,
+    _ appendPart: (inout [UInt8], Part) -> Void
+  ) {
+    append(contentsOf: opening.utf8)
+    for (index, element) in elements.enumerated() {
+      append(contentsOf: (index == 0 ? "\n" : ",\n").utf8)
+      append(contentsOf: String(repeating: "  ", count: depth + 1).utf8)
+      appendPart(&self, element)
+    }
+    append(contentsOf: ("\n" + String(repeating: "  ", count: depth) + closing).utf8)
+  }
+}

@@ -1,0 +1,71 @@
+// How the values of a transformable attribute are stored, both ways, and how a stored one is read
+// that may not be one any more.
+
+/// A transformer of a program's own, registered under the name that attributes give.
+public struct ValueTransformer: Sendable {
+  /// A value as clients write it → what is stored.
+  public let encode: @Sendable (JSON) throws -> [UInt8]
+  /// What is stored → a value as clients read it.
+  public let decode: @Sendable ([UInt8]) throws -> JSON
+
+  public init(
+    encode: @escaping @Sendable (JSON) throws -> [UInt8],
+    decode: @escaping @Sendable ([UInt8]) throws -> JSON
+  ) {
+    self.encode = encode
+    self.decode = decode
+  }
+}
+
+/// Reads the stored values of one transformable attribute. Reading cannot fail: what is no value any
+/// more is an error value, `{"$error":"`Magic` is not a declared class"}`.
+public struct TransformableReader: Sendable {
+  private let attribute: ModelFile.Attribute
+  private let classes: ClassHierarchy
+  private let transformer: ValueTransformer?
+
+  /// nil where the attribute is not transformable.
+  public init?(_ attribute: Attribute, in model: Model) {
+    guard let declaration = attribute.declaration, declaration.type == .transformable else {
+      return nil
+    }
+    self.attribute = declaration
+    classes = model.classes
+    transformer = declaration.transformer.flatMap { model.transformers[$0] }
+  }
+
+  /// Appends the JSON of a stored value.
+  public func append(_ stored: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
+    switch value(of: stored) {
+    case .success(let value): bytes.append(json: value)
+    case .failure(let reason): Self.append(error: reason.text, to: &bytes)
+    }
+  }
+
+  /// Appends an error value.
+  public static func append(error reason: String, to bytes: inout [UInt8]) {
+    bytes.append(json: .object([.init(name: "$error", value: .string(reason))]))
+  }
+
+  private struct Reason: Error { let text: String }
+
+  private func value(of stored: UnsafeBufferPointer<UInt8>) -> Result<JSON, Reason> {
+    let value: JSON
+    if let name = attribute.transformer, !ModelFile.builtInTransformers.contains(name) {
+      guard let transformer else {
+        return .failure(Reason(text: "there is no transformer `\(name)` here"))
+      }
+      guard let decoded = try? transformer.decode(Array(stored)) else {
+        return .failure(Reason(text: "`\(name)` cannot read what is stored"))
+      }
+      value = decoded
+    } else {
+      guard let parsed = try? JSON(parsing: Array(stored)) else {
+        return .failure(Reason(text: "what is stored is not JSON"))
+      }
+      value = parsed
+    }
+    return classes.problem(in: value, of: attribute).map { .failure(Reason(text: $0)) }
+      ?? .success(value)
+  }
+}

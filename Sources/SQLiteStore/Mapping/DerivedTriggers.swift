@@ -1,0 +1,202 @@
+// A derived attribute → the triggers that keep it, and the SQL that computes it anew for all rows.
+//
+//     country.name          after changes of the object's own link, and of each object on the way
+//     cities.@count         after members come, go or change their owner
+//     cities.@sum.people    the same, and after changes of what is summed
+//     now()                 after every change of a stored value of the object itself
+//
+// Nothing is written that is so already, so that nothing is touched without a change.
+
+import FetchModel
+
+struct DerivedTriggers {
+  let triggers: ModelTriggers
+  /// The derived attribute.
+  let key: PropertyKey
+
+  private var tables: ModelTables { triggers.tables }
+  private var file: ModelFile { triggers.file }
+  private var table: String { triggers.tableName(of: key.entity) }
+  private var column: String { quoted(tables.columnNames[key] ?? key.property) }
+  private var id: String { ModelTriggers.id }
+  private var name: String { "derived_\(table)_\(tables.columnNames[key] ?? key.property)" }
+
+  func statements(_ derivation: Derivation) -> [NamedStatement] {
+    switch derivation {
+    case .text: []
+    case .path(let names): pathTriggers(names)
+    case .count(let relationship): memberTriggers(relationship, nil)
+    case .sum(let relationship, let attribute): memberTriggers(relationship, attribute)
+    case .now: nowTriggers
+    }
+  }
+
+  /// An UPDATE that gives every row its value; nil where SQL alone cannot, or nothing is to be done.
+  func recomputation(_ derivation: Derivation) -> String? {
+    switch derivation {
+    case .text, .now: nil
+    case .path(let names): pathValue(names, of: quoted(table)).map { update($0, where: "TRUE") }
+    case .count(let relationship):
+      memberValue(relationship, nil).map { update($0, where: "TRUE") }
+    case .sum(let relationship, let attribute):
+      memberValue(relationship, attribute).map { update($0, where: "TRUE") }
+    }
+  }
+
+  private func update(_ value: String, where condition: String) -> String {
+    let kinds =
+      file.root(of: key.entity) == key.entity
+      ? "" : " AND \(tables.membership(of: key.entity))"
+    return """
+      UPDATE \(quoted(table)) SET \(column) = \(value) \
+      WHERE \(condition)\(kinds) AND \(column) IS NOT \(value)
+      """
+  }
+
+  // MARK: Key paths
+
+  /// One step of the path: the column that is read in a table.
+  private struct Step {
+    let table: String
+    let column: String
+  }
+
+  private func steps(_ names: [String]) -> [Step]? {
+    var entity = key.entity
+    var steps: [Step] = []
+    for name in names {
+      guard let column = tables.column(name, of: entity) else { return nil }
+      steps.append(Step(table: file.root(of: entity), column: column))
+      if let relationship = file.relationship(name, of: entity) {
+        entity = relationship.destination
+      }
+    }
+    return steps
+  }
+
+  /// What the path reads from the row that `alias` names.
+  private func pathValue(_ names: [String], of alias: String) -> String? {
+    guard let steps = steps(names), let first = steps.first else { return nil }
+    var value = "\(alias).\(quoted(first.column))"
+    for step in steps.dropFirst() {
+      // Aliased, as a path may go through its own table.
+      value = """
+        (SELECT p.\(quoted(step.column)) FROM \(quoted(step.table)) AS p WHERE p.\(id) = \(value))
+        """
+    }
+    return value
+  }
+
+  private func pathTriggers(_ names: [String]) -> [NamedStatement] {
+    guard let steps = steps(names), let value = pathValue(names, of: quoted(table)) else {
+      return []
+    }
+    let own = update(value, where: "\(id) = NEW.\(id)")
+    var result = [
+      triggers.trigger("\(name)_insert", "AFTER INSERT", on: table, [own]),
+      triggers.trigger(
+        "\(name)_update", "AFTER UPDATE OF \(quoted(steps[0].column))", on: table, [own]),
+    ]
+    for index in steps.indices.dropFirst() {
+      result.append(
+        triggers.trigger(
+          "\(name)_step\(index)", "AFTER UPDATE OF \(quoted(steps[index].column))",
+          on: steps[index].table, [update(value, where: reaching(steps[..<index]))]))
+    }
+    return result
+  }
+
+  /// The condition that rows meet from which the changed row is reached.
+  private func reaching(_ steps: ArraySlice<Step>) -> String {
+    var condition = "= NEW.\(id)"
+    for step in steps.dropFirst().reversed() {
+      condition =
+        "IN (SELECT \(id) FROM \(quoted(step.table)) WHERE \(quoted(step.column)) \(condition))"
+    }
+    return "\(quoted(steps[0].column)) \(condition)"
+  }
+
+  // MARK: To-many relationships
+
+  private func memberKey(_ relationship: String) -> PropertyKey? {
+    file.declarer(of: relationship, in: key.entity)
+      .map { PropertyKey(entity: $0, property: relationship) }
+  }
+
+  private func memberValue(_ relationship: String, _ attribute: String?) -> String? {
+    guard let member = memberKey(relationship),
+      let place = triggers.memberColumn(of: member)
+    else { return nil }
+    let owner = "m.\(quoted(place.owner)) = \(quoted(table)).\(id)"
+    guard let attribute else {
+      return "(SELECT count(*) FROM \(quoted(place.table)) AS m WHERE \(owner))"
+    }
+    guard let destination = file.relationship(relationship, of: key.entity)?.destination,
+      let summed = tables.column(attribute, of: destination)
+    else { return nil }
+    guard place.isJoin, let end = place.member else {
+      return
+        "(SELECT coalesce(sum(m.\(quoted(summed))), 0) FROM \(quoted(place.table)) AS m WHERE \(owner))"
+    }
+    let far = quoted(file.root(of: destination))
+    return """
+      (SELECT coalesce(sum(o.\(quoted(summed))), 0) FROM \(quoted(place.table)) AS m \
+      JOIN \(far) AS o ON o.\(id) = m.\(quoted(end)) WHERE \(owner))
+      """
+  }
+
+  private func memberTriggers(_ relationship: String, _ attribute: String?) -> [NamedStatement] {
+    guard let member = memberKey(relationship), let place = triggers.memberColumn(of: member),
+      let value = memberValue(relationship, attribute),
+      let destination = file.relationship(relationship, of: key.entity)?.destination
+    else { return [] }
+    let owner = quoted(place.owner)
+    let summed = attribute.flatMap { tables.column($0, of: destination) }.map(quoted)
+    let changed = [owner] + (place.isJoin ? [] : summed.map { [$0] } ?? [])
+    var result = [
+      triggers.trigger(
+        "\(name)_insert", "AFTER INSERT", on: place.table, when: "NEW.\(owner) IS NOT NULL",
+        [update(value, where: "\(id) = NEW.\(owner)")]),
+      triggers.trigger(
+        "\(name)_update", "AFTER UPDATE OF \(changed.joined(separator: ", "))", on: place.table,
+        [update(value, where: "\(id) IN (OLD.\(owner), NEW.\(owner))")]),
+      triggers.trigger(
+        "\(name)_delete", "AFTER DELETE", on: place.table, when: "OLD.\(owner) IS NOT NULL",
+        [update(value, where: "\(id) = OLD.\(owner)")]),
+    ]
+    if place.isJoin, let summed, let end = place.member {
+      let owners =
+        "\(id) IN (SELECT \(owner) FROM \(quoted(place.table)) WHERE \(quoted(end)) = NEW.\(id))"
+      result.append(
+        triggers.trigger(
+          "\(name)_value", "AFTER UPDATE OF \(summed)", on: file.root(of: destination),
+          [update(value, where: owners)]))
+    }
+    return result
+  }
+
+  // MARK: now()
+
+  /// Seconds since 1970, to the millisecond.
+  private static let now = "round((julianday('now') - 2440587.5) * 86400.0, 3)"
+
+  private var nowTriggers: [NamedStatement] {
+    let own = file.lineage(of: key.entity).flatMap { entity in
+      entity.attributes.filter { $0.derivation == nil }.map(\.name)
+        + entity.relationships.filter { !$0.isToMany }.map(\.name)
+    }.compactMap { tables.column($0, of: key.entity) }.map(quoted)
+    let below =
+      file.root(of: key.entity) == key.entity
+      ? nil : "NEW.\(tables.membership(of: key.entity))"
+    let set = "UPDATE \(quoted(table)) SET \(column) = \(Self.now) WHERE \(id) = NEW.\(id)"
+    let insert = triggers.trigger("\(name)_insert", "AFTER INSERT", on: table, when: below, [set])
+    guard !own.isEmpty else { return [insert] }
+    let differs = own.map { "OLD.\($0) IS NOT NEW.\($0)" }.joined(separator: " OR ")
+    return [
+      insert,
+      triggers.trigger(
+        "\(name)_update", "AFTER UPDATE OF \(own.joined(separator: ", "))", on: table,
+        when: [below, "(\(differs))"].compactMap { $0 }.joined(separator: " AND "), [set]),
+    ]
+  }
+}

@@ -1,0 +1,118 @@
+// A connection that may write + a model, given or remembered → the model laid over the tables, which
+// are made where the file is empty. One transaction; nothing is left behind where it fails.
+
+import FetchModel
+
+/// Brings a file and a model together.
+struct ModelOpening {
+  let connection: Connection
+  /// The model given by whoever opens the file.
+  let given: ModelFile?
+
+  private static let key = "model"
+
+  /// The model that the file remembers; nil without one.
+  static func remembered(on connection: Connection) throws(StoreError) -> ModelFile? {
+    guard try History.isPresent(on: connection) else { return nil }
+    let text = try connection.first(
+      "SELECT value FROM main.livefetch_store WHERE key = ?", [.text(key)]
+    ) { $0.text(0) }
+    guard let text else { return nil }
+    do {
+      return try ModelFile(parsing: Array(text.utf8))
+    } catch {
+      throw .unusable("the model that the file remembers cannot be read: \(error)")
+    }
+  }
+
+  /// Has the file remember `model`. Needs the history's tables.
+  static func remember(_ model: ModelFile, on connection: Connection) throws(StoreError) {
+    let text = SQLValue.text(String(decoding: model.text, as: UTF8.self))
+    let isKnown = try connection.first(
+      "SELECT value = ? FROM main.livefetch_store WHERE key = ?", [text, .text(key)]
+    ) { $0.integer(0) != 0 }
+    guard isKnown != true else { return }
+    try connection.run(
+      "INSERT OR REPLACE INTO main.livefetch_store(key, value) VALUES (?, ?)",
+      [.text(key), text])
+  }
+
+  /// The model and its tables; nil where nobody has said what the model is.
+  func open() throws(StoreError) -> Introspection? {
+    let remembered = try Self.remembered(on: connection)
+    guard let model = given ?? remembered else { return nil }
+    if let given, let remembered, given != remembered {
+      try refuseOtherTables(given, remembered)
+    }
+    let tables = ModelTables(model)
+    if try CatalogueReader(connection: connection).tables().isEmpty {
+      try transaction { () throws(StoreError) in
+        let statements = tables.creation
+        if statements.contains(where: { $0.sql.contains("json_") }) {
+          try connection.trustSchema()
+        }
+        try run(statements)
+      }
+    }
+    let introspection = try Self.introspection(of: tables, on: connection)
+    try transaction { () throws(StoreError) in try ensureTriggers(tables) }
+    return introspection
+  }
+
+  /// Lays a model over the tables that are there.
+  static func introspection(
+    of tables: ModelTables, on connection: Connection
+  ) throws(StoreError) -> Introspection {
+    let catalogue = try CatalogueReader(connection: connection).tables()
+    let encoding = try connection.first("PRAGMA encoding") { $0.text(0) }
+    let mapping = ModelMapping(tables, catalogue, isUTF8: encoding == "UTF-8")
+    guard mapping.problems.isEmpty else {
+      throw .unusable(
+        "the tables are not the model's:\n" + mapping.problems.joined(separator: "\n"))
+    }
+    return mapping.introspection
+  }
+
+  /// Rules may change as they like; tables only by a migration.
+  private func refuseOtherTables(
+    _ given: ModelFile, _ remembered: ModelFile
+  ) throws(StoreError) {
+    guard ModelTables(given).tables != ModelTables(remembered).tables else { return }
+    throw .unusable("the file was made for another version of the model, with other tables")
+  }
+
+  /// Makes the triggers anew where they are not exactly the model's.
+  private func ensureTriggers(_ tables: ModelTables) throws(StoreError) {
+    let expected = ModelTriggers(tables).statements
+    let found = try connection.all(
+      """
+      SELECT name, sql FROM main.sqlite_schema
+      WHERE type = 'trigger' AND name LIKE 'model\\_%' ESCAPE '\\'
+      """
+    ) { NamedStatement(name: $0.text(0), sql: $0.text(1)) }
+    guard Set(found) != Set(expected) else { return }
+    for trigger in found { try connection.execute("DROP TRIGGER main.\(quoted(trigger.name))") }
+    try run(expected)
+  }
+
+  private func run(_ statements: [NamedStatement]) throws(StoreError) {
+    for statement in statements {
+      do throws(StoreError) {
+        try connection.execute(statement.sql)
+      } catch .failed(let reason) {
+        throw .failed("\(statement.name): \(reason)")
+      }
+    }
+  }
+
+  private func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    try connection.execute("BEGIN IMMEDIATE")
+    do {
+      try body()
+      try connection.execute("COMMIT")
+    } catch {
+      if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }
+      throw error
+    }
+  }
+}

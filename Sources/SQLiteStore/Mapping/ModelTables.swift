@@ -1,0 +1,367 @@
+// ModelFile → the tables that hold its objects, as they should be.
+//
+//     an entity without a parent    a table; its subentities' objects stand in it too, told apart by
+//                                   the column "entity"
+//     an attribute                  a column, nil in the rows of entities that do not have it
+//     a to-one relationship         a column with the other object's id
+//     a to-many one with a to-one inverse    the inverse's column, and a position where it is ordered
+//     any other to-many one         a table between, shared by both directions
+//     a field behind a transformable attribute    a generated column: "skill.justicePower"
+
+import FetchModel
+
+/// A property by the entity that declares it.
+struct PropertyKey: Hashable {
+  let entity: String
+  let property: String
+}
+
+/// One column of a table that a model wants.
+struct PlannedColumn: Hashable {
+  struct Reference: Hashable {
+    let table: String
+    /// `ON DELETE …`, and when it is checked.
+    let rule: String
+  }
+
+  enum Role: Hashable {
+    case key, discriminator
+    case property(PropertyKey)
+    /// Of a field behind a transformable attribute; not stored.
+    case field(PropertyKey, names: [String], AttributeType)
+    /// Of the members of an ordered relationship.
+    case position(PropertyKey)
+    /// One end of a row between two objects.
+    case end
+  }
+
+  let name: String
+  let declaredType: String
+  let role: Role
+  var isNotNull = false
+  var defaultSQL: String?
+  var references: Reference?
+  /// What it is computed from, where it is.
+  var generatedSQL: String?
+}
+
+/// A table that a model wants.
+struct PlannedTable: Hashable {
+  let name: String
+  var columns: [PlannedColumn]
+  /// Whether its rows are links of two objects.
+  var isJoin = false
+  /// The entity at the top of those whose objects it holds; nil for a join.
+  var root: String?
+
+  func column(_ role: PlannedColumn.Role) -> PlannedColumn? { columns.first { $0.role == role } }
+}
+
+/// Where a relationship is kept.
+enum PlannedLink: Hashable {
+  /// To-one: a column of the entity's own table.
+  case column(String)
+  /// To-many: the column of this relationship, which is its inverse.
+  case members(PropertyKey)
+  /// To-many: a table between, by its name, and which of its columns refer to whom.
+  case join(table: String, source: String, destination: String)
+}
+
+/// The tables of a model.
+struct ModelTables {
+  let file: ModelFile
+  private(set) var tables: [PlannedTable] = []
+  private(set) var columnNames: [PropertyKey: String] = [:]
+  private(set) var links: [PropertyKey: PlannedLink] = [:]
+  /// By ordered relationship: the column beside the one that refers to its owner.
+  private(set) var positions: [PropertyKey: String] = [:]
+
+  init(_ file: ModelFile) {
+    self.file = file
+    for entity in file.entities where file.root(of: entity.name) == entity.name {
+      addTable(entity)
+    }
+    addJoins()
+  }
+
+  func table(of entity: String) -> PlannedTable? {
+    let root = file.root(of: entity)
+    return tables.first { $0.root == root }
+  }
+
+  static let keyName = "id"
+  static let discriminatorName = Inheritance.key
+}
+
+// MARK: - Tables of entities
+
+extension ModelTables {
+  private mutating func addTable(_ root: ModelFile.Entity) {
+    let family = [root] + file.subentities(of: root.name)
+    var draft = TableDraft(name: root.name)
+    draft.add(
+      PlannedColumn(name: Self.keyName, declaredType: "INTEGER", role: .key), of: root.name)
+    if family.count > 1 {
+      var column = PlannedColumn(
+        name: Self.discriminatorName, declaredType: "TEXT", role: .discriminator)
+      column.isNotNull = true
+      draft.add(column, of: root.name)
+    }
+    for entity in family {
+      for attribute in entity.attributes where !attribute.isTransient {
+        addColumn(of: attribute, entity, isRoot: entity.name == root.name, to: &draft)
+      }
+      for relationship in entity.relationships {
+        addColumn(of: relationship, entity, isRoot: entity.name == root.name, to: &draft)
+      }
+    }
+    for entity in family {
+      for attribute in entity.attributes { addFields(of: attribute, entity, to: &draft) }
+    }
+    var table = PlannedTable(name: root.name, columns: draft.columns)
+    table.root = root.name
+    tables.append(table)
+  }
+
+  private mutating func addColumn(
+    of attribute: ModelFile.Attribute, _ entity: ModelFile.Entity, isRoot: Bool,
+    to draft: inout TableDraft
+  ) {
+    let key = PropertyKey(entity: entity.name, property: attribute.name)
+    var column = PlannedColumn(
+      name: draft.free(attribute.name, of: entity.name),
+      declaredType: attribute.declaration, role: .property(key))
+    column.isNotNull = isRoot && !attribute.isOptional && attribute.derivation == nil
+    column.defaultSQL = isRoot && !attribute.isOpaque ? attribute.defaultLiteral : nil
+    switch attribute.derivation {
+    case .count, .sum: column.defaultSQL = "0"
+    case .text, .path, .now, nil: break
+    }
+    columnNames[key] = column.name
+    draft.add(column, of: entity.name)
+  }
+
+  private mutating func addColumn(
+    of relationship: ModelFile.Relationship, _ entity: ModelFile.Entity, isRoot: Bool,
+    to draft: inout TableDraft
+  ) {
+    let key = PropertyKey(entity: entity.name, property: relationship.name)
+    guard !relationship.isToMany else {
+      guard let inverse = file.inverse(of: relationship), !inverse.isToMany else { return }
+      links[key] = .members(
+        PropertyKey(entity: relationship.destination, property: inverse.name))
+      return
+    }
+    var column = PlannedColumn(
+      name: draft.free(relationship.name, of: entity.name), declaredType: "INTEGER",
+      role: .property(key))
+    column.isNotNull = isRoot && !relationship.isOptional
+    column.references = reference(to: relationship.destination, heldBy: relationship)
+    columnNames[key] = column.name
+    links[key] = .column(column.name)
+    draft.add(column, of: entity.name)
+    guard let inverse = file.inverse(of: relationship), inverse.isOrdered else { return }
+    let ordered = PropertyKey(entity: relationship.destination, property: inverse.name)
+    let position = draft.free("\(column.name)_position", of: entity.name)
+    positions[ordered] = position
+    draft.add(
+      PlannedColumn(name: position, declaredType: "INTEGER", role: .position(ordered)),
+      of: entity.name)
+  }
+
+  /// What the deletion of an object does to the columns that refer to it: the delete rule of the
+  /// relationship that goes from it.
+  private func reference(
+    to entity: String, heldBy relationship: ModelFile.Relationship
+  ) -> PlannedColumn.Reference? {
+    let root = file.root(of: entity)
+    switch file.inverse(of: relationship)?.deleteRule ?? .nullify {
+    case .nullify: return .init(table: root, rule: "ON DELETE SET NULL")
+    case .cascade: return .init(table: root, rule: "ON DELETE CASCADE")
+    case .deny: return .init(table: root, rule: "DEFERRABLE INITIALLY DEFERRED")
+    case .noAction: return nil
+    }
+  }
+
+  private mutating func addFields(
+    of attribute: ModelFile.Attribute, _ entity: ModelFile.Entity, to draft: inout TableDraft
+  ) {
+    guard attribute.type == .transformable, let base = attribute.className,
+      (attribute.transformer ?? "JSON") == "JSON"
+    else { return }
+    let key = PropertyKey(entity: entity.name, property: attribute.name)
+    guard let source = columnNames[key] else { return }
+    for field in ClassHierarchy(file.classes).reachableFields(of: base) {
+      var column = PlannedColumn(
+        name: draft.free(([source] + field.names).joined(separator: "."), of: entity.name),
+        declaredType: field.type.fieldDeclaration,
+        role: .field(key, names: field.names, field.type))
+      let path = "$" + field.names.map { ".\"\($0)\"" }.joined()
+      column.generatedSQL = """
+        CASE WHEN json_valid(\(quoted(source))) \
+        THEN json_extract(\(quoted(source)), \(literal(path))) END
+        """
+      draft.add(column, of: entity.name)
+    }
+  }
+}
+
+/// Columns while names are given out, each once whatever its case.
+private struct TableDraft {
+  let name: String
+  private(set) var columns: [PlannedColumn] = []
+  private var taken: Set<String> = []
+
+  init(name: String) { self.name = name }
+
+  /// `wanted`, or with the entity in front where another entity's property has that name.
+  func free(_ wanted: String, of entity: String) -> String {
+    guard taken.contains(folded(wanted)) else { return wanted }
+    var name = "\(entity)_\(wanted)"
+    while taken.contains(folded(name)) { name += "_" }
+    return name
+  }
+
+  mutating func add(_ column: PlannedColumn, of entity: String) {
+    taken.insert(folded(column.name))
+    columns.append(column)
+  }
+}
+
+// MARK: - Tables between
+
+extension ModelTables {
+  private mutating func addJoins() {
+    for entity in file.entities {
+      for relationship in entity.relationships where relationship.isToMany {
+        let key = PropertyKey(entity: entity.name, property: relationship.name)
+        if links[key] == nil { addJoin(relationship, key) }
+      }
+    }
+  }
+
+  private mutating func addJoin(_ relationship: ModelFile.Relationship, _ key: PropertyKey) {
+    let name = freeTableName("\(key.entity)_\(key.property)")
+    let source = key.entity
+    let isSame = folded(relationship.destination) == folded(source)
+    let destination = isSame ? relationship.name : relationship.destination
+    let inverse = relationship.inverse.map {
+      PropertyKey(entity: relationship.destination, property: $0)
+    }
+    links[key] = .join(table: name, source: source, destination: destination)
+    if let inverse, inverse != key {
+      links[inverse] = .join(table: name, source: destination, destination: source)
+    }
+    let backRule = file.inverse(of: relationship)?.deleteRule ?? .nullify
+    var columns = [
+      end(source, of: key.entity, relationship.deleteRule),
+      end(destination, of: relationship.destination, backRule),
+    ]
+    let sides =
+      [(key, relationship)]
+      + (inverse.flatMap { inverse in
+        file.inverse(of: relationship).map { [(inverse, $0)] }
+      } ?? [])
+    for (key, side) in sides where side.isOrdered && positions[key] == nil {
+      positions[key] = "\(side.name)_position"
+      columns.append(
+        PlannedColumn(
+          name: "\(side.name)_position", declaredType: "INTEGER", role: .position(key)))
+    }
+    var table = PlannedTable(name: name, columns: columns)
+    table.isJoin = true
+    tables.append(table)
+  }
+
+  /// The column that refers to objects of `entity`, whose relationship has `rule`.
+  private func end(
+    _ name: String, of entity: String, _ rule: ModelFile.DeleteRule
+  ) -> PlannedColumn {
+    var column = PlannedColumn(name: name, declaredType: "INTEGER", role: .end)
+    column.isNotNull = true
+    column.references = .init(
+      table: file.root(of: entity),
+      rule: rule == .deny ? "DEFERRABLE INITIALLY DEFERRED" : "ON DELETE CASCADE")
+    return column
+  }
+
+  private func freeTableName(_ wanted: String) -> String {
+    var name = wanted
+    let names = Set(file.entities.map { folded($0.name) } + tables.map { folded($0.name) })
+    while names.contains(folded(name)) { name += "_" }
+    return name
+  }
+}
+
+extension ModelFile {
+  /// The relationship that leads back.
+  func inverse(of relationship: Relationship) -> Relationship? {
+    relationship.inverse.flatMap { self.relationship($0, of: relationship.destination) }
+  }
+}
+
+// MARK: - Columns
+
+extension ModelFile.AttributeType {
+  /// What a column of it is declared as: its affinity is SQLite's, its first word ours.
+  var declaration: String {
+    switch self {
+    case .integer16, .integer32, .integer64: "INTEGER"
+    case .decimal: "DECIMAL"
+    case .double, .float: "REAL"
+    case .string: "TEXT"
+    case .boolean: "BOOLEAN"
+    case .date: "TIMESTAMP REAL"
+    case .binary: "BLOB"
+    case .uuid: "UUID TEXT"
+    case .uri: "URI TEXT"
+    case .transformable: "JSON TEXT"
+    }
+  }
+}
+
+extension AttributeType {
+  /// What a generated column is declared as; a date in JSON is text.
+  fileprivate var fieldDeclaration: String {
+    switch self {
+    case .integer: "INTEGER"
+    case .double: "REAL"
+    case .decimal: "DECIMAL"
+    case .boolean: "BOOLEAN"
+    case .date: "TIMESTAMP TEXT"
+    case .string, .binary, .uuid, .uri, .json: "TEXT"
+    }
+  }
+}
+
+extension ModelFile.Attribute {
+  /// Whether what is stored is a registered transformer's own business.
+  var isOpaque: Bool {
+    transformer.map { !ModelFile.builtInTransformers.contains($0) } ?? false
+  }
+
+  /// What its column is declared as.
+  fileprivate var declaration: String { isOpaque ? "BLOB" : type.declaration }
+
+  /// The default as SQL; nil without one.
+  fileprivate var defaultLiteral: String? {
+    guard let json = defaultValue, let value = Value(json, as: storedType) else { return nil }
+    let column = Column(
+      name: name, affinity: Affinity(declaredType: type.declaration), type: storedType,
+      dateFormat: storedType == .date ? .unixSeconds : nil)
+    return switch value.stored(in: column) {
+    case .integer(let integer): "\(integer)"
+    case .double(let double): "\(double)"
+    case .text(let text): literal(text)
+    case .blob(let bytes): "X'\(hexadecimal(bytes))'"
+    case .null, nil: nil
+    }
+  }
+
+  private func hexadecimal(_ bytes: [UInt8]) -> String {
+    bytes.map { byte in
+      let text = String(byte, radix: 16)
+      return text.utf8.count < 2 ? "0" + text : text
+    }.joined()
+  }
+}

@@ -1,0 +1,219 @@
+// The rules of a model that plain SQL can carry, as triggers: so they hold for every program that
+// writes the file. What needs this house's own functions is not among them.
+//
+//     one-to-one inverses         setting one side sets the other
+//     positions                   who joins an ordered relationship stands last
+//     delete rules                Cascade and Deny of the side that holds the column, and of tables
+//                                 between; the others are foreign keys' own
+//     derived attributes          key paths, @count, @sum and now()
+//
+// They are older than the history's triggers, which thereby see what they do. All their names begin
+// with `model_`.
+
+import FetchModel
+
+/// Composes a model's triggers.
+struct ModelTriggers {
+  let tables: ModelTables
+  var file: ModelFile { tables.file }
+
+  static let prefix = "model_"
+
+  init(_ tables: ModelTables) { self.tables = tables }
+
+  var statements: [NamedStatement] {
+    var statements: [NamedStatement] = []
+    for entity in file.entities {
+      for relationship in entity.relationships {
+        let key = PropertyKey(entity: entity.name, property: relationship.name)
+        statements += inverseTriggers(relationship, key)
+        statements += positionTriggers(relationship, key)
+        statements += deleteTriggers(relationship, key)
+      }
+      for attribute in entity.attributes {
+        guard let derivation = attribute.derivation, !attribute.isTransient else { continue }
+        let key = PropertyKey(entity: entity.name, property: attribute.name)
+        statements += DerivedTriggers(triggers: self, key: key).statements(derivation)
+      }
+    }
+    return statements
+  }
+
+  /// - Parameter event: `AFTER UPDATE OF "mayor"`.
+  func trigger(
+    _ name: String, _ event: String, on table: String, when condition: String? = nil,
+    _ statements: [String]
+  ) -> NamedStatement {
+    let name = Self.prefix + name
+    let when = condition.map { " WHEN \($0)" } ?? ""
+    let body = statements.map { "\($0); " }.joined()
+    return NamedStatement(
+      name: name,
+      sql: "CREATE TRIGGER \(quoted(name)) \(event) ON \(quoted(table))\(when) BEGIN \(body)END")
+  }
+
+  static let id = quoted(ModelTables.keyName)
+
+  func tableName(of entity: String) -> String { file.root(of: entity) }
+}
+
+// MARK: - Inverses
+
+extension ModelTriggers {
+  /// Setting one side of a one-to-one relationship sets the other, and frees who was there before.
+  private func inverseTriggers(
+    _ relationship: ModelFile.Relationship, _ key: PropertyKey
+  ) -> [NamedStatement] {
+    if relationship.isToMany { return mirrorTriggers(relationship, key) }
+    guard let inverse = file.inverse(of: relationship), !inverse.isToMany,
+      let own = tables.columnNames[key],
+      let other = tables.columnNames[
+        PropertyKey(entity: relationship.destination, property: inverse.name)]
+    else { return [] }
+    let table = tableName(of: key.entity)
+    let far = tableName(of: relationship.destination)
+    let (column, back) = (quoted(own), quoted(other))
+    let free = """
+      UPDATE \(quoted(table)) SET \(column) = NULL \
+      WHERE \(column) = NEW.\(column) AND \(Self.id) <> NEW.\(Self.id)
+      """
+    let link = """
+      UPDATE \(quoted(far)) SET \(back) = NEW.\(Self.id) \
+      WHERE \(Self.id) = NEW.\(column) AND \(back) IS NOT NEW.\(Self.id)
+      """
+    let unlink = """
+      UPDATE \(quoted(far)) SET \(back) = NULL \
+      WHERE \(Self.id) IS OLD.\(column) AND \(Self.id) IS NOT NEW.\(column) \
+      AND \(back) = OLD.\(Self.id)
+      """
+    return [
+      trigger(
+        "inverse_insert_\(table)_\(own)", "AFTER INSERT", on: table,
+        when: "NEW.\(column) IS NOT NULL", [free, link]),
+      trigger(
+        "inverse_update_\(table)_\(own)", "AFTER UPDATE OF \(column)", on: table,
+        when: "OLD.\(column) IS NOT NEW.\(column)", [unlink, free, link]),
+    ]
+  }
+
+  /// A relationship that is its own inverse has each link in both directions.
+  private func mirrorTriggers(
+    _ relationship: ModelFile.Relationship, _ key: PropertyKey
+  ) -> [NamedStatement] {
+    guard relationship.inverse == relationship.name, relationship.destination == key.entity,
+      case .join(let table, let source, let destination)? = tables.links[key]
+    else { return [] }
+    let (from, to) = (quoted(source), quoted(destination))
+    return [
+      trigger(
+        "mirror_insert_\(table)", "AFTER INSERT", on: table,
+        ["INSERT OR IGNORE INTO \(quoted(table))(\(from), \(to)) VALUES (NEW.\(to), NEW.\(from))"]),
+      trigger(
+        "mirror_delete_\(table)", "AFTER DELETE", on: table,
+        ["DELETE FROM \(quoted(table)) WHERE \(from) = OLD.\(to) AND \(to) = OLD.\(from)"]),
+    ]
+  }
+}
+
+// MARK: - Positions
+
+extension ModelTriggers {
+  /// Room between neighbours for those who come between.
+  static let positionStep: Int64 = 1 << 20
+
+  /// Whoever joins the members of an ordered relationship stands last.
+  private func positionTriggers(
+    _ relationship: ModelFile.Relationship, _ key: PropertyKey
+  ) -> [NamedStatement] {
+    guard relationship.isOrdered, let position = tables.positions[key],
+      let place = memberColumn(of: key)
+    else { return [] }
+    let (table, owner, column) = (place.table, quoted(place.owner), quoted(position))
+    let key = place.isJoin ? "rowid" : Self.id
+    let append = """
+      UPDATE \(quoted(table)) SET \(column) = (SELECT coalesce(max(\(column)), 0) + \
+      \(Self.positionStep) FROM \(quoted(table)) WHERE \(owner) = NEW.\(owner) \
+      AND \(key) <> NEW.\(key)) WHERE \(key) = NEW.\(key)
+      """
+    let insert = trigger(
+      "position_insert_\(table)_\(position)", "AFTER INSERT", on: table,
+      when: "NEW.\(owner) IS NOT NULL AND NEW.\(column) IS NULL", [append])
+    guard !place.isJoin else { return [insert] }
+    return [
+      insert,
+      trigger(
+        "position_update_\(table)_\(position)", "AFTER UPDATE OF \(owner)", on: table,
+        when: "NEW.\(owner) IS NOT OLD.\(owner) AND NEW.\(owner) IS NOT NULL", [append]),
+    ]
+  }
+
+  /// The table whose rows are the members of a to-many relationship, or links to them, and the
+  /// column in it that refers to the owner.
+  func memberColumn(
+    of key: PropertyKey
+  ) -> (table: String, owner: String, member: String?, isJoin: Bool)? {
+    switch tables.links[key] {
+    case .members(let inverse)?:
+      guard let column = tables.columnNames[inverse] else { return nil }
+      return (tableName(of: inverse.entity), column, nil, false)
+    case .join(let table, let source, let destination)?: return (table, source, destination, true)
+    case .column?, nil: return nil
+    }
+  }
+}
+
+// MARK: - Delete rules
+
+extension ModelTriggers {
+  /// What a refused delete says, in front of the relationship's name.
+  static let denial = "deny:"
+
+  private func deleteTriggers(
+    _ relationship: ModelFile.Relationship, _ key: PropertyKey
+  ) -> [NamedStatement] {
+    switch tables.links[key] {
+    case .column(let column)?: columnDeleteTriggers(relationship, key, column)
+    case .join(let table, let source, let destination)?:
+      relationship.deleteRule == .cascade
+        ? [joinCascade(relationship, key, table, source, destination)] : []
+    case .members?, nil: []
+    }
+  }
+
+  private func columnDeleteTriggers(
+    _ relationship: ModelFile.Relationship, _ key: PropertyKey, _ column: String
+  ) -> [NamedStatement] {
+    let table = tableName(of: key.entity)
+    let far = quoted(tableName(of: relationship.destination))
+    let old = "OLD.\(quoted(column))"
+    switch relationship.deleteRule {
+    case .cascade:
+      return [
+        trigger(
+          "cascade_\(table)_\(column)", "AFTER DELETE", on: table, when: "\(old) IS NOT NULL",
+          ["DELETE FROM \(far) WHERE \(Self.id) = \(old)"])
+      ]
+    case .deny:
+      return [
+        trigger(
+          "deny_\(table)_\(column)", "AFTER DELETE", on: table,
+          when: "EXISTS (SELECT 1 FROM \(far) WHERE \(Self.id) = \(old))",
+          ["SELECT RAISE(ABORT, \(literal(Self.denial + relationship.name)))"])
+      ]
+    case .nullify, .noAction: return []
+    }
+  }
+
+  /// A link that goes because its owner is gone takes the object at its other end along.
+  private func joinCascade(
+    _ relationship: ModelFile.Relationship, _ key: PropertyKey, _ table: String, _ source: String,
+    _ destination: String
+  ) -> NamedStatement {
+    let owner = quoted(tableName(of: key.entity))
+    let far = quoted(tableName(of: relationship.destination))
+    return trigger(
+      "cascade_\(table)_\(source)", "AFTER DELETE", on: table,
+      when: "NOT EXISTS (SELECT 1 FROM \(owner) WHERE \(Self.id) = OLD.\(quoted(source)))",
+      ["DELETE FROM \(far) WHERE \(Self.id) = OLD.\(quoted(destination))"])
+  }
+}

@@ -1,0 +1,135 @@
+// What a save touched → the rules that can be held against objects only when every change was made:
+// how many objects a to-many relationship has, and to-one relationships that a delete rule emptied.
+//
+// The history that the save's own transaction wrote names the objects, so that it does not matter by
+// which end or which delete rule they changed.
+
+import FetchModel
+
+/// The rules of a model that are checked at the end of a save.
+struct FinalChecks: Sendable {
+  /// One relationship with a rule.
+  struct Rule: Sendable {
+    let entity: Int
+    let relationship: Int
+    let name: String
+    let minimum: Int
+    let maximum: Int
+    /// Whether fewer than `minimum` may be none.
+    let mayBeEmpty: Bool
+    let isToMany: Bool
+  }
+
+  let rules: [Rule]
+  let history: History
+
+  /// nil where the model has no such rules.
+  init?(model: Model, schema: Schema) {
+    let rules = model.entities.enumerated().flatMap { index, entity in
+      entity.relationships.enumerated().compactMap { place, relationship -> Rule? in
+        // An inherited rule is the ancestor's to check.
+        let parent = entity.inheritance.parent.map { model.entities[$0] }
+        guard parent?.property(named: relationship.name) == nil else { return nil }
+        return Rule(relationship, at: place, of: index)
+      }
+    }
+    guard !rules.isEmpty else { return nil }
+    self.rules = rules
+    history = History(model: model, schema: schema)
+  }
+
+  /// Where the history stands now; nil where nothing is followed.
+  func position(on connection: Connection) throws(StoreError) -> Int64? {
+    guard try History.isPresent(on: connection) else { return nil }
+    return try connection.first("SELECT max(position) FROM main.livefetch_position") {
+      $0.integer(0)
+    }
+  }
+}
+
+extension FinalChecks.Rule {
+  fileprivate init?(_ relationship: Relationship, at place: Int, of entity: Int) {
+    guard let declaration = relationship.declaration else { return nil }
+    let isMandatory = !declaration.isOptional
+    let least = max(declaration.minimumCount ?? 0, isMandatory ? 1 : 0)
+    // As in Core Data, a maximum of 0 is none.
+    let most = declaration.maximumCount.map { $0 == 0 ? Int.max : $0 } ?? Int.max
+    guard least > 0 || most < Int.max else { return nil }
+    self.init(
+      entity: entity, relationship: place, name: relationship.name, minimum: least, maximum: most,
+      mayBeEmpty: !isMandatory, isToMany: relationship.isToMany)
+  }
+
+  /// What is wrong with an object that has `count` objects there.
+  fileprivate func problem(_ count: Int) -> (code: ChangeProblem.Code, detail: String)? {
+    if count > maximum {
+      return (.tooMany, "`\(name)` holds at most \(maximum) objects, not \(count)")
+    }
+    guard count < minimum, !(count == 0 && mayBeEmpty) else { return nil }
+    return isToMany
+      ? (.tooFew, "`\(name)` needs at least \(minimum) objects, not \(count)")
+      : (.notOptional, "`\(name)` may not be nil")
+  }
+}
+
+extension SaveRun {
+  /// Reports every touched object that breaks a rule.
+  mutating func run(_ checks: FinalChecks, after start: Int64?) throws(StoreError) {
+    guard let start, let last = try checks.position(on: connection), last > start else { return }
+    let touches = try checks.history.touches(after: start, upTo: last, on: connection)
+    for rule in checks.rules {
+      let place = RelationshipPlace(entity: rule.entity, relationship: rule.relationship)
+      let ids = (touches.objects[rule.entity] ?? []).union(touches.members[place] ?? [])
+      guard !ids.isEmpty else { continue }
+      for (id, count) in try counts(rule, ids).sorted(by: { $0.id < $1.id }) {
+        guard let problem = rule.problem(count) else { continue }
+        report(
+          problem.code, rule.name, "\(problem.detail) (object \(id))",
+          at: change(behind: id, of: rule.entity))
+      }
+    }
+  }
+
+  /// How many objects each of `ids` has there, of those that are.
+  private func counts(
+    _ rule: FinalChecks.Rule, _ ids: Set<ObjectID>
+  ) throws(StoreError) -> [(id: ObjectID, count: Int)] {
+    let path = PropertyPath(root: rule.entity, steps: [rule.relationship], target: .object)
+    let plan = FetchPlan(
+      definition: ResultDefinition(
+        entity: rule.entity, predicate: executor.model.membership(of: rule.entity)),
+      selection: [
+        SelectedValue(key: rule.name, source: rule.isToMany ? .ids(path) : .path(path))
+      ])
+    let statement = FetchComposer(model: executor.model, schema: executor.schema)
+      .rows(of: plan, ids: ids, at: .now)
+    var counts: [(id: ObjectID, count: Int)] = []
+    try connection.withStatement(statement.sql) { prepared throws(StoreError) in
+      prepared.bind(statement.bindings)
+      while try prepared.step() {
+        let reader = RowReader(statement: prepared.pointer, layout: statement.layout)
+        counts.append((reader.id(), Self.count(reader.row())))
+      }
+    }
+    return counts
+  }
+
+  private static func count(_ row: Row) -> Int {
+    guard let range = row.values.first, let value = try? JSON(parsing: Array(row.json[range]))
+    else {
+      return 0
+    }
+    if case .array(let elements) = value { return elements.count }
+    return value == .null ? 0 : 1
+  }
+
+  /// The change that is about an object, or else the last one.
+  private func change(behind id: ObjectID, of entity: Int) -> Int {
+    let root = executor.model.entities[entity].inheritance.root ?? entity
+    return request.changes.indices.first { index in
+      let other = request.changes[index].entity
+      return (executor.model.entities[other].inheritance.root ?? other) == root
+        && owner(of: index) == id
+    } ?? max(0, request.changes.count - 1)
+  }
+}

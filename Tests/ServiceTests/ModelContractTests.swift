@@ -1,0 +1,164 @@
+import FetchModel
+import Foundation
+import Testing
+
+/// API.md sections 4 to 6 with a model: inheritance, order, rules and templates over HTTP.
+@Suite("A model's objects are served as it says")
+struct ModelContractTests {
+  static func heroes() throws -> ServedFile {
+    let file = try SampleModel.served("heroes")
+    let answer = try file.ask(
+      "POST", "/v1/save",
+      body: """
+        {"changes":[
+        {"insert":"Team","temporaryID":"t","values":{"name":"League"}},
+        {"insert":"Hero","values":{"name":"Ann","power":50,"team":{"temporaryID":"t"}}},
+        {"insert":"Hero","values":{"name":"Bob","power":70,"team":{"temporaryID":"t"}}},
+        {"insert":"Villain","values":{"name":"Cid","evilness":0.9}}]}
+        """)
+    #expect(answer.status == 200, "\(answer.text)")
+    return file
+  }
+
+  @Test func subentitiesAreFetchedThroughTheirParentAndTellTheirEntity() throws {
+    let file = try Self.heroes()
+    let answer = try file.ask("/v1/objects/Human?select=name")
+    #expect(
+      answer.text.contains(
+        #"[{"id":1,"entity":"Hero","name":"Ann"},{"id":2,"entity":"Hero","name":"Bob"},{"id":3,"entity":"Villain","name":"Cid"}]"#
+      ), "\(answer.text)")
+    #expect(try file.ask("/v1/objects/Human?as=count").json["total"]?.integer == 3)
+    #expect(try file.ask("/v1/objects/Hero?as=count").json["total"]?.integer == 2)
+    #expect(
+      try file.ask("/v1/objects/Human?as=count&subentities=false").json["total"]?.integer == 0)
+    #expect(
+      try file.ask("/v1/objects/Human?as=ids&where=entity=='Villain'").text.contains("[3]"))
+  }
+
+  @Test func anObjectIsFoundUnderItsOwnEntityAndItsAncestorsAlone() throws {
+    let file = try Self.heroes()
+    #expect(try file.ask("/v1/objects/Villain/3").status == 200)
+    #expect(try file.ask("/v1/objects/Human/3").json["entity"]?.string == "Villain")
+    #expect(try file.ask("/v1/objects/Hero/3").status == 404)
+    #expect(try file.ask("/v1/objects/Hero/3/name").status == 404)
+    #expect(try file.ask("PATCH", "/v1/objects/Hero/3", body: #"{"power":1}"#).status == 404)
+    #expect(try file.ask("DELETE", "/v1/objects/Hero/3").status == 404)
+    #expect(try file.ask("PATCH", "/v1/objects/Human/3", body: #"{"name":"Dan"}"#).status == 200)
+  }
+
+  @Test func aBatchTouchesObjectsOfItsEntityAlone() throws {
+    let file = try Self.heroes()
+    let answer = try file.ask(
+      "PATCH", "/v1/objects/Hero?where=TRUEPREDICATE", body: #"{"name":"X"}"#)
+    #expect(answer.json["updated"]?.integer == 2)
+    #expect(try file.ask("/v1/objects/Villain/3").json["name"]?.string == "Cid")
+  }
+
+  @Test func anAbstractEntityHasNoObjectsOfItsOwn() throws {
+    let file = try SampleModel.served("heroes")
+    let answer = try file.ask("POST", "/v1/objects/Human", body: #"{"name":"A"}"#)
+    #expect(answer.status == 422)
+    #expect(answer.text.contains("abstract-entity"))
+  }
+
+  @Test func aFetchOfTheParentFollowsItsSubentities() throws {
+    let file = try Self.heroes()
+    let token = try file.ask("/v1/objects/Human?select=name").json["token"]?.string ?? ""
+    let heroes = file.begin("GET", "/v1/objects/Hero?select=name&since=\(token)&wait=10")
+    _ = try file.ask("PATCH", "/v1/objects/Villain/3", body: #"{"name":"Zed"}"#)
+    let diff = try file.ask("/v1/objects/Human?select=name&since=\(token)&wait=10")
+    #expect(
+      diff.text.contains(#""updated":[{"from":[0,2],"to":[0,2],"id":3,"changed":{"name":"Zed"}}]"#),
+      "\(diff.text)")
+    #expect(!heroes.isThere)
+    _ = try file.ask("DELETE", "/v1/objects/Human/1")
+    #expect(heroes.wait()?.text.contains(#""deleted":[{"from":[0,0],"id":1}]"#) == true)
+  }
+
+  @Test func theHistoryOfSavesNamesTheObjectsOwnEntity() throws {
+    let file = try Self.heroes()
+    _ = try file.ask("PATCH", "/v1/objects/Human/3", body: #"{"name":"Zed"}"#)
+    let changes = try file.ask("/v1/changes").text
+    #expect(changes.contains(#""inserted":{"Hero":[1,2],"#), "\(changes)")
+    #expect(changes.contains(#""Villain":[{"id":3,"properties":["name","#), "\(changes)")
+  }
+
+  @Test func theModelIsRememberedByTheFile() throws {
+    let file = try Self.heroes()
+    file.stop()
+    let again = try ServedFile("", adopting: file)
+    #expect(try again.ask("/v1/objects/Hero/1").json["power"]?.integer == 50)
+    #expect(try again.ask("/v1/model").json["fetchTemplates"] != .array([]))
+  }
+
+  // MARK: Order
+
+  @Test func anOrderedRelationshipKeepsItsOrder() throws {
+    let file = try Self.heroes()
+    let read = { try file.ask("/v1/objects/Team?select=members").text }
+    #expect(try read().contains(#""members":[1,2]"#))
+    let token = try file.ask("/v1/objects/Team?select=members").json["token"]?.string ?? ""
+    _ = try file.ask("PATCH", "/v1/objects/Team/1", body: #"{"members":[2,1]}"#)
+    #expect(try read().contains(#""members":[2,1]"#))
+    let diff = try file.ask("/v1/objects/Team?select=members&since=\(token)&wait=10")
+    #expect(diff.text.contains(#""changed":{"members":[2,1]}"#), "\(diff.text)")
+    let dan = try file.insert("Hero", #"{"name":"Dan","team":1}"#)
+    #expect(try read().contains(#""members":[2,1,\#(dan)]"#))
+    _ = try file.ask("PATCH", "/v1/objects/Team/1", body: #"{"members":[\#(dan),2]}"#)
+    #expect(try read().contains(#""members":[\#(dan),2]"#))
+    #expect(try file.ask("/v1/objects/Hero/1").json["team"] == .null)
+    let changes = try file.ask("/v1/changes").text
+    #expect(changes.contains(#""Team":[{"id":1,"properties":["members"]}]"#), "\(changes)")
+  }
+
+  @Test func anOrderedManyToManyRelationshipKeepsItsOrder() throws {
+    let file = try SampleModel.served("blog")
+    let author = try file.insert("Author", #"{"name":"A"}"#)
+    let tags = try ["x", "y", "z"].map { try file.insert("Tag", #"{"name":"\#($0)"}"#) }
+    let post = try file.insert(
+      "Post", #"{"title":"T","author":\#(author),"tags":[\#(tags[2]),\#(tags[0])]}"#)
+    let read = { try file.ask("/v1/objects/Post/\(post)?select=tags").text }
+    #expect(try read().contains("[3,1]"))
+    _ = try file.ask("PATCH", "/v1/objects/Post/\(post)", body: #"{"tags":{"add":[2]}}"#)
+    #expect(try read().contains("[3,1,2]"))
+    _ = try file.ask("PATCH", "/v1/objects/Post/\(post)", body: #"{"tags":[2,3,1]}"#)
+    #expect(try read().contains("[2,3,1]"))
+    #expect(try file.ask("/v1/objects/Tag/2?select=posts").text.contains("[\(post)]"))
+  }
+
+  // MARK: Templates and defaults
+
+  @Test func aTemplateIsAFetchWithVariables() throws {
+    let file = try Self.heroes()
+    let answer = try file.ask("/v1/fetches/strongHeroes?var.MIN=60&select=name")
+    #expect(answer.text.contains(#"[{"id":2,"name":"Bob"}]"#), "\(answer.text)")
+    #expect(try file.ask("/v1/fetches/strongHeroes").code == "missing-variable")
+    #expect(try file.ask("/v1/fetches/strongHeros").code == "unknown-template")
+    #expect(try file.ask("/v1/fetches/strongHeroes?var.MIN=1&where=TRUEPREDICATE").status == 400)
+    let token = answer.json["token"]?.string ?? ""
+    _ = try file.ask("PATCH", "/v1/objects/Hero/1", body: #"{"power":99}"#)
+    let diff = try file.ask("/v1/fetches/strongHeroes?var.MIN=60&select=name&since=\(token)")
+    #expect(diff.text.contains(#""inserted":[{"to":[0,0],"item":{"id":1,"name":"Ann"}}]"#))
+  }
+
+  @Test func theModelsOrderHoldsWhereARequestNamesNone() throws {
+    let file = try Self.heroes()
+    _ = try file.ask("PATCH", "/v1/objects/Hero/1", body: #"{"name":"Zoe"}"#)
+    #expect(try file.ask("/v1/objects/Hero?as=ids").text.contains("[2,1]"))
+    #expect(try file.ask("/v1/objects/Hero?as=ids&sort=id").text.contains("[1,2]"))
+  }
+
+  @Test func theDescriptionShowsWhatTheModelSays() throws {
+    let file = try SampleModel.served("heroes")
+    let text = try file.ask("/v1/model").text
+    for part in [
+      #""name":"Human","abstract":true,"subentities":["Hero","Villain"]"#,
+      #""name":"power","type":"integer","optional":false,"default":true,"declaredType":"Integer 32","defaultValue":1,"minimum":0,"maximum":9000"#,
+      #""name":"members","destination":"Hero","toMany":true,"optional":true,"inverse":"team","ordered":true,"deleteRule":"Nullify""#,
+      #""fetchTemplates":[{"name":"strongHeroes""#, #""$class""#,
+    ] where part != #""$class""# {
+      #expect(text.contains(part), "\(part)")
+    }
+    #expect(!text.contains("skill.justicePower\",\"type\""))
+  }
+}

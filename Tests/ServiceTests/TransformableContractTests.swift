@@ -1,0 +1,121 @@
+import FetchModel
+import SQLiteStore
+import Testing
+
+/// Values of declared classes: served, selected, compared, and never the end of a fetch.
+@Suite("Transformable values")
+struct TransformableContractTests {
+  static let glare =
+    ##"{"$class":"HeroSkill","name":"英雄怒视","justicePower":109,"color":"#FFC0CB"}"##
+
+  static func file() throws -> ServedFile {
+    let file = try SampleModel.served("heroes")
+    _ = try file.insert("Hero", #"{"name":"Ann","skill":\#(glare)}"#)
+    _ = try file.insert(
+      "Villain",
+      #"{"name":"Bob","skill":{"$class":"VillainSkill","name":"ray","evilPower":200.5,"weapon":{"$class":"Weapon","title":"Ray","damage":7}}}"#
+    )
+    _ = try file.insert("Hero", #"{"name":"Cid"}"#)
+    return file
+  }
+
+  @Test func aValueIsServedAsItWasSaved() throws {
+    let file = try Self.file()
+    let answer = try file.ask("/v1/objects/Hero/1?select=skill")
+    #expect(answer.text == #"{"id":1,"skill":\#(Self.glare)}"#)
+    #expect(try file.ask("/v1/objects/Hero/3").json["skill"] == .null)
+    _ = try file.ask("PATCH", "/v1/objects/Hero/1", body: #"{"skill":null}"#)
+    #expect(try file.ask("/v1/objects/Hero/1").json["skill"] == .null)
+  }
+
+  @Test(arguments: [
+    ("where=skill.justicePower>100", "[1]"), ("where=skill.justicePower>109", "[]"),
+    ("where=skill.evilPower>200", "[2]"), ("where=skill.name=='ray'", "[2]"),
+    ("where=skill.weapon.damage==7", "[2]"), ("where=skill.justicePower==nil", "[2,3]"),
+    ("where=skill==nil", "[3]"), ("sort=-skill.justicePower,id", "[1,2,3]"),
+    ("sort=skill.weapon.title:nullslast,id", "[2,1,3]"),
+  ])
+  func keyPathsLeadIntoValues(_ query: String, _ ids: String) throws {
+    let answer = try Self.file().ask("/v1/objects/Human?as=ids&\(Self.encoded(query))")
+    #expect(answer.text.contains(#""items":\#(ids)"#), "\(answer.text)")
+  }
+
+  private static func encoded(_ query: String) -> String {
+    query.replacing(">", with: "%3E").replacing("==", with: "%3D%3D")
+  }
+
+  @Test func fieldsAreSelectedAndMakeSections() throws {
+    let file = try Self.file()
+    let answer = try file.ask(
+      "/v1/objects/Human?select=skill.name,skill.justicePower&section=skill.name&limit=2&subentities=true"
+    )
+    #expect(
+      answer.text.contains(
+        #"{"id":2,"entity":"Villain","skill.name":"ray","skill.justicePower":null}"#),
+      "\(answer.text)")
+    let unknown = try file.ask("/v1/objects/Human?where=skill.nothing%3E1")
+    #expect(unknown.code == "unknown-key-path")
+  }
+
+  @Test func aFetchIsFollowedIntoValues() throws {
+    let file = try Self.file()
+    let path = "/v1/objects/Hero?select=name&where=skill.justicePower%3E100"
+    let token = try file.ask(path).json["token"]?.string ?? ""
+    _ = try file.ask(
+      "PATCH", "/v1/objects/Hero/3",
+      body: #"{"skill":{"$class":"HeroSkill","name":"x","justicePower":500}}"#)
+    let diff = try file.ask("\(path)&since=\(token)")
+    #expect(
+      diff.text.contains(#""inserted":[{"to":[0,1],"item":{"id":3,"name":"Cid"}}]"#),
+      "\(diff.text)")
+  }
+
+  @Test func aValueThatCannotBeReadIsAnErrorValue() throws {
+    let file = try Self.file()
+    try file.outsider(
+      """
+      UPDATE Human SET skill = '{"$class":"Magic"}' WHERE id = 1;
+      UPDATE Human SET skill = 'not JSON' WHERE id = 2;
+      UPDATE Human SET skill = 7 WHERE id = 3;
+      """)
+    let answer = try file.ask("/v1/objects/Human?select=skill&sort=id")
+    #expect(answer.status == 200)
+    for part in [
+      #"{"id":1,"entity":"Hero","skill":{"$error":"`Magic` is not a declared class"}}"#,
+      #"{"id":2,"entity":"Villain","skill":{"$error":"what is stored is not JSON"}}"#,
+      #"{"id":3,"entity":"Hero","skill":{"$error":"#,
+    ] {
+      #expect(answer.text.contains(part), "\(answer.text)")
+    }
+    #expect(try file.ask("/v1/objects/Human?as=ids&where=skill.justicePower==nil").status == 200)
+  }
+
+  @Test func transformersOfOnesOwnStoreAsTheyLike() throws {
+    let model = """
+      {"entities":[{"name":"Note","attributes":[
+      {"name":"secret","type":"Transformable","transformer":"Reversed"},
+      {"name":"color","type":"Transformable","transformer":"Color"},
+      {"name":"tags","type":"Transformable","transformer":"Array"}]}]}
+      """
+    var options = SQLiteStoreOptions()
+    options.model = try ModelFile(parsing: Array(model.utf8))
+    #expect(throws: StoreError.unusable("Note.secret: there is no transformer `Reversed`")) {
+      _ = try ServedFile("", options: options)
+    }
+    options.transformers["Reversed"] = ValueTransformer(
+      encode: { Array(($0.string ?? "").utf8.reversed()) },
+      decode: { .string(String(decoding: $0.reversed(), as: UTF8.self)) })
+    let file = try ServedFile("", options: options)
+    let id = try file.insert(
+      "Note", ##"{"secret":"abc","color":"#102030","tags":["a",1]}"##)
+    #expect(
+      try file.ask("/v1/objects/Note/\(id)").text
+        == ##"{"id":1,"secret":"abc","color":"#102030","tags":["a",1]}"##)
+    #expect(try file.ask("/v1/objects/Note/\(id)/secret").text.contains("cba"))
+    let refused = try file.ask("PATCH", "/v1/objects/Note/\(id)", body: #"{"color":"red"}"#)
+    #expect(refused.text.contains("invalid-value"))
+    let foreign = try file.ask(
+      "PATCH", "/v1/objects/Note/\(id)", body: #"{"tags":[{"$class":"Evil"}]}"#)
+    #expect(foreign.text.contains("`Evil` is not a declared class"))
+  }
+}
