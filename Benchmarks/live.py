@@ -74,7 +74,8 @@ def p4(bench):
 
 
 class Held:
-    """Long polls, one for each path, that wait until this is closed."""
+    """Long polls, one for each path, that wait until this is closed. Made as soon as the server has
+    nothing to do but to hold them."""
 
     def __init__(self, server, paths):
         file = RUN / f"paths-{server.port}"
@@ -87,7 +88,7 @@ class Held:
         )
         self.count = int(self.process.stdout.readline() or 0)
         ask(server.url + "/v1")
-        time.sleep(2)
+        server.settle()
 
     def close(self):
         left, _ = self.process.communicate()
