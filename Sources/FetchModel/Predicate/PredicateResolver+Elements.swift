@@ -22,7 +22,8 @@ extension PredicateResolver {
     guard let walk = try walk(collection), walk.isCollection else {
       throw PredicateError(
         .typeMismatch, at: collection.range.lowerBound, found: "a single value",
-        expected: "a to-many key path before the brackets")
+        expected: "a to-many key path before the brackets",
+        hint: "an option like `[c]` stands behind its operator")
     }
     if case .size = index {
       guard let component = components.first else { return try aggregate(walk, .count, at: range) }
