@@ -27,6 +27,7 @@ struct ServeOptions: ParsableArguments {
   @Option(.keepHistory) var keepHistory: String?
   @Option(.keepDays) var keepDays: String?
   @Option(.keepIdle) var keepIdle: String?
+  @Option(.keepBytes) var keepBytes: String?
   @Option(.workers) var workers: String?
   @Flag(.readOnly) var readOnly: Bool?
   @Flag(.explain) var explain: Bool?
@@ -37,7 +38,7 @@ struct ServeOptions: ParsableArguments {
       (.token, token),
       (.corsOrigin, corsOrigin), (.maxItems, maxItems), (.queryTimeout, queryTimeout),
       (.maxBody, maxBody), (.durability, durability), (.keepHistory, keepHistory),
-      (.keepDays, keepDays), (.keepIdle, keepIdle), (.workers, workers),
+      (.keepDays, keepDays), (.keepBytes, keepBytes), (.keepIdle, keepIdle), (.workers, workers),
       (.readOnly, readOnly.map { "\($0)" }),
       (.explain, explain.map { "\($0)" }),
     ]
@@ -119,6 +120,7 @@ struct ServerOptions {
     store.durability = settings.text(.durability) == "normal" ? .normal : .full
     store.keptPositions = settings.integer(.keepHistory)
     store.keptSeconds = settings.number(.keepDays) * 86_400
+    store.keptBytes = settings.integer(.keepBytes)
     return store
   }
 

@@ -256,6 +256,32 @@ struct ImportTests {
     #expect(try folder.run("check", "a.sqlite").output == "a.sqlite: nothing is wrong\n")
   }
 
+  @Test("Where a model file rules the store, its rules hold for an import too")
+  func modelled() throws {
+    let folder = try Folder()
+    let model = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../Sources/LiveFetchCommand/Resources/models/heroes.json")
+    try FileManager.default.copyItem(
+      at: model.standardizedFileURL, to: URL(fileURLWithPath: folder.file("heroes.json")))
+    let server = try folder.start(
+      ["serve", "h.sqlite", "--port", "0", "--model", "heroes.json"], output: "serve.log")
+    _ = try folder.wait(for: "serve.log") { $0.hasSuffix("\n") }
+    server.terminate()
+    server.waitUntilExit()
+    try folder.write("name,power,motto\nAda,12,Think\nBob,9001,Fly\nCyd,3,low\n", to: "c.csv")
+    let run = try folder.run("import", "h.sqlite", "c.csv", "--into", "Hero")
+    #expect(run.status == 65)
+    #expect(run.errors.contains("c.csv: line 3: `power`"), "\(run.errors)")
+    #expect(run.errors.contains("c.csv: line 4: `motto`"), "\(run.errors)")
+    #expect(run.output.hasPrefix("Hero: 1 inserted, 2 refused in "))
+    let rows = try folder.run("fetch", "h.sqlite", "Human", "--select", "name", "-f", "csv")
+    #expect(rows.output.contains(",Ada"), "\(rows.output)\(rows.errors)")
+    try folder.write("id,power\n1,13\n1,-1\n", to: "d.csv")
+    let update = try folder.run("import", "h.sqlite", "d.csv", "--into", "Hero", "--key", "id")
+    #expect(update.output.hasPrefix("Hero: 0 inserted, 1 updated, 1 refused in "), "\(update)")
+    #expect(try folder.run("check", "h.sqlite").output == "h.sqlite: nothing is wrong\n")
+  }
+
   @Test(
     "What cannot be begun is refused with the status that says why",
     arguments: [

@@ -60,7 +60,7 @@ struct StoreCommandTests {
           livefetch: `where` at 17: found `populaton`, expected a property of City; did you mean \
           `population`?
             name == 'ü' AND populaton > 3
-                            ^~~~~~~~~
+                            ^^^^^^^^^
 
           """)
       let entity = try folder.run("fetch", store, "Cty")

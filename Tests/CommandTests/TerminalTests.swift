@@ -82,15 +82,4 @@ struct TerminalTests {
     #expect(table.lines() == ["  id  name", "↑  4  d", "   1  a", "~  3  x", "+  5  e"])
     #expect(RowChanges(from: old, to: old).isEmpty)
   }
-
-  @Test(
-    "A caret stands under the letter that is meant",
-    arguments: [
-      ("a > b", 4, "b", "a > b|    ^"), ("東 == x", 7, "`x`", "東 == x|      ^"),
-      ("a", 9, "", "a| ^"), ("a ==\n  bc", 7, "bc", "  bc|  ^~"),
-    ])
-  func caret(predicate: String, offset: Int, found: String, lines: String) {
-    let caret = PredicateCaret(predicate, offset: offset, found: found)
-    #expect(caret.lines.joined(separator: "|") == lines)
-  }
 }

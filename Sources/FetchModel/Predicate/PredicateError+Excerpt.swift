@@ -127,7 +127,7 @@ private struct ExcerptLine {
 
 extension Character {
   /// How many columns a terminal gives it.
-  fileprivate var columns: Int {
+  package var columns: Int {
     guard let first = unicodeScalars.first else { return 0 }
     if first.properties.isEmojiPresentation || unicodeScalars.contains("\u{FE0F}") { return 2 }
     switch first.value {

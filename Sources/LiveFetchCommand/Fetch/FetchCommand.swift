@@ -84,7 +84,7 @@ struct FetchCommand: ParsableCommand {
     while true {
       guard let next = try source.next() else { continue }
       guard next.shownParts != last.shownParts else { continue }
-      if format == .table, !count { print("") }
+      if format == .table, !count { write("\n") }
       columns = show(next, known: columns)
       last = next
     }

@@ -81,7 +81,7 @@ struct FetchScreen {
         if character == "m" { isEscape = false }
         continue
       }
-      used += String(character).terminalWidth
+      used += character.columns
       if used <= width { result.append(character) }
     }
     return result

@@ -27,6 +27,14 @@ public enum LiveStart: Sendable, Hashable {
 public protocol LiveDelivery: Sendable {
   /// Tells each of `waiters` the same `answer`. Called on the engine's thread: hand on, return.
   func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter])
+  /// Tells a client of many fetches what became of them: with it the client has everything up to
+  /// `token`, nil where the store could not be read yet. Called on the engine's thread as well.
+  func deliver(_ results: [GroupResult], at token: Token?, to waiter: any LiveWaiter)
+}
+
+extension LiveDelivery {
+  /// For those that never follow many fetches at once.
+  public func deliver(_ results: [GroupResult], at token: Token?, to waiter: any LiveWaiter) {}
 }
 
 /// How much the engine keeps.

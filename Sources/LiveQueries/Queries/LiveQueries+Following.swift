@@ -16,7 +16,7 @@ extension LiveQueries {
     else { return false }
     if query.lastChange <= from.position {
       register(request, from: from, query, view, now: now)
-    } else if let body = view.bodies[from.position] {
+    } else if !request.onlyWaits, let body = view.bodies[from.position] {
       send(body, of: view, from: from, to: request.waiter)
     } else {
       return false

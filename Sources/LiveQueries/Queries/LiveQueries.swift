@@ -12,6 +12,9 @@ struct FollowRequest: Sendable {
   let since: LiveStart
   let deadline: ContinuousClock.Instant?
   let waiter: any LiveWaiter
+  /// Whether it is not to be answered from memory: its answer has to be true of the moment that
+  /// the store is at, like those of others.
+  var onlyWaits = false
 }
 
 /// An answer on its way to those it is for.
@@ -117,6 +120,19 @@ struct LiveQueries {
     index = QueryIndex()
     known = [:]
     note(token)
+  }
+
+  /// Ends every query: the model is not the store's any more.
+  mutating func retire(_ changed: Set<Int>) {
+    for query in queries.values {
+      let entity = query.dependencies.intersection(changed).min()
+      let name = entity.map { model.entities[$0].name }
+      dismiss(query, name.map { .failed(.schemaChanged(entity: $0)) } ?? .expired)
+    }
+    queries = [:]
+    index = QueryIndex()
+    known = [:]
+    current = nil
   }
 
   /// Takes one active query a moment further. One that fails ends; its clients are told.
