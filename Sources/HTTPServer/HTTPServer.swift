@@ -59,6 +59,11 @@ public final class HTTPServer: Sendable {
     context.table.count
   }
 
+  /// Connections that wait for an answer, or for something to stream. O(connections).
+  public var waitingCount: Int {
+    context.table.waitingCount
+  }
+
   /// Answers what is suspended with 503, ends the streams, stops listening, and closes all
   /// connections. Answers under way have `grace` seconds to go out; requests that come meanwhile
   /// still reach the handler, but none is suspended any more. Not to be called from a handler. A

@@ -5,22 +5,34 @@ import Foundation
 
 struct Demo: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Load the sample cities and countries of the world, and serve them.")
+    abstract: "Load a sample with its model, and serve it.",
+    discussion: """
+      SAMPLES
+        world    cities, countries and mayors
+        heroes   inheritance, transformable values, derived attributes
+        todo     lists whose items have an order
+        blog     posts, comments and tags
+      """)
+
+  @Argument(help: "Which sample.")
+  var sample = Sample.world
 
   @Option(help: "The file to keep the sample data in; made if it is not there.")
-  var data = "livefetch-demo.sqlite"
+  var data: String?
 
   @OptionGroup var options: ServeOptions
 
   func run() throws {
-    if !FileManager.default.fileExists(atPath: data) {
+    let path = data ?? sample.defaultPath
+    if !FileManager.default.fileExists(atPath: path) {
       do {
-        try SampleWorld.create(at: data)
+        try sample.create(at: path)
       } catch {
-        throw failure("\(data): the sample data could not be loaded: \(error)", .failed)
+        throw failure("\(path): the sample could not be loaded: \(error)", .failed)
       }
     }
-    try Server(path: data, options: options.resolved(), greeting: Self.greeting).run()
+    let greeting = sample == .world ? Self.greeting : { "\n\nTry it: curl \($0)/v1/model" }
+    try Server(path: path, options: options.resolved(), greeting: greeting).run()
   }
 
   private static func greeting(_ address: String) -> String {

@@ -1,5 +1,5 @@
-// The sample data: the world's cities and countries, from the files beside the program into a new
-// SQLite file.
+// The world's cities and countries, from the files beside the program into an SQLite file that has
+// their tables.
 
 import Foundation
 import GRDB
@@ -12,33 +12,16 @@ struct SampleWorld {
     case missingFile(String)
   }
 
-  private static let schema = """
-    CREATE TABLE Country (
-      id INTEGER PRIMARY KEY, code TEXT NOT NULL UNIQUE, name TEXT NOT NULL, continent TEXT,
-      capital TEXT, population INTEGER, areaKm2 REAL, currency TEXT);
-    CREATE TABLE City (
-      id INTEGER PRIMARY KEY, name TEXT NOT NULL, country INTEGER REFERENCES Country(id),
-      population INTEGER, latitude REAL, longitude REAL, timezone TEXT, admin1 TEXT);
-    CREATE INDEX City_population ON City(population);
-    CREATE INDEX City_country_population ON City(country, population);
-    """
-
-  /// Creates the file at `path` with both tables. It appears whole or not at all.
-  static func create(at path: String) throws {
+  /// Loads the rows into the tables of the sample's model at `path`.
+  static func load(into path: String) throws {
     SQLiteStore.prepareLibrary()
-    let draft = path + ".loading"
-    for suffix in ["", "-wal", "-shm", "-journal"] {
-      try? FileManager.default.removeItem(atPath: draft + suffix)
-    }
-    let queue = try DatabaseQueue(path: draft)
+    let queue = try DatabaseQueue(path: path)
     try queue.write { database in
-      try database.execute(sql: schema)
       try load("countries", into: "Country", of: database)
       try load("cities", into: "City", of: database)
     }
     try queue.vacuum()
     try queue.close()
-    try FileManager.default.moveItem(atPath: draft, toPath: path)
   }
 
   private static func load(_ file: String, into table: String, of database: Database) throws {

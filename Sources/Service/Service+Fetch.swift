@@ -71,13 +71,10 @@ extension Service {
 
   /// Refuses to follow what cannot be followed.
   func checkObservable(_ plan: FetchPlan) throws(Problem) {
-    for index in plan.dependencies(in: store.model) {
-      let entity = store.model.entities[index]
-      guard entity.isObservable, !store.properties.isReadOnly else {
-        throw .notObservable(entity.name)
-      }
+    let isReadOnly = store.properties.isReadOnly
+    if let problem = Problem(following: plan, in: store.model, isReadOnly: isReadOnly) {
+      throw problem
     }
-    guard !plan.isVolatile else { throw .volatilePredicate }
   }
 }
 
@@ -119,6 +116,7 @@ extension Service {
   private func send(
     _ snapshot: EncodedSnapshot, of plan: FetchPlan, _ call: Call, cacheKey: String?
   ) {
+    configuration.metrics.cacheMisses.add()
     let compressed =
       snapshot.json.count >= 1024 && acceptsGzip(call.request)
       ? Gzip.compress(snapshot.json, level: 3) : nil

@@ -14,9 +14,9 @@ extension Service {
     case (.objects, _), (.object, _), (.save, _): try change(call, route)
     case (.changes, _): try changes(call)
     case (.template(let name), _): try fetchTemplate(call, name: name)
-    case (.live, _): throw .notImplemented("`/v1/live`")
+    case (.live, _): try followMany(call)
     case (.openAPI, _): try describeAPI(call)
-    case (.metrics, _): throw .notImplemented("`/metrics`")
+    case (.metrics, _): try metrics(call)
     default: throw .noSuchPath
     }
   }

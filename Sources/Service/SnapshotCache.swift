@@ -54,6 +54,8 @@ final class SnapshotCache: Sendable {
 
   init(maxBytes: Int) { self.maxBytes = maxBytes }
 
+  var bytes: Int { table.withLock { $0.bytes } }
+
   func entry(for key: String) -> Entry? {
     table.withLock { $0.entries[key] }
   }

@@ -116,7 +116,10 @@ struct Evaluation<Row: EvaluatedRow> {
       return left.remainder(right)
     case .function(let function, let arguments): return call(function, arguments)
     case .folded(let term, let options): return value(term)?.folded(options)
+    case .standIn(let term, let form): return value(term)?.standIn(form)
+    case .uuidText(let term): return value(term)?.uuidText
     case .seconds(let term): return value(term)?.seconds
+    case .reference(let term): return value(term)?.secondsSinceReference
     case .conditional(let test, let yes, let no):
       guard let isMet = holds(test) else { return nil }
       return value(isMet ? yes : no)

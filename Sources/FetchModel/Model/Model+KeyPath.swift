@@ -22,7 +22,8 @@ extension Model {
     let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     var index = 0
     while index < names.count {
-      let (name, property) = entities[entity].property(at: names[index...])
+      let rest = names[index...]
+      let (name, property) = entities[entity].property(at: rest)
       index += name.count
       let isLast = index == names.count
       switch property {
@@ -30,8 +31,8 @@ extension Model {
         steps.append(step)
         entity = entities[entity].relationships[step].destination
       case .attribute(let attribute) where isLast: target = .attribute(attribute)
-      case .attribute where field(names[index...], of: entity) != nil:
-        let field = field(names[index...], of: entity) ?? 0
+      case .attribute where field(rest, of: entity) != nil:
+        let field = field(rest, of: entity) ?? 0
         return PropertyPath(root: root, steps: steps, target: .attribute(field))
       case .id where isLast: target = .object
       default:

@@ -63,6 +63,8 @@ extension ResolvedExpression {
       return max(5 + condition.nesting, 8 + max(yes.nesting, no.nesting))
     case .aggregate(let aggregation):
       return (aggregation.collection.steps.count > 1 ? 14 : 9) + aggregation.condition.nesting
+    case .element(let element):
+      return (element.collection.steps.count > 1 ? 15 : 10) + element.condition.nesting
     case .listAggregate(_, let expressions):
       return 13 + (expressions.map(\.nesting).max() ?? 0)
     }

@@ -102,7 +102,6 @@ extension PredicateResolver {
     if case .variable(let name) = base.kind {
       _ = try value(ofVariable: name, at: base.range)
     }
-    if case .index = base.kind { _ = try operand(base) }
     return PredicateError(
       .typeMismatch, at: base.range.lowerBound, found: "a value without properties",
       expected: "a key path")
@@ -158,7 +157,7 @@ extension PredicateResolver {
     return names.removeFirst()
   }
 
-  private func step(
+  func step(
     _ name: String, _ walk: inout Walk, at range: SourceRange
   ) throws(PredicateError) {
     let entity = model.entities[walk.end]

@@ -3,7 +3,7 @@
 import FetchModel
 
 /// A connection inside a read transaction, and the state that it sees.
-struct ReadMoment: LiveMoment {
+struct ReadMoment: StoreMoment {
   let connection: Connection
   let composer: FetchComposer
   let history: History

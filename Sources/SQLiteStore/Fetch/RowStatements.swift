@@ -16,6 +16,8 @@ struct RowStatements {
   }
 
   private var open: [Shape: OpenRows] = [:]
+  /// The columns that were known to be uniform when these were composed.
+  private var uniform: Set<ColumnPlace> = []
 
   /// Reads those of `ids` that are in the plan's result at `moment`.
   mutating func statement(
@@ -25,6 +27,10 @@ struct RowStatements {
     let bindings = IDRestriction(key: key, ids: ids).bindings
     // The parts of a composite key are bound one by one.
     guard bindings.count == 1 else { return composer.rows(of: plan, ids: ids, at: moment) }
+    if composer.uniform != uniform {
+      open.removeAll()
+      uniform = composer.uniform
+    }
     let shape = Shape(plan: plan, isPast: moment != .now, isOneID: ids.count == 1)
     return rows(shape, key, composer).filled(ids: bindings[0], moment)
   }

@@ -67,7 +67,8 @@ struct TableScope: SQLScope {
         isBinaryCollated: column.isBinary)
       result.form = column.form
       result.isUniform =
-        !context.isPast && context.uniform.contains(ColumnPlace(entity: end, attribute: index))
+        !context.isPast && !column.takesTextForNumbers
+        && context.uniform.contains(ColumnPlace(entity: end, attribute: index))
       return result
     case .object:
       return SQLColumn(
@@ -111,7 +112,7 @@ struct TableScope: SQLScope {
   }
 
   /// SQL for columns of the object that to-one `steps` reach.
-  private mutating func columns(_ names: [String], at steps: [Int]) -> [String] {
+  mutating func columns(_ names: [String], at steps: [Int]) -> [String] {
     if steps.isEmpty { return names.map { qualified($0, alias) } }
     if context.isPast { return names.map { pastColumn($0, at: steps) } }
     let joined = join(steps)

@@ -20,6 +20,7 @@ struct TabulationScope: SQLScope {
   var from: String { objects.from }
   var correlation: String { objects.correlation }
   var mayRepeat: Bool { objects.mayRepeat }
+  var position: String? { objects.position }
 
   mutating func over(_ steps: [Int]) -> TabulationScope {
     TabulationScope(objects.over(steps), nil)

@@ -1,4 +1,5 @@
-// Positions → which objects were touched between them, and whose to-many relationships changed.
+// Positions → which objects were touched between them, which of their properties differ, and whose
+// to-many relationships changed.
 
 import FetchModel
 
@@ -9,7 +10,7 @@ extension History {
   func touches(
     after position: Int64, upTo last: Int64, on connection: Connection
   ) throws(StoreError) -> Touches {
-    var touches = Touches()
+    var touches = Touches(start: position)
     guard position < last else { return touches }
     for table in try tables(touchedAfter: position, upTo: last, on: connection) {
       try touchQueries[table.number - 1].add(to: &touches, after: position, on: connection)
@@ -22,18 +23,21 @@ extension History {
 /// and now.
 ///
 ///     WITH "livefetch_shadow_City" AS (…)
-///     SELECT h."id", h."country", m."country"
+///     SELECT h."id", h."country", m."country", h.livefetch_existed AND m."id" IS NOT NULL,
+///       (h."name" IS NOT m."name" COLLATE BINARY) << 0 | …
 ///     FROM "livefetch_shadow_City" AS h LEFT JOIN main."City" AS m ON m."id" = h."id"
 struct TouchQuery: Sendable {
   private let table: FollowedTable
   private let schema: Schema
+  private let comparison: RowComparison
   private let sql: String
   private let parameterCount: Int32
 
-  init(table: FollowedTable, schema: Schema) {
+  init(table: FollowedTable, schema: Schema, model: Model) {
     self.table = table
     self.schema = schema
-    let text = TouchQueryText(table: table, schema: schema)
+    comparison = RowComparison(table, schema: schema, model: model)
+    let text = TouchQueryText(table: table, schema: schema, comparison: comparison)
     sql = text.sql
     parameterCount = text.parameterCount
   }
@@ -49,7 +53,10 @@ struct TouchQuery: Sendable {
 
   private func addRow(_ row: Statement, to touches: inout Touches) {
     if let id = row.id(0) {
-      for entity in table.entities { touches.objects[entity, default: []].insert(id) }
+      for entity in table.entities {
+        touches.objects[entity, default: []].insert(id)
+        addChange(of: id, entity, row, to: &touches)
+      }
     }
     guard hasMoved(row) else { return }
     for (index, link) in table.links.enumerated() {
@@ -64,6 +71,14 @@ struct TouchQuery: Sendable {
         touches.members[link.place, default: []].insert(owner)
       }
     }
+  }
+
+  /// Notes which properties of a row that was there and still is differ.
+  private func addChange(
+    of id: ObjectID, _ entity: Int, _ row: Statement, to touches: inout Touches
+  ) {
+    guard let mask = comparison.mask(row, of: entity) else { return }
+    touches.changes[entity, default: [:]][id, default: []].formUnion(mask)
   }
 
   /// A row between two objects counts for both as soon as one of them differs.
@@ -96,6 +111,7 @@ struct TouchQuery: Sendable {
 private struct TouchQueryText {
   let table: FollowedTable
   let schema: Schema
+  let comparison: RowComparison
 
   var sql: String {
     var columns = [table.layout.idExpression("h")]
@@ -105,6 +121,7 @@ private struct TouchQueryText {
         link.key.position.map { qualified($0, alias) } ?? "NULL"
       }
     }
+    columns += comparison.columns
     let tie = table.layout.keyColumns
       .map { "\(qualified($0.table, "m")) = \(qualified($0.history, "h"))" }
     let layout = table.layout

@@ -27,7 +27,7 @@ struct History: Sendable {
     self.schema = schema
     tables = schema.followedTables(model)
     fingerprint = schema.fingerprint(tables)
-    touchQueries = tables.map { TouchQuery(table: $0, schema: schema) }
+    touchQueries = tables.map { TouchQuery(table: $0, schema: schema, model: model) }
   }
 
   /// The followed table that `livefetch_position.source` means.

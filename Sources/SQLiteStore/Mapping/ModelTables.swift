@@ -344,7 +344,7 @@ extension ModelFile.Attribute {
   fileprivate var declaration: String { isOpaque ? "BLOB" : type.declaration }
 
   /// The default as SQL; nil without one.
-  fileprivate var defaultLiteral: String? {
+  var defaultLiteral: String? {
     guard let json = defaultValue, let value = Value(json, as: storedType) else { return nil }
     let column = Column(
       name: name, affinity: Affinity(declaredType: type.declaration), type: storedType,

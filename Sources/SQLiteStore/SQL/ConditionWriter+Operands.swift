@@ -19,6 +19,7 @@ extension ConditionWriter {
     case .conditional(let condition, let yes, let no):
       return conditional(condition, yes, no, dateFormat)
     case .aggregate(let aggregation): return aggregate(aggregation)
+    case .element(let element): return self.element(element)
     case .listAggregate(let function, let expressions):
       return listAggregate(function, expressions, dateFormat)
     }

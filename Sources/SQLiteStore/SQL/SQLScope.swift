@@ -33,6 +33,10 @@ public protocol SQLScope {
   /// empty if nothing ties it (the outermost scope).
   var correlation: String { get }
 
+  /// SQL for the object's place among the members of the ordered relationship that led here; nil
+  /// where that has no order.
+  var position: String? { get }
+
   /// Whether one object may stand in more than one row, as several to-many steps allow.
   var mayRepeat: Bool { get }
 }

@@ -94,6 +94,11 @@ struct Column: Sendable, Hashable {
     self.form = form
   }
 
+  /// Whether SQLite compares its text with constants that look like numbers as numbers.
+  var takesTextForNumbers: Bool {
+    (form == .text || form == .json) && affinity.isNumeric
+  }
+
   /// Whether SQLite compares its text byte by byte unless told otherwise.
   var isBinary: Bool { folded(collation) == "binary" }
 }

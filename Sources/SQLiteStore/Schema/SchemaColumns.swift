@@ -23,10 +23,9 @@ struct SchemaColumns: ColumnTraits {
   }
 
   /// A number's column with a collation of its own compares text as the store alone knows.
-  /// So does one whose values are compared by their stand-ins.
   private func treatment(of column: Column) -> ColumnTreatment? {
-    if column.form != nil { return nil }
-    return column.isBinary || !column.type.isNumeric ? .column(column.affinity) : nil
+    guard column.form != nil || column.isBinary || !column.type.isNumeric else { return nil }
+    return .column(column.affinity, form: column.form)
   }
 
   private func treatment(of key: Key, _ table: EntityTable) -> ColumnTreatment? {

@@ -41,6 +41,9 @@ public enum ProblemCatalogue {
     Entry(400, "unknown-entity", "an entity, named in a body, that is not there"),
     Entry(400, "unknown-key-path", "a property that its entity does not have"),
     Entry(400, "not-observable", "a fetch that cannot be followed"),
+    Entry(400, "too-many-fetches", "more than 1,000 fetches for one connection"),
+    Entry(400, "answer-too-large", "snapshots of many fetches that are too much for one answer"),
+    Entry(400, "bad-idempotency-key", "not 1 to 255 printable ASCII characters"),
   ]
 
   private static let predicates = [
@@ -80,6 +83,7 @@ public enum ProblemCatalogue {
     Entry(413, "body-too-large", "more bytes than the server takes"),
     Entry(415, "not-json", "a body that is not declared as JSON"),
     Entry(416, "range-not-satisfiable", "a range outside the value"),
+    Entry(422, "idempotency-key-reused", "the key was used for another request before"),
     Entry(422, "validation-failed", "values that do not fit; `errors` lists each"),
     Entry(431, "headers-too-large", "a head of more than 7 KiB"),
   ]

@@ -1,0 +1,134 @@
+// Two versions of a model → their differences, one sentence each, for people.
+
+/// The differences of two versions of a model.
+public struct ModelDifference: Sendable, Hashable {
+  public enum Kind: String, Sendable, Hashable { case added, removed, renamed, changed }
+
+  public struct Change: Sendable, Hashable {
+    public let kind: Kind
+    /// `City.population`, an entity, a class or a template.
+    public let subject: String
+    /// What is otherwise, as a phrase; empty where the kind says all.
+    public let detail: String
+  }
+
+  public private(set) var changes: [Change] = []
+
+  public init(from old: ModelFile, to new: ModelFile) {
+    let match = ModelMatch(from: old, to: new)
+    for entity in new.entities { compare(entity, match) }
+    for entity in old.entities where match.newEntity(of: entity.name) == nil {
+      add(.removed, entity.name)
+    }
+    compareNamed(old.classes, new.classes, \.name, "class")
+    compareNamed(old.fetchTemplates, new.fetchTemplates, \.name, "fetch template")
+  }
+
+  private mutating func add(_ kind: Kind, _ subject: String, _ detail: String = "") {
+    changes.append(Change(kind: kind, subject: subject, detail: detail))
+  }
+
+  private mutating func compare(_ entity: ModelFile.Entity, _ match: ModelMatch) {
+    guard let name = match.oldEntity(of: entity.name), let old = match.old.entity(named: name)
+    else { return add(.added, entity.name) }
+    if name != entity.name { add(.renamed, entity.name, "was \(name)") }
+    compareShape(old, entity, match)
+    for attribute in entity.attributes {
+      compare(
+        "\(entity.name).\(attribute.name)", match.oldAttribute(attribute, of: entity.name),
+        attribute, \.name, \.json)
+    }
+    for relationship in entity.relationships {
+      compare(
+        "\(entity.name).\(relationship.name)",
+        match.oldRelationship(relationship, of: entity.name), relationship, \.name, \.json)
+    }
+    addRemoved(old, entity, match)
+  }
+
+  private mutating func compareShape(
+    _ old: ModelFile.Entity, _ new: ModelFile.Entity, _ match: ModelMatch
+  ) {
+    if new.parent.flatMap({ match.oldEntity(of: $0) }) != old.parent {
+      add(
+        .changed, new.name,
+        "inherits from \(new.parent ?? "nothing"), not \(old.parent ?? "nothing")")
+    }
+    if old.isAbstract != new.isAbstract {
+      add(.changed, new.name, new.isAbstract ? "is abstract now" : "is abstract no more")
+    }
+    if old.fetchIndexes != new.fetchIndexes { add(.changed, new.name, "fetch indexes") }
+    if old.uniquenessConstraints != new.uniquenessConstraints {
+      add(.changed, new.name, "uniqueness constraints")
+    }
+    if old.sort != new.sort { add(.changed, new.name, "default order") }
+  }
+
+  private mutating func compare<Part>(
+    _ subject: String, _ old: Part?, _ new: Part, _ name: (Part) -> String,
+    _ json: (Part) -> JSON
+  ) {
+    guard let old else { return add(.added, subject) }
+    if name(old) != name(new) { add(.renamed, subject, "was \(name(old))") }
+    guard case .object(let before) = json(old), case .object(let after) = json(new) else { return }
+    let names = (before + after).map(\.name)
+    var told: Set<String> = ["name", "renamingIdentifier"]
+    for member in names where told.insert(member).inserted {
+      let (then, now) = (json(old)[member], json(new)[member])
+      if then != now {
+        add(.changed, subject, "\(member): \(Self.text(then)) → \(Self.text(now))")
+      }
+    }
+  }
+
+  private static func text(_ json: JSON?) -> String {
+    guard let json else { return "unset" }
+    var text: [UInt8] = []
+    text.append(json: json)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private mutating func addRemoved(
+    _ old: ModelFile.Entity, _ new: ModelFile.Entity, _ match: ModelMatch
+  ) {
+    // What moved up or down in the hierarchy is still there.
+    let heirs = [new.name] + match.new.subentities(of: new.name).map(\.name)
+    let attributes = Set(
+      heirs.flatMap { heir in
+        match.new.attributes(of: heir).compactMap { match.oldAttribute($0, of: heir)?.name }
+      })
+    for attribute in old.attributes where !attributes.contains(attribute.name) {
+      add(.removed, "\(old.name).\(attribute.name)")
+    }
+    let relationships = Set(
+      heirs.flatMap { heir in
+        match.new.relationships(of: heir).compactMap { match.oldRelationship($0, of: heir)?.name }
+      })
+    for relationship in old.relationships where !relationships.contains(relationship.name) {
+      add(.removed, "\(old.name).\(relationship.name)")
+    }
+  }
+
+  private mutating func compareNamed<Part: Hashable>(
+    _ old: [Part], _ new: [Part], _ name: (Part) -> String, _ kind: String
+  ) {
+    for part in new {
+      let before = old.first { name($0) == name(part) }
+      if before == nil { add(.added, "\(kind) \(name(part))") }
+      if let before, before != part { add(.changed, "\(kind) \(name(part))") }
+    }
+    for part in old where !new.contains(where: { name($0) == name(part) }) {
+      add(.removed, "\(kind) \(name(part))")
+    }
+  }
+}
+
+extension ModelDifference: CustomStringConvertible {
+  /// One line a change: `changed City.population: minimum: unset → 0`.
+  public var description: String {
+    changes.map { change in
+      "\(change.kind.rawValue) \(change.subject)"
+        + (change.detail.isEmpty ? "" : ": \(change.detail)")
+    }.joined(separator: "\n")
+  }
+}

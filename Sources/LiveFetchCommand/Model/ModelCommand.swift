@@ -1,0 +1,173 @@
+// `livefetch model import|show|check|diff|export`
+
+import ArgumentParser
+import FetchModel
+import Foundation
+import SQLiteStore
+
+struct ModelCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "model", abstract: "Read, check and compare models.",
+    discussion: """
+      A MODEL is a JSON file, an .xcdatamodeld or .xcdatamodel, or a store that remembers one.
+
+      EXAMPLES
+        livefetch model import Shop.xcdatamodeld > shop.json
+        livefetch model check shop.json shop.sqlite
+        livefetch model diff shop.sqlite shop.json
+      """,
+    subcommands: [Import.self, Show.self, Check.self, Diff.self, Export.self])
+
+  struct Import: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Print a Core Data model as JSON; what has no meaning here goes to standard error.")
+
+    @Argument(help: "The .xcdatamodeld or .xcdatamodel.") var path: String
+
+    func run() throws {
+      let read = try CoreDataModel(atPath: path)
+      for remark in read.remarks {
+        FileHandle.standardError.write(Data("livefetch: \(path): \(remark)\n".utf8))
+      }
+      write(read.model.text)
+    }
+  }
+
+  struct Show: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Tell what is in a model.")
+
+    @Argument(help: "The model.") var path: String
+
+    func run() throws { print(try modelAnywhere(path).outline) }
+  }
+
+  struct Check: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Check a model, and the tables of a store against it.")
+
+    @Argument(help: "The model.") var path: String
+    @Argument(help: "The SQLite file.") var store: String?
+
+    func run() throws {
+      let model = try modelAnywhere(path)
+      guard let store else { return print("\(path): nothing is wrong with it") }
+      let mismatches: [String]
+      do throws(StoreError) {
+        mismatches = try SQLiteStore.mismatches(path: store, with: model)
+      } catch {
+        throw failure("\(store): \(error.message)", error.exitStatus)
+      }
+      guard mismatches.isEmpty else {
+        let lines = mismatches.map { "\(store): \($0)" }
+        throw failure(lines.joined(separator: "\n"), .unusableStore)
+      }
+      print("\(store): its tables are the model's")
+    }
+  }
+
+  struct Diff: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Tell the differences of two versions of a model.")
+
+    @Argument(help: "The old version.") var old: String
+    @Argument(help: "The new version.") var new: String
+
+    func run() throws {
+      let difference = ModelDifference(from: try modelAnywhere(old), to: try modelAnywhere(new))
+      if !difference.changes.isEmpty { print(difference) }
+    }
+  }
+
+  struct Export: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Print the model that a store remembers, or any other, as JSON.")
+
+    @Argument(help: "The model.") var path: String
+
+    func run() throws { write(try modelAnywhere(path).text) }
+  }
+}
+
+private func write(_ bytes: [UInt8]) { FileHandle.standardOutput.write(Data(bytes)) }
+
+/// The model of a JSON file, of Core Data's own, or of a store.
+func modelAnywhere(_ path: String) throws -> ModelFile {
+  if path.hasSuffix(".xcdatamodeld") || path.hasSuffix(".xcdatamodel") {
+    return try CoreDataModel(atPath: path).model
+  }
+  guard let file = FileHandle(forReadingAtPath: path) else {
+    throw failure("\(path): there is no such file", .noInput)
+  }
+  let start = (try? file.read(upToCount: 16)) ?? Data()
+  guard start.starts(with: "SQLite format 3".utf8) else { return try ModelFile(atPath: path) }
+  do throws(StoreError) {
+    if let model = try SQLiteStore.rememberedModel(path: path) { return model }
+  } catch {
+    throw failure("\(path): \(error.message)", error.exitStatus)
+  }
+  throw failure("\(path): the file remembers no model", .unusableStore)
+}
+
+extension CoreDataModel {
+  /// Reads a model bundle, the current version of a versioned one.
+  init(atPath path: String) throws {
+    let folder = try path.hasSuffix(".xcdatamodeld") ? Self.currentVersion(of: path) : path
+    guard let data = FileManager.default.contents(atPath: folder + "/contents") else {
+      throw failure("\(folder)/contents: there is no such file", .noInput)
+    }
+    do throws(ModelFileError) {
+      try self.init(contents: [UInt8](data))
+    } catch {
+      let lines = error.problems.map { "\(folder): \($0)" }
+      throw failure(lines.joined(separator: "\n"), .unusableStore)
+    }
+  }
+
+  /// The version that `.xccurrentversion` names, or else the only one.
+  private static func currentVersion(of bundle: String) throws -> String {
+    if let data = FileManager.default.contents(atPath: bundle + "/.xccurrentversion"),
+      let list = try? PropertyListSerialization.propertyList(from: data, format: nil),
+      let name = (list as? [String: Any])?["_XCCurrentVersionName"] as? String
+    {
+      return "\(bundle)/\(name)"
+    }
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: bundle)) ?? []
+    let versions = names.filter { $0.hasSuffix(".xcdatamodel") }
+    guard versions.count == 1 else {
+      throw failure(
+        "\(bundle): \(versions.count) versions, and none is said to be the current one",
+        .unusableStore)
+    }
+    return "\(bundle)/\(versions[0])"
+  }
+}
+
+extension ModelFile {
+  /// Entities and their properties, one a line.
+  fileprivate var outline: String {
+    entities.flatMap { entity in
+      [entity.headline] + entity.attributes.map { "  \($0.name): \($0.headline)" }
+        + entity.relationships.map { "  \($0.name) → \($0.headline)" }
+    }.joined(separator: "\n")
+  }
+}
+
+extension ModelFile.Entity {
+  fileprivate var headline: String {
+    name + (parent.map { " : \($0)" } ?? "") + (isAbstract ? " (abstract)" : "")
+  }
+}
+
+extension ModelFile.Attribute {
+  fileprivate var headline: String {
+    type.rawValue + (isOptional ? "?" : "") + (className.map { " of \($0)" } ?? "")
+      + (derivation.map { " = \($0.text)" } ?? "") + (isTransient ? " (transient)" : "")
+  }
+}
+
+extension ModelFile.Relationship {
+  fileprivate var headline: String {
+    destination + (isToMany ? (isOrdered ? " (many, ordered)" : " (many)") : isOptional ? "?" : "")
+      + (inverse.map { ", inverse \($0)" } ?? "") + ", \(deleteRule.rawValue)"
+  }
+}

@@ -1,0 +1,84 @@
+// A sample's name → a new store with its model and its data, from the files beside the program.
+
+import ArgumentParser
+import FetchModel
+import Foundation
+import SQLiteStore
+
+/// The samples that `livefetch demo` serves.
+enum Sample: String, CaseIterable, ExpressibleByArgument {
+  case world, heroes, todo, blog
+
+  /// Why a sample could not be loaded.
+  enum Failure: Error {
+    case missingFile(String)
+    case refused(String)
+  }
+
+  /// Where its data is kept unless it is said.
+  var defaultPath: String {
+    self == .world ? "livefetch-demo.sqlite" : "livefetch-\(rawValue).sqlite"
+  }
+
+  func model() throws -> ModelFile {
+    try ModelFile(parsing: try Self.resource("\(rawValue).json"))
+  }
+
+  /// Creates the store at `path`. It appears whole or not at all.
+  func create(at path: String) throws {
+    let draft = path + ".loading"
+    Self.remove(draft)
+    do {
+      guard FileManager.default.createFile(atPath: draft, contents: nil) else {
+        throw Failure.missingFile(draft)
+      }
+      let model = try model()
+      try SQLiteStore.createTables(of: model, at: draft)
+      if self == .world { try SampleWorld.load(into: draft) }
+      try save(model, to: draft)
+      try FileManager.default.moveItem(atPath: draft, toPath: path)
+    } catch {
+      Self.remove(draft)
+      throw error
+    }
+    Self.remove(draft)
+  }
+
+  /// Saves the sample's objects, as a client would.
+  private func save(_ model: ModelFile, to path: String) throws {
+    let body = try JSON(parsing: try Self.resource("\(rawValue).data.json"))
+    var options = SQLiteStoreOptions()
+    options.model = model
+    let store = try SQLiteStore(path: path, options: options)
+    defer { store.close() }
+    let request = try SaveResolver(model: store.model).resolve(body)
+    let outcome = Outcome()
+    store.save(request) { result in
+      outcome.error = if case .failure(let error) = result { error } else { nil }
+      outcome.done.signal()
+    }
+    outcome.done.wait()
+    if let error = outcome.error { throw Failure.refused("\(error)") }
+  }
+
+  // Written before the semaphore is signalled, read after.
+  private final class Outcome: @unchecked Sendable {
+    let done = DispatchSemaphore(value: 0)
+    var error: SaveError?
+  }
+
+  private static func remove(_ path: String) {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+      try? FileManager.default.removeItem(atPath: path + suffix)
+    }
+  }
+
+  private static func resource(_ name: String) throws -> [UInt8] {
+    let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
+    guard
+      let url = Bundle.module.url(
+        forResource: parts[0], withExtension: parts[1], subdirectory: "models")
+    else { throw Failure.missingFile(name) }
+    return [UInt8](try Data(contentsOf: url))
+  }
+}

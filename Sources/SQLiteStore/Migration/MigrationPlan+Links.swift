@@ -1,0 +1,153 @@
+// The links of two objects, wherever the old version kept them → where the new one keeps them: a
+// column, or a table between.
+
+import FetchModel
+
+/// The links of a relationship in the old tables: rows of an owner, a member and a place.
+private struct OldLinks {
+  /// SELECT … AS owner, … AS member, … AS place
+  let sql: String
+}
+
+extension MigrationPlanner {
+  /// What an object's to-one relationship refers to: the only object that it did.
+  mutating func linkValue(
+    _ relationship: ModelFile.Relationship, _ key: PropertyKey, _ pair: (old: String, new: String)
+  ) throws(StoreError) -> String {
+    let name = "\(pair.new).\(relationship.name)"
+    if let before = match.oldRelationship(relationship, of: pair.new), !before.isToMany,
+      let column = old.column(before.name, of: pair.old)
+    {
+      return "o.\(quoted(column))"
+    }
+    guard let links = oldLinks(relationship, of: pair.new) else {
+      if !relationship.isOptional, new.file.root(of: key.entity) == key.entity,
+        let table = old.table(of: pair.old),
+        try count("SELECT count(*) FROM \(quoted(table.name))") > 0
+      {
+        refuse("\(name) is not optional, and the objects that are there have none")
+      }
+      return "NULL"
+    }
+    let several = try count(
+      """
+      SELECT count(*) FROM (SELECT 1 FROM (\(links.sql)) GROUP BY owner \
+      HAVING count(DISTINCT member) > 1)
+      """)
+    if several > 0 {
+      refuse("\(name) is to-one, and \(several) objects have several there")
+    }
+    return "(SELECT l.member FROM (\(links.sql)) AS l WHERE l.owner = o.\(ModelTriggers.id))"
+  }
+
+  /// A member's place: as it was, or by its id.
+  func placeValue(_ key: PropertyKey, _ pair: (old: String, new: String)) throws(StoreError)
+    -> String
+  {
+    let step = "o.\(ModelTriggers.id) * \(ModelTriggers.positionStep)"
+    guard let relationship = new.file.relationship(key.property, of: key.entity),
+      let before = match.oldRelationship(relationship, of: key.entity),
+      let oldEntity = match.oldEntity(of: key.entity),
+      let declarer = old.file.declarer(of: before.name, in: oldEntity),
+      case .members? = old.links[PropertyKey(entity: declarer, property: before.name)],
+      let position = old.positions[PropertyKey(entity: declarer, property: before.name)]
+    else { return step }
+    return "coalesce(o.\(quoted(position)), \(step))"
+  }
+
+  mutating func planJoin(_ table: PlannedTable) throws(StoreError) {
+    let owner = new.links.first { _, link in
+      if case .join(table.name, let source, _) = link {
+        source == table.columns[0].name
+      } else {
+        false
+      }
+    }
+    guard let key = owner?.key,
+      let relationship = new.file.relationship(key.property, of: key.entity)
+    else { return }
+    if let before = match.oldRelationship(relationship, of: key.entity),
+      let oldEntity = match.oldEntity(of: key.entity),
+      case .join(table.name, _, _)? = old.links[
+        PropertyKey(entity: oldEntity, property: before.name)],
+      old.tables.contains(table)
+    {
+      return keep(table.name)
+    }
+    let draft = Self.draft(table.name)
+    rebuild(table.name)
+    guard let links = oldLinks(relationship, of: key.entity) else {
+      return add("create the table \(table.name)", [table.creation(as: draft)])
+    }
+    let ends = table.columns.filter { $0.role == .end }.map { quoted($0.name) }
+    let places = table.columns.compactMap { column -> (name: String, value: String)? in
+      guard case .position(let ordered) = column.role else { return nil }
+      let isForward = ordered == key
+      let fallback = "l.\(isForward ? "member" : "owner") * \(ModelTriggers.positionStep)"
+      return (quoted(column.name), isForward ? "coalesce(l.place, \(fallback))" : fallback)
+    }
+    let columns = ends + places.map(\.name)
+    let values = ["l.owner", "l.member"] + places.map(\.value)
+    add(
+      "make the table \(table.name) anew",
+      [
+        table.creation(as: draft),
+        """
+        INSERT OR IGNORE INTO \(quoted(draft))(\(columns.joined(separator: ", "))) \
+        SELECT \(values.joined(separator: ", ")) FROM (\(links.sql)) AS l
+        """,
+      ])
+  }
+
+  // MARK: Where they were
+
+  /// The links that a relationship had, or its inverse.
+  private func oldLinks(
+    _ relationship: ModelFile.Relationship, of entity: String
+  ) -> OldLinks? {
+    if let before = match.oldRelationship(relationship, of: entity),
+      let oldEntity = match.oldEntity(of: entity)
+    {
+      return links(before, of: oldEntity, isSwapped: false)
+    }
+    guard let inverse = new.file.inverse(of: relationship),
+      let before = match.oldRelationship(inverse, of: relationship.destination),
+      let oldEntity = match.oldEntity(of: relationship.destination)
+    else { return nil }
+    return links(before, of: oldEntity, isSwapped: true)
+  }
+
+  private func links(
+    _ relationship: ModelFile.Relationship, of entity: String, isSwapped: Bool
+  ) -> OldLinks? {
+    guard let declarer = old.file.declarer(of: relationship.name, in: entity) else { return nil }
+    let key = PropertyKey(entity: declarer, property: relationship.name)
+    let position = old.positions[key].map(quoted) ?? "NULL"
+    let id = ModelTriggers.id
+    let (owner, member) = isSwapped ? ("member", "owner") : ("owner", "member")
+    switch old.links[key] {
+    case .column(let column)?:
+      let table = quoted(old.file.root(of: declarer))
+      return OldLinks(
+        sql: """
+          SELECT \(id) AS \(owner), \(quoted(column)) AS \(member), NULL AS place \
+          FROM \(table) WHERE \(quoted(column)) IS NOT NULL
+          """)
+    case .members(let inverse)?:
+      guard let column = old.columnNames[inverse] else { return nil }
+      let table = quoted(old.file.root(of: inverse.entity))
+      return OldLinks(
+        sql: """
+          SELECT \(quoted(column)) AS \(owner), \(id) AS \(member), \(position) AS place \
+          FROM \(table) WHERE \(quoted(column)) IS NOT NULL
+          """)
+    case .join(let table, let source, let destination)?:
+      return OldLinks(
+        sql: """
+          SELECT \(quoted(source)) AS \(owner), \(quoted(destination)) AS \(member), \
+          \(position) AS place FROM \(quoted(table))
+          """)
+    case nil: return nil
+    }
+  }
+}

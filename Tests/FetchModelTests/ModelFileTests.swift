@@ -1,0 +1,163 @@
+import FetchModel
+import Foundation
+import Testing
+
+@Suite("Model files")
+struct ModelFileTests {
+  private static func problems(_ text: String) -> [String] {
+    do throws(ModelFileError) {
+      _ = try ModelFile(parsing: Array(text.utf8))
+      return []
+    } catch {
+      return error.problems.map(\.description)
+    }
+  }
+
+  /// One entity with these members beside its name.
+  private static func entity(_ members: String) -> [String] {
+    problems(#"{"entities":[{"name":"City",\#(members)},{"name":"Land"}]}"#)
+  }
+
+  static let mistakes: [(text: String, problem: String)] = [
+    ("{\n \"entities\": [}", "line 2, column 15: expected "),
+    ("[]", "has to be an object, not an array"),
+    ("{}", "entities: a model has at least one"),
+    (#"{"entities":{}}"#, "entities: has to be an array, not an object"),
+    (
+      #"{"entitys":[],"entities":[{"name":"A"}]}"#,
+      "entitys: is not known here; did you mean `entities`?"
+    ),
+    (#"{"entities":[{}]}"#, "entities/0/name: is needed"),
+    (#"{"entities":[{"name":"A"},{"name":"A"}]}"#, "entities/A: the name stands twice"),
+    (#"{"entities":[{"name":"A"},{"name":"a"}]}"#, "entities/a: differs from `A` in case alone"),
+    (#"{"entities":[{"name":"1"}]}"#, "entities/1: a name is letters, digits and _"),
+    (#"{"entities":[{"name":"A","parent":"B"}]}"#, "entities/A/parent: there is no entity `B`"),
+    (
+      #"{"entities":[{"name":"A","parent":"B"},{"name":"B","parent":"A"}]}"#,
+      "entities/A/parent: `A` would inherit from itself"
+    ),
+    (
+      #"{"entities":[{"name":"A","attributes":[{"name":"x","type":"String"}]},{"name":"B","parent":"A","attributes":[{"name":"x","type":"String"}]}]}"#,
+      "entities/B/x: is inherited already"
+    ),
+    (
+      #"{"entities":[{"name":"A"}],"classes":[{"name":"C","parent":"D"}]}"#,
+      "classes/C/parent: there is no class `D`"
+    ),
+    (
+      #"{"entities":[{"name":"A"}],"classes":[{"name":"C","fields":[{"name":"f","type":"Strin"}]}]}"#,
+      "classes/C/fields/f/type: `Strin` is neither a type nor a declared class"
+    ),
+    (
+      #"{"entities":[{"name":"A"}],"fetchTemplates":[{"name":"t","entity":"A","predicate":"a >"}]}"#,
+      "fetchTemplates/t/predicate: at 3: "
+    ),
+    (
+      #"{"entities":[{"name":"A"}],"fetchTemplates":[{"name":"t","entity":"B"}]}"#,
+      "fetchTemplates/t/entity: there is no entity `B`"
+    ),
+  ]
+
+  @Test(arguments: mistakes.indices)
+  func aMistakeIsToldWithItsPlace(_ index: Int) {
+    let found = Self.problems(Self.mistakes[index].text)
+    #expect(found.contains { $0.hasPrefix(Self.mistakes[index].problem) }, "\(found)")
+  }
+
+  static let entityMistakes: [(members: String, problem: String)] = [
+    (#""attributes":[{"name":"x"}]"#, "attributes/x/type: is needed"),
+    (
+      #""attributes":[{"name":"x","type":"Integer 63"}]"#,
+      "attributes/x/type: `Integer 63` is none of"
+    ),
+    (#""attributes":[{"name":"id","type":"String"}]"#, "attributes/id: the name is reserved"),
+    (#""attributes":[{"name":"entity","type":"String"}]"#, "attributes/entity: the name is"),
+    (
+      #""attributes":[{"name":"x","type":"String","optionl":true}]"#,
+      "attributes/x/optionl: is not known here; did you mean `optional`?"
+    ),
+    (
+      #""attributes":[{"name":"x","type":"Integer 16","default":40000}]"#,
+      "attributes/x/default: the default holds integers of 16 bits alone"
+    ),
+    (
+      #""attributes":[{"name":"x","type":"Integer 16","default":"a"}]"#,
+      "attributes/x/default: Integer 16 takes an integer of 64 bits, not a string"
+    ),
+    (
+      #""attributes":[{"name":"x","type":"Double","minimum":2,"maximum":1}]"#,
+      "attributes/x/maximum: is less than the minimum"
+    ),
+    (
+      #""attributes":[{"name":"x","type":"Boolean","minimum":2}]"#,
+      "attributes/x/minimum: Boolean has no order to bound"
+    ),
+    (#""attributes":[{"name":"x","type":"String","regex":"("}]"#, "attributes/x/regex: "),
+    (
+      #""attributes":[{"name":"x","type":"String","class":"C"}]"#,
+      "attributes/x/class: is for Transformable alone"
+    ),
+    (
+      #""attributes":[{"name":"x","type":"Transformable","class":"C"}]"#,
+      "attributes/x/class: there is no class `C`"
+    ),
+    (
+      #""attributes":[{"name":"x","type":"String","derivation":"shout:(y)"}]"#,
+      "attributes/x/derivation: `shout:(y)` is none of"
+    ),
+    (
+      #""attributes":[{"name":"x","type":"Integer 64","derivation":"ys.@count"}]"#,
+      "attributes/x/derivation: City has no to-many relationship `ys`"
+    ),
+    (
+      #""relationships":[{"name":"r","destination":"Lnd"}]"#,
+      "relationships/r/destination: there is no entity `Lnd`"
+    ),
+    (
+      #""relationships":[{"name":"r","destination":"Land","inverse":"c"}]"#,
+      "relationships/r/inverse: Land has no relationship `c`"
+    ),
+    (
+      #""relationships":[{"name":"r","destination":"Land","ordered":true}]"#,
+      "relationships/r/ordered: is for to-many alone"
+    ),
+    (
+      #""relationships":[{"name":"r","destination":"Land","toMany":true,"minimumCount":3,"maximumCount":2}]"#,
+      "relationships/r/maximumCount: is less than the minimum"
+    ),
+    (
+      #""relationships":[{"name":"r","destination":"Land","deleteRule":"nulify"}]"#,
+      "relationships/r/deleteRule: `nulify` is none of Nullify, Cascade, Deny, No Action; did you mean `Nullify`?"
+    ),
+    (
+      #""fetchIndexes":[{"name":"i","elements":[{"property":"x"}]}]"#,
+      "fetchIndexes/i/elements: City has no property `x`"
+    ),
+    (#""uniquenessConstraints":[["x"]]"#, "uniquenessConstraints/0: City has no property `x`"),
+    (#""sort":["-x"]"#, "sort: City has no property `x`"),
+  ]
+
+  @Test(arguments: entityMistakes.indices)
+  func aMistakeInAnEntityIsToldWithItsPlace(_ index: Int) {
+    let found = Self.entity(Self.entityMistakes[index].members)
+    let wanted = "entities/City/" + Self.entityMistakes[index].problem
+    #expect(found.contains { $0.hasPrefix(wanted) }, "\(found)")
+  }
+
+  @Test func everyMistakeIsTold() {
+    let found = Self.entity(
+      #""attributes":[{"name":"x","type":"Integer 63"},{"name":"y","type":"String","regex":1}],"sort":1"#
+    )
+    #expect(found.count == 3)
+  }
+
+  @Test(arguments: ["heroes", "todo", "blog"])
+  func aModelIsWrittenAsItIsRead(_ name: String) throws {
+    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../Sources/LiveFetchCommand/Resources/models/\(name).json")
+    let model = try ModelFile(parsing: [UInt8](try Data(contentsOf: folder)))
+    let again = try ModelFile(parsing: model.text)
+    #expect(again == model)
+    #expect(again.text == model.text)
+  }
+}

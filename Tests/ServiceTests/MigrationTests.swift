@@ -1,0 +1,285 @@
+import FetchModel
+import Foundation
+import SQLiteStore
+import Testing
+
+/// A file under one version of a model, and then under another.
+@Suite("Migrations")
+struct MigrationTests {
+  static let first = """
+    {"entities":[
+    {"name":"Author","attributes":[{"name":"name","type":"String","optional":false},
+      {"name":"age","type":"Integer 16"},{"name":"note","type":"String"}],
+     "relationships":[{"name":"books","destination":"Book","toMany":true,"inverse":"author"}]},
+    {"name":"Book","attributes":[{"name":"title","type":"String"}],
+     "relationships":[{"name":"author","destination":"Author","inverse":"books"}]}]}
+    """
+
+  /// Two authors; the first has two books, the second none.
+  static func file() throws -> ServedFile {
+    let file = try SampleModel.served(text: first)
+    _ = try file.insert("Author", #"{"name":"Ann","age":40,"note":"n"}"#)
+    _ = try file.insert("Author", #"{"name":"Bob"}"#)
+    _ = try file.insert("Book", #"{"title":"One","author":1}"#)
+    _ = try file.insert("Book", #"{"title":"Two","author":1}"#)
+    return file
+  }
+
+  static func migrated(
+    _ text: String, _ options: MigrationOptions = .init()
+  ) throws -> ServedFile {
+    let file = try Self.file()
+    file.stop()
+    _ = try SQLiteStore.migrate(
+      path: file.path, to: ModelFile(parsing: Array(text.utf8)), options: options)
+    return try ServedFile("", adopting: file)
+  }
+
+  static func refusal(_ text: String) throws -> String {
+    let file = try Self.file()
+    file.stop()
+    let before = try FileManager.default.contents(atPath: file.path)
+    do {
+      _ = try SQLiteStore.migrate(
+        path: file.path, to: ModelFile(parsing: Array(text.utf8)))
+      return ""
+    } catch {
+      let again = try ServedFile("", adopting: file)
+      #expect(try again.ask("/v1/objects/Author?as=count").json["total"]?.integer == 2)
+      #expect(before != nil)
+      guard case .unusable(let reason) = error as? StoreError else { return "\(error)" }
+      return reason
+    }
+  }
+
+  private static func version(
+    author: String =
+      #"{"name":"name","type":"String","optional":false},{"name":"age","type":"Integer 16"},{"name":"note","type":"String"}"#,
+    authorMore: String = "",
+    books: String = #"{"name":"books","destination":"Book","toMany":true,"inverse":"author"}"#,
+    bookAuthor: String = #"{"name":"author","destination":"Author","inverse":"books"}"#,
+    more: String = ""
+  ) -> String {
+    """
+    {"entities":[
+    {"name":"Author","attributes":[\(author)],"relationships":[\(books)]\(authorMore)},
+    {"name":"Book","attributes":[{"name":"title","type":"String"}],"relationships":[\(bookAuthor)]}\(more)]}
+    """
+  }
+
+  @Test func anAddedAttributeGetsItsDefault() throws {
+    let file = try Self.migrated(
+      Self.version(
+        author:
+          #"{"name":"name","type":"String","optional":false},{"name":"age","type":"Integer 16"},{"name":"note","type":"String"},{"name":"rank","type":"Integer 32","optional":false,"default":7}"#
+      ))
+    #expect(
+      try file.ask("/v1/objects/Author/1").text
+        == #"{"id":1,"name":"Ann","age":40,"note":"n","rank":7}"#)
+    #expect(try file.ask("/v1/objects/Author/1?select=books").text.contains("[1,2]"))
+    // Ids go on behind those that were given.
+    #expect(try file.insert("Author", #"{"name":"Cid"}"#) == 3)
+  }
+
+  @Test func renamingIdentifiersKeepWhatTheyName() throws {
+    let file = try Self.migrated(
+      """
+      {"entities":[
+      {"name":"Writer","renamingIdentifier":"Author","attributes":[
+        {"name":"fullName","type":"String","optional":false,"renamingIdentifier":"name"},
+        {"name":"age","type":"Integer 64"},{"name":"note","type":"String"}],
+       "relationships":[{"name":"works","destination":"Book","toMany":true,"inverse":"writer","renamingIdentifier":"books"}]},
+      {"name":"Book","attributes":[{"name":"title","type":"String"}],
+       "relationships":[{"name":"writer","destination":"Writer","inverse":"works","renamingIdentifier":"author"}]}]}
+      """)
+    #expect(
+      try file.ask("/v1/objects/Writer/1?select=fullName,age,works").text
+        == #"{"id":1,"fullName":"Ann","age":40,"works":[1,2]}"#)
+    #expect(try file.ask("/v1/objects/Author").code == "unknown-entity")
+  }
+
+  @Test func whatWouldBeLostIsRefusedUnlessItMay() throws {
+    let without = Self.version(
+      author:
+        #"{"name":"name","type":"String","optional":false},{"name":"age","type":"Integer 16"}"#)
+    #expect(try Self.refusal(without) == "would lose the values of Author.note (1)")
+    var options = MigrationOptions()
+    options.allowsLoss = true
+    let file = try Self.migrated(without, options)
+    #expect(try file.ask("/v1/objects/Author/1").json["note"] == nil)
+  }
+
+  @Test func whatCannotBeIsRefusedWithItsReason() throws {
+    #expect(
+      try Self.refusal(
+        Self.version(
+          author:
+            #"{"name":"name","type":"String","optional":false},{"name":"age","type":"Integer 16","optional":false},{"name":"note","type":"String"}"#
+        )) == "Author.age is not optional and has no default, and 1 objects have no value")
+    #expect(
+      try Self.refusal(
+        Self.version(
+          author:
+            #"{"name":"name","type":"Date","optional":false},{"name":"age","type":"Integer 16"},{"name":"note","type":"String"}"#
+        )
+      ).contains("Author.name was String: no value of it is known to be a Date"))
+    #expect(
+      try Self.refusal(
+        Self.version(books: #"{"name":"books","destination":"Book","inverse":"author"}"#)
+      ) == "Author.books is to-one, and 1 objects have several there")
+  }
+
+  @Test func aToOneRelationshipBecomesToManyAndBack() throws {
+    let many = Self.version(
+      bookAuthor: #"{"name":"author","destination":"Author","toMany":true,"inverse":"books"}"#)
+    let file = try Self.migrated(many)
+    #expect(try file.ask("/v1/objects/Book/1?select=author").text.contains(#""author":[1]"#))
+    #expect(try file.ask("/v1/objects/Author/1?select=books").text.contains("[1,2]"))
+    file.stop()
+    _ = try SQLiteStore.migrate(
+      path: file.path, to: ModelFile(parsing: Array(Self.first.utf8)))
+    let again = try ServedFile("", adopting: file)
+    #expect(try again.ask("/v1/objects/Book/2").json["author"]?.integer == 1)
+  }
+
+  @Test func anUnorderedRelationshipBecomesOrderedAndBack() throws {
+    let file = try Self.migrated(
+      Self.version(
+        books:
+          #"{"name":"books","destination":"Book","toMany":true,"ordered":true,"inverse":"author"}"#)
+    )
+    _ = try file.ask("PATCH", "/v1/objects/Author/1", body: #"{"books":[2,1]}"#)
+    #expect(try file.ask("/v1/objects/Author/1?select=books").text.contains("[2,1]"))
+    file.stop()
+    _ = try SQLiteStore.migrate(
+      path: file.path, to: ModelFile(parsing: Array(Self.first.utf8)))
+    let again = try ServedFile("", adopting: file)
+    #expect(try again.ask("/v1/objects/Author/1?select=books").text.contains("[1,2]"))
+  }
+
+  @Test func anEntityMovesInTheHierarchy() throws {
+    let file = try Self.migrated(
+      """
+      {"entities":[
+      {"name":"Person","abstract":true,"attributes":[{"name":"name","type":"String","optional":false}]},
+      {"name":"Author","parent":"Person","attributes":[
+        {"name":"age","type":"Integer 16"},{"name":"note","type":"String"}],
+       "relationships":[{"name":"books","destination":"Book","toMany":true,"inverse":"author"}]},
+      {"name":"Editor","parent":"Person"},
+      {"name":"Book","attributes":[{"name":"title","type":"String"}],
+       "relationships":[{"name":"author","destination":"Author","inverse":"books"}]}]}
+      """)
+    #expect(
+      try file.ask("/v1/objects/Person?select=name&sort=id").text.contains(
+        #"[{"id":1,"entity":"Author","name":"Ann"},{"id":2,"entity":"Author","name":"Bob"}]"#))
+    #expect(try file.ask("/v1/objects/Author/1?select=books,age").text.contains("[1,2]"))
+    #expect(try file.insert("Editor", #"{"name":"Eve"}"#) == 3)
+    #expect(try file.ask("DELETE", "/v1/objects/Person/1").status == 204)
+    #expect(try file.ask("/v1/objects/Book/1").json["author"] == .null)
+  }
+
+  @Test func indexesConstraintsAndDerivedAttributesFollow() throws {
+    let file = try Self.migrated(
+      Self.version(
+        author:
+          #"{"name":"name","type":"String","optional":false},{"name":"age","type":"Integer 16"},{"name":"note","type":"String"},{"name":"bookCount","type":"Integer 32","derivation":"books.@count"},{"name":"upper","type":"String","derivation":"uppercase:(name)"}"#,
+        authorMore:
+          #","uniquenessConstraints":[["name"]],"fetchIndexes":[{"name":"byAge","elements":[{"property":"age"}]}]"#
+      ))
+    #expect(
+      try file.ask("/v1/objects/Author/1?select=bookCount,upper").text
+        == #"{"id":1,"bookCount":2,"upper":"ANN"}"#)
+    #expect(try file.ask("POST", "/v1/objects/Author", body: #"{"name":"Ann"}"#).status == 409)
+    #expect(
+      try Self.refusal(
+        Self.version(
+          authorMore: #","uniquenessConstraints":[["age","note"]]"#
+        )) == "")
+  }
+
+  @Test func aDryRunTellsThePlanAndDoesNothing() throws {
+    let file = try Self.file()
+    file.stop()
+    var options = MigrationOptions()
+    options.isDryRun = true
+    let text = Self.version(
+      author:
+        #"{"name":"name","type":"String","optional":false},{"name":"age","type":"Integer 16"}"#
+    )
+    let plan = try SQLiteStore.migrate(
+      path: file.path, to: ModelFile(parsing: Array(text.utf8)), options: options)
+    #expect(plan.steps == ["make the table Author anew from Author"])
+    #expect(plan.losses == ["the values of Author.note (1)"])
+    let again = try ServedFile("", adopting: file)
+    #expect(try again.ask("/v1/objects/Author/1").json["note"]?.string == "n")
+  }
+
+  @Test func aMigrationThatFailsLeavesTheFileAsItWas() throws {
+    let file = try Self.file()
+    file.stop()
+    var options = MigrationOptions()
+    options.sql = "UPDATE Author SET nothing = 1"
+    let text = Self.version(more: #",{"name":"Shelf"}"#)
+    #expect(throws: StoreError.self) {
+      _ = try SQLiteStore.migrate(
+        path: file.path, to: ModelFile(parsing: Array(text.utf8)), options: options)
+    }
+    let again = try ServedFile("", adopting: file)
+    #expect(try again.ask("/v1/objects/Shelf").status == 404)
+    #expect(try again.ask("/v1/objects/Author/1?select=books").text.contains("[1,2]"))
+  }
+
+  @Test func stepsOfOnesOwnRunWithinItAndACopyIsMadeBefore() throws {
+    let file = try Self.file()
+    file.stop()
+    var options = MigrationOptions()
+    options.sql = "UPDATE Author SET note = 'moved'"
+    options.backup = file.path + ".before"
+    let text = Self.version(more: #",{"name":"Shelf"}"#)
+    _ = try SQLiteStore.migrate(
+      path: file.path, to: ModelFile(parsing: Array(text.utf8)), options: options)
+    let again = try ServedFile("", adopting: file)
+    #expect(try again.ask("/v1/objects/Author/1").json["note"]?.string == "moved")
+    #expect(FileManager.default.fileExists(atPath: file.path + ".before"))
+  }
+
+  @Test func anotherVersionIsNotServedBeforeTheFileIsMigrated() throws {
+    let file = try Self.file()
+    file.stop()
+    var options = SQLiteStoreOptions()
+    options.model = try ModelFile(parsing: Array(Self.version(more: #",{"name":"Shelf"}"#).utf8))
+    #expect(throws: StoreError.self) { _ = try SQLiteStore(path: file.path, options: options) }
+    // Rules that tables do not show change as they like.
+    options.model = try ModelFile(
+      parsing: Array(
+        Self.version(
+          author:
+            #"{"name":"name","type":"String","optional":false,"maximumLength":5},{"name":"age","type":"Integer 16"},{"name":"note","type":"String"}"#
+        ).utf8))
+    let store = try SQLiteStore(path: file.path, options: options)
+    store.close()
+    let again = try ServedFile("", adopting: file)
+    #expect(
+      try again.ask("POST", "/v1/objects/Author", body: #"{"name":"Melissa"}"#).status == 422)
+  }
+
+  @Test func aHundredThousandRowsMigrate() throws {
+    let file = try SampleModel.served(text: Self.first)
+    file.stop()
+    try file.outsider(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+      INSERT INTO Book(id, title) SELECT i, 'b' || i FROM n
+      """)
+    let text = Self.version(
+      bookAuthor: #"{"name":"author","destination":"Author","toMany":true,"inverse":"books"}"#)
+    var told = 0
+    _ = try SQLiteStore.migrate(
+      path: file.path, to: ModelFile(parsing: Array(text.utf8))
+    ) { done, all, _ in told = max(told, done == all ? all : 0) }
+    #expect(told > 0)
+    let again = try ServedFile("", adopting: file)
+    #expect(try again.ask("/v1/objects/Book?as=count").json["total"]?.integer == 100_000)
+    #expect(try again.ask("/v1/objects/Book/99999").json["title"]?.string == "b99999")
+  }
+}
