@@ -40,9 +40,6 @@ public enum ProblemCatalogue {
     Entry(400, "too-many-affected", "a batch that would touch more than `max-affected`"),
     Entry(400, "unknown-entity", "an entity, named in a body, that is not there"),
     Entry(400, "unknown-key-path", "a property that its entity does not have"),
-    Entry(400, "too-many-fetches", "more fetches on one connection than the server takes"),
-    Entry(400, "answer-too-large", "fetches whose answers together are too large"),
-    Entry(400, "bad-idempotency-key", "an `Idempotency-Key` that is none"),
     Entry(400, "not-observable", "a fetch that cannot be followed"),
     Entry(400, "too-many-fetches", "more than 1,000 fetches for one connection"),
     Entry(400, "answer-too-large", "snapshots of many fetches that are too much for one answer"),
@@ -60,7 +57,6 @@ public enum ProblemCatalogue {
     Entry(400, "to-many-without-quantifier", "many values where one is expected"),
     Entry(400, "quantifier-without-to-many", "a quantifier before a single value"),
     Entry(400, "unordered-relationship", "a place in a relationship that has no order"),
-    Entry(400, "unordered-relationship", "a place among objects that have no order"),
     Entry(400, "bad-pattern", "a regular expression that cannot be read"),
     Entry(400, "predicate-too-long", "more than 64 KiB"),
     Entry(400, "predicate-too-complex", "deeper or larger than the limits"),
@@ -89,7 +85,6 @@ public enum ProblemCatalogue {
     Entry(416, "range-not-satisfiable", "a range outside the value"),
     Entry(422, "idempotency-key-reused", "the key was used for another request before"),
     Entry(422, "validation-failed", "values that do not fit; `errors` lists each"),
-    Entry(422, "idempotency-key-reused", "the key came before with another body"),
     Entry(431, "headers-too-large", "a head of more than 7 KiB"),
   ]
 
