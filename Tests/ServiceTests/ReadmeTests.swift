@@ -51,7 +51,7 @@ struct ReadmeTests {
   @Test func everyExampleFindsWhatTheTableSays() throws {
     let path = NSTemporaryDirectory() + "livefetch-\(UUID().uuidString).sqlite"
     defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
-    try SampleWorld.create(at: path)
+    try Sample.world.create(at: path)
     var options = SQLiteStoreOptions()
     options.isReadOnly = true
     let store = try SQLiteStore(path: path, options: options)

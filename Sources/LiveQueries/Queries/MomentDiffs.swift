@@ -34,7 +34,7 @@ public struct MomentDiffs {
     let request = FollowRequest(
       plan: plan, only: nil, since: .token(since), deadline: nil, waiter: Nobody.waiter)
     let query = LiveQuery(
-      key: QueryKey(plan, only: nil), model: model, position: newest.position)
+      key: QueryKey(plan, only: nil), model: model, columns: nil, position: newest.position)
     guard let changes = try query.rowChanges(after: since.position, context), !changes.isEmpty
     else { return .unchanged }
     let view = try query.view(request.viewKey, context, now: .now)

@@ -62,6 +62,7 @@ struct ModelledRows {
         detail: problems.map(\.detail).joined(separator: "; "))
     case .preconditionFailed(let problem): return RowRefusal(detail: problem.detail)
     case .tooManyAffected: return RowRefusal(detail: "too many objects")
+    case .keyReused: return RowRefusal(detail: "the save's key was used before")
     case .store(let error): throw error
     }
   }
