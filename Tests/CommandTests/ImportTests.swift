@@ -141,6 +141,19 @@ struct ImportTests {
       ])
   }
 
+  @Test("Standard input makes a new table too, however long it is")
+  func newTableFromInput() throws {
+    let folder = try Folder()
+    let line = #"{"n":12,"text":"\#(String(repeating: "x", count: 900))"}"# + "\n"
+    let input = String(repeating: line, count: 12_000)
+    let run = try folder.run("import", "new.sqlite", "-", "--into", "T", input: input)
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.output.hasPrefix("T (a new table): 12,000 inserted in "))
+    #expect(
+      try folder.sql("SELECT count(*), sum(n), min(length(text)) FROM T", on: "new.sqlite")
+        == ["12000|144000|900"])
+  }
+
   @Test("With a key, rows that are there are updated; what a record leaves out stays")
   func upsert() throws {
     let folder = try Folder()
@@ -291,7 +304,7 @@ struct ImportTests {
       (["import", "t.txt", "c.csv", "--into", "City"], 65, "t.txt: the file is not an SQLite"),
       (["import", "w.sqlite", "--into", "City"], 64, "Missing expected argument"),
       (["import", "w.sqlite", "c.csv", "--into", "V"], 64, "'V' is a view"),
-      (["import", "n.sqlite", "-", "--into", "New"], 64, "there is no such entity yet"),
+      (["import", "n.sqlite", "-", "--into", "New"], 65, "standard input: it is empty"),
       (["import", "w.sqlite", "q.csv", "--into", "City"], 65, "line 2: a quote is not closed"),
       (
         ["import", "w.sqlite", "c.csv", "--into", "City", "--type", "a=b"], 64, "types are integer"

@@ -41,6 +41,10 @@ struct StoreCommandTests {
       let count = try folder.run(
         "fetch", store, "City", "--where", "country.code == $c", "--var", "c=NO", "--count")
       #expect(count.output == "2\n")
+      let groups = try folder.run(
+        "fetch", store, "City", "--group", "country.code", "--select", "country.code,n:@count",
+        "--sort", "-n")
+      #expect(groups.output == "country.code  n\nNO            2\nPE            1\n")
       let sections = try folder.run(
         "fetch", store, "City", "--section", "country.name", "--select", "name")
       #expect(

@@ -18,6 +18,7 @@ struct FetchCommand: ParsableCommand {
         livefetch fetch world.sqlite City --where 'name BEGINSWITH[cd] %@' --arg são --select name
         livefetch fetch http://127.0.0.1:8080 City --section country.name --limit 40 --watch
         livefetch fetch world.sqlite City --where 'country.code == "JP"' --count
+        livefetch fetch world.sqlite City --group country.name --select 'country.name,n:@count'
       """)
 
   enum Format: String, ExpressibleByArgument, CaseIterable { case table, csv, tsv, json, ndjson }
@@ -31,11 +32,15 @@ struct FetchCommand: ParsableCommand {
   @Option(help: ArgumentHelp("objects, ids, or dictionaries.", valueName: "shape"))
   var shape: String?
 
-  @Option(help: ArgumentHelp("Of dictionaries: the key paths of a group.", valueName: "keys"))
+  @Option(
+    help: ArgumentHelp("The key paths of a group; makes dictionaries.", valueName: "keys"))
   var group: String?
 
   @Option(help: ArgumentHelp("Of dictionaries: which groups.", valueName: "predicate"))
   var having: String?
+
+  @Flag(help: "Of dictionaries: each once.")
+  var distinct = false
 
   @Flag(help: "How many there are, and nothing else.")
   var count = false
@@ -49,7 +54,8 @@ struct FetchCommand: ParsableCommand {
   private var query: [(name: String, value: String)] {
     var query = fetch.query
     let more = [
-      ("section", section), ("as", count ? "count" : shape), ("group", group), ("having", having),
+      ("section", section), ("as", count ? "count" : shape ?? group.map { _ in "dictionaries" }),
+      ("group", group), ("having", having), ("distinct", distinct ? "true" : nil),
     ]
     for (name, value) in more {
       if let value { query.append((name, value)) }

@@ -20,6 +20,8 @@ final class ByteSource {
   /// How many of them were read.
   private(set) var consumed = 0
   private var raw: [UInt8] = []
+  /// Bytes that were looked at ahead of their turn.
+  private var ahead: [UInt8] = []
   private var inflater: Inflater?
   private var isFirst = true
 
@@ -36,6 +38,21 @@ final class ByteSource {
       throw failure("\(path): is a directory", .noInput)
     }
     size = isRegular ? Int(info.st_size) : nil
+  }
+
+  /// The beginning of another source, which that one still gives afterwards.
+  ///
+  /// - Parameter limit: bytes as they lie in the file.
+  init(lookingAt source: ByteSource, limit: Int) throws(ReadError) {
+    while source.raw.count < limit {
+      let before = source.raw.count
+      try source.readRaw(atLeast: before + 1)
+      guard source.raw.count > before else { break }
+    }
+    source.ahead = source.raw
+    source.raw = []
+    (name, descriptor, size) = (source.name, -1, nil)
+    ahead = source.ahead
   }
 
   deinit { if descriptor > 2 { close(descriptor) } }
@@ -73,6 +90,11 @@ final class ByteSource {
   }
 
   private func readRaw(atLeast least: Int) throws(ReadError) {
+    if !ahead.isEmpty {
+      (raw, ahead) = (ahead, [])
+      return
+    }
+    guard descriptor >= 0 else { return }
     while raw.count < least {
       let start = raw.count
       raw.append(contentsOf: repeatElement(0, count: Self.pieceSize))

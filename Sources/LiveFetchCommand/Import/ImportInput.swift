@@ -12,8 +12,8 @@ struct ImportInput {
   /// Their places in a record; nil where every field is wanted.
   private let places: [Int]?
 
-  init(path: String, _ command: ImportCommand) throws {
-    source = try ByteSource(path: path)
+  init(_ source: ByteSource, _ path: String, _ command: ImportCommand) throws {
+    self.source = source
     let buffer = SlidingBuffer(source)
     do throws(ReadError) {
       while buffer.bytes.count < 64, try buffer.grow() {}
@@ -62,6 +62,9 @@ struct ImportInput {
   var fraction: Double? {
     source.size.map { $0 == 0 ? 1 : Double(source.consumed) / Double($0) }
   }
+
+  /// The next record, without a word where it cannot be read.
+  func peek() throws(ReadError) -> RecordOutcome { try records.next() }
 
   func next() throws -> RecordOutcome {
     do {

@@ -10,6 +10,7 @@ struct ImportRun {
   private let command: ImportCommand
   private var rejects: Rejects
   private let table: TableImport
+  private let standardInput: ByteSource?
   private let isNewFile: Bool
   private let isNewTable: Bool
   private var bar: ProgressBar
@@ -20,10 +21,11 @@ struct ImportRun {
     isNewFile = !FileManager.default.fileExists(atPath: command.store)
     rejects = try Rejects(path: command.rejects)
     bar = ProgressBar(command.into)
+    standardInput = command.files.contains("-") ? try ByteSource(path: "-") : nil
     do {
       isNewTable =
         try isNewFile || !NewTable.isKnown(command.into, in: command.store)
-      let new = isNewTable ? try Self.newTable(command) : nil
+      let new = isNewTable ? try Self.newTable(command, standardInput) : nil
       table = try TableImport(
         path: command.store, entity: command.into, key: command.keyNames, creating: new)
     } catch let error as ImportError {
@@ -33,19 +35,30 @@ struct ImportRun {
     }
   }
 
-  /// Looks through the beginning of the first file. Standard input cannot be read twice, so its
-  /// types are found from what was read of it.
-  private static func newTable(_ command: ImportCommand) throws -> NewTable {
-    guard let path = command.files.first, path != "-" else {
-      throw failure(
-        "\(command.into): there is no such entity yet; its types can be found from a file, not from "
-          + "standard input", .usage)
+  /// How much of standard input is held to find types by, in bytes.
+  private static let sampleSize = 8 << 20
+
+  /// What types are found by: a file itself, or a copy of standard input's beginning.
+  private static func sample(_ path: String, _ standardInput: ByteSource?) throws -> ByteSource {
+    guard path == "-", let standardInput else { return try ByteSource(path: path) }
+    do throws(ReadError) {
+      return try ByteSource(lookingAt: standardInput, limit: sampleSize)
+    } catch {
+      throw failure("standard input: \(error.detail)", .failed)
     }
-    let input = try ImportInput(path: path, command)
+  }
+
+  /// Looks through the beginning of the first file.
+  private static func newTable(
+    _ command: ImportCommand, _ standardInput: ByteSource?
+  ) throws -> NewTable {
+    let path = command.files[0]
+    let input = try ImportInput(sample(path, standardInput), path, command)
     var guesses = input.properties.map { _ in TypeGuess() }
     var count = 0
     while count < 10_000 {
-      let outcome = try input.next()
+      // What was read of standard input may end within a record.
+      guard let outcome = path == "-" ? try? input.peek() : try input.next() else { break }
       if case .end = outcome { break }
       count += 1
       guard case .record = outcome else { continue }
@@ -76,7 +89,8 @@ struct ImportRun {
 
   mutating func load() throws {
     for path in command.files {
-      let input = try ImportInput(path: path, command)
+      let source = path == "-" ? standardInput : nil
+      let input = try ImportInput(source ?? ByteSource(path: path), path, command)
       do {
         try table.use(properties: input.properties)
         rejects.heading = input.heading
