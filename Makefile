@@ -10,7 +10,7 @@ SOURCES := $(wildcard Package.swift Sources Tests)
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps run test browser bench fuzz lint format
+.PHONY: help deps run test browser openapi bench fuzz lint format
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -31,6 +31,12 @@ browser: deps ## run the web page's tests in headless Chromium
 	@node --test Tests/Browser/unit/
 	@swift build -c release --product livefetch
 	@node Tests/Browser/run.mjs "$$(swift build -c release --show-bin-path)/livefetch"
+
+openapi: deps ## check /openapi.json by a validator, and the server's answers against it
+	@test -x .build-openapi/bin/python || python3 -m venv .build-openapi
+	@.build-openapi/bin/python -m pip install -q "openapi-spec-validator==0.9.*"
+	@swift build --product livefetch
+	@.build-openapi/bin/python Tests/OpenAPI/check.py "$$(swift build --show-bin-path)/livefetch"
 
 bench: deps ## measure against the limit and the peers (ONLY=P1,P2 for some of it)
 	@bash .ci/install --optional wrk

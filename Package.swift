@@ -6,6 +6,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [
     .executable(name: "livefetch", targets: ["LiveFetchCommand"]),
+    .library(name: "LiveFetch", targets: ["LiveFetch"]),
     .library(name: "Service", targets: ["Service"]),
   ],
   dependencies: [
@@ -37,6 +38,7 @@ let package = Package(
       dependencies: [
         "FetchModel", "LiveQueries", "HTTPServer",
       ]),
+    .target(name: "LiveFetch", dependencies: ["FetchModel", "LiveQueries", "SQLiteStore"]),
     .executableTarget(
       name: "LiveFetchCommand",
       dependencies: [
@@ -48,7 +50,11 @@ let package = Package(
 
     .testTarget(name: "FetchModelTests", dependencies: ["FetchModel"]),
     .testTarget(name: "SQLiteStoreTests", dependencies: ["SQLiteStore"]),
-    .testTarget(name: "LiveQueriesTests", dependencies: ["LiveQueries", "FetchModel"]),
+    .testTarget(
+      name: "LiveQueriesTests", dependencies: ["LiveQueries", "FetchModel", "SQLiteStore"]),
+    .testTarget(
+      name: "LiveFetchTests",
+      dependencies: ["LiveFetch", "SQLiteStore", "Service", "HTTPServer"]),
     .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
     .testTarget(
       name: "ServiceTests",
@@ -57,6 +63,9 @@ let package = Package(
         // Run as a program by the tests of the command line.
         "LiveFetchCommand",
       ]),
+    .testTarget(
+      name: "CommandTests",
+      dependencies: ["LiveFetchCommand", "HTTPServer", "CSQLite", "FetchModel"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,13 +1,15 @@
 // The limit of saving: bare SQLite on a file that LiveFetch has prepared, so that the same indexes
 // and history triggers work, with the same durability (WAL, synchronous=FULL).
-//   store commit FILE COUNT    one-row updates, a commit each; prints each one's microseconds
-//   store insert FILE SECONDS  inserts, a commit each 1,000; prints rows a second
+//   store commit FILE COUNT [PAUSE]  one-row updates, a commit each, PAUSE microseconds after the
+//                                    one before; prints each one's microseconds
+//   store insert FILE SECONDS        inserts, a commit each 1,000; prints rows a second
 
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static sqlite3 *store;
 
@@ -31,9 +33,10 @@ static double seconds(void) {
   return now.tv_sec + now.tv_nsec / 1e9;
 }
 
-static void commitEach(int count) {
+static void commitEach(int count, int pause) {
   sqlite3_stmt *update = prepared("UPDATE City SET population = ?1 WHERE id = 1796236");
   for (int i = 0; i < count; i++) {
+    usleep(pause);
     double start = seconds();
     sqlite3_bind_int64(update, 1, 24000000 + i);
     check(sqlite3_step(update));
@@ -61,9 +64,9 @@ static void insertInGroups(double limit) {
 }
 
 int main(int count, char **arguments) {
-  if (count != 4) return fprintf(stderr, "usage: store commit|insert FILE COUNT|SECONDS\n"), 2;
+  if (count < 4) return fprintf(stderr, "usage: store commit|insert FILE COUNT|SECONDS\n"), 2;
   check(sqlite3_open_v2(arguments[2], &store, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
   run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
-  if (!strcmp(arguments[1], "commit")) commitEach(atoi(arguments[3]));
+  if (!strcmp(arguments[1], "commit")) commitEach(atoi(arguments[3]), count > 4 ? atoi(arguments[4]) : 0);
   else insertInGroups(atof(arguments[3]));
 }

@@ -1,6 +1,6 @@
 // The load that wrk cannot make. Every form prints one line a round, times in microseconds.
-//   load ping PORT COUNT METHOD PATH BODY
-//     one request after another on one connection; prints each one's time
+//   load ping PORT COUNT METHOD PATH BODY [PAUSE]
+//     one request after another on one connection, PAUSE after the answer; prints each one's time
 //   load poll PORT CLIENTS ROUNDS WAITPATH TOKEN METHOD PATH BODY
 //     CLIENTS long polls, then one save; prints the times to the save's answer, to the first and
 //     the last waiter's, and its bytes. {token} in WAITPATH is TOKEN, then each diff's "to"
@@ -86,9 +86,10 @@ static void openClients(int port, int count) {
   for (int i = 0; i < count; i++) openConnection(&clients[i], port);
 }
 
-static void ping(int count, char **request) {
+static void ping(int count, int pause, char **request) {
   for (int round = 0; round < count; round++) {
     const char *path = numbered(request[1], round), *body = numbered(request[2], round);
+    usleep(pause);
     double start = microseconds();
     exchange(request[0], path, body);
     printf("%.1f\n", controlTime - start);
@@ -153,7 +154,8 @@ int main(int count, char **arguments) {
   int port = count > 2 ? atoi(arguments[2]) : 0;
   poller = epoll_create1(0);
   openConnection(&control, port);
-  if (!strcmp(form, "ping") && count == 7) ping(atoi(arguments[3]), arguments + 4);
+  if (!strcmp(form, "ping") && count >= 7)
+    ping(atoi(arguments[3]), count > 7 ? atoi(arguments[7]) : 0, arguments + 4);
   else if (!strcmp(form, "poll") && count == 10)
     pollRounds(port, atoi(arguments[3]), atoi(arguments[4]), arguments + 5);
   else if (!strcmp(form, "stream") && count == 9)

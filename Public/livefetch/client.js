@@ -162,11 +162,15 @@ class Client {
     soon.finally(() => this.#inserting.delete(soon));
   }
 
-  /** One connection for all is refused: each has its own, and its own refusal. */
+  /**
+   * One connection for all is refused: the fetch that is to blame has one of its own, and its own
+   * refusal; where nobody says which that is, each has.
+   */
   #refused(error, lives) {
     if ([404, 405, 501].includes(error.status)) this.#options.multiplex = false;
     else if (error.status === 401 || error.status === 403) return false;
-    for (const live of lives) {
+    const blamed = lives.filter(({ name }) => name === error.problem.fetch);
+    for (const live of blamed.length > 0 ? blamed : lives) {
       this.#shared.remove(live);
       this.#followAlone(live);
     }

@@ -91,7 +91,10 @@ export class Feed {
   }
 
   async #deliver(event, subscription) {
-    if (event.kind === 'error') throw new LiveFetchError(event.data);
+    if (event.kind === 'error') {
+      // With a name it is one fetch that has ended; the others are as they were.
+      throw Object.assign(new LiveFetchError(event.data), { subscription });
+    }
     if (!subscription || subscription.isClosed) return;
     try {
       await subscription.receive(event);
@@ -108,10 +111,12 @@ export class Feed {
       return;
     }
     if (!(error instanceof LiveFetchError)) console.error('livefetch:', error);
+    const concerned = error.subscription ? [error.subscription] : subscriptions;
     if (error.status === 410) {
-      subscriptions.forEach((subscription) => subscription.forget(null));
+      concerned.forEach((subscription) => subscription.forget(null));
     } else if (error.isTransient === false) {
-      if (!this.#onRefused(error, subscriptions)) this.#giveUp(error, subscriptions);
+      const isOne = error.subscription !== undefined;
+      if (isOne || !this.#onRefused(error, subscriptions)) this.#giveUp(error, concerned);
       return;
     }
     this.#lost(subscriptions, error);

@@ -100,6 +100,15 @@ final class ConnectionTable: Sendable {
     }
   }
 
+  /// How many connections have an exchange that was suspended and is not over.
+  var waitingCount: Int {
+    stripes.reduce(0) { count, stripe in
+      stripe.rows.withLock { rows in
+        count + rows.connections.values.count { $0.parked != nil }
+      }
+    }
+  }
+
   /// Open connections.
   var count: Int {
     stripes.reduce(0) { $0 + $1.rows.withLock { $0.connections.count } }

@@ -7,7 +7,7 @@ public enum EntityTag {
   ///
   /// - Parameter tag: quoted, as in an `ETag` header.
   public static func ifNoneMatch(_ condition: String, names tag: String) -> Bool {
-    condition == tag || tags(condition).contains { $0 == "*" || opaque($0) == opaque(tag[...]) }
+    tags(condition).contains { $0 == "*" || opaque($0) == opaque(tag[...]) }
   }
 
   /// Whether a condition's value names `tag` by strong comparison: weak tags never match.

@@ -5,6 +5,7 @@
 // suspended only while there is none, resumed exactly once, and not touched after completion.
 
 import CMicrohttpd
+import Synchronization
 
 /// The state machine of one request.
 final class ExchangeState: Sendable {
@@ -41,6 +42,11 @@ final class ExchangeState: Sendable {
   let connection: Connection
   /// What has been read of the request. Touched by the connection's worker alone.
   nonisolated(unsafe) var intake: RequestIntake
+  /// What the handler says that it is, for whoever counts.
+  let mark = Atomic<UInt8>(0)
+  /// When its handler was called, on the clock of ``Deadlines/now``. Touched by the connection's
+  /// worker alone.
+  nonisolated(unsafe) var began: UInt64 = 0
   /// Guards the phase; suspending and resuming happen under it. Taken before the locks of a
   /// stream, of the connection table and of libmicrohttpd, never after.
   private let state = Guarded(State())

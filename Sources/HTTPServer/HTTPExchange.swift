@@ -31,6 +31,11 @@ public final class HTTPExchange: Sendable {
     }
   }
 
+  /// Says what kind of request it is, in the handler's own numbers above 0.
+  public func mark(_ kind: UInt8) {
+    if case .connection(let state) = destination { state.mark.store(kind, ordering: .relaxed) }
+  }
+
   /// Answers with a value.
   public func respond(_ response: HTTPResponse) {
     answer(.response(response))

@@ -7,6 +7,17 @@ public protocol HTTPHandler: Sendable {
   /// Answer through `exchange`, inside this call or later from any thread. An answer inside the
   /// call costs no suspension. Nothing slow belongs here: the worker serves other connections.
   func handle(_ request: HTTPRequest, _ exchange: HTTPExchange)
+
+  /// Called on a worker when an answer begins to be sent, for whoever counts.
+  ///
+  /// - Parameters:
+  ///   - mark: what ``HTTPExchange/mark(_:)`` was given; 0 where no handler saw the request.
+  ///   - nanoseconds: from the request's last byte on.
+  func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64)
+}
+
+extension HTTPHandler {
+  public func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64) {}
 }
 
 /// What an exchange was answered with.
@@ -15,6 +26,15 @@ public enum HTTPAnswer: Sendable {
   case prepared(PreparedResponse)
   case notModified(PreparedResponse)
   case stream(status: Int, headers: [(name: String, value: String)], HTTPStream)
+
+  var status: Int {
+    switch self {
+    case .response(let response): response.status
+    case .prepared(let prepared): prepared.status
+    case .notModified: 304
+    case .stream(let status, _, _): status
+    }
+  }
 
   var stream: HTTPStream? {
     if case .stream(_, _, let stream) = self { stream } else { nil }

@@ -58,12 +58,26 @@ struct HTTPHeaderBlock: Sendable {
 
   /// The first value under `name`.
   func first(_ name: String) -> String? {
-    var found: String?
+    withFirst(name) { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Whether the first value under `name` is `value`.
+  func first(_ name: String, is value: String) -> Bool {
+    var value = value
+    return value.withUTF8 { wanted in
+      withFirst(name) { isSame($0, wanted) } ?? false
+    }
+  }
+
+  private func withFirst<Result>(
+    _ name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result
+  ) -> Result? {
+    var found: Result?
     var wanted = name
     wanted.withUTF8 { wanted in
       forEach { candidate, value in
         guard equalsIgnoringCase(candidate, wanted) else { return true }
-        found = String(decoding: value, as: UTF8.self)
+        found = body(value)
         return false
       }
     }
@@ -94,6 +108,15 @@ struct HTTPHeaderBlock: Sendable {
     }
     return found
   }
+}
+
+/// Whether two runs of bytes are the same.
+private func isSame(
+  _ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>
+) -> Bool {
+  guard left.count == right.count else { return false }
+  for index in 0..<left.count where left[index] != right[index] { return false }
+  return true
 }
 
 /// Whether two runs of bytes are the same but for the case of ASCII letters.

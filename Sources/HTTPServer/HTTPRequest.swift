@@ -65,6 +65,11 @@ public struct HTTPRequest: Sendable {
     headerBlock.first(name)
   }
 
+  /// Whether the first header value under `name` is `value`, to the byte. Costs no allocation.
+  public func hasHeader(_ name: String, _ value: String) -> Bool {
+    headerBlock.first(name, is: value)
+  }
+
   /// Every header value under `name`, in the order sent.
   public func headerValues(_ name: String) -> [String] {
     headerBlock.all(name)

@@ -22,11 +22,16 @@ public final class HTTPServer: Sendable {
   }
 
   /// Starts listening and answering.
+  ///
+  /// - Parameter listener: what was opened before, to be used by one server; nil opens the
+  ///   configuration's host and port.
   public init(
-    _ configuration: HTTPServerConfiguration, handler: any HTTPHandler
+    _ configuration: HTTPServerConfiguration, listener: HTTPListener? = nil,
+    handler: any HTTPHandler
   ) throws(HTTPServerError) {
     watch = try HangupWatch()
-    let listener = try ListenSocket(host: configuration.host, port: configuration.port)
+    let opened = if let listener { listener } else { try HTTPListener(configuration) }
+    let listener = try opened.take()
     context = ServerContext(
       handler: handler, configuration: configuration, table: ConnectionTable(watchSet: watch.set))
     port = listener.port
@@ -52,6 +57,11 @@ public final class HTTPServer: Sendable {
   /// Open connections.
   public var connectionCount: Int {
     context.table.count
+  }
+
+  /// Connections that wait for an answer, or for something to stream. O(connections).
+  public var waitingCount: Int {
+    context.table.waitingCount
   }
 
   /// Answers what is suspended with 503, ends the streams, stops listening, and closes all

@@ -80,6 +80,7 @@ extension ServerContext {
     guard exchange.intake.stage != .discarding else { return chttp_no }
     exchange.intake.stage = .handled
     exchange.connection.begin(.working)
+    exchange.began = Deadlines.now
     let request = HTTPRequest(
       method: exchange.intake.method, target: exchange.intake.target,
       headerBlock: exchange.intake.headers, body: exchange.intake.body,
@@ -115,6 +116,7 @@ extension ServerContext {
     if admission.hasBody, !admission.expectsContinue { return sendDirectly(exchange, response) }
     exchange.intake.stage = .handled
     exchange.connection.begin(.working)
+    handler.answered(0, status: response.status, nanoseconds: 0)
     // A response queued in a request's first call closes the connection.
     return queue(PreparedResponse(response), sendableStatus(response.status), handle)
   }
@@ -122,6 +124,7 @@ extension ServerContext {
   /// Writes a response to the socket past libmicrohttpd, which takes none while a body is being
   /// read. Nothing else is being written then. The connection ends with the body.
   private func sendDirectly(_ exchange: ExchangeState, _ response: HTTPResponse) -> MHD_Result {
+    handler.answered(0, status: sendableStatus(response.status), nanoseconds: 0)
     let bytes = response.closingMessage()
     let descriptor = exchange.connection.descriptor
     let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
@@ -142,6 +145,9 @@ extension ServerContext {
     _ answer: HTTPAnswer, _ exchange: ExchangeState, _ handle: ConnectionHandle
   ) -> MHD_Result {
     if exchange.intake.isChunked { exchange.connection.isSpent.store(true, ordering: .relaxed) }
+    handler.answered(
+      exchange.mark.load(ordering: .relaxed), status: sendableStatus(answer.status),
+      nanoseconds: Deadlines.now &- exchange.began)
     switch answer {
     case .prepared(let prepared): return queue(prepared, prepared.status, handle)
     case .notModified(let prepared): return queue(prepared, 304, handle)

@@ -26,6 +26,8 @@ struct ServeOptions: ParsableArguments {
   @Option(.durability) var durability: String?
   @Option(.keepHistory) var keepHistory: String?
   @Option(.keepDays) var keepDays: String?
+  @Option(.keepIdle) var keepIdle: String?
+  @Option(.keepBytes) var keepBytes: String?
   @Option(.workers) var workers: String?
   @Flag(.readOnly) var readOnly: Bool?
   @Flag(.explain) var explain: Bool?
@@ -36,7 +38,8 @@ struct ServeOptions: ParsableArguments {
       (.token, token),
       (.corsOrigin, corsOrigin), (.maxItems, maxItems), (.queryTimeout, queryTimeout),
       (.maxBody, maxBody), (.durability, durability), (.keepHistory, keepHistory),
-      (.keepDays, keepDays), (.workers, workers), (.readOnly, readOnly.map { "\($0)" }),
+      (.keepDays, keepDays), (.keepBytes, keepBytes), (.keepIdle, keepIdle), (.workers, workers),
+      (.readOnly, readOnly.map { "\($0)" }),
       (.explain, explain.map { "\($0)" }),
     ]
     return Dictionary(
@@ -95,6 +98,7 @@ struct ServerOptions {
   var service: ServiceConfiguration {
     var service = ServiceConfiguration()
     service.maxItems = settings.integer(.maxItems)
+    service.idleSeconds = settings.number(.keepIdle)
     service.bearerToken = bearerToken
     service.corsOrigin = settings.text(.corsOrigin)
     service.publicDirectory = settings.text(.publicDirectory)
@@ -116,6 +120,7 @@ struct ServerOptions {
     store.durability = settings.text(.durability) == "normal" ? .normal : .full
     store.keptPositions = settings.integer(.keepHistory)
     store.keptSeconds = settings.number(.keepDays) * 86_400
+    store.keptBytes = settings.integer(.keepBytes)
     return store
   }
 

@@ -6,6 +6,7 @@ import Foundation
 import HTTPServer
 import SQLiteStore
 import Service
+import Synchronization
 
 /// Serves one store until the process is asked to end.
 struct Server {
@@ -16,21 +17,33 @@ struct Server {
 
   func run() throws {
     TerminationSignal.hold()
+    // Before the file is opened, which changes it.
+    let listener = try listen()
     let store = try openStore()
-    let service: Service
+    let address = ServedAddress()
+    let host: ServiceHost
     let http: HTTPServer
     do {
-      service = try Service(store: store, configuration: options.service)
-      http = try HTTPServer(options.http, handler: service)
+      host = try serve(store, at: address)
+      http = try HTTPServer(options.http, listener: listener, handler: host)
+      host.metrics.watch(http)
     } catch {
       store.close()
       throw failure(Self.describe(error, options), .cannotListen)
     }
-    announce(store, port: http.port)
+    announce(store, at: address, port: http.port)
     TerminationSignal.wait()
-    service.drain()
+    host.drain()
     http.stop()
-    store.close()
+    host.close()
+  }
+
+  private func listen() throws -> HTTPListener {
+    do {
+      return try HTTPListener(options.http)
+    } catch {
+      throw failure(Self.describe(error, options), .cannotListen)
+    }
   }
 
   private func openStore() throws -> SQLiteStore {
@@ -44,15 +57,46 @@ struct Server {
           `livefetch detach \(path)` takes them out again.
           """)
       }
+      if SQLiteStore.hasFragileLog {
+        store.onForeignCommit { [path] in Self.warnOfFragileLog(path) }
+      }
       return store
     } catch {
       throw failure("\(path): \(error.message)", error.exitStatus)
     }
   }
 
-  private func announce(_ store: SQLiteStore, port: Int) {
+  /// Serves the store, and what takes its place.
+  private func serve(
+    _ store: SQLiteStore, at address: ServedAddress
+  ) throws -> ServiceHost {
+    let model = try options.modelPath.map { try ModelFile(atPath: $0) }
+    let (path, storeOptions) = (path, options.store(model))
+    return try ServiceHost(store, configuration: options.service) { event in
+      switch event {
+      case .reopened: note("\(path): its tables or the file have changed; opened anew")
+      case .cannotReopen(let error):
+        note("\(path): cannot be opened anew: \(error.message); trying again")
+      }
+    } open: { () throws(StoreError) in
+      let store = try SQLiteStore(path: path, options: storeOptions)
+      if let text = address.text { store.announce(address: text) }
+      return store
+    }
+  }
+
+  private static func warnOfFragileLog(_ path: String) {
+    note(
+      """
+      another program writes \(path). SQLite \(SQLiteStore.libraryVersion) can damage a write-ahead \
+      log that two connections write or checkpoint at the same moment; 3.51.3 and later do not.
+      """)
+  }
+
+  private func announce(_ store: SQLiteStore, at served: ServedAddress, port: Int) {
     let host = options.host.contains(":") ? "[\(options.host)]" : options.host
     let address = "http://\(host):\(port)"
+    served.text = address
     store.announce(address: address)
     print("LiveFetch listening on \(address)\(greeting(address))")
     fflush(nil)
@@ -65,6 +109,17 @@ struct Server {
       "cannot listen on \(options.host):\(options.port): \(String(cString: strerror(number)))"
     case .cannotStart, nil: "the system has no threads or descriptors left"
     }
+  }
+}
+
+/// Where the server listens, once it does: every store that is opened anew is told.
+private final class ServedAddress: Sendable {
+  // Guards the text.
+  private let address = Mutex<String?>(nil)
+
+  var text: String? {
+    get { address.withLock { $0 } }
+    set { address.withLock { $0 = newValue } }
   }
 }
 

@@ -1,6 +1,6 @@
 // SIGTERM and SIGINT, waited for instead of handled.
 
-import Glibc
+import Foundation
 
 /// Waits for the signals that ask a process to end.
 enum TerminationSignal {
@@ -16,6 +16,17 @@ enum TerminationSignal {
     var signals = set
     var received: Int32 = 0
     while sigwait(&signals, &received) != 0 {}
+  }
+
+  /// Has the process end with status 0 when one has come, after `body`. For commands that go on
+  /// until they are interrupted.
+  static func endProcess(after body: @escaping @Sendable () -> Void = {}) {
+    hold()
+    Thread.detachNewThread {
+      wait()
+      body()
+      exit(0)
+    }
   }
 
   private static var set: sigset_t {

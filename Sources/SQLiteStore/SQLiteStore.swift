@@ -1,5 +1,6 @@
 // An SQLite file as a store: opened once, read by many threads, written by one.
 
+import CSQLite
 import FetchModel
 import Synchronization
 
@@ -22,6 +23,8 @@ public struct SQLiteStoreOptions: Sendable {
   public var keptPositions = 1_000_000
   /// How many seconds the history keeps.
   public var keptSeconds = 7 * 86_400.0
+  /// How many bytes the history keeps, about.
+  public var keptBytes = 1 << 30
   /// What the objects are and which rules they keep. An empty file gets its tables; another one
   /// has to have them. nil: the model that the file remembers, or else what its tables say.
   public var model: ModelFile?
@@ -34,12 +37,14 @@ public struct SQLiteStoreOptions: Sendable {
 }
 
 /// A store on one SQLite file.
-public final class SQLiteStore: Store {
+public final class SQLiteStore: ReopenableStore {
   public let model: Model
   public let properties: StoreProperties
   /// Whether this process added the history's tables and triggers to the file.
   public let isNewlyFollowed: Bool
   let composer: FetchComposer
+  /// nil where nothing is followed: then every column is compared by its stand-ins.
+  private let forms: ColumnForms?
   let history: History
   let readers: ReaderPool
   let executor: SaveExecutor
@@ -49,6 +54,8 @@ public final class SQLiteStore: Store {
   /// The right to serve the file, held until it is closed.
   private let lock: Mutex<FileLock?>
   private let observers: Observers
+  private let watch: FileWatch?
+  private let notice: FileNotice?
   private let timeLimit: UInt64
 
   /// Opens the file at `path`, which has to exist, and begins to follow it.
@@ -58,28 +65,60 @@ public final class SQLiteStore: Store {
     history = file.history
     composer = FetchComposer(model: file.model, schema: file.schema)
     executor = SaveExecutor(model: file.model, schema: file.schema)
-    readers = ReaderPool(path: path, access: file.readAccess, capacity: options.readers)
+    let watch = file.watch
+    self.watch = watch
+    readers = ReaderPool(path: path, access: file.readAccess, capacity: options.readers) {
+      watch?.isReplaced != true
+    }
     properties = StoreProperties(kind: "sqlite", isReadOnly: file.writeConnection == nil)
     isNewlyFollowed = file.isNewlyFollowed
+    forms = try file.writeConnection.map { connection throws(StoreError) in
+      try ColumnForms(file.history, on: connection)
+    }
     lock = Mutex(file.lock)
     timeLimit = UInt64(options.queryTimeout * 1e9)
     let observers = Observers()
     self.observers = observers
-    writer = try file.writeConnection.map { connection throws(StoreError) in
+    let writer = try file.writeConnection.map { connection throws(StoreError) in
       try Writer(
-        connection: connection, history: file.history, settings: WriterSettings(options)
-      ) { _ in observers.tell() }
+        connection: connection, history: file.history, settings: WriterSettings(options),
+        watch: watch
+      ) { commit in observers.tell(commit) }
     }
+    self.writer = writer
+    notice = writer.flatMap { writer in FileNotice(path: path) { writer.hint() } }
+    forms?.look(with: readers)
   }
+
+  public var columns: (any ColumnTraits)? { SchemaColumns(schema: history.schema, model: model) }
 
   public var newestToken: Token { writer?.newestToken ?? .unfollowed }
 
   public func onChange(_ body: @escaping @Sendable () -> Void) { observers.add(body) }
 
+  public func onOutdated(_ body: @escaping @Sendable (Set<Int>) -> Void) {
+    observers.addOutdated(body)
+    writer?.watchFile()
+  }
+
+  /// Has `body` called once, when the first commit of another program is noticed.
+  public func onForeignCommit(_ body: @escaping @Sendable () -> Void) {
+    observers.addForeign(body)
+  }
+
+  /// Whether two connections that write or checkpoint at the same moment can damage the log: SQLite
+  /// has mended that in 3.51.3.
+  public static var hasFragileLog: Bool { sqlite3_libversion_number() < 3_051_003 }
+
+  /// The version of the SQLite library.
+  public static var libraryVersion: String { String(cString: sqlite3_libversion()) }
+
   /// Carries out the saves that wait and closes the file.
   public func close() {
+    notice?.stop()
     writer?.close { readers.close() }
     readers.close()
+    watch?.removeStaleLog()
     lock.withLock { $0 = nil }
   }
 
@@ -123,8 +162,52 @@ private final class Observers: Sendable {
 
   func add(_ body: @escaping @Sendable () -> Void) { bodies.withLock { $0.append(body) } }
 
-  func tell() {
+  // Guards who wants to know that the file is not what was opened, and once that is known what is
+  // to be told.
+  private let outdated = Mutex<(bodies: [@Sendable (Set<Int>) -> Void], changed: Set<Int>?)>(
+    ([], nil))
+  // Guards who wants to know of the first commit of others; nil once they were told.
+  private let foreign = Mutex<[@Sendable () -> Void]?>([])
+
+  func addOutdated(_ body: @escaping @Sendable (Set<Int>) -> Void) {
+    let changed = outdated.withLock { outdated in
+      outdated.bodies.append(body)
+      return outdated.changed
+    }
+    if let changed { body(changed) }
+  }
+
+  func addForeign(_ body: @escaping @Sendable () -> Void) {
+    let isOver = foreign.withLock { foreign in
+      foreign?.append(body)
+      return foreign == nil
+    }
+    if isOver { body() }
+  }
+
+  func tell(_ commit: Writer.Commit) {
+    switch commit {
+    case .saves: break
+    case .others: tellOfForeignCommit()
+    case .restarted: tellOfForeignCommit()
+    case .outdated(let changed):
+      tellOfForeignCommit()
+      let bodies = outdated.withLock { outdated in
+        outdated.changed = changed
+        return outdated.bodies
+      }
+      for body in bodies { body(changed) }
+      return
+    }
     for body in bodies.withLock({ $0 }) { body() }
+  }
+
+  private func tellOfForeignCommit() {
+    let bodies = foreign.withLock { foreign in
+      defer { foreign = nil }
+      return foreign ?? []
+    }
+    for body in bodies { body() }
   }
 }
 
@@ -140,6 +223,12 @@ extension SQLiteStore {
     try moment(.full) { moment throws(StoreError) in try body(moment) }
   }
 
+  public func readAnswers<Result>(
+    _ body: (any StoreMoment) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try moment(.full) { moment throws(StoreError) in try body(moment) }
+  }
+
   func moment<Result>(
     _ effort: Effort, _ body: (ReadMoment) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -147,6 +236,8 @@ extension SQLiteStore {
       let limit = effort == .quick ? min(Self.quickLimit, timeLimit) : timeLimit
       return try readers.read(limit: limit) { connection throws(StoreError) in
         let token = writer == nil ? .unfollowed : try history.newestToken(on: connection)
+        var composer = composer
+        composer.uniform = try forms?.uniform(at: token, on: connection) ?? []
         return try body(
           ReadMoment(
             connection: connection, composer: composer, history: history,
@@ -154,7 +245,16 @@ extension SQLiteStore {
       }
     } catch .queryTimeout where effort == .quick {
       throw .tooSlow
+    } catch {
+      throw error.ofPlan
     }
+  }
+
+  /// The state that `connection` sees, inside a transaction of its own.
+  func moment(of connection: Connection, at token: Token) -> ReadMoment {
+    ReadMoment(
+      connection: connection, composer: composer, history: history,
+      objectStatements: objectStatements, token: token)
   }
 
   public func snapshot(
@@ -220,6 +320,24 @@ extension SQLiteStore {
       { [executor] connection, token throws(SaveError) in
         try executor.execute(request, on: connection, token: token)
       },
-      completion: completion)
+      completion: { result in completion(result.mapError { $0.ofPlan }) })
+  }
+}
+
+extension StoreError {
+  /// What a statement that was made of a plan failed with: it names what was there when the model was
+  /// read, so a name that is missing is one that somebody took away.
+  fileprivate var ofPlan: StoreError {
+    guard case .failed(let text) = self, text.hasPrefix("SQLite 1:"),
+      text.contains("no such table") || text.contains("no such column")
+        || text.contains("has no column named")
+    else { return self }
+    return .schemaChanged(entity: "")
+  }
+}
+
+extension SaveError {
+  fileprivate var ofPlan: SaveError {
+    if case .store(let error) = self { .store(error.ofPlan) } else { self }
   }
 }

@@ -108,8 +108,19 @@ struct Call: Sendable {
   }
 
   /// Whether the client asked for a stream.
+  var wantsStream: Bool { request.wantsStream }
+}
+
+extension HTTPRequest {
+  /// Whether the client asked for a stream.
   var wantsStream: Bool {
-    request.header("Accept")?.lowercased().contains("text/event-stream") ?? false
+    header("Accept")?.lowercased().contains("text/event-stream") ?? false
+  }
+
+  /// Whether the client has what `etag` names already.
+  func knows(_ etag: String) -> Bool {
+    if hasHeader("If-None-Match", etag) { return true }
+    return header("If-None-Match").map { EntityTag.ifNoneMatch($0, names: etag) } ?? false
   }
 }
 

@@ -26,6 +26,7 @@ final class ChangeStream: StreamSource, ChangeObserver {
   }
 
   func opened(_ stream: HTTPStream) {
+    service.configuration.metrics.openStreams.add()
     state.withLock { $0.socket = stream }
     service.feed.add(self)
     beat()
@@ -52,6 +53,7 @@ final class ChangeStream: StreamSource, ChangeObserver {
   }
 
   func closed() {
+    service.configuration.metrics.openStreams.add(-1)
     service.feed.remove(self)
     let heartbeat = state.withLock { state in
       state.isEnding = true
@@ -69,6 +71,14 @@ final class ChangeStream: StreamSource, ChangeObserver {
       state.outbox.isEmpty && !state.isEnding ? state.position : nil
     }
     guard let start else { return state.withLock { $0.isEnding } }
+    guard !service.isDraining else {
+      let socket = state.withLock { state in
+        state.isEnding = true
+        return state.socket
+      }
+      socket?.wake()
+      return true
+    }
     do throws(StoreError) {
       guard let history = try service.store.changes(after: start, limit: limit) else {
         send("error", Problem.tokenExpired.json, nil)

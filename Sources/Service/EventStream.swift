@@ -42,6 +42,7 @@ final class EventStream: StreamSource, LiveWaiter {
   }
 
   func opened(_ stream: HTTPStream) {
+    service.configuration.metrics.openStreams.add()
     state.withLock { $0.socket = stream }
     scheduleHeartbeat()
   }
@@ -64,6 +65,9 @@ final class EventStream: StreamSource, LiveWaiter {
     }
     switch step {
     case .step(let step): return step
+    case _ where service.isDraining:
+      let reason = service.endReason(of: plan)
+      send(reason.map { Self.event("error", $0.json, nil) }, position: nil, isEnding: true)
     case .snapshot: askForSnapshot()
     case .follow(let start):
       // No deadline: heartbeats keep the stream alive while nothing changes.
@@ -73,6 +77,7 @@ final class EventStream: StreamSource, LiveWaiter {
   }
 
   func closed() {
+    service.configuration.metrics.openStreams.add(-1)
     let heartbeat = state.withLock { state in
       state.isEnding = true
       state.socket = nil
@@ -93,6 +98,7 @@ extension EventStream {
     case .diff(let json, let token, let isEmpty):
       // An empty diff ends a wait when the server drains.
       send(isEmpty ? nil : Self.event("diff", json, token), position: .token(token))
+    case .expired where service.isDraining: send(nil, position: nil)
     case .expired: askForSnapshot()
     case .failed(let error):
       send(Self.event("error", Problem(error).json, nil), position: nil, isEnding: true)

@@ -24,7 +24,9 @@ extension Service {
 
   static func corsHeaders(_ origin: String?) -> [(name: String, value: String)] {
     guard let origin else { return [] }
-    let exposed = "LiveFetch-Token, ETag, Location, Allow, Retry-After"
+    let exposed =
+      "LiveFetch-Token, ETag, Location, Allow, Retry-After, "
+      + "Idempotency-Replayed"
     var headers = [
       (name: "Access-Control-Allow-Origin", value: origin),
       (name: "Access-Control-Expose-Headers", value: exposed),

@@ -13,6 +13,7 @@ extension Service {
     guard !store.properties.isReadOnly else { throw .withoutHistory }
     let query = try ChangesQuery(call, defaultWait: configuration.defaultWait)
     if call.wantsStream {
+      call.exchange.mark(RequestKind.stream.rawValue)
       let start = query.start ?? store.newestToken
       let stream = ChangeStream(service: self, limit: query.limit, start: start)
       return call.exchange.stream(headers: EventStream.headers + call.commonHeaders, stream)

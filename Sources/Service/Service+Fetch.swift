@@ -71,13 +71,10 @@ extension Service {
 
   /// Refuses to follow what cannot be followed.
   func checkObservable(_ plan: FetchPlan) throws(Problem) {
-    for index in plan.dependencies(in: store.model) {
-      let entity = store.model.entities[index]
-      guard entity.isObservable, !store.properties.isReadOnly else {
-        throw .notObservable(entity.name)
-      }
+    let isReadOnly = store.properties.isReadOnly
+    if let problem = Problem(following: plan, in: store.model, isReadOnly: isReadOnly) {
+      throw problem
     }
-    guard !plan.isVolatile else { throw .volatilePredicate }
   }
 }
 
@@ -102,30 +99,24 @@ extension Service {
     ContentCoding.preferred(request.header("Accept-Encoding")) == .gzip
   }
 
-  /// Answers with a kept snapshot; false if there is none that is still true.
-  func respondFromCache(_ call: Call) -> Bool {
-    let key = cacheKey(of: call.request)
-    guard let entry = cache.entry(for: key), !call.wantsStream else { return false }
-    let isKnown = call.request.header("If-None-Match").map {
-      EntityTag.ifNoneMatch($0, names: entry.etag)
-    }
-    let answer = entry.answer(in: store, notModified: isKnown ?? false) { old in
+  /// A kept snapshot; nil if there is none that is still true.
+  func keptAnswer(to request: HTTPRequest) -> PreparedResponse? {
+    let key = cacheKey(of: request)
+    guard let entry = cache.entry(for: key), !request.wantsStream else { return nil }
+    let answer = entry.answer(in: store, notModified: request.knows(entry.etag)) { old in
       let kept = old.headers.filter { $0.name != "LiveFetch-Token" }
       let token = (name: "LiveFetch-Token", value: store.newestToken.description)
       return PreparedResponse(
         HTTPResponse(status: old.status, headers: kept + [token], body: .bytes(old.body)))
     }
-    guard let answer else {
-      cache.remove(key)
-      return false
-    }
-    call.exchange.respond(answer)
-    return true
+    if answer == nil { cache.remove(key) }
+    return answer
   }
 
   private func send(
     _ snapshot: EncodedSnapshot, of plan: FetchPlan, _ call: Call, cacheKey: String?
   ) {
+    configuration.metrics.cacheMisses.add()
     let compressed =
       snapshot.json.count >= 1024 && acceptsGzip(call.request)
       ? Gzip.compress(snapshot.json, level: 3) : nil
@@ -142,11 +133,7 @@ extension Service {
     if compressed != nil { headers.append(("Content-Encoding", "gzip")) }
     headers += call.commonHeaders
     let body = compressed ?? snapshot.json
-    let isKnown =
-      cacheKey != nil
-      && call.request.header("If-None-Match").map {
-        EntityTag.ifNoneMatch($0, names: etag)
-      } ?? false
+    let isKnown = cacheKey != nil && call.request.knows(etag)
     let full = HTTPResponse(headers: headers, body: .bytes(body))
     let notModified = HTTPResponse(status: 304, headers: headers)
     call.exchange.respond(isKnown ? notModified : full)

@@ -8,6 +8,7 @@ extension Service {
   /// Answers with the diff since the request's token, as soon as there is one or the wait is over.
   func follow(_ call: Call, _ fetch: ResolvedFetch, object: ObjectID? = nil) throws(Problem) {
     try checkObservable(fetch.plan)
+    call.exchange.mark(RequestKind.poll.rawValue)
     let waiter = DiffWaiter(call)
     let wait = fetch.request.wait ?? configuration.defaultWait
     let deadline = ContinuousClock.now + .seconds(wait)
@@ -25,6 +26,7 @@ extension Service {
       guard let token = Token(last) else { throw .badToken }
       start = .token(token)
     }
+    call.exchange.mark(RequestKind.stream.rawValue)
     let stream = EventStream(service: self, plan: fetch.plan, object: object, start: start)
     call.exchange.stream(headers: EventStream.headers + call.commonHeaders, stream)
   }
@@ -73,6 +75,19 @@ final class Deliveries: LiveDelivery {
     } else {
       _ = lane.run { Self.tell(answer, waiters) }
     }
+  }
+
+  func deliver(_ results: [GroupResult], at token: Token?, to waiter: any LiveWaiter) {
+    let tell = { @Sendable in
+      if let poll = waiter as? LivePoll {
+        poll.receive(results, at: token)
+      } else if let stream = waiter as? LiveStream {
+        stream.receive(results, at: token)
+      }
+    }
+    // A group is told nothing more until it asks again, so nothing is overtaken.
+    if results.count > Self.fewWaiters, lane.run(tell) { return }
+    tell()
   }
 
   func close() { lane.close() }

@@ -14,9 +14,9 @@ extension Service {
     case (.objects, _), (.object, _), (.save, _): try change(call, route)
     case (.changes, _): try changes(call)
     case (.template(let name), _): try fetchTemplate(call, name: name)
-    case (.live, _): throw .notImplemented("`/v1/live`")
+    case (.live, _): try followMany(call)
     case (.openAPI, _): try describeAPI(call)
-    case (.metrics, _): throw .notImplemented("`/metrics`")
+    case (.metrics, _): try metrics(call)
     default: throw .noSuchPath
     }
   }
@@ -68,10 +68,7 @@ extension Service {
   ) throws(Problem) -> Bool {
     guard call.wantsStream || fetch.request.since != nil else { return false }
     try checkObservable(fetch.plan)
-    // Since an earlier moment an object that is gone was deleted; from now on it is unknown.
-    let isResumed =
-      call.request.header("Last-Event-ID") != nil
-      || fetch.request.since.map { if case .token = $0 { true } else { false } } ?? false
+    let start = try start(of: call, fetch)
     let begin = { @Sendable () throws(Problem) in
       if call.wantsStream {
         try self.stream(call, fetch, object: id)
@@ -79,17 +76,24 @@ extension Service {
         try self.follow(call, fetch, object: id)
       }
     }
-    if isResumed {
+    call.query { [store] effort throws(StoreError) in
+      if try store.object(id, of: fetch.plan, effort: effort) != nil { return true }
+      return try store.wasThere(id, of: fetch.plan.definition.entity, since: start)
+    } then: { isKnown throws(Problem) in
+      guard isKnown else { throw Self.noSuchObject }
       try begin()
-    } else {
-      call.query { [store] effort throws(StoreError) in
-        try store.object(id, of: fetch.plan, effort: effort) != nil
-      } then: { isThere throws(Problem) in
-        guard isThere else { throw Self.noSuchObject }
-        try begin()
-      }
     }
     return true
+  }
+
+  /// The token that an object is observed from; nil from now on.
+  private func start(of call: Call, _ fetch: ResolvedFetch) throws(Problem) -> Token? {
+    if call.wantsStream, let last = call.request.header("Last-Event-ID") {
+      guard let token = Token(last) else { throw .badToken }
+      return token
+    }
+    guard case .token(let token)? = fetch.request.since else { return nil }
+    return token
   }
 
   /// The plan of one object of an entity.
@@ -141,9 +145,7 @@ extension Call {
     }
     let etag = "\"\(object.etag)\""
     headers.append(("ETag", etag))
-    if isFetch,
-      request.header("If-None-Match").map({ EntityTag.ifNoneMatch($0, names: etag) }) ?? false
-    {
+    if isFetch, request.knows(etag) {
       return respond(HTTPResponse(status: 304, headers: headers))
     }
     respond(HTTPResponse(status: status, headers: headers, body: .bytes(object.json)))
@@ -162,7 +164,7 @@ extension Call {
       (name: "X-Content-Type-Options", value: "nosniff"),
       (name: "ETag", value: etag),
     ]
-    if request.header("If-None-Match").map({ EntityTag.ifNoneMatch($0, names: etag) }) ?? false {
+    if request.knows(etag) {
       return respond(HTTPResponse(status: 304, headers: headers))
     }
     let isCurrent = request.header("If-Range").map { EntityTag.ifMatch($0, names: etag) } ?? true
@@ -202,5 +204,19 @@ extension RawValue {
       return "image/webp"
     }
     return nil
+  }
+}
+
+extension Store {
+  /// Whether an object that is gone was there at `token` or came and went since: then it was
+  /// deleted. Where the token cannot be continued that is what has to be said first.
+  fileprivate func wasThere(
+    _ id: ObjectID, of entity: Int, since token: Token?
+  ) throws(StoreError) -> Bool {
+    guard let token else { return false }
+    return try read { moment throws(StoreError) in
+      guard try moment.standing(of: token) == .known else { return true }
+      return try moment.touches(after: token.position).objects[entity]?.contains(id) ?? false
+    }
   }
 }

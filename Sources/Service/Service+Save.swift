@@ -17,16 +17,21 @@ extension Service {
       case .save(let error): throw Problem(error, model: store.model)
       }
     }
+    let key = try IdempotencyKey(call.request)
     guard savesUnderWay.begin() else { throw .shuttingDown }
+    if let key { return saveOnce(call, change, preferences, key) }
     store.save(change.request(preferences)) { [self] result in
-      let reply = { @Sendable in
-        call.answering { () throws(Problem) in
-          try self.answer(call, change, result, preferences)
-        }
-        self.savesUnderWay.end()
-      }
-      if !repliers.run(reply) { reply() }
+      reply(to: call) { () throws(Problem) in try self.answer(call, change, result, preferences) }
     }
+  }
+
+  /// Answers a save away from the thread that writes.
+  func reply(to call: Call, _ body: @escaping @Sendable () throws(Problem) -> Void) {
+    let reply = { @Sendable in
+      call.answering(body)
+      self.savesUnderWay.end()
+    }
+    if !repliers.run(reply) { reply() }
   }
 
   /// A save and how it is answered.

@@ -13,13 +13,38 @@ extension Service {
     case .success(let value): outcome = value
     case .failure(let error): throw Problem(error, model: store.model)
     }
-    let token = (name: "LiveFetch-Token", value: outcome.token.description)
+    var response: HTTPResponse
+    do throws(StoreError) {
+      response = try self.response(to: change, outcome, preferences) {
+        plan, id throws(StoreError) in try store.object(id, of: plan, effort: .full)
+      }
+    } catch {
+      throw Problem(error)
+    }
+    response.headers += corsHeaders
+    call.exchange.respond(response)
+  }
+
+  /// Gives an object as it is after the save.
+  typealias ObjectReading = (FetchPlan, ObjectID) throws(StoreError) -> ObjectSnapshot?
+
+  /// The answer to a save that was made, but for what browsers of other origins need.
+  func response(
+    to change: SaveCall, _ outcome: SaveResult, _ preferences: Preferences,
+    _ read: ObjectReading
+  ) throws(StoreError) -> HTTPResponse {
+    let headers = [
+      (name: "Cache-Control", value: "no-store"),
+      (name: "LiveFetch-Token", value: outcome.token.description),
+    ]
     switch change.answer {
-    case .save: try answerSave(call, outcome, preferences)
-    case .object: try answerObject(call, outcome, preferences)
-    case .deletion: call.exchange.respond(.noContent([token] + corsHeaders))
-    case .batchUpdate: call.respond(json: batchJSON(outcome, "updated", outcome.updated))
-    case .batchDelete: call.respond(json: batchJSON(outcome, "deleted", outcome.deleted))
+    case .save:
+      let json = try saveJSON(outcome, preferences, read)
+      return .json(json, headers + preferences.applied)
+    case .object: return try objectResponse(outcome, preferences, headers, read)
+    case .deletion: return HTTPResponse(status: 204, headers: headers)
+    case .batchUpdate: return .json(batchJSON(outcome, "updated", outcome.updated), headers)
+    case .batchDelete: return .json(batchJSON(outcome, "deleted", outcome.deleted), headers)
     }
   }
 
@@ -27,34 +52,28 @@ extension Service {
     Array("{\"token\":\"\(outcome.token)\",\"\(name)\":\(count)}".utf8)
   }
 
-  private func answerObject(
-    _ call: Call, _ outcome: SaveResult, _ preferences: Preferences
-  ) throws(Problem) {
-    guard let object = outcome.objects.first else { throw Self.noSuchObject }
+  private func objectResponse(
+    _ outcome: SaveResult, _ preferences: Preferences,
+    _ headers: [(name: String, value: String)], _ read: ObjectReading
+  ) throws(StoreError) -> HTTPResponse {
+    guard let object = outcome.objects.first else { return Self.noSuchObject.response }
     let isInsert = object.kind == .inserted
-    var headers = preferences.applied
+    var headers = headers + preferences.applied
     if isInsert { headers.append(("Location", location(of: object))) }
     // Another save may have deleted the object already: then there is nothing to show of it.
     var stored = outcome.shown
-    if stored == nil, preferences.answer != .minimal { stored = try read(object) }
-    guard let stored else {
-      let token = (name: "LiveFetch-Token", value: outcome.token.description)
-      let fixed = [(name: "Cache-Control", value: "no-store"), token]
-      return call.exchange.respond(
-        HTTPResponse(status: isInsert ? 201 : 204, headers: fixed + headers + corsHeaders))
+    if stored == nil, preferences.answer != .minimal {
+      stored = try read(plan(of: object), object.id)
     }
-    call.send(stored, isPlain: true, status: isInsert ? 201 : 200, headers: headers)
+    guard let stored else { return HTTPResponse(status: isInsert ? 201 : 204, headers: headers) }
+    headers.append(("ETag", "\"\(stored.etag)\""))
+    return .json(stored.json, headers, status: isInsert ? 201 : 200)
   }
 
-  private func read(_ object: SaveResult.Object) throws(Problem) -> ObjectSnapshot? {
-    let plan = FetchPlan(
+  private func plan(of object: SaveResult.Object) -> FetchPlan {
+    FetchPlan(
       definition: ResultDefinition(entity: object.entity, predicate: .everything),
       selection: resolver.defaultSelection(of: object.entity))
-    do throws(StoreError) {
-      return try store.object(object.id, of: plan, effort: .full)
-    } catch {
-      throw Problem(error)
-    }
   }
 
   private func location(of object: SaveResult.Object) -> String {
@@ -62,9 +81,9 @@ extension Service {
     return "/v1/objects/\(entity)/\(PercentEncoding.encodeSegment(object.id.description))"
   }
 
-  private func answerSave(
-    _ call: Call, _ outcome: SaveResult, _ preferences: Preferences
-  ) throws(Problem) {
+  private func saveJSON(
+    _ outcome: SaveResult, _ preferences: Preferences, _ read: ObjectReading
+  ) throws(StoreError) -> [UInt8] {
     var json: [UInt8] = []
     json.append(json: "{\"token\":")
     json.append(jsonString: outcome.token.description)
@@ -78,16 +97,18 @@ extension Service {
     json.append(contentsOf: "},\"inserted\":\(outcome.inserted)".utf8)
     json.append(contentsOf: ",\"updated\":\(outcome.updated)".utf8)
     json.append(contentsOf: ",\"deleted\":\(outcome.deleted)".utf8)
-    if preferences.answer == .representation { try appendObjects(outcome, to: &json) }
+    if preferences.answer == .representation { try appendObjects(outcome, to: &json, read) }
     json.append(0x7D)
-    call.respond(json: json, headers: preferences.applied)
+    return json
   }
 
   /// Appends the objects that the save left, in the form of `included`.
-  private func appendObjects(_ outcome: SaveResult, to json: inout [UInt8]) throws(Problem) {
+  private func appendObjects(
+    _ outcome: SaveResult, to json: inout [UInt8], _ read: ObjectReading
+  ) throws(StoreError) {
     var included: Included = [:]
     for object in outcome.objects where object.kind != .deleted {
-      guard let stored = try read(object) else { continue }
+      guard let stored = try read(plan(of: object), object.id) else { continue }
       included[store.model.entities[object.entity].name, default: [:]][object.id] = stored.json
     }
     json.append(0x2C)
@@ -96,7 +117,11 @@ extension Service {
 }
 
 extension HTTPResponse {
-  fileprivate static func noContent(_ headers: [(name: String, value: String)]) -> HTTPResponse {
-    HTTPResponse(status: 204, headers: [("Cache-Control", "no-store")] + headers)
+  fileprivate static func json(
+    _ json: [UInt8], _ headers: [(name: String, value: String)], status: Int = 200
+  ) -> HTTPResponse {
+    HTTPResponse(
+      status: status, headers: [("Content-Type", "application/json")] + headers,
+      body: .bytes(json))
   }
 }

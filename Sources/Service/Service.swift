@@ -28,13 +28,18 @@ public final class Service: HTTPHandler {
   let openAPI: OpenAPIBytes
   private let deliveries = Deliveries()
   private let draining = Atomic(false)
+  /// Guards the entities that have changed, once the service has ended because of that.
+  private let retired = Mutex<Set<Int>>([])
 
   /// - Throws: ``HTTPServerError/cannotStart`` where the system has no threads to give.
   public init(
     store: some Store, configuration: ServiceConfiguration = .init()
   ) throws(HTTPServerError) {
     self.store = store
-    engine = LiveEngine(store: store, delivery: deliveries)
+    engine = LiveEngine(
+      store: store,
+      configuration: LiveConfiguration(idleTime: .seconds(configuration.idleSeconds)),
+      delivery: deliveries)
     self.configuration = configuration
     cache = SnapshotCache(maxBytes: configuration.cacheBytes)
     slowLane = SlowLane(
@@ -56,18 +61,40 @@ public final class Service: HTTPHandler {
   }
 
   public func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
-    let call = Call(request: request, exchange: exchange, service: self)
-    if request.method == "GET" || request.method == "HEAD", isAuthorized(request),
-      respondFromCache(call) || respondByForm(call)
-    {
-      return
+    let isRead = request.method == "GET" || request.method == "HEAD"
+    let isQuick = isRead && isAuthorized(request)
+    if isQuick { exchange.mark(RequestKind.fetch.rawValue) }
+    if isQuick, let kept = keptAnswer(to: request) {
+      configuration.metrics.cacheHits.add()
+      return exchange.respond(kept)
     }
+    let call = Call(request: request, exchange: exchange, service: self)
+    if isQuick, respondByForm(call) { return }
     call.answering { () throws(Problem) in
       let route = try Route(path: request.path)
+      exchange.mark(RequestKind(route, method: request.method).rawValue)
       try check(call, route)
       if request.method == "OPTIONS" { return allow(call, route) }
       try answer(call, route)
     }
+  }
+
+  /// Ends for good while the server goes on: what is stored is not what was opened. Whoever waits
+  /// for a fetch of the entities `changed` is told so, everyone else that the token has expired.
+  func retire(_ changed: Set<Int>) {
+    retired.withLock { $0 = changed }
+    draining.store(true, ordering: .sequentiallyConsistent)
+    engine.retire(changed)
+    drain()
+  }
+
+  /// Why a fetch ends that goes on after the service has ended; nil where nothing of it has changed.
+  func endReason(of plan: FetchPlan) -> Problem? {
+    let changed = retired.withLock { $0 }
+    guard let entity = plan.dependencies(in: store.model).intersection(changed).min() else {
+      return nil
+    }
+    return Problem(StoreError.schemaChanged(entity: store.model.entities[entity].name))
   }
 
   /// Answers everyone who waits and takes no more work.

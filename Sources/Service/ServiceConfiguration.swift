@@ -8,6 +8,9 @@ public struct ServiceConfiguration: Sendable {
   public var maxItems = 10_000
   /// How long a request waits for a change when it does not say, in seconds.
   public var defaultWait = 25.0
+  /// How many seconds a fetch that nobody waits for is kept up to date in memory; whoever comes back
+  /// later still gets a diff, made from the history.
+  public var idleSeconds = 60.0
   /// Seconds between two comment lines of a stream.
   public var heartbeat = 15.0
   /// The bearer token that every request but probes and files needs; nil: none.
@@ -20,10 +23,15 @@ public struct ServiceConfiguration: Sendable {
   public var explains = false
   /// How many bytes of snapshots are kept to be sent again.
   public var cacheBytes = 64 << 20
+  /// The most bytes of one answer of `/v1/live`.
+  public var maxLiveBytes = 64 << 20
   /// How many slow queries may run at the same time.
   public var slowQueries = 4
   /// How many slow queries may wait for their turn before new ones are refused with 503.
   public var slowQueryQueue = 1024
+
+  /// Where requests are counted.
+  public var metrics = ServiceMetrics()
 
   public init() {}
 }

@@ -23,6 +23,12 @@ final class SlowLane: Sendable {
     maxQueue = queue
   }
 
+  /// How much waits for a thread.
+  var waiting: Int { state.withLock { $0.queue.count } }
+
+  /// How much runs.
+  var running: Int { state.withLock { $0.threads - $0.idle } }
+
   /// Takes `work` to be run on a thread of its own kind; false if too much waits already.
   func run(_ work: @escaping @Sendable () -> Void) -> Bool {
     enum Outcome { case refused, queued, wakesThread, needsThread }

@@ -24,6 +24,8 @@ final class SnapshotCache: Sendable {
       var good: Token
       var full: PreparedResponse
       var notModified: PreparedResponse
+
+      func answer(_ isKnown: Bool) -> PreparedResponse { isKnown ? notModified : full }
     }
 
     init(
@@ -51,6 +53,8 @@ final class SnapshotCache: Sendable {
   private let table = Mutex(Table())
 
   init(maxBytes: Int) { self.maxBytes = maxBytes }
+
+  var bytes: Int { table.withLock { $0.bytes } }
 
   func entry(for key: String) -> Entry? {
     table.withLock { $0.entries[key] }
@@ -107,17 +111,16 @@ extension SnapshotCache.Entry {
     in store: any Store, notModified: Bool, remake: (PreparedResponse) -> PreparedResponse
   ) -> PreparedResponse? {
     let newest = store.newestToken
-    let good = state.withLock { $0.good }
-    if good != newest {
-      guard (try? store.isUntouched(dependencies, since: good, holding: token)) == true else {
-        return nil
-      }
-      state.withLock { state in
-        state.good = newest
-        state.full = remake(state.full)
-        state.notModified = remake(state.notModified)
-      }
+    let (good, kept) = state.withLock { ($0.good, $0.answer(notModified)) }
+    if good == newest { return kept }
+    guard (try? store.isUntouched(dependencies, since: good, holding: token)) == true else {
+      return nil
     }
-    return state.withLock { notModified ? $0.notModified : $0.full }
+    return state.withLock { state in
+      state.good = newest
+      state.full = remake(state.full)
+      state.notModified = remake(state.notModified)
+      return state.answer(notModified)
+    }
   }
 }

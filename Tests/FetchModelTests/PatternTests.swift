@@ -127,7 +127,9 @@ struct PatternTests {
     ]
     for (options, reference) in cases {
       for text in texts {
+        // A letter with its mark is one letter, however it is written.
         let expected = text.folding(options: reference, locale: nil)
+          .precomposedStringWithCanonicalMapping
         #expect(
           Array(Folding.fold(text, options).utf8) == Array(expected.utf8),
           "\(text) with \(options.rawValue)")

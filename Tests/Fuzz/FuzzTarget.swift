@@ -49,7 +49,7 @@ private let model = Model(entities: [
 ])
 
 /// Ends the process, which tells the fuzzer.
-private func demand(_ condition: Bool, _ what: @autoclosure () -> String) {
+func demand(_ condition: Bool, _ what: @autoclosure () -> String) {
   if !condition { fatalError(what()) }
 }
 
@@ -88,6 +88,7 @@ private func resolve(_ predicate: Predicate) {
       let resolved = try predicate.resolved(
         in: model, entity: entity, arguments: arguments, variables: variables, now: now)
       demand(resolved.condition.negated.negated == resolved.condition, "NOT NOT is another")
+      fuzzEvaluator(resolved.condition, model)
     } catch {
       _ = error.description
     }
@@ -112,11 +113,17 @@ private func fuzzArguments(_ text: String) {
 
 private func fuzzJSON(_ bytes: [UInt8]) {
   guard let json = try? JSON(parsing: bytes) else { return }
-  let written = json.bytes
+  let written = utf8(of: json)
   guard let again = try? JSON(parsing: written) else { fatalError("not JSON any more") }
-  demand(again == json && again.bytes == written, "another value")
+  demand(again == json && utf8(of: again) == written, "another value")
   _ = ResultSnapshot(json: json)
   _ = try? FetchRequest(json: json)
+}
+
+private func utf8(of json: JSON) -> [UInt8] {
+  var bytes: [UInt8] = []
+  bytes.append(json: json)
+  return bytes
 }
 
 private func fuzzSave(_ bytes: [UInt8]) {
@@ -130,7 +137,9 @@ private func fuzzSave(_ bytes: [UInt8]) {
 private func fuzzRequest(_ text: String) {
   guard let items = try? PercentEncoding.decodeQuery(Substring(text)) else { return }
   guard let request = try? FetchRequest(entity: "City", query: items) else { return }
-  _ = try? FetchResolver(model: model, maxItems: 100).resolve(request)
+  let resolver = FetchResolver(model: model, maxItems: 100)
+  _ = try? resolver.resolve(request)
+  fuzzForms(text, resolver)
 }
 
 /// A query string, a line break, and a cursor; it is tried as it is and made to fit the order.

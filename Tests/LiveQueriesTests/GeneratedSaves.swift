@@ -3,8 +3,13 @@
 /// Random fetches and random saves over the memory store.
 struct Generator {
   var random: SeededRandom
+  /// The greatest id of a city. Many cities make windows that keep a part of the result alone.
+  let cities: Int
 
-  init(seed: UInt64) { random = SeededRandom(seed: seed) }
+  init(seed: UInt64, cities: Int = 20) {
+    random = SeededRandom(seed: seed)
+    self.cities = cities
+  }
 
   mutating func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &random) }
 
@@ -24,19 +29,80 @@ struct Generator {
 
   static let country = PropertyPath(root: 0, steps: [0], target: .object)
 
+  /// Conditions of every kind that fetches are looked up by, and some that they are not.
   mutating func predicate() -> ResolvedPredicate {
-    let (path, relation, value): (PropertyPath, Comparison.Relation, Value)
-    switch number(0...2) {
-    case 0: return .everything
-    case 1:
-      (path, relation, value) = (Self.path(1), .greaterOrEqual, .integer(Int64(number(0...9))))
-    default: (path, relation, value) = (Self.countryPath(0), .equal, .string(pick(["A", "B"])))
+    if oneIn(4) { return .everything }
+    let condition = condition(depth: 2)
+    let names = [
+      Self.path(0), Self.path(1), Self.path(2), Self.country, Self.countryPath(0),
+      Self.countryPath(1),
+    ]
+    // Only what stands in it, as the resolver tells it.
+    let paths = PredicateEvaluator(
+      condition, model: MemoryStore.cityModel, columns: MemoryColumns()
+    ).paths.map(\.path)
+    return ResolvedPredicate(condition: condition, paths: names.filter(paths.contains))
+  }
+
+  private mutating func condition(depth: Int) -> Condition {
+    if depth > 0, oneIn(2) {
+      let parts = [condition(depth: depth - 1), condition(depth: depth - 1)]
+      return oneIn(2) ? .and(parts) : .or(parts)
     }
-    return ResolvedPredicate(
-      condition: .comparison(
+    let leaf = leaf()
+    return oneIn(5) ? leaf.negated : leaf
+  }
+
+  private mutating func leaf() -> Condition {
+    let population = Self.value(Self.path(1))
+    switch number(0...7) {
+    case 0...1:
+      let relations: [Comparison.Relation] = [
+        .equal, .less, .lessOrEqual, .greater, .greaterOrEqual,
+      ]
+      return comparison(population, pick(relations), .integer(Int64(number(0...9))))
+    case 2:
+      let lower = number(0...9)
+      return .between(
+        Interval(
+          value: population, lower: .integer(Int64(lower)),
+          upper: .integer(Int64(lower + number(0...3))), isNegated: false))
+    case 3:
+      let options: StringOptions = pick([[], [], .caseInsensitive, .diacriticInsensitive])
+      let text = Self.value(pick([Self.path(0), Self.countryPath(0), Self.countryPath(1)]))
+      let relation: Comparison.Relation = pick([.equal, .beginsWith, .greater, .contains])
+      return comparison(text, relation, .string(pick(["a", "A", "b", "x", "Ä"])), options)
+    case 4: return comparison(Self.value(Self.path(2)), .equal, pick([.boolean(true), .null]))
+    case 5:
+      let id = oneIn(4) ? Value.null : .id(.integer(Int64(number(1...4))))
+      return comparison(Self.value(Self.country), .equal, id)
+    case 6:
+      return .membership(
+        Membership(
+          value: Self.value(Self.countryPath(0)),
+          values: [.string(pick(["A", "B"])), .string("C")],
+          includesNil: oneIn(3), options: [], isNegated: false))
+    default:
+      let own = Self.value(Self.path(0))
+      return .comparison(
         Comparison(
-          left: .path(ScopedPath(scope: 0, path: path)), relation: relation,
-          right: .constant(value), options: [], isNegated: false)), paths: [path])
+          left: own, relation: .less, right: Self.value(Self.countryPath(1)), options: [],
+          isNegated: false))
+    }
+  }
+
+  private func comparison(
+    _ left: ResolvedExpression, _ relation: Comparison.Relation, _ right: Value,
+    _ options: StringOptions = []
+  ) -> Condition {
+    .comparison(
+      Comparison(
+        left: left, relation: relation, right: .constant(right), options: options,
+        isNegated: false))
+  }
+
+  private static func value(_ path: PropertyPath) -> ResolvedExpression {
+    .path(ScopedPath(scope: 0, path: path))
   }
 
   mutating func term(_ path: PropertyPath) -> OrderTerm {
@@ -56,10 +122,11 @@ struct Generator {
 
   mutating func plan(_ world: World) -> FetchPlan {
     let definition = definition()
-    let limit = oneIn(3) ? nil : number(0...6)
+    let isLarge = cities > 20
+    let limit = oneIn(isLarge ? 8 : 3) ? nil : number(0...6)
     let keys = world.keys(of: definition)
     let after = oneIn(5) && !keys.isEmpty ? pick(keys) : nil
-    let offset = pick([0, 0, 0, number(0...5)])
+    let offset = pick([0, 0, 0, number(0...(isLarge ? cities : 5))])
     let all: [SelectedValue] = [
       SelectedValue(key: "name", source: .path(Self.path(0))),
       SelectedValue(key: "population", source: .path(Self.path(1))),
@@ -85,11 +152,11 @@ struct Generator {
   }
 
   mutating func save(_ world: inout World) {
-    for _ in 0..<pick([1, 1, 1, 2, 5]) { change(&world) }
+    for _ in 0..<pick([1, 1, 1, 2, 5, cities / 4]) { change(&world) }
   }
 
   private mutating func change(_ world: inout World) {
-    let id = number(1...20)
+    let id = number(1...cities)
     switch number(0...11) {
     case 0...2: world.cities[id] = city()
     case 3...4: world.cities[id] = nil
@@ -105,7 +172,7 @@ struct Generator {
   mutating func world() -> World {
     var world = World()
     for id in 1...4 { world.countries[id] = country() }
-    for id in 1...16 where !oneIn(3) { world.cities[id] = city() }
+    for id in 1...max(16, cities) where !oneIn(3) { world.cities[id] = city() }
     return world
   }
 }

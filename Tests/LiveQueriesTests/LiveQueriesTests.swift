@@ -4,7 +4,7 @@ import Testing
 @testable import LiveQueries
 
 /// A client that holds a snapshot and brings it along by diffs.
-private final class Client: LiveWaiter {
+final class Client: LiveWaiter {
   let plan: FetchPlan
   nonisolated(unsafe) var held: ResultSnapshot
   nonisolated(unsafe) var token: Token
@@ -19,25 +19,27 @@ private final class Client: LiveWaiter {
 }
 
 /// A world with clients, driven on one thread.
-private final class Simulation {
+final class Simulation {
   let seed: UInt64
   var generator: Generator
-  let store = MemoryStore()
+  let store: MemoryStore
   var queries: LiveQueries
   var clients: [Client] = []
   var diffs = 0
 
-  init(seed: UInt64) {
+  init(seed: UInt64, cities: Int = 20) {
     self.seed = seed
-    generator = Generator(seed: seed)
-    queries = Self.engine
+    generator = Generator(seed: seed, cities: cities)
+    store = MemoryStore(tellsValues: seed % 5 != 0)
+    queries = Self.engine(store)
     let world = generator.world()
     store.save { $0 = world }
   }
 
-  static var engine: LiveQueries {
+  static func engine(_ store: MemoryStore) -> LiveQueries {
     LiveQueries(
-      model: MemoryStore.cityModel, configuration: LiveConfiguration(maxLoggedChanges: 12))
+      model: MemoryStore.cityModel, columns: store.columns,
+      configuration: LiveConfiguration(maxLoggedChanges: 12))
   }
 
   func join() {
@@ -159,7 +161,7 @@ private final class Simulation {
 
   /// The engine starts again and remembers nothing; waiting clients ask again.
   private func restart() {
-    queries = Self.engine
+    queries = Self.engine(store)
     for client in clients { client.isWaiting = false }
   }
 

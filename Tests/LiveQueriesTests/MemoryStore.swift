@@ -50,7 +50,14 @@ final class MemoryStore: LiveStore {
   }
 
   let state = Mutex(State())
+  /// How often a total was counted, and how many keys were read.
+  let asked = Asked()
   let model = MemoryStore.cityModel
+  /// Whether it tells what differs of an object, and values.
+  let tellsValues: Bool
+  var columns: (any ColumnTraits)? { tellsValues ? MemoryColumns() : nil }
+
+  init(tellsValues: Bool = true) { self.tellsValues = tellsValues }
 
   static func token(_ position: Int, epoch: String = "t1") -> Token {
     Token(epoch: epoch, position: Int64(position), nonce: UInt32(position) &* 2_654_435_761)
@@ -73,6 +80,7 @@ final class MemoryStore: LiveStore {
       var touches = Touches()
       if !cities.isEmpty { touches.objects[0] = Set(cities.map { .integer(Int64($0)) }) }
       if !countries.isEmpty { touches.objects[1] = Set(countries.map { .integer(Int64($0)) }) }
+      if tellsValues { touches.changes = old.changes(to: new) }
       state.touches.append(touches)
       return Self.token(state.worlds.count - 1, epoch: state.epoch)
     }
@@ -92,12 +100,20 @@ final class MemoryStore: LiveStore {
       return state
     }
     if let failure = state.failure { throw failure }
-    return try body(MemoryMoment(state: state))
+    return try body(MemoryMoment(state: state, tellsValues: tellsValues, asked: asked))
   }
+}
+
+/// What a memory store was asked.
+final class Asked: Sendable {
+  let totals = Atomic(0)
+  let keys = Atomic(0)
 }
 
 private struct MemoryMoment: LiveMoment {
   let state: MemoryStore.State
+  let tellsValues: Bool
+  let asked: Asked
   var now: World { state.worlds[state.worlds.count - 1] }
   var token: Token { MemoryStore.token(state.worlds.count - 1, epoch: state.epoch) }
 
@@ -107,10 +123,10 @@ private struct MemoryMoment: LiveMoment {
   }
 
   func touches(after position: Int64) throws(StoreError) -> Touches {
+    let recent = state.touches[min(Int(position) + 1, state.touches.count)...]
     var all = Touches()
-    for touches in state.touches[min(Int(position) + 1, state.touches.count)...] {
-      all.objects.merge(touches.objects) { $0.union($1) }
-    }
+    for touches in recent { all.objects.merge(touches.objects) { $0.union($1) } }
+    if tellsValues { all.changes = state.worlds[Int(position)].changes(to: now) }
     return all
   }
 
@@ -134,25 +150,42 @@ private struct MemoryMoment: LiveMoment {
     of definition: ResultDefinition, after: OrderKey?, limit: Int?
   ) throws(StoreError) -> [OrderKey] {
     let sorted = now.keys(of: definition).filter { key in after.map { $0 < key } ?? true }
-    return Array(sorted.prefix(limit ?? .max))
+    let keys = Array(sorted.prefix(limit ?? .max))
+    asked.keys.add(keys.count, ordering: .relaxed)
+    return keys
   }
 
   func total(of definition: ResultDefinition) throws(StoreError) -> Int {
-    now.keys(of: definition).count
+    asked.totals.add(1, ordering: .relaxed)
+    return now.keys(of: definition).count
   }
 
   func rows(
     of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ObjectID: Row] {
     let world = world(moment)
+    let matches = Matcher(plan.definition)
     var rows: [ObjectID: Row] = [:]
     for case .integer(let id) in ids {
-      guard let city = world.cities[Int(id)], world.matches(city, Int(id), plan.definition) else {
+      guard let city = world.cities[Int(id)], matches(city, Int(id), world) else {
         continue
       }
       rows[.integer(id)] = world.row(of: Int(id), city, plan)
     }
     return rows
+  }
+
+  func values(
+    of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment
+  ) throws(StoreError) -> [ObjectID: [StoredValue?]]? {
+    guard tellsValues else { return nil }
+    let world = world(moment)
+    var values: [ObjectID: [StoredValue?]] = [:]
+    for case .integer(let id) in ids {
+      let row = paths.map { world.stored($0, Int(id)) }
+      if !row.contains(nil) { values[.integer(id)] = row }
+    }
+    return values
   }
 
   func expandedObjects(
@@ -210,14 +243,37 @@ extension World {
     }
   }
 
-  func matches(_ city: City, _ id: Int, _ definition: ResultDefinition) -> Bool {
-    guard case .comparison(let comparison) = definition.predicate.condition,
-      case .path(let path) = comparison.left, case .constant(let constant) = comparison.right
-    else { return true }
-    switch (value(path.path, city, id), constant) {
-    case (.integer(let value), .integer(let bound)): return value >= bound
-    case (let value, let wanted): return value == wanted
+  /// The stored value at the end of a path from a city or a country; nil where there is none.
+  func stored(_ path: PropertyPath, _ id: Int) -> StoredValue? {
+    if path.root == 0 { return cities[id].map { StoredValue(value(path, $0, id), nil) } }
+    guard let country = countries[id] else { return nil }
+    switch path.target {
+    case .object: return .integer(Int64(id))
+    case .attribute(let index): return .text(index == 0 ? country.name : country.code)
     }
+  }
+
+  /// Which properties of what is in both differ.
+  func changes(to new: World) -> [Int: [ObjectID: PropertyMask]] {
+    let (city, country) = (MemoryStore.cityModel.entities[0], MemoryStore.cityModel.entities[1])
+    var changes: [Int: [ObjectID: PropertyMask]] = [:]
+    for (id, before) in cities {
+      guard let now = new.cities[id] else { continue }
+      var mask: PropertyMask = []
+      if before.name != now.name { mask.formUnion(city.mask(of: .attribute(0))) }
+      if before.population != now.population { mask.formUnion(city.mask(of: .attribute(1))) }
+      if before.isCapital != now.isCapital { mask.formUnion(city.mask(of: .attribute(2))) }
+      if before.country != now.country { mask.formUnion(city.mask(of: .relationship(0))) }
+      changes[0, default: [:]][.integer(Int64(id))] = mask
+    }
+    for (id, before) in countries {
+      guard let now = new.countries[id] else { continue }
+      var mask: PropertyMask = []
+      if before.name != now.name { mask.formUnion(country.mask(of: .attribute(0))) }
+      if before.code != now.code { mask.formUnion(country.mask(of: .attribute(1))) }
+      changes[1, default: [:]][.integer(Int64(id))] = mask
+    }
+    return changes
   }
 
   func key(of id: Int, _ city: City, _ definition: ResultDefinition) -> OrderKey {
@@ -244,7 +300,8 @@ extension World {
   }
 
   func keys(of definition: ResultDefinition) -> [OrderKey] {
-    cities.filter { matches($0.value, $0.key, definition) }
+    let matches = Matcher(definition)
+    return cities.filter { matches($0.value, $0.key, self) }
       .map { key(of: $0.key, $0.value, definition) }.sorted()
   }
 
@@ -326,4 +383,36 @@ extension World {
     }
     return included
   }
+}
+
+/// How the memory store's values compare: by what they are.
+struct MemoryColumns: ColumnTraits {
+  func treatment(of property: Property, in entity: Int) -> ColumnTreatment? {
+    switch property {
+    case .id, .relationship: .column(.integer)
+    case .attribute(let index):
+      MemoryStore.cityModel.entities[entity].attributes[index].type == .string
+        ? .column(.text) : .column(.integer)
+    }
+  }
+}
+
+/// The memory store's own way to tell which cities a definition means.
+private struct Matcher {
+  private let evaluator: PredicateEvaluator
+
+  init(_ definition: ResultDefinition) {
+    evaluator = PredicateEvaluator(
+      definition.predicate.condition, model: MemoryStore.cityModel, columns: MemoryColumns())
+  }
+
+  func callAsFunction(_ city: City, _ id: Int, _ world: World) -> Bool {
+    let values = evaluator.paths.map { StoredValue(world.value($0.path, city, id), nil) }
+    return evaluator.evaluate(MatchedRow(values: values)) ?? false
+  }
+}
+
+private struct MatchedRow: EvaluatedRow {
+  let values: [StoredValue]
+  func value(of slot: Int) -> StoredValue? { values[slot] }
 }

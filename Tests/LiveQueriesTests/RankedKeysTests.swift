@@ -54,6 +54,28 @@ import Testing
     }
   }
 
+  @Test("Many keys at once give what key by key gives", arguments: [0, 900, 5_000])
+  func updating(count: Int) {
+    var random = SeededRandom(seed: UInt64(count) + 5)
+    let all = Set(
+      (0..<2 * count + 3_000).map { _ in
+        key(.random(in: 0...40, using: &random), .random(in: 0...9_999, using: &random))
+      }
+    ).shuffled(using: &random)
+    var atOnce = RankedKeys(sorted: all[..<count].sorted(), isSectioned: true)
+    if count > 1_000 { atOnce.trim(to: count / 2) }
+    var oneByOne = atOnce
+    let removed = all[(count / 3)..<(count / 3 + 1_200)]
+    let inserted = all[(count / 2)...]
+    atOnce.update(removing: Array(removed), inserting: Array(inserted))
+    for key in removed { oneByOne.remove(key) }
+    for key in inserted { oneByOne.insert(key) }
+    #expect(atOnce.bound == oneByOne.bound)
+    #expect(atOnce.sections.count == oneByOne.sections.count)
+    #expect(atOnce.count == oneByOne.count)
+    for rank in 0..<atOnce.count { #expect(atOnce.keys[rank] == oneByOne.keys[rank]) }
+  }
+
   @Test("A list cut at a rank knows its bound, takes in what lies before and leaves the rest")
   func trimming() {
     var ranked = RankedKeys(sorted: (0..<1_000).map { key($0 / 10, $0 * 2) }, isSectioned: true)

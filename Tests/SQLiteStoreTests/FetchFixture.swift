@@ -21,9 +21,11 @@ struct FetchFixture {
 
   var moment: ReadMoment {
     get throws {
-      ReadMoment(
-        connection: followed.connection,
-        composer: FetchComposer(model: model, schema: followed.history.schema),
+      let schema = followed.history.schema
+      var composer = FetchComposer(model: model, schema: schema)
+      composer.uniform = .everyColumn(of: schema)
+      return ReadMoment(
+        connection: followed.connection, composer: composer,
         history: followed.history, objectStatements: ObjectStatements(),
         token: try followed.token)
     }

@@ -8,7 +8,8 @@ struct IndexUseTests {
   static let world = """
     CREATE TABLE Country(id INTEGER PRIMARY KEY, name TEXT NOT NULL, continent TEXT);
     CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT, code TEXT COLLATE NOCASE,
-      population INTEGER, rank INTEGER NOT NULL, founded DATETIME, country INTEGER REFERENCES Country);
+      population INTEGER, rank INTEGER NOT NULL, founded DATETIME,
+      country INTEGER REFERENCES Country);
     CREATE TABLE Tag(name TEXT PRIMARY KEY NOT NULL);
     CREATE TABLE City_Tag(city INTEGER REFERENCES City, tag TEXT REFERENCES Tag,
       PRIMARY KEY(city, tag));
@@ -19,75 +20,232 @@ struct IndexUseTests {
     CREATE INDEX City_rank ON City(rank);
     CREATE INDEX City_founded ON City(founded);
     CREATE INDEX City_country_population ON City(country, population);
-    INSERT INTO City(name, rank, founded) VALUES ('a', 1, '2001-01-01T00:00:00Z');
-    INSERT INTO Country VALUES (1,'x','y'); INSERT INTO City(name,rank,population,country) VALUES ('b',3,4,1);
+    INSERT INTO Country VALUES (1, 'Peru', 'America');
+    INSERT INTO City VALUES (1, 'a', 'x', 4, 1, '2001-01-01T00:00:00Z', 1),
+      (2, 'b', 'y', 5, 2, NULL, 1);
     """
 
-  static let queries = [
-    "as=count&where=population!=5", "as=count&where=population!=nil",
-    "as=count&where=NOT (population>5)",
-    "as=count&where=NOT (population<=5)", "as=count&where=NOT population BETWEEN {1, 9}",
-    "as=count&where=NOT population IN {1, 2}", "as=count&where=rank!=5",
-    "as=count&where=NOT (rank>5)",
-    "as=count&where=NOT name BEGINSWITH 'A'", "as=count&where=name!='A'",
-    "as=count&where=founded>'2001-01-01T00:00:00Z'",
-    "as=count&where=population<=nil", "as=count&where=country.name IN {'Peru','Chile'}",
-    "as=count&where=country.name!='Peru'",
-    "as=count&where=NOT (country.name>'Peru')", "as=count&where=country!=3",
-    "as=count&where=country==nil",
-    "as=count&where=country.name==nil", "as=count&where=country==nil OR population>5",
-    "as=count&where=SELF!=3", "as=count&where=NOT (id>3)", "as=count&where=id IN {1,2}",
-    "sort=population&limit=5&where=NOT (population>5)", "sort=name&limit=5&where=population>5",
-    "sort=-population&limit=5&where=NOT (population>5)",
-    "where=population>5 AND name BEGINSWITH 'A'&as=count",
-    "as=count&where=country.continent=='Asia'", "as=count&where=name LIKE 'A*'",
-    "as=count&where=name LIKE[c] 'A*'",
-    "where=country.name=='Peru'&sort=-population&limit=5",
-    "where=country.name IN {'Peru','Chile'}&sort=name&limit=5",
-    "where=country==3 OR country==4&sort=population&limit=5", "where=country IN {3,4}&as=count",
-    "where=NOT (country IN {3,4})&as=count", "where=population>5 AND NOT (population>9)&as=count",
-    "where=code!='x'&as=count",
+  /// A fetch of cities, or of another entity, and how SQLite means to find its objects.
+  struct Row: Sendable, CustomTestStringConvertible {
+    let entity: String
+    let query: String
+    let plan: String
+
+    init(_ query: String, _ plan: String, entity: String = "City") {
+      (self.entity, self.query, self.plan) = (entity, query, plan)
+    }
+
+    var testDescription: String { "\(entity) \(query)" }
+  }
+
+  private static let sorted = "; USE TEMP B-TREE FOR ORDER BY"
+
+  static let table: [Row] = [
+    // Equality
+    Row("where=population==5", "SEARCH t0 USING INDEX City_population (population=?)"),
+    Row("where=population==nil", "SEARCH t0 USING INDEX City_population (population=?)"),
+    Row("where=name=='A'", "SEARCH t0 USING INDEX City_name (name=?)"),
+    Row("where=code=='A'", "SEARCH t0 USING INDEX City_code (code=?)"),
+    Row("where=id==5", "SEARCH t0 USING INTEGER PRIMARY KEY (rowid=?)"),
+    Row("where=country==3", "SEARCH t0 USING INDEX City_country_population (country=?)" + sorted),
+    Row(
+      "where=country.id==3", "SEARCH t0 USING INDEX City_country_population (country=?)" + sorted),
+    // Ranges; one open on one side where its order or its count is asked for: SQLite expects a
+    // quarter of all rows there, and reads them in the order of ids rather than sort them.
+    Row(
+      "where=population BETWEEN {1, 9}",
+      "SEARCH t0 USING INDEX City_population (population>? AND population<?)" + sorted),
+    Row(
+      "where=population>=5 AND population<9",
+      "SEARCH t0 USING INDEX City_population (population>? AND population<?)" + sorted),
+    Row(
+      "where=population>5&sort=population&limit=50",
+      "SEARCH t0 USING COVERING INDEX City_population (population>?)"),
+    Row(
+      "where=population>5&sort=-population&limit=50",
+      "SEARCH t0 USING COVERING INDEX City_population (population>?); "
+        + "USE TEMP B-TREE FOR RIGHT PART OF ORDER BY"),
+    Row(
+      "as=count&where=population>5",
+      "SEARCH t0 USING COVERING INDEX City_population (population>?)"),
+    Row(
+      "as=count&where=founded>'2001-01-01T00:00:00Z'",
+      "SEARCH t0 USING COVERING INDEX City_founded (founded>?)"),
+    Row("where=id>5", "SEARCH t0 USING INTEGER PRIMARY KEY (rowid>?)"),
+    Row(
+      "where=country==3 AND population>5",
+      "SEARCH t0 USING INDEX City_country_population (country=? AND population>?)" + sorted),
+    // BEGINSWITH and what means the same
+    Row(
+      "where=name BEGINSWITH 'A'", "SEARCH t0 USING INDEX City_name (name>? AND name<?)" + sorted),
+    Row("where=name LIKE 'A*'", "SEARCH t0 USING INDEX City_name (name>? AND name<?)" + sorted),
+    Row(
+      "where=code BEGINSWITH 'A'", "SEARCH t0 USING INDEX City_code (code>? AND code<?)" + sorted),
+    // IN
+    Row(
+      "where=population IN {1, 2, 3}",
+      "SEARCH t0 USING INDEX City_population (population=?)" + sorted),
+    Row("where=code IN {'a','b'}", "SEARCH t0 USING INDEX City_code (code=?)" + sorted),
+    Row("where=SELF IN {1,2,3}", "SEARCH t0 USING INTEGER PRIMARY KEY (rowid=?)"),
+    Row(
+      "where=population IN {1, NULL}",
+      "MULTI-INDEX OR [INDEX 1 [SEARCH t0 USING INDEX City_population (population=?)]; "
+        + "INDEX 2 [SEARCH t0 USING INDEX City_population (population=?)]]" + sorted),
+    Row(
+      "where=population==5 OR name=='x'",
+      "MULTI-INDEX OR [INDEX 1 [SEARCH t0 USING INDEX City_population (population=?)]; "
+        + "INDEX 2 [SEARCH t0 USING INDEX City_name (name=?)]]" + sorted),
+    // Negations with their nil case
+    Row(
+      "as=count&where=NOT (population>5)",
+      "MULTI-INDEX OR [INDEX 1 [SEARCH t0 USING COVERING INDEX City_population (population<?)]; "
+        + "INDEX 2 [SEARCH t0 USING COVERING INDEX City_population (population=?)]]"),
+    Row(
+      "as=count&where=NOT population BETWEEN {1, 9}",
+      "MULTI-INDEX OR [INDEX 1 [SEARCH t0 USING COVERING INDEX City_population (population<?)]; "
+        + "INDEX 2 [SEARCH t0 USING COVERING INDEX City_population (population>?)]; "
+        + "INDEX 3 [SEARCH t0 USING COVERING INDEX City_population (population=?)]]"),
+    Row(
+      "as=count&where=NOT name BEGINSWITH 'A'",
+      "MULTI-INDEX OR [INDEX 1 [SEARCH t0 USING COVERING INDEX City_name (name<?)]; "
+        + "INDEX 2 [SEARCH t0 USING COVERING INDEX City_name (name>?)]; "
+        + "INDEX 3 [SEARCH t0 USING COVERING INDEX City_name (name=?)]]"),
+    Row("as=count&where=NOT (rank>5)", "SEARCH t0 USING COVERING INDEX City_rank (rank<?)"),
+    Row(
+      "as=count&where=population!=nil",
+      "SEARCH t0 USING COVERING INDEX City_population (population>?)"),
+    Row(
+      "as=count&where=country==nil OR population>5",
+      "MULTI-INDEX OR [INDEX 1 [SEARCH t0 USING COVERING INDEX City_country_population (country=?)]; "
+        + "INDEX 2 [SEARCH t0 USING INDEX City_population (population>?)]]"),
+    // What differs from one value is nearly everything: the index is read as a smaller table.
+    Row("as=count&where=population!=5", "SCAN t0 USING COVERING INDEX City_population"),
+    Row("as=count&where=name!='A'", "SCAN t0 USING COVERING INDEX City_name"),
+    Row(
+      "sort=population&limit=5&where=population!=5", "SCAN t0 USING COVERING INDEX City_population"
+    ),
+    // Orders and sections
+    Row("sort=population&limit=5", "SCAN t0 USING COVERING INDEX City_population"),
+    Row("sort=code&limit=5", "SCAN t0 USING COVERING INDEX City_code"),
+    Row("sort=population:nullslast&limit=5", "SCAN t0 USING COVERING INDEX City_population"),
+    Row(
+      "sort=-rank&limit=5",
+      "SCAN t0 USING COVERING INDEX City_rank; USE TEMP B-TREE FOR RIGHT PART OF ORDER BY"),
+    Row(
+      "section=country&sort=population&limit=5",
+      "SCAN t0 USING COVERING INDEX City_country_population"),
+    Row(
+      "where=country==3&sort=population&limit=5",
+      "SEARCH t0 USING COVERING INDEX City_country_population (country=?)"),
+    // Counts
+    Row("as=count", "SCAN City USING COVERING INDEX City_founded"),
+    Row(
+      "as=count&where=country IN {3,4}",
+      "SEARCH t0 USING COVERING INDEX City_country_population (country=?)"),
+    // Relationships: SQLite begins with the country where it has to be there
+    Row(
+      "where=country.name=='Peru'",
+      "SEARCH t1 USING COVERING INDEX Country_name (name=?); "
+        + "SEARCH t0 USING INDEX City_country_population (country=?)" + sorted),
+    Row(
+      "where=country.name IN {'Peru','Chile'} AND population>5",
+      "SEARCH t1 USING COVERING INDEX Country_name (name=?); "
+        + "SEARCH t0 USING INDEX City_country_population (country=? AND population>?)" + sorted),
+    Row(
+      "where=country.name BEGINSWITH 'P'",
+      "SEARCH t1 USING COVERING INDEX Country_name (name>? AND name<?); "
+        + "SEARCH t0 USING INDEX City_country_population (country=?)" + sorted),
+    Row(
+      "where=country.name!='Peru'",
+      "SCAN t0; SEARCH t1 USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"),
+    Row(
+      "where=ANY City.population>5",
+      "SCAN t0; CORRELATED SCALAR SUBQUERY 1 "
+        + "[SEARCH t1 USING COVERING INDEX City_country_population (country=? AND population>?)]",
+      entity: "Country"),
+    Row(
+      "where=City.@count>3",
+      "SCAN t0; CORRELATED SCALAR SUBQUERY 1 "
+        + "[SEARCH t1 USING COVERING INDEX City_country_population (country=?)]",
+      entity: "Country"),
+    // Dictionaries
+    Row(
+      "as=dictionaries&select=country,n:@count&group=country",
+      "SCAN t0 USING COVERING INDEX City_country_population"),
+    Row(
+      "as=dictionaries&select=@max.population", "SEARCH t0 USING COVERING INDEX City_population"),
+    Row(
+      "as=dictionaries&select=country,m:@max.population&group=country&where=country==3",
+      "SEARCH t0 USING COVERING INDEX City_country_population (country=?)"),
+    Row(
+      "as=dictionaries&select=population&distinct=true",
+      "SCAN t0 USING COVERING INDEX City_population"),
+    Row(
+      "as=dictionaries&select=name&sort=population&limit=4", "SCAN t0 USING INDEX City_population"),
   ]
 
-  @Test func show() throws {
+  @Test(arguments: table)
+  func aFetchIsFoundByItsIndex(row: Row) throws {
     let file = try FetchFixture(Self.world)
-    for query in Self.queries {
-      let explanation = try file.moment.explanation(of: file.plan("City", query))
-      for statement in explanation.statements where statement.purpose != "item" {
-        print("##", query)
-        print("   ", statement.plan.map { Self.text($0) }.joined(separator: "; "))
-        if query.contains("OR") || query.contains("country.name") { print("   ", statement.sql) }
-        for hint in statement.hints { print("    hint:", hint.index, "--", hint.reason) }
-      }
-    }
-    for query in [
-      "sort=population", "sort=-population", "sort=name", "sort=-name,population",
-      "section=country&sort=-population", "sort=population:nullslast", "sort=-rank,population",
-      "where=country==1&sort=population", "where=population>1&sort=-population", "",
+    let explanation = try file.moment.explanation(of: file.plan(row.entity, row.query))
+    #expect(Self.text(explanation.statements[0].plan) == row.plan)
+    #expect(explanation.statements.flatMap(\.hints) == [])
+  }
+
+  /// The fetch whose next page is asked for, and how that is found.
+  static let pages: [Row] = [
+    Row("", "SEARCH t0 USING INTEGER PRIMARY KEY (rowid>?)"),
+    Row("sort=name", "SEARCH t0 USING COVERING INDEX City_name (name>?)"),
+    Row(
+      "sort=-rank,population",
+      "SEARCH t0 USING INDEX City_rank (rank<?); USE TEMP B-TREE FOR RIGHT PART OF ORDER BY"),
+    Row(
+      "where=country==1&sort=population",
+      "SEARCH t0 USING COVERING INDEX City_country_population (country=? AND population>?)"),
+    Row(
+      "where=population>1&sort=-population",
+      "SEARCH t0 USING COVERING INDEX City_population (population>? AND population<?); "
+        + "USE TEMP B-TREE FOR RIGHT PART OF ORDER BY"),
+    Row(
+      "where=population!=nil&section=country&sort=-population",
+      "SEARCH t0 USING COVERING INDEX City_country_population (country>?); "
+        + "USE TEMP B-TREE FOR RIGHT PART OF ORDER BY"),
+    // Nil comes last here, so what is behind is two ranges: SQLite goes through the index's order.
+    Row(
+      "sort=-population",
+      "SCAN t0 USING COVERING INDEX City_population; "
+        + "USE TEMP B-TREE FOR RIGHT PART OF ORDER BY"),
+  ]
+
+  @Test(arguments: pages)
+  func theNextPageIsFoundByTheCursorsPlace(row: Row) throws {
+    let file = try FetchFixture(Self.world)
+    let query = row.query.isEmpty ? "" : row.query + "&"
+    let first = try file.moment.snapshot(of: file.plan("City", query + "limit=1"))
+    let next = try #require(JSON(parsing: first.json)["next"]?.string)
+    let explanation = try file.moment.explanation(
+      of: file.plan("City", query + "limit=5&after=\(next)"))
+    #expect(Self.text(explanation.statements[0].plan) == row.plan)
+  }
+
+  @Test func whatMayBeNilIsJoinedLooselyAndKeepsItsPlaceInTheOrder() throws {
+    let file = try FetchFixture(FetchFixture.world)
+    for (query, ids) in [
+      ("where=country.name IN {'Peru','China'}", "[10,11,30]"),
+      ("where=country.continent!='Asia'", "[30,40]"),
+      ("where=country.continent!=nil&sort=country.continent:nullslast,-name", "[20,10,11]"),
+      ("where=country.continent==nil OR population>20", "[10,30,40]"),
+      ("where=NOT country.name IN {'Peru'}&sort=-country.name", "[20,10,11,40]"),
+      ("where=country.name BETWEEN {'C','K'}&sort=-population", "[10,11,20]"),
     ] {
-      let first = try file.moment.snapshot(of: file.plan("City", query + "&limit=1"))
-      let next = try JSON(parsing: first.json)["next"]!.string!
-      let e = try file.moment.explanation(of: file.plan("City", query + "&limit=5&after=\(next)"))
-      print("## after", query)
-      print("   ", e.statements[0].plan.map { Self.text($0) }.joined(separator: "; "))
-      print("   ", e.statements[0].sql)
-    }
-    for query in [
-      "where=ANY City.population>5", "where=City.@count>3", "where=ANY City.name=='x'",
-      "select=name,City",
-    ] {
-      let explanation = try file.moment.explanation(of: file.plan("Country", query))
-      print("## Country", query)
-      for s in explanation.statements {
-        print("   ", s.plan.map { Self.text($0) }.joined(separator: "; "))
-        for hint in s.hints { print("    hint:", hint.index, "--", hint.reason) }
-      }
+      let sections = try file.sections("City", "as=ids&\(query)")
+      #expect(sections.hasSuffix("\"items\":\(ids)}]"), "\(query): \(sections)")
     }
   }
 
-  static func text(_ step: Explanation.Step) -> String {
-    step.detail
-      + (step.children.isEmpty
-        ? "" : " [" + step.children.map(text).joined(separator: "; ") + "]")
+  static func text(_ steps: [Explanation.Step]) -> String {
+    steps.map { step in
+      step.detail + (step.children.isEmpty ? "" : " [\(text(step.children))]")
+    }.joined(separator: "; ")
   }
 }

@@ -79,7 +79,7 @@ final class PredicateFixture {
     _ predicate: ResolvedPredicate, entity: String
   ) -> (query: String, SQLFragment) {
     let index = model.entityIndex(named: entity) ?? 0
-    let context = QueryContext(model: model, schema: schema)
+    let context = QueryContext(model: model, schema: schema, uniform: .everyColumn(of: schema))
     let alias = context.nextAlias()
     var scope = TableScope(
       context: context, entity: index, alias: alias, source: "\"\(entity)\" AS \(alias)")
@@ -94,6 +94,16 @@ final class PredicateFixture {
   ) throws -> String {
     try run(try resolve(text, arguments, entity: entity), entity: entity).ids
       .joined(separator: " ")
+  }
+}
+
+extension Set<ColumnPlace> {
+  /// As if every column held nothing but values in its form.
+  static func everyColumn(of schema: Schema) -> Self {
+    Set(
+      schema.entities.enumerated().flatMap { entity, table in
+        table.attributeColumns.indices.map { ColumnPlace(entity: entity, attribute: $0) }
+      })
   }
 }
 

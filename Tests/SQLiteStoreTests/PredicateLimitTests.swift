@@ -101,10 +101,10 @@ struct PredicateLimitTests {
 
   @Test("the range of BEGINSWITH ends right behind the last text that begins so")
   func successors() {
-    #expect(ConditionWriter<TableScope>.successor(of: "A") == "B")
-    #expect(ConditionWriter<TableScope>.successor(of: "\u{D7FF}") == "\u{E000}")
-    #expect(ConditionWriter<TableScope>.successor(of: "a\u{10FFFF}") == "b")
-    #expect(ConditionWriter<TableScope>.successor(of: "\u{10FFFF}") == nil)
+    #expect(TextPrefix.successor(of: "A") == "B")
+    #expect(TextPrefix.successor(of: "\u{D7FF}") == "\u{E000}")
+    #expect(TextPrefix.successor(of: "a\u{10FFFF}") == "b")
+    #expect(TextPrefix.successor(of: "\u{10FFFF}") == nil)
   }
 
   @Test("a hostile LIKE ends quickly")

@@ -76,6 +76,7 @@ struct SaveExecutionBench {
     case .preconditionFailed(let problem): lines(412, [problem])
     case .notFound(let problems): lines(404, problems)
     case .tooManyAffected(let limit): ["too many \(limit)"]
+    case .keyReused: ["422 key reused"]
     case .store(let error): ["store \(error)"]
     }
   }

@@ -1,4 +1,5 @@
 import Foundation
+import FoundationNetworking
 import Testing
 
 /// API.md, section 8, by the program itself.
@@ -61,5 +62,42 @@ struct CommandTests {
       try Data(repeating: 0x41, count: 4096).write(to: URL(fileURLWithPath: text))
       #expect(try Run(["serve", text, "--port", "0"]).end() == 65)
     }
+  }
+
+  @Test func aTakenPortLeavesTheFileAsItWas() throws {
+    try withFile { path in
+      try withFile { other in
+        let server = try Run(["serve", other, "--port", "0"])
+        let port = try #require(server.line.split(separator: ":").last)
+        let before = try Data(contentsOf: URL(fileURLWithPath: path))
+        #expect(try Run(["serve", path, "--port", String(port)]).end() == 69)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+        #expect(!FileManager.default.fileExists(atPath: path + "-wal"))
+        server.process.terminate()
+        #expect(server.end() == 0)
+      }
+    }
+  }
+
+  @Test func beingAskedToEndItAnswersThoseWhoWait() async throws {
+    let path = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString + ".sqlite"
+    defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
+    try SQLiteShell.run(contractWorld, path: path)
+    let server = try Run(["serve", path, "--port", "0"])
+    let address = server.line.replacingOccurrences(of: "LiveFetch listening on ", with: "")
+    let about = try #require(URL(string: address + "/v1/objects/city?since=now&wait=60&as=count"))
+    async let waiting = withThrowingTaskGroup(of: Int?.self) { group in
+      for _ in 0..<20 {
+        group.addTask {
+          (try await URLSession.shared.data(from: about).1 as? HTTPURLResponse)?.statusCode
+        }
+      }
+      return try await group.reduce(into: [Int?]()) { $0.append($1) }
+    }
+    try await Task.sleep(for: .milliseconds(500))
+    server.process.terminate()
+    let statuses = try await waiting
+    #expect(statuses.count == 20 && statuses.allSatisfy { $0 == 200 || $0 == 503 }, "\(statuses)")
+    #expect(server.end() == 0)
   }
 }

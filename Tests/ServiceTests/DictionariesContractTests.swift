@@ -245,6 +245,33 @@ struct DictionariesContractTests {
       "\(answer.text)")
   }
 
+  @Test func dictionariesAreMadeOfTheEntitysOwnObjects() throws {
+    let file = try ModelContractTests.heroes()
+    let count = { (query: String) in
+      try file.ask("/v1/objects/\(query)&as=dictionaries").text
+    }
+    #expect(try count("Hero?select=n:@count").contains(#"[{"n":2}]"#))
+    #expect(try count("Human?select=n:@count").contains(#"[{"n":3}]"#))
+    #expect(try count("Human?select=n:@count&subentities=false").contains(#"[{"n":0}]"#))
+    #expect(
+      try count("Human?select=entity,n:@count&group=entity").contains(
+        #"[{"entity":"Hero","n":2},{"entity":"Villain","n":1}]"#))
+    #expect(
+      try count("Hero?select=n:@count&group=team.name&having=@max.power%3E60").contains(
+        #"[{"n":2}]"#))
+  }
+
+  @Test func fetchesThatDifferInTheirNumbersAloneAreEachTheirOwn() throws {
+    let file = try ServedFile(dictionariesWorld)
+    for _ in 0..<3 {
+      for (least, people) in [(5, 60), (10, 42), (20, 24), (30, 0)] {
+        let answer = try file.ask(
+          "/v1/objects/city?as=dictionaries&select=s:@sum.population&where=population%3E\(least)")
+        #expect(answer.text.contains("[{\"s\":\(people)}]"))
+      }
+    }
+  }
+
   static func encoded(_ target: String) -> String {
     var encoded = ""
     for byte in target.utf8 {

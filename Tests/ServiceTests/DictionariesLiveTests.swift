@@ -1,5 +1,6 @@
 import FetchModel
 import Foundation
+import HTTPServer
 import SQLiteStore
 import Testing
 
@@ -159,4 +160,39 @@ struct DictionariesLiveTests {
   }
 
   private func encoded(_ fetch: String) -> String { DictionariesContractTests.encoded(fetch) }
+}
+
+extension DictionariesLiveTests {
+  @Test func aStreamSendsTheDictionariesAndThenWhateverTheyBecome() throws {
+    let file = try ServedFile(dictionariesWorld)
+    let pending = file.begin(
+      "GET", "/v1/objects/city?as=dictionaries&select=n:@count,s:@sum.population",
+      headers: [("Accept", "text/event-stream")])
+    _ = pending.wait()
+    let stream = try #require(pending.stream)
+    let snapshot = Self.event(stream)
+    #expect(snapshot.contains("event: snapshot\nid: "), "\(snapshot)")
+    #expect(snapshot.contains(#""items":[{"n":6,"s":60}]"#), "\(snapshot)")
+    // Nothing that is shown differs: no event. Then something does.
+    _ = stream.pull(1 << 16)
+    try file.outsider("UPDATE city SET name = 'x'")
+    Thread.sleep(forTimeInterval: 0.3)
+    try file.outsider("UPDATE city SET population = population + 1 WHERE id = 1")
+    let diff = Self.event(stream)
+    #expect(diff.hasPrefix("event: diff\nid: "), "\(diff)")
+    #expect(diff.contains(#""reset":true,"count":1,"sections":[{"name":"","#), "\(diff)")
+    #expect(diff.contains(#""items":[{"n":6,"s":61}]"#), "\(diff)")
+  }
+
+  /// The next event of a stream, asked for as a socket would; empty after five seconds.
+  private static func event(_ stream: HTTPStream) -> String {
+    for _ in 0..<500 {
+      if case .bytes(let bytes) = stream.pull(1 << 16) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        if text.contains("event: ") { return text }
+      }
+      Thread.sleep(forTimeInterval: 0.01)
+    }
+    return ""
+  }
 }

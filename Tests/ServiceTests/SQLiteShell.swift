@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 /// Another program that writes the same file: foreign keys off, no functions of ours.
@@ -9,5 +10,37 @@ enum SQLiteShell {
     let queue = try DatabaseQueue(path: path, configuration: configuration)
     try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
     try queue.close()
+  }
+
+  /// The integer that `sql` gives.
+  static func integer(_ sql: String, path: String) throws -> Int64? {
+    let queue = try DatabaseQueue(path: path)
+    defer { try? queue.close() }
+    return try queue.read { try Int64.fetchOne($0, sql: sql) }
+  }
+}
+
+/// The `sqlite3` program: a second process that writes the same file.
+enum Sqlite3 {
+  /// Whether the program is there; where it is not, tests of other processes say nothing.
+  static let isInstalled = FileManager.default.isExecutableFile(atPath: "/usr/bin/sqlite3")
+
+  /// What the program prints for `script`: SQL, and its own commands on lines of their own.
+  @discardableResult
+  static func run(_ script: String, _ path: String) throws -> String {
+    let process = Process()
+    let input = Pipe()
+    let output = Pipe()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/sqlite3")
+    process.arguments = ["-batch", path]
+    process.standardInput = input
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    input.fileHandleForWriting.write(Data((".timeout 10000\n" + script + "\n").utf8))
+    try input.fileHandleForWriting.close()
+    let text = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return String(decoding: text, as: UTF8.self)
   }
 }

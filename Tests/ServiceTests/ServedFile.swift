@@ -85,12 +85,7 @@ final class ServedFile {
     _ method: String = "GET", _ target: String, body: String? = nil,
     headers: [(name: String, value: String)] = []
   ) -> Pending {
-    let json = body == nil ? [] : [(name: "Content-Type", value: "application/json")]
-    let request = HTTPRequest(
-      method: method, target: target, headers: headers + json, body: Array((body ?? "").utf8))
-    let pending = Pending()
-    service.handle(request, HTTPExchange { pending.receive($0) })
-    return pending
+    Pending.begin(service, method, target, body: body, headers: headers)
   }
 }
 
@@ -111,6 +106,19 @@ struct Answer {
 
 /// An answer that may not be there yet.
 final class Pending: Sendable {
+  /// Sends a request to `handler`.
+  static func begin(
+    _ handler: some HTTPHandler, _ method: String, _ target: String, body: String? = nil,
+    headers: [(name: String, value: String)] = []
+  ) -> Pending {
+    let json = body == nil ? [] : [(name: "Content-Type", value: "application/json")]
+    let request = HTTPRequest(
+      method: method, target: target, headers: headers + json, body: Array((body ?? "").utf8))
+    let pending = Pending()
+    handler.handle(request, HTTPExchange { pending.receive($0) })
+    return pending
+  }
+
   private let answer = Mutex<HTTPAnswer?>(nil)
   private let arrived = DispatchSemaphore(value: 0)
 

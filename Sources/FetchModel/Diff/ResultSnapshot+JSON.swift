@@ -24,14 +24,14 @@ extension ResultSnapshot.Section {
 }
 
 extension SectionInfo {
-  fileprivate init?(json: JSON) {
+  package init?(json: JSON) {
     guard let name = json["name"]?.string, let value = json["value"] else { return nil }
     self.init(name: name, value: value.bytes)
   }
 }
 
 extension ResultSummary {
-  fileprivate init?(json: JSON) {
+  package init?(json: JSON) {
     guard let count = json["count"]?.integer else { return nil }
     self.init(
       count: Int(clamping: count), next: json["next"]?.string,
@@ -57,7 +57,8 @@ extension Included {
 }
 
 extension ObjectID {
-  fileprivate init?(json: JSON) {
+  /// The id that a JSON value is: a number or a text; nil for all else.
+  public init?(json: JSON) {
     if let integer = json.integer {
       self = .integer(integer)
     } else if let text = json.string {
@@ -69,7 +70,8 @@ extension ObjectID {
 }
 
 extension JSON {
-  fileprivate var bytes: [UInt8] {
+  /// The value as JSON text without spaces.
+  public var bytes: [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(json: self)
     return bytes

@@ -28,12 +28,16 @@ public protocol ColumnTraits: Sendable {
 
 /// How a property's value takes part in comparisons.
 public enum ColumnTreatment: Sendable, Hashable {
-  /// As a column with that affinity.
-  case column(Affinity)
+  /// As a column with that affinity, or by the stand-ins of a form, which have none.
+  case column(Affinity, form: StoredForm? = nil)
   /// As a calculated value, which has none: the text that a composite key's parts make.
   case calculated
 
   var affinity: Affinity? {
-    if case .column(let affinity) = self { affinity } else { nil }
+    if case .column(let affinity, nil) = self { affinity } else { nil }
+  }
+
+  var form: StoredForm? {
+    if case .column(_, let form) = self { form } else { nil }
   }
 }

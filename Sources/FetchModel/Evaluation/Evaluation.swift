@@ -116,7 +116,10 @@ struct Evaluation<Row: EvaluatedRow> {
       return left.remainder(right)
     case .function(let function, let arguments): return call(function, arguments)
     case .folded(let term, let options): return value(term)?.folded(options)
+    case .standIn(let term, let form): return value(term)?.standIn(form)
+    case .uuidText(let term): return value(term)?.uuidText
     case .seconds(let term): return value(term)?.seconds
+    case .reference(let term): return value(term)?.secondsSinceReference
     case .conditional(let test, let yes, let no):
       guard let isMet = holds(test) else { return nil }
       return value(isMet ? yes : no)
@@ -126,11 +129,11 @@ struct Evaluation<Row: EvaluatedRow> {
         guard let value = value(term) else { return nil }
         values.append(value)
       }
-      return values.aggregated(function, isOrdered: true)
+      return values.aggregated(function)
     case .aggregate(let function, let collection, let scope, let test, let term, let isDistinct):
       guard var values = values(collection, scope, test, term) else { return nil }
       if isDistinct { values = Array(Set(values.filter { $0 != .null })) }
-      return values.aggregated(function, isOrdered: false)
+      return values.aggregated(function)
     }
   }
 
@@ -173,30 +176,30 @@ extension StoredValue {
 
 extension [StoredValue] {
   /// The aggregate of these values; nil where it depends on the order in which the store adds up.
-  fileprivate func aggregated(_ function: AggregateFunction, isOrdered: Bool) -> StoredValue? {
+  fileprivate func aggregated(_ function: AggregateFunction) -> StoredValue? {
     switch function {
     case .count: .integer(Int64(count))
     case .min: filter { $0 != .null }.min() ?? .null
     case .max: filter { $0 != .null }.max() ?? .null
-    case .sum: sum(isOrdered: isOrdered)
+    case .sum: sum
     case .average: nil
     }
   }
 
-  /// Exact as long as every value is an integer and 64 bits hold the sum.
-  private func sum(isOrdered: Bool) -> StoredValue? {
-    var (integer, double, isDouble, count) = (Int64(0), 0.0, false, 0)
-    for value in self {
-      guard let number = value.double else { continue }
-      (double, count) = (double + number, count + 1)
-      if case .integer(let next) = value {
-        let (sum, overflow) = integer.addingReportingOverflow(next)
-        (integer, isDouble) = (sum, isDouble || overflow)
-      } else {
-        isDouble = true
+  private var sum: StoredValue {
+    ExactSum.with { sum in
+      for value in self {
+        if case .integer(let integer) = value {
+          sum.add(integer)
+        } else if let double = value.double {
+          sum.add(double)
+        }
+      }
+      return switch sum.total {
+      case .integer(let integer)?: .integer(integer)
+      case .double(let double)?: .number(double)
+      case nil: .null
       }
     }
-    if !isDouble { return .integer(integer) }
-    return isOrdered || count <= 2 ? .number(double) : nil
   }
 }

@@ -7,13 +7,47 @@ struct EvaluatedOperand {
   var affinity: Affinity?
   /// How it holds a date; nil where it is none.
   var dateFormat: DateFormat?
+  /// The form that it compares in; nil where it compares as it is stored.
+  var form: StoredForm?
+  /// The value as it is stored, where `term` is a stand-in of it.
+  var stored: PredicateEvaluator.Term?
   /// Whether it is calculated with as an integer.
   var isInteger = false
 
   /// A date as seconds since 1970.
   var inSeconds: EvaluatedOperand {
     if dateFormat == .unixSeconds { return self }
-    return EvaluatedOperand(term: .seconds(term), dateFormat: .unixSeconds)
+    return EvaluatedOperand(term: .seconds(stored ?? term), dateFormat: .unixSeconds)
+  }
+
+  /// This operand as it is stored.
+  var asStored: EvaluatedOperand {
+    var operand = self
+    operand.term = stored ?? term
+    return operand
+  }
+
+  /// This operand as the text that strings are looked for in.
+  var text: EvaluatedOperand {
+    guard case .uuid? = form else { return self }
+    return EvaluatedOperand(term: .uuidText(stored ?? term))
+  }
+
+  /// This operand as what compares with values in `form`.
+  func put(in form: StoredForm?) -> EvaluatedOperand {
+    guard let form, form != self.form else { return self }
+    var operand = EvaluatedOperand(
+      term: (stored ?? term).standIn(form), dateFormat: dateFormat, form: form)
+    operand.stored = stored ?? term
+    return operand
+  }
+
+  /// Both sides in one form, where one of them has any.
+  static func aligned(
+    _ left: EvaluatedOperand, _ right: EvaluatedOperand
+  ) -> (EvaluatedOperand, EvaluatedOperand) {
+    let form = [left, right].lazy.compactMap { $0.form }.first { $0.hasSpellings }
+    return (left.put(in: form), right.put(in: form))
   }
 
   func folded(_ options: StringOptions) -> EvaluatedOperand {
@@ -32,6 +66,12 @@ extension PredicateEvaluator.Term {
     guard case .constant(let value) = self else { return self }
     return value.converted(by: affinity).map { .constant($0) }
   }
+
+  /// The stand-in in `form`, of a constant at once.
+  fileprivate func standIn(_ form: StoredForm) -> Self {
+    if case .constant(let value) = self { return .constant(value.standIn(form)) }
+    return .standIn(self, form)
+  }
 }
 
 extension EvaluatorCompiler {
@@ -44,10 +84,13 @@ extension EvaluatorCompiler {
     case .path(let path): column(path)
     case .arithmetic(let operation, let left, let right):
       arithmetic(operation, operand(left), operand(right))
-    case .function(let function, let arguments): call(function, arguments.map { operand($0) })
+    case .function(let function, let arguments):
+      call(function, arguments.map { operand($0).text.asStored })
     case .conditional(let condition, let yes, let no):
       conditional(condition, yes, no, dateFormat)
     case .aggregate(let aggregation): aggregate(aggregation)
+    // The order of a collection's objects is the store's to know.
+    case .element: EvaluatedOperand(term: uncovered())
     case .listAggregate(let function, let expressions):
       list(function, expressions, dateFormat)
     }
@@ -67,8 +110,11 @@ extension EvaluatorCompiler {
       return EvaluatedOperand(term: uncovered())
     }
     let type = model.type(of: path.path)
-    var operand = EvaluatedOperand(
-      term: .slot(slot(of: path), scope: path.scope), affinity: treatment.affinity)
+    let slot = PredicateEvaluator.Term.slot(slot(of: path), scope: path.scope)
+    var operand = EvaluatedOperand(term: slot, affinity: treatment.affinity)
+    if let form = treatment.form {
+      operand = EvaluatedOperand(term: .standIn(slot, form), form: form, stored: slot)
+    }
     operand.isInteger = type == .integer || type == .boolean
     if case .attribute(let index) = path.path.target {
       operand.dateFormat = model.entities[model.walk(path.path).end].attributes[index].dateFormat
@@ -83,7 +129,8 @@ extension EvaluatorCompiler {
   ) -> EvaluatedOperand {
     let isInteger = left.isInteger && right.isInteger && operation != .power
     return EvaluatedOperand(
-      term: .arithmetic(operation, left.term, right.term, isReal: !isInteger),
+      term: .arithmetic(
+        operation, left.stored ?? left.term, right.stored ?? right.term, isReal: !isInteger),
       isInteger: isInteger)
   }
 
@@ -101,8 +148,7 @@ extension EvaluatorCompiler {
       return EvaluatedOperand(
         term: .arithmetic(.add, first.term, seconds2001, isReal: true), dateFormat: .unixSeconds)
     case .secondsSinceReference:
-      return EvaluatedOperand(
-        term: .arithmetic(.subtract, first.inSeconds.term, seconds2001, isReal: true))
+      return EvaluatedOperand(term: .reference(first.term))
     case .abs: return result.counting(first.isInteger)
     case .length, .bitwiseAnd, .bitwiseOr, .bitwiseXor, .leftShift, .rightShift, .onesComplement:
       return result.counting(true)
@@ -123,10 +169,12 @@ extension EvaluatorCompiler {
       firstFormat != secondFormat
     {
       (first, second) = (first.inSeconds, second.inSeconds)
+    } else {
+      (first, second) = EvaluatedOperand.aligned(first, second)
     }
     return EvaluatedOperand(
       term: .conditional(test(condition), first.term, second.term),
-      dateFormat: first.dateFormat ?? second.dateFormat,
+      dateFormat: first.dateFormat ?? second.dateFormat, form: first.form,
       isInteger: first.isInteger && second.isInteger)
   }
 
@@ -143,9 +191,11 @@ extension EvaluatorCompiler {
     } else if let format = operands.lazy.compactMap(\.dateFormat).first {
       operands = expressions.map { operand($0, dateFormat: format) }
     }
+    let form = operands.lazy.compactMap { $0.form }.first { $0.hasSpellings }
+    operands = operands.map { $0.put(in: form) }
     return EvaluatedOperand(
       term: .list(function, operands.map(\.term)), dateFormat: operands.first?.dateFormat,
-      isInteger: operands.allSatisfy(\.isInteger))
+      form: form, isInteger: operands.allSatisfy(\.isInteger))
   }
 
   private mutating func aggregate(_ aggregation: Aggregation) -> EvaluatedOperand {
@@ -155,11 +205,13 @@ extension EvaluatorCompiler {
     let value = column(ScopedPath(scope: collection.elementScope, path: aggregation.value))
     let term = PredicateEvaluator.Term.aggregate(
       aggregation.function, collection: number(of: collection), scope: collection.scope,
-      test(aggregation.condition), value.term, isDistinct: aggregation.isDistinct)
+      test(aggregation.condition),
+      aggregation.function == .sum && !aggregation.isDistinct
+        ? value.stored ?? value.term : value.term, isDistinct: aggregation.isDistinct)
     let isExtreme = aggregation.function == .min || aggregation.function == .max
     return EvaluatedOperand(
       term: term, dateFormat: isExtreme ? value.dateFormat : nil,
-      isInteger: isCount || value.isInteger)
+      form: isExtreme ? value.form : nil, isInteger: isCount || value.isInteger)
   }
 }
 

@@ -76,6 +76,7 @@ extension EvaluatorCompiler {
 
   private mutating func compare(_ comparison: Comparison) -> Test {
     let (left, right) = operands(comparison)
+    if left.term.isUnknown || right.term.isUnknown { return uncovered() }
     let affinity = Affinity.ofComparison(left.affinity, right.affinity)
     guard let leftTerm = left.term.converted(by: affinity),
       let rightTerm = right.term.converted(by: affinity)
@@ -95,25 +96,40 @@ extension EvaluatorCompiler {
     {
       (left, right) = (left.inSeconds, right.inSeconds)
     }
-    return (left.folded(comparison.options), right.folded(comparison.options))
+    if comparison.options.isEmpty { return EvaluatedOperand.aligned(left, right) }
+    return (left.text.folded(comparison.options), right.text.folded(comparison.options))
   }
 
   private mutating func test(_ interval: Interval) -> Test {
     let value = operand(interval.value)
+    if value.term.isUnknown { return uncovered() }
     let affinity = Affinity.ofComparison(value.affinity, nil)
     guard
-      let lower = StoredValue(interval.lower, value.dateFormat).converted(by: affinity),
-      let upper = StoredValue(interval.upper, value.dateFormat).converted(by: affinity)
+      let lower = constant(interval.lower, beside: value).converted(by: affinity),
+      let upper = constant(interval.upper, beside: value).converted(by: affinity)
     else { return uncovered() }
     return .interval(value.term, lower, upper, affinity, isNegated: interval.isNegated)
   }
 
+  /// A constant as what compares with `operand`.
+  private func constant(_ value: Value, beside operand: EvaluatedOperand) -> StoredValue {
+    let stored = StoredValue(value, operand.dateFormat)
+    guard let form = operand.form, form.hasSpellings else { return stored }
+    return stored.standIn(form)
+  }
+
   private mutating func test(_ membership: Membership) -> Test {
-    let value = operand(membership.value).folded(membership.options)
+    let original = operand(membership.value)
+    if original.term.isUnknown { return uncovered() }
+    let value =
+      membership.options.isEmpty ? original : original.text.folded(membership.options)
     let affinity = Affinity.ofComparison(value.affinity, nil)
     var elements: Set<StoredValue> = []
     for element in membership.values {
-      let stored = StoredValue(element, value.dateFormat).folded(membership.options)
+      let stored =
+        membership.options.isEmpty
+        ? constant(element, beside: original)
+        : StoredValue(element, nil).folded(membership.options)
       guard let converted = stored.converted(by: affinity) else { return uncovered() }
       elements.insert(converted)
     }
@@ -125,10 +141,11 @@ extension EvaluatorCompiler {
   /// BEGINSWITH of a plain text is a range, so that numbers in a column that counts take part as
   /// numbers; everything else looks at text alone.
   private mutating func search(_ comparison: Comparison) -> Test {
-    let text = operand(comparison.left)
+    let text = operand(comparison.left).text
+    if text.term.isUnknown { return uncovered() }
     let isNegated = comparison.isNegated
     guard case .string(let searched)? = comparison.right.constant else {
-      let pattern = operand(comparison.right)
+      let pattern = operand(comparison.right).text
       return .dynamicSearch(
         text.term, comparison.relation, pattern.term, comparison.options, isNegated: isNegated)
     }

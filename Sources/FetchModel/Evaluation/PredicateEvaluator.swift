@@ -71,10 +71,20 @@ extension PredicateEvaluator {
     /// The remainder of integers, which `modulus` is where both sides are integers.
     case remainder(Term, Term)
     case folded(Term, StringOptions)
+    /// What stands for a stored value where values are compared.
+    case standIn(Term, StoredForm)
+    /// A UUID as items show it.
+    case uuidText(Term)
     /// A stored date as seconds since 1970.
     case seconds(Term)
+    /// A stored date as seconds since 2001, to calculate with.
+    case reference(Term)
     case conditional(Test, Term, Term)
     case list(AggregateFunction, [Term])
     case aggregate(AggregateFunction, collection: Int, scope: Int, Test, Term, isDistinct: Bool)
+
+    var isUnknown: Bool {
+      if case .unknown = self { true } else { false }
+    }
   }
 }

@@ -79,16 +79,4 @@ extension StoredValue {
     }
   }
 
-  // MARK: Dates
-
-  /// A stored date of any format as seconds since 1970; nil where it is none.
-  var seconds: StoredValue {
-    switch self {
-    case .integer, .double: return self
-    case .text(let text):
-      guard let instant = Instant(iso8601: text) else { return .null }
-      return .double(Double(instant.seconds) + Double(instant.nanoseconds) / 1e9)
-    case .null, .blob: return .null
-    }
-  }
 }

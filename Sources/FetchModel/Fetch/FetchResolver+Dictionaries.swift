@@ -26,7 +26,8 @@ extension FetchResolver {
     _ request: FetchRequest, entity: Int
   ) throws(FetchRequestError) -> FetchPlan {
     let (objects, groups) = try Self.divided(request)
-    let predicate = try predicate(of: objects, entity: entity)
+    let predicate = try predicate(of: objects, entity: entity).within(
+      model.membership(of: entity, subentities: request.withSubentities))
     var resolver = TabulationResolver(model: model, entity: entity)
     let tabulation = try resolver.resolve(
       request, arguments: groups.arguments, variables: groups.variables,

@@ -8,17 +8,37 @@ struct OrderTermText {
   private(set) var options: StringOptions = []
   private(set) var derivation = OrderTerm.Derivation.value
 
-  /// - Parameter parameter: `sort` or `section`; only a section may derive.
-  init(_ text: String, parameter: String) throws(FetchRequestError) {
-    let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
-    let isDescending = parts[0].hasPrefix("-")
-    name = isDescending ? String(parts[0].dropFirst()) : parts[0]
-    direction = isDescending ? .descending : .ascending
-    for option in parts.dropFirst() { try read(option, parameter) }
+  /// - Parameters:
+  ///   - parameter: `sort` or `section`; only a section may derive.
+  ///   - isKnown: whether a name means something. One that begins with `-` or has a `:` in it is
+  ///     found where the text means nothing otherwise.
+  init(
+    _ text: String, parameter: String, isKnown: (String) -> Bool = { _ in false }
+  ) throws(FetchRequestError) {
+    let words: [String]
+    (name, direction, words) = Self.split(text, isKnown)
+    for option in words { try read(option, parameter) }
     guard derivation == .value || options.isEmpty else {
       throw .badValue(
         parameter: parameter, detail: "`\(derivation.rawValue)` takes no folding option")
     }
+  }
+
+  private static func split(
+    _ text: String, _ isKnown: (String) -> Bool
+  ) -> (name: String, direction: Direction, options: [String]) {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+    let isDescending = text.hasPrefix("-")
+    for count in 1...parts.count {
+      let name = parts[..<count].joined(separator: ":")
+      let options = Array(parts[count...])
+      if isDescending, isKnown(String(name.dropFirst())) {
+        return (String(name.dropFirst()), .descending, options)
+      }
+      if isKnown(name) { return (name, .ascending, options) }
+    }
+    let name = isDescending ? String(parts[0].dropFirst()) : parts[0]
+    return (name, isDescending ? .descending : .ascending, Array(parts[1...]))
   }
 
   private mutating func read(
@@ -52,7 +72,9 @@ struct OrderTermParser {
   let parameter: String
 
   func parse(_ text: String) throws(FetchRequestError) -> OrderTerm {
-    let term = try OrderTermText(text, parameter: parameter)
+    let term = try OrderTermText(text, parameter: parameter) { name in
+      (try? model.path(name, from: entity)) != nil
+    }
     let path = try keyPath(term.name)
     try checkFolding(term.options, path)
     try checkDerivation(term.derivation, of: path)

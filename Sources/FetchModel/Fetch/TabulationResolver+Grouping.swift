@@ -61,6 +61,7 @@ private struct GroupingCheck {
     case .conditional(let condition, let yes, let no):
       return stray(in: condition) ?? stray(in: yes) ?? stray(in: no)
     case .aggregate(let aggregation): return path(aggregation.collection)
+    case .element(let element): return path(element.collection)
     }
   }
 

@@ -23,6 +23,8 @@ struct TabulationResolver {
 
   /// More than anyone reads, and far from what SQLite can take.
   static let maxColumns = 500
+  /// Bytes of all columns, and of all aliases that are replaced by them.
+  static let maxLength = 16 << 10
 
   let model: Model
   let entity: Int
@@ -51,6 +53,9 @@ struct TabulationResolver {
     let chosen = request.select ?? (request.group.isEmpty ? defaults : request.group)
     guard !chosen.isEmpty, chosen.count <= Self.maxColumns else {
       throw .badValue(parameter: "select", detail: "takes 1 to \(Self.maxColumns) columns")
+    }
+    guard chosen.reduce(0, { $0 + $1.utf8.count }) <= Self.maxLength else {
+      throw .badValue(parameter: "select", detail: "takes at most \(Self.maxLength) bytes")
     }
     for item in chosen { try addColumn(item) }
     for name in request.group { try addGroup(name) }
@@ -84,7 +89,8 @@ struct TabulationResolver {
     var entities = model.entities
     entities[entity] = Entity(
       name: original.name, attributes: original.attributes + added,
-      relationships: original.relationships, idType: original.idType, aliases: original.aliases)
+      relationships: original.relationships, idType: original.idType, aliases: original.aliases,
+      inheritance: original.inheritance)
     return Model(entities: entities)
   }
 }
@@ -138,11 +144,17 @@ extension TabulationResolver {
 
   /// A key path that is written as its names alone, whatever characters are in these.
   private func plainPath(_ text: String) -> Expression? {
-    guard text != "SELF", (try? model.path(text, from: entity)) != nil else { return nil }
+    guard text != "SELF", let path = try? model.path(text, from: entity) else { return nil }
+    let (relationships, end) = model.walk(path)
+    var names = relationships.map(\.name)
+    if case .attribute(let index) = path.target {
+      names.append(model.entities[end].attributes[index].name)
+    }
     let range = SourceRange(0..<text.utf8.count)
-    let names = text.split(separator: ".", omittingEmptySubsequences: false)
     return Expression(
-      .keyPath(base: nil, names.map { KeyPathComponent(.name(String($0)), range: range) }),
+      .keyPath(
+        base: nil,
+        (names.isEmpty ? ["id"] : names).map { KeyPathComponent(.name($0), range: range) }),
       range: range)
   }
 
@@ -292,7 +304,7 @@ extension TabulationResolver {
         let draft = drafts.first(where: { $0.key == names.joined(separator: ".") })
       else { return nil }
       length += draft.length
-      guard length <= PredicateLimits.length else { throw PredicateError.tooNested }
+      guard length <= Self.maxLength else { throw PredicateError.tooNested }
       return Expression(draft.expression.kind, range: expression.range)
     }
   }

@@ -57,7 +57,7 @@ public final class FetchForms: Sendable {
     guard let mark = marked.utf8.firstIndex(of: UInt8(ascii: "?")),
       let items = try? PercentEncoding.decodeQuery(marked[marked.utf8.index(after: mark)...]),
       let request = try? FetchRequest(entity: entity, query: items),
-      let plan = try? resolver.resolve(request), !plan.definition.predicate.isVolatile
+      let plan = try? resolver.resolve(request), !plan.isVolatile
     else { return nil }
     return FetchForm(plan, resolvedWith: markers.map(\.value), in: resolver.model)
   }

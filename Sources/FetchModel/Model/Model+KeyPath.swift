@@ -11,7 +11,8 @@ public struct KeyPathError: Error, Sendable, Hashable {
 }
 
 extension Model {
-  /// Looks a key path up: names (or aliases) separated by dots, from the entity at index `root`.
+  /// Looks a key path up: names (or aliases) separated by dots, from the entity at index `root`. A
+  /// name that has dots itself is found where no shorter one is.
   ///
   /// - Throws: ``KeyPathError`` for a name that is not there, or one behind an attribute.
   public func path(_ text: String, from root: Int) throws(KeyPathError) -> PropertyPath {
@@ -19,19 +20,24 @@ extension Model {
     var steps: [Int] = []
     var target = PropertyPath.Target.object
     let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    for (index, name) in names.enumerated() {
-      let isLast = index == names.count - 1
-      switch entities[entity].property(namedOrAliased: name) {
+    var index = 0
+    while index < names.count {
+      let rest = names[index...]
+      let (name, property) = entities[entity].property(at: rest)
+      index += name.count
+      let isLast = index == names.count
+      switch property {
       case .relationship(let step):
         steps.append(step)
         entity = entities[entity].relationships[step].destination
       case .attribute(let attribute) where isLast: target = .attribute(attribute)
-      case .attribute where field(names[index...], of: entity) != nil:
-        let field = field(names[index...], of: entity) ?? 0
+      case .attribute where field(rest, of: entity) != nil:
+        let field = field(rest, of: entity) ?? 0
         return PropertyPath(root: root, steps: steps, target: .attribute(field))
       case .id where isLast: target = .object
       default:
         let names = entities[entity].propertyNames
+        let name = name.joined(separator: ".")
         throw KeyPathError(
           name: name, entity: entities[entity].name, hint: nearestName(to: name, among: names))
       }
@@ -44,5 +50,21 @@ extension Model {
     guard names.count > 1 else { return nil }
     let property = entities[entity].property(named: names.joined(separator: "."))
     return if case .attribute(let index)? = property { index } else { nil }
+  }
+}
+
+extension Entity {
+  /// The property that the first of `names` means, or else the first few joined by dots; with the
+  /// names that were taken.
+  fileprivate func property(
+    at names: ArraySlice<String>
+  ) -> (names: ArraySlice<String>, property: Property?) {
+    for count in 1...max(1, names.count) {
+      let taken = names.prefix(count)
+      if let property = property(namedOrAliased: taken.joined(separator: ".")) {
+        return (taken, property)
+      }
+    }
+    return (names.prefix(1), nil)
   }
 }

@@ -139,10 +139,14 @@ private struct SectionWriter {
   }
 
   private mutating func write(text utf8: UnsafeBufferPointer<UInt8>) {
-    if type == .date, let format = dateFormat, let date = Instant(stored: utf8, as: format) {
+    if type == .date, dateFormat != .unixSeconds, let date = Instant(comparable: utf8) {
       write(date)
       return
     }
+    write(asStored: utf8)
+  }
+
+  private mutating func write(asStored utf8: UnsafeBufferPointer<UInt8>) {
     name = String(decoding: utf8, as: UTF8.self)
     if isRawJSON(utf8) {
       value.append(contentsOf: utf8)
@@ -160,6 +164,30 @@ private struct SectionWriter {
   }
 
   private mutating func write(binary bytes: [UInt8]) {
+    if let foreign = StoredForm.foreignValue(of: bytes, type) {
+      write(foreign: foreign)
+    } else if type == .uuid, bytes.count == 16 {
+      name = String(decoding: UUIDText.text(of: bytes), as: UTF8.self)
+      value.append(jsonString: name)
+    } else {
+      write(base64: bytes)
+    }
+  }
+
+  /// A value that the type cannot hold, as it is stored.
+  private mutating func write(foreign: OrderKeyDecoder.Component) {
+    switch foreign {
+    case .null: value.append(json: "null")
+    case .integer(let integer):
+      name = String(integer)
+      value.append(json: integer)
+    case .double(let double): write(number: double)
+    case .text(let utf8): utf8.withUnsafeBufferPointer { write(asStored: $0) }
+    case .binary(let bytes): write(base64: bytes)
+    }
+  }
+
+  private mutating func write(base64 bytes: [UInt8]) {
     var text: [UInt8] = []
     text.append(base64: bytes, .standard)
     name = String(decoding: text, as: UTF8.self)

@@ -43,22 +43,28 @@ extension ResolvedExpression {
   /// How many places the expression needs.
   public var nesting: Int {
     switch self {
-    case .constant: return 1
+    // A function may stand around it that puts the value into the form of the other side.
+    case .constant: return 4
     // A step is a join, or in a query of the past a subquery.
-    case .path(let path): return path.path.steps.isEmpty ? 1 : 8 + 8 * path.path.steps.count
+    case .path(let path): return path.path.steps.isEmpty ? 4 : 11 + 8 * path.path.steps.count
     case .arithmetic(let operation, let left, let right):
       let (first, second) = (left.nesting, right.nesting)
       if operation.isCommutative, second > first { return max(1 + second, 3 + first) }
+      // A power is a call and stands in no chain.
+      if operation == .power { return max(4 + first, 6 + second) }
       if case .arithmetic(let inner, _, _) = left, inner.chain == operation.chain {
         return max(first, 5 + second)
       }
-      return max((operation == .power ? 3 : 1) + first, 5 + second)
+      return max(1 + first, 5 + second)
     case .function(_, let arguments):
       return arguments.enumerated().map { 3 + 2 * $0 + $1.nesting }.max() ?? 3
     case .conditional(let condition, let yes, let no):
-      return 5 + max(condition.nesting, max(yes.nesting, no.nesting))
+      // Its branches may have to be put into one form.
+      return max(5 + condition.nesting, 8 + max(yes.nesting, no.nesting))
     case .aggregate(let aggregation):
       return (aggregation.collection.steps.count > 1 ? 14 : 9) + aggregation.condition.nesting
+    case .element(let element):
+      return (element.collection.steps.count > 1 ? 15 : 10) + element.condition.nesting
     case .listAggregate(_, let expressions):
       return 13 + (expressions.map(\.nesting).max() ?? 0)
     }

@@ -1,42 +1,52 @@
-// Which to-one relationships cannot be nil where a condition holds. A store joins what they lead to
-// as tightly as it likes, and may begin there.
+// What cannot be nil where a condition holds. A store joins what is behind such a relationship as
+// tightly as it likes, and may begin there; and nil has no place in an order of such values.
 
 extension ResolvedPredicate {
-  /// The ways over to-one relationships, from the object itself, at whose end there is an object
-  /// wherever the predicate holds.
-  public var requiredWays: Set<[Int]> {
+  /// The key paths from the object itself, over to-one steps, whose value is not nil wherever the
+  /// predicate holds. Some of them: those that stand in a comparison that every object meets.
+  public var requiredPaths: Set<PropertyPath> {
+    var paths: Set<PropertyPath> = []
+    condition.addRequiredPaths(to: &paths)
+    return paths
+  }
+}
+
+extension Set<PropertyPath> {
+  /// The steps to the objects that there have to be for these paths to have values. A foreign key
+  /// alone may be there without the object.
+  public var ways: Set<[Int]> {
     var ways: Set<[Int]> = []
-    condition.addRequiredWays(to: &ways)
+    for path in self {
+      let last = path.target == .object ? path.steps.count - 1 : path.steps.count
+      for length in stride(from: 1, through: last, by: 1) {
+        ways.insert([Int](path.steps[..<length]))
+      }
+    }
     return ways
   }
 }
 
 extension Condition {
-  fileprivate func addRequiredWays(to ways: inout Set<[Int]>) {
+  fileprivate func addRequiredPaths(to paths: inout Set<PropertyPath>) {
     switch self {
-    case .and(let conditions): for condition in conditions { condition.addRequiredWays(to: &ways) }
+    case .and(let conditions):
+      for condition in conditions { condition.addRequiredPaths(to: &paths) }
     case .comparison(let comparison):
-      guard !comparison.isNegated, let constant = comparison.right.constant, constant != .null
-      else { return }
-      comparison.left.addRequiredWays(to: &ways)
+      guard let constant = comparison.right.constant else { return }
+      let isNotNil = constant == .null && comparison.relation == .equal && comparison.isNegated
+      guard isNotNil || constant != .null && !comparison.isNegated else { return }
+      comparison.left.addPath(to: &paths)
     case .between(let interval):
-      if !interval.isNegated { interval.value.addRequiredWays(to: &ways) }
+      if !interval.isNegated { interval.value.addPath(to: &paths) }
     case .membership(let membership):
-      guard !membership.isNegated, !membership.includesNil else { return }
-      membership.value.addRequiredWays(to: &ways)
+      if !membership.isNegated, !membership.includesNil { membership.value.addPath(to: &paths) }
     case .constant, .or, .exists: return
     }
   }
 }
 
 extension ResolvedExpression {
-  /// A value that is not nil was read of an object.
-  fileprivate func addRequiredWays(to ways: inout Set<[Int]>) {
-    guard case .path(let path) = self, path.scope == 0, case .attribute = path.path.target else {
-      return
-    }
-    for length in stride(from: 1, through: path.path.steps.count, by: 1) {
-      ways.insert(Array(path.path.steps[..<length]))
-    }
+  fileprivate func addPath(to paths: inout Set<PropertyPath>) {
+    if case .path(let path) = self, path.scope == 0 { paths.insert(path.path) }
   }
 }

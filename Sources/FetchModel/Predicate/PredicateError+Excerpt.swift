@@ -49,17 +49,25 @@ private struct ExcerptLine {
     let isWrong: Bool
   }
 
+  private static let reach = 2_000
+
   private var cells: [Cell] = []
   /// The first cell that is wrong.
   private var place = 0
 
   init(_ whole: String, at offset: Int, length: Int) {
     let bytes = Array(whole.utf8)
+    // Sums with lengths from anywhere must not overflow.
+    let length = min(max(1, length), bytes.count + 1)
     let offset = min(max(0, offset), bytes.count)
     let isBreak = { (byte: UInt8) in byte == 0x0A || byte == 0x0D }
-    let start = bytes[..<offset].lastIndex(where: isBreak).map { $0 + 1 } ?? 0
-    let end = bytes[offset...].firstIndex(where: isBreak) ?? bytes.count
-    let wrong = offset..<(offset + max(1, length))
+    // More than any line shows need not be looked at.
+    let (first, last) = (max(0, offset - Self.reach), min(bytes.count, offset + Self.reach))
+    var start = bytes[first..<offset].lastIndex(where: isBreak).map { $0 + 1 } ?? first
+    while start < offset, bytes[start] & 0xC0 == 0x80 { start += 1 }
+    var end = bytes[offset..<last].firstIndex(where: isBreak) ?? last
+    while end < bytes.count, bytes[end] & 0xC0 == 0x80 { end += 1 }
+    let wrong = offset..<(offset + length)
     var byte = start
     for character in String(decoding: bytes[start..<end], as: UTF8.self) {
       let size = character.utf8.count
@@ -119,7 +127,7 @@ private struct ExcerptLine {
 
 extension Character {
   /// How many columns a terminal gives it.
-  fileprivate var columns: Int {
+  package var columns: Int {
     guard let first = unicodeScalars.first else { return 0 }
     if first.properties.isEmojiPresentation || unicodeScalars.contains("\u{FE0F}") { return 2 }
     switch first.value {

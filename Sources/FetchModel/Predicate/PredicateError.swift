@@ -17,6 +17,8 @@ public struct PredicateError: Error, Sendable, Hashable {
     case toManyWithoutQuantifier = "to-many-without-quantifier"
     /// A quantifier before something that is not a collection.
     case quantifierWithoutToMany = "quantifier-without-to-many"
+    /// A place among the objects of a relationship that has no order.
+    case unorderedRelationship = "unordered-relationship"
     /// A regular expression that MATCHES cannot read.
     case badPattern = "bad-pattern"
     case tooLong = "predicate-too-long"

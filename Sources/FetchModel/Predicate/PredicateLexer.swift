@@ -149,10 +149,22 @@ extension PredicateLexer {
     }
     guard let symbol = Self.symbol(first) else {
       offset += 1
-      throw failure("a name, a value or an operator", at: offset - 1)
+      throw unknownSign(first)
     }
     offset += 1
     return symbol
+  }
+
+  /// The refusal of a sign that the language does not have, which was just read.
+  private func unknownSign(_ byte: UInt8) -> PredicateError {
+    let failure = failure("a name, a value or an operator", at: offset - 1)
+    let nearest: String? =
+      byte == UInt8(ascii: "&") ? "&&" : byte == UInt8(ascii: "|") ? "||" : nil
+    let isQuote = byte == UInt8(ascii: "`")
+    return PredicateError(
+      .syntaxError, at: failure.offset, found: isQuote ? "a backquote" : failure.found,
+      expected: failure.expected,
+      hint: isQuote ? "text stands in straight quotes: 'x' or \"x\"" : nil, nearest: nearest)
   }
 
   private static func symbol(_ first: UInt8, _ second: UInt8) -> PredicateSymbol? {

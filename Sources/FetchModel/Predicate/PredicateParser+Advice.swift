@@ -22,8 +22,36 @@ extension PredicateParser {
     switch token.kind {
     case .word(_, .not): "NOT stands before the whole comparison: `NOT name IN {…}`"
     case .symbol(.not): "`!` stands before the whole comparison; not equal is `!=`"
+    case .symbol(.comma): "a list stands in braces: `{1, 2}`"
     case .symbol(.openBracket): "an option like `[c]` stands behind its operator"
     default: nil
+    }
+  }
+
+  /// `BETWEEN 1 AND 5` would be two comparisons, the second of which is none.
+  func refuseBetweenAnd(_ right: Node) throws(PredicateError) {
+    guard case .expression(let expression) = right.content, case .literal = expression.kind,
+      infix?.precedence == .and, isValueAhead
+    else { return }
+    throw PredicateError(
+      .syntaxError, at: right.range.lowerBound, found: "`\(text(right.range))`",
+      expected: "two values in braces: {lower, upper}")
+  }
+
+  /// Whether a number or a string comes next, and is compared with nothing.
+  private var isValueAhead: Bool {
+    var ahead = self
+    guard (try? ahead.advance()) != nil else { return false }
+    switch ahead.token.kind {
+    case .integer, .double, .string: break
+    default: return false
+    }
+    guard (try? ahead.advance()) != nil else { return false }
+    switch ahead.token.kind {
+    case .end, .symbol(.closeParenthesis), .symbol(.and), .symbol(.or), .word(_, .and),
+      .word(_, .or):
+      return true
+    default: return false
     }
   }
 

@@ -101,9 +101,10 @@ extension PredicateParser {
     default: break
     }
     if let keyword, !keyword.canBeName {
+      let isConnective = keyword == .and || keyword == .or
       throw failure(
         "a key path, a value or a comparison",
-        hint: "a property of that name is written `#\(word)`")
+        hint: isConnective ? nil : "a property of that name is written `#\(word)`")
     }
     let name = token
     try advance()

@@ -140,6 +140,7 @@ extension PredicateParser {
     try advance()
     let options = try parseOptions()
     let right = try parse(.additive)
+    if operation == .between { try refuseBetweenAnd(right) }
     try count(at: range.lowerBound)
     let comparison = ComparisonPredicate(
       quantifier: quantifier, left: leftExpression, operation: operation, options: options,

@@ -125,10 +125,11 @@ extension PredicateParser {
     try advance()
     try expect(.comma)
     let condition = try parse(.or)
+    let predicate = try predicate(condition)
     let range = start..<token.range.upperBound
     try expect(.closeParenthesis)
     return try counted(
-      .subquery(try expression(collection), variable: variable, try predicate(condition)),
+      .subquery(try expression(collection), variable: variable, predicate),
       above: max(collection.depth, condition.depth), range)
   }
 

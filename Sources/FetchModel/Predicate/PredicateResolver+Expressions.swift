@@ -2,6 +2,7 @@
 
 extension PredicateResolver {
   mutating func operand(_ expression: Expression) throws(PredicateError) -> Operand {
+    if let operand = try element(expression) { return operand }
     if let walk = try walk(expression) { return try operand(walk) }
     let range = expression.range
     switch expression.kind {
@@ -17,9 +18,8 @@ extension PredicateResolver {
       return try conditional(try resolve(condition), try operand(yes), try operand(no), at: range)
     case .cast(let value, let type): return try cast(value, to: type, at: range)
     case .function(let name, let arguments): return try call(name, arguments, at: range)
-    case .index(let collection, let index): return try element(index, of: collection, at: range)
     case .aggregate: throw misplacedAggregate(at: range)
-    case .object, .keyPath, .subquery: throw misplacedAggregate(at: range)
+    case .object, .keyPath, .subquery, .index: throw misplacedAggregate(at: range)
     }
   }
 
@@ -120,21 +120,5 @@ extension PredicateResolver {
     }
     return Operand(
       expression: .conditional(condition, yesValue, noValue), kind: kind, range: range)
-  }
-
-  // MARK: Ordered collections
-
-  private mutating func element(
-    _ index: CollectionIndex, of collection: Expression, at range: SourceRange
-  ) throws(PredicateError) -> Operand {
-    guard let walk = try walk(collection), walk.isCollection else {
-      throw PredicateError(
-        .typeMismatch, at: collection.range.lowerBound, found: "a single value",
-        expected: "a to-many key path before the brackets")
-    }
-    if case .size = index { return try aggregate(walk, .count, at: range) }
-    throw PredicateError(
-      .typeMismatch, at: range.lowerBound, found: "an element by its position",
-      expected: "an ordered relationship", hint: "the relationships here have no order")
   }
 }

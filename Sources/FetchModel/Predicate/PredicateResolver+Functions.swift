@@ -31,7 +31,8 @@ extension PredicateResolver {
   ) throws(PredicateError) {
     guard count == expected else {
       throw PredicateError(
-        .syntaxError, at: range.lowerBound, found: "`\(name)` with \(count) arguments",
+        .syntaxError, at: range.lowerBound,
+        found: "`\(name)` with \(count) argument\(count == 1 ? "" : "s")",
         expected: expected == 1 ? "one argument" : "\(expected) arguments")
     }
   }
@@ -174,7 +175,9 @@ extension PredicateResolver {
     default:
       throw PredicateError(
         .typeMismatch, at: range.lowerBound, found: "`\(type)`",
-        expected: "NSDate, NSNumber, NSDecimalNumber or NSString")
+        expected: "NSDate, NSNumber, NSDecimalNumber or NSString",
+        nearest: nearestName(
+          to: type, among: ["NSDate", "NSNumber", "NSDecimalNumber", "NSString"]))
     }
   }
 

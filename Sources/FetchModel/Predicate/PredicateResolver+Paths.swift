@@ -102,7 +102,6 @@ extension PredicateResolver {
     if case .variable(let name) = base.kind {
       _ = try value(ofVariable: name, at: base.range)
     }
-    if case .index = base.kind { _ = try operand(base) }
     return PredicateError(
       .typeMismatch, at: base.range.lowerBound, found: "a value without properties",
       expected: "a key path")
@@ -115,7 +114,9 @@ extension PredicateResolver {
     case .name(let name): try step(name, &walk, at: component.range)
     case .collectionOperator(let name): try apply(name, &walk, at: component.range)
     case .placeholder(let placeholder):
-      for name in try keyPath(placeholder, at: component.range) {
+      var names = try keyPath(placeholder, at: component.range)[...]
+      while !names.isEmpty {
+        let name = takeName(&names, of: model.entities[walk.end])
         if name.hasPrefix("@") {
           try apply(String(name.dropFirst()), &walk, at: component.range)
         } else {
@@ -144,7 +145,19 @@ extension PredicateResolver {
     }
   }
 
-  private func step(
+  /// The first name, or the first few joined by dots where only these are a property's.
+  private func takeName(_ names: inout ArraySlice<String>, of entity: Entity) -> String {
+    for count in 1...max(1, names.count) {
+      let name = names.prefix(count).joined(separator: ".")
+      if entity.property(namedOrAliased: name) != nil {
+        names = names.dropFirst(count)
+        return name
+      }
+    }
+    return names.removeFirst()
+  }
+
+  func step(
     _ name: String, _ walk: inout Walk, at range: SourceRange
   ) throws(PredicateError) {
     let entity = model.entities[walk.end]

@@ -10,6 +10,8 @@ public indirect enum ResolvedExpression: Sendable, Hashable {
   case function(ResolvedFunction, [ResolvedExpression])
   case conditional(Condition, ResolvedExpression, ResolvedExpression)
   case aggregate(Aggregation)
+  /// nil where the collection has no object at that place.
+  case element(OrderedElement)
   /// An aggregate over expressions of the same object: `max({a, b})`.
   case listAggregate(AggregateFunction, [ResolvedExpression])
 
@@ -54,6 +56,23 @@ public struct Aggregation: Sendable, Hashable {
   public let value: PropertyPath
   /// Whether equal values count once (and nil not at all).
   public let isDistinct: Bool
+}
+
+/// A value of one object of an ordered collection.
+public struct OrderedElement: Sendable, Hashable {
+  public enum Place: Sendable, Hashable {
+    case first, last
+    /// Counted from 0.
+    case position(Int64)
+  }
+
+  /// Its one to-many step is the last one.
+  public let collection: ResolvedCollection
+  /// Which of the collection's objects count.
+  public let condition: Condition
+  public let place: Place
+  /// What is taken of the object, in the elements' scope.
+  public let value: PropertyPath
 }
 
 /// `sum` of nothing is 0, every other but `count` of nothing nil.

@@ -20,6 +20,10 @@ extension Problem {
     case .tooManyAffected(let limit):
       self = .badRequest(
         "too-many-affected", "The batch would touch more than \(limit) objects.")
+    case .keyReused:
+      self.init(
+        422, "idempotency-key-reused", "Idempotency key reused",
+        "This `Idempotency-Key` was used for another request before.")
     case .store(let error): self.init(error)
     }
   }

@@ -176,7 +176,10 @@ extension Problem {
     case .readOnly: self = .readOnly
     case .schemaChanged(let entity):
       self.init(
-        410, "schema-changed", "Gone", "The table of `\(entity)` has changed or is gone.")
+        410, "schema-changed", "Gone",
+        entity.isEmpty
+          ? "A table of this request has changed or is gone."
+          : "The table of `\(entity)` has changed or is gone.")
     case .unusable, .failed:
       self.init(500, "internal-error", "Internal server error", "The store failed; see the log.")
     }

@@ -14,6 +14,8 @@ public enum SaveError: Error, Sendable, Hashable {
   case notFound([ChangeProblem])
   /// A batch would touch more objects than its limit (`max-affected`).
   case tooManyAffected(limit: Int)
+  /// The key of a save that is made once was used for another one before (422).
+  case keyReused
   /// The store could not do it.
   case store(StoreError)
 }

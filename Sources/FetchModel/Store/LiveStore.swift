@@ -34,12 +34,20 @@ public struct Touches: Sendable {
   public var objects: [Int: Set<ObjectID>]
   /// By to-many relationship: the objects whose related objects came or went, by old and new links.
   public var members: [RelationshipPlace: Set<ObjectID>]
+  /// By entity index: of objects that were there before and still are, which properties differ.
+  /// Touched objects that are not named here came or went, or the store does not say.
+  public var changes: [Int: [ObjectID: PropertyMask]]
+  /// The position after which all this was touched; nil where the store needs none to look back.
+  public var start: Int64?
 
   public init(
-    objects: [Int: Set<ObjectID>] = [:], members: [RelationshipPlace: Set<ObjectID>] = [:]
+    objects: [Int: Set<ObjectID>] = [:], members: [RelationshipPlace: Set<ObjectID>] = [:],
+    changes: [Int: [ObjectID: PropertyMask]] = [:], start: Int64? = nil
   ) {
     self.objects = objects
     self.members = members
+    self.changes = changes
+    self.start = start
   }
 
   public var isEmpty: Bool { objects.isEmpty && members.isEmpty }
@@ -59,6 +67,9 @@ public enum TokenStanding: Sendable, Hashable { case known, expired }
 /// A store that live queries can follow.
 public protocol LiveStore: Sendable {
   var model: Model { get }
+  /// How columns compare, so that conditions can be evaluated over ``LiveMoment/values(of:ids:at:)``;
+  /// nil where only the store itself can tell.
+  var columns: (any ColumnTraits)? { get }
   /// Runs `body` in one read transaction at the newest committed state.
   func read<Result>(
     _ body: (any LiveMoment) throws(StoreError) -> Result
@@ -86,6 +97,12 @@ public protocol LiveMoment {
   func rows(
     of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ObjectID: Row]
+  /// What stands at the ends of to-one `paths`, all from one entity, for those of `ids` that exist
+  /// at `moment`; nil inside where a value cannot be told exactly. nil where the store cannot tell
+  /// values at all, so that every fetch has to be asked.
+  func values(
+    of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment
+  ) throws(StoreError) -> [ObjectID: [StoredValue?]]?
   /// The dictionaries that `plan.tabulation` makes, as they were at `moment`: the same bytes for the
   /// same values, whatever the order in which the store comes upon its rows.
   func dictionaries(of plan: FetchPlan, at moment: Moment) throws(StoreError) -> TabulatedResult
@@ -99,7 +116,15 @@ public protocol LiveMoment {
   ) throws(StoreError) -> [ExpandedObject]
 }
 
+extension LiveStore {
+  public var columns: (any ColumnTraits)? { nil }
+}
+
 extension LiveMoment {
+  public func values(
+    of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment
+  ) throws(StoreError) -> [ObjectID: [StoredValue?]]? { nil }
+
   /// A store that cannot tell the past of related objects sends more of them than it had to.
   public func expandedObjects(
     of plan: FetchPlan, roots ids: Set<ObjectID>, at moment: Moment

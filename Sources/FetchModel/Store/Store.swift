@@ -58,11 +58,25 @@ public struct RawValue: Sendable, Hashable {
   }
 }
 
+/// One open read transaction that gives answers as well.
+public protocol StoreMoment: LiveMoment {
+  /// A fetch's snapshot as the JSON of API.md section 4.
+  func snapshot(of plan: FetchPlan) throws(StoreError) -> EncodedSnapshot
+  /// One object with the values of `plan.selection`; nil where there is none.
+  func object(_ id: ObjectID, of plan: FetchPlan) throws(StoreError) -> ObjectSnapshot?
+}
+
 /// A store that can be served.
-public protocol Store: LiveStore {
+public protocol Store: LiveStore, AnyObject {
   var properties: StoreProperties { get }
   /// The newest token that this process knows of; costs no query.
   var newestToken: Token { get }
+
+  /// Runs `body` in one read transaction at the newest committed state: for answers that have to
+  /// be true of the same moment.
+  func readAnswers<Result>(
+    _ body: (any StoreMoment) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result
 
   /// A fetch's snapshot as the JSON of API.md section 4.
   func snapshot(of plan: FetchPlan, effort: Effort) throws(StoreError) -> EncodedSnapshot
@@ -87,6 +101,9 @@ public protocol Store: LiveStore {
   /// where the token cannot be continued from.
   func changes(after token: Token?, limit: Int) throws(StoreError) -> ChangeHistory?
 
+  /// What the store counts and holds.
+  var metrics: [MetricFamily] { get }
+
   /// Has `body` called after every commit that touched something, of this process or another.
   func onChange(_ body: @escaping @Sendable () -> Void)
 
@@ -94,6 +111,26 @@ public protocol Store: LiveStore {
   func save(
     _ request: SaveRequest,
     completion: @escaping @Sendable (Result<SaveResult, SaveError>) -> Void)
+
+  /// Carries a save out unless it was made before under the same key; either way `completion` gets
+  /// the answer that was made when it was. Of saves with one key at the same time one is made.
+  func save(
+    _ request: SaveRequest, once: SaveOnce,
+    completion: @escaping @Sendable (Result<KeptAnswer, SaveError>) -> Void)
+}
+
+/// A store under which the model may change, or the whole file.
+public protocol ReopenableStore: Store {
+  /// Has `body` called once, with the indexes of the entities that are gone or changed, when what is
+  /// stored is not any more what was opened: close it then, and open it anew.
+  func onOutdated(_ body: @escaping @Sendable (Set<Int>) -> Void)
+  /// Carries out the saves that wait and lets go of the storage.
+  func close()
+}
+
+extension Store {
+  /// Nothing to tell.
+  public var metrics: [MetricFamily] { [] }
 }
 
 extension Store {

@@ -33,10 +33,10 @@ extension Instant {
     self.init(seconds: whole, nanoseconds: Int32(fraction))
   }
 
-  /// Reads what a column of `format` stores as text; nil if it is no date.
+  /// Reads what a column of `format` stores as text, or what stands for it; nil if it is no date.
   public init?(stored utf8: UnsafeBufferPointer<UInt8>, as format: DateFormat) {
     guard format != .unixSeconds else { return nil }
-    self.init(iso8601: utf8)
+    self.init(comparable: utf8)
   }
 
   /// `2024-01-31T10:00:00Z`; a fraction follows the seconds only when it is not zero.

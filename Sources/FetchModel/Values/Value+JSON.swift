@@ -59,16 +59,28 @@ extension ObjectID {
       self = .integer(id)
     } else {
       guard let id = json.string else { return nil }
-      self = .text(id)
+      self = .text(type == .uuid ? Self.canonical(uuid: id) : id)
     }
   }
 
   /// The id of `type` that a path's segment tells.
   ///
-  /// An integer has one spelling: `01` and `+1` name nothing.
+  /// An integer has one spelling: `01` and `+1` name nothing. Text that is no number may be the id
+  /// of a row whose integer key holds it. A UUID is found by its digits in either case.
   public init?(_ text: String, type: AttributeType) {
-    self.init(.string(text), type: type)
-    guard description == text else { return nil }
+    switch type {
+    case .integer:
+      let integer = Int64(text)
+      guard integer == nil || integer?.description == text else { return nil }
+      self = integer.map { .integer($0) } ?? .text(text)
+    case .uuid: self = .text(Self.canonical(uuid: text))
+    default: self = .text(text)
+    }
+  }
+
+  private static func canonical(uuid text: String) -> String {
+    guard let bytes = UUIDText.bytes(of: text.utf8) else { return text }
+    return String(decoding: UUIDText.text(of: bytes), as: UTF8.self)
   }
 }
 

@@ -78,12 +78,13 @@ struct FetchCommand: ParsableCommand {
 
   /// Prints each new result, with an empty line between tables.
   private func follow(_ source: any FetchSource) throws {
+    TerminationSignal.endProcess()
     var last = try source.snapshot()
     var columns = show(last)
     while true {
       guard let next = try source.next() else { continue }
       guard next.shownParts != last.shownParts else { continue }
-      if format == .table, !count { print("") }
+      if format == .table, !count { write("\n") }
       columns = show(next, known: columns)
       last = next
     }

@@ -20,7 +20,7 @@ struct FetchScreen {
 
   func run() throws {
     var shown = FetchResult(try source.snapshot())
-    Self.leaveWhenInterrupted()
+    TerminationSignal.endProcess { Terminal.output.write(Self.leave) }
     terminal.write(Self.enter)
     draw(shown, RowChanges(), "waiting for changes")
     while true {
@@ -38,16 +38,6 @@ struct FetchScreen {
         terminal.write(Self.leave)
         throw error
       }
-    }
-  }
-
-  /// Signals are waited for, so that the terminal is left as it was.
-  private static func leaveWhenInterrupted() {
-    TerminationSignal.hold()
-    Thread.detachNewThread {
-      TerminationSignal.wait()
-      Terminal.output.write(leave)
-      exit(0)
     }
   }
 
@@ -91,7 +81,7 @@ struct FetchScreen {
         if character == "m" { isEscape = false }
         continue
       }
-      used += String(character).terminalWidth
+      used += character.columns
       if used <= width { result.append(character) }
     }
     return result

@@ -32,7 +32,8 @@ struct FetchTable {
       name.shortened(to: widths[index])
         .padded(to: widths[index], atRight: result.numeric.contains(index))
     }
-    return terminal.paint((isMarked ? "  " : "") + names.joined(separator: "  "), .bold)
+    return terminal.paint(
+      ((isMarked ? "  " : "") + names.joined(separator: "  ")).trimmingEnd, .bold)
   }
 
   private func line(_ row: FetchResult.Row, _ widths: [Int], _ isMarked: Bool) -> String {
@@ -45,7 +46,7 @@ struct FetchTable {
       return isChanged ? terminal.paint(text, .yellow) : text
     }
     let mark = isMarked ? "\(change?.mark ?? " ") " : ""
-    return mark + cells.joined(separator: "  ")
+    return (mark + cells.joined(separator: "  ")).trimmingEnd
   }
 }
 

@@ -22,7 +22,7 @@ struct ImportRun {
     bar = ProgressBar(command.into)
     do {
       isNewTable =
-        try isNewFile || !NewTable.exists(command.into, in: command.store)
+        try isNewFile || !NewTable.isKnown(command.into, in: command.store)
       let new = isNewTable ? try Self.newTable(command) : nil
       table = try TableImport(
         path: command.store, entity: command.into, key: command.keyNames, creating: new)

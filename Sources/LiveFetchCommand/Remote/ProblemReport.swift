@@ -26,14 +26,23 @@ struct ProblemReport {
   func failure() -> ExitCode {
     var lines = [json["detail"]?.string ?? "the server refused (\(status))"]
     if let predicate, let offset = json["offset"]?.integer {
-      let found = json["found"]?.string ?? ""
-      lines += PredicateCaret(predicate, offset: Int(clamping: offset), found: found).lines
+      lines.append(Self.excerpt(predicate, Int(clamping: offset), json["found"]?.string ?? ""))
     }
     if let hint = json["hint"]?.string, !lines[0].contains(hint) {
       lines.append(hint.contains(" ") ? hint : "did you mean `\(hint)`?")
     }
     if case .array(let errors)? = json["errors"] { lines += errors.map(Self.line) }
     return refuse(lines.joined(separator: "\n  "), exitStatus)
+  }
+
+  /// - Parameter found: what is wrong there, in back quotes.
+  private static func excerpt(_ predicate: String, _ offset: Int, _ found: String) -> String {
+    let word = found.trimmingCharacters(in: CharacterSet(charactersIn: "`"))
+    let isThere = predicate.utf8.dropFirst(max(0, offset)).starts(with: word.utf8)
+    return CaretExcerpt.lines(
+      of: predicate, at: offset, length: isThere ? max(1, word.utf8.count) : 1,
+      width: Terminal.errors.isTerminal ? Terminal.errors.size.columns - 2 : 400
+    ).replacingOccurrences(of: "\n", with: "\n  ")
   }
 
   private static func line(_ error: JSON) -> String {
@@ -49,26 +58,5 @@ struct ProblemReport {
     case 507: .failed
     default: .cannotListen
     }
-  }
-}
-
-/// Where in a predicate something is wrong: the text, and a line that points into it.
-struct PredicateCaret {
-  let lines: [String]
-
-  /// - Parameter offset: in bytes of UTF-8.
-  init(_ predicate: String, offset: Int, found: String) {
-    let bytes = Array(predicate.utf8)
-    let place = min(max(0, offset), bytes.count)
-    // A predicate of several lines shows the one that is meant.
-    let start = bytes[..<place].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
-    let end = bytes[place...].firstIndex(of: 0x0A) ?? bytes.count
-    let text = String(decoding: bytes[start..<end], as: UTF8.self)
-    let before = String(decoding: bytes[start..<place], as: UTF8.self)
-    let word = found.trimmingCharacters(in: CharacterSet(charactersIn: "`'\""))
-    let rest = String(decoding: bytes[place..<end], as: UTF8.self)
-    let length = max(1, rest.hasPrefix(word) ? word.terminalWidth : 1)
-    let gap = String(repeating: " ", count: before.terminalWidth)
-    lines = [text, gap + "^" + String(repeating: "~", count: length - 1)]
   }
 }

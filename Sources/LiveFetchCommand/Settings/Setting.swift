@@ -104,6 +104,12 @@ extension Setting {
     "how many touched rows the history keeps")
   static let keepDays = Setting(
     "keep-days", .number, .number(7), "how many days the history keeps")
+  static let keepIdle = Setting(
+    "keep-idle", .number, .number(60),
+    "how many seconds a fetch that nobody waits for is kept in memory")
+  static let keepBytes = Setting(
+    "keep-bytes", .integer(1...Int.max), .integer(1 << 30),
+    "how many bytes the history keeps, about")
   static let workers = Setting(
     "workers", .integer(1...64),
     .integer(max(2, min(16, ProcessInfo.processInfo.activeProcessorCount))),
@@ -116,7 +122,6 @@ extension Setting {
   /// Every setting, in the order in which they are shown.
   static let all = [
     host, port, model, publicDirectory, token, corsOrigin, maxItems, queryTimeout, maxBody,
-    durability,
-    keepHistory, keepDays, workers, readOnly, explain,
+    durability, keepHistory, keepDays, keepBytes, keepIdle, workers, readOnly, explain,
   ]
 }

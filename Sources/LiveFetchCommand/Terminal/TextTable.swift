@@ -1,5 +1,7 @@
 // Rows of cells → lines with the columns under each other.
 
+import FetchModel
+
 /// A table of text. A cell is as wide as its characters are in a terminal.
 struct TextTable {
   private let columns: [String]
@@ -43,9 +45,8 @@ struct TextTable {
 extension String {
   /// How many columns of a terminal it takes: two for wide letters, none for combining marks.
   var terminalWidth: Int {
-    var width = 0
-    for scalar in unicodeScalars { width += scalar.terminalWidth }
-    return width
+    let isPlain = utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
+    return isPlain ? utf8.count : reduce(0) { $0 + $1.columns }
   }
 
   /// Filled with spaces, behind it or (`atRight`) before it.
@@ -60,32 +61,17 @@ extension String {
     var result = ""
     var used = 1
     for character in self {
-      used += String(character).terminalWidth
+      used += character.columns
       guard used <= width else { break }
       result.append(character)
     }
     return result + "…"
   }
 
-  fileprivate var trimmingEnd: String {
+  /// Without spaces at its end.
+  var trimmingEnd: String {
     var end = endIndex
     while end > startIndex, self[index(before: end)] == " " { end = index(before: end) }
     return String(self[..<end])
-  }
-}
-
-extension Unicode.Scalar {
-  fileprivate var terminalWidth: Int {
-    switch properties.generalCategory {
-    case .nonspacingMark, .enclosingMark, .format, .control: return 0
-    default: break
-    }
-    switch value {
-    case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF,
-      0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F900...0x1F9FF,
-      0x20000...0x3FFFD:
-      return 2
-    default: return 1
-    }
   }
 }

@@ -13,7 +13,7 @@ struct MoveFinder {
   private(set) var moved: Set<Int> = []
 
   /// - Parameter places: for each touch where it was and is in the window.
-  init(places: [(old: RankedKey?, new: RankedKey?)], comparison: WindowComparison) {
+  init(places: [(old: TouchedKey?, new: TouchedKey?)], comparison: WindowComparison) {
     var fixed: [OrderKey] = []
     var changed: [Candidate] = []
     for (index, place) in places.enumerated() {
@@ -40,8 +40,8 @@ struct MoveFinder {
 
   struct Candidate {
     let index: Int
-    let old: RankedKey
-    let new: RankedKey
+    let old: TouchedKey
+    let new: TouchedKey
   }
 
   /// Numbers the gaps between fixed objects.
@@ -52,16 +52,15 @@ struct MoveFinder {
     /// The gap in which the candidate stands before and after; nil if there is no such.
     func gap(_ candidate: Candidate) -> Int? {
       guard candidate.old.key.section == candidate.new.key.section else { return nil }
-      let old = fixedBefore(candidate.old.key)
-      return old == fixedBefore(candidate.new.key) ? old : nil
+      let old = fixedBefore(candidate.old)
+      return old == fixedBefore(candidate.new) ? old : nil
     }
 
-    private func fixedBefore(_ key: OrderKey) -> Int {
+    private func fixedBefore(_ place: TouchedKey) -> Int {
       let (old, new) = (comparison.oldUntouched, comparison.newUntouched)
       let first = max(old.lowerBound, new.lowerBound)
       let end = max(first, min(old.upperBound, new.upperBound))
-      let untouched = comparison.shift.untouched(before: key)
-      return min(max(untouched, first), end) + fixed.countBefore(key)
+      return min(max(place.untouchedBefore, first), end) + fixed.countBefore(place.key)
     }
   }
 

@@ -18,6 +18,21 @@ struct Touch: Sendable, Hashable {
   let valuesChanged: Bool
 }
 
+/// A touched object's key in one numbering.
+struct TouchedKey {
+  let key: OrderKey
+  let rank: Int
+  /// How many untouched keys stand before it.
+  let untouchedBefore: Int
+
+  /// - Parameter index: how many touched keys stand before it.
+  init(_ key: OrderKey, rank: Int, index: Int) {
+    self.key = key
+    self.rank = rank
+    untouchedBefore = rank - index
+  }
+}
+
 /// The old numbering of a result, seen from the new one.
 struct RankShift {
   let keys: RankedKeys
@@ -27,18 +42,45 @@ struct RankShift {
   /// Their ranks, each in its own numbering.
   private let oldRanks: [Int]
   private let newRanks: [Int]
+  /// By touch: where its key stands among those above; nil where it does not.
+  private let oldIndexes: [Int?]
+  private let newIndexes: [Int?]
 
   /// O(m log n) for m touches.
   init(keys: RankedKeys, touches: [Touch]) {
     self.keys = keys
-    let old = touches.compactMap(\.oldKey).filter(keys.covers).sorted()
-    let new = touches.compactMap(\.newKey).filter(keys.covers).sorted()
+    let (old, oldIndexes) = Self.sorted(touches.map(\.oldKey), keys)
+    let (new, newIndexes) = Self.sorted(touches.map(\.newKey), keys)
     newRanks = new.map { keys.keys.lowerBound(of: $0) }
     oldRanks = old.enumerated().map { index, key in
       keys.keys.lowerBound(of: key) - new.countBefore(key) + index
     }
     oldTouched = old
     newTouched = new
+    self.oldIndexes = oldIndexes
+    self.newIndexes = newIndexes
+  }
+
+  /// The keys that the part known covers, in order, and for each of `touched` its index there.
+  private static func sorted(
+    _ touched: [OrderKey?], _ keys: RankedKeys
+  ) -> (keys: [OrderKey], indexes: [Int?]) {
+    var covered: [(key: OrderKey, touch: Int)] = []
+    for (touch, key) in touched.enumerated() {
+      if let key, keys.covers(key) { covered.append((key, touch)) }
+    }
+    covered.sort { $0.key < $1.key }
+    var indexes = [Int?](repeating: nil, count: touched.count)
+    for (index, entry) in covered.enumerated() { indexes[entry.touch] = index }
+    return (covered.map(\.key), indexes)
+  }
+
+  /// Where the object of a touch stood and stands, as far as that is known.
+  func places(ofTouch touch: Int) -> (old: TouchedKey?, new: TouchedKey?) {
+    (
+      oldIndexes[touch].map { TouchedKey(oldTouched[$0], rank: oldRanks[$0], index: $0) },
+      newIndexes[touch].map { TouchedKey(newTouched[$0], rank: newRanks[$0], index: $0) }
+    )
   }
 
   var oldCount: Int { keys.count - newTouched.count + oldTouched.count }

@@ -2,12 +2,6 @@
 
 import FetchModel
 
-/// A key with its rank in one numbering.
-struct RankedKey {
-  let key: OrderKey
-  let rank: Int
-}
-
 /// The same window over the old and the new keys.
 struct WindowComparison {
   let shift: RankShift
@@ -57,35 +51,28 @@ struct WindowComparison {
     shift.keys.keys[shift.newRank(ofUntouched: index)]
   }
 
-  /// Where a touched object was and is, as far as the window shows it.
-  func places(of touch: Touch) -> (old: RankedKey?, new: RankedKey?) {
-    (
-      place(touch.oldKey, in: oldVisible, shift.oldRank(of:)),
-      place(touch.newKey, in: newVisible, shift.newRank(of:))
+  /// Where the object of a touch was and is, as far as the window shows it.
+  func places(ofTouch touch: Int) -> (old: TouchedKey?, new: TouchedKey?) {
+    let (old, new) = shift.places(ofTouch: touch)
+    return (
+      old.flatMap { oldVisible.contains($0.rank) ? $0 : nil },
+      new.flatMap { newVisible.contains($0.rank) ? $0 : nil }
     )
   }
 
-  private func place(
-    _ key: OrderKey?, in visible: Range<Int>, _ rank: (OrderKey) -> Int
-  ) -> RankedKey? {
-    guard let key, shift.keys.covers(key) else { return nil }
-    let rank = rank(key)
-    return visible.contains(rank) ? RankedKey(key: key, rank: rank) : nil
-  }
-
-  mutating func oldPosition(_ place: RankedKey) -> Position {
+  mutating func oldPosition(_ place: TouchedKey) -> Position {
     numbers.oldPosition(of: place.key, rank: place.rank)
   }
 
-  mutating func newPosition(_ place: RankedKey) -> Position {
+  mutating func newPosition(_ place: TouchedKey) -> Position {
     numbers.newPosition(of: place.key, rank: place.rank)
   }
 
   mutating func oldPosition(_ key: OrderKey) -> Position {
-    oldPosition(RankedKey(key: key, rank: shift.oldRank(of: key)))
+    numbers.oldPosition(of: key, rank: shift.oldRank(of: key))
   }
 
   mutating func newPosition(_ key: OrderKey) -> Position {
-    newPosition(RankedKey(key: key, rank: shift.newRank(of: key)))
+    numbers.newPosition(of: key, rank: shift.newRank(of: key))
   }
 }

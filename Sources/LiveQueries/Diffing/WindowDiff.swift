@@ -77,7 +77,7 @@ struct WindowDiff {
   }
 
   private mutating func addTouched(_ touches: [Touch], _ comparison: inout WindowComparison) {
-    let places = touches.map { comparison.places(of: $0) }
+    let places = touches.indices.map { comparison.places(ofTouch: $0) }
     let moves = MoveFinder(places: places, comparison: comparison).moved
     for (index, place) in places.enumerated() {
       switch (place.old, place.new) {
@@ -95,7 +95,7 @@ struct WindowDiff {
   }
 
   private mutating func add(
-    _ touch: Touch, _ old: RankedKey, _ new: RankedKey, isMoved: Bool,
+    _ touch: Touch, _ old: TouchedKey, _ new: TouchedKey, isMoved: Bool,
     _ comparison: inout WindowComparison
   ) {
     guard isMoved || touch.valuesChanged else { return }

@@ -27,6 +27,14 @@ public enum LiveStart: Sendable, Hashable {
 public protocol LiveDelivery: Sendable {
   /// Tells each of `waiters` the same `answer`. Called on the engine's thread: hand on, return.
   func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter])
+  /// Tells a client of many fetches what became of them: with it the client has everything up to
+  /// `token`, nil where the store could not be read yet. Called on the engine's thread as well.
+  func deliver(_ results: [GroupResult], at token: Token?, to waiter: any LiveWaiter)
+}
+
+extension LiveDelivery {
+  /// For those that never follow many fetches at once.
+  public func deliver(_ results: [GroupResult], at token: Token?, to waiter: any LiveWaiter) {}
 }
 
 /// How much the engine keeps.
@@ -49,9 +57,13 @@ public struct LiveCounters: Sendable, Hashable {
   public var waiters = 0
   /// Moments of the store that the engine went through; saves committed together are one.
   public var moments = 0
-  /// Fetches asked whether a moment changed them, and those of them that it did.
+  /// Fetches that a moment was found to be able to change, so that the store was asked, and those
+  /// of them that it did change.
   public var considered = 0
   public var changed = 0
+  /// Fetches that were looked up for a touched object, but whose condition holds for it neither
+  /// before nor after; the store was not asked for them.
+  public var settled = 0
   /// Diffs made, and clients that they were given to.
   public var diffs = 0
   public var delivered = 0

@@ -60,6 +60,19 @@ public final class LiveEngine: Sendable {
     mailbox.tell { $0.wishes.append(.follow(request)) }
   }
 
+  /// Tells `waiter` what changes in many fetches: one answer with everything that there is to tell
+  /// of them, all of it true of one moment, as soon as there is something.
+  ///
+  /// After its answer the waiter is told nothing until this is called again, then with the fetches
+  /// that are new alone: the others go on from what the waiter was told of them. A fetch that was
+  /// answered ``LiveAnswer/expired`` or ``LiveAnswer/failed(_:)`` is followed no more.
+  ///
+  /// - Parameter isFinal: whether to answer at once, whatever there is.
+  public func follow(_ fetches: [GroupFetch], isFinal: Bool, _ waiter: any LiveWaiter) {
+    let wish = GroupWish(fetches: fetches, isFinal: isFinal, waiter: waiter)
+    mailbox.tell { $0.wishes.append(.followGroup(wish)) }
+  }
+
   /// Forgets `waiter` without an answer, unless one is on its way already.
   public func cancel(_ waiter: any LiveWaiter) {
     mailbox.tell { $0.wishes.append(.cancel(waiter)) }
@@ -70,6 +83,18 @@ public final class LiveEngine: Sendable {
   public func drain() {
     let done = DispatchSemaphore(value: 0)
     mailbox.tell { $0.drains.append(done) }
+    done.wait()
+  }
+
+  /// Ends every fetch, as the model is not that of the store any more: those that depend on the
+  /// entities `changed` with ``StoreError/schemaChanged(entity:)``, the others as expired. Returns
+  /// when their clients have been told.
+  public func retire(_ changed: Set<Int>) {
+    let done = DispatchSemaphore(value: 0)
+    mailbox.tell { batch in
+      batch.retired = changed
+      batch.drains.append(done)
+    }
     done.wait()
   }
 
@@ -91,6 +116,7 @@ private struct EngineLoop: Sendable {
   /// What the thread knows beside the queries.
   private struct State {
     var queries: LiveQueries
+    var groups = LiveGroups()
     /// Whether the store may have a moment that was not read yet.
     var isStale = true
     var retry: ContinuousClock.Instant?
@@ -100,7 +126,8 @@ private struct EngineLoop: Sendable {
 
   func run(_ mailbox: Mailbox, report: (LiveCounters) -> Void) {
     var state = State(
-      queries: LiveQueries(model: store.model, configuration: configuration),
+      queries: LiveQueries(
+        model: store.model, columns: store.columns, configuration: configuration),
       nextSweep: .now + configuration.idleTime)
     while true {
       let batch = mailbox.take(until: wakeTime(state))
@@ -124,6 +151,7 @@ private struct EngineLoop: Sendable {
 
   private func handle(_ batch: Batch, _ state: inout State) {
     let now = ContinuousClock.now
+    if let changed = batch.retired { state.queries.retire(changed) }
     if batch.storeDidChange { state.isStale = true }
     let unserved = serveFromMemory(batch.wishes, &state, now)
     if state.isStale && state.queries.hasActiveQueries || !unserved.isEmpty {
@@ -147,13 +175,29 @@ private struct EngineLoop: Sendable {
       case .cancel(let waiter):
         state.queries.cancel(ObjectIdentifier(waiter))
         unserved.removeAll { $0.waiter === waiter }
+        cancelGroup(of: waiter, &unserved, &state)
       case .follow(let request):
         if state.isStale || !state.queries.followFromMemory(request, now: now) {
+          unserved.append(request)
+        }
+      case .followGroup(let wish):
+        for request in state.groups.follow(wish)
+        where state.isStale || !state.queries.followFromMemory(request, now: now) {
           unserved.append(request)
         }
       }
     }
     return unserved
+  }
+
+  private func cancelGroup(
+    of waiter: any LiveWaiter, _ unserved: inout [FollowRequest], _ state: inout State
+  ) {
+    let members = state.groups.remove(waiter)
+    guard !members.isEmpty else { return }
+    for member in members { state.queries.cancel(ObjectIdentifier(member)) }
+    let gone = Set(members.map { ObjectIdentifier($0) })
+    unserved.removeAll { gone.contains(ObjectIdentifier($0.waiter)) }
   }
 
   private func serveFromStore(
@@ -180,6 +224,13 @@ private struct EngineLoop: Sendable {
   private func deliver(_ state: inout State) {
     let outbox = state.queries.outbox
     state.queries.outbox = []
-    for outgoing in outbox { delivery.deliver(outgoing.answer, to: outgoing.waiters) }
+    for outgoing in outbox {
+      let waiters = state.groups.collect(outgoing)
+      if !waiters.isEmpty { delivery.deliver(outgoing.answer, to: waiters) }
+    }
+    let token = state.queries.current
+    for answer in state.groups.takeAnswers(at: token, isDraining: state.isDraining) {
+      delivery.deliver(answer.results, at: token, to: answer.waiter)
+    }
   }
 }

@@ -29,12 +29,9 @@ struct KeyRange {
 
   /// Moves the keys on by what was changed.
   mutating func apply(_ changes: [RowChange]) {
-    for change in changes where change.old?.key != change.new?.key {
-      if let key = change.old?.key { keys.remove(key) }
-    }
-    for change in changes where change.old?.key != change.new?.key {
-      if let key = change.new?.key { keys.insert(key) }
-    }
+    let moved = changes.filter { $0.old?.key != $0.new?.key }
+    keys.update(
+      removing: moved.compactMap { $0.old?.key }, inserting: moved.compactMap { $0.new?.key })
     let target = Self.target(need)
     if target < .max / 4, keys.count > 2 * target { keys.trim(to: target) }
   }

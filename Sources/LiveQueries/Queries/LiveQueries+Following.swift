@@ -16,7 +16,7 @@ extension LiveQueries {
     else { return false }
     if query.lastChange <= from.position {
       register(request, from: from, query, view, now: now)
-    } else if let body = view.bodies[from.position] {
+    } else if !request.onlyWaits, let body = view.bodies[from.position] {
       send(body, of: view, from: from, to: request.waiter)
     } else {
       return false
@@ -74,7 +74,8 @@ extension LiveQueries {
       if !query.isActive { try wake(query, context) }
       return query
     }
-    let query = LiveQuery(key: key, model: model, position: context.token.position)
+    let query = LiveQuery(
+      key: key, model: model, columns: columns, position: context.token.position)
     queries[key] = query
     return query
   }

@@ -12,6 +12,9 @@ struct FollowRequest: Sendable {
   let since: LiveStart
   let deadline: ContinuousClock.Instant?
   let waiter: any LiveWaiter
+  /// Whether it is not to be answered from memory: its answer has to be true of the moment that
+  /// the store is at, like those of others.
+  var onlyWaits = false
 }
 
 /// An answer on its way to those it is for.
@@ -39,6 +42,8 @@ struct LiveQueries {
   }
 
   let model: Model
+  /// How the store compares values; nil where it cannot tell.
+  let columns: (any ColumnTraits)?
   let configuration: LiveConfiguration
   /// The moment that everything active is true of; nil before the store was first read.
   private(set) var current: Token?
@@ -53,8 +58,11 @@ struct LiveQueries {
   var outbox: [OutgoingAnswer] = []
   var counters = LiveCounters()
 
-  init(model: Model, configuration: LiveConfiguration) {
+  init(
+    model: Model, columns: (any ColumnTraits)? = nil, configuration: LiveConfiguration
+  ) {
     self.model = model
+    self.columns = columns
     self.configuration = configuration
   }
 
@@ -74,11 +82,23 @@ struct LiveQueries {
       return
     }
     if hasActiveQueries {
-      let touches = try context.touches(after: last.position)
-      for query in index.candidates(for: touches) { step(query, from: last.position, context) }
+      for query in try candidates(after: last.position, context) {
+        step(query, from: last.position, context)
+      }
     }
     counters.moments += 1
     note(token)
+  }
+
+  /// The active queries that what was touched after `base` may change.
+  private mutating func candidates(
+    after base: Int64, _ context: MomentContext
+  ) throws(StoreError) -> [LiveQuery] {
+    let touched = try context.touched(after: base, in: model)
+    var search = CandidateSearch(index, touched, after: base, context.moment)
+    search.run()
+    counters.settled += search.settled
+    return Array(search.found.all)
   }
 
   /// Whether `token` is one that the store showed lately.
@@ -100,6 +120,19 @@ struct LiveQueries {
     index = QueryIndex()
     known = [:]
     note(token)
+  }
+
+  /// Ends every query: the model is not the store's any more.
+  mutating func retire(_ changed: Set<Int>) {
+    for query in queries.values {
+      let entity = query.dependencies.intersection(changed).min()
+      let name = entity.map { model.entities[$0].name }
+      dismiss(query, name.map { .failed(.schemaChanged(entity: $0)) } ?? .expired)
+    }
+    queries = [:]
+    index = QueryIndex()
+    known = [:]
+    current = nil
   }
 
   /// Takes one active query a moment further. One that fails ends; its clients are told.

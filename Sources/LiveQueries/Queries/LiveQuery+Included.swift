@@ -53,8 +53,8 @@ private struct ExpansionRoots {
   var old: Set<ObjectID> = []
 
   init(_ changes: [RowChange], _ comparison: WindowComparison) {
-    for change in changes {
-      let places = comparison.places(of: change.touch)
+    for (touch, change) in changes.enumerated() {
+      let places = comparison.places(ofTouch: touch)
       if places.new != nil { new.insert(change.id) }
       if places.old != nil { old.insert(change.id) }
     }

@@ -43,8 +43,8 @@ final class LiveQuery {
   /// How rows are asked of the store: no window, whole items.
   let plan: FetchPlan
   let cursor: Cursor
-  /// The entities that the result depends on.
-  let dependencies: Set<Int>
+  /// How it is found by what saves touch.
+  var routing: QueryRouting
   /// Of what position everything here is true.
   var position: Int64
   /// The position after which nothing that matters was touched.
@@ -58,7 +58,7 @@ final class LiveQuery {
   var total: Int?
   var log: TouchLog
 
-  init(key: QueryKey, model: Model, position: Int64) {
+  init(key: QueryKey, model: Model, columns: (any ColumnTraits)?, position: Int64) {
     self.key = key
     self.model = model
     self.position = position
@@ -66,19 +66,12 @@ final class LiveQuery {
       definition: key.definition, selection: key.selection, expansion: key.expansion,
       integersAsStrings: key.integersAsStrings)
     cursor = Cursor(of: key.definition, in: model)
-    dependencies = plan.dependencies(in: model)
+    routing = QueryRouting(of: plan, only: key.only, model: model, columns: columns)
     log = TouchLog(start: position)
   }
 
-  /// Whether something of what was touched may change the result.
-  func isTouched(by touches: Touches) -> Bool {
-    if let only = key.only, dependencies.count == 1 {
-      return touches.objects[key.definition.entity]?.contains(only) ?? false
-        || touches.members.contains { dependencies.contains($0.key.entity) }
-    }
-    return dependencies.contains { touches.objects[$0] != nil }
-      || touches.members.contains { dependencies.contains($0.key.entity) }
-  }
+  /// The entities that the result depends on.
+  var dependencies: Set<Int> { Set(routing.footprint.reaches.map(\.entity)) }
 
   /// Moves everything on to the context's moment.
   ///
@@ -109,9 +102,9 @@ final class LiveQuery {
   func rowChanges(
     after start: Int64, _ context: MomentContext
   ) throws(StoreError) -> [RowChange]? {
-    let touches = try context.touches(after: start)
-    guard isTouched(by: touches) else { return nil }
-    var ids = try context.moment.roots(of: plan, touchedBy: touches)
+    let touched = try context.touched(after: start, in: model)
+    guard routing.footprint.isTouched(by: touched, only: key.only) else { return nil }
+    var ids = try context.moment.roots(of: plan, touchedBy: touched.touches)
     if let only = key.only { ids.formIntersection([only]) }
     guard !ids.isEmpty else { return nil }
     if key.isTabulated, ids.count > Self.maxRowsCompared { return [.unknown] }
@@ -119,7 +112,8 @@ final class LiveQuery {
     let old = try oldRows(ids, at: start, context)
     return ids.compactMap { id in
       let change = RowChange(id: id, old: old[id], new: new[id])
-      if change.old == nil && change.new == nil { return nil }
+      // An object that came and went is gone all the same to who asks for it by its id.
+      if change.old == nil && change.new == nil { return key.only == nil ? nil : change }
       return change.isSameRow && key.expansion.isEmpty ? nil : change
     }
   }

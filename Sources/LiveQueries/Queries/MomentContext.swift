@@ -6,7 +6,7 @@ import FetchModel
 final class MomentContext {
   let moment: any LiveMoment
   let token: Token
-  private var touches: [Int64: Touches] = [:]
+  private var touches: [Int64: TouchedObjects] = [:]
 
   init(_ moment: any LiveMoment) {
     self.moment = moment
@@ -14,10 +14,10 @@ final class MomentContext {
   }
 
   /// What was touched after `position`, asked once for every query.
-  func touches(after position: Int64) throws(StoreError) -> Touches {
-    if position == token.position { return Touches() }
+  func touched(after position: Int64, in model: Model) throws(StoreError) -> TouchedObjects {
+    if position == token.position { return TouchedObjects(Touches(), in: model) }
     if let known = touches[position] { return known }
-    let found = try moment.touches(after: position)
+    let found = TouchedObjects(try moment.touches(after: position), in: model)
     touches[position] = found
     return found
   }

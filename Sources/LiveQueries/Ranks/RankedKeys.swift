@@ -32,6 +32,12 @@ struct RankedKeys: Sendable {
     append(contentsOf: sorted, isComplete: isComplete)
   }
 
+  /// Other keys, sorted, of the same part of a result as `other`.
+  init(_ sorted: [OrderKey], like other: RankedKeys) {
+    self.init(sorted: sorted, isSectioned: other.isSectioned, behind: other.start)
+    bound = other.bound
+  }
+
   /// Whether `key` lies in the part that is known.
   func covers(_ key: OrderKey) -> Bool {
     if let bound, bound < key { return false }

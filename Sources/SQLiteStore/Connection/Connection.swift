@@ -26,6 +26,7 @@ final class Connection: @unchecked Sendable {
   var items = ItemCache()
   /// What was composed for this connection.
   var forms = ComposedForms()
+  var rowStatements = RowStatements()
   /// On the monotonic clock in nanoseconds; 0 is no deadline.
   private(set) var deadline: UInt64 = 0
 
@@ -159,15 +160,32 @@ extension Connection {
     }
   }
 
+  /// Every row that `sql` gives, by a statement of its own. EXPLAIN never notices that a schema
+  /// changed since it was prepared.
+  func allOnce<Result>(
+    _ sql: String, _ bindings: [SQLValue], _ row: (Statement) -> Result
+  ) throws(StoreError) -> [Result] {
+    let statement = Statement(pointer: try prepare(sql))
+    defer { sqlite3_finalize(statement.pointer) }
+    statement.bind(bindings)
+    var rows: [Result] = []
+    while try statement.step() { rows.append(row(statement)) }
+    return rows
+  }
+
   private func takeEntry(_ sql: String) throws(StoreError) -> StatementCache.Entry {
     if let entry = statements.take(sql) { return entry }
+    let entry = StatementCache.Entry(pointer: try prepare(sql))
+    statements.insert(entry, for: sql)
+    return entry
+  }
+
+  private func prepare(_ sql: String) throws(StoreError) -> OpaquePointer {
     var pointer: OpaquePointer?
     let code = sqlite3_prepare_v3(
       handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &pointer, nil)
     guard code == SQLITE_OK, let pointer else { throw StoreError(of: handle) }
-    let entry = StatementCache.Entry(pointer: pointer)
-    statements.insert(entry, for: sql)
-    return entry
+    return pointer
   }
 }
 

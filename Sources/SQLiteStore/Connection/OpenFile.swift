@@ -18,6 +18,8 @@ struct OpenFile {
   let writeConnection: Connection?
   let lock: FileLock?
   let isNewlyFollowed: Bool
+  /// nil where it may only be read.
+  let watch: FileWatch?
 
   init(path: String, options: SQLiteStoreOptions) throws(StoreError) {
     let mayWrite = !options.isReadOnly && access(path, W_OK) == 0
@@ -31,6 +33,7 @@ struct OpenFile {
       writeConnection = nil
       lock = nil
       isNewlyFollowed = false
+      watch = nil
       return
     }
     lock = try FileLock(beside: path)
@@ -50,6 +53,7 @@ struct OpenFile {
     try connection.execute("PRAGMA synchronous = \(durability)")
     isNewlyFollowed = try history.setUp(on: connection, journalMode: mode) == .added
     if let file = model.file { try ModelOpening.remember(file, on: connection) }
+    watch = try FileWatch(path: path, on: connection)
     readAccess = .read
     writeConnection = connection
   }

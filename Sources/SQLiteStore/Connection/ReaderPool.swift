@@ -18,12 +18,18 @@ final class ReaderPool: Sendable {
   /// As many permits as there may be connections.
   private let permits: DispatchSemaphore
   private let patience: DispatchTimeInterval
+  private let isCurrent: @Sendable () -> Bool
 
-  /// - Parameter patience: how long a thread waits for a connection before it is told ``StoreError/busy``.
+  /// - Parameters:
+  ///   - patience: how long a thread waits for a connection before it is told ``StoreError/busy``.
+  ///   - isCurrent: whether `path` still means the file that is served; where it does not, no
+  ///     further connection is opened.
   init(
     path: String, access: Connection.Access, capacity: Int = 16,
-    patience: DispatchTimeInterval = .seconds(5)
+    patience: DispatchTimeInterval = .seconds(5),
+    isCurrent: @escaping @Sendable () -> Bool = { true }
   ) {
+    self.isCurrent = isCurrent
     self.path = path
     self.access = access
     self.patience = patience
@@ -59,6 +65,7 @@ final class ReaderPool: Sendable {
     let (known, isClosed) = idle.withLock { ($0.connections.popLast(), $0.isClosed) }
     if isClosed { throw .busy }
     if let known { return known }
+    guard isCurrent() else { throw .busy }
     return try Connection(path: path, access: access)
   }
 

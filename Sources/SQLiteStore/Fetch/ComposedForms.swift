@@ -9,11 +9,19 @@ struct ComposedForms {
   private static let capacity = 256
 
   private var composed: [ObjectIdentifier: ComposedForm] = [:]
+  /// The columns that were known to be uniform when these were composed.
+  private var uniform: Set<ColumnPlace> = []
 
   /// What was composed for `form`.
   ///
   /// - Parameter compose: makes it where it is not known yet.
-  mutating func composed(_ form: FetchForm, _ compose: () -> ComposedForm) -> ComposedForm {
+  mutating func composed(
+    _ form: FetchForm, uniform: Set<ColumnPlace>, _ compose: () -> ComposedForm
+  ) -> ComposedForm {
+    if uniform != self.uniform {
+      composed.removeAll()
+      self.uniform = uniform
+    }
     if let known = composed[ObjectIdentifier(form)] { return known }
     if composed.count >= Self.capacity { composed.removeAll() }
     let new = compose()

@@ -17,6 +17,35 @@ extension FetchComposer {
     return fragment
   }
 
+  /// The ids of `entity` whose link at the end of `steps` names what a row touched after `position`
+  /// held before; nil where links name the key, which stays.
+  ///
+  ///     SELECT "t0"."id" FROM "City" AS "t0" WHERE "t0"."flag" IN
+  ///       (SELECT "code" FROM "livefetch_history_Country" WHERE livefetch_position > ? AND …)
+  func roots(
+    of entity: Int, reachingFormerly steps: [Int], after position: Int64
+  ) -> SQLFragment? {
+    guard let last = steps.last else { return nil }
+    let holder = Array(steps.dropLast())
+    let path = PropertyPath(root: entity, steps: holder, target: .object)
+    let target = model.entities[model.walk(path).end].relationships[last].destination
+    guard
+      case .foreignKey(let key) = schema.entities[model.walk(path).end].relationships[last],
+      !key.referencesKey, schema.entities[target].isObservable
+    else { return nil }
+    let way = way(from: entity, over: holder, reading: key.columns)
+    let layout = HistoryLayout(of: TableShape(schema.entities[target]))
+    let referenced = key.referenced.map(quoted).joined(separator: ", ")
+    let tie = way.tie.isEmpty ? "" : "\(way.tie) AND "
+    return SQLFragment(
+      """
+      SELECT DISTINCT \(way.rootID) FROM \(way.from) WHERE \(tie)\
+      (\(way.columns.joined(separator: ", "))) IN (SELECT \(referenced) \
+      FROM main.\(layout.quotedName) WHERE \(HistoryLayout.position) > ? \
+      AND \(HistoryLayout.existed))
+      """, bindings: [.integer(position)])
+  }
+
   /// For each of the roots `ids` as they were at `moment`, the ids that `path` reaches, as a JSON
   /// array.
   ///
@@ -46,10 +75,12 @@ extension FetchComposer {
     let rootID: String
     let end: Int
     let endID: String
+    /// The columns of the object at the end that were asked for.
+    let columns: [String]
   }
 
-  private func way(from entity: Int, over steps: [Int]) -> Way {
-    let context = QueryContext(model: model, schema: schema)
+  private func way(from entity: Int, over steps: [Int], reading names: [String] = []) -> Way {
+    let context = QueryContext(composer: self)
     let alias = context.nextAlias()
     var root = TableScope(
       context: context, entity: entity, alias: alias,
@@ -58,19 +89,21 @@ extension FetchComposer {
     let end = model.walk(path).end
     guard let lastToMany = model.walk(path).relationships.lastIndex(where: \.isToMany) else {
       let endID = root.column(path).sql
+      let columns = root.columns(names, at: steps)
       return Way(
         from: root.from, tie: "", rootAlias: alias, rootID: root.idExpression, end: end,
-        endID: endID)
+        endID: endID, columns: columns)
     }
-    let isEnd = lastToMany == steps.count - 1
+    let isEnd = lastToMany == steps.count - 1 && names.isEmpty
     var (inner, endID) = root.walk(
       Array(steps[...lastToMany]), to: isEnd ? .links : .objects)
     if !isEnd {
       let rest = Array(steps[(lastToMany + 1)...])
       endID = inner.column(PropertyPath(root: inner.entity, steps: rest, target: .object)).sql
     }
+    let columns = inner.columns(names, at: Array(steps[(lastToMany + 1)...]))
     return Way(
       from: "\(root.from) JOIN \(inner.from)", tie: inner.correlation, rootAlias: alias,
-      rootID: root.idExpression, end: end, endID: endID)
+      rootID: root.idExpression, end: end, endID: endID, columns: columns)
   }
 }

@@ -20,6 +20,8 @@ enum ItemPlace { case inRows, apart }
 struct FetchComposer {
   let model: Model
   let schema: Schema
+  /// The columns known to hold nothing but values in their form; see ``ColumnForms``.
+  var uniform: Set<ColumnPlace> = []
 
   /// The rows of a plan's window, in order.
   ///

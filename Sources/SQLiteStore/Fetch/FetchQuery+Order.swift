@@ -13,9 +13,9 @@ extension FetchQuery {
 
   private mutating func add(_ term: OrderTerm, isSection: Bool) {
     let column = scope.column(term.path)
-    let isText = !column.isBinaryCollated
+    let isText = !column.isComparableBinary
     if !term.options.isEmpty {
-      add(FoldingSQL.fold(column.sql, term.options), term, column, isBinary: true)
+      add(FoldingSQL.fold(column.comparable, term.options), term, column, isBinary: true)
       guard isSection else { return }
     }
     add(FoldingSQL.derive(column, term.derivation), term, column, isBinary: !isText)
@@ -30,7 +30,8 @@ extension FetchQuery {
     orderTerms.append(
       OrderColumn(
         sql: sql, direction: term.direction, nils: term.nils, isBinary: isBinary,
-        mayBeNull: column.mayBeNull))
+        mayBeNull: column.mayBeNull
+          && !(term.derivation == .value && required.contains(term.path))))
   }
 
   func orderClause(_ order: RowOrder) -> String {

@@ -13,6 +13,8 @@ struct FetchQuery {
   var columns = ResultColumns()
   var layout = RowLayout()
   var orderTerms: [OrderColumn] = []
+  /// The key paths that are not nil in any row.
+  let required: Set<PropertyPath>
 
   /// One expression of ORDER BY.
   struct OrderColumn {
@@ -28,8 +30,9 @@ struct FetchQuery {
     composer: FetchComposer, definition: ResultDefinition, moment: Moment = .now,
     ids: Set<ObjectID>? = nil, needsOrder: Bool = true
   ) {
-    context = QueryContext(model: composer.model, schema: composer.schema, moment: moment)
+    context = QueryContext(composer: composer, moment: moment)
     self.definition = definition
+    required = definition.predicate.requiredPaths
     let table = composer.schema.entities[definition.entity]
     let alias = context.nextAlias()
     let restriction = ids.map { IDRestriction(key: table.key, ids: $0) }
@@ -45,7 +48,7 @@ struct FetchQuery {
       scope = TableScope(
         context: context, entity: definition.entity, alias: alias,
         source: "\(table.quotedName) AS \(quoted(alias))",
-        required: definition.predicate.requiredWays)
+        required: required.ways)
       if let restriction {
         add(SQLFragment(restriction.condition(alias), bindings: restriction.bindings))
       }

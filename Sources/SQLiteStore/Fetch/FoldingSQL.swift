@@ -11,10 +11,13 @@ enum FoldingSQL {
   /// The initial of a text, or the day, month or year of a date; the column itself for `.value`.
   static func derive(_ column: SQLColumn, _ derivation: OrderTerm.Derivation) -> String {
     switch derivation {
-    case .value: column.sql
+    case .value: column.comparable
     case .initial: "livefetch_initial(\(column.sql))"
     case .day, .month, .year:
-      "livefetch_date_part(\(column.sql), \(length(of: derivation)))"
+      """
+      livefetch_date_part(\(column.sql), \(length(of: derivation)), \
+      \(column.dateFormat == .unixSeconds ? 1 : 0))
+      """
     }
   }
 

@@ -12,6 +12,13 @@ struct IDRestriction {
   func condition(_ alias: String?) -> String {
     guard parses else { return condition(ofID: key.idExpression(alias)) }
     guard ids.count != 1 else { return key.lookupCondition(alias) }
+    if key.kind == .column, key.parts[0].form == .uuid {
+      let form = StoredForm.uuid(.bytes)
+      return """
+        \(qualified(key.columns[0], alias)) IN \
+        (SELECT livefetch_value(value, \(form.code)) FROM json_each(?))
+        """
+    }
     if key.kind == .composite {
       let row = key.columns.map { qualified($0, alias) }.joined(separator: ", ")
       let parts = key.columns.indices.map { "json_extract(value, '$[\($0)]')" }
@@ -55,6 +62,7 @@ struct IDRestriction {
     ids.count == 1
       ? ids.allSatisfy { key.bindings(of: $0) != nil }
       : key.parts.allSatisfy { $0.form == .integer || $0.form == .text }
+        || key.kind == .column && key.parts[0].form == .uuid
   }
 
   private func append(_ parts: [SQLValue], to json: inout [UInt8]) {

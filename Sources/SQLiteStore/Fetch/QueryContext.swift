@@ -12,10 +12,20 @@ final class QueryContext {
   let model: Model
   let schema: Schema
   let moment: Moment
+  /// The columns whose every value is in the column's form.
+  let uniform: Set<ColumnPlace>
   private var aliasCount = 0
   private(set) var shadows: [HistoryLayout] = []
 
-  init(model: Model, schema: Schema, moment: Moment = .now) {
+  convenience init(composer: FetchComposer, moment: Moment = .now) {
+    self.init(
+      model: composer.model, schema: composer.schema, moment: moment, uniform: composer.uniform)
+  }
+
+  init(
+    model: Model, schema: Schema, moment: Moment = .now, uniform: Set<ColumnPlace> = []
+  ) {
+    self.uniform = uniform
     self.model = model
     self.schema = schema
     self.moment = moment

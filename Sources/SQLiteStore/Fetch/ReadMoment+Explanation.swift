@@ -62,7 +62,7 @@ extension ReadMoment {
   }
 
   private func steps(of sql: SQLFragment) throws(StoreError) -> [PlanLine] {
-    try connection.all("EXPLAIN QUERY PLAN " + sql.text, sql.bindings) {
+    try connection.allOnce("EXPLAIN QUERY PLAN " + sql.text, sql.bindings) {
       PlanLine(id: $0.integer(0), parent: $0.integer(1), detail: $0.text(3))
     }
   }

@@ -8,7 +8,7 @@ extension ReadMoment {
     guard plan.shape != .count, plan.tabulation == nil, !plan.withTotal, plan.expansion.isEmpty,
       plan.window.limit != 0
     else { return try snapshot(of: filled.plan) }
-    let form = connection.forms.composed(filled.form) {
+    let form = connection.forms.composed(filled.form, uniform: composer.uniform) {
       ComposedForm(filled.form, composer: composer, keepsItems: token != .unfollowed)
     }
     var writer = SnapshotWriter(plan: plan, model: composer.model)

@@ -3,6 +3,8 @@
 // Current links suffice. A link is stored in a row; where a link changed, that row was touched and
 // is a start of its own, and the touches name the objects that lost or gained it. So from every
 // touched object each way back to a root either still stands or begins at another touched object.
+// Only a link to other columns than the key's may have led to what is gone or has another value
+// there now: these are looked up by what history says was there.
 
 import FetchModel
 
@@ -17,7 +19,14 @@ extension ReadMoment {
       if prefix.isEmpty {
         roots.formUnion(ids)
       } else {
-        try collectRoots(reaching: ids, over: prefix, of: plan, into: &roots)
+        let entity = plan.definition.entity
+        try collectRoots(
+          composer.roots(of: entity, reaching: ids, over: prefix.steps), into: &roots)
+        if let start = touches.start,
+          let former = composer.roots(of: entity, reachingFormerly: prefix.steps, after: start)
+        {
+          try collectRoots(former, into: &roots)
+        }
       }
     }
     return roots
@@ -59,11 +68,8 @@ extension ReadMoment {
   }
 
   private func collectRoots(
-    reaching ids: Set<ObjectID>, over prefix: Prefix, of plan: FetchPlan,
-    into roots: inout Set<ObjectID>
+    _ statement: SQLFragment, into roots: inout Set<ObjectID>
   ) throws(StoreError) {
-    let statement = composer.roots(
-      of: plan.definition.entity, reaching: ids, over: prefix.steps)
     try connection.withStatement(statement.text) { prepared throws(StoreError) in
       prepared.bind(statement.bindings)
       while try prepared.step() {

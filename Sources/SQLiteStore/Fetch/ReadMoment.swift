@@ -3,7 +3,7 @@
 import FetchModel
 
 /// A connection inside a read transaction, and the state that it sees.
-struct ReadMoment: LiveMoment {
+struct ReadMoment: StoreMoment {
   let connection: Connection
   let composer: FetchComposer
   let history: History
@@ -40,7 +40,9 @@ struct ReadMoment: LiveMoment {
     guard !ids.isEmpty else { return [:] }
     let isNow = moment == .past(token.position)
     var rows: [ObjectID: Row] = [:]
-    try run(composer.rows(of: plan, ids: ids, at: isNow ? .now : moment)) { reader in
+    let statement = connection.rowStatements.statement(
+      of: plan, ids: ids, at: isNow ? .now : moment, composer)
+    try run(statement) { reader in
       rows[reader.id()] = reader.row()
       return true
     }

@@ -60,10 +60,16 @@ struct TableScope: SQLScope {
     switch path.target {
     case .attribute(let index):
       let column = endTable.column(ofAttribute: index)
-      return SQLColumn(
+      var result = SQLColumn(
         sql: columns([column.name], at: path.steps)[0], type: column.type,
-        dateFormat: column.dateFormat, mayBeNull: !column.isNotNull || !path.steps.isEmpty,
+        dateFormat: column.dateFormat,
+        mayBeNull: !column.isNotNull || !path.steps.isEmpty || column.form == .json,
         isBinaryCollated: column.isBinary)
+      result.form = column.form
+      result.isUniform =
+        !context.isPast && !column.takesTextForNumbers
+        && context.uniform.contains(ColumnPlace(entity: end, attribute: index))
+      return result
     case .object:
       return SQLColumn(
         sql: objectID(at: path.steps, key: endTable.key), type: endTable.key.idType,
@@ -106,7 +112,7 @@ struct TableScope: SQLScope {
   }
 
   /// SQL for columns of the object that to-one `steps` reach.
-  private mutating func columns(_ names: [String], at steps: [Int]) -> [String] {
+  mutating func columns(_ names: [String], at steps: [Int]) -> [String] {
     if steps.isEmpty { return names.map { qualified($0, alias) } }
     if context.isPast { return names.map { pastColumn($0, at: steps) } }
     let joined = join(steps)

@@ -45,7 +45,7 @@ struct TabulationComposer {
     var values: [SQLFragment] = []
     for column in tabulation.columns {
       let operand = writer.operand(column.value)
-      values.append(distinguished(operand))
+      values.append(selected(operand))
       columns.append(shown(column, operand))
     }
     let order = orderTerms()
@@ -118,6 +118,12 @@ struct TabulationComposer {
 
   /// Values that differ by code point are different, whatever their column declares.
   private func distinguished(_ operand: SQLOperand) -> SQLFragment { operand.collated }
+
+  /// A value as it is stored; where rows are put together, what they are compared by.
+  private func selected(_ operand: SQLOperand) -> SQLFragment {
+    let isMerged = tabulation.isDistinct || tabulation.isAggregated
+    return isMerged ? distinguished(operand) : operand.stored ?? distinguished(operand)
+  }
 
   // MARK: Order
 

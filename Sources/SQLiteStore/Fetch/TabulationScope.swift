@@ -20,6 +20,7 @@ struct TabulationScope: SQLScope {
   var from: String { objects.from }
   var correlation: String { objects.correlation }
   var mayRepeat: Bool { objects.mayRepeat }
+  var position: String? { objects.position }
 
   mutating func over(_ steps: [Int]) -> TabulationScope {
     TabulationScope(objects.over(steps), nil)
@@ -34,8 +35,9 @@ struct TabulationScope: SQLScope {
   }
 
   private func column(_ aggregate: Tabulation.Aggregate, _ value: SQLColumn) -> SQLColumn {
-    var argument = value.sql
-    if !value.isBinaryCollated && !value.type.isNumeric { argument += " COLLATE BINARY" }
+    let isCalculated = aggregate.function == .sum || aggregate.function == .average
+    var argument = isCalculated ? value.sql : value.comparable
+    if !value.isComparableBinary && !value.type.isNumeric { argument += " COLLATE BINARY" }
     if aggregate.isDistinct && aggregate.function != nil { argument = "DISTINCT " + argument }
     let isDecimal = aggregate.type == .decimal
     switch aggregate.function {
@@ -54,6 +56,10 @@ struct TabulationScope: SQLScope {
   }
 
   private func picked(_ sql: String, _ value: SQLColumn) -> SQLColumn {
-    SQLColumn(sql: sql, type: value.type, dateFormat: value.dateFormat)
+    var column = SQLColumn(sql: sql, type: value.type, dateFormat: value.dateFormat)
+    // What was picked is a stand-in already.
+    column.form = value.form
+    column.isUniform = true
+    return column
   }
 }

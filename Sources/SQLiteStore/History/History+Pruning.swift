@@ -7,11 +7,14 @@ extension History {
   ///
   /// The newest position always stays, and whatever is forgotten is a whole beginning: a token that
   /// is still there can be continued from. One transaction.
+  ///
+  /// - Parameter size: what the history takes, as far as it was measured.
   func prune(
-    _ retention: WriterSettings.Retention, step: Int64, on connection: Connection
+    _ retention: WriterSettings.Retention, _ size: inout HistorySize, step: Int64,
+    on connection: Connection
   ) throws(StoreError) -> Bool {
     guard let bounds = try bounds(on: connection) else { return false }
-    let target = try target(retention, bounds, on: connection)
+    let target = try target(retention, size, bounds, on: connection)
     guard target > bounds.first else { return false }
     let end = min(target, bounds.first &+ step)
     try connection.run("BEGIN IMMEDIATE")
@@ -22,10 +25,11 @@ extension History {
       if !connection.isInAutocommit { try? connection.run("ROLLBACK") }
       throw error
     }
+    size.forget(before: end)
     return end < target
   }
 
-  private func bounds(
+  func bounds(
     on connection: Connection
   ) throws(StoreError) -> (first: Int64, last: Int64)? {
     let bounds = try connection.first(
@@ -39,9 +43,10 @@ extension History {
 
   /// The first position to keep.
   private func target(
-    _ retention: WriterSettings.Retention, _ bounds: (first: Int64, last: Int64),
-    on connection: Connection
+    _ retention: WriterSettings.Retention, _ size: HistorySize,
+    _ bounds: (first: Int64, last: Int64), on connection: Connection
   ) throws(StoreError) -> Int64 {
+    let bySize = size.target(keeping: retention.bytes) ?? bounds.first
     let byCount = bounds.last &- max(0, retention.count)
     // Reads what is too old and one more: the saves stand in the order of their time.
     let firstRecent = try connection.first(
@@ -52,7 +57,7 @@ extension History {
       "SELECT max(position) FROM main.livefetch_save WHERE position < ?",
       [.integer(firstRecent ?? .max)]
     ) { $0.integer(0) }
-    return min(bounds.last, max(byCount, byAge ?? bounds.first))
+    return min(bounds.last, max(byCount, bySize, byAge ?? bounds.first))
   }
 
   /// The row at `end` stays: its token can still be continued from. What led to it goes.

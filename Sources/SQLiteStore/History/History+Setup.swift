@@ -38,7 +38,9 @@ extension History {
   private func repair(
     on connection: Connection, journalMode: String
   ) throws(StoreError) -> Setup {
-    guard try Self.isPresent(on: connection) else {
+    let isPresent = try Self.isPresent(on: connection)
+    try connection.execute(KeptAnswers.tables)
+    guard isPresent else {
       try connection.execute(Self.ownTables)
       try Self.set("format", .integer(Self.format), on: connection)
       try Self.set("journal_mode", .text(journalMode), on: connection)
@@ -220,7 +222,8 @@ extension History {
     do {
       try dropFollowing(on: connection)
       try connection.execute(
-        "DROP TABLE livefetch_store; DROP TABLE livefetch_position; DROP TABLE livefetch_save")
+        "DROP TABLE livefetch_store; DROP TABLE livefetch_position; DROP TABLE livefetch_save;"
+          + KeptAnswers.removal)
       try connection.execute("COMMIT")
     } catch {
       if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }

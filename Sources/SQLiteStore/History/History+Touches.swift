@@ -1,4 +1,5 @@
-// Positions → which objects were touched between them, and whose to-many relationships changed.
+// Positions → which objects were touched between them, which of their properties differ, and whose
+// to-many relationships changed.
 
 import FetchModel
 
@@ -9,11 +10,10 @@ extension History {
   func touches(
     after position: Int64, upTo last: Int64, on connection: Connection
   ) throws(StoreError) -> Touches {
-    var touches = Touches()
+    var touches = Touches(start: position)
     guard position < last else { return touches }
     for table in try tables(touchedAfter: position, upTo: last, on: connection) {
-      let query = TouchQuery(table: table, history: self)
-      try query.add(to: &touches, after: position, on: connection)
+      try touchQueries[table.number - 1].add(to: &touches, after: position, on: connection)
     }
     return touches
   }
@@ -23,11 +23,24 @@ extension History {
 /// and now.
 ///
 ///     WITH "livefetch_shadow_City" AS (…)
-///     SELECT h."id", h."country", m."country"
+///     SELECT h."id", h."country", m."country", h.livefetch_existed AND m."id" IS NOT NULL,
+///       (h."name" IS NOT m."name" COLLATE BINARY) << 0 | …
 ///     FROM "livefetch_shadow_City" AS h LEFT JOIN main."City" AS m ON m."id" = h."id"
-private struct TouchQuery {
-  let table: FollowedTable
-  let history: History
+struct TouchQuery: Sendable {
+  private let table: FollowedTable
+  private let schema: Schema
+  private let comparison: RowComparison
+  private let sql: String
+  private let parameterCount: Int32
+
+  init(table: FollowedTable, schema: Schema, model: Model) {
+    self.table = table
+    self.schema = schema
+    comparison = RowComparison(table, schema: schema, model: model)
+    let text = TouchQueryText(table: table, schema: schema, comparison: comparison)
+    sql = text.sql
+    parameterCount = text.parameterCount
+  }
 
   func add(
     to touches: inout Touches, after position: Int64, on connection: Connection
@@ -40,7 +53,10 @@ private struct TouchQuery {
 
   private func addRow(_ row: Statement, to touches: inout Touches) {
     if let id = row.id(0) {
-      for entity in table.entities { touches.objects[entity, default: []].insert(id) }
+      for entity in table.entities {
+        touches.objects[entity, default: []].insert(id)
+        addChange(of: id, entity, row, to: &touches)
+      }
     }
     guard hasMoved(row) else { return }
     for (index, link) in table.links.enumerated() {
@@ -55,6 +71,14 @@ private struct TouchQuery {
         touches.members[link.place, default: []].insert(owner)
       }
     }
+  }
+
+  /// Notes which properties of a row that was there and still is differ.
+  private func addChange(
+    of id: ObjectID, _ entity: Int, _ row: Statement, to touches: inout Touches
+  ) {
+    guard let mask = comparison.mask(row, of: entity) else { return }
+    touches.changes[entity, default: [:]][id, default: []].formUnion(mask)
   }
 
   /// A row between two objects counts for both as soon as one of them differs.
@@ -78,14 +102,18 @@ private struct TouchQuery {
   /// A foreign key may hold the text of the integer that it refers to.
   private func owned(_ id: ObjectID, _ link: MemberLink) -> ObjectID {
     guard case .text(let text) = id, let integer = Int64(text),
-      history.schema.entities[link.place.entity].key.idType == .integer
+      schema.entities[link.place.entity].key.idType == .integer
     else { return id }
     return .integer(integer)
   }
+}
 
-  // MARK: SQL
+private struct TouchQueryText {
+  let table: FollowedTable
+  let schema: Schema
+  let comparison: RowComparison
 
-  private var sql: String {
+  var sql: String {
     var columns = [table.layout.idExpression("h")]
     for link in table.links {
       columns += [owner(link, alias: "h"), owner(link, alias: "m")]
@@ -93,6 +121,7 @@ private struct TouchQuery {
         link.key.position.map { qualified($0, alias) } ?? "NULL"
       }
     }
+    columns += comparison.columns
     let tie = table.layout.keyColumns
       .map { "\(qualified($0.table, "m")) = \(qualified($0.history, "h"))" }
     let layout = table.layout
@@ -103,9 +132,9 @@ private struct TouchQuery {
       """
   }
 
-  private var parameterCount: Int32 {
+  var parameterCount: Int32 {
     let lookups = table.links.count { link in
-      !link.key.referencesKey && history.schema.entities[link.place.entity].isObservable
+      !link.key.referencesKey && schema.entities[link.place.entity].isObservable
     }
     return Int32(1 + lookups)
   }
@@ -113,7 +142,7 @@ private struct TouchQuery {
   /// SQL for the id of the object that a row's link leads to.
   private func owner(_ link: MemberLink, alias: String) -> String {
     let columns = link.key.columns.map { qualified($0, alias) }
-    let target = history.schema.entities[link.place.entity]
+    let target = schema.entities[link.place.entity]
     guard !link.key.referencesKey else { return target.key.idExpression(ofParts: columns) }
     let tie = zip(link.key.referenced, columns).map { "\(qualified($0, "p")) = \($1)" }
       .joined(separator: " AND ")

@@ -19,12 +19,15 @@ struct History: Sendable {
   let schema: Schema
   let tables: [FollowedTable]
   let fingerprint: String
+  /// Parallel to `tables`.
+  let touchQueries: [TouchQuery]
 
   init(model: Model, schema: Schema) {
     self.model = model
     self.schema = schema
     tables = schema.followedTables(model)
     fingerprint = schema.fingerprint(tables)
+    touchQueries = tables.map { TouchQuery(table: $0, schema: schema, model: model) }
   }
 
   /// The followed table that `livefetch_position.source` means.

@@ -126,10 +126,12 @@ public struct NewTable: Sendable {
     return column.declaration == "INTEGER" ? " PRIMARY KEY" : " NOT NULL PRIMARY KEY"
   }
 
-  /// Whether the file at `path` has a table or view of that name.
-  public static func exists(_ name: String, in path: String) throws(StoreError) -> Bool {
-    let connection = try Connection(path: path, access: .readOnlyFile)
+  /// Whether the file at `path` has such an entity or table, or a model file that says what there is.
+  public static func isKnown(_ name: String, in path: String) throws(StoreError) -> Bool {
+    let (connection, _) = try OpenFile.openForReading(path)
     defer { connection.close() }
+    let model = try Introspection(of: connection).model
+    if model.file != nil || model.entityIndex(named: name) != nil { return true }
     return try connection.hasRow(
       "SELECT 1 FROM main.sqlite_schema WHERE type IN ('table', 'view') AND lower(name) = lower(?)",
       [.text(name)])

@@ -23,7 +23,7 @@ struct RowWriter {
   /// The table's columns by which a row is found; empty: never.
   private let key: [Int]
   /// The table's column of each field.
-  private var columns: [Int] = []
+  private(set) var columns: [Int] = []
   /// The fields that are the key, in its order.
   private var keyFields: [Int] = []
   private var lookup: HeldStatement?
@@ -130,7 +130,10 @@ extension RowWriter {
   }
 
   private var lookupSQL: String {
-    "SELECT 1 FROM main.\(table.table.quotedName) WHERE \(keyCondition) LIMIT 1"
+    """
+    SELECT \(table.key.idExpression(nil)) FROM main.\(table.table.quotedName) \
+    WHERE \(keyCondition) LIMIT 1
+    """
   }
 
   private var keyCondition: String {
@@ -161,8 +164,8 @@ extension RowWriter {
     let statements = try statements(for: fields, on: connection)
     if key.isEmpty { return try run(statements.insert, fields, .inserted, on: connection) }
     switch try find(fields, on: connection) {
-    case .success(false): return try run(statements.insert, fields, .inserted, on: connection)
-    case .success(true):
+    case .success(nil): return try run(statements.insert, fields, .inserted, on: connection)
+    case .success:
       guard let update = statements.update else { return .updated }
       return try run(update, fields, .updated, on: connection)
     case .failure(let refusal): return .refused(refusal)
@@ -184,11 +187,11 @@ extension RowWriter {
     return made
   }
 
-  /// Whether a row with the key of `fields` is there.
-  private func find(
+  /// The id of the row that has the key of `fields`; nil where there is none, or no key.
+  func find(
     _ fields: [ImportedField], on connection: Connection
-  ) throws(StoreError) -> Result<Bool, RowRefusal> {
-    guard let lookup else { return .success(false) }
+  ) throws(StoreError) -> Result<ObjectID?, RowRefusal> {
+    guard let lookup, let pointer = lookup.pointer else { return .success(nil) }
     for field in keyFields {
       switch fields[field] {
       case .missing, .null, .json(.null):
@@ -199,10 +202,9 @@ extension RowWriter {
         if let refusal = bind(fields[field], field, to: lookup) { return .failure(refusal) }
       }
     }
-    let code = sqlite3_step(lookup.pointer)
-    sqlite3_reset(lookup.pointer)
-    guard code == SQLITE_ROW || code == SQLITE_DONE else { throw StoreError(of: connection.handle) }
-    return .success(code == SQLITE_ROW)
+    defer { sqlite3_reset(pointer) }
+    let statement = Statement(pointer: pointer)
+    return .success(try statement.step() ? statement.id(0) : nil)
   }
 
   private func run(

@@ -2,7 +2,7 @@
 //
 // Values are bound straight from the file's bytes. Where only inserts are made and the table has no
 // triggers but the history's, these are switched off and their rows written here: the same rows for
-// half the time. Memory does not grow with the number of rows.
+// half the time. Where a model file rules the store, each row goes the way of a save instead. Memory does not grow with the number of rows.
 
 import CSQLite
 import FetchModel
@@ -23,6 +23,8 @@ public final class TableImport {
   private let log: ImportLog?
   private(set) var writer: RowWriter
   public private(set) var counts = Counts()
+  /// Where the rules are a model file's.
+  private let modelled: ModelledRows?
   /// Whether keys that wait for the commit have to be looked at after each row.
   private let hasDeferredKeys: Bool
 
@@ -49,8 +51,11 @@ public final class TableImport {
       hasDeferredKeys = introspection.schema.hasDeferredKeys
       writer = try RowWriter.with(table, key: key)
       makesTable = new != nil
+      modelled =
+        introspection.model.file == nil
+        ? nil : ModelledRows(entity: table.index, introspection)
       log =
-        isFollowed && key.isEmpty && new == nil
+        isFollowed && key.isEmpty && new == nil && modelled == nil
         ? try Self.log(of: table, introspection, on: connection) : nil
     } catch let error as StoreError {
       throw .store(error)
@@ -118,7 +123,7 @@ extension TableImport {
   ///
   /// - Throws: where the import cannot go on; ``cancel()`` it then.
   public func add(_ fields: [ImportedField]) throws(StoreError) -> RowRefusal? {
-    guard hasDeferredKeys else { return try write(fields) }
+    guard hasDeferredKeys, modelled == nil else { return try write(fields) }
     try connection.run("SAVEPOINT livefetch_row")
     var refusal = try write(fields)
     if refusal == nil, connection.hasDeferredViolations {
@@ -130,7 +135,11 @@ extension TableImport {
   }
 
   private func write(_ fields: [ImportedField]) throws(StoreError) -> RowRefusal? {
-    switch try writer.write(fields, on: connection) {
+    let outcome =
+      if let modelled { try modelled.write(fields, writer, on: connection) } else {
+        try writer.write(fields, on: connection)
+      }
+    switch outcome {
     case .inserted:
       try log?.noteInsert(of: connection.lastRowID)
       counts.inserted += 1

@@ -30,7 +30,8 @@ extension ConditionWriter {
       sql.append(source)
       sql.append(")")
     } else {
-      sql.append(Self.call(function, value, Self.collated(value)))
+      let sums = function == .sum || function == .average
+      sql.append(Self.call(function, value, sums ? value.sql : Self.collated(value)))
       sql.append(source)
     }
     sql.append(")")
@@ -38,7 +39,8 @@ extension ConditionWriter {
   }
 
   private static func collated(_ value: SQLColumn) -> String {
-    value.isBinaryCollated || value.type.isNumeric ? value.sql : value.sql + " COLLATE BINARY"
+    value.isComparableBinary || value.type.isNumeric
+      ? value.comparable : value.sql + " COLLATE BINARY"
   }
 
   private static func call(
@@ -59,7 +61,10 @@ extension ConditionWriter {
     var operand = SQLOperand(sql: sql, mayBeNull: function != .count && function != .sum)
     let isInteger = value.type == .integer || value.type == .boolean
     operand.isInteger = function == .count || (function != .average && isInteger)
-    if function == .min || function == .max { operand.dateFormat = value.dateFormat }
+    if function == .min || function == .max {
+      operand.dateFormat = value.dateFormat
+      operand.form = value.form
+    }
     return operand
   }
 
@@ -73,6 +78,8 @@ extension ConditionWriter {
     } else if let format = operands.lazy.compactMap(\.dateFormat).first {
       operands = expressions.map { operand($0, dateFormat: format) }
     }
+    let form = operands.lazy.compactMap { $0.form }.first { $0.hasSpellings }
+    operands = operands.map { $0.put(in: form) }
     // VALUES names its columns after what stands in it; the empty row before it gives the name.
     let column = SQLColumn(sql: "value", type: .string)
     var sql = SQLFragment("(SELECT \(Self.call(function, column, "value"))")
@@ -83,8 +90,10 @@ extension ConditionWriter {
       sql.append(")")
     }
     sql.append("))")
-    return SQLOperand(
+    var result = SQLOperand(
       sql: sql, mayBeNull: function != .sum, dateFormat: operands.first?.dateFormat,
       isInteger: function != .average && operands.allSatisfy(\.isInteger))
+    result.form = form
+    return result
   }
 }

@@ -71,6 +71,8 @@ extension ConditionWriter {
     {
       (left, right) = (inSeconds(left), inSeconds(right))
     }
+    (left, right) =
+      comparison.options.isEmpty ? aligned(left, right) : (left.text, right.text)
     if !comparison.options.isEmpty {
       left = folded(left, comparison.left, comparison.options)
       right = folded(right, comparison.right, comparison.options)
@@ -80,10 +82,16 @@ extension ConditionWriter {
     return (left, right)
   }
 
+  /// Both sides in one form, where one of them has any.
+  func aligned(_ left: SQLOperand, _ right: SQLOperand) -> (SQLOperand, SQLOperand) {
+    let form = [left, right].lazy.compactMap { $0.form }.first { $0.hasSpellings }
+    return (left.put(in: form), right.put(in: form))
+  }
+
   /// A date operand as seconds since 1970.
   func inSeconds(_ operand: SQLOperand) -> SQLOperand {
     if operand.dateFormat == .unixSeconds { return operand }
-    var seconds = operand.wrapped(in: "livefetch_seconds")
+    var seconds = operand.asStored.wrapped(in: "livefetch_seconds")
     seconds.dateFormat = .unixSeconds
     // What is stored may be no date.
     seconds.mayBeNull = true
@@ -105,8 +113,8 @@ extension ConditionWriter {
 
   mutating func write(_ interval: Interval) -> Alternatives {
     let value = operand(interval.value)
-    let lower = SQLFragment.bound(SQLValue(interval.lower, value.dateFormat))
-    let upper = SQLFragment.bound(SQLValue(interval.upper, value.dateFormat))
+    let lower = bound(interval.lower, beside: value)
+    let upper = bound(interval.upper, beside: value)
     guard interval.isNegated else {
       return Alternatives([value.collated + " BETWEEN " + lower + " AND " + upper])
     }
@@ -119,8 +127,10 @@ extension ConditionWriter {
     let value = operand(membership.value)
     var parts: [SQLFragment] = []
     if !membership.values.isEmpty {
-      let folded = folded(value, membership.value, membership.options)
-      parts.append(list(folded, membership, value.dateFormat))
+      let folded =
+        membership.options.isEmpty
+        ? value : folded(value.text, membership.value, membership.options)
+      parts.append(list(folded, membership, value))
     }
     if membership.includesNil, !isNegated, value.mayBeNull { parts.append(value.isNull) }
     if membership.includesNil, isNegated, parts.isEmpty {
@@ -132,20 +142,34 @@ extension ConditionWriter {
 
   /// `value IN (?, ?, ?)`; of one value alone, `value = ?`.
   private func list(
-    _ value: SQLOperand, _ membership: Membership, _ format: DateFormat?
+    _ value: SQLOperand, _ membership: Membership, _ original: SQLOperand
   ) -> SQLFragment {
     let isNegated = membership.isNegated
     let values = membership.values.map { element -> SQLValue in
       if !membership.options.isEmpty, case .string(let text) = element {
         return .text(Folding.fold(text, membership.options))
       }
-      return SQLValue(element, format)
+      return SQLValue(element, original.dateFormat)
     }
+    let mark = membership.options.isEmpty ? Self.mark(beside: original) : "?"
     if values.count == 1 {
-      return value.collated + (isNegated ? " <> ?" : " = ?") + SQLFragment("", bindings: values)
+      return value.collated + (isNegated ? " <> \(mark)" : " = \(mark)")
+        + SQLFragment("", bindings: values)
     }
-    let marks = "?" + String(repeating: ", ?", count: values.count - 1)
+    let marks = mark + String(repeating: ", \(mark)", count: values.count - 1)
     return value.collated + (isNegated ? " NOT IN (" : " IN (")
       + SQLFragment("\(marks))", bindings: values)
+  }
+
+  /// A constant as what compares with `operand`.
+  private func bound(_ value: Value, beside operand: SQLOperand) -> SQLFragment {
+    SQLFragment(
+      Self.mark(beside: operand), bindings: [SQLValue(value, operand.dateFormat)])
+  }
+
+  /// A parameter whose value compares with `operand`.
+  private static func mark(beside operand: SQLOperand) -> String {
+    guard let form = operand.form, form.hasSpellings else { return "?" }
+    return "livefetch_value(?, \(form.code))"
   }
 }

@@ -19,6 +19,7 @@ extension ConditionWriter {
     case .conditional(let condition, let yes, let no):
       return conditional(condition, yes, no, dateFormat)
     case .aggregate(let aggregation): return aggregate(aggregation)
+    case .element(let element): return self.element(element)
     case .listAggregate(let function, let expressions):
       return listAggregate(function, expressions, dateFormat)
     }
@@ -35,11 +36,14 @@ extension ConditionWriter {
 
   private mutating func column(_ path: ScopedPath) -> SQLOperand {
     let column = scopes[path.scope].column(path.path)
-    return SQLOperand(
-      sql: SQLFragment(column.sql), mayBeNull: column.mayBeNull,
-      isBinaryCollated: column.isBinaryCollated || column.type.isNumeric,
+    var operand = SQLOperand(
+      sql: SQLFragment(column.comparable), mayBeNull: column.mayBeNull,
+      isBinaryCollated: column.isComparableBinary || column.type.isNumeric,
       dateFormat: column.dateFormat,
       isInteger: column.type == .integer || column.type == .boolean)
+    operand.form = column.form
+    operand.stored = SQLFragment(column.sql)
+    return operand
   }
 
   // MARK: Calculations
@@ -47,6 +51,7 @@ extension ConditionWriter {
   private func arithmetic(
     _ operation: ArithmeticOperator, _ left: SQLOperand, _ right: SQLOperand
   ) -> SQLOperand {
+    let (left, right) = (left.asStored, right.asStored)
     let isInteger = left.isInteger && right.isInteger
     if operation == .power {
       let call = SQLFragment("livefetch_power(") + left.sql + ", " + right.sql + ")"
@@ -65,7 +70,7 @@ extension ConditionWriter {
   private mutating func call(
     _ function: ResolvedFunction, _ arguments: [ResolvedExpression]
   ) -> SQLOperand {
-    let operands = arguments.map { operand($0) }
+    let operands = arguments.map { operand($0).text.asStored }
     guard let first = operands.first else { return SQLOperand(sql: "NULL", mayBeNull: true) }
     let second = operands.count > 1 ? operands[1] : first
     switch function {
@@ -83,7 +88,7 @@ extension ConditionWriter {
         dateFormat: .unixSeconds)
     case .secondsSinceReference:
       return SQLOperand(
-        sql: SQLFragment("(") + inSeconds(first).sql + " - 978307200.0)", mayBeNull: true)
+        sql: SQLFragment("livefetch_reference(") + first.sql + ")", mayBeNull: true)
     default: return call("livefetch_\(function.rawValue)", function, operands)
     }
   }
@@ -118,11 +123,13 @@ extension ConditionWriter {
   ) -> SQLOperand {
     let test = write(condition, between: .ors)
     let (first, second) = alternatives(yes, no, dateFormat)
-    return SQLOperand(
+    var operand = SQLOperand(
       sql: SQLFragment("CASE WHEN ") + test + " THEN " + first.sql + " ELSE " + second.sql + " END",
       mayBeNull: first.mayBeNull || second.mayBeNull,
       dateFormat: first.dateFormat ?? second.dateFormat,
       isInteger: first.isInteger && second.isInteger)
+    operand.form = first.form
+    return operand
   }
 
   /// Two values of which one is taken, dates in one format.
@@ -139,7 +146,7 @@ extension ConditionWriter {
     {
       return (inSeconds(left), inSeconds(right))
     }
-    return (left, right)
+    return aligned(left, right)
   }
 }
 

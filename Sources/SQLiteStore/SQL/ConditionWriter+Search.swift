@@ -7,12 +7,12 @@ extension ConditionWriter {
   mutating func search(_ comparison: Comparison) -> Alternatives {
     if comparison.relation == .beginsWith, comparison.options.isEmpty,
       case .string(let prefix)? = comparison.right.constant,
-      let successor = Self.successor(of: prefix)
+      let successor = TextPrefix.successor(of: prefix)
     {
       return range(comparison, prefix, successor)
     }
-    let text = operand(comparison.left)
-    let searched = operand(comparison.right)
+    let text = operand(comparison.left).text
+    let searched = operand(comparison.right).text
     var call = SQLFragment(
       (comparison.isNegated ? "NOT " : "") + Self.function(comparison.relation))
     call.append("(")
@@ -37,7 +37,7 @@ extension ConditionWriter {
   private mutating func range(
     _ comparison: Comparison, _ prefix: String, _ successor: String
   ) -> Alternatives {
-    let text = operand(comparison.left)
+    let text = operand(comparison.left).text
     let lower = SQLFragment.bound(.text(prefix))
     let upper = SQLFragment.bound(.text(successor))
     guard comparison.isNegated else {
@@ -47,20 +47,5 @@ extension ConditionWriter {
     var parts = [text.collated + " < " + lower, text.collated + " >= " + upper]
     if text.mayBeNull { parts.append(text.isNull) }
     return Alternatives(parts)
-  }
-
-  /// The least text behind every text that begins with `prefix`: its last code point raised by
-  /// one. nil where there is none.
-  static func successor(of prefix: String) -> String? {
-    var scalars = Array(prefix.unicodeScalars)
-    while let last = scalars.popLast() {
-      let next: UInt32 = last.value == 0xD7FF ? 0xE000 : last.value + 1
-      guard let scalar = Unicode.Scalar(next) else { continue }
-      scalars.append(scalar)
-      var text = ""
-      text.unicodeScalars.append(contentsOf: scalars)
-      return text
-    }
-    return nil
   }
 }

@@ -11,6 +11,7 @@ func registerFunctions(on handle: OpaquePointer) {
   registerNumberFunctions(on: handle)
   registerAggregates(on: handle)
   registerDateFunctions(on: handle)
+  registerFormFunctions(on: handle)
 }
 
 typealias SQLFunctionBody =
@@ -40,7 +41,7 @@ func utf8(_ value: OpaquePointer?) -> UnsafeBufferPointer<UInt8>? {
 }
 
 /// SQLite copies the bytes it is given before the call returns.
-private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 func setResult(_ context: OpaquePointer?, _ bytes: [UInt8]) {
   bytes.withUnsafeBytes { buffer in
@@ -90,10 +91,7 @@ private func registerTextFunctions(on handle: OpaquePointer) {
     sqlite3_result_int64(context, count)
   }
   register("livefetch_initial", 1, on: handle) { context, _, values in
-    guard let text = utf8(values?[0]) else {
-      sqlite3_result_value(context, values?[0])
-      return
-    }
+    guard let text = utf8(values?[0]) else { return setForeign(context, values?[0]) }
     setResult(context, initial(of: text))
   }
 }
@@ -108,19 +106,33 @@ private func initial(of text: UnsafeBufferPointer<UInt8>) -> String {
 // MARK: - Dates
 
 private func registerDateFunctions(on handle: OpaquePointer) {
-  // A stored date in any format as seconds since 1970.
+  // A stored date in any format as seconds since 1970; what is none follows every number.
   register("livefetch_seconds", 1, on: handle) { context, _, values in
     switch sqlite3_value_type(values?[0]) {
     case SQLITE_INTEGER, SQLITE_FLOAT: sqlite3_result_value(context, values?[0])
     default:
-      guard let instant = instant(values?[0]) else { return }
-      let seconds = Double(instant.seconds) + Double(instant.nanoseconds) / 1e9
-      sqlite3_result_double(context, seconds)
+      guard let instant = instant(values?[0]) else { return setForeign(context, values?[0]) }
+      sqlite3_result_double(context, seconds(instant))
     }
   }
-  // The first characters of `2024-01-31`: the day, the month or the year of a stored date, UTC.
-  register("livefetch_date_part", 2, on: handle) { context, _, values in
-    guard let instant = instant(values?[0]) else { return }
+  // The same since 2001, to calculate with; what is no date is no number.
+  register("livefetch_reference", 1, on: handle) { context, _, values in
+    switch sqlite3_value_type(values?[0]) {
+    case SQLITE_INTEGER, SQLITE_FLOAT:
+      sqlite3_result_double(context, sqlite3_value_double(values?[0]) - 978_307_200)
+    default:
+      guard let instant = instant(values?[0]) else { return }
+      sqlite3_result_double(context, seconds(instant) - 978_307_200)
+    }
+  }
+  // The first characters of `2024-01-31`: the day, the month or the year of a stored date, UTC. The
+  // last argument is 1 where dates are numbers, 0 where they are texts; what is no such date follows
+  // every text.
+  register("livefetch_date_part", 3, on: handle) { context, _, values in
+    let isText = sqlite3_value_type(values?[0]) == SQLITE_TEXT
+    guard isText == (sqlite3_value_int(values?[2]) == 0), let instant = instant(values?[0]) else {
+      return setForeign(context, values?[0])
+    }
     var day: [UInt8] = []
     day.append(date: instant, as: .day)
     // Years beyond four digits make the text longer at its front.
@@ -129,11 +141,15 @@ private func registerDateFunctions(on handle: OpaquePointer) {
   }
 }
 
+private func seconds(_ instant: Instant) -> Double {
+  Double(instant.seconds) + Double(instant.nanoseconds) / 1e9
+}
+
 /// The moment that a stored value is.
 private func instant(_ value: OpaquePointer?) -> Instant? {
   switch sqlite3_value_type(value) {
   case SQLITE_INTEGER: Instant(seconds: sqlite3_value_int64(value))
   case SQLITE_FLOAT: Instant(secondsSince1970: sqlite3_value_double(value))
-  default: utf8(value).flatMap { Instant(iso8601: $0) }
+  default: utf8(value).flatMap { Instant(comparable: $0) }
   }
 }

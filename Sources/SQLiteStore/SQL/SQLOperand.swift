@@ -10,6 +10,10 @@ struct SQLOperand {
   var isBinaryCollated = true
   /// How it holds a date; nil where it is none.
   var dateFormat: DateFormat?
+  /// The form of what ``sql`` gives, where that compares by stand-ins; nil where it does not.
+  var form: StoredForm?
+  /// The value as it is stored, where ``sql`` is a stand-in of it.
+  var stored: SQLFragment?
   /// Whether it is calculated with as an integer.
   var isInteger = false
   /// A calculation without its parentheses, for where the same operators follow it.
@@ -25,6 +29,29 @@ struct SQLOperand {
   func wrapped(in function: String, _ arguments: String = "") -> SQLOperand {
     let call = SQLFragment("\(function)(\(sql.text)\(arguments))", bindings: sql.bindings)
     return SQLOperand(sql: call, mayBeNull: mayBeNull)
+  }
+
+  /// This operand as it is stored.
+  var asStored: SQLOperand {
+    var operand = self
+    operand.sql = stored ?? sql
+    return operand
+  }
+
+  /// This operand as what compares with values in `form`.
+  func put(in form: StoredForm?) -> SQLOperand {
+    guard let form, form != self.form else { return self }
+    var operand = asStored.wrapped(in: "livefetch_value", ", \(form.code)")
+    operand.form = form
+    operand.stored = stored ?? sql
+    operand.dateFormat = dateFormat
+    return operand
+  }
+
+  /// This operand as the text that strings are looked for in.
+  var text: SQLOperand {
+    guard case .uuid? = form else { return self }
+    return asStored.wrapped(in: "livefetch_uuid_text")
   }
 }
 

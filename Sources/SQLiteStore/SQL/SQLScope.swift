@@ -33,6 +33,10 @@ public protocol SQLScope {
   /// empty if nothing ties it (the outermost scope).
   var correlation: String { get }
 
+  /// SQL for the object's place among the members of the ordered relationship that led here; nil
+  /// where that has no order.
+  var position: String? { get }
+
   /// Whether one object may stand in more than one row, as several to-many steps allow.
   var mayRepeat: Bool { get }
 }
@@ -45,6 +49,11 @@ public struct SQLColumn: Sendable, Hashable {
   public var type: AttributeType
   /// How a date is stored; nil for other types.
   public var dateFormat: DateFormat?
+  /// How its values are written, where SQL has to compare stand-ins of them; nil where it compares
+  /// them as they are.
+  public var form: StoredForm?
+  /// Whether every value is known to be in `form` and so is its own stand-in.
+  public var isUniform = false
   /// Whether it can be NULL here: the column allows it, or a step before it can be nil.
   public var mayBeNull: Bool
   /// Whether comparisons of it use BINARY collation without saying so.
@@ -60,4 +69,15 @@ public struct SQLColumn: Sendable, Hashable {
     self.mayBeNull = mayBeNull
     self.isBinaryCollated = isBinaryCollated
   }
+}
+
+extension SQLColumn {
+  /// SQL for what stands for its values where they are compared.
+  var comparable: String {
+    guard let form, !isUniform else { return sql }
+    return "livefetch_value(\(sql), \(form.code))"
+  }
+
+  /// Whether ``comparable`` uses BINARY collation without saying so.
+  var isComparableBinary: Bool { isBinaryCollated || (form != nil && !isUniform) }
 }

@@ -5,7 +5,7 @@ import FetchModel
 extension Value {
   /// What `column` stores for this value; nil where it cannot hold it without loss.
   ///
-  /// Booleans are 0 and 1, dates have the column's own format, UUIDs and JSON are text. A decimal
+  /// Booleans are 0 and 1, dates and UUIDs have the column's own form, JSON is text. A decimal
   /// goes to a numeric column as a number if that is exactly the number meant, and to a text column
   /// as its digits.
   func stored(in column: Column) -> SQLValue? {
@@ -15,13 +15,21 @@ extension Value {
     case .integer(let integer):
       column.affinity == .text ? .text(integer.description) : .integer(integer)
     case .double(let double): column.affinity == .text ? .digits(of: double) : .double(double)
-    case .string(let text): column.type == .decimal ? .decimal(text, column.affinity) : .text(text)
-    case .date(let date): .date(date, column.dateFormat ?? .iso8601)
+    case .string(let text): Self.stored(text, in: column)
+    case .date(let date): .date(date, column)
     case .binary(let bytes): .blob(bytes)
     case .json(let text): .text(text)
     case .id(.integer(let id)): .integer(id)
     case .id(.text(let id)): .text(id)
     }
+  }
+
+  private static func stored(_ text: String, in column: Column) -> SQLValue? {
+    if column.type == .decimal { return .decimal(text, column.affinity) }
+    guard column.form == .uuid(.bytes), let bytes = UUIDText.bytes(of: text.utf8) else {
+      return .text(text)
+    }
+    return .blob(bytes)
   }
 }
 
@@ -40,8 +48,13 @@ extension SQLValue {
     return .double(double)
   }
 
-  fileprivate static func date(_ date: Instant, _ format: DateFormat) -> SQLValue {
-    guard format == .unixSeconds else { return .text(date.stored(as: format)) }
+  fileprivate static func date(_ date: Instant, _ column: Column) -> SQLValue {
+    guard column.dateFormat == .unixSeconds else {
+      guard case .date(let style)? = column.form else {
+        return .text(date.stored(as: column.dateFormat ?? .iso8601))
+      }
+      return .text(style.stored(date))
+    }
     guard date.nanoseconds != 0 else { return .integer(date.seconds) }
     return .double(Double(date.seconds) + Double(date.nanoseconds) / 1e9)
   }

@@ -134,7 +134,7 @@ extension CatalogueReader {
           collation: entry.isView ? "" : collation(of: column.name, in: entry.name),
           isNotNull: column.isNotNull || (column.keyPlace > 0 && entry.isWithoutRowid),
           defaultSQL: column.defaultSQL, isGenerated: column.isGenerated, type: type,
-          dateFormat: dateFormat))
+          dateFormat: dateFormat, form: try sample.form(of: type, dateFormat)))
     }
     return columns
   }

@@ -41,14 +41,39 @@ struct ColumnSample {
     }
   }
 
-  /// Reads to the first value, which may be far where most are nil.
+  /// Reads to the first value, which may be far where most are nil. Not by an index: that has the
+  /// least value first, which may be the odd one.
   private func firstValue() throws(StoreError) -> SQLValue? {
     try connection.first(
       """
-      SELECT \(quoted(column)) FROM main.\(quoted(table)) \
+      SELECT \(quoted(column)) FROM main.\(quoted(table)) NOT INDEXED \
       WHERE \(quoted(column)) IS NOT NULL LIMIT 1
       """
     ) { $0.value(0) }
+  }
+
+  /// The form of values of `type`; nil where SQLite compares them rightly as they are.
+  func form(of type: AttributeType, _ dateFormat: DateFormat?) throws(StoreError) -> StoredForm? {
+    switch type {
+    case .integer, .double, .decimal: return nil
+    case .boolean: return .boolean
+    case .binary: return .binary
+    case .json: return .json
+    case .string, .uri: return Affinity(declaredType: declaredType) == .text ? nil : .text
+    case .uuid: return .uuid(try uuidStyle())
+    case .date:
+      guard let dateFormat, dateFormat != .unixSeconds else { return nil }
+      guard case .text(let text)? = try firstValue() else { return .date(DateStyle(dateFormat)) }
+      return .date(DateStyle(of: text, dateFormat))
+    }
+  }
+
+  private func uuidStyle() throws(StoreError) -> StoredForm.UUIDStyle {
+    switch try firstValue() {
+    case .blob(let bytes) where bytes.count == 16: .bytes
+    case .text(let text) where text.utf8.contains { (0x61...0x66).contains($0) }: .lower
+    case .integer, .double, .text, .blob, .null, nil: .upper
+    }
   }
 
   private func storedType() throws(StoreError) -> AttributeType {

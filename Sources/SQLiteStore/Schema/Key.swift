@@ -22,6 +22,8 @@ struct Key: Sendable, Hashable {
     case integer, text
     /// As hexadecimal digits.
     case binary
+    /// Sixteen bytes as a UUID's text.
+    case uuid
     /// As the shortest digits that SQLite prints in full.
     case real
   }
@@ -58,6 +60,7 @@ struct Key: Sendable, Hashable {
     switch kind {
     case .rowidAlias, .rowid: .integer
     case .column where parts.first?.form == .integer: .integer
+    case .column where parts.first?.form == .uuid: .uuid
     case .column, .composite, .hash: .string
     }
   }
@@ -113,6 +116,12 @@ extension Key {
     switch form {
     case .integer, .text: sql
     case .binary: "CASE WHEN \(sql) IS NOT NULL THEN HEX(\(sql)) END"
+    case .uuid:
+      """
+      CASE WHEN typeof(\(sql)) = 'blob' AND length(\(sql)) = 16 THEN substr(hex(\(sql)), 1, 8) \
+      || '-' || substr(hex(\(sql)), 9, 4) || '-' || substr(hex(\(sql)), 13, 4) || '-' || \
+      substr(hex(\(sql)), 17, 4) || '-' || substr(hex(\(sql)), 21) ELSE \(sql) END
+      """
     case .real: "CASE WHEN \(sql) IS NOT NULL THEN PRINTF('%!.17g', \(sql)) END"
     }
   }
@@ -161,6 +170,7 @@ extension Key {
       return integer.description == text ? .integer(integer) : nil
     case .real: return Double(text).map { .double($0) }
     case .binary: return bytes(ofHexadecimal: text).map { .blob($0) }
+    case .uuid: return UUIDText.bytes(of: text.utf8).map { .blob($0) } ?? .text(text)
     }
   }
 
@@ -225,7 +235,12 @@ extension Key {
     case .double(let double): double.description
     case .text(let text): form == .binary ? hexadecimal(text.utf8) : text
     case .blob(let bytes):
-      form == .binary ? hexadecimal(bytes) : String(decoding: bytes, as: UTF8.self)
+      switch form {
+      case .binary: hexadecimal(bytes)
+      case .uuid where bytes.count == 16:
+        String(decoding: UUIDText.text(of: bytes), as: UTF8.self)
+      case .uuid, .integer, .text, .real: String(decoding: bytes, as: UTF8.self)
+      }
     }
   }
 

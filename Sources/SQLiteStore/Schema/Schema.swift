@@ -73,11 +73,14 @@ struct Column: Sendable, Hashable {
   let type: AttributeType
   /// How its dates are stored; nil for other types.
   let dateFormat: DateFormat?
+  /// How its values are written, where SQLite does not compare them as what they are.
+  let form: StoredForm?
 
   init(
     name: String, declaredType: String = "", affinity: Affinity = .blob,
     collation: String = "BINARY", isNotNull: Bool = false, defaultSQL: String? = nil,
-    isGenerated: Bool = false, type: AttributeType, dateFormat: DateFormat? = nil
+    isGenerated: Bool = false, type: AttributeType, dateFormat: DateFormat? = nil,
+    form: StoredForm? = nil
   ) {
     self.name = name
     self.declaredType = declaredType
@@ -88,6 +91,12 @@ struct Column: Sendable, Hashable {
     self.isGenerated = isGenerated
     self.type = type
     self.dateFormat = dateFormat
+    self.form = form
+  }
+
+  /// Whether SQLite compares its text with constants that look like numbers as numbers.
+  var takesTextForNumbers: Bool {
+    (form == .text || form == .json) && affinity.isNumeric
   }
 
   /// Whether SQLite compares its text byte by byte unless told otherwise.

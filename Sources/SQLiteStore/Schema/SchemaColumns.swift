@@ -24,7 +24,8 @@ struct SchemaColumns: ColumnTraits {
 
   /// A number's column with a collation of its own compares text as the store alone knows.
   private func treatment(of column: Column) -> ColumnTreatment? {
-    column.isBinary || !column.type.isNumeric ? .column(column.affinity) : nil
+    guard column.form != nil || column.isBinary || !column.type.isNumeric else { return nil }
+    return .column(column.affinity, form: column.form)
   }
 
   private func treatment(of key: Key, _ table: EntityTable) -> ColumnTreatment? {

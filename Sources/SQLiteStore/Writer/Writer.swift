@@ -14,6 +14,8 @@ final class Writer: Sendable {
   /// One save. May be called more than once: where a group fails, its saves run again one by one.
   /// The token stands in the result until the save's own is known.
   typealias Body = @Sendable (Connection, Token) throws(SaveError) -> SaveResult
+  /// What belongs to a save once its token is known, in its transaction; an error refuses the save.
+  typealias Finish = @Sendable (Connection, SaveResult) throws(StoreError) -> Void
   typealias Completion = @Sendable (Result<SaveResult, SaveError>) -> Void
 
   /// What was committed.
@@ -24,10 +26,13 @@ final class Writer: Sendable {
     case others(Token)
     /// Another epoch: history had a hole.
     case restarted(Token)
+    /// The file is not what was opened; the entities that are gone or changed.
+    case outdated(Set<Int>)
   }
 
   struct Job: Sendable {
     let body: Body
+    var finish: Finish?
     let completion: Completion
   }
 
@@ -35,6 +40,10 @@ final class Writer: Sendable {
     var jobs: [Job] = []
     var isAsleep = false
     var isClosing = false
+    /// Whether others may have written.
+    var isHinted = false
+    /// Whether somebody wants to know when the file is not what was opened.
+    var isWatched = false
   }
 
   /// Guards the saves that wait.
@@ -45,20 +54,24 @@ final class Writer: Sendable {
   private let finished = DispatchSemaphore(value: 0)
   /// Guards the newest token that was committed.
   private let newest: Mutex<Token>
+  /// Guards what was counted.
+  private let counted = Mutex(WriterFigures())
 
   /// Starts the thread.
   ///
   /// - Parameters:
   ///   - connection: of access `.write`; belongs to the thread from now on.
+  ///   - watch: says whether the file is still what was opened; nil: nobody asks.
   ///   - onCommit: called on the thread after each commit, before the saves are answered.
   init(
     connection: Connection, history: History, settings: WriterSettings = WriterSettings(),
-    onCommit: @escaping @Sendable (Commit) -> Void
+    watch: FileWatch? = nil, onCommit: @escaping @Sendable (Commit) -> Void
   ) throws(StoreError) {
     let token = try history.newestToken(on: connection)
     newest = Mutex(token)
     let isStarted = startThread { [self] in
-      let upkeep = WriterUpkeep(connection: connection, history: history, settings: settings)
+      let upkeep = WriterUpkeep(
+        connection: connection, history: history, settings: settings, watch: watch)
       let group = WriterGroup(
         connection: connection, history: history, token: token, duration: settings.groupDuration)
       work(group, upkeep, settings.pollInterval, onCommit)
@@ -69,9 +82,14 @@ final class Writer: Sendable {
   /// The newest token that was committed and noticed here.
   var newestToken: Token { newest.withLock { $0 } }
 
+  /// What was counted so far.
+  var figures: WriterFigures { counted.withLock { $0 } }
+
   /// Queues a save. `completion` is called on the writer's thread, after the commit.
-  func save(_ body: @escaping Body, completion: @escaping Completion) {
-    let job = Job(body: body, completion: completion)
+  func save(
+    _ body: @escaping Body, finish: Finish? = nil, completion: @escaping Completion
+  ) {
+    let job = Job(body: body, finish: finish, completion: completion)
     let (isClosing, isAsleep) = waiting.withLock { waiting in
       if !waiting.isClosing { waiting.jobs.append(job) }
       defer { waiting.isAsleep = false }
@@ -83,6 +101,20 @@ final class Writer: Sendable {
       wakeUp.signal()
     }
   }
+
+  /// Others may have written: look soon.
+  func hint() {
+    let isAsleep = waiting.withLock { waiting in
+      waiting.isHinted = true
+      defer { waiting.isAsleep = false }
+      return waiting.isAsleep
+    }
+    if isAsleep { wakeUp.signal() }
+  }
+
+  /// From now on a file that is not what was opened is told as such; before, it is served on as far
+  /// as that goes.
+  func watchFile() { waiting.withLock { $0.isWatched = true } }
 
   /// Carries out what waits, then ends the thread and closes its connection. Later saves are
   /// refused.
@@ -111,18 +143,23 @@ extension Writer {
     _ onCommit: (Commit) -> Void
   ) {
     while let jobs = take() {
-      if jobs.isEmpty { sleep(nanoseconds: pollInterval) }
+      // A save that ends the sleep is not to wait for the upkeep.
+      if jobs.isEmpty, !sleep(nanoseconds: upkeep.isBusy ? 5_000_000 : pollInterval),
+        let commit = upkeep.run(&group, takeNotice())
+      {
+        publish(commit, group.token, onCommit)
+      }
       var rest = jobs[...]
       while !rest.isEmpty {
         let outcome = group.run(rest)
+        counted.withLock { $0.count(outcome) }
         if outcome.didCommit { publish(.saves(group.token), group.token, onCommit) }
         for (job, result) in zip(rest, outcome.results) { job.completion(result) }
         rest = rest.dropFirst(outcome.results.count)
-        if let commit = upkeep.run(&group) { publish(commit, group.token, onCommit) }
+        if let commit = upkeep.run(&group, takeNotice()) { publish(commit, group.token, onCommit) }
       }
-      if jobs.isEmpty, let commit = upkeep.run(&group) {
-        publish(commit, group.token, onCommit)
-      }
+      let (bytes, rows) = (upkeep.size.total, upkeep.size.rows)
+      counted.withLock { $0.holds(historyBytes: bytes, rows: rows) }
     }
     drained.signal()
     mayEnd.wait()
@@ -130,11 +167,18 @@ extension Writer {
     finished.signal()
   }
 
+  private func takeNotice() -> WriterUpkeep.Notice {
+    waiting.withLock { waiting in
+      defer { waiting.isHinted = false }
+      return WriterUpkeep.Notice(isHinted: waiting.isHinted, isWatched: waiting.isWatched)
+    }
+  }
+
   /// The saves that wait, none if there are none; nil when there will be no more.
   private func take() -> [Job]? {
     waiting.withLock { waiting in
       if waiting.jobs.isEmpty {
-        waiting.isAsleep = !waiting.isClosing
+        waiting.isAsleep = !waiting.isClosing && !waiting.isHinted
         return waiting.isClosing ? nil : []
       }
       defer { waiting.jobs = [] }
@@ -142,13 +186,19 @@ extension Writer {
     }
   }
 
-  private func sleep(nanoseconds: UInt64) {
-    _ = wakeUp.wait(timeout: .now() + .nanoseconds(Int(nanoseconds)))
+  /// Whether a save came before the time was over.
+  private func sleep(nanoseconds: UInt64) -> Bool {
+    let (isAsleep, isHinted) = waiting.withLock { ($0.isAsleep, $0.isHinted) }
+    if isHinted { return false }
+    guard isAsleep else { return true }
+    let outcome = wakeUp.wait(timeout: .now() + .nanoseconds(Int(nanoseconds)))
     waiting.withLock { $0.isAsleep = false }
+    return outcome == .success
   }
 
   private func publish(_ commit: Commit, _ token: Token, _ onCommit: (Commit) -> Void) {
     newest.withLock { $0 = token }
+    counted.withLock { $0.count(commit) }
     onCommit(commit)
   }
 }

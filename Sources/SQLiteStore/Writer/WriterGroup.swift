@@ -10,6 +10,8 @@ struct WriterGroup {
     var results: [Result<SaveResult, SaveError>]
     /// Whether there is a newer state than before.
     var didCommit: Bool
+    /// How long the commit took; 0 without one.
+    var commitNanoseconds: UInt64 = 0
   }
 
   let connection: Connection
@@ -76,6 +78,7 @@ struct WriterGroup {
   }
 
   private mutating func commit(_ state: State) -> Outcome {
+    let start = monotonicNanoseconds()
     do {
       try connection.run("COMMIT")
     } catch {
@@ -85,7 +88,9 @@ struct WriterGroup {
     }
     defer { token = state.token }
     stamped = max(stamped, state.token.position)
-    return Outcome(results: state.results, didCommit: state.token != token)
+    return Outcome(
+      results: state.results, didCommit: state.token != token,
+      commitNanoseconds: monotonicNanoseconds() &- start)
   }
 
   private func rollBack() {
@@ -119,8 +124,12 @@ extension WriterGroup {
     result.token = try storing { () throws(StoreError) in
       let token = try position(epoch: state.token.epoch) ?? state.token
       if token != state.token { try stamp(token.position) }
-      try connection.run("RELEASE livefetch")
       return token
+    }
+    let outcome = result
+    try storing { () throws(StoreError) in
+      try job.finish?(connection, outcome)
+      try connection.run("RELEASE livefetch")
     }
     state.token = result.token
     return result

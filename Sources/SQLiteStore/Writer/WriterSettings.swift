@@ -2,17 +2,21 @@
 
 /// How the writer looks after the file.
 struct WriterSettings: Sendable, Hashable {
-  /// How long history is kept: what is beyond either is forgotten.
+  /// How long history is kept: what is beyond any of them is forgotten.
   struct Retention: Sendable, Hashable {
     /// Touched rows.
     var count: Int64 = 500_000
     /// Seconds.
     var age: Double = 7 * 86_400
+    /// Bytes.
+    var bytes: Int64 = 1 << 30
   }
 
   var retention = Retention()
   /// How many positions one step of forgetting takes; the next saves wait for one step at most.
   var pruningStep: Int64 = 1_000
+  /// How many positions are measured at once; the next saves wait for that at most.
+  var measuringStep: Int64 = 2_000
   /// How often the file is asked whether others committed, in nanoseconds.
   var pollInterval: UInt64 = 50_000_000
   /// Saves that wait longer than this for others of their group go into the next one, in
@@ -27,6 +31,7 @@ struct WriterSettings: Sendable, Hashable {
 extension WriterSettings {
   init(_ options: SQLiteStoreOptions) {
     retention = Retention(
-      count: Int64(clamping: options.keptPositions), age: options.keptSeconds)
+      count: Int64(clamping: options.keptPositions), age: options.keptSeconds,
+      bytes: Int64(clamping: options.keptBytes))
   }
 }

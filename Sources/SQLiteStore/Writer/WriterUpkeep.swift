@@ -20,8 +20,27 @@ struct WriterUpkeep {
   private var schemaVersion: Int64
   private var nextPoll: UInt64 = 0
   private var nextPruning: UInt64 = 0
+  private var nextMeasuring: UInt64 = 0
+  /// What history takes.
+  private(set) var size = HistorySize()
 
-  init(connection: Connection, history: History, settings: WriterSettings) {
+  /// What the thread was told since the last time.
+  struct Notice {
+    /// Whether others may have written.
+    let isHinted: Bool
+    /// Whether somebody wants to know when the file is not what was opened.
+    let isWatched: Bool
+  }
+
+  private var watch: FileWatch?
+  private var isOutdated = false
+  /// The schema's version at which the tables were last found to be those that were opened.
+  private var watchedVersion: Int64?
+
+  init(
+    connection: Connection, history: History, settings: WriterSettings, watch: FileWatch? = nil
+  ) {
+    self.watch = watch
     self.connection = connection
     self.history = history
     self.settings = settings
@@ -43,14 +62,20 @@ struct WriterUpkeep {
   }
 
   /// Does what is due. Gives what others committed.
-  mutating func run(_ group: inout WriterGroup) -> Writer.Commit? {
+  mutating func run(_ group: inout WriterGroup, _ notice: Notice) -> Writer.Commit? {
     checkpointIfDue()
     let now = monotonicNanoseconds()
+    measureIfDue(now, group.token.position)
     pruneIfDue(now)
-    guard now >= nextPoll else { return nil }
+    guard now >= nextPoll || notice.isHinted, !isOutdated else { return nil }
     nextPoll = now &+ settings.pollInterval
-    return try? noticeOthers(&group)
+    let commit = try? noticeOthers(&group, isWatched: notice.isWatched)
+    if case .outdated? = commit { isOutdated = true }
+    return commit
   }
+
+  /// Whether there is more to measure or to forget than was done.
+  var isBusy: Bool { min(nextMeasuring, nextPruning) < monotonicNanoseconds() &+ 30_000_000 }
 
   /// Copies the whole log into the file and closes the connection.
   func finish() {
@@ -64,18 +89,33 @@ struct WriterUpkeep {
 
 extension WriterUpkeep {
   /// SQLite counts `data_version` up for commits of other connections alone.
-  private mutating func noticeOthers(_ group: inout WriterGroup) throws(StoreError) -> Writer
-    .Commit?
-  {
+  private mutating func noticeOthers(
+    _ group: inout WriterGroup, isWatched: Bool
+  ) throws(StoreError) -> Writer.Commit? {
+    if isWatched, watch?.isReplaced == true { return .outdated([]) }
     let version = Self.pragma("data_version", connection)
     guard let version, version != dataVersion else { return nil }
-    if try hasHole(since: group.token) { return try restart(&group, dataVersion: version) }
+    if isWatched, let changed = try changedEntities() { return .outdated(changed) }
+    if try hasHole(since: group.token) {
+      // Tables may have changed since they were looked at.
+      if isWatched, let changed = try changedEntities() { return .outdated(changed) }
+      return try restart(&group, dataVersion: version)
+    }
     let token = try history.newestToken(on: connection)
     dataVersion = version
     guard token != group.token else { return nil }
     group.token = token
     stamp(token, &group)
     return .others(token)
+  }
+
+  /// nil where the tables are those that were opened.
+  private mutating func changedEntities() throws(StoreError) -> Set<Int>? {
+    let version = Self.pragma("schema_version", connection)
+    guard version != watchedVersion else { return nil }
+    if let changed = try watch?.changedEntities(on: connection) { return changed }
+    watchedVersion = version
+    return nil
   }
 
   /// Whether rows may have been written without being told: triggers that are gone, or another
@@ -93,6 +133,7 @@ extension WriterUpkeep {
     _ group: inout WriterGroup, dataVersion version: Int64
   ) throws(StoreError) -> Writer.Commit {
     try history.restart(on: connection)
+    size.startAnew()
     schemaVersion = Self.pragma("schema_version", connection) ?? schemaVersion
     dataVersion = version
     group.token = try history.newestToken(on: connection)
@@ -131,11 +172,24 @@ extension WriterUpkeep {
     sqlite3_busy_timeout(connection.handle, connection.busyTimeout)
   }
 
+  /// One slice at a time, more of them while there is more to measure.
+  private mutating func measureIfDue(_ now: UInt64, _ last: Int64) {
+    guard now >= nextMeasuring else { return }
+    nextMeasuring = now &+ 1_000_000_000
+    guard size.end < last, let bounds = try? history.bounds(on: connection) else { return }
+    let hasMore = try? size.measure(
+      from: bounds.first, upTo: last, step: settings.measuringStep, history, on: connection)
+    if hasMore == true { nextMeasuring = now &+ 5_000_000 }
+    // What is too much is not to wait for the next look.
+    if size.total > settings.retention.bytes { nextPruning = min(nextPruning, now &+ 20_000_000) }
+  }
+
   /// One step at a time, more of them while there is more to forget.
   private mutating func pruneIfDue(_ now: UInt64) {
     guard now >= nextPruning else { return }
+    try? KeptAnswers.prune(limit: settings.pruningStep, on: connection)
     let hasMore = try? history.prune(
-      settings.retention, step: settings.pruningStep, on: connection)
+      settings.retention, &size, step: settings.pruningStep, on: connection)
     nextPruning = now &+ (hasMore == true ? 20_000_000 : 10_000_000_000)
   }
 }

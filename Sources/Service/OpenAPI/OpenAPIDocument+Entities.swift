@@ -23,6 +23,7 @@ extension OpenAPIDocument {
       case .id: continue
       case .attribute(let index):
         let attribute = entity.attributes[index]
+        guard !attribute.isHidden else { continue }
         properties.append((attribute.name, Self.schema(of: attribute)))
       case .relationship(let index):
         let relationship = entity.relationships[index]
@@ -51,9 +52,30 @@ extension OpenAPIDocument {
   }
 
   static func schema(of attribute: Attribute) -> OpenAPINode {
-    let type = schema(of: attribute.type, attribute.dateFormat)
+    let type = ruled(schema(of: attribute.type, attribute.dateFormat), attribute.declaration)
     let schema = attribute.isOptional && attribute.type != .json ? type.orNull : type
     return attribute.isWritable ? schema : schema.adding("readOnly", true)
+  }
+
+  /// With the rules of a model file. Its lengths count UTF-16 and a schema's code points, so that only
+  /// what holds for both is said; patterns are of another dialect.
+  private static func ruled(
+    _ schema: OpenAPINode, _ declaration: ModelFile.Attribute?
+  ) -> OpenAPINode {
+    guard let declaration else { return schema }
+    var schema = schema
+    for (name, bound) in [("minimum", declaration.minimum), ("maximum", declaration.maximum)] {
+      if case .number? = bound, let bound { schema = schema.adding(name, OpenAPINode(bound)) }
+    }
+    if schema.json["type"] == .string("string") {
+      if let most = declaration.maximumLength {
+        schema = schema.adding("maxLength", OpenAPINode(integerLiteral: most))
+      }
+      if let least = declaration.minimumLength, least > 0 {
+        schema = schema.adding("minLength", 1)
+      }
+    }
+    return declaration.pattern.map { schema.adding("description", "Matches `\($0)`.") } ?? schema
   }
 
   private static func schema(of type: AttributeType, _ format: DateFormat?) -> OpenAPINode {
@@ -77,7 +99,7 @@ extension OpenAPIDocument {
   private func valuesSchema(_ entity: Entity, isInsert: Bool) -> OpenAPINode {
     var properties: [(String, OpenAPINode)] = []
     if isInsert { properties.append(("id", idSchema(entity))) }
-    for attribute in entity.attributes where attribute.isWritable {
+    for attribute in entity.attributes where attribute.isWritable && !attribute.isHidden {
       properties.append((attribute.name, Self.schema(of: attribute)))
     }
     for relationship in entity.relationships {
@@ -95,7 +117,9 @@ extension OpenAPIDocument {
 
   /// To-one relationships of composite keys are left out: others may give their columns.
   private static func required(_ entity: Entity) -> [String] {
-    entity.attributes.filter { $0.isWritable && !$0.isOptional && !$0.hasDefault }.map(\.name)
+    entity.attributes.filter {
+      $0.isWritable && !$0.isHidden && !$0.isOptional && !$0.hasDefault
+    }.map(\.name)
       + entity.relationships.filter { !$0.isToMany && !$0.isOptional }.map(\.name)
   }
 
@@ -103,13 +127,15 @@ extension OpenAPIDocument {
   var changeSchema: OpenAPINode {
     var changes: [OpenAPINode] = [.schema("Delete")]
     for (index, entity) in model.entities.enumerated() where entity.isWritable {
-      changes.append([
-        "type": "object", "required": ["insert", "values"],
-        "properties": [
-          "insert": ["const": "\(entity.name)"], "temporaryID": ["type": "string"],
-          "values": .schema("\(names[index])Insert"),
-        ],
-      ])
+      if !entity.inheritance.isAbstract {
+        changes.append([
+          "type": "object", "required": ["insert", "values"],
+          "properties": [
+            "insert": ["const": "\(entity.name)"], "temporaryID": ["type": "string"],
+            "values": .schema("\(names[index])Insert"),
+          ],
+        ])
+      }
       changes.append([
         "type": "object", "required": ["update", "id", "values"],
         "properties": [

@@ -12,17 +12,15 @@ extension OpenAPIDocument {
       ("parameters", [Self.pathParameter("id", idSchema(entity))]), ("get", object(index).node),
     ]
     if isWritable {
-      all += [
-        ("post", insert(index).node), ("patch", batchUpdate(index).node),
-        ("delete", batchDelete(index).node),
-      ]
+      if !entity.inheritance.isAbstract { all.append(("post", insert(index).node)) }
+      all += [("patch", batchUpdate(index).node), ("delete", batchDelete(index).node)]
       one += [
         ("patch", change(index, "update").node), ("put", change(index, "replace").node),
         ("delete", delete(index).node),
       ]
     }
     let paths = [(path, OpenAPINode(members: all)), ("\(path)/{id}", OpenAPINode(members: one))]
-    guard !entity.attributes.isEmpty else { return paths }
+    guard entity.attributes.contains(where: { !$0.isHidden }) else { return paths }
     return paths + [("\(path)/{id}/{attribute}", value(index))]
   }
 
@@ -50,7 +48,7 @@ extension OpenAPIDocument {
       responses: [
         ("200", Self.answer("A snapshot or a diff", result, streams: true, headers: ["ETag"])),
         ("304", Self.notModified),
-      ] + problems([410, 501, 504]))
+      ] + problems([403, 410, 501, 504]))
   }
 
   private func object(_ index: Int) -> OpenAPIOperation {
@@ -78,7 +76,7 @@ extension OpenAPIDocument {
         ("304", Self.notModified),
       ] + problems([416, 504]))
     let names: OpenAPINode = [
-      "type": "string", "enum": OpenAPINode(entity.attributes.map(\.name)),
+      "type": "string", "enum": OpenAPINode(entity.attributes.filter { !$0.isHidden }.map(\.name)),
     ]
     return [
       "parameters": [

@@ -90,14 +90,14 @@ extension OpenAPIDocument {
         post(
           "fetch", "fetches", "A fetch of any entity, its request as the body",
           .schema("FetchBody"), Self.answer("A snapshot or a diff", any, streams: true),
-          problems([410, 413, 415, 501, 504]), ["lastEventID"])
+          problems([403, 410, 413, 415, 501, 504]), ["lastEventID"])
       ),
       (
         "/v1/live",
         post(
           "liveFetches", "fetches", "Many fetches at once", .schema("LiveBody"),
           Self.answer("What has something to say", .schema("LiveAnswer"), streams: true),
-          problems([410, 413, 415, 501, 504]), ["lastEventID"])
+          problems([403, 410, 413, 415, 501, 504]), ["lastEventID"])
       ),
       (
         "/v1/fetches/{name}",
@@ -106,7 +106,7 @@ extension OpenAPIDocument {
             id: "fetchTemplate", tag: "fetches", summary: "A fetch template of the model",
             parameters: Self.allFetchParameters,
             responses: [("200", Self.answer("A snapshot or a diff", any, streams: true))]
-              + problems([410, 501, 504]))
+              + problems([403, 410, 501, 504]))
         ).adding("parameters", [Self.pathParameter("name", ["type": "string"])])
       ),
     ]

@@ -41,6 +41,9 @@ public enum ProblemCatalogue {
     Entry(400, "unknown-entity", "an entity, named in a body, that is not there"),
     Entry(400, "unknown-key-path", "a property that its entity does not have"),
     Entry(400, "not-observable", "a fetch that cannot be followed"),
+    Entry(400, "too-many-fetches", "more than 1,000 fetches for one connection"),
+    Entry(400, "answer-too-large", "snapshots of many fetches that are too much for one answer"),
+    Entry(400, "bad-idempotency-key", "not 1 to 255 printable ASCII characters"),
   ]
 
   private static let predicates = [
@@ -53,6 +56,7 @@ public enum ProblemCatalogue {
     Entry(400, "unknown-function", "a function that is not there"),
     Entry(400, "to-many-without-quantifier", "many values where one is expected"),
     Entry(400, "quantifier-without-to-many", "a quantifier before a single value"),
+    Entry(400, "unordered-relationship", "a place in a relationship that has no order"),
     Entry(400, "bad-pattern", "a regular expression that cannot be read"),
     Entry(400, "predicate-too-long", "more than 64 KiB"),
     Entry(400, "predicate-too-complex", "deeper or larger than the limits"),
@@ -60,7 +64,9 @@ public enum ProblemCatalogue {
 
   private static let objects = [
     Entry(401, "unauthorized", "a bearer token is required"),
+    Entry(403, "explain-disabled", "`explain` where the server was not started with `--explain`"),
     Entry(403, "read-only", "the store, or the entity, cannot be saved to"),
+    Entry(403, "explain-disabled", "the server was started without `--explain`"),
     Entry(404, "unknown-path", "nothing is at this path"),
     Entry(404, "unknown-entity", "an entity, named in the path, that is not there"),
     Entry(404, "unknown-id", "no object has this id"),
@@ -77,6 +83,7 @@ public enum ProblemCatalogue {
     Entry(413, "body-too-large", "more bytes than the server takes"),
     Entry(415, "not-json", "a body that is not declared as JSON"),
     Entry(416, "range-not-satisfiable", "a range outside the value"),
+    Entry(422, "idempotency-key-reused", "the key was used for another request before"),
     Entry(422, "validation-failed", "values that do not fit; `errors` lists each"),
     Entry(431, "headers-too-large", "a head of more than 7 KiB"),
   ]

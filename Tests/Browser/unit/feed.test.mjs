@@ -131,6 +131,36 @@ test('many fetches share one stream, and each goes on from its own token', async
   assert.deepEqual(Object.values(asked[1].body.fetches).map(({ since }) => since), ['a-1-x', 'a-2-x']);
 });
 
+test('a fetch that ends on a shared stream ends alone', async (context) => {
+  const { address, asked } = await served(context, { '/v1/live': [
+    (response, { body }) => {
+      const [a, b] = Object.keys(body.fetches);
+      events(response, ['snapshot', { name: a, ...snapshot('a-1-x', [1]) }], ['snapshot', { name: b, ...snapshot('a-1-x', [5]) }],
+        ['error', { name: b, code: 'unknown-entity', title: 'Gone', status: 400 }]);
+    },
+    (response, { body }) => events(response, ['diff', { name: Object.keys(body.fetches)[0], ...diff('a-1-x', 'a-3-x', insert(0, 2)) }])] });
+  const client = connect(address);
+  context.after(() => client.close());
+  const lives = [client.live({ entity: 'T', where: 'a' }), client.live({ entity: 'U' })];
+  await until(() => ids(lives[0]).length === 2 && lives[1].state === 'failed');
+  assert.equal(lives[1].error.code, 'unknown-entity');
+  assert.deepEqual(Object.values(asked[1].body.fetches).map(({ since }) => since), ['a-1-x']);
+});
+
+test('the fetch that a refusal names is the only one to lose the shared connection', async (context) => {
+  const { address, asked } = await served(context, {
+    '/v1/live': [
+      (response, { body }) => json(response, { fetch: Object.keys(body.fetches)[1], code: 'syntax-error', title: 'Bad predicate' }, 400),
+      (response, { body }) => events(response, ['snapshot', { name: Object.keys(body.fetches)[0], ...snapshot('a-1-x', [1]) }])],
+    [objects]: [(response) => json(response, { code: 'syntax-error', title: 'Bad predicate', offset: 2 }, 400)] });
+  const client = connect(address);
+  context.after(() => client.close());
+  const good = client.live({ entity: 'T', where: 'good' });
+  const bad = client.live({ entity: 'T', where: 'bad' });
+  await until(() => good.state === 'live' && bad.state === 'failed');
+  assert.deepEqual([...new Set(asked.map(({ path }) => path))].sort(), [objects, '/v1/live'].sort());
+});
+
 test('one bad fetch among many fails alone', async (context) => {
   const { address } = await served(context, {
     '/v1/live': [(response) => json(response, { code: 'syntax-error', title: 'Bad predicate' }, 400)],

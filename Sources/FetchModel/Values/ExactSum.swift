@@ -5,27 +5,34 @@
 ///
 /// Integers are kept in two halves. Doubles are kept in a fixed-point number wide enough for every
 /// double: limbs of 32 bits in 64, the lowest bit worth 2⁻¹⁰⁷⁴.
-struct ExactSum {
+public struct ExactSum {
   /// How many words of memory it takes.
-  static let words = 6 + limbCount
+  public static let words = 6 + limbCount
   private static let limbCount = 69
-  private let memory: UnsafeMutablePointer<Int64>
+  private let memory: UnsafeMutableBufferPointer<Int64>
 
-  init(_ memory: UnsafeMutablePointer<Int64>) { self.memory = memory }
+  /// - Parameter memory: ``words`` words, which outlive it.
+  public init(_ memory: UnsafeMutablePointer<Int64>) {
+    self.memory = UnsafeMutableBufferPointer(start: memory, count: Self.words)
+  }
+
+  private init(_ memory: UnsafeMutableBufferPointer<Int64>) { self.memory = memory }
 
   /// How many numbers were added.
-  var count: Int64 { memory[0] }
+  public var count: Int64 { memory[0] }
   /// Whether one of them was a double.
   private var hasDouble: Bool { memory[1] != 0 }
-  private var limbs: UnsafeMutablePointer<Int64> { memory + 6 }
+  private var limbs: UnsafeMutableBufferPointer<Int64> {
+    UnsafeMutableBufferPointer(rebasing: memory[6...])
+  }
 
-  func add(_ integer: Int64) {
+  public func add(_ integer: Int64) {
     memory[0] &+= 1
     memory[2] &+= integer >> 32
     memory[3] &+= integer & 0xFFFF_FFFF
   }
 
-  func add(_ double: Double) {
+  public func add(_ double: Double) {
     memory[0] &+= 1
     memory[1] = 1
     guard double.isFinite else {
@@ -63,21 +70,21 @@ struct ExactSum {
 
   // MARK: Results
 
-  enum Total: Equatable {
+  public enum Total: Sendable, Hashable {
     case integer(Int64)
     case double(Double)
   }
 
   /// The sum: an integer where all were and 64 bits hold it, else the nearest double; nil where
   /// infinities cancel each other.
-  var total: Total? {
+  public var total: Total? {
     let (high, low) = halves
     if !hasDouble, let integer = Self.joined(high, low) { return .integer(integer) }
     return double.map { .double($0) }
   }
 
   /// The sum as the nearest double.
-  var double: Double? {
+  public var double: Double? {
     if memory[4] != 0 || memory[5] != 0 {
       return memory[4] == memory[5] ? nil : memory[4] != 0 ? .infinity : -.infinity
     }
@@ -135,5 +142,15 @@ struct ExactSum {
     if rest > 0x400 || rest == 0x400 && (isInexact || mantissa & 1 == 1) { mantissa += 1 }
     let exponent = top * 32 + width - 53 - 1074
     return Double(sign: .plus, exponent: exponent, significand: Double(mantissa))
+  }
+}
+
+extension ExactSum {
+  /// What `body` makes of a sum that begins with nothing.
+  public static func with<Result>(_ body: (ExactSum) -> Result) -> Result {
+    withUnsafeTemporaryAllocation(of: Int64.self, capacity: words) { memory in
+      memory.initialize(repeating: 0)
+      return body(ExactSum(memory))
+    }
   }
 }

@@ -1,0 +1,62 @@
+// Stored values of dates, UUIDs and kin as what they mean.
+
+extension StoredValue {
+  /// What stands for this value in a column of `form`.
+  func standIn(_ form: StoredForm) -> StoredValue {
+    switch self {
+    case .null: .null
+    case .integer(let integer): value(form.standIn(forInteger: integer))
+    case .double(let double): value(form.standIn(forDouble: double))
+    case .text(var text): text.withUTF8 { value(form.standIn(forText: $0)) }
+    case .blob(let bytes): bytes.withUnsafeBufferPointer { value(form.standIn(forBinary: $0)) }
+    }
+  }
+
+  private func value(_ standIn: StoredForm.StandIn) -> StoredValue {
+    switch standIn {
+    case .itself: self
+    case .null: .null
+    case .text(let utf8): .text(String(decoding: utf8, as: UTF8.self))
+    case .binary(let bytes): .blob(bytes)
+    }
+  }
+
+  /// A UUID as items show it; what is none stays what it is.
+  var uuidText: StoredValue {
+    guard case .blob(let bytes) = self, bytes.count == 16 else { return self }
+    return .text(String(decoding: UUIDText.text(of: bytes), as: UTF8.self))
+  }
+
+  // MARK: Dates
+
+  /// A stored date in any form as seconds since 1970; what is none follows every number.
+  var seconds: StoredValue {
+    switch self {
+    case .null, .integer, .double: self
+    case .text(var text):
+      instant.map { .double($0.secondsSince1970) }
+        ?? text.withUTF8 { utf8 in .foreign { $0.append(text: utf8, .ascending) } }
+    case .blob(let bytes):
+      bytes.withUnsafeBufferPointer { bytes in .foreign { $0.append(binary: bytes, .ascending) } }
+    }
+  }
+
+  /// The same since 2001; what is no date is nil.
+  var secondsSinceReference: StoredValue {
+    let seconds = double ?? instant?.secondsSince1970
+    return seconds.map { .number($0 - 978_307_200) } ?? .null
+  }
+
+  private var instant: Instant? {
+    guard case .text(var text) = self else { return nil }
+    return text.withUTF8 { Instant(comparable: $0) }
+  }
+
+  private static func foreign(_ write: (inout OrderKeyEncoder) -> Void) -> StoredValue {
+    .blob(StoredForm.foreignStandIn(write))
+  }
+}
+
+extension Instant {
+  fileprivate var secondsSince1970: Double { Double(seconds) + Double(nanoseconds) / 1e9 }
+}

@@ -1,0 +1,126 @@
+// Figures of a running part, as Prometheus wants them: a part gives families, whoever answers
+// `/metrics` writes them. A plain value; counting is the parts' own affair.
+
+/// Samples of one name.
+public struct MetricFamily: Sendable, Hashable {
+  public enum Kind: String, Sendable, Hashable { case counter, gauge, histogram }
+
+  public struct Sample: Sendable, Hashable {
+    /// What is put behind the family's name: empty but for histograms.
+    public let suffix: String
+    public let labels: [Label]
+    public let value: Double
+
+    public init(suffix: String = "", labels: [Label] = [], value: Double) {
+      self.suffix = suffix
+      self.labels = labels
+      self.value = value
+    }
+  }
+
+  public struct Label: Sendable, Hashable {
+    public let name: String
+    public let value: String
+
+    public init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// Letters, digits and underscores; a counter's ends in `_total`.
+  public let name: String
+  public let help: String
+  public let kind: Kind
+  public let samples: [Sample]
+
+  public init(_ name: String, _ help: String, _ kind: Kind, _ samples: [Sample]) {
+    self.name = name
+    self.help = help
+    self.kind = kind
+    self.samples = samples
+  }
+
+  /// A family of one sample without labels.
+  public init(_ name: String, _ help: String, _ kind: Kind, _ value: some BinaryInteger) {
+    self.init(name, help, kind, [Sample(value: Double(value))])
+  }
+}
+
+/// How often values came, by their size.
+public struct Histogram: Sendable, Hashable {
+  /// The upper ends of the buckets, ascending; one more bucket holds the rest.
+  public let bounds: [Double]
+  public private(set) var counts: [Int]
+  public private(set) var sum = 0.0
+
+  public init(bounds: [Double]) {
+    self.bounds = bounds
+    counts = Array(repeating: 0, count: bounds.count + 1)
+  }
+
+  public init(bounds: [Double], counts: [Int], sum: Double) {
+    self.bounds = bounds
+    self.counts = counts
+    self.sum = sum
+  }
+
+  public mutating func observe(_ value: Double) {
+    counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += 1
+    sum += value
+  }
+
+  /// Cumulated buckets, the sum and the count.
+  public func samples(_ labels: [MetricFamily.Label] = []) -> [MetricFamily.Sample] {
+    var total = 0
+    var samples: [MetricFamily.Sample] = []
+    for (index, count) in counts.enumerated() {
+      total += count
+      let end = index < bounds.count ? MetricFamily.text(bounds[index]) : "+Inf"
+      samples.append(
+        .init(
+          suffix: "_bucket", labels: labels + [MetricFamily.Label("le", end)],
+          value: Double(total)))
+    }
+    samples.append(.init(suffix: "_sum", labels: labels, value: sum))
+    samples.append(.init(suffix: "_count", labels: labels, value: Double(total)))
+    return samples
+  }
+}
+
+// MARK: - Text
+
+extension MetricFamily {
+  /// Appends the family in Prometheus' text format, version 0.0.4.
+  public func append(to text: inout String) {
+    guard !samples.isEmpty else { return }
+    text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n"
+    for sample in samples {
+      text += name + sample.suffix
+      if !sample.labels.isEmpty {
+        let labels = sample.labels.map { "\($0.name)=\"\(Self.escaped($0.value))\"" }
+        text += "{" + labels.joined(separator: ",") + "}"
+      }
+      text += " \(Self.text(sample.value))\n"
+    }
+  }
+
+  private static func escaped(_ value: String) -> String {
+    value.reduce(into: "") { text, character in
+      switch character {
+      case "\\": text += "\\\\"
+      case "\"": text += "\\\""
+      case "\n": text += "\\n"
+      default: text.append(character)
+      }
+    }
+  }
+
+  /// Whole numbers without a point.
+  static func text(_ value: Double) -> String {
+    if let integer = Int64(exactly: value) { return String(integer) }
+    if value.isNaN { return "NaN" }
+    if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
+    return "\(value)"
+  }
+}

@@ -1,0 +1,170 @@
+// A stored value → what stands for it wherever values are compared.
+//
+// SQLite lets a column hold anything. A column of dates may have some with a fraction or an offset,
+// and some texts that are no dates; compared as they are stored, these stand in the wrong places. So
+// each value has a stand-in: a value of the column's type is written in the column's own form, so that
+// all of them compare as what they mean; any other value becomes bytes that follow every value of the
+// type. What is in the column's form already stands for itself: an index over a column that holds
+// nothing else serves as it is.
+
+/// How the values of a column are stored, for types whose values SQLite does not compare by itself.
+public enum StoredForm: Sendable, Hashable {
+  /// Dates as text.
+  case date(DateStyle)
+  case uuid(UUIDStyle)
+  case boolean, binary
+  /// Text in a column that may hold numbers beside it.
+  case text
+  /// JSON, whose `null` is nil.
+  case json
+
+  /// How a column writes UUIDs.
+  public enum UUIDStyle: Sendable, Hashable, CaseIterable { case bytes, upper, lower }
+
+  /// What compares in place of a stored value.
+  public enum StandIn: Sendable, Hashable {
+    /// The value itself, which is in the column's form.
+    case itself
+    case null
+    case text([UInt8])
+    case binary([UInt8])
+  }
+}
+
+extension StoredForm {
+  /// Whether one value may be written in several ways, so that what it is compared with has to be
+  /// put into the same form.
+  public var hasSpellings: Bool {
+    switch self {
+    case .date, .uuid: true
+    case .boolean, .binary, .text, .json: false
+    }
+  }
+}
+
+// MARK: - Stand-ins
+
+extension StoredForm {
+  public func standIn(forText utf8: UnsafeBufferPointer<UInt8>) -> StandIn {
+    switch self {
+    case .date(let style):
+      guard let date = Instant(comparable: utf8) else {
+        return foreign { $0.append(text: utf8, .ascending) }
+      }
+      let text = style.comparable(date)
+      return text.elementsEqual(utf8) ? .itself : .text(text)
+    case .uuid(let style):
+      guard let uuid = UUIDText.bytes(of: utf8) else {
+        return foreign { $0.append(text: utf8, .ascending) }
+      }
+      if style == .bytes { return .binary(uuid) }
+      let text = UUIDText.text(of: uuid, style)
+      return text.elementsEqual(utf8) ? .itself : .text(text)
+    case .boolean, .binary: return foreign { $0.append(text: utf8, .ascending) }
+    case .text: return .itself
+    case .json: return Self.isNull(utf8) ? .null : .itself
+    }
+  }
+
+  public func standIn(forInteger integer: Int64) -> StandIn {
+    switch self {
+    case .json: .itself
+    case .boolean where integer == 0 || integer == 1: .itself
+    default: foreign { $0.append(integer, .ascending) }
+    }
+  }
+
+  public func standIn(forDouble double: Double) -> StandIn {
+    self == .json ? .itself : foreign { $0.append(double, .ascending) }
+  }
+
+  public func standIn(forBinary bytes: UnsafeBufferPointer<UInt8>) -> StandIn {
+    switch self {
+    case .binary, .json: return .itself
+    case .uuid(let style) where bytes.count == 16:
+      return style == .bytes ? .itself : .text(UUIDText.text(of: Array(bytes), style))
+    default: return foreign { $0.append(binary: bytes, .ascending) }
+    }
+  }
+
+  private static func isNull(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard utf8.count < 64 else { return false }
+    return utf8.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }.elementsEqual("null".utf8)
+  }
+}
+
+// MARK: - Values of other types
+
+extension StoredForm {
+  /// What goes before a value of another type, so that it follows every value of this one. Text is
+  /// followed by any bytes; bytes only by ones that nobody stores.
+  private var border: [UInt8] {
+    switch self {
+    case .uuid(.bytes): [UInt8](repeating: 0xFF, count: 16)
+    case .binary: [UInt8](repeating: 0xFF, count: 64)
+    case .date, .uuid, .boolean, .text, .json: []
+    }
+  }
+
+  private func foreign(_ write: (inout OrderKeyEncoder) -> Void) -> StandIn {
+    var encoder = OrderKeyEncoder()
+    write(&encoder)
+    return .binary(border + encoder.bytes)
+  }
+
+  /// The stand-in of a value that no type's column should hold, with no border.
+  public static func foreignStandIn(_ write: (inout OrderKeyEncoder) -> Void) -> [UInt8] {
+    var encoder = OrderKeyEncoder()
+    write(&encoder)
+    return encoder.bytes
+  }
+
+  /// The stored value that `standIn` stands for because its column's type cannot hold it; nil for
+  /// any other bytes.
+  public static func foreignValue(
+    of standIn: [UInt8], _ type: AttributeType?
+  ) -> OrderKeyDecoder.Component? {
+    var border = type == .binary ? 64 : 0
+    if type == .uuid, standIn.count > 16, standIn.prefix(16).allSatisfy({ $0 == 0xFF }) {
+      border = 16
+    }
+    guard standIn.count > border, standIn.prefix(border).allSatisfy({ $0 == 0xFF }) else {
+      return nil
+    }
+    var decoder = OrderKeyDecoder(bytes: Array(standIn[border...]))
+    guard let value = decoder.decode(), decoder.isAtEnd, value != .null else { return nil }
+    return value
+  }
+}
+
+// MARK: - Numbers
+
+extension StoredForm {
+  /// The form as a number, for SQL.
+  public var code: Int64 {
+    switch self {
+    case .boolean: 1
+    case .binary: 2
+    case .text: 3
+    case .json: 4
+    case .uuid(.bytes): 5
+    case .uuid(.upper): 6
+    case .uuid(.lower): 7
+    case .date(let style): 16 + style.code
+    }
+  }
+
+  public init?(code: Int64) {
+    switch code {
+    case 1: self = .boolean
+    case 2: self = .binary
+    case 3: self = .text
+    case 4: self = .json
+    case 5: self = .uuid(.bytes)
+    case 6: self = .uuid(.upper)
+    case 7: self = .uuid(.lower)
+    case 16...: self = .date(DateStyle(code: code - 16))
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,19 @@
+// BEGINSWITH as a range of texts.
+
+/// Where the texts that begin with a prefix end.
+public enum TextPrefix {
+  /// The least text behind every text that begins with `prefix`: its last code point raised by
+  /// one. nil where there is none.
+  public static func successor(of prefix: String) -> String? {
+    var scalars = Array(prefix.unicodeScalars)
+    while let last = scalars.popLast() {
+      let next: UInt32 = last.value == 0xD7FF ? 0xE000 : last.value + 1
+      guard let scalar = Unicode.Scalar(next) else { continue }
+      scalars.append(scalar)
+      var text = ""
+      text.unicodeScalars.append(contentsOf: scalars)
+      return text
+    }
+    return nil
+  }
+}

@@ -1,0 +1,48 @@
+// UUIDs as text and as their sixteen bytes.
+
+public enum UUIDText {
+  /// The bytes of `550E8400-E29B-41D4-A716-446655440000`, digits in either case; nil for any other
+  /// text.
+  public static func bytes(of utf8: some Collection<UInt8>) -> [UInt8]? {
+    guard utf8.count == 36 else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(16)
+    var high: UInt8?
+    for (index, byte) in utf8.enumerated() {
+      if [8, 13, 18, 23].contains(index) {
+        guard byte == 0x2D else { return nil }
+        continue
+      }
+      guard let nibble = nibble(byte) else { return nil }
+      if let first = high {
+        bytes.append(first << 4 | nibble)
+        high = nil
+      } else {
+        high = nibble
+      }
+    }
+    return bytes
+  }
+
+  /// The text of sixteen bytes; of `.bytes` in capitals, as items show them.
+  public static func text(of bytes: [UInt8], _ style: StoredForm.UUIDStyle = .upper) -> [UInt8] {
+    let digits = Array((style == .lower ? "0123456789abcdef" : "0123456789ABCDEF").utf8)
+    var text: [UInt8] = []
+    text.reserveCapacity(36)
+    for (index, byte) in bytes.enumerated() {
+      if [4, 6, 8, 10].contains(index) { text.append(0x2D) }
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return text
+  }
+
+  private static func nibble(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case 0x30...0x39: digit - 0x30
+    case 0x41...0x46: digit - 0x37
+    case 0x61...0x66: digit - 0x57
+    default: nil
+    }
+  }
+}

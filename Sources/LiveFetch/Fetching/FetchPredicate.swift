@@ -1,0 +1,68 @@
+// Which objects a fetch means: predicate text and what fills its placeholders.
+
+/// A predicate as text with arguments.
+///
+/// ```swift
+/// FetchPredicate("population >= %ld AND country.continent == %@", 1_000_000, "Europe")
+/// FetchPredicate(City.predicate { $0.population >= 1_000_000 })
+/// ```
+public struct FetchPredicate: Sendable, Hashable {
+  /// In NSPredicate's format language.
+  public let format: String
+  /// For `%@ %K %ld %f …`, in order.
+  public let arguments: [JSON]
+
+  /// - Parameters:
+  ///   - format: predicate text; what is wrong with it is told by the store.
+  ///   - arguments: values for its placeholders, in order.
+  public init(_ format: String, _ arguments: any PredicateArgumentConvertible...) {
+    self.init(format: format, arguments: arguments.map(\.predicateArgument))
+  }
+
+  public init(format: String, arguments: [JSON]) {
+    self.format = format
+    self.arguments = arguments
+  }
+
+  /// A predicate that the compiler checked.
+  public init<Root>(_ predicate: TypedPredicate<Root>) {
+    self.init(predicate.predicate)
+  }
+
+  /// A syntax tree.
+  public init(_ predicate: FetchModel.Predicate) {
+    let formatted = predicate.formatted()
+    self.init(
+      format: formatted.text,
+      arguments: formatted.arguments.map { argument in
+        switch argument {
+        case .json(let json): json
+        case .text(let text): .string(text)
+        }
+      })
+  }
+
+  /// Objects with one of these ids.
+  public static func ids(_ ids: some Sequence<ObjectID>) -> FetchPredicate {
+    FetchPredicate(format: "SELF IN %@", arguments: [.array(ids.map(\.predicateArgument))])
+  }
+
+  /// Both.
+  public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
+    FetchPredicate(
+      format: "(\(left.format)) AND (\(right.format))",
+      arguments: left.arguments + right.arguments)
+  }
+
+  /// Either, or both.
+  public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
+    FetchPredicate(
+      format: "(\(left.format)) OR (\(right.format))",
+      arguments: left.arguments + right.arguments)
+  }
+
+  /// Every object that `predicate` does not match.
+  public static prefix func ! (predicate: FetchPredicate) -> FetchPredicate {
+    FetchPredicate(format: "NOT (\(predicate.format))", arguments: predicate.arguments)
+  }
+}

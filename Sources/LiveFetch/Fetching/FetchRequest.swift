@@ -1,0 +1,71 @@
+// What a fetch asks for, as a Swift value. It becomes the body of `POST /v1/fetch`.
+
+/// A fetch request for elements of one type.
+///
+/// ```swift
+/// var request = FetchRequest<City>(
+///   where: FetchPredicate("population >= %ld", 1_000_000), sortedBy: [.descending("population")])
+/// request.fetchLimit = 50
+/// ```
+public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
+  /// Beside the element's default predicate, which holds as well.
+  public var predicate: FetchPredicate?
+  /// Empty: as the element sorts by default.
+  public var sortDescriptors: [SortTerm]
+  /// The most elements; nil: all.
+  public var fetchLimit: Int?
+  public var fetchOffset = 0
+  /// What is selected; nil: what the element says.
+  public var propertiesToFetch: [String]?
+  /// Relationships whose objects are sent along.
+  public var relationshipKeyPathsForPrefetching: [String] = []
+  public var includesSubentities = true
+  /// Whether the element's default predicate is left out.
+  public var ignoresDefaultPredicate = false
+
+  public init(where predicate: FetchPredicate? = nil, sortedBy terms: [SortTerm] = []) {
+    self.predicate = predicate
+    sortDescriptors = terms
+  }
+
+  /// A request whose predicate the compiler checked.
+  public init<Root>(where predicate: TypedPredicate<Root>, sortedBy terms: [SortTerm] = []) {
+    self.init(where: FetchPredicate(predicate), sortedBy: terms)
+  }
+
+  /// The predicate that the store is given.
+  var effectivePredicate: FetchPredicate? {
+    let standard = ignoresDefaultPredicate ? nil : Element.defaultPredicate
+    guard let standard else { return predicate }
+    return predicate.map { standard && $0 } ?? standard
+  }
+
+  /// The body of `POST /v1/fetch` without `since`.
+  func body(section: SortTerm? = nil) -> [JSON.Member] {
+    var body: [JSON.Member] = [.init(name: "entity", value: .string(Element.entityName))]
+    if let predicate = effectivePredicate {
+      body.append(.init(name: "where", value: .string(predicate.format)))
+      if !predicate.arguments.isEmpty {
+        body.append(.init(name: "arguments", value: .array(predicate.arguments)))
+      }
+    }
+    let terms = sortDescriptors.isEmpty ? Element.defaultSortDescriptors : sortDescriptors
+    if let section { body.append(.init(name: "section", value: .string(section.text))) }
+    if !terms.isEmpty {
+      body.append(.init(name: "sort", value: .array(terms.map { .string($0.text) })))
+    }
+    if let fetchLimit { body.append(.init(name: "limit", value: .number(String(fetchLimit)))) }
+    if fetchOffset != 0 {
+      body.append(.init(name: "offset", value: .number(String(fetchOffset))))
+    }
+    if let select = propertiesToFetch ?? Element.propertiesToFetch {
+      body.append(.init(name: "select", value: .array(select.map { .string($0) })))
+    }
+    if !relationshipKeyPathsForPrefetching.isEmpty {
+      let paths = relationshipKeyPathsForPrefetching.map { JSON.string($0) }
+      body.append(.init(name: "expand", value: .array(paths)))
+    }
+    if !includesSubentities { body.append(.init(name: "subentities", value: .boolean(false))) }
+    return body
+  }
+}

@@ -1,0 +1,87 @@
+// Swift values as arguments of predicates.
+
+import Foundation
+
+/// A value that can fill a placeholder of a predicate.
+public protocol PredicateArgumentConvertible {
+  /// The argument as the API takes it.
+  var predicateArgument: JSON { get }
+}
+
+extension Int: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { .number(String(self)) }
+}
+
+extension Int64: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { .number(String(self)) }
+}
+
+extension Int32: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { .number(String(self)) }
+}
+
+extension Double: PredicateArgumentConvertible {
+  /// The number; nil for what is none, as text for infinities.
+  public var predicateArgument: JSON {
+    if isNaN { return .null }
+    return isInfinite ? .string(self < 0 ? "-Infinity" : "Infinity") : .number(description)
+  }
+}
+
+extension Float: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { Double(self).predicateArgument }
+}
+
+extension Decimal: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { isNaN ? .null : .number("\(self)") }
+}
+
+extension String: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { .string(self) }
+}
+
+extension Bool: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { .boolean(self) }
+}
+
+extension Instant: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { .string(iso8601) }
+}
+
+extension Date: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { Instant(self).predicateArgument }
+}
+
+extension UUID: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { .string(uuidString.lowercased()) }
+}
+
+extension URL: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { .string(absoluteString) }
+}
+
+extension Data: PredicateArgumentConvertible {
+  /// Base64 text.
+  public var predicateArgument: JSON { .string(base64EncodedString()) }
+}
+
+extension ObjectID: PredicateArgumentConvertible {
+  public var predicateArgument: JSON {
+    switch self {
+    case .integer(let id): .number(String(id))
+    case .text(let id): .string(id)
+    }
+  }
+}
+
+extension JSON: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { self }
+}
+
+extension Array: PredicateArgumentConvertible where Element: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { .array(map(\.predicateArgument)) }
+}
+
+extension Optional: PredicateArgumentConvertible where Wrapped: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { self?.predicateArgument ?? .null }
+}

@@ -1,0 +1,141 @@
+// A live result in this process: a fetch request enters, sections of elements leave, and whoever
+// wants is told what changes. The content is always that of one moment of the store.
+
+import Observation
+
+/// Keeps the result of a fetch in step with its store.
+///
+/// ```swift
+/// let controller = FetchedResultsController(
+///   fetchRequest: City.sortedFetchRequest(where: "population >= %ld", 1_000_000),
+///   context: context, sectionKeyPath: "country.name")
+/// controller.delegate = self
+/// try await controller.performFetch()
+/// for await snapshot in controller.snapshots { draw(snapshot) }
+/// ```
+///
+/// A controller belongs to one isolation domain: the actor that calls its methods. Its delegate is
+/// called there. It shows what was saved; unsaved changes of a context appear with their save.
+public final class FetchedResultsController<Element: Fetchable>: Observable {
+  /// Where a controller stands with its store.
+  public enum State {
+    /// Nothing was fetched yet.
+    case initial
+    case loading
+    /// The content is in step.
+    case following
+    /// The store cannot be reached. The content is that of the last moment known; the controller
+    /// tries again by itself and resumes where it was.
+    case offline(ObjectStoreError)
+    /// The fetch ended; ``performFetch()`` begins it anew.
+    case failed(FetchError)
+  }
+
+  public let context: ManagedObjectContext
+  public internal(set) var fetchRequest: FetchRequest<Element>
+  /// By what the elements are grouped; nil: not at all.
+  public internal(set) var section: SortTerm?
+  public weak var delegate: (any FetchedResultsControllerDelegate<Element>)?
+  /// How long one request for changes is held by the store, in seconds.
+  public var holdTime = 25.0
+
+  let registrar = ObservationRegistrar()
+  var storedContent: FetchedContent<Element>?
+  var storedState = State.initial
+  var pending: PendingChange?
+  /// How many fetches were begun: the answer to an earlier one than the last counts no more.
+  var fetches = 0
+  var following: Task<Void, Never>?
+  var channels: [ResultChannel] = []
+
+  /// Both contents while a change is told.
+  struct PendingChange {
+    let old: FetchedContent<Element>?
+    let new: FetchedContent<Element>
+    /// nil for the first content.
+    let change: ContentChange?
+  }
+
+  /// Fetches nothing yet: ``performFetch()`` does.
+  ///
+  /// - Parameter section: how elements are grouped; it goes ahead of the request's order.
+  public init(
+    fetchRequest: FetchRequest<Element>, context: ManagedObjectContext, section: SortTerm? = nil
+  ) {
+    self.fetchRequest = fetchRequest
+    self.context = context
+    self.section = section
+  }
+
+  public convenience init(
+    fetchRequest: FetchRequest<Element>, context: ManagedObjectContext, sectionKeyPath: String
+  ) {
+    self.init(
+      fetchRequest: fetchRequest, context: context, section: .ascending(sectionKeyPath))
+  }
+
+  deinit {
+    following?.cancel()
+    for channel in channels { channel.finish() }
+  }
+}
+
+// MARK: - The content
+
+extension FetchedResultsController {
+  private var content: FetchedContent<Element>? {
+    registrar.access(self, keyPath: \.sections)
+    return storedContent
+  }
+
+  /// Where the controller stands with its store.
+  public var state: State {
+    registrar.access(self, keyPath: \.state)
+    return storedState
+  }
+
+  /// The sections and their elements; empty before the first fetch. Without a section key path
+  /// there is one, also where it has no elements.
+  public var sections: [FetchedSection<Element>] { content?.sections ?? [] }
+
+  /// Every element in order; nil before the first fetch.
+  public var fetchedObjects: [Element]? { content?.elements.flatMap { $0 } }
+
+  /// The element at `position`; nil where there is none.
+  public func object(at position: Position) -> Element? { content?[position] }
+
+  /// Where the object with this id stands, in O(n); nil where it is not in the result.
+  public func position(of id: ObjectID) -> Position? {
+    snapshot?.position(of: id)
+  }
+
+  /// The content by permanent ids; nil before the first fetch.
+  public var snapshot: ResultsSnapshot? { content?.state.snapshot(after: nil) }
+
+  /// What the store tells of the result beside its elements; nil before the first fetch.
+  public var summary: ResultSummary? { content?.state.summary }
+
+  /// The moment of the store that the content is true of; nil before the first fetch.
+  public var token: String? { content?.state.token }
+
+  /// The titles of the sections' index, once each, in the sections' order.
+  public var sectionIndexTitles: [String] {
+    var titles: [String] = []
+    for section in sections {
+      let title = indexTitle(of: section)
+      if titles.last != title, !titles.contains(title) { titles.append(title) }
+    }
+    return titles
+  }
+
+  /// The first section that `title` of the index stands for; nil for a title that it has not.
+  ///
+  /// - Parameter index: the title's place in ``sectionIndexTitles``; tells nothing more.
+  public func section(forSectionIndexTitle title: String, at index: Int) -> Int? {
+    sections.firstIndex { indexTitle(of: $0) == title }
+  }
+
+  private func indexTitle(of section: FetchedSection<Element>) -> String {
+    delegate?.controller(self, sectionIndexTitleForSectionName: section.name) ?? section.indexTitle
+  }
+}

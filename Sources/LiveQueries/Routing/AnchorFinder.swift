@@ -1,0 +1,150 @@
+// Condition → the demands that it cannot do without.
+//
+//     country.code == 'DE' AND population >= 1000   [country.code in {DE}] or [population in 1000…]
+//     name == 'a' OR name == 'b'                    [name in {a}, name in {b}]: one of them holds
+//     ANY tags.word == 'x'                          none
+//
+// A row that meets the condition meets at least one anchor of every alternative. A row that meets
+// an anchor need not meet the condition.
+
+import FetchModel
+
+struct AnchorFinder {
+  /// Beyond this many values a list is no anchor.
+  private static let maxValues = 1_000
+
+  let model: Model
+  let columns: (any ColumnTraits)?
+
+  /// The alternatives, each of them enough by itself; empty where the condition demands nothing
+  /// that could be looked up. An alternative without anchors is never met.
+  func alternatives(_ condition: Condition) -> [[Anchor]] {
+    switch condition {
+    case .constant(let isTrue): isTrue ? [] : [[]]
+    case .and(let conditions): intersected(conditions.flatMap { alternatives($0) })
+    case .or(let conditions): united(conditions)
+    case .comparison(let comparison): [anchors(comparison)].compactMap { $0 }
+    case .between(let interval): [anchors(interval)].compactMap { $0 }
+    case .membership(let membership): [anchors(membership)].compactMap { $0 }
+    case .exists: []
+    }
+  }
+
+  /// The one that says most, as far as that can be told without looking at rows.
+  static func best(_ alternatives: [[Anchor]]) -> [Anchor]? {
+    alternatives.min { rank($0) < rank($1) }
+  }
+
+  static func rank(_ anchors: [Anchor]) -> (Int, Int) {
+    (anchors.map(\.rank).max() ?? -1, anchors.count)
+  }
+
+  /// Every alternative of OR needs an anchor.
+  private func united(_ conditions: [Condition]) -> [[Anchor]] {
+    var anchors: [Anchor] = []
+    for condition in conditions {
+      guard let best = Self.best(alternatives(condition)) else { return [] }
+      anchors += best
+    }
+    return anchors.count <= Self.maxValues ? [anchors] : []
+  }
+
+  /// Ranges of one place become their intersection: `x >= 10 AND x < 20`.
+  private func intersected(_ alternatives: [[Anchor]]) -> [[Anchor]] {
+    var ranges: [AnchorPlace: ValueRange] = [:]
+    var others: [[Anchor]] = []
+    for anchors in alternatives {
+      if anchors.count == 1, case .range(let range) = anchors[0].demand {
+        let place = anchors[0].place
+        ranges[place] = ranges[place]?.intersected(with: range) ?? range
+      } else {
+        others.append(anchors)
+      }
+    }
+    return others + ranges.map { [Anchor(place: $0.key, demand: .range($0.value))] }
+  }
+
+  // MARK: Comparisons
+
+  private func anchors(_ comparison: Comparison) -> [Anchor]? {
+    guard let constant = comparison.right.constant,
+      let (place, domain) = place(comparison.left, comparison.options)
+    else { return nil }
+    if comparison.relation == .beginsWith {
+      return comparison.isNegated ? nil : prefix(constant, place, domain)
+    }
+    guard let value = domain.constant(constant) else { return nil }
+    if comparison.relation == .equal {
+      return comparison.isNegated ? nil : [Anchor(place: place, demand: .values([value]))]
+    }
+    guard isOrdered(place, domain), value != .null,
+      let range = range(comparison.relation, value, isNegated: comparison.isNegated)
+    else { return nil }
+    let anchor = Anchor(place: place, demand: .range(range))
+    // What is not `x > 1` is `x <= 1`, or nil.
+    return comparison.isNegated
+      ? [anchor, Anchor(place: place, demand: .values([.null]))] : [anchor]
+  }
+
+  private func range(
+    _ relation: Comparison.Relation, _ value: StoredValue, isNegated: Bool
+  ) -> ValueRange? {
+    switch relation {
+    case .less, .lessOrEqual:
+      isNegated ? ValueRange(lower: value) : ValueRange(upper: value)
+    case .greater, .greaterOrEqual:
+      isNegated ? ValueRange(upper: value) : ValueRange(lower: value)
+    default: nil
+    }
+  }
+
+  /// Texts that begin with a prefix follow each other.
+  private func prefix(
+    _ constant: Value, _ place: AnchorPlace, _ domain: RoutingDomain
+  ) -> [Anchor]? {
+    guard domain.isText, isOrdered(place, domain),
+      case .text(let prefix)? = domain.constant(constant)
+    else { return nil }
+    let successor = TextPrefix.successor(of: prefix).map { StoredValue.text($0) }
+    let range = ValueRange(lower: .text(prefix), upper: successor)
+    return [Anchor(place: place, demand: .range(range))]
+  }
+
+  /// Whether the store's order is that of the domain: not where text is compared as a number.
+  private func isOrdered(_ place: AnchorPlace, _ domain: RoutingDomain) -> Bool {
+    guard domain.isOrdered, let treatment = columns?.treatment(of: place.path, in: model) else {
+      return false
+    }
+    if case .column(let affinity, nil) = treatment { return !domain.isText || !affinity.isNumeric }
+    return true
+  }
+
+  private func anchors(_ interval: Interval) -> [Anchor]? {
+    guard !interval.isNegated, let (place, domain) = place(interval.value, []),
+      isOrdered(place, domain),
+      let lower = domain.constant(interval.lower), let upper = domain.constant(interval.upper)
+    else { return nil }
+    return [Anchor(place: place, demand: .range(ValueRange(lower: lower, upper: upper)))]
+  }
+
+  private func anchors(_ membership: Membership) -> [Anchor]? {
+    guard !membership.isNegated, membership.values.count <= Self.maxValues,
+      let (place, domain) = place(membership.value, membership.options)
+    else { return nil }
+    var values: [StoredValue] = membership.includesNil ? [.null] : []
+    for value in membership.values {
+      guard let constant = domain.constant(value) else { return nil }
+      values.append(constant)
+    }
+    return [Anchor(place: place, demand: .values(values))]
+  }
+
+  /// Where the value of a key path from the fetch's object is looked up.
+  private func place(
+    _ expression: ResolvedExpression, _ options: StringOptions
+  ) -> (AnchorPlace, RoutingDomain)? {
+    guard case .path(let path) = expression, path.scope == 0 else { return nil }
+    let place = AnchorPlace(path: path.path, options: options)
+    return (place, RoutingDomain(place, in: model))
+  }
+}

@@ -1,0 +1,161 @@
+// Which live queries a moment may change: what was touched enters, candidates leave.
+//
+// Queries are found by the entities they look at, and among these by one demand of their condition
+// that a touched object has to meet before or after: `country.code == 'DE'` is looked up by the
+// country's code, `population >= 1000` by the population. Whoever demands nothing of that kind is a
+// candidate for everything touched of its entities, unless its condition, tested over old and new
+// values, holds for neither.
+//
+// A related object is looked up by what the demand asks of it: from a touched country by its code,
+// without its cities. That suffices, because a city that was not touched itself reaches the same
+// country before and after. Queries whose demand does not go over the touched object are found by
+// the objects that reach it.
+
+import FetchModel
+
+/// The active queries, findable by what saves touch.
+struct QueryIndex {
+  /// One way from the objects of queries.
+  struct Way: Hashable {
+    let root: Int
+    let steps: [Int]
+  }
+
+  /// The queries that look at objects at the end of one way.
+  struct Lookout {
+    /// What any of them looks at.
+    var watched = MaskCounts()
+    /// How many queries are looked up at each place; their anchors go over the way.
+    var guarded: [AnchorPlace: Int] = [:]
+    /// Those that cannot be looked up from there.
+    var loose = QueryBag()
+  }
+
+  /// By the entity at the end of the way.
+  private(set) var lookouts: [Int: [Way: Lookout]] = [:]
+  private(set) var routes: [AnchorPlace: Route] = [:]
+  /// By the queries' own entity.
+  private(set) var tables: [Int: PathTable] = [:]
+  private(set) var count = 0
+
+  mutating func insert(_ query: LiveQuery) {
+    count += 1
+    let anchors = chooseAnchors(query.routing.alternatives)
+    query.routing.anchors = anchors
+    for anchor in anchors ?? [] { route(query, anchor) }
+    numberPaths(of: query)
+    for reach in query.routing.footprint.reaches {
+      let way = Way(root: query.entity, steps: reach.steps)
+      var lookout = lookouts[reach.entity]?[way] ?? Lookout()
+      lookout.watched.add(reach.mask)
+      if query.routing.isGuarded(at: reach.steps) {
+        for place in query.anchorPlaces { lookout.guarded[place, default: 0] += 1 }
+      } else {
+        lookout.loose.insert(query)
+      }
+      lookouts[reach.entity, default: [:]][way] = lookout
+    }
+  }
+
+  mutating func remove(_ query: LiveQuery) {
+    count -= 1
+    for reach in query.routing.footprint.reaches { leave(query, reach) }
+    for anchor in query.routing.anchors ?? [] {
+      routes[anchor.place]?.remove(query, anchor.demand)
+      if routes[anchor.place]?.isEmpty == true { routes[anchor.place] = nil }
+      tables[query.entity]?.drop(anchor.place.path)
+    }
+    for path in query.settledPaths { tables[query.entity]?.drop(path) }
+    query.routing.anchors = nil
+    query.routing.slots = nil
+  }
+
+  private mutating func leave(_ query: LiveQuery, _ reach: Footprint.Reach) {
+    let way = Way(root: query.entity, steps: reach.steps)
+    guard var lookout = lookouts[reach.entity]?[way] else { return }
+    lookouts[reach.entity]?[way] = nil
+    lookout.watched.remove(reach.mask)
+    lookout.loose.remove(query)
+    if query.routing.isGuarded(at: reach.steps) {
+      for place in query.anchorPlaces {
+        lookout.guarded[place, default: 1] -= 1
+        if lookout.guarded[place] == 0 { lookout.guarded[place] = nil }
+      }
+    }
+    if lookout.loose.isEmpty && lookout.guarded.isEmpty && lookout.watched.isEmpty { return }
+    lookouts[reach.entity]?[way] = lookout
+  }
+
+  /// The alternative that says most; among equals the one that the fewest others chose.
+  private func chooseAnchors(_ alternatives: [[Anchor]]) -> [Anchor]? {
+    alternatives.min { left, right in
+      let (leftRank, rightRank) = (AnchorFinder.rank(left).0, AnchorFinder.rank(right).0)
+      if leftRank != rightRank { return leftRank < rightRank }
+      return crowd(left) < crowd(right)
+    }
+  }
+
+  private func crowd(_ anchors: [Anchor]) -> Int {
+    anchors.map { routes[$0.place]?.crowd($0.demand) ?? 0 }.max() ?? 0
+  }
+
+  private mutating func route(_ query: LiveQuery, _ anchor: Anchor) {
+    if routes[anchor.place] == nil {
+      routes[anchor.place] = Route(domain: RoutingDomain(anchor.place, in: query.model))
+    }
+    routes[anchor.place]?.insert(query, anchor.demand)
+    _ = tables[query.entity, default: PathTable()].use(anchor.place.path)
+  }
+
+  /// Numbers the paths that the query's condition is tested by, as long as there is room.
+  private mutating func numberPaths(of query: LiveQuery) {
+    guard let evaluator = query.routing.evaluator else { return }
+    let paths = evaluator.paths.map(\.path)
+    var table = tables[query.entity] ?? PathTable()
+    guard evaluator.collections.isEmpty, table.hasRoom(for: paths) else { return }
+    tables[query.entity] = nil
+    query.routing.slots = paths.map { table.use($0) }
+    tables[query.entity] = table
+  }
+}
+
+extension LiveQuery {
+  var entity: Int { key.definition.entity }
+
+  /// The places of its anchors, each once.
+  fileprivate var anchorPlaces: Set<AnchorPlace> { Set(routing.anchors?.map(\.place) ?? []) }
+
+  /// The paths that are numbered for testing its condition.
+  fileprivate var settledPaths: [PropertyPath] {
+    routing.slots == nil ? [] : routing.evaluator?.paths.map(\.path) ?? []
+  }
+}
+
+/// Masks in use, counted bit by bit.
+struct MaskCounts {
+  private var counts = [UInt32](repeating: 0, count: 64)
+  /// The bits of every mask.
+  private(set) var union: PropertyMask = []
+
+  var isEmpty: Bool { union.isEmpty }
+
+  mutating func add(_ mask: PropertyMask) {
+    change(mask) { $0 &+= 1 }
+    union.formUnion(mask)
+  }
+
+  mutating func remove(_ mask: PropertyMask) {
+    change(mask) { $0 &-= 1 }
+    var left: UInt64 = 0
+    for (bit, count) in counts.enumerated() where count > 0 { left |= 1 << UInt64(bit) }
+    union = PropertyMask(rawValue: left)
+  }
+
+  private mutating func change(_ mask: PropertyMask, _ body: (inout UInt32) -> Void) {
+    var bits = mask.rawValue
+    while bits != 0 {
+      body(&counts[bits.trailingZeroBitCount])
+      bits &= bits &- 1
+    }
+  }
+}

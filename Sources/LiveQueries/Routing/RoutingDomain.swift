@@ -1,0 +1,110 @@
+// What values at the end of a key path are brought to, so that a fetch's constant and a row's value
+// can be looked up as one.
+//
+// Only what is safe whatever the store makes of odd values is a value here: anything else in a row
+// is `anything`, and every fetch that asks of that path is considered. Dates are whole seconds, so
+// that their order is that of their texts too; UUIDs are upper case.
+
+import FetchModel
+
+/// A row's value as fetches are looked up by it.
+enum RoutingValue: Hashable {
+  case known(StoredValue)
+  /// Whether it meets a demand only the store can tell.
+  case anything
+}
+
+/// The values that one path's constants and rows meet in.
+struct RoutingDomain: Hashable {
+  private enum Kind: Hashable {
+    case number, boolean, text, uuid, binary, integerID, textID, opaque
+    case date(DateFormat)
+  }
+
+  private let kind: Kind
+  /// What is overlooked of texts.
+  private let options: StringOptions
+
+  init(_ place: AnchorPlace, in model: Model) {
+    options = place.options
+    let type = model.type(of: place.path)
+    guard case .attribute(let index) = place.path.target else {
+      kind = type == .integer ? .integerID : type == .uuid ? .uuid : .textID
+      return
+    }
+    let attribute = model.entities[model.walk(place.path).end].attributes[index]
+    kind =
+      switch type {
+      case .integer, .double, .decimal: .number
+      case .boolean: .boolean
+      case .string, .uri: .text
+      // The text `null` is nil.
+      case .json: .opaque
+      case .uuid: place.options.isEmpty ? .uuid : .text
+      case .binary: .binary
+      case .date: .date(attribute.dateFormat ?? .iso8601)
+      }
+  }
+
+  /// Whether its values have an order that the store's comparisons follow.
+  var isOrdered: Bool {
+    switch kind {
+    case .number, .boolean, .text, .binary, .date: true
+    case .uuid, .integerID, .textID, .opaque: false
+    }
+  }
+
+  var isText: Bool { kind == .text }
+
+  /// A value read from a row.
+  func value(_ stored: StoredValue?) -> RoutingValue {
+    switch (kind, stored) {
+    case (_, nil), (.opaque, _): .anything
+    case (_, .null?): .known(.null)
+    case (.number, .integer?), (.number, .double?), (.integerID, .integer?), (.binary, .blob?),
+      (.textID, .text?):
+      stored.map { .known($0) } ?? .anything
+    case (.text, .text(let text)?): .known(.text(Folding.fold(text, options)))
+    case (.boolean, .integer(0)?), (.boolean, .integer(1)?): stored.map { .known($0) } ?? .anything
+    case (.uuid, .text(let text)?): .known(.text(text.uppercased()))
+    case (.uuid, .blob(let bytes)?) where bytes.count == 16:
+      .known(.text(String(decoding: UUIDText.text(of: bytes), as: UTF8.self)))
+    case (.date(let format), let stored?):
+      Self.seconds(stored, format).map { .known($0) } ?? .anything
+    default: .anything
+    }
+  }
+
+  /// A constant of a predicate; nil where rows' values cannot be looked up by it.
+  func constant(_ value: Value) -> StoredValue? {
+    switch (kind, value) {
+    case (.opaque, _): return nil
+    case (_, .null): return .null
+    case (.date, .date(let instant)): return Self.seconds(instant)
+    case (.date, _): return nil
+    default:
+      guard case .known(let known) = self.value(StoredValue(value, nil)) else { return nil }
+      return known
+    }
+  }
+
+  // MARK: Dates
+
+  /// Whole seconds of a year of four digits.
+  private static func seconds(_ instant: Instant) -> StoredValue? {
+    (0...9999).contains(instant.calendarFields.year) ? .integer(instant.seconds) : nil
+  }
+
+  /// A stored date in any of its forms.
+  private static func seconds(_ stored: StoredValue, _ format: DateFormat) -> StoredValue? {
+    switch (format, stored) {
+    case (.unixSeconds, .integer(let seconds)): return self.seconds(Instant(seconds: seconds))
+    case (.unixSeconds, .double(let seconds)):
+      return Instant(secondsSince1970: seconds.rounded(.down)).flatMap { self.seconds($0) }
+    case (.unixSeconds, _): return nil
+    case (_, .text(let text)):
+      return Instant(iso8601: text).flatMap { seconds($0) }
+    default: return nil
+    }
+  }
+}

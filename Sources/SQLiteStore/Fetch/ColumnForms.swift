@@ -1,0 +1,155 @@
+// Which columns hold nothing but values in their form, so that an index over them serves as it is.
+//
+// Every value of a column is looked at once, after the file was opened; from then on, before a moment
+// is read, the rows that were touched since the last look: what they were, by the history, and what
+// they are. So the answer is right at every moment, whoever wrote the file. A column that once held
+// another form is compared by its stand-ins until the file is opened again. Only columns of an index
+// are looked at: for the others nothing would be gained.
+
+import FetchModel
+import Synchronization
+
+/// An attribute by its place in the model.
+struct ColumnPlace: Sendable, Hashable {
+  let entity: Int
+  let attribute: Int
+}
+
+/// The columns of one open file, and what is known of their values.
+final class ColumnForms: Sendable {
+  private struct Candidate: Sendable {
+    let place: ColumnPlace
+    let column: String
+    let form: StoredForm
+    let layout: HistoryLayout
+
+    /// A condition over bare columns: the value is not in its form.
+    var isOdd: String {
+      let value = quoted(column)
+      return "livefetch_value(\(value), \(form.code)) COLLATE BINARY IS NOT \(value)"
+    }
+  }
+
+  /// What is known: at every moment from `first` to `last`, the columns held values in their form.
+  private struct Knowledge {
+    var uniform: Set<ColumnPlace> = []
+    var first = Token.unfollowed
+    var last = Token.unfollowed
+  }
+
+  private let candidates: [Candidate]
+  // Guards what is known; never held while SQLite is asked.
+  private let knowledge = Mutex(Knowledge())
+  private let history: History
+
+  /// - Parameter connection: asked which columns are in an index.
+  init(_ history: History, on connection: Connection) throws(StoreError) {
+    self.history = history
+    var candidates: [Candidate] = []
+    for (entity, table) in history.schema.entities.enumerated() where table.isObservable {
+      let indexed = try connection.all(
+        """
+        SELECT DISTINCT i.name FROM pragma_index_list(?) AS l, pragma_index_info(l.name) AS i
+        WHERE i.name IS NOT NULL
+        """, [.text(table.name)]
+      ) { $0.text(0) }
+      for attribute in table.attributeColumns.indices {
+        let column = table.column(ofAttribute: attribute)
+        guard let form = column.form, indexed.contains(column.name) else { continue }
+        candidates.append(
+          Candidate(
+            place: ColumnPlace(entity: entity, attribute: attribute), column: column.name,
+            form: form, layout: HistoryLayout(of: TableShape(table))))
+      }
+    }
+    self.candidates = candidates
+  }
+
+  // MARK: The first look
+
+  /// How long opening a file may wait for a column, in nanoseconds.
+  private static let patience: UInt64 = 20_000_000
+
+  /// Looks at every value: at once where that is quick, else on a thread of its own.
+  func look(with readers: ReaderPool) {
+    let unseen = candidates.filter { !look(at: $0, readers, limit: Self.patience) }
+    guard !unseen.isEmpty else { return }
+    _ = startThread { [self] in
+      for candidate in unseen { _ = look(at: candidate, readers, limit: nil) }
+    }
+  }
+
+  /// False where the time did not suffice. Looks through the column's index alone.
+  private func look(at candidate: Candidate, _ readers: ReaderPool, limit: UInt64?) -> Bool {
+    let sql =
+      "SELECT 1 FROM main.\(quoted(candidate.layout.table)) WHERE \(candidate.isOdd) LIMIT 1"
+    do throws(StoreError) {
+      try readers.read(limit: limit) { connection throws(StoreError) in
+        let token = try history.newestToken(on: connection)
+        guard try connection.first(sql, [], { _ in true }) == nil else { return }
+        // Whatever came since the last look at the others is looked at here, for all of them.
+        _ = try uniform(at: token, on: connection)
+        knowledge.withLock { knowledge in
+          if knowledge.uniform.isEmpty {
+            knowledge = Knowledge(uniform: [candidate.place], first: token, last: token)
+          } else if knowledge.last == token {
+            knowledge.uniform.insert(candidate.place)
+            knowledge.first = token
+          }
+        }
+      }
+      return true
+    } catch .queryTimeout {
+      return false
+    } catch {
+      return true
+    }
+  }
+
+  // MARK: Every moment
+
+  /// The columns that hold nothing but their form at the moment of `token`, which `connection` sees.
+  ///
+  /// Costs a comparison where nothing was saved since the last call, else a look at what was.
+  func uniform(
+    at token: Token, on connection: Connection
+  ) throws(StoreError) -> Set<ColumnPlace> {
+    guard !candidates.isEmpty else { return [] }
+    let known = knowledge.withLock { $0 }
+    guard !known.uniform.isEmpty, token.epoch == known.first.epoch,
+      token.position >= known.first.position
+    else { return [] }
+    guard token.position > known.last.position else { return known.uniform }
+    let isContinued = try history.standing(of: known.last, on: connection) == .known
+    var odd: Set<ColumnPlace> = []
+    for place in known.uniform {
+      let isOdd =
+        isContinued
+        ? try wasTouchedOddly(place, after: known.last.position, on: connection) : true
+      if isOdd { odd.insert(place) }
+    }
+    return knowledge.withLock { knowledge in
+      knowledge.uniform.subtract(odd)
+      if knowledge.last.position < token.position { knowledge.last = token }
+      return knowledge.uniform
+    }
+  }
+
+  private func wasTouchedOddly(
+    _ place: ColumnPlace, after position: Int64, on connection: Connection
+  ) throws(StoreError) -> Bool {
+    guard let candidate = candidates.first(where: { $0.place == place }) else { return true }
+    let layout = candidate.layout
+    let keys = layout.keyColumns
+    let row = keys.map { quoted($0.table) }.joined(separator: ", ")
+    let touched = keys.map { quoted($0.history) }.joined(separator: ", ")
+    let sql = """
+      SELECT 1 FROM main.\(layout.quotedName) WHERE \(HistoryLayout.position) > ?1 \
+      AND \(HistoryLayout.existed) AND \(candidate.isOdd) UNION ALL \
+      SELECT 1 FROM main.\(quoted(layout.table)) WHERE (\(row)) IN \
+      (SELECT \(touched) FROM main.\(layout.quotedName) WHERE \(HistoryLayout.position) > ?1) \
+      AND \(candidate.isOdd) LIMIT 1
+      """
+    return try connection.first(sql, [.integer(position)]) { _ in true } == true
+  }
+}

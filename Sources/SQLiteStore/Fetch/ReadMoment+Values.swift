@@ -1,0 +1,36 @@
+// Objects → the stored values at the ends of key paths, for the live engine to look fetches up by.
+
+import FetchModel
+
+extension ReadMoment {
+  func values(
+    of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment
+  ) throws(StoreError) -> [ObjectID: [StoredValue?]]? {
+    guard !ids.isEmpty, let root = paths.first?.root else { return [:] }
+    let isNow = moment == .past(token.position)
+    let plan = FetchPlan(
+      definition: ResultDefinition(entity: root, predicate: .everything),
+      selection: paths.map { SelectedValue(key: "", source: .path($0)) })
+    let statement = connection.rowStatements.statement(
+      of: plan, ids: ids, at: isNow ? .now : moment, composer)
+    var values: [ObjectID: [StoredValue?]] = [:]
+    try connection.withStatement(statement.sql) { prepared throws(StoreError) in
+      prepared.bind(statement.bindings)
+      while try prepared.step() {
+        guard let id = prepared.id(statement.layout.id) else { continue }
+        values[id] = statement.layout.values.map { prepared.exactValue($0.column) }
+      }
+    }
+    return values
+  }
+}
+
+extension Statement {
+  /// The value of a column; nil for text that is not UTF-8, which no string can hold.
+  func exactValue(_ column: Int32) -> StoredValue? {
+    let value = value(column)
+    guard case .text(let text) = value else { return value }
+    return text.utf8.count == utf8(column).count && text.utf8.elementsEqual(utf8(column))
+      ? value : nil
+  }
+}

@@ -1,0 +1,82 @@
+// Plans → the statements that read some of their rows by id, composed once a connection: a live
+// fetch asks the same after every save that touches it.
+
+import FetchModel
+
+/// The composed statements of one connection.
+struct RowStatements {
+  /// Plans come from clients: beyond this many, all are forgotten.
+  private static let capacity = 64
+
+  /// What decides the text; ids and positions are bound.
+  private struct Shape: Hashable {
+    let plan: FetchPlan
+    let isPast: Bool
+    let isOneID: Bool
+  }
+
+  private var open: [Shape: OpenRows] = [:]
+  /// The columns that were known to be uniform when these were composed.
+  private var uniform: Set<ColumnPlace> = []
+
+  /// Reads those of `ids` that are in the plan's result at `moment`.
+  mutating func statement(
+    of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment, _ composer: FetchComposer
+  ) -> FetchStatement {
+    let key = composer.schema.entities[plan.definition.entity].key
+    let bindings = IDRestriction(key: key, ids: ids).bindings
+    // The parts of a composite key are bound one by one.
+    guard bindings.count == 1 else { return composer.rows(of: plan, ids: ids, at: moment) }
+    if composer.uniform != uniform {
+      open.removeAll()
+      uniform = composer.uniform
+    }
+    let shape = Shape(plan: plan, isPast: moment != .now, isOneID: ids.count == 1)
+    return rows(shape, key, composer).filled(ids: bindings[0], moment)
+  }
+
+  private mutating func rows(_ shape: Shape, _ key: Key, _ composer: FetchComposer) -> OpenRows {
+    if let known = open[shape] { return known }
+    if open.count >= Self.capacity { open.removeAll() }
+    let rows = OpenRows(shape.plan, key, composer, isPast: shape.isPast, isOneID: shape.isOneID)
+    open[shape] = rows
+    return rows
+  }
+}
+
+/// A statement with markers in place of the ids and of the position in the past.
+private struct OpenRows {
+  /// Values that no predicate holds but by a chance of one to 2^62.
+  private static let marker = Int64.random(in: Int64.min..<(.min / 2))
+
+  let statement: FetchStatement
+  private let idPlaces: [Int]
+  private let positionPlaces: [Int]
+
+  init(
+    _ plan: FetchPlan, _ key: Key, _ composer: FetchComposer, isPast: Bool, isOneID: Bool
+  ) {
+    let markers = (1...(isOneID ? 1 : 2)).map { index in
+      key.idType == .integer
+        ? ObjectID.integer(Self.marker + Int64(index)) : .text("\(Self.marker)-\(index)")
+    }
+    let ids = Set(markers)
+    statement = composer.rows(of: plan, ids: ids, at: isPast ? .past(Self.marker) : .now)
+    let idMarker = IDRestriction(key: key, ids: ids).bindings.first
+    idPlaces = statement.bindings.indices.filter { [statement] in
+      statement.bindings[$0] == idMarker
+    }
+    positionPlaces = statement.bindings.indices.filter { [statement] in
+      statement.bindings[$0] == .integer(Self.marker)
+    }
+  }
+
+  func filled(ids: SQLValue, _ moment: Moment) -> FetchStatement {
+    var bindings = statement.bindings
+    for place in idPlaces { bindings[place] = ids }
+    if case .past(let position) = moment {
+      for place in positionPlaces { bindings[place] = .integer(position) }
+    }
+    return statement.binding(bindings)
+  }
+}

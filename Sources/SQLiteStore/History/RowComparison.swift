@@ -1,0 +1,98 @@
+// A row as it was beside the row as it is → which properties differ, found out by SQLite, so that
+// no value has to be read.
+//
+//     ((h."name" IS NOT m."name" COLLATE BINARY) << 0) | ((h."size" IS NOT m."size") << 1) | …
+//
+// 60 columns go into one integer. These columns come last in a row of the query.
+
+import FetchModel
+
+/// The comparison of one table's history (`h`) with the table (`m`).
+struct RowComparison: Sendable {
+  private static let columnsPerNumber = 60
+
+  /// SQL: whether the row was there and still is, then the differing columns as bits.
+  let columns: [String]
+  /// By entity: for each column what it says of the entity.
+  private let masks: [Int: [PropertyMask]]
+
+  init(_ table: FollowedTable, schema: Schema, model: Model) {
+    let key = table.layout.keyColumns[0].table
+    let stays = "h.\(HistoryLayout.existed) AND \(qualified(key, "m")) IS NOT NULL"
+    let all = table.shape.columns
+    let numbers = stride(from: 0, to: all.count, by: Self.columnsPerNumber).map { start in
+      all[start..<min(start + Self.columnsPerNumber, all.count)].enumerated()
+        .map { "((\(Self.difference(of: $1))) << \($0))" }.joined(separator: " | ")
+    }
+    columns = table.entity == nil ? [] : [stays] + numbers
+    var masks: [Int: [PropertyMask]] = [:]
+    for entity in table.entities {
+      masks[entity] = all.map { Self.mask(of: $0, table, entity, schema, model) }
+    }
+    self.masks = masks
+  }
+
+  /// In a column without a type 1 and 1.0 are equal, but not the same.
+  private static func difference(of column: Column) -> String {
+    let (old, new) = (qualified(column.name, "h"), qualified(column.name, "m"))
+    let collation = column.isBinary ? "" : " COLLATE BINARY"
+    let test = "\(old) IS NOT \(new)\(collation)"
+    return column.affinity == .blob ? "\(test) OR typeof(\(old)) <> typeof(\(new))" : test
+  }
+
+  /// The properties of `entity` that differ; nil where the row came or went.
+  func mask(_ row: Statement, of entity: Int) -> PropertyMask? {
+    let first = row.columnCount - Int32(columns.count)
+    guard let masks = masks[entity], row.integer(first) != 0 else { return nil }
+    var found: PropertyMask = []
+    for number in 1..<columns.count {
+      var bits = UInt64(bitPattern: row.integer(first + Int32(number)))
+      while bits != 0 {
+        found.formUnion(
+          masks[(number - 1) * Self.columnsPerNumber + bits.trailingZeroBitCount])
+        bits &= bits &- 1
+      }
+    }
+    return found
+  }
+
+  /// What a column holds of an entity. One that links of other tables refer to is more than a
+  /// property: everything that is reached over it may differ.
+  private static func mask(
+    of column: Column, _ table: FollowedTable, _ entity: Int, _ schema: Schema, _ model: Model
+  ) -> PropertyMask {
+    let (stored, described) = (schema.entities[entity], model.entities[entity])
+    if schema.isReferenced(column.name, of: table.shape) { return .all }
+    var mask: PropertyMask = []
+    for index in described.attributes.indices
+    where stored.column(ofAttribute: index).name == column.name {
+      mask.formUnion(described.mask(of: .attribute(index)))
+    }
+    for (index, storage) in stored.relationships.enumerated() {
+      if case .foreignKey(let key) = storage, key.columns.contains(column.name) {
+        mask.formUnion(described.mask(of: .relationship(index)))
+      }
+    }
+    return mask.isEmpty ? .all : mask
+  }
+}
+
+extension Schema {
+  /// Whether a column is part of its table's key, or a foreign key refers to it.
+  fileprivate func isReferenced(_ column: String, of table: TableShape) -> Bool {
+    if table.key.columns.contains(column) { return true }
+    let keys = entities.flatMap(\.relationships).flatMap(\.foreignKeys)
+    return keys.contains {
+      folded($0.table) == folded(table.name) && $0.referenced.contains(column)
+    }
+  }
+}
+
+extension RelationshipStorage {
+  fileprivate var foreignKeys: [ForeignKey] {
+    switch self {
+    case .foreignKey(let key), .inverse(let key): [key]
+    case .joinTable(_, let source, let destination): [source, destination]
+    }
+  }
+}

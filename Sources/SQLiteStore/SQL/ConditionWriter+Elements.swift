@@ -1,0 +1,37 @@
+// One object of an ordered relationship as a scalar subquery, in the order in which its members are
+// shown: by place, members without one behind them, and then by id.
+//
+//     heroes[FIRST].name    (SELECT t1."name" FROM "Hero" AS t1 WHERE t1."team" = t0."id"
+//                             ORDER BY t1."position" IS NULL, t1."position", t1."id" LIMIT 1)
+
+import FetchModel
+
+extension ConditionWriter {
+  mutating func element(_ element: OrderedElement) -> SQLOperand {
+    var value = SQLColumn(sql: "", type: .integer)
+    var id = ""
+    var position: String?
+    let source = source(element.collection, element.condition) { writer in
+      let last = writer.scopes.count - 1
+      value = writer.scopes[last].column(element.value)
+      let root = element.collection.destination
+      id = writer.scopes[last].column(PropertyPath(root: root, target: .object)).sql
+      position = writer.scopes[last].position
+    }
+    let terms = (position.map { ["\($0) IS NULL", $0] } ?? []) + ["\(id) COLLATE BINARY"]
+    let suffix = element.place == .last ? " DESC" : ""
+    var sql = SQLFragment("(SELECT \(value.sql)")
+    sql.append(source)
+    sql.append(" ORDER BY " + terms.map { $0 + suffix }.joined(separator: ", ") + " LIMIT 1")
+    if case .position(let offset) = element.place {
+      sql.append(" OFFSET ")
+      sql.bind(.integer(offset))
+    }
+    sql.append(")")
+    return SQLOperand(
+      sql: sql, mayBeNull: true,
+      isBinaryCollated: value.isBinaryCollated || value.type.isNumeric,
+      dateFormat: value.dateFormat,
+      isInteger: value.type == .integer || value.type == .boolean)
+  }
+}

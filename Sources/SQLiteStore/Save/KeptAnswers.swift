@@ -1,0 +1,97 @@
+// Answers to saves that are made once, in the file beside what they saved:
+//
+//     livefetch_answer(key, at, fingerprint, answer)
+//
+// A row is written in the transaction of its save, so that there never is one without the other.
+
+import FetchModel
+import Synchronization
+
+/// The kept answers of a file.
+enum KeptAnswers {
+  static let tables = """
+    CREATE TABLE IF NOT EXISTS livefetch_answer(key TEXT PRIMARY KEY, at REAL NOT NULL, \
+    fingerprint TEXT NOT NULL, answer BLOB NOT NULL);
+    CREATE INDEX IF NOT EXISTS livefetch_answer_at ON livefetch_answer(at);
+    """
+
+  static let removal = "DROP TABLE IF EXISTS livefetch_answer;"
+
+  /// The answer that was given under the key before.
+  static func find(_ once: SaveOnce, on connection: Connection) throws(SaveError) -> [UInt8]? {
+    let found = try storing { () throws(StoreError) in
+      try connection.first(
+        "SELECT fingerprint, answer FROM main.livefetch_answer WHERE key = ? AND at > ?",
+        [.text(once.key), .double(currentSeconds() - SaveOnce.keptSeconds)]
+      ) { (fingerprint: $0.text(0), answer: $0.value(1)) }
+    }
+    guard let found else { return nil }
+    guard found.fingerprint == once.fingerprint else { throw .keyReused }
+    if case .blob(let bytes) = found.answer { return bytes }
+    return []
+  }
+
+  static func keep(
+    _ answer: [UInt8], _ once: SaveOnce, on connection: Connection
+  ) throws(StoreError) {
+    try connection.run(
+      """
+      INSERT OR REPLACE INTO main.livefetch_answer(key, at, fingerprint, answer)
+      VALUES (?, ?, ?, ?)
+      """,
+      [.text(once.key), .double(currentSeconds()), .text(once.fingerprint), .blob(answer)])
+  }
+
+  /// Forgets at most `limit` answers that are too old.
+  static func prune(limit: Int64, on connection: Connection) throws(StoreError) {
+    try connection.run(
+      """
+      DELETE FROM main.livefetch_answer WHERE rowid IN
+      (SELECT rowid FROM main.livefetch_answer WHERE at <= ? ORDER BY at LIMIT ?)
+      """, [.double(currentSeconds() - SaveOnce.keptSeconds), .integer(limit)])
+  }
+
+  private static func storing<Result>(
+    _ body: () throws(StoreError) -> Result
+  ) throws(SaveError) -> Result {
+    do { return try body() } catch { throw .store(error) }
+  }
+}
+
+/// Carries the answer of one save from the transaction to whoever asked.
+private final class AnswerSlot: Sendable {
+  // Guards the answer; a save may run more than once before it is committed.
+  private let answer = Mutex<KeptAnswer?>(nil)
+
+  var value: KeptAnswer? {
+    get { answer.withLock { $0 } }
+    set { answer.withLock { $0 = newValue } }
+  }
+}
+
+extension SQLiteStore {
+  public func save(
+    _ request: SaveRequest, once: SaveOnce,
+    completion: @escaping @Sendable (Result<KeptAnswer, SaveError>) -> Void
+  ) {
+    guard let writer else { return completion(.failure(.store(.readOnly))) }
+    let slot = AnswerSlot()
+    let body: Writer.Body = { [executor] connection, token throws(SaveError) in
+      slot.value = nil
+      if let known = try KeptAnswers.find(once, on: connection) {
+        slot.value = KeptAnswer(bytes: known, isRepeated: true)
+        return SaveResult(token: token)
+      }
+      return try executor.execute(request, on: connection, token: token)
+    }
+    let finish: Writer.Finish = { [self] connection, result throws(StoreError) in
+      guard slot.value == nil else { return }
+      let answer = try once.answer(result, moment(of: connection, at: result.token))
+      try KeptAnswers.keep(answer, once, on: connection)
+      slot.value = KeptAnswer(bytes: answer, isRepeated: false)
+    }
+    writer.save(body, finish: finish) { result in
+      completion(result.map { _ in slot.value ?? KeptAnswer(bytes: [], isRepeated: false) })
+    }
+  }
+}

@@ -1,0 +1,181 @@
+// `POST /v1/live`: many fetches, one answer or one stream for all.
+//
+// Where everything has a token the live engine answers, as soon as one fetch has something to say.
+// Where a snapshot is wanted, or a token cannot be continued, one read moment answers everything.
+// Either way the whole answer is true of one moment, which its token names.
+
+import FetchModel
+import HTTPServer
+import LiveQueries
+import Synchronization
+
+extension Service {
+  /// `POST /v1/live`.
+  func followMany(_ call: Call) throws(Problem) {
+    let live = try LiveFetches(call)
+    if call.wantsStream {
+      call.exchange.mark(RequestKind.stream.rawValue)
+      let stream = try LiveStream(call, live.fetches)
+      return call.exchange.stream(headers: EventStream.headers + call.commonHeaders, stream)
+    }
+    LivePoll(call, live).begin(wait: live.wait ?? configuration.defaultWait)
+  }
+}
+
+/// A request that waits for the next change of any of its fetches.
+final class LivePoll: LiveWaiter {
+  private let call: Call
+  private let fetches: [LiveFetches.Named]
+  /// Ends the wait; guarded, as it is set while the engine may answer already.
+  private let deadline = Mutex<Deadline?>(nil)
+
+  init(_ call: Call, _ live: LiveFetches) {
+    self.call = call
+    fetches = live.fetches
+  }
+
+  func begin(wait: Double) {
+    let starts = fetches.enumerated().compactMap { index, named in
+      named.start.map { GroupFetch(index: index, plan: named.fetch.plan, since: $0) }
+    }
+    guard starts.count == fetches.count else { return answerAtOneMoment() }
+    let engine = call.service.engine
+    call.exchange.onDisconnect { [weak self] in self?.end() }
+    engine.follow(starts, isFinal: wait == 0, self)
+    guard wait > 0 else { return }
+    let end = call.service.deadlines.schedule(after: wait) { [weak self] in
+      if let self { engine.follow([], isFinal: true, self) }
+    }
+    deadline.withLock { $0 = end }
+  }
+
+  /// Takes the engine's answer.
+  func receive(_ results: [GroupResult], at token: Token?) {
+    end()
+    var body = LiveAnswerBody()
+    var hasExpired = false
+    for result in results {
+      switch result.answer {
+      case .diff(let json, _, _): body.append(json, under: fetches[result.index].name)
+      case .expired: hasExpired = true
+      case .failed(let error):
+        return call.refuse(Problem(error).of(fetch: fetches[result.index].name))
+      }
+    }
+    guard hasExpired else {
+      return call.respond(json: body.finish(token ?? call.service.store.newestToken))
+    }
+    // A service that ends reads nothing more: whoever comes next gives the snapshots.
+    call.service.isDraining ? call.refuse(.tokenExpired) : answerAtOneMoment()
+  }
+
+  private func end() {
+    _ = deadline.withLock { $0 }?.cancel()
+    call.service.engine.cancel(self)
+  }
+}
+
+// MARK: - One moment
+
+extension LivePoll {
+  /// Answers with what there is to say now, on a thread where that may take its time.
+  private func answerAtOneMoment() {
+    let isTaken = call.service.slowLane.run { [self] in
+      call.answering { () throws(Problem) in call.respond(json: try readAtOneMoment()) }
+    }
+    if !isTaken { call.refuse(.overloaded) }
+  }
+
+  private func readAtOneMoment() throws(Problem) -> [UInt8] {
+    let service = call.service
+    var reading = MomentReading(
+      fetches: fetches, model: service.store.model, maxBytes: service.configuration.maxLiveBytes)
+    let json: [UInt8]?
+    do throws(StoreError) {
+      json = try service.store.readAnswers { moment throws(StoreError) in
+        try reading.answer(moment)
+      }
+    } catch {
+      throw reading.problem(error)
+    }
+    guard let json else { throw reading.tooLarge }
+    return json
+  }
+}
+
+/// Reads an answer to many fetches at one moment.
+private struct MomentReading {
+  let fetches: [LiveFetches.Named]
+  let model: Model
+  let maxBytes: Int
+  /// Which fetch is being read.
+  var index = 0
+
+  /// nil where it would be larger than an answer may be.
+  mutating func answer(_ moment: any StoreMoment) throws(StoreError) -> [UInt8]? {
+    let diffs = MomentDiffs(moment, model: model)
+    var body = LiveAnswerBody()
+    for (index, named) in fetches.enumerated() {
+      self.index = index
+      guard let json = try json(of: named, diffs, moment) else { continue }
+      body.append(json, under: named.name)
+      if body.count > maxBytes { return nil }
+    }
+    return body.finish(moment.token)
+  }
+
+  /// A snapshot, a diff, or nil where nothing has changed.
+  private func json(
+    of named: LiveFetches.Named, _ diffs: MomentDiffs, _ moment: any StoreMoment
+  ) throws(StoreError) -> [UInt8]? {
+    switch named.start {
+    case .now: return nil
+    case .token(let token):
+      switch try diffs.diff(of: named.fetch.plan, since: token) {
+      case .unchanged: return nil
+      case .diff(let json): return json
+      case .expired: break
+      }
+    case nil: break
+    }
+    return try moment.snapshot(of: named.fetch.plan).json
+  }
+
+  func problem(_ error: StoreError) -> Problem {
+    fetches.indices.contains(index)
+      ? Problem(error).of(fetch: fetches[index].name) : Problem(error)
+  }
+
+  var tooLarge: Problem {
+    Problem(
+      400, "answer-too-large", "Bad request",
+      "The snapshots of these fetches have more than \(maxBytes) bytes together.",
+      hint: "a stream sends them one after the other"
+    ).of(fetch: fetches[index].name)
+  }
+}
+
+/// `{"token":"…","results":{"a":{…}}}`
+struct LiveAnswerBody {
+  private var results: [UInt8] = []
+
+  var count: Int { results.count }
+
+  mutating func append(_ json: [UInt8], under name: String) {
+    if !results.isEmpty { results.append(0x2C) }
+    results.append(jsonString: name)
+    results.append(0x3A)
+    results.append(contentsOf: json)
+  }
+
+  func finish(_ token: Token) -> [UInt8] {
+    var json: [UInt8] = []
+    json.reserveCapacity(results.count + 96)
+    json.append(json: "{\"token\":")
+    json.append(jsonString: token.description)
+    json.append(json: ",\"results\":{")
+    json.append(contentsOf: results)
+    json.append(json: "}}")
+    return json
+  }
+}

@@ -1,0 +1,64 @@
+// `GET /metrics`: everything that the parts count, in Prometheus' text format. It needs the bearer
+// token where there is one: it tells how much a store is used.
+
+import FetchModel
+import HTTPServer
+import LiveQueries
+
+extension Service {
+  /// Where its requests are counted.
+  public var metrics: ServiceMetrics { configuration.metrics }
+
+  public func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64) {
+    configuration.metrics.count(mark, status: status, nanoseconds: nanoseconds)
+  }
+
+  func metrics(_ call: Call) throws(Problem) {
+    _ = try call.queryItems(only: [])
+    var text = ""
+    for family in families { family.append(to: &text) }
+    let headers = [
+      (name: "Content-Type", value: "text/plain; version=0.0.4; charset=utf-8"),
+      (name: "Cache-Control", value: "no-store"),
+    ]
+    call.respond(HTTPResponse(headers: headers, body: .text(text)))
+  }
+
+  private var families: [MetricFamily] {
+    configuration.metrics.families + laneFamilies + engine.counters.families + store.metrics
+      + ProcessFigures.families
+  }
+
+  private var laneFamilies: [MetricFamily] {
+    [
+      MetricFamily(
+        "livefetch_slow_queries_waiting", "Slow queries that wait for a thread.", .gauge,
+        slowLane.waiting),
+      MetricFamily(
+        "livefetch_slow_queries_running", "Slow queries that run.", .gauge, slowLane.running),
+      MetricFamily(
+        "livefetch_snapshot_cache_bytes", "Bytes of kept snapshots.", .gauge, cache.bytes),
+    ]
+  }
+}
+
+extension LiveCounters {
+  fileprivate var families: [MetricFamily] {
+    [
+      MetricFamily("livefetch_live_fetches", "Distinct fetches kept live.", .gauge, queries),
+      MetricFamily(
+        "livefetch_live_waiting", "Fetches of clients that wait for a change.", .gauge, waiters),
+      MetricFamily(
+        "livefetch_live_moments_total", "States of the store that the engine went through.",
+        .counter, moments),
+      MetricFamily(
+        "livefetch_live_considered_total", "Fetches that a save had asked whether it changed them.",
+        .counter, considered),
+      MetricFamily(
+        "livefetch_live_changed_total", "Fetches that a save changed.", .counter, changed),
+      MetricFamily("livefetch_live_diffs_total", "Diffs made.", .counter, diffs),
+      MetricFamily(
+        "livefetch_live_delivered_total", "Answers given to waiting clients.", .counter, delivered),
+    ]
+  }
+}

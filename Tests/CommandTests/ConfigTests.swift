@@ -1,0 +1,98 @@
+import Foundation
+import Testing
+
+@testable import LiveFetchCommand
+
+@Suite("Settings")
+struct ConfigTests {
+  @Test("A flag outdoes the environment, the environment the file, the file the default")
+  func precedence() throws {
+    let folder = try Folder()
+    try folder.write(
+      #"{"port": 1, "max-items": 2, "keep-days": 0.5, "read-only": true}"#, to: "livefetch.json")
+    let shown = try folder.run(
+      "config", "--port", "3",
+      environment: ["LIVEFETCH_PORT": "4", "LIVEFETCH_MAX_ITEMS": "5", "LIVEFETCH_TOKEN": "s3cret"])
+    #expect(shown.status == 0)
+    let lines = shown.output.split(separator: "\n").map {
+      $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+    }
+    #expect(lines.contains("port 3 --port"))
+    #expect(lines.contains("max-items 5 LIVEFETCH_MAX_ITEMS"))
+    #expect(lines.contains("keep-days 0.5 livefetch.json: 'keep-days'"))
+    #expect(lines.contains("read-only on livefetch.json: 'read-only'"))
+    #expect(lines.contains("durability full default"))
+    #expect(lines.contains("token (set) LIVEFETCH_TOKEN"))
+    #expect(!shown.output.contains("s3cret"))
+  }
+
+  @Test(
+    "What is no setting, or no value of one, is refused with its place",
+    arguments: [
+      (#"{"prot": 1}"#, "livefetch.json: there is no setting 'prot'; did you mean 'port'?"),
+      (#"{"zebra": 1}"#, "livefetch.json: there is no setting 'zebra'"),
+      (
+        #"{"port": "1"}"#,
+        "livefetch.json: 'port' takes a whole number from 0 to 65535, not a string"
+      ),
+      (#"{"port": 70000}"#, "livefetch.json: 'port' takes a whole number from 0 to 65535"),
+      (#"{"keep-days": 0}"#, "livefetch.json: 'keep-days' takes a number above zero, not '0'"),
+      (#"{"read-only": 1}"#, "livefetch.json: 'read-only' takes true or false, not a number"),
+      (#"{"durability": "some"}"#, "takes 'full' or 'normal', not 'some'"),
+      (#"[1]"#, "livefetch.json: takes a JSON object of settings, not an array"),
+      (#"{"port": }"#, "livefetch.json: expected a JSON value at byte 9"),
+    ])
+  func badFile(text: String, complaint: String) throws {
+    let folder = try Folder()
+    try folder.write(text, to: "livefetch.json")
+    for command in [["config"], ["serve", "x.sqlite"]] {
+      let shown =
+        command.count == 1 ? try folder.run("config") : try folder.run("serve", "x.sqlite")
+      #expect(shown.status == 64)
+      #expect(shown.errors.contains(complaint), "\(shown.errors)")
+    }
+  }
+
+  @Test("A misspelt variable is refused, one of another program passed over")
+  func badEnvironment() throws {
+    let folder = try Folder()
+    let typo = try folder.run("config", environment: ["LIVEFETCH_MAX_ITEM": "1"])
+    #expect(typo.status == 64)
+    #expect(
+      typo.errors.contains("LIVEFETCH_MAX_ITEM is no setting; did you mean LIVEFETCH_MAX_ITEMS?"))
+    #expect(try folder.run("config", environment: ["LIVEFETCH_HOMEDIR_X9": "1"]).status == 0)
+    let bad = try folder.run("config", environment: ["LIVEFETCH_PORT": "tcp://10.0.0.1:80"])
+    #expect(bad.status == 64)
+    #expect(bad.errors.contains("LIVEFETCH_PORT takes a whole number from 0 to 65535"))
+    #expect(try folder.run("config", "--config", "none.json").status == 64)
+  }
+
+  @Test("What config prints as JSON is a file that says the same")
+  func template() throws {
+    let folder = try Folder()
+    let first = try folder.run("config", "--format", "json", "--max-body", "77", "--no-explain")
+    try folder.write(first.output, to: "livefetch.json")
+    let second = try folder.run("config", "--format", "json")
+    #expect(second.status == 0)
+    #expect(second.output == first.output)
+    #expect(second.output.contains(#""max-body": 77"#))
+  }
+
+  @Test("Every setting is a flag of serve, and stands in the README as the table has it")
+  func everywhere() throws {
+    let help = try Folder().run("serve", "--help").output
+    let readme = try String(
+      contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../../README.md").standardizedFileURL, encoding: .utf8)
+    for setting in Setting.all {
+      #expect(help.contains("--\(setting.name)"), "\(setting.name)")
+      #expect(
+        readme.contains(
+          "| `--\(setting.name)` | `\(setting.variable)` | \(setting.shownFallback) | \(setting.meaning) |"
+        ),
+        "| `--\(setting.name)` | `\(setting.variable)` | \(setting.shownFallback) | \(setting.meaning) |"
+      )
+    }
+    #expect(Set(Setting.all.map(\.name)).count == Setting.all.count)
+  }
+}

@@ -1,0 +1,166 @@
+import CSQLite
+import Foundation
+import Testing
+
+/// What a run of the program left.
+struct Outcome {
+  let status: Int32
+  let output: String
+  let errors: String
+}
+
+/// A directory that goes with its owner, in which the program is run.
+final class Folder {
+  let path: String
+  private var running: [Process] = []
+
+  init() throws {
+    path = NSTemporaryDirectory() + "livefetch-cli-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+
+  deinit {
+    for process in running where process.isRunning {
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+    }
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  func file(_ name: String) -> String { path + "/" + name }
+
+  @discardableResult
+  func write(_ text: String, to name: String) throws -> String {
+    try Data(text.utf8).write(to: URL(fileURLWithPath: file(name)))
+    return name
+  }
+
+  func read(_ name: String) throws -> String {
+    String(decoding: try Data(contentsOf: URL(fileURLWithPath: file(name))), as: UTF8.self)
+  }
+
+  func has(_ name: String) -> Bool { FileManager.default.fileExists(atPath: file(name)) }
+
+  // MARK: The program
+
+  private static let program: URL = {
+    let build = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
+    let directory =
+      build?.bundleURL.deletingLastPathComponent()
+      ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+    return directory.appendingPathComponent("livefetch")
+  }()
+
+  private func process(_ arguments: [String], _ environment: [String: String]) -> Process {
+    let process = Process()
+    process.executableURL = Self.program
+    process.arguments = arguments
+    process.currentDirectoryURL = URL(fileURLWithPath: path)
+    let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("LIVEFETCH") }
+    process.environment = inherited.merging(environment) { $1 }
+    return process
+  }
+
+  private func handle(_ name: String) throws -> FileHandle {
+    _ = FileManager.default.createFile(atPath: file(name), contents: nil)
+    return try FileHandle(forWritingTo: URL(fileURLWithPath: file(name)))
+  }
+
+  func run(_ arguments: [String]) throws -> Outcome { try end(arguments, "", [:]) }
+
+  func run(
+    _ arguments: String..., input: String = "", environment: [String: String] = [:]
+  ) throws -> Outcome {
+    try end(arguments, input, environment)
+  }
+
+  /// Runs the program to its end. Its outputs are files, so that no pipe can fill.
+  private func end(
+    _ arguments: [String], _ input: String, _ environment: [String: String]
+  ) throws -> Outcome {
+    let process = process(arguments, environment)
+    let id = UUID().uuidString
+    try write(input, to: id + ".in")
+    process.standardInput = try FileHandle(
+      forReadingFrom: URL(fileURLWithPath: file(id + ".in")))
+    process.standardOutput = try handle(id + ".out")
+    process.standardError = try handle(id + ".err")
+    try process.run()
+    process.waitUntilExit()
+    return Outcome(
+      status: process.terminationStatus, output: try read(id + ".out"),
+      errors: try read(id + ".err"))
+  }
+
+  /// Starts the program; its standard output is the file `name`.
+  func start(_ arguments: [String], output name: String) throws -> Process {
+    let process = process(arguments, [:])
+    process.standardOutput = try handle(name)
+    process.standardError = try handle(name + ".err")
+    try process.run()
+    running.append(process)
+    return process
+  }
+
+  /// Serves `name` and gives its address.
+  func serve(_ name: String) throws -> (process: Process, address: String) {
+    let process = try start(["serve", name, "--port", "0"], output: "serve.log")
+    let line = try wait(for: "serve.log") { $0.hasSuffix("\n") }
+    return (process, String(line.dropFirst("LiveFetch listening on ".count).dropLast()))
+  }
+
+  /// The content of `name` as soon as it is what is expected, for at most ten seconds.
+  func wait(for name: String, _ isDone: (String) -> Bool) throws -> String {
+    for _ in 0..<1_000 {
+      let text = try read(name)
+      if isDone(text) { return text }
+      usleep(10_000)
+    }
+    return try read(name)
+  }
+
+  // MARK: SQLite
+
+  /// Runs `sql` on the database `name`, and gives its rows with `|` between the values.
+  @discardableResult
+  func sql(_ sql: String, on name: String) throws -> [String] {
+    var database: OpaquePointer?
+    defer { sqlite3_close(database) }
+    guard sqlite3_open(file(name), &database) == SQLITE_OK else { throw SQLFailure(text: name) }
+    sqlite3_busy_timeout(database, 5_000)
+    let rows = Rows()
+    var message: UnsafeMutablePointer<CChar>?
+    let code = sqlite3_exec(
+      database, sql,
+      { context, count, values, _ in
+        guard let context, let values else { return 0 }
+        let row = (0..<Int(count)).map { values[$0].map { String(cString: $0) } ?? "NULL" }
+        Unmanaged<Rows>.fromOpaque(context).takeUnretainedValue().list
+          .append(row.joined(separator: "|"))
+        return 0
+      }, Unmanaged.passUnretained(rows).toOpaque(), &message)
+    guard code == SQLITE_OK else {
+      throw SQLFailure(text: message.map { String(cString: $0) } ?? "\(code)")
+    }
+    return rows.list
+  }
+
+  private final class Rows {
+    var list: [String] = []
+  }
+}
+
+struct SQLFailure: Error {
+  let text: String
+}
+
+/// Two countries and three cities.
+let smallWorld = """
+  CREATE TABLE Country(id INTEGER PRIMARY KEY, code TEXT NOT NULL UNIQUE, name TEXT NOT NULL);
+  CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT NOT NULL,
+    country_id INTEGER REFERENCES Country(id), population INTEGER, founded DATE, capital BOOLEAN);
+  CREATE INDEX City_population ON City(population);
+  INSERT INTO Country VALUES (1, 'PE', 'Peru'), (2, 'NO', 'Norway');
+  INSERT INTO City VALUES (1, 'Lima', 1, 7737002, '1535-01-18', 1), (2, 'Oslo', 2, 580000, NULL, 1),
+    (3, 'Bergen', 2, 213585, NULL, 0);
+  """

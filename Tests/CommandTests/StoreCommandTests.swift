@@ -1,0 +1,343 @@
+import Foundation
+import Testing
+
+@Suite("livefetch fetch, save, export, backup, restore, check, status")
+struct StoreCommandTests {
+  private func world() throws -> Folder {
+    let folder = try Folder()
+    try folder.sql(smallWorld, on: "w.sqlite")
+    return folder
+  }
+
+  // MARK: fetch
+
+  @Test("A fetch is a table, CSV, TSV, JSON or lines of JSON; the same from a file and a server")
+  func fetch() throws {
+    let folder = try world()
+    let server = try folder.serve("w.sqlite")
+    for store in ["w.sqlite", server.address] {
+      func fetch(_ format: String) throws -> String {
+        try folder.run(
+          "fetch", store, "City", "--where", "population > %@", "--arg", "500000", "--sort",
+          "-population", "--select", "name,country.name,population", "--format", format
+        ).output
+      }
+      #expect(
+        try fetch("table") == """
+          id  name  country.name  population
+           1  Lima  Peru             7737002
+           2  Oslo  Norway            580000
+
+          """)
+      #expect(
+        try fetch("csv")
+          == "id,name,country.name,population\n1,Lima,Peru,7737002\n2,Oslo,Norway,580000\n")
+      #expect(try fetch("tsv").hasPrefix("id\tname\tcountry.name\tpopulation\n1\tLima\tPeru\t"))
+      #expect(
+        try fetch("ndjson")
+          == #"{"id":1,"name":"Lima","country.name":"Peru","population":7737002}"# + "\n"
+          + #"{"id":2,"name":"Oslo","country.name":"Norway","population":580000}"# + "\n")
+      #expect(try fetch("json").hasPrefix(#"{"entity":"City","token":""#))
+      let count = try folder.run(
+        "fetch", store, "City", "--where", "country.code == $c", "--var", "c=NO", "--count")
+      #expect(count.output == "2\n")
+      let sections = try folder.run(
+        "fetch", store, "City", "--section", "country.name", "--select", "name")
+      #expect(
+        sections.output == "id  name\nNorway (2)\n 2  Oslo\n 3  Bergen\nPeru (1)\n 1  Lima\n")
+    }
+  }
+
+  @Test("A predicate that does not fit is shown with a caret under its mistake")
+  func caret() throws {
+    let folder = try world()
+    let server = try folder.serve("w.sqlite")
+    for store in ["w.sqlite", server.address] {
+      let run = try folder.run("fetch", store, "City", "-w", "name == 'ü' AND populaton > 3")
+      #expect(run.status == 64)
+      #expect(
+        run.errors == """
+          livefetch: `where` at 17: found `populaton`, expected a property of City; did you mean \
+          `population`?
+            name == 'ü' AND populaton > 3
+                            ^^^^^^^^^
+
+          """)
+      let entity = try folder.run("fetch", store, "Cty")
+      #expect(entity.status == 64)
+      #expect(entity.errors.contains("There is no entity `Cty`."))
+      #expect(entity.errors.contains("did you mean `City`?"))
+    }
+  }
+
+  @Test("--watch prints the new result after a save, of a file and of a server")
+  func watch() throws {
+    let folder = try world()
+    let server = try folder.serve("w.sqlite")
+    let common = [
+      "--where", "country.code == 'NO'", "--sort", "name", "--select", "name", "--watch",
+    ]
+    let first = try folder.start(["fetch", "w.sqlite", "City"] + common, output: "file.txt")
+    let second = try folder.start(["fetch", server.address, "City"] + common, output: "url.txt")
+    let before = "id  name\n 3  Bergen\n 2  Oslo\n"
+    for name in ["file.txt", "url.txt"] {
+      #expect(try folder.wait(for: name) { $0 == before } == before)
+    }
+    let saved = try folder.run(
+      "save", server.address, input: #"[{"update":"City","id":2,"values":{"name":"Alta"}}]"#)
+    #expect(saved.status == 0, "\(saved.errors)")
+    let after = before + "\nid  name\n 2  Alta\n 3  Bergen\n"
+    for name in ["file.txt", "url.txt"] {
+      #expect(try folder.wait(for: name) { $0 == after } == after, "\(name)")
+    }
+    for process in [first, second] {
+      process.terminate()
+      process.waitUntilExit()
+    }
+  }
+
+  @Test("A server that is not there, and an address that is none, are told apart")
+  func unreachable() throws {
+    let folder = try Folder()
+    let gone = try folder.run("fetch", "http://127.0.0.1:1", "City")
+    #expect(gone.status == 69)
+    #expect(gone.errors.contains("nobody answers"))
+    #expect(try folder.run("fetch", "https://127.0.0.1", "City").status == 64)
+    #expect(try folder.run("fetch", "none.sqlite", "City").status == 66)
+  }
+
+  @Test("A server's token is taken from the flag or the environment")
+  func token() throws {
+    let folder = try world()
+    _ = try folder.start(
+      ["serve", "w.sqlite", "--port", "0", "--token", "abc"], output: "serve.log")
+    let line = try folder.wait(for: "serve.log") { $0.hasSuffix("\n") }
+    let address = String(line.dropFirst("LiveFetch listening on ".count).dropLast())
+    #expect(try folder.run("fetch", address, "City", "--count").status == 64)
+    #expect(try folder.run("fetch", address, "City", "--count", "--token", "abc").output == "3\n")
+    let run = try folder.run(
+      "status", address, environment: ["LIVEFETCH_TOKEN": "abc"])
+    #expect(run.output.contains("ready      yes"))
+  }
+
+  // MARK: save
+
+  @Test(
+    "Changes are saved to a file and through a server; the file keeps its history if it has one")
+  func save() throws {
+    let folder = try world()
+    let body = #"{"changes":[{"insert":"City","temporaryID":"t","values":{"name":"Voss"}}]}"#
+    try folder.write(body, to: "c.json")
+    let plain = try folder.run("save", "w.sqlite", "c.json")
+    #expect(plain.output == "1 inserted, 0 updated, 0 deleted\n  t is 4\n")
+    #expect(
+      try folder.sql(
+        "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'livefetch%'", on: "w.sqlite")
+        == ["0"])
+    let server = try folder.serve("w.sqlite")
+    let remote = try folder.run("save", server.address, "c.json", "--json")
+    #expect(remote.output.contains(#""ids":{"t":5},"inserted":1"#))
+    let refused = try folder.run("save", "w.sqlite", "c.json")
+    #expect(refused.status == 65)
+    #expect(refused.errors.contains("save through it: livefetch save \(server.address)"))
+    server.process.terminate()
+    server.process.waitUntilExit()
+    let followed = try folder.run("save", "w.sqlite", input: #"[{"delete":"City","id":5}]"#)
+    #expect(followed.output.hasPrefix("0 inserted, 0 updated, 1 deleted\n  token "))
+    #expect(try folder.run("check", "w.sqlite").status == 0)
+  }
+
+  @Test("A refused save lists every failure and leaves nothing behind")
+  func refusedSave() throws {
+    let folder = try world()
+    let body =
+      #"[{"update":"City","id":1,"values":{"name":"X"}},{"insert":"City","values":{"nme":"a","population":"b"}}]"#
+    let server = try folder.serve("w.sqlite")
+    for isRemote in [true, false] {
+      if !isRemote {
+        server.process.terminate()
+        server.process.waitUntilExit()
+      }
+      let run = try folder.run("save", isRemote ? server.address : "w.sqlite", input: body)
+      #expect(run.status == 65)
+      #expect(run.errors.contains("change 1: `City` has no property `nme` (name)"), "\(run.errors)")
+      #expect(run.errors.contains("change 1: `population` takes an integer of 64 bits"))
+      #expect(try folder.sql("SELECT name FROM City WHERE id = 1", on: "w.sqlite") == ["Lima"])
+    }
+    #expect(try folder.run("save", "w.sqlite", input: "[").status == 65)
+  }
+
+  // MARK: export
+
+  @Test("What is exported is imported as the same rows, in every format")
+  func roundTrip() throws {
+    let folder = try Folder()
+    var generator = SystemRandomNumberGenerator()
+    let seed = UInt64.random(in: 0...UInt64.max, using: &generator)
+    var random = SeededGenerator(state: seed)
+    let schema = "CREATE TABLE T(id INTEGER PRIMARY KEY, t TEXT, n INTEGER, r REAL, b BOOLEAN)"
+    try folder.sql(schema, on: "a.sqlite")
+    let pieces = ["", "a", "\"", ",", "\t", "\n", "\r\n", "é", "東", "'", " ", "007", "null"]
+    for _ in 0..<200 {
+      let text = (0..<random.below(4)).map { _ in pieces[random.below(pieces.count)] }.joined()
+      let quoted = "'" + text.replacingOccurrences(of: "'", with: "''") + "'"
+      let values = [
+        random.below(5) == 0 ? "NULL" : quoted,
+        random.below(5) == 0 ? "NULL" : "\(Int64(bitPattern: random.next()))",
+        random.below(5) == 0 ? "NULL" : "\(Double(random.below(1_000_000)) / 7)",
+        ["NULL", "0", "1"][random.below(3)],
+      ]
+      try folder.sql(
+        "INSERT INTO T(t, n, r, b) VALUES (\(values.joined(separator: ", ")))", on: "a.sqlite")
+    }
+    let rows = try folder.sql("SELECT * FROM T", on: "a.sqlite")
+    for format in ["csv", "tsv", "json", "ndjson"] {
+      let target = "\(format).sqlite"
+      try folder.sql(schema, on: target)
+      let out = try folder.run("export", "a.sqlite", "T", "--output", "t.\(format)")
+      #expect(out.output == "T: 200 written to t.\(format)\n")
+      let back = try folder.run("import", target, "t.\(format)", "--into", "T")
+      #expect(back.status == 0, "\(format), seed \(seed): \(back.errors)")
+      #expect(try folder.sql("SELECT * FROM T", on: target) == rows, "\(format), seed \(seed)")
+    }
+  }
+
+  @Test("An export takes a predicate, an order, values and a window, from a file and a server")
+  func export() throws {
+    let folder = try world()
+    let server = try folder.serve("w.sqlite")
+    for store in ["w.sqlite", server.address] {
+      let some = try folder.run(
+        "export", store, "City", "--where", "capital == TRUE", "--sort", "-name", "--select",
+        "name,founded", "--limit", "2")
+      #expect(some.output == "id,name,founded\n2,Oslo,\n1,Lima,1535-01-18T00:00:00Z\n")
+      let json = try folder.run(
+        "export", store, "City", "--select", "name", "--format", "json", "--offset", "2")
+      #expect(json.output == "[\n{\"id\":3,\"name\":\"Bergen\"}\n]\n")
+      let none = try folder.run(
+        "export", "w.sqlite", "City", "--where", "FALSEPREDICATE", "--select", "name")
+      #expect(none.output == "id,name\n")
+    }
+    let bad = try folder.run("export", "w.sqlite", "City", "--sort", "nme", "--output", "x.csv")
+    #expect(bad.status == 64)
+    #expect(!folder.has("x.csv"))
+    #expect(!folder.has("x.csv.partial"))
+  }
+
+  // MARK: backup, restore, check, status
+
+  @Test("A backup of a served file holds its moment; restoring it begins a new epoch")
+  func backup() throws {
+    let folder = try world()
+    let server = try folder.serve("w.sqlite")
+    let made = try folder.run("backup", "w.sqlite", "b.sqlite")
+    #expect(made.status == 0, "\(made.errors)")
+    #expect(made.output.hasSuffix("; checked\n"))
+    #expect(try folder.run("backup", "w.sqlite", "b.sqlite").status == 64)
+    #expect(!folder.has("b.sqlite-wal"))
+    #expect(try folder.run("restore", "b.sqlite", "w.sqlite").status == 65)
+    let before = try folder.run("fetch", server.address, "City", "--format", "json").output
+    let token = try #require(before.firstMatch(of: /"token":"([^"]+)"/)).1
+    server.process.terminate()
+    server.process.waitUntilExit()
+    try folder.sql("DELETE FROM City", on: "w.sqlite")
+    let restored = try folder.run("restore", "b.sqlite", "w.sqlite")
+    #expect(restored.status == 0, "\(restored.errors)")
+    #expect(restored.output.contains("begins anew at token"))
+    #expect(!restored.output.contains(token.prefix(6)))
+    #expect(try folder.sql("SELECT count(*) FROM City", on: "w.sqlite") == ["3"])
+    #expect(try folder.run("check", "w.sqlite").status == 0)
+    #expect(try folder.run("restore", "b.sqlite", "new.sqlite").status == 0)
+    #expect(try folder.sql("SELECT count(*) FROM City", on: "new.sqlite") == ["3"])
+    #expect(!folder.has("w.sqlite.restoring"))
+  }
+
+  @Test("A damaged backup is not restored, and a damaged file not backed up")
+  func damagedBackup() throws {
+    let folder = try Folder()
+    try folder.sql(
+      "CREATE TABLE T(id INTEGER PRIMARY KEY, x); CREATE INDEX i ON T(x);"
+        + "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) "
+        + "INSERT INTO T SELECT i, hex(randomblob(20)) FROM n", on: "w.sqlite")
+    let url = URL(fileURLWithPath: folder.file("w.sqlite"))
+    var bytes = try Data(contentsOf: url)
+    for index in 20_480..<24_576 { bytes[index] = 0x55 }
+    try bytes.write(to: URL(fileURLWithPath: folder.file("bad.sqlite")))
+    let check = try folder.run("check", "bad.sqlite")
+    #expect(check.status == 65)
+    #expect(check.output.hasPrefix("damage: "))
+    let backup = try folder.run("backup", "bad.sqlite", "b.sqlite")
+    #expect(backup.status == 65)
+    #expect(!folder.has("b.sqlite"))
+    #expect(!folder.has("b.sqlite.partial"))
+    #expect(try folder.run("restore", "bad.sqlite", "w.sqlite").status == 65)
+    #expect(try folder.sql("SELECT count(*) FROM T", on: "w.sqlite") == ["5000"])
+  }
+
+  @Test("A check finds orphans, and holes in the history")
+  func check() throws {
+    let folder = try world()
+    #expect(try folder.run("check", "w.sqlite").output == "w.sqlite: nothing is wrong\n")
+    try folder.sql("UPDATE City SET country_id = 77 WHERE id > 1", on: "w.sqlite")
+    let orphans = try folder.run("check", "w.sqlite")
+    #expect(orphans.status == 65)
+    #expect(
+      orphans.output
+        == "orphans: 2 rows of City refer to a Country that is not there (row 2, 3)\n")
+    try folder.sql("UPDATE City SET country_id = 1", on: "w.sqlite")
+    let server = try folder.serve("w.sqlite")
+    server.process.terminate()
+    server.process.waitUntilExit()
+    try folder.sql("INSERT INTO City(name) VALUES ('X'), ('Y'), ('Z')", on: "w.sqlite")
+    #expect(try folder.run("check", "w.sqlite").status == 0)
+    try folder.sql("DELETE FROM livefetch_position WHERE position = 3", on: "w.sqlite")
+    let hole = try folder.run("check", "w.sqlite")
+    #expect(hole.status == 65)
+    #expect(
+      hole.output == """
+        history: 1 positions are missing between others
+        history: City: 1 old values that belong to no position
+
+        """)
+    try folder.sql("DROP TRIGGER livefetch_insert_City", on: "w.sqlite")
+    #expect(
+      try folder.run("check", "w.sqlite").output
+        .hasPrefix("history: its triggers or tables are not as they were made"))
+  }
+
+  @Test("The status tells the history, who serves the file and who has it open")
+  func status() throws {
+    let folder = try world()
+    let plain = try folder.run("status", "w.sqlite", "--json")
+    #expect(plain.status == 0, "\(plain.errors)")
+    #expect(plain.output.contains(#""entities":{"Country":2,"City":3},"history":null"#))
+    #expect(plain.output.contains(#""served by":null"#))
+    let server = try folder.serve("w.sqlite")
+    let served = try folder.run("status", "w.sqlite")
+    let id = server.process.processIdentifier
+    #expect(served.output.contains("served by      process \(id) at \(server.address)\n"))
+    #expect(served.output.contains("open in        \(id) livefetch\n"))
+    #expect(served.output.contains("touched rows   1\n"))
+    let remote = try folder.run("status", server.address)
+    #expect(remote.output.contains("ready      yes\n"))
+    #expect(remote.output.contains("entities   Country, City\n"))
+    server.process.terminate()
+    server.process.waitUntilExit()
+    #expect(try folder.run("status", "w.sqlite").output.contains("served by      none\n"))
+    #expect(try folder.run("status", server.address).status == 69)
+  }
+}
+
+/// Numbers that a seed decides.
+struct SeededGenerator: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
+}

@@ -1,0 +1,85 @@
+import FetchModel
+import Testing
+
+@testable import LiveFetchCommand
+
+@Suite("What is shown on a terminal")
+struct TerminalTests {
+  @Test(
+    "Every command has help with examples, and a place in the completions",
+    arguments: [
+      "serve", "fetch", "save", "import", "export", "backup", "restore", "check", "status",
+      "config",
+    ])
+  func help(command: String) throws {
+    let folder = try Folder()
+    let help = try folder.run(command, "--help")
+    #expect(help.status == 0)
+    #expect(help.output.contains("EXAMPLES\n  "), "\(help.output)")
+    #expect(help.output.contains("livefetch \(command)"))
+  }
+
+  @Test("Completions are made for bash, zsh and fish", arguments: ["bash", "zsh", "fish"])
+  func completions(shell: String) throws {
+    let script = try Folder().run("--generate-completion-script", shell)
+    #expect(script.status == 0)
+    for word in ["import", "restore", "query-timeout"] { #expect(script.output.contains(word)) }
+  }
+
+  @Test("No colours and no bars where the output is no terminal")
+  func plain() throws {
+    let folder = try Folder()
+    try folder.sql(smallWorld, on: "w.sqlite")
+    let fetch = try folder.run("fetch", "w.sqlite", "City", "--section", "country")
+    #expect(!fetch.output.contains("\u{1B}"))
+    let load = try folder.run("import", "w.sqlite", "-", "--into", "City", input: "name\nX\n")
+    #expect(load.errors == "")
+  }
+
+  @Test(
+    "A table's columns stand under each other, wide letters and marks counted as they are shown")
+  func widths() {
+    var table = TextTable(columns: ["a", "b"], numeric: [1])
+    table.add(["東京", "1"])
+    table.add(["e\u{301}", "22"])
+    #expect(table.text() == "a      b\n東京   1\ne\u{301}     22")
+    #expect("Reykjavík".shortened(to: 5) == "Reyk…")
+    #expect("東京都".shortened(to: 4) == "東…")
+  }
+
+  @Test("A bar tells how far, how fast and how long yet")
+  func bar() {
+    #expect(
+      ProgressBar.line("City", 0.5, 100_000, "rows", 2, .errors)
+        == "City  ██████████░░░░░░░░░░   50 %  100,000 rows  50,000/s  0:02 left")
+    #expect(ProgressBar.line("City", nil, 9, "rows", 3, .errors) == "City  9 rows  3/s")
+    #expect((-1_234_567).grouped == "-1,234,567")
+    #expect(18_312_000.asBytes == "18.3 MB")
+  }
+
+  private func result(_ rows: [(Int, String)]) -> FetchResult {
+    let items = rows.map { id, name in
+      JSON.object([
+        .init(name: "id", value: .number("\(id)")), .init(name: "name", value: .string(name)),
+      ])
+    }
+    let section = JSON.object([
+      .init(name: "name", value: .string("")), .init(name: "items", value: .array(items)),
+    ])
+    return FetchResult(.object([.init(name: "sections", value: .array([section]))]))
+  }
+
+  @Test("What came, changed, moved and went is marked, with the fewest moves")
+  func changes() {
+    let old = result([(1, "a"), (2, "b"), (3, "c"), (4, "d")])
+    let new = result([(4, "d"), (1, "a"), (3, "x"), (5, "e")])
+    let changes = RowChanges(from: old, to: new)
+    #expect(changes.byID == ["4": .up, "3": .updated, "5": .inserted])
+    #expect(changes.cells == ["3": ["name"]])
+    #expect(changes.deleted.map(\.id) == ["2"])
+    #expect(changes.summary == "1 came, 1 changed, 1 moved, 1 went")
+    let table = FetchTable(result: new, terminal: .output, changes: changes)
+    #expect(table.lines() == ["  id  name", "↑  4  d", "   1  a", "~  3  x", "+  5  e"])
+    #expect(RowChanges(from: old, to: old).isEmpty)
+  }
+}

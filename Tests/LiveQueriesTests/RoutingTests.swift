@@ -1,0 +1,148 @@
+import FetchModel
+import Testing
+
+@testable import LiveQueries
+
+/// Finding the queries that a save can change: nothing is missed, and little is asked in vain.
+@Suite("Routing: a save is told to every fetch that it changes")
+struct RoutingTests {
+  @Test(arguments: 0..<4)
+  func routedEqualsAskingEveryQuery(part: Int) throws {
+    var (asked, all, changed) = (0, 0, 0)
+    for number in 0..<6 {
+      let seed = UInt64(1_000 + part * 10 + number)
+      var generator = Generator(seed: seed)
+      let store = MemoryStore()
+      let world = generator.world()
+      store.save { $0 = world }
+      var index = QueryIndex()
+      var queries: [LiveQuery] = []
+      for _ in 0..<30 {
+        queries.append(Self.query(&generator, store))
+        index.insert(queries[queries.count - 1])
+      }
+      for _ in 0..<30 {
+        let base = store.token.position
+        store.save { generator.save(&$0) }
+        if generator.oneIn(3) { store.save { generator.save(&$0) } }
+        let found = try Self.candidates(index, store, after: base)
+        for query in queries {
+          let isChanged = Self.isChanged(query, store, since: base)
+          let isFound = found.contains(query)
+          #expect(isFound || !isChanged, "seed \(seed): \(query.plan)")
+          (asked, changed, all) =
+            (asked + (isFound ? 1 : 0), changed + (isChanged ? 1 : 0), all + 1)
+        }
+        Self.exchange(&queries, &index, &generator, store)
+      }
+    }
+    // Routing is of use: what is asked is near what changes.
+    #expect(asked * 4 < changed * 5 && changed < all, "\(asked) of \(all), \(changed) changed")
+  }
+
+  private static func query(_ generator: inout Generator, _ store: MemoryStore) -> LiveQuery {
+    let position = store.token.position
+    let plan = generator.plan(store.world(at: position))
+    let only: ObjectID? = generator.oneIn(8) ? .integer(Int64(generator.number(1...20))) : nil
+    return LiveQuery(
+      key: QueryKey(plan, only: only), model: store.model, columns: store.columns,
+      position: position)
+  }
+
+  private static func candidates(
+    _ index: QueryIndex, _ store: MemoryStore, after base: Int64
+  ) throws -> QueryBag {
+    try store.read { moment throws(StoreError) in
+      let touched = TouchedObjects(try moment.touches(after: base), in: store.model)
+      var search = CandidateSearch(index, touched, after: base, moment)
+      search.run()
+      return search.found
+    }
+  }
+
+  /// Whether the whole result, or what is sent along, differs from what it was.
+  private static func isChanged(
+    _ query: LiveQuery, _ store: MemoryStore, since base: Int64
+  ) -> Bool {
+    let (old, new) = (store.world(at: base), store.world(at: store.token.position))
+    let token = MemoryStore.token(0)
+    var (before, after) = (
+      old.snapshot(of: query.plan, at: token, in: store.model),
+      new.snapshot(of: query.plan, at: token, in: store.model)
+    )
+    if let only = query.key.only {
+      let prefix = Array("{\"id\":\(only)".utf8)
+      let isMeant = { (item: [UInt8]) in
+        item.starts(with: prefix + [0x2C]) || item.starts(with: prefix + [0x7D])
+      }
+      let items = { (snapshot: ResultSnapshot) in
+        snapshot.sections.flatMap { section in section.items.filter(isMeant) }
+      }
+      return items(before) != items(after)
+    }
+    (before.token, after.token) = ("", "")
+    return before.sections != after.sections || before.summary != after.summary
+      || before.included != after.included
+  }
+
+  /// Some queries go and others come, so that the index is changed as it is used.
+  private static func exchange(
+    _ queries: inout [LiveQuery], _ index: inout QueryIndex, _ generator: inout Generator,
+    _ store: MemoryStore
+  ) {
+    for place in queries.indices where generator.oneIn(10) {
+      index.remove(queries[place])
+      queries[place] = query(&generator, store)
+      index.insert(queries[place])
+    }
+  }
+
+  @Test func anIndexIsEmptyWhenEveryQueryHasLeft() {
+    var generator = Generator(seed: 7)
+    let store = MemoryStore()
+    store.save { $0 = generator.world() }
+    var index = QueryIndex()
+    let queries = (0..<200).map { _ in Self.query(&generator, store) }
+    for query in queries { index.insert(query) }
+    for query in queries.shuffled(using: &generator.random) { index.remove(query) }
+    #expect(index.count == 0)
+    #expect(index.routes.isEmpty)
+    #expect(index.lookouts.values.allSatisfy { $0.isEmpty })
+    #expect(index.tables.values.allSatisfy { $0.used.isEmpty })
+  }
+}
+
+/// Ranges of values.
+@Suite struct IntervalTreeTests {
+  @Test(arguments: [1, 2, 3, 4] as [UInt64])
+  func everyRangeThatHoldsAValueIsFound(seed: UInt64) {
+    var random = SeededRandom(seed: seed)
+    let model = MemoryStore.cityModel
+    let plan = FetchPlan(definition: ResultDefinition(entity: 0, predicate: .everything))
+    var held: [(LiveQuery, ValueRange)] = []
+    var tree = IntervalTree()
+    let bound = { (random: inout SeededRandom) -> StoredValue? in
+      Bool.random(using: &random)
+        ? .integer(.random(in: 0...30, using: &random))
+        : Bool.random(using: &random) ? nil : .double(.random(in: 0...30, using: &random))
+    }
+    for _ in 0..<2_000 {
+      if Int.random(in: 0...2, using: &random) > 0 || held.isEmpty {
+        let query = LiveQuery(
+          key: QueryKey(plan, only: nil), model: model, columns: nil, position: 0)
+        let range = ValueRange(lower: bound(&random), upper: bound(&random))
+        tree.insert(query, range)
+        held.append((query, range))
+      } else {
+        let (query, range) = held.remove(at: .random(in: held.indices, using: &random))
+        tree.remove(query, range)
+      }
+      let value = StoredValue.integer(.random(in: 0...30, using: &random))
+      var found = QueryBag()
+      tree.forEach(at: value) { bag in for query in bag.all { found.insert(query) } }
+      let expected = held.filter { $0.1.contains(value) }
+      #expect(found.count == expected.count, "seed \(seed)")
+      #expect(expected.allSatisfy { found.contains($0.0) }, "seed \(seed)")
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import FetchModel
+import Testing
+
+@testable import LiveQueries
+
+/// What clients of the same fetch have in common, and what is left when nobody asks.
+@Suite("Sharing: one result, one diff, and none where nobody asks")
+struct SharingTests {
+  private static let name = PropertyPath(root: 0, target: .attribute(0))
+  private static let population = PropertyPath(root: 0, target: .attribute(1))
+
+  private static var plan: FetchPlan {
+    FetchPlan(
+      definition: ResultDefinition(
+        entity: 0, predicate: .everything, order: [OrderTerm(path: population)]),
+      selection: [SelectedValue(key: "name", source: .path(name))])
+  }
+
+  private final class Waiter: LiveWaiter {}
+
+  private let store = MemoryStore()
+
+  private func engine() -> LiveQueries {
+    store.save { world in
+      world.cities = [
+        1: City(name: "a", population: 1, isCapital: nil, country: nil),
+        2: City(name: "b", population: 2, isCapital: nil, country: nil),
+      ]
+    }
+    return LiveQueries(
+      model: store.model, columns: store.columns, configuration: LiveConfiguration())
+  }
+
+  private func inMoment(
+    _ queries: inout LiveQueries,
+    _ body: (inout LiveQueries, MomentContext) -> Void = { _, _ in }
+  ) throws {
+    try store.read { moment throws(StoreError) in
+      let context = MomentContext(moment)
+      try queries.catchUp(context)
+      body(&queries, context)
+    }
+  }
+
+  private func follow(_ queries: inout LiveQueries, since token: Token) throws -> Waiter {
+    let waiter = Waiter()
+    let request = FollowRequest(
+      plan: Self.plan, only: nil, since: .token(token), deadline: nil, waiter: waiter)
+    try inMoment(&queries) { $0.follow(request, $1, now: .now) }
+    return waiter
+  }
+
+  @Test func clientsWithTheSameFetchShareOneEncodedDiff() throws {
+    var queries = engine()
+    let token = store.token
+    let waiters = try (0..<100).map { _ in try follow(&queries, since: token) }
+    #expect(queries.queries.count == 1)
+    store.save { $0.cities[1]?.name = "c" }
+    try inMoment(&queries)
+    #expect(queries.outbox.count == 1)
+    #expect(queries.outbox.first?.waiters.count == waiters.count)
+    #expect(queries.counters.diffs == 1)
+    #expect(queries.counters.delivered == 100)
+    #expect(queries.counters.considered == 1)
+    #expect(queries.counters.changed == 1)
+  }
+
+  @Test func aFetchThatNobodyAsksForIsDroppedAndResumedFromTheHistory() throws {
+    var queries = engine()
+    let token = store.token
+    let waiter = try follow(&queries, since: token)
+    queries.cancel(ObjectIdentifier(waiter))
+    queries.dropIdle(unusedSince: .now + .seconds(1))
+    #expect(queries.queries.isEmpty)
+    #expect(queries.index.count == 0)
+    store.save { $0.cities[1]?.name = "c" }
+    store.save { $0.cities[2] = nil }
+    _ = try follow(&queries, since: token)
+    guard case .diff(let json, let to, _)? = queries.outbox.first?.answer else {
+      Issue.record("no diff")
+      return
+    }
+    let diff = try #require(Diff(json: JSON(parsing: json)))
+    #expect(to == store.token)
+    #expect(diff.deleted.map(\.from) == [Position(section: 0, item: 1)])
+    #expect(
+      diff.updated.map { $0.changed.map { String(decoding: $0, as: UTF8.self) } }
+        == ["{\"name\":\"c\"}"])
+  }
+
+  @Test func aFetchThatSomebodyWaitsForIsKept() throws {
+    var queries = engine()
+    let waiter = try follow(&queries, since: store.token)
+    queries.dropIdle(unusedSince: .now + .seconds(1))
+    #expect(queries.queries.count == 1)
+    withExtendedLifetime(waiter) {}
+  }
+
+  @Test func aSaveOfWhatNobodyLooksAtConsidersNoFetch() throws {
+    var queries = engine()
+    let token = store.token
+    let waiters = [
+      try follow(&queries, since: token), try follow(&queries, since: token),
+    ]
+    store.save { $0.cities[1]?.isCapital = true }
+    try inMoment(&queries)
+    #expect(queries.counters.considered == 0)
+    store.save { $0.cities[1]?.name = "c" }
+    try inMoment(&queries)
+    #expect(queries.counters.considered == 1)
+    withExtendedLifetime(waiters) {}
+  }
+}

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""check.py LIVEFETCH: is /openapi.json valid, and are the server's answers what it says?
+
+Serves a small store, validates the document as OpenAPI 3.1, then asks one request of every kind and
+validates its answer against the schema that the document gives for that status. Ends the server.
+"""
+
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+WORLD = """
+CREATE TABLE Country(code TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, area REAL);
+CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT NOT NULL, country_code TEXT REFERENCES Country,
+  population INTEGER, founded DATE, seen TIMESTAMP, capital BOOLEAN, photo BLOB, extra JSON,
+  tag UUID, price NUMERIC);
+CREATE TABLE Club("odd / {name}" INTEGER, id INTEGER PRIMARY KEY);
+CREATE TABLE City_Club(city INTEGER REFERENCES City(id), club INTEGER REFERENCES Club(id));
+CREATE VIEW Names AS SELECT name FROM City;
+INSERT INTO Country VALUES ('PE', 'Peru', 9e999), ('NO', 'Norway', 385207.0);
+INSERT INTO City VALUES (1, 'Lima', 'PE', 7737002, '1535-01-18', '2024-01-31T10:00:00Z', 1,
+  x'0102', '{"a":[1]}', '00112233-4455-6677-8899-aabbccddeeff', 1.5),
+  (2, 'Oslo', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO Club VALUES (1, 1);
+INSERT INTO City_Club VALUES (1, 1);
+"""
+
+MODELS = Path(__file__).parent / "../../Sources/LiveFetchCommand/Resources/models"
+
+# Method, path, the path's template, body.
+REQUESTS = [
+    ("GET", "/v1", "/v1", None),
+    ("GET", "/v1/model", "/v1/model", None),
+    ("GET", "/health/live", "/health/live", None),
+    ("GET", "/health/ready", "/health/ready", None),
+    ("GET", "/v1/objects/City?section=capital&count=exact&digest=true&expand=country",
+     "/v1/objects/City", None),
+    ("GET", "/v1/objects/City?as=ids&limit=1", "/v1/objects/City", None),
+    ("GET", "/v1/objects/City?as=count", "/v1/objects/City", None),
+    ("GET", "/v1/objects/City?select=name,country.name,Club", "/v1/objects/City", None),
+    ("GET", "/v1/objects/Country", "/v1/objects/Country", None),
+    ("GET", "/v1/objects/Names", "/v1/objects/Names", None),
+    ("GET", "/v1/objects/City/1", "/v1/objects/City/{id}", None),
+    ("GET", "/v1/objects/City/9", "/v1/objects/City/{id}", None),
+    ("GET", "/v1/objects/City?where=nme==1", "/v1/objects/City", None),
+    ("GET", "/v1/objects/City?since=x-1-00000000", "/v1/objects/City", None),
+    ("POST", "/v1/fetch", "/v1/fetch", {"entity": "City", "where": "name IN %@",
+                                        "arguments": [["Lima"]], "sort": ["name"]}),
+    ("POST", "/v1/objects/City", "/v1/objects/City", {"name": "Voss", "population": 1}),
+    ("POST", "/v1/objects/City", "/v1/objects/City", {"nme": "Voss", "population": "x"}),
+    ("PATCH", "/v1/objects/City/1", "/v1/objects/City/{id}", {"population": 8000000}),
+    ("PUT", "/v1/objects/Country/SE", "/v1/objects/Country/{id}", {"name": "Sweden"}),
+    ("PATCH", "/v1/objects/City?where=id==3", "/v1/objects/City", {"capital": False}),
+    ("POST", "/v1/save", "/v1/save", {"changes": [
+        {"insert": "City", "temporaryID": "t", "values": {"name": "A", "country": "NO"}},
+        {"update": "City", "id": 2, "values": {"country": "SE", "Club": {"add": [1]}}},
+        {"delete": "City", "id": 3}]}),
+    ("POST", "/v1/save", "/v1/save", {"changes": [{"update": "City", "id": 77, "values": {}}]}),
+    ("DELETE", "/v1/objects/City?where=id==4", "/v1/objects/City", None),
+    ("GET", "/v1/changes", "/v1/changes", None),
+    ("PUT", "/v1/objects/City", "/v1/objects/City", {}),
+]
+
+
+def ask(address, method, path, body):
+    data = None if body is None else json.dumps(body).encode()
+    headers = {} if data is None else {"Content-Type": "application/json"}
+    request = urllib.request.Request(
+        address + path.replace(" ", "+"), data, headers, method=method
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status, answer.headers["Content-Type"], answer.read()
+    except urllib.error.HTTPError as answer:
+        return answer.status, answer.headers["Content-Type"], answer.read()
+
+
+def resolved(node, document):
+    while isinstance(node, dict) and "$ref" in node:
+        target = document
+        for part in node["$ref"].split("/")[1:]:
+            target = target[part]
+        node = target
+    return node
+
+
+def complaints(document, method, template, status, kind, body):
+    """What is wrong with an answer; a method that the path does not have is only refused."""
+    operation = document["paths"][template].get(method.lower())
+    if operation is None:
+        return [] if status == 405 else [f"status {status}"]
+    response = resolved(operation["responses"].get(str(status)), document)
+    if response is None:
+        return [f"status {status} is not in the document"]
+    kind = (kind or "").split(";")[0]
+    if kind not in response.get("content", {}):
+        return [f"{status} {kind} is not in the document"] if body else []
+    schema = {**response["content"][kind]["schema"], "components": document["components"]}
+    return [
+        f"{status} at {'/'.join(map(str, error.absolute_path))}: {error.message[:200]}"
+        for error in Draft202012Validator(schema).iter_errors(json.loads(body))
+    ]
+
+
+def validated(address, found):
+    """The document, and what is wrong with it."""
+    document = json.loads(ask(address, "GET", "/openapi.json", None)[2])
+    for error in OpenAPIV31SpecValidator(document).iter_errors():
+        found.append(f"document: {error.message}")
+    return document
+
+
+def check_answers(address, found):
+    document = validated(address, found)
+    token = json.loads(ask(address, "GET", "/v1", None)[2])["token"]
+    requests = REQUESTS + [
+        ("GET", f"/v1/objects/City?since={token}&wait=0", "/v1/objects/City", None),
+        ("GET", f"/v1/objects/City/1?since={token}&wait=0", "/v1/objects/City/{id}", None),
+        ("GET", f"/v1/objects/City?as=count&since={token}&wait=0", "/v1/objects/City", None),
+    ]
+    for method, path, template, body in requests:
+        status, kind, answer = ask(address, method, path, body)
+        for complaint in complaints(document, method, template, status, kind, answer):
+            found.append(f"{method} {path}: {complaint}")
+    return f"{len(document['paths'])} paths, {len(requests)} answers"
+
+
+def served(program, file, options, body):
+    server = subprocess.Popen(
+        [program, "serve", str(file), "--port", "0", *options],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        return body(re.search(r"http://\S+", server.stdout.readline())[0])
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+def main(program):
+    found = []
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "world.sqlite"
+        store = sqlite3.connect(file)
+        store.executescript(WORLD)
+        store.close()
+        checked = served(program, file, [], lambda address: check_answers(address, found))
+        for model in sorted(MODELS.glob("*.json")):
+            store = Path(directory) / f"{model.stem}.sqlite"
+            served(program, store, ["--model", str(model)], lambda at: validated(at, found))
+            checked += f", {model.stem}"
+    print("\n".join(found) or f"{checked}: valid")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,80 @@
+import FetchModel
+import Foundation
+import Testing
+
+@testable import SQLiteStore
+
+@Suite("History: its size")
+struct HistorySizeTests {
+  private static let world = """
+    CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, n INTEGER, x REAL, picture BLOB);
+    WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM i WHERE i < 1000)
+      INSERT INTO note SELECT i, printf('%0100d', i), i, i / 3.0, zeroblob(200) FROM i;
+    """
+
+  private func open(_ options: SQLiteStoreOptions = .init()) throws -> (ScratchFile, SQLiteStore) {
+    let file = try ScratchFile(Self.world)
+    return (file, try SQLiteStore(path: file.path, options: options))
+  }
+
+  private func figure(_ name: String, _ store: SQLiteStore) -> Double? {
+    store.metrics.first { $0.name == name }?.samples.first?.value
+  }
+
+  /// Waits until `isTrue`, for a few seconds.
+  private func eventually(_ isTrue: () throws -> Bool) throws -> Bool {
+    for _ in 0..<400 {
+      if try isTrue() { return true }
+      Thread.sleep(forTimeInterval: 0.02)
+    }
+    return false
+  }
+
+  @Test func itIsMeasuredWithinAFifthOfWhatTheFileGrowsBy() throws {
+    let (file, store) = try open()
+    defer { store.close() }
+    for round in 0..<10 { try file.outsider("UPDATE note SET n = \(-round) - id") }
+    #expect(try eventually { figure("livefetch_history_rows", store) == 10_000 })
+    let measured = try #require(figure("livefetch_history_bytes", store))
+    let stored = try #require(
+      file.connect(.read).first(
+        """
+        SELECT sum(pgsize) FROM dbstat WHERE name IN
+        ('livefetch_position', 'livefetch_history_note')
+        """
+      ) { $0.double(0) })
+    #expect(abs(measured - stored) < stored / 5, "measured \(measured), stored \(stored)")
+  }
+
+  @Test func whatIsTooMuchIsForgottenFromTheBeginning() throws {
+    var options = SQLiteStoreOptions()
+    options.keptBytes = 1_000_000
+    let (file, store) = try open(options)
+    defer { store.close() }
+    let first = store.newestToken
+    for round in 0..<8 { try file.outsider("UPDATE note SET n = \(-round) - id") }
+    #expect(try eventually { (figure("livefetch_history_bytes", store) ?? .infinity) <= 1_000_000 })
+    #expect(try eventually { try store.changes(after: first, limit: 1) == nil })
+    let newest = store.newestToken
+    #expect(try store.changes(after: newest, limit: 1)?.saves.isEmpty == true)
+    // What fits stays: about 350 bytes a row.
+    let rows = {
+      try #require(
+        file.connect(.read).first("SELECT count(*) FROM livefetch_history_note") { $0.integer(0) })
+    }
+    #expect(try eventually { (1_000...4_000).contains(try rows()) })
+    Thread.sleep(forTimeInterval: 0.3)
+    #expect((1_000...4_000).contains(try rows()))
+  }
+
+  @Test func aFileThatIsServedAgainIsMeasuredAgain() throws {
+    let (file, store) = try open()
+    try file.outsider("UPDATE note SET n = -id")
+    #expect(try eventually { figure("livefetch_history_rows", store) == 1_000 })
+    let before = figure("livefetch_history_bytes", store)
+    store.close()
+    let again = try SQLiteStore(path: file.path)
+    defer { again.close() }
+    #expect(try eventually { figure("livefetch_history_bytes", again) == before })
+  }
+}

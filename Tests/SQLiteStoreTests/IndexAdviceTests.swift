@@ -1,0 +1,80 @@
+import FetchModel
+import Testing
+
+@testable import SQLiteStore
+
+@Suite("Advice: which index would have helped")
+struct IndexAdviceTests {
+  /// A fetch, and the indexes that would spare it work.
+  static let table: [(entity: String, query: String, indexes: [String])] = [
+    ("City", "where=population==5", [#"CREATE INDEX "City_population" ON "City"("population")"#]),
+    (
+      "City", "where=population>5&sort=-population&limit=5",
+      [#"CREATE INDEX "City_population" ON "City"("population" DESC)"#]
+    ),
+    (
+      "City", "where=country==1 AND name BEGINSWITH 'A' AND population>9",
+      [#"CREATE INDEX "City_country_name" ON "City"("country", "name")"#]
+    ),
+    (
+      "City", "where=name=='x'&section=country&sort=-population,name&limit=9",
+      [
+        #"CREATE INDEX "City_name_country_population" ON "City"("name", "country", "population" DESC)"#
+      ]
+    ),
+    (
+      "City", "where=population BETWEEN {1,2} AND country IN {1,2}",
+      [#"CREATE INDEX "City_country_population" ON "City"("country", "population")"#]
+    ),
+    ("City", "sort=name&limit=5", [#"CREATE INDEX "City_name" ON "City"("name")"#]),
+    (
+      "City", "as=dictionaries&select=country,n:@count&group=country",
+      [#"CREATE INDEX "City_country" ON "City"("country")"#]
+    ),
+    (
+      "City", "as=dictionaries&select=name&sort=-name&limit=3",
+      [#"CREATE INDEX "City_name" ON "City"("name" DESC)"#]
+    ),
+    (
+      "Country", "where=ANY City.population>5",
+      [#"CREATE INDEX "City_country" ON "City"("country")"#]
+    ),
+    (
+      "City", "where=ANY Tag.name=='big'",
+      [#"CREATE INDEX "City_Tag_city_tag" ON "City_Tag"("city", "tag")"#]
+    ),
+    // Nothing that an index could do
+    ("City", "", []), ("City", "where=id==5", []), ("City", "where=name CONTAINS 'x'", []),
+    ("City", "where=NOT (population>5)", []), ("City", "sort=name:cd", []),
+    ("City", "where=country.name=='Peru'&limit=5", []),
+  ]
+
+  @Test(arguments: table)
+  func anIndexIsNamedWhereItWouldSpareWork(
+    entity: String, query: String, indexes: [String]
+  ) throws {
+    let file = try FetchFixture(FetchFixture.world)
+    let explanation = try file.moment.explanation(of: file.plan(entity, query))
+    let hints = explanation.statements[0].hints
+    #expect(hints.map(\.index) == indexes)
+    guard let index = indexes.first else { return }
+    // The statement is right, and there is nothing left to say once it was run.
+    try file.followed.file.outsider(index)
+    let helped = try file.moment.explanation(of: file.plan(entity, query))
+    #expect(helped.statements[0].hints.isEmpty)
+    #expect(helped.statements[0].plan != explanation.statements[0].plan)
+  }
+
+  @Test func everyStatementOfAFetchIsShownWithItsTypesAndNotItsValues() throws {
+    let file = try FetchFixture(FetchFixture.world)
+    let explanation = try file.moment.explanation(
+      of: file.plan(
+        "City", "where=name=='secret' AND population>1&count=exact&expand=country&limit=3"))
+    #expect(explanation.statements.map(\.purpose) == ["items", "item", "total", "included"])
+    #expect(explanation.statements[0].types == ["text", "integer", "integer"])
+    #expect(
+      explanation.statements[2].sql == #"SELECT count(*) FROM "City" AS "t0" "#
+        + #"WHERE "t0"."name" = ? AND "t0"."population" > ?"#)
+    #expect(!String(decoding: explanation.json, as: UTF8.self).contains("secret"))
+  }
+}

@@ -1,0 +1,69 @@
+import FetchModel
+import Foundation
+import HTTPServer
+
+/// One server-sent event.
+struct SentEvent: Equatable {
+  var kind = ""
+  var id: String?
+  var data = ""
+
+  var json: JSON { (try? JSON(parsing: Array(data.utf8))) ?? .null }
+  var name: String? { json["name"]?.string }
+}
+
+/// Reads a stream that has no socket: bytes are taken when the test wants them.
+final class EventReader {
+  private let stream: HTTPStream
+  private var text = ""
+  /// The last `id` that came, with an event or without one.
+  private(set) var lastID: String?
+  private(set) var isOver = false
+  /// The most bytes that came at once.
+  private(set) var largest = 0
+
+  init(_ stream: HTTPStream) { self.stream = stream }
+
+  /// The next event; nil if none comes in time or the stream is over.
+  func next(seconds: Double = 5) -> SentEvent? {
+    let end = Date(timeIntervalSinceNow: seconds)
+    while Date() < end {
+      if let event = takeEvent() { return event }
+      switch stream.pull(64 << 10) {
+      case .bytes(let bytes):
+        largest = max(largest, bytes.count)
+        text += String(decoding: bytes, as: UTF8.self)
+      case .wait: Thread.sleep(forTimeInterval: 0.002)
+      case .end:
+        isOver = true
+        return takeEvent()
+      }
+    }
+    return nil
+  }
+
+  /// The next so many events.
+  func next(_ count: Int) -> [SentEvent] { (0..<count).compactMap { _ in next() } }
+
+  private func takeEvent() -> SentEvent? {
+    while let end = text.range(of: "\n\n") {
+      let block = text[..<end.lowerBound]
+      text = String(text[end.upperBound...])
+      var event = SentEvent()
+      for line in block.split(separator: "\n") {
+        let parts = line.split(separator: ":", maxSplits: 1)
+        guard parts.count == 2 else { continue }
+        let value = String(parts[1].dropFirst())
+        switch parts[0] {
+        case "event": event.kind = value
+        case "id": event.id = value
+        case "data": event.data += value
+        default: break
+        }
+      }
+      if let id = event.id { lastID = id }
+      if !event.data.isEmpty { return event }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,64 @@
+import FetchModel
+import Service
+import Testing
+
+@Suite("explain=true")
+struct ExplainTests {
+  private static func file() throws -> ServedFile {
+    var configuration = ServiceConfiguration()
+    configuration.explains = true
+    return try ServedFile(contractWorld, configuration: configuration)
+  }
+
+  @Test func theStatementItsTypesItsPlanAndAHintAreShownInPlaceOfTheResult() throws {
+    let answer = try Self.file().ask(
+      "/v1/objects/city?where=population%3E10&sort=-population&as=ids&explain=true")
+    #expect(
+      answer.text == #"{"entity":"city","statements":[{"for":"items","#
+        + #""sql":"SELECT \"t0\".\"id\", \"t0\".\"population\" FROM \"city\" AS \"t0\" "#
+        + #"WHERE \"t0\".\"population\" > ? "#
+        + #"ORDER BY \"t0\".\"population\" DESC, \"t0\".\"id\" LIMIT ?","#
+        + #""types":["integer","integer"],"#
+        + #""plan":[{"detail":"SCAN t0"},{"detail":"USE TEMP B-TREE FOR ORDER BY"}],"#
+        + #""hints":[{"index":"CREATE INDEX \"city_population\" ON \"city\"(\"population\" DESC)","#
+        + #""reason":"every row of `city` is read and sorted"}]}]}"#)
+    #expect(answer["Cache-Control"] == "no-store")
+  }
+
+  @Test(arguments: [
+    ("as=count", ["total"]), ("as=ids&count=exact", ["items", "total"]),
+    ("limit=3", ["items", "item"]), ("section=country.name&select=name,country.name", ["items"]),
+    ("as=dictionaries&select=n:@count&count=exact", ["dictionaries", "total"]),
+    ("expand=country", ["items", "included"]), ("since=now&wait=60", ["items"]),
+  ])
+  func everyShapeIsExplained(query: String, purposes: [String]) throws {
+    let file = try Self.file()
+    let answer = try file.ask("/v1/objects/city?\(query)&explain=true")
+    #expect(answer.status == 200)
+    guard case .array(let statements)? = answer.json["statements"] else {
+      Issue.record("\(answer.text)")
+      return
+    }
+    #expect(statements.map { $0["for"]?.string } == purposes)
+  }
+
+  @Test func aCursorAndABodyAreExplainedAndAnErrorIsStillAnError() throws {
+    let file = try Self.file()
+    let next = try #require(
+      file.ask("/v1/objects/city?sort=name&limit=1").json["next"]?.string)
+    let page = try file.ask("/v1/objects/city?sort=name&limit=1&after=\(next)&explain=true")
+    #expect(page.text.contains(#"\"name\" >= ?"#))
+    let body = try file.ask(
+      "POST", "/v1/fetch", body: #"{"entity":"city","as":"count","explain":true}"#)
+    #expect(body.text.hasPrefix(#"{"entity":"city","statements":[{"for":"total""#))
+    #expect(try file.ask("/v1/objects/city?where=nope==1&explain=true").code == "unknown-key-path")
+    #expect(try file.ask("/v1/objects/city?explain=false&limit=0").json["count"]?.integer == 0)
+  }
+
+  @Test func aServerThatWasNotStartedForItRefuses() throws {
+    let answer = try ServedFile(contractWorld).ask("/v1/objects/city?explain=true")
+    #expect(answer.status == 403)
+    #expect(answer.code == "explain-disabled")
+    #expect(answer.text.contains("--explain"))
+  }
+}

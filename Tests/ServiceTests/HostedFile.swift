@@ -1,0 +1,78 @@
+import FetchModel
+import Foundation
+import HTTPServer
+import SQLiteStore
+import Service
+import Synchronization
+import Testing
+
+/// An SQLite file of a test's own behind a host, as the program serves it, without sockets.
+final class HostedFile {
+  let directory: String
+  let path: String
+  let host: ServiceHost
+
+  init(_ sql: String, options: SQLiteStoreOptions = .init()) throws {
+    directory = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString
+    let path = directory + "/store.sqlite"
+    self.path = path
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    try Sqlite3.run(sql, path)
+    let count = Count()
+    self.count = count
+    host = try ServiceHost(
+      try SQLiteStore(path: path, options: options),
+      onEvent: { event in if case .reopened = event { count.add() } },
+      open: { () throws(StoreError) in try SQLiteStore(path: path, options: options) })
+  }
+
+  private final class Count: Sendable {
+    private let number = Mutex(0)
+    func add() { number.withLock { $0 += 1 } }
+    var value: Int { number.withLock { $0 } }
+  }
+
+  private let count: Count
+
+  deinit {
+    host.drain()
+    host.close()
+    try? FileManager.default.removeItem(atPath: directory)
+  }
+
+  /// How often the store was opened anew, when that is `wanted` or some seconds are over.
+  func reopenings(atLeast wanted: Int) -> Int {
+    for _ in 0..<250 where count.value < wanted { Thread.sleep(forTimeInterval: 0.02) }
+    return count.value
+  }
+
+  /// Runs a script in the `sqlite3` program.
+  @discardableResult
+  func shell(_ script: String) throws -> String { try Sqlite3.run(script, path) }
+
+  func begin(
+    _ method: String = "GET", _ target: String, body: String? = nil,
+    headers: [(name: String, value: String)] = []
+  ) -> Pending {
+    Pending.begin(host, method, target, body: body, headers: headers)
+  }
+
+  func ask(
+    _ method: String = "GET", _ target: String, body: String? = nil,
+    headers: [(name: String, value: String)] = []
+  ) throws -> Answer {
+    try #require(begin(method, target, body: body, headers: headers).wait())
+  }
+
+  func ask(_ target: String) throws -> Answer { try ask("GET", target) }
+
+  /// The token of now.
+  func token() throws -> String { try #require(ask("/v1").json["token"]?.string) }
+
+  /// Opens a stream.
+  func stream(_ target: String) throws -> EventReader {
+    let pending = begin("GET", target, headers: [("Accept", "text/event-stream")])
+    _ = pending.wait(seconds: 5)
+    return EventReader(try #require(pending.stream))
+  }
+}

@@ -1,0 +1,233 @@
+import FetchModel
+import Foundation
+import HTTPServer
+import Service
+import Synchronization
+import Testing
+
+/// API.md, section 4: many fetches at once.
+@Suite("Many fetches share one long-poll or one stream")
+struct ManyFetchesTests {
+  private static func body(_ fetches: String, wait: Double? = 0) -> String {
+    let wait = wait.map { ",\"wait\":\($0)" } ?? ""
+    return "{\"fetches\":{\(fetches)}\(wait)}"
+  }
+
+  private static let both = """
+    "a":{"entity":"city","sort":["-population"],"select":["name"]},"b":{"entity":"country","as":"count"}
+    """
+
+  private static func since(_ token: String) -> String {
+    """
+    "a":{"entity":"city","sort":["-population"],"select":["name"],"since":"\(token)"},\
+    "b":{"entity":"country","as":"count","since":"\(token)"}
+    """
+  }
+
+  private func token(_ answer: Answer) throws -> String {
+    try #require(answer.json["token"]?.string, "\(answer.text)")
+  }
+
+  @Test func aCallWithoutTokensGivesASnapshotUnderEachName() throws {
+    let file = try ServedFile(contractWorld)
+    let answer = try file.ask("POST", "/v1/live", body: Self.body(Self.both))
+    let token = try token(answer)
+    let single = try file.ask("/v1/objects/city?sort=-population&select=name").text
+    #expect(
+      answer.text == """
+        {"token":"\(token)","results":{"a":\(single),\
+        "b":{"entity":"country","token":"\(token)","total":2}}}
+        """)
+    #expect(answer["Cache-Control"] == "no-store")
+  }
+
+  @Test func aWaitEndsWithTheDiffOfTheFetchThatChangedAlone() throws {
+    let file = try ServedFile(contractWorld)
+    let first = try token(file.ask("POST", "/v1/live", body: Self.body(Self.both)))
+    let pending = file.begin("POST", "/v1/live", body: Self.body(Self.since(first), wait: 10))
+    Thread.sleep(forTimeInterval: 0.1)
+    #expect(!pending.isThere)
+    try file.outsider("UPDATE city SET population = 30 WHERE id = 3")
+    let answer = try #require(pending.wait(seconds: 3))
+    let second = try token(answer)
+    #expect(answer.json["results"]?["b"] == nil)
+    let diff = answer.json["results"]?["a"]
+    #expect(diff?["from"]?.string == first)
+    #expect(diff?["to"]?.string == second)
+    #expect(answer.text.contains(#""moved":[{"from":[0,2],"to":[0,0],"id":3,"changed":{}}]"#))
+  }
+
+  @Test func oneTokenHoldsForAllAndNothingIsLostBetweenCalls() throws {
+    let file = try ServedFile(contractWorld)
+    var token = try token(file.ask("POST", "/v1/live", body: Self.body(Self.both)))
+    for round in 0..<20 {
+      try file.outsider(
+        "INSERT INTO country(name) VALUES ('n\(round)'); "
+          + "UPDATE city SET name = 'm\(round)' WHERE id = 1")
+      let answer = try file.ask(
+        "POST", "/v1/live", body: Self.body(Self.since(token), wait: 5))
+      token = try self.token(answer)
+      #expect(answer.text.contains("\"total\":\(3 + round)"))
+      #expect(answer.text.contains("\"changed\":{\"name\":\"m\(round)\"}"))
+    }
+  }
+
+  @Test func aWaitThatIsOverSaysNothingButTheToken() throws {
+    let file = try ServedFile(contractWorld)
+    let first = try token(file.ask("POST", "/v1/live", body: Self.body(Self.both)))
+    let answer = try file.ask("POST", "/v1/live", body: Self.body(Self.since(first), wait: 0.1))
+    #expect(answer.text == #"{"token":"\#(first)","results":{}}"#)
+  }
+
+  @Test func aFetchThatIsNewToTheSetComesAsASnapshotBesideTheDiffsOfTheOthers() throws {
+    let file = try ServedFile(contractWorld)
+    let first = try token(file.ask("POST", "/v1/live", body: Self.body(Self.both)))
+    try file.outsider("UPDATE city SET name = 'x' WHERE id = 1")
+    let fetches = Self.since(first) + #","c":{"entity":"city","as":"ids"}"#
+    let answer = try file.ask("POST", "/v1/live", body: Self.body(fetches, wait: 5))
+    let token = try token(answer)
+    #expect(answer.json["results"]?["a"]?["to"]?.string == token)
+    #expect(answer.json["results"]?["b"] == nil)
+    #expect(answer.json["results"]?["c"]?["token"]?.string == token)
+  }
+
+  @Test func aTokenThatCannotBeContinuedGivesASnapshotUnderItsName() throws {
+    let file = try ServedFile(contractWorld)
+    let first = try token(file.ask("POST", "/v1/live", body: Self.body(Self.both)))
+    let fetches = """
+      "a":{"entity":"city","as":"count","since":"k3-1-00000000"},\
+      "b":{"entity":"country","as":"count","since":"\(first)"}
+      """
+    let answer = try file.ask("POST", "/v1/live", body: Self.body(fetches, wait: 5))
+    #expect(
+      answer.text
+        == #"{"token":"\#(first)","results":{"a":{"entity":"city","token":"\#(first)","total":3}}}"#
+    )
+  }
+
+  static let refusals: [(fetches: String, code: String, name: String?)] = [
+    (#""a":{"entity":"city"},"b":{"entity":"town"}"#, "unknown-entity", "b"),
+    (#""a":{"entity":"city"},"b":{"entity":"city","where":"x =="}"#, "syntax-error", "b"),
+    (#""b":{"entity":"city","since":"zz"}"#, "bad-token", "b"),
+    (#""b":{"entity":"city","wait":3}"#, "bad-parameter", "b"),
+    (#""b":{"entity":"city","colour":3}"#, "unknown-parameter", "b"),
+    (#""b":{"entity":"big"}"#, "not-observable", "b"),
+    (#""b":7"#, "bad-parameter", "b"),
+    (#""":{"entity":"city"}"#, "bad-parameter", ""),
+    ("", "bad-parameter", nil),
+  ]
+
+  @Test(arguments: refusals)
+  func oneBadFetchRefusesTheCallAndIsNamed(
+    _ refusal: (fetches: String, code: String, name: String?)
+  ) throws {
+    let file = try ServedFile(contractWorld)
+    for headers in [[], [(name: "Accept", value: "text/event-stream")]] {
+      let answer = try file.ask(
+        "POST", "/v1/live", body: Self.body(refusal.fetches), headers: headers)
+      #expect(answer.status == 400)
+      #expect(answer.code == refusal.code)
+      #expect(answer.json["fetch"]?.string == refusal.name)
+    }
+  }
+
+  @Test func aThousandFetchesAreTakenAndNoMore() throws {
+    let file = try ServedFile(contractWorld)
+    let fetches = (0..<1000).map {
+      "\"f\($0)\":{\"entity\":\"city\",\"where\":\"population > \($0)\",\"since\":\"now\"}"
+    }
+    let pending = file.begin(
+      "POST", "/v1/live", body: Self.body(fetches.joined(separator: ","), wait: 20))
+    Thread.sleep(forTimeInterval: 0.5)
+    try file.outsider("UPDATE city SET population = 500 WHERE id = 3")
+    let answer = try #require(pending.wait(seconds: 10))
+    guard case .object(let results)? = answer.json["results"] else {
+      Issue.record("\(answer.text.prefix(200))")
+      return
+    }
+    // Those that showed it before tell that it moved or changed, those up to 499 that it came.
+    #expect(results.count == 500)
+    let tooMany = fetches + ["\"g\":{\"entity\":\"city\"}"]
+    let refused = try file.ask(
+      "POST", "/v1/live", body: Self.body(tooMany.joined(separator: ",")))
+    #expect(refused.code == "too-many-fetches")
+  }
+
+  @Test func manyFetchesTogetherMayNotMakeAnAnswerOfAnySize() throws {
+    var configuration = ServiceConfiguration()
+    configuration.maxLiveBytes = 300
+    let file = try ServedFile(contractWorld, configuration: configuration)
+    let fetches = (0..<5).map { "\"f\($0)\":{\"entity\":\"city\"}" }.joined(separator: ",")
+    let answer = try file.ask("POST", "/v1/live", body: Self.body(fetches))
+    #expect(answer.status == 400)
+    #expect(answer.code == "answer-too-large")
+    #expect(answer.json["fetch"]?.string == "f1")
+  }
+
+  static let watched = [
+    ("all", #""entity":"city","sort":["-population"]"#),
+    ("window", #""entity":"city","sort":["name"],"limit":4,"offset":2"#),
+    ("sections", #""entity":"city","section":"country.name","sort":["-population"]"#),
+    ("tags", #""entity":"tag","select":["word","city"]"#),
+  ]
+
+  /// Every answer's one token is given for all fetches, also for those that it said nothing of, and
+  /// now and then a fetch leaves the set and comes back without a token.
+  @Test(arguments: [5, 6] as [UInt64])
+  func oneTokenForAllLosesNothingWhileOthersSave(seed: UInt64) throws {
+    let file = try ServedFile(PromiseTests.world)
+    var random = SeededGenerator(seed: seed)
+    let isOver = Atomic(false)
+    let path = file.path
+    let writer = Thread {
+      var random = SeededGenerator(seed: seed + 100)
+      while !isOver.load(ordering: .relaxed) {
+        try? SQLiteShell.run(PromiseTests.change(&random), path: path)
+        Thread.sleep(forTimeInterval: 0.003)
+      }
+    }
+    writer.start()
+    var held: [String: ResultSnapshot] = [:]
+    var token = ""
+    for round in 0..<120 {
+      if round == 100 { isOver.store(true, ordering: .relaxed) }
+      if Int.random(in: 0..<6, using: &random) == 0 {
+        held[Self.watched.randomElement(using: &random)!.0] = nil
+      }
+      let fetches = Self.watched.map { name, members in
+        let since = held[name] == nil ? "" : ",\"since\":\"\(token)\""
+        return "\"\(name)\":{\(members)\(since)}"
+      }
+      let answer = try file.ask(
+        "POST", "/v1/live", body: Self.body(fetches.joined(separator: ","), wait: 0.2))
+      token = try self.token(answer)
+      for (name, _) in Self.watched {
+        guard let result = answer.json["results"]?[name] else { continue }
+        if let snapshot = ResultSnapshot(json: result) {
+          held[name] = snapshot
+        } else {
+          var diff = try #require(Diff(json: result))
+          // The client's token for a fetch that was not told of is the answer's.
+          diff.from = try #require(held[name]).token
+          try held[name]?.apply(diff)
+        }
+      }
+    }
+    for (name, members) in Self.watched {
+      let fresh = try file.ask("POST", "/v1/fetch", body: "{\(members)}")
+      let snapshot = try #require(ResultSnapshot(json: fresh.json))
+      #expect(held[name]?.sections == snapshot.sections, "seed \(seed), \(name)")
+    }
+  }
+
+  @Test func aServerThatEndsAnswersWhoeverWaits() throws {
+    let file = try ServedFile(contractWorld)
+    let pending = file.begin(
+      "POST", "/v1/live", body: Self.body(#""a":{"entity":"city","since":"now"}"#, wait: 60))
+    Thread.sleep(forTimeInterval: 0.1)
+    file.stop()
+    let answer = try #require(pending.wait(seconds: 3))
+    #expect(answer.status == 200)
+    #expect(answer.text.hasSuffix(#""results":{}}"#))
+  }
+}

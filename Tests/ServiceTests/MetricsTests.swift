@@ -1,0 +1,156 @@
+import FetchModel
+import Foundation
+import HTTPServer
+import Service
+import Testing
+
+/// A text in Prometheus' format, read strictly.
+struct MetricsText {
+  struct Sample: Equatable {
+    let name: String
+    let labels: [String: String]
+    let value: Double
+  }
+
+  struct Malformed: Error {
+    let line: String
+  }
+
+  /// Kinds by family.
+  private(set) var kinds: [String: String] = [:]
+  private(set) var samples: [Sample] = []
+
+  init(_ text: String) throws {
+    guard text.hasSuffix("\n") else { throw Malformed(line: "the last line does not end") }
+    var helped: Set<String> = []
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
+      if let help = line.wholeMatch(of: /# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) (.+)/) {
+        guard helped.insert(String(help.1)).inserted else { throw Malformed(line: String(line)) }
+      } else if let type = line.wholeMatch(
+        of: /# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge|histogram)/)
+      {
+        guard kinds.updateValue(String(type.2), forKey: String(type.1)) == nil,
+          helped.contains(String(type.1))
+        else { throw Malformed(line: String(line)) }
+      } else {
+        samples.append(try Self.sample(line))
+        guard kinds[family(of: samples[samples.count - 1].name)] != nil else {
+          throw Malformed(line: String(line))
+        }
+      }
+    }
+  }
+
+  private static func sample(_ line: Substring) throws -> Sample {
+    let form = /([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? ([+-]?Inf|NaN|[-+0-9.eE]+)/
+    guard let match = line.wholeMatch(of: form) else { throw Malformed(line: String(line)) }
+    var labels: [String: String] = [:]
+    if let text = match.2 {
+      for label in text.split(separator: ",") {
+        guard let part = label.wholeMatch(of: /([a-zA-Z_][a-zA-Z0-9_]*)="([^"\\]*)"/),
+          labels.updateValue(String(part.2), forKey: String(part.1)) == nil
+        else { throw Malformed(line: String(line)) }
+      }
+    }
+    guard let value = Double(match.3.replacing("Inf", with: "inf")) else {
+      throw Malformed(line: String(line))
+    }
+    return Sample(name: String(match.1), labels: labels, value: value)
+  }
+
+  private func family(of name: String) -> String {
+    for suffix in ["_bucket", "_sum", "_count"] where name.hasSuffix(suffix) {
+      let family = String(name.dropLast(suffix.count))
+      if kinds[family] == "histogram" { return family }
+    }
+    return name
+  }
+
+  subscript(name: String, labels: [String: String] = [:]) -> Double? {
+    samples.first { $0.name == name && $0.labels == labels }?.value
+  }
+}
+
+@Suite("Metrics are Prometheus text, and count")
+struct MetricsTests {
+  /// Serves the file on a port and gives what a client gets from there.
+  private func serving(
+    _ file: ServedFile, _ body: ((String, [String: String]) throws -> Answer) throws -> Void
+  ) throws {
+    var configuration = HTTPServerConfiguration()
+    configuration.port = 0
+    configuration.workers = 2
+    let server = try HTTPServer(configuration, handler: file.service)
+    file.service.metrics.watch(server)
+    defer { server.stop() }
+    try body { target, headers in
+      try Curl.get("http://127.0.0.1:\(server.port)\(target)", headers)
+    }
+  }
+
+  @Test func everyFamilyHasHelpATypeAndSamplesOfItsForm() throws {
+    let file = try ServedFile(contractWorld)
+    try serving(file) { get in
+      _ = try get("/v1/objects/city", [:])
+      let answer = try get("/metrics", [:])
+      #expect(answer.status == 200)
+      #expect(answer["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8")
+      let metrics = try MetricsText(answer.text)
+      for (name, kind) in metrics.kinds {
+        #expect(name.hasSuffix("_total") == (kind == "counter"), "\(name)")
+      }
+      for histogram in metrics.kinds.filter({ $0.value == "histogram" }).keys {
+        try checkBuckets(of: histogram, metrics)
+      }
+    }
+  }
+
+  private func checkBuckets(of name: String, _ metrics: MetricsText) throws {
+    let buckets = metrics.samples.filter { $0.name == name + "_bucket" }
+    let groups = Dictionary(grouping: buckets) { $0.labels.filter { $0.key != "le" } }
+    for (labels, group) in groups {
+      let values = group.map(\.value)
+      #expect(values == values.sorted(), "\(name)")
+      #expect(group.last?.labels["le"] == "+Inf")
+      #expect(values.last == metrics[name + "_count", labels])
+      #expect(metrics[name + "_sum", labels] != nil)
+    }
+  }
+
+  @Test func requestsSavesAndLiveFetchesAreCounted() throws {
+    let file = try ServedFile(contractWorld)
+    try serving(file) { get in
+      for _ in 0..<5 { _ = try get("/v1/objects/city?limit=2", [:]) }
+      _ = try get("/v1/objects/town", [:])
+      _ = try get("/v1/objects/city?since=now&wait=0", [:])
+      _ = try file.ask("PATCH", "/v1/objects/city/1", body: #"{"population":30}"#)
+      let waiting = file.begin("GET", "/v1/objects/city?since=now&wait=20")
+      Thread.sleep(forTimeInterval: 0.2)
+      let metrics = try MetricsText(try get("/metrics", [:]).text)
+      #expect(metrics["livefetch_requests_total", ["kind": "fetch", "status": "200"]] == 5)
+      #expect(metrics["livefetch_requests_total", ["kind": "fetch", "status": "404"]] == 1)
+      #expect(metrics["livefetch_requests_total", ["kind": "poll", "status": "200"]] == 1)
+      #expect(metrics["livefetch_request_seconds_count", ["kind": "fetch"]] == 6)
+      #expect(metrics["livefetch_request_seconds_count", ["kind": "poll"]] == nil)
+      #expect(metrics["livefetch_snapshot_cache_hits_total"] == 3)
+      #expect(metrics["livefetch_saves_total"] == 1)
+      #expect(metrics["livefetch_commit_saves_count"] == 1)
+      #expect(metrics["livefetch_live_fetches"].map { $0 >= 1 } == true)
+      #expect(metrics["livefetch_live_waiting"] == 1)
+      #expect(metrics["livefetch_connections_open"].map { $0 >= 1 } == true)
+      #expect(metrics["process_resident_memory_bytes"].map { $0 > 1e6 } == true)
+      #expect(metrics["process_open_fds"].map { $0 > 3 } == true)
+      _ = waiting
+    }
+  }
+
+  @Test func theyNeedTheTokenWhereThereIsOne() throws {
+    var configuration = ServiceConfiguration()
+    configuration.bearerToken = "secret"
+    let file = try ServedFile(contractWorld, configuration: configuration)
+    #expect(try file.ask("/metrics").status == 401)
+    #expect(try file.ask("/health/live").status == 200)
+    let headers = [(name: "Authorization", value: "Bearer secret")]
+    #expect(try file.ask("/metrics", headers: headers).status == 200)
+  }
+}

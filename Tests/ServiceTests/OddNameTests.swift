@@ -1,0 +1,105 @@
+import FetchModel
+import Foundation
+import Testing
+
+/// Columns whose names mean something in a parameter's grammar, and keys that are not what their
+/// column declares.
+@Suite("Odd names and keys")
+struct OddNameTests {
+  static let world = """
+    CREATE TABLE t(id INTEGER PRIMARY KEY, "a.b" INTEGER, "-c" INTEGER, "d:e" INTEGER, "f g" INTEGER,
+      c INTEGER, "x:cd" TEXT);
+    INSERT INTO t VALUES (1,3,1,2,1,9,'b'),(2,2,2,1,2,8,'A'),(3,1,3,3,3,7,'c');
+    CREATE TABLE k(code INT PRIMARY KEY, v TEXT);
+    INSERT INTO k VALUES (1,'one'),('x y','two'),(2.5,'three');
+    CREATE TABLE b(flag BOOLEAN PRIMARY KEY, v TEXT);
+    INSERT INTO b VALUES (1,'yes'),('maybe','perhaps');
+    CREATE TABLE owner(id UUID PRIMARY KEY, name TEXT);
+    CREATE TABLE thing(id INTEGER PRIMARY KEY, owner_id UUID REFERENCES owner(id));
+    INSERT INTO owner VALUES (X'550E8400E29B41D4A716446655440001','a'),
+      (X'550E8400E29B41D4A716446655440002','b');
+    INSERT INTO thing VALUES (1,X'550E8400E29B41D4A716446655440001'),
+      (2,X'550E8400E29B41D4A716446655440002'),(3,NULL);
+    """
+
+  /// Fetch → the items.
+  @Test(arguments: [
+    ("t?as=ids&sort=a.b", "[3,2,1]"), ("t?as=ids&sort=-a.b", "[1,2,3]"),
+    ("t?as=ids&sort=-c", "[1,2,3]"), ("t?as=ids&sort=--c", "[3,2,1]"),
+    ("t?as=ids&sort=d:e", "[2,1,3]"), ("t?as=ids&sort=-d:e:nullslast", "[3,1,2]"),
+    ("t?as=ids&sort=f+g", "[1,2,3]"), ("t?as=ids&sort=x:cd:cd", "[2,1,3]"),
+    ("t?as=ids&where=%25K==2&arg=a.b", "[2]"), ("t?as=ids&where=%25K==2&arg=-c", "[2]"),
+    ("t?select=a.b,-c,d:e&limit=1", #"[{"id":1,"a.b":3,"-c":1,"d:e":2}]"#),
+    (
+      "owner?sort=name&select=name,thing",
+      #"[{"id":"550E8400-E29B-41D4-A716-446655440001","name":"a","thing":[1]},"#
+        + #"{"id":"550E8400-E29B-41D4-A716-446655440002","name":"b","thing":[2]}]"#
+    ),
+    (
+      "thing?where=id==1",
+      #"[{"id":1,"owner":"550E8400-E29B-41D4-A716-446655440001"}]"#
+    ),
+    ("thing?as=ids&where=owner=='550E8400-E29B-41D4-A716-446655440002'", "[2]"),
+    ("thing?as=ids&where=owner==%25@&arg=550E8400-E29B-41D4-A716-446655440002", "[2]"),
+    ("thing?as=ids&where=owner.name=='b'", "[2]"), ("thing?as=ids&sort=-owner", "[2,1,3]"),
+    (
+      "owner?as=ids&where=SELF+IN+%7B'550E8400-E29B-41D4-A716-446655440002'%7D",
+      #"["550E8400-E29B-41D4-A716-446655440002"]"#
+    ),
+    (
+      "owner?as=ids&where=ANY+thing==1", #"["550E8400-E29B-41D4-A716-446655440001"]"#
+    ),
+  ])
+  func isAddressedByItsName(fetch: String, items: String) throws {
+    let answer = try ServedFile(Self.world).ask("/v1/objects/\(fetch)")
+    #expect(answer.text.contains("\"items\":\(items)}"), "\(answer.text)")
+  }
+
+  @Test func anObjectIsFoundByTheIdThatItIsListedUnder() throws {
+    let file = try ServedFile(Self.world)
+    for (path, value) in [
+      ("k/1", "one"), ("k/x%20y", "two"), ("b/1", "yes"), ("b/maybe", "perhaps"),
+    ] {
+      #expect(try file.ask("/v1/objects/\(path)").json["v"]?.string == value, "\(path)")
+    }
+    #expect(try file.ask("/v1/objects/k/01").code == "unknown-id")
+    #expect(try file.ask("PATCH", "/v1/objects/k/x%20y", body: #"{"v":"new"}"#).status == 200)
+    #expect(try file.ask("/v1/objects/k/x%20y/v").text == "new")
+  }
+
+  @Test func aUUIDOfSixteenBytesIsAnIDInEitherCase() throws {
+    let file = try ServedFile(Self.world)
+    let path = "/v1/objects/owner/550e8400-e29b-41d4-a716-446655440001"
+    let found = try file.ask(path)
+    #expect(found.json["id"]?.string == "550E8400-E29B-41D4-A716-446655440001")
+    #expect(
+      try file.ask(
+        "PATCH", "/v1/objects/thing/3", body: #"{"owner":"550e8400-e29b-41d4-a716-446655440001"}"#
+      )
+      .status == 200)
+    #expect(try file.ask(path + "?select=thing").text.contains(#""thing":[1,3]"#))
+    let token = try #require(found["LiveFetch-Token"])
+    let body = #"{"id":"550E8400-E29B-41D4-A716-446655440009","name":"c"}"#
+    #expect(try file.ask("POST", "/v1/objects/owner", body: body).status == 201)
+    #expect(try file.ask("PATCH", path, body: #"{"name":"z"}"#).status == 200)
+    let diff = try file.ask("/v1/objects/owner?sort=name&since=\(token)&wait=2")
+    #expect(
+      diff.text.contains(#""id":"550E8400-E29B-41D4-A716-446655440001","changed":{"name":"z"}"#))
+    #expect(diff.text.contains(#"{"id":"550E8400-E29B-41D4-A716-446655440009","name":"c"}"#))
+    #expect(try file.ask(path + "?since=\(token)&wait=2").text.contains(#""changed":{"name":"z"}"#))
+  }
+
+  @Test func anObjectThatIsGoneWasDeletedAndOneThatNeverWasIsUnknown() throws {
+    let file = try ServedFile(Self.world)
+    let token = try #require(file.ask("/v1/objects/t/1")["LiveFetch-Token"])
+    #expect(try file.ask("DELETE", "/v1/objects/t/1").status == 204)
+    #expect(try file.ask("POST", "/v1/objects/t", body: #"{"id":9}"#).status == 201)
+    #expect(try file.ask("DELETE", "/v1/objects/t/9").status == 204)
+    for id in [1, 9] {
+      let answer = try file.ask("/v1/objects/t/\(id)?since=\(token)&wait=2")
+      #expect(answer.json["deleted"] == .boolean(true), "\(answer.text)")
+    }
+    #expect(try file.ask("/v1/objects/t/77?since=\(token)&wait=2").code == "unknown-id")
+    #expect(try file.ask("/v1/objects/t/9?since=now&wait=2").code == "unknown-id")
+  }
+}

@@ -1,0 +1,163 @@
+import FetchModel
+import Foundation
+import SQLiteStore
+import Testing
+
+@testable import Service
+
+@Suite("/openapi.json")
+struct OpenAPITests {
+  private static let world = """
+    CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT NOT NULL, population INTEGER,
+      country_id INTEGER NOT NULL REFERENCES Country(id), extra JSON);
+    CREATE TABLE Country(code TEXT PRIMARY KEY NOT NULL, id INTEGER UNIQUE NOT NULL);
+    CREATE TABLE "od/d {x}"(id INTEGER PRIMARY KEY, "a b" DATE);
+    CREATE TABLE "Problem"(id INTEGER PRIMARY KEY);
+    CREATE VIEW Names AS SELECT name FROM City;
+    """
+
+  private func document() throws -> JSON {
+    let file = try ServedFile(Self.world)
+    let answer = try file.ask("GET", "/openapi.json")
+    #expect(answer.status == 200)
+    #expect(answer["Content-Type"] == "application/json")
+    return try JSON(parsing: Array(answer.text.utf8))
+  }
+
+  private func members(_ json: JSON?) -> [JSON.Member] {
+    if case .object(let members)? = json { members } else { [] }
+  }
+
+  private func references(in json: JSON) -> [String] {
+    switch json {
+    case .object(let members):
+      members.flatMap { member -> [String] in
+        if member.name == "$ref", let text = member.value.string { return [text] }
+        return references(in: member.value)
+      }
+    case .array(let elements): elements.flatMap(references)
+    default: []
+    }
+  }
+
+  @Test("Every reference leads to a component, and every component's name is one")
+  func references() throws {
+    let document = try document()
+    let found = Set(references(in: document))
+    #expect(found.count > 60)
+    for reference in found {
+      let parts = reference.split(separator: "/").map(String.init)
+      #expect(parts.count == 4 && parts[0] == "#" && parts[1] == "components", "\(reference)")
+      #expect(document["components"]?[parts[2]]?[parts[3]] != nil, "\(reference)")
+    }
+    for kind in members(document["components"]) {
+      for component in members(kind.value) {
+        #expect(component.name.wholeMatch(of: /[A-Za-z0-9._-]+/) != nil, "\(component.name)")
+      }
+    }
+  }
+
+  @Test("Every path and method of the API stands in it, for each entity")
+  func paths() throws {
+    let document = try document()
+    var paths: [String: [String]] = [:]
+    for path in members(document["paths"]) {
+      paths[path.name] = members(path.value).map(\.name).filter { $0 != "parameters" }
+    }
+    #expect(paths["/v1/objects/City"] == ["get", "post", "patch", "delete"])
+    #expect(paths["/v1/objects/City/{id}"] == ["get", "patch", "put", "delete"])
+    #expect(paths["/v1/objects/City/{id}/{attribute}"] == ["get"])
+    #expect(paths["/v1/objects/Names"] == ["get"])
+    #expect(paths["/v1/objects/od%2Fd%20%7Bx%7D/{id}"] == ["get", "patch", "put", "delete"])
+    for path in [
+      "/", "/v1", "/v1/model", "/v1/changes", "/v1/fetches/{name}", "/openapi.json", "/metrics",
+      "/health/live", "/health/ready",
+    ] { #expect(paths[path] == ["get"], "\(path)") }
+    for path in ["/v1/fetch", "/v1/live", "/v1/save"] {
+      #expect(paths[path] == ["post"], "\(path)")
+    }
+    var operations: [String] = []
+    for path in members(document["paths"]) {
+      operations += members(path.value).compactMap { $0.value["operationId"]?.string }
+    }
+    #expect(Set(operations).count == operations.count)
+  }
+
+  @Test("Its paths are those that the router knows")
+  func routes() throws {
+    for path in members(try document()["paths"]) where path.name != "/" {
+      let target = path.name.replacingOccurrences(of: "{attribute}", with: "name")
+        .replacingOccurrences(of: "{id}", with: "1").replacingOccurrences(of: "{name}", with: "x")
+      let route = try Route(path: target[...])
+      #expect(route != .file, "\(path.name)")
+      for operation in members(path.value) where operation.name != "parameters" {
+        #expect(route.allowedMethods.contains(operation.name.uppercased()), "\(path.name)")
+      }
+    }
+  }
+
+  @Test("Objects, inserts and updates have the properties of their entity")
+  func schemas() throws {
+    let schemas = try document()["components"]?["schemas"]
+    func names(_ schema: String) -> [String] {
+      members(schemas?[schema]?["properties"]).map(\.name)
+    }
+    #expect(names("City") == ["id", "name", "population", "country", "extra"])
+    #expect(names("CityUpdate") == ["name", "population", "extra", "country"])
+    #expect(
+      schemas?["CityInsert"]?["required"] == .array([.string("name"), .string("country")]))
+    #expect(schemas?["CityUpdate"]?["required"] == nil)
+    #expect(
+      schemas?["City"]?["properties"]?["name"]
+        == .object([
+          .init(name: "type", value: .string("string"))
+        ]))
+    #expect(names("Country").prefix(1) == ["id"])
+    // The problem's own schema keeps its name.
+    #expect(names("Problem").contains("status"))
+    #expect(names("Problem_") == ["id"])
+  }
+
+  @Test("Every parameter of a fetch stands in it")
+  func parameters() throws {
+    let parameters = try document()["components"]?["parameters"]
+    for name in FetchRequest.parameterNames {
+      #expect(parameters?[name]?["name"] == .string(name), "\(name)")
+    }
+    #expect(OpenAPIDocument.allFetchParameters.sorted() == FetchRequest.parameterNames.sorted())
+  }
+
+  @Test("Every code that the sources know is in the catalogue, the document and the README")
+  func codes() throws {
+    let known = Set(ProblemCatalogue.entries.map(\.code))
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../..").standardizedFileURL
+    for code in try Self.codesInSources(root) { #expect(known.contains(code), "\(code)") }
+    for code in PredicateError.Code.allCases { #expect(known.contains(code.rawValue)) }
+    let listed = try document()["components"]?["schemas"]?["ProblemCode"]?["enum"]
+    let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+    for entry in ProblemCatalogue.entries {
+      guard case .array(let codes)? = listed else { break }
+      #expect(codes.contains(.string(entry.code)))
+      #expect(readme.contains("`\(entry.code)`"), "README: \(entry.code)")
+    }
+  }
+
+  /// The first text of every problem that is made anywhere.
+  private static func codesInSources(_ root: URL) throws -> Set<String> {
+    let pattern =
+      #/(?:badRequest\(|notFound\(|(?:Problem|init)\(\s*[1-5]\d\d,|code:)\s*"([a-z][a-z-]+)"/#
+    var codes: Set<String> = []
+    for folder in ["Service", "HTTPServer", "FetchModel/Problems"] {
+      let directory = root.appendingPathComponent("Sources/\(folder)")
+      let files = FileManager.default.enumerator(at: directory, includingPropertiesForKeys: nil)
+      while let file = files?.nextObject() as? URL {
+        guard file.pathExtension == "swift" else { continue }
+        let text = try String(contentsOf: file, encoding: .utf8)
+        for match in text.matches(of: pattern) { codes.insert(String(match.1)) }
+      }
+    }
+    #expect(codes.count > 35)
+    return codes
+  }
+}

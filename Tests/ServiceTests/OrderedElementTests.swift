@@ -1,0 +1,127 @@
+import FetchModel
+import Foundation
+import Testing
+
+/// API.md section 5: `[FIRST] [LAST] [SIZE] [n]`.
+@Suite("Elements of ordered relationships")
+struct OrderedElementTests {
+  /// Two teams: League with Ann (1), Bob (2) and Cid (3) in the order 3, 1, 2; Nobody without.
+  static func teams() throws -> ServedFile {
+    let file = try SampleModel.served("heroes")
+    let answer = try file.ask(
+      "POST", "/v1/save",
+      body: """
+        {"changes":[
+        {"insert":"Team","temporaryID":"t","values":{"name":"League"}},
+        {"insert":"Team","values":{"name":"Nobody"}},
+        {"insert":"Hero","values":{"name":"Ann","power":50,"team":{"temporaryID":"t"}}},
+        {"insert":"Hero","values":{"name":"Bob","power":70,"team":{"temporaryID":"t"}}},
+        {"insert":"Hero","values":{"name":"Cid","power":20,"team":{"temporaryID":"t"}}}]}
+        """)
+    #expect(answer.status == 200, "\(answer.text)")
+    #expect(
+      try file.ask("PATCH", "/v1/objects/Team/1", body: #"{"members":[3,1,2]}"#).status == 200)
+    return file
+  }
+
+  /// Predicate about teams → the teams that it holds for.
+  static let table: [(String, String)] = [
+    ("members[FIRST] == 3", "[1]"), ("members[LAST] == 2", "[1]"), ("members[1] == 1", "[1]"),
+    ("members[FIRST].name == 'Cid'", "[1]"), ("members[LAST].name == 'Bob'", "[1]"),
+    ("members.name[1] == 'Ann'", "[1]"), ("members[0].power < members[2].power", "[1]"),
+    ("members[2].name BEGINSWITH[c] 'b'", "[1]"), ("members[3] == nil", "[1,2]"),
+    ("members[FIRST] == nil", "[2]"), ("members[FIRST] != 3", "[2]"),
+    ("NOT (members[FIRST].power > 10)", "[2]"), ("members[LAST].power IN {70, 80}", "[1]"),
+    ("members[LAST].power BETWEEN {60, 70}", "[1]"), ("members[SIZE] == 3", "[1]"),
+    ("members[SIZE] == 0", "[2]"), ("members[FIRST].team.name == 'League'", "[1]"),
+    ("SUBQUERY(members, $h, $h.power > 30)[FIRST].name == 'Ann'", "[1]"),
+    ("SUBQUERY(members, $h, $h.power < 60)[LAST] == 1", "[1]"),
+    ("members[$n].name == 'Ann'", "[1]"), ("members[FIRST].power * 2 == 40", "[1]"),
+  ]
+
+  @Test(arguments: table)
+  func anElementIsWhatStandsAtItsPlace(predicate: String, ids: String) throws {
+    let file = try Self.teams()
+    let text = DictionariesContractTests.encoded(predicate)
+    let variable = predicate.contains("$n") ? "&var.n=1" : ""
+    let answer = try file.ask("/v1/objects/Team?as=ids&where=\(text)\(variable)")
+    #expect(answer.text.contains("\"items\":\(ids)}"), "\(answer.text)")
+  }
+
+  @Test func anElementIsAColumnOfDictionariesToo() throws {
+    let file = try Self.teams()
+    let answer = try file.ask(
+      "/v1/objects/Team?as=dictionaries&select=name,first:members[FIRST].name,n:members[SIZE]")
+    #expect(
+      answer.text.contains(
+        #"[{"name":"League","first":"Cid","n":3},{"name":"Nobody","first":null,"n":0}]"#),
+      "\(answer.text)")
+  }
+
+  /// A change → the ids of teams whose first member is Ann, afterwards.
+  @Test(arguments: [
+    ("PATCH", "/v1/objects/Team/1", #"{"members":[1,2,3]}"#, "[1]"),
+    ("PATCH", "/v1/objects/Hero/3", #"{"name":"Ann"}"#, "[1]"),
+    ("PATCH", "/v1/objects/Hero/1", #"{"team":2}"#, "[2]"),
+    ("DELETE", "/v1/objects/Hero/3", "", "[1]"),
+    ("PATCH", "/v1/objects/Team/2", #"{"members":[1]}"#, "[2]"),
+  ])
+  func whatChangesThePlacesIsFollowed(
+    method: String, path: String, body: String, ids: String
+  ) throws {
+    let file = try Self.teams()
+    let fetch = "/v1/objects/Team?as=ids&where=members%5BFIRST%5D.name=='Ann'"
+    let token = try #require(file.ask(fetch).json["token"]?.string)
+    let waiting = file.begin("GET", "\(fetch)&since=\(token)&wait=10")
+    let saved = try file.ask(method, path, body: body.isEmpty ? nil : body)
+    #expect(saved.status < 300, "\(saved.text)")
+    let team = ids.dropFirst().dropLast()
+    let diff = try #require(waiting.wait(seconds: 5))
+    #expect(diff.text.contains(#""inserted":[{"to":[0,0],"id":\#(team)}]"#), "\(diff.text)")
+    #expect(try file.ask(fetch).text.contains("\"items\":\(ids)}"))
+    // The old token says the same after a restart, when the past is asked for.
+    let later = try file.ask("\(fetch)&since=\(token)&wait=0")
+    #expect(later.text.contains(#""inserted":[{"to":[0,0],"id":\#(team)}]"#), "\(later.text)")
+  }
+
+  @Test func anOrderOfMoreThanOneToManyIsKeptByTheTableBetween() throws {
+    let file = try SampleModel.served("blog")
+    let author = try file.insert("Author", #"{"name":"A"}"#)
+    for tag in ["x", "y", "z"] { _ = try file.insert("Tag", #"{"name":"\#(tag)"}"#) }
+    let post = try file.insert("Post", #"{"title":"T","author":\#(author),"tags":[3,1]}"#)
+    let fetch = "/v1/objects/Post?as=ids&where=tags%5BLAST%5D.name=='z'"
+    let token = try #require(file.ask(fetch).json["token"]?.string)
+    #expect(
+      try file.ask("/v1/objects/Post?as=count&where=tags%5B0%5D==3").json["total"]?.integer == 1)
+    #expect(try file.ask(fetch).json["count"]?.integer == 0)
+    _ = try file.ask("PATCH", "/v1/objects/Post/\(post)", body: #"{"tags":[1,3]}"#)
+    let diff = try file.ask("\(fetch)&since=\(token)&wait=5")
+    #expect(diff.text.contains(#""inserted":[{"to":[0,0],"id":1}]"#), "\(diff.text)")
+  }
+
+  @Test(arguments: [
+    ("team%5BFIRST%5D==1", "type-mismatch"), ("members%5B-1%5D==1", "type-mismatch"),
+    ("members%5B1.5%5D==1", "type-mismatch"), ("members%5B'x'%5D==1", "type-mismatch"),
+    ("members%5Bname%5D==1", "type-mismatch"), ("members%5BSIZE%5D.name==1", "type-mismatch"),
+    ("members%5BFIRST%5D.nope==1", "unknown-key-path"),
+    ("members%5BFIRST%5D==2.5.5", "syntax-error"),
+  ])
+  func whatIsNoPlaceIsRefused(predicate: String, code: String) throws {
+    let entity = predicate.hasPrefix("team") ? "Hero" : "Team"
+    let answer = try Self.teams().ask("/v1/objects/\(entity)?where=\(predicate)")
+    #expect(answer.status == 400)
+    #expect(answer.code == code, "\(answer.text)")
+  }
+
+  @Test(arguments: ["city[FIRST] == 1", "city[LAST].name == 'x'", "city[0].name == 'x'"])
+  func aRelationshipWithoutAnOrderHasNoPlaces(predicate: String) throws {
+    let file = try ServedFile(contractWorld)
+    let text = DictionariesContractTests.encoded(predicate)
+    let answer = try file.ask("/v1/objects/country?where=\(text)")
+    #expect(answer.status == 400)
+    #expect(answer.code == "unordered-relationship")
+    #expect(answer.text.contains("`city` has no order"))
+    let size = try file.ask("/v1/objects/country?as=ids&where=city%5BSIZE%5D==2")
+    #expect(size.text.contains("[1]"))
+  }
+}

@@ -1,0 +1,107 @@
+import FetchModel
+import Foundation
+import HTTPServer
+import Service
+import Testing
+
+/// API.md, section 4: what streams and `/v1/changes` send.
+@Suite("Streams and changes")
+struct StreamContractTests {
+  /// What a stream sends until its text contains `end`.
+  private func text(_ stream: HTTPStream, until end: String) throws -> String {
+    var bytes: [UInt8] = []
+    let deadline = Date(timeIntervalSinceNow: 10)
+    while Date() < deadline {
+      switch stream.pull(1 << 16) {
+      case .bytes(let more): bytes += more
+      case .wait: Thread.sleep(forTimeInterval: 0.01)
+      case .end: return String(decoding: bytes, as: UTF8.self)
+      }
+      let text = String(decoding: bytes, as: UTF8.self)
+      if text.contains(end) { return text }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  @Test func aStreamSendsASnapshotThenDiffsAndCommentsBetween() throws {
+    var configuration = ServiceConfiguration()
+    configuration.heartbeat = 0.2
+    let file = try ServedFile(contractWorld, configuration: configuration)
+    let pending = file.begin(
+      "GET", "/v1/objects/city?as=ids", headers: [("Accept", "text/event-stream")])
+    let answer = try #require(pending.wait())
+    #expect(answer["Content-Type"]?.hasPrefix("text/event-stream") == true)
+    #expect(answer["Cache-Control"] == "no-store")
+    let stream = try #require(pending.stream)
+    let first = try text(stream, until: "\"items\"")
+    #expect(first.contains("retry: 2000"))
+    #expect(first.contains("event: snapshot\n"))
+    #expect(first.contains("\nid: "))
+    #expect(try text(stream, until: "\n:").contains(":"))
+    #expect(try file.ask("DELETE", "/v1/objects/city/3").status == 204)
+    let second = try text(stream, until: "event: diff")
+    #expect(second.contains("event: diff\n"), "\(second)")
+  }
+
+  @Test func changesNameWhatEachSaveDid() throws {
+    let file = try ServedFile(contractWorld)
+    let token = try #require(file.ask("/v1").json["token"]?.string)
+    let save = #"""
+      {"changes":[{"insert":"country","temporaryID":"c","values":{"name":"New"}},
+        {"update":"city","id":1,"values":{"country":{"temporaryID":"c"},"population":77}},
+        {"delete":"city","id":3}]}
+      """#
+    #expect(try file.ask("POST", "/v1/save", body: save).status == 200)
+    #expect(
+      try file.ask("PATCH", "/v1/objects/city?where=id==2", body: #"{"population":5}"#).status
+        == 200)
+    let answer = try file.ask("/v1/changes?since=\(token)&wait=0")
+    guard case .array(let saves)? = answer.json["saves"] else {
+      Issue.record("no saves: \(answer.text)")
+      return
+    }
+    #expect(saves.count == 2)
+    let inserted = #""inserted":{"country":[3]}"#
+    // The side that holds the key names its property; the other side's list is not named.
+    let updated = #""updated":{"city":[{"id":1,"properties":["#
+    #expect(answer.text.contains(inserted) && answer.text.contains(updated), "\(answer.text)")
+    #expect(!answer.text.contains(#""updated":{"country""#))
+    #expect(answer.text.contains(#""deleted":{"city":[3]}"#))
+    #expect(answer.text.contains(#"{"id":2,"properties":["population"]}"#))
+    let one = try file.ask("/v1/changes?since=\(token)&wait=0&limit=1")
+    let next = try #require(one.json["to"]?.string)
+    let rest = try file.ask("/v1/changes?since=\(next)&wait=0")
+    #expect(rest.text.contains(#"{"id":2,"properties":["population"]}"#))
+    #expect(!rest.text.contains(inserted))
+  }
+
+  @Test func changesWaitForASave() throws {
+    let file = try ServedFile(contractWorld)
+    let waiting = file.begin("GET", "/v1/changes?since=now&wait=10")
+    Thread.sleep(forTimeInterval: 0.2)
+    #expect(!waiting.isThere)
+    try file.outsider("DELETE FROM city WHERE id = 3")
+    let answer = try #require(waiting.wait(seconds: 3))
+    #expect(answer.text.contains(#""deleted":{"city":[3]}"#), "\(answer.text)")
+  }
+
+  @Test func aBatchIsObservedLikeAnySave() throws {
+    let file = try ServedFile(contractWorld)
+    let fetch = "/v1/objects/city?as=count"
+    let token = try #require(file.ask(fetch).json["token"]?.string)
+    let waiting = file.begin("GET", fetch + "&since=\(token)&wait=10")
+    #expect(
+      try file.ask("DELETE", "/v1/objects/city?where=id%3E1").json["deleted"]?.integer == 2)
+    #expect(try #require(waiting.wait(seconds: 3)).json["total"]?.integer == 1)
+  }
+
+  @Test func aHistoryOfANewerFormatIsLeftAlone() throws {
+    let file = try ServedFile(contractWorld)
+    file.stop()
+    try file.outsider("UPDATE livefetch_store SET value = 99 WHERE key = 'format'")
+    #expect(throws: StoreError.self) { try file.restart() }
+    let format = try SQLiteShell.integer(
+      "SELECT value FROM livefetch_store WHERE key = 'format'", path: file.path)
+    #expect(format == 99)
+  }
+}
