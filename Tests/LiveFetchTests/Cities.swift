@@ -46,7 +46,9 @@ final class Cities: Sendable {
     case .remote:
       let file = try SQLiteStore(path: path)
       let service = try Service(store: file)
-      let http = try HTTPServer(HTTPServerConfiguration(), handler: service)
+      var configuration = HTTPServerConfiguration()
+      configuration.port = 0
+      let http = try HTTPServer(configuration, handler: service)
       store = RemoteStore(try #require(URL(string: "http://127.0.0.1:\(http.port)")))
       end = {
         service.drain()

@@ -215,7 +215,7 @@ struct FetchedResultsControllerTests {
     request.sortDescriptors = [.ascending("name")]
     try await controller.update(fetchRequest: request)
     #expect(log.lines == [
-      "will 5", "delete Lima 0.1 -", "delete Tokyo 0.0 -", "move Cusco 0.4 0.1", "did 3",
+      "will 5", "delete Lima 0.1 -", "delete Tokyo 0.0 -", "move Osaka 0.2 0.2", "did 3",
     ])
     try await cities.save(#"{"update":"City","id":1,"values":{"population":7}}"#)
     try await eventually { log.lines.count == 8 }

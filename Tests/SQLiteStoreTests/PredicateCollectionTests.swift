@@ -80,7 +80,8 @@ struct PredicateCollectionTests {
       "3"),
     Row(
       "country", "city.@max.founded > '1900-01-01'",
-      "(SELECT max(t1.founded) FROM city AS t1 WHERE t1.country_id = t0.id) > ?",
+      "(SELECT max(t1.founded) FROM city AS t1 WHERE t1.country_id = t0.id) "
+        + "> livefetch_value(?, 22)",
       "2"),
     Row(
       "country", "city.tag.@count == 2",

@@ -67,11 +67,11 @@ struct PredicateExpressionTests {
       "3"),
     Row(
       "founded < now()",
-      "t0.founded < ?",
+      "t0.founded < livefetch_value(?, 22)",
       "1 2 3 5 6"),
     Row(
       "CAST(founded, 'NSNumber') == 0",
-      "(livefetch_seconds(t0.founded) - 978307200.0) = ?",
+      "livefetch_reference(t0.founded) = ?",
       "5"),
     Row(
       "bitwiseAnd:with:(population, 1) == 1",
@@ -103,7 +103,7 @@ struct PredicateExpressionTests {
     Row(
       "max({founded, CAST(0, 'NSDate')}) == CAST(0, 'NSDate')",
       "(SELECT max(value) FROM (SELECT NULL AS value WHERE FALSE UNION ALL VALUES "
-        + "(t0.founded), (?))) = ?",
+        + "(t0.founded), (livefetch_value(?, 22)))) = livefetch_value(?, 22)",
       "1 2 3 4 5"),
     Row(
       "average({population, 5}) == 0",
@@ -112,7 +112,8 @@ struct PredicateExpressionTests {
       "6"),
     Row(
       "TERNARY(capital == YES, founded, CAST(0,'NSDate')) == '2001-01-01'",
-      "CASE WHEN t0.capital = ? THEN t0.founded ELSE ? END = ?",
+      "CASE WHEN t0.capital = ? THEN t0.founded ELSE livefetch_value(?, 22) END "
+        + "= livefetch_value(?, 22)",
       "2 4 5 6"),
     Row(
       "TERNARY(capital == YES, founded, country.founded) < '1900-01-01'",

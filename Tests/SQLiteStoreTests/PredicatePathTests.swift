@@ -15,19 +15,19 @@ struct PredicatePathTests {
   private static let rows: [PredicateRow] = [
     Row(
       "founded > '1300-01-01'",
-      "t0.founded > ?",
+      "t0.founded > livefetch_value(?, 22)",
       "3 5 6"),
     Row(
       "founded < CAST(0, 'NSDate')",
-      "t0.founded < ?",
+      "t0.founded < livefetch_value(?, 22)",
       "1 2 3"),
     Row(
       "founded == '2001-01-01T00:00:00Z'",
-      "t0.founded = ?",
+      "t0.founded = livefetch_value(?, 22)",
       "5"),
     Row(
       "founded == CAST(0, 'NSDate')",
-      "t0.founded = ?",
+      "t0.founded = livefetch_value(?, 22)",
       "5"),
     Row(
       "country == 1",
@@ -63,7 +63,7 @@ struct PredicatePathTests {
       "1 2"),
     Row(
       "country.founded < '1900-01-01T12:00:00Z'",
-      "t1.founded < ?",
+      "t1.founded < livefetch_value(?, 16)",
       "1 2"),
     Row(
       "country_id == 2",

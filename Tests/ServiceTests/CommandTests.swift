@@ -1,6 +1,8 @@
 import Foundation
-import FoundationNetworking
+import Synchronization
 import Testing
+
+@testable import LiveFetchCommand
 
 /// API.md, section 8, by the program itself.
 @Suite("The program", .serialized)
@@ -84,20 +86,33 @@ struct CommandTests {
     defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
     try SQLiteShell.run(contractWorld, path: path)
     let server = try Run(["serve", path, "--port", "0"])
-    let address = server.line.replacingOccurrences(of: "LiveFetch listening on ", with: "")
-    let about = try #require(URL(string: address + "/v1/objects/city?since=now&wait=60&as=count"))
-    async let waiting = withThrowingTaskGroup(of: Int?.self) { group in
-      for _ in 0..<20 {
-        group.addTask {
-          (try await URLSession.shared.data(from: about).1 as? HTTPURLResponse)?.statusCode
-        }
-      }
-      return try await group.reduce(into: [Int?]()) { $0.append($1) }
+    let port = try #require(server.line.split(separator: ":").last.flatMap { Int($0) })
+    @Sendable func ask(_ target: String) throws -> HTTPAnswer {
+      try HTTPClient(host: "127.0.0.1", port: port).send("GET", target, headers: [], body: [])
     }
-    try await Task.sleep(for: .milliseconds(500))
+    let statuses = Statuses()
+    for _ in 0..<20 {
+      Thread.detachNewThread {
+        statuses.add((try? ask("/v1/objects/city?since=now&wait=60&as=count"))?.status)
+      }
+    }
+    func areWaiting() throws -> Bool {
+      let metrics = String(decoding: try ask("/metrics").body, as: UTF8.self)
+      return metrics.contains("\nlivefetch_live_waiting 20\n")
+    }
+    for _ in 0..<500 where try !areWaiting() { try await Task.sleep(for: .milliseconds(20)) }
     server.process.terminate()
-    let statuses = try await waiting
-    #expect(statuses.count == 20 && statuses.allSatisfy { $0 == 200 || $0 == 503 }, "\(statuses)")
+    for _ in 0..<500 where statuses.all.count < 20 { try await Task.sleep(for: .milliseconds(20)) }
+    #expect(statuses.all == [Int?](repeating: 200, count: 20))
     #expect(server.end() == 0)
   }
+}
+
+/// The answers that threads got.
+private final class Statuses: Sendable {
+  private let statuses = Mutex<[Int?]>([])
+
+  var all: [Int?] { statuses.withLock { $0 } }
+
+  func add(_ status: Int?) { statuses.withLock { $0.append(status) } }
 }

@@ -47,7 +47,8 @@ struct DictionariesLiveTests {
     "BEGIN; DELETE FROM city WHERE id = 3; INSERT INTO city(id, population, country_id) "
       + "VALUES (8, 9, 2); COMMIT",
     "UPDATE city SET population = CASE id WHEN 1 THEN 20 ELSE 22 END WHERE id < 3",
-    "UPDATE city SET population = 10 WHERE id = 1; UPDATE city SET population = 24 WHERE id = 1",
+    "BEGIN; UPDATE city SET population = 10 WHERE id = 1; "
+      + "UPDATE city SET population = 24 WHERE id = 1; COMMIT",
   ]
 
   @Test(arguments: quiet)
