@@ -71,3 +71,14 @@ extension Statement {
     return hasher.text
   }
 }
+
+/// SQL for the hash of values. A function takes 127 of them at most: beyond that it is the hash of
+/// hashes.
+func etagCall(_ values: [String]) -> String {
+  let most = 127
+  guard values.count > most else { return "livefetch_etag(\(values.joined(separator: ", ")))" }
+  return etagCall(
+    stride(from: 0, to: values.count, by: most).map { start in
+      etagCall(Array(values[start..<min(start + most, values.count)]))
+    })
+}

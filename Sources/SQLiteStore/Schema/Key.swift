@@ -94,7 +94,7 @@ extension Key {
     case .composite:
       zip(sql, parts).map { Self.escaped(Self.text(of: $0, $1.form)) }
         .joined(separator: " || ',' || ")
-    case .hash: "livefetch_etag(\(sql.joined(separator: ", ")))"
+    case .hash: etagCall(sql)
     }
   }
 

@@ -54,7 +54,7 @@ struct EntityTable: Sendable, Hashable {
   /// SQL for an object's ETag, 16 hexadecimal digits: `livefetch_etag("t0"."id", "t0"."name")`.
   func etagExpression(_ alias: String?) -> String {
     let columns = etagColumns.map { qualified($0.name, alias) }
-    return "livefetch_etag(\(columns.joined(separator: ", ")))"
+    return etagCall(columns)
   }
 }
 
