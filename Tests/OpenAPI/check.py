@@ -154,6 +154,8 @@ def main(program):
         store.close()
         checked = served(program, file, [], lambda address: check_answers(address, found))
         for model in sorted(MODELS.glob("*.json")):
+            if model.name.endswith(".data.json"):
+                continue
             store = Path(directory) / f"{model.stem}.sqlite"
             served(program, store, ["--model", str(model)], lambda at: validated(at, found))
             checked += f", {model.stem}"
