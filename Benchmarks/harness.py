@@ -5,6 +5,7 @@ their process id, whatever happens.
 """
 
 import json
+import os
 import re
 import resource
 import shutil
@@ -153,6 +154,21 @@ class Server:
     def stop_all():
         for server in list(Server.running):
             server.stop()
+
+    def settle(self, seconds=30):
+        """Returns when the process is idle: ten thousand new fetches take it a while."""
+        end, last = time.monotonic() + seconds, self.cpu()
+        while time.monotonic() < end:
+            time.sleep(0.5)
+            now = self.cpu()
+            if now - last < 0.02:
+                return
+            last = now
+
+    def cpu(self):
+        """Seconds of processor time so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory(self):
         """Resident bytes that are the process's own."""

@@ -55,6 +55,10 @@ extension LiveCounters {
         "livefetch_live_considered_total", "Fetches that a save had asked whether it changed them.",
         .counter, considered),
       MetricFamily(
+        "livefetch_live_settled_total",
+        "Fetches that a save touched nothing for, by the values alone; the store was not asked.",
+        .counter, settled),
+      MetricFamily(
         "livefetch_live_changed_total", "Fetches that a save changed.", .counter, changed),
       MetricFamily("livefetch_live_diffs_total", "Diffs made.", .counter, diffs),
       MetricFamily(

@@ -78,6 +78,7 @@ final class EvaluatorWorld {
 
   init(_ generator: inout EvaluatorCases) throws {
     fixture = try PredicateFixture(Self.schema)
+    fixture.isUniform = false
     // Links may lead nowhere, as in files that others write.
     try fixture.connection.execute("PRAGMA foreign_keys = OFF")
     for id in 2...5 { try fixture.insert("team", generator.team(id)) }

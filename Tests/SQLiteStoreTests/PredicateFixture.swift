@@ -12,6 +12,9 @@ final class PredicateFixture {
   let model: Model
   let schema: Schema
 
+  /// Whether every value is taken to be in its column's form.
+  var isUniform = true
+
   static let sql = """
     CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT NOT NULL, code TEXT COLLATE NOCASE,
       continent TEXT, founded DATE, area REAL);
@@ -79,7 +82,8 @@ final class PredicateFixture {
     _ predicate: ResolvedPredicate, entity: String
   ) -> (query: String, SQLFragment) {
     let index = model.entityIndex(named: entity) ?? 0
-    let context = QueryContext(model: model, schema: schema, uniform: .everyColumn(of: schema))
+    let context = QueryContext(
+      model: model, schema: schema, uniform: isUniform ? .everyColumn(of: schema) : [])
     let alias = context.nextAlias()
     var scope = TableScope(
       context: context, entity: index, alias: alias, source: "\"\(entity)\" AS \(alias)")

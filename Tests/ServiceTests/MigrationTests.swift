@@ -282,4 +282,41 @@ struct MigrationTests {
     #expect(try again.ask("/v1/objects/Book?as=count").json["total"]?.integer == 100_000)
     #expect(try again.ask("/v1/objects/Book/99999").json["title"]?.string == "b99999")
   }
+
+  /// Fifty entities with inheritance and every type, created, read back, migrated and exported.
+  @Test func aLargeModelGoesRound() throws {
+    let model = try Self.large(extra: false)
+    let file = try SampleModel.served(model)
+    file.stop()
+    #expect(try SQLiteStore.rememberedModel(path: file.path) == model)
+    let next = try Self.large(extra: true)
+    _ = try SQLiteStore.migrate(path: file.path, to: next)
+    #expect(try SQLiteStore.rememberedModel(path: file.path) == next)
+    #expect(try ModelFile(parsing: next.text) == next)
+    #expect(try SQLiteStore.mismatches(path: file.path, with: next) == [])
+    let again = try ServedFile("", adopting: file)
+    let id = try again.insert("E49", #"{"integer16":7,"extra":"x"}"#)
+    #expect(try again.ask("/v1/objects/E0/\(id)").json["entity"]?.string == "E49")
+    #expect(try again.ask("/v1/objects/E7/\(id)").status == 404)
+  }
+
+  /// E0 at the top, every other one below the one a third of its number.
+  private static func large(extra: Bool) throws -> ModelFile {
+    var model = ModelFile()
+    for index in 0..<50 {
+      var entity = ModelFile.Entity(name: "E\(index)")
+      if index > 0, index % 5 > 0 || index > 45 { entity.parent = "E\(index / 3 / 5 * 5)" }
+      if index > 45 { entity.parent = "E0" }
+      guard entity.parent != entity.name else { continue }
+      entity.attributes = ModelFile.AttributeType.allCases.map { type in
+        let own = index == 0 || entity.parent == nil ? "" : "_\(index)"
+        let name = type.rawValue.lowercased().filter { $0 != " " }
+        return ModelFile.Attribute(name: name + own, type: type)
+      }
+      if extra { entity.attributes.append(.init(name: "extra\(index)", type: .string)) }
+      model.entities.append(entity)
+    }
+    if extra { model.entities[0].attributes.append(.init(name: "extra", type: .string)) }
+    return try ModelFile(model.json)
+  }
 }

@@ -14,6 +14,8 @@ final class ServedFile {
   private(set) var service: Service
   private let configuration: ServiceConfiguration
   private let options: SQLiteStoreOptions
+  /// Whose directory it is: that goes when both are gone.
+  private let origin: ServedFile?
 
   init(
     _ sql: String, options: SQLiteStoreOptions = .init(),
@@ -21,6 +23,7 @@ final class ServedFile {
   ) throws {
     directory = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString
     path = directory + "/store.sqlite"
+    origin = nil
     self.options = options
     self.configuration = configuration
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -33,6 +36,7 @@ final class ServedFile {
   /// Serves the file of another one, which has to be stopped, without what that was told of it.
   init(_ sql: String, adopting other: ServedFile) throws {
     directory = other.directory
+    origin = other
     path = other.path
     options = SQLiteStoreOptions()
     configuration = ServiceConfiguration()
@@ -43,6 +47,7 @@ final class ServedFile {
 
   deinit {
     stop()
+    guard origin == nil else { return }
     try? FileManager.default.removeItem(atPath: directory)
   }
 

@@ -58,7 +58,9 @@ final class LiveQuery {
   var total: Int?
   var log: TouchLog
 
-  init(key: QueryKey, model: Model, columns: (any ColumnTraits)?, position: Int64) {
+  init(
+    key: QueryKey, model: Model, columns: (any ColumnTraits)? = nil, position: Int64
+  ) {
     self.key = key
     self.model = model
     self.position = position

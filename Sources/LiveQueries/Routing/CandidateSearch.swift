@@ -71,14 +71,20 @@ struct CandidateSearch {
         return takeAll(way, lookout, objects)
       }
       for id in ids {
-        let mask = objects.masks[id] ?? .all
         let image = images[id]
-        for place in lookout.guarded.keys {
-          lookUp(image, at: place, table) { query in
-            query.routing.footprint.mask(at: []).isDisjoint(with: mask) ? nil : image
-          }
-        }
+        lookUp(image, objects.masks[id] ?? .all, lookout, table)
         for query in tested { test(query, image) }
+      }
+    }
+  }
+
+  /// Looks queries up by one of their own objects, of which `mask` differs.
+  private mutating func lookUp(
+    _ image: Images.Image, _ mask: PropertyMask, _ lookout: QueryIndex.Lookout, _ table: PathTable
+  ) {
+    for place in lookout.guarded.keys {
+      lookUp(image, at: place, table) { query in
+        query.routing.footprint.mask(at: []).isDisjoint(with: mask) ? nil : image
       }
     }
   }
@@ -237,43 +243,5 @@ extension AnchorPlace {
   /// What is left of the path for an object of `entity` at the end of `steps`.
   fileprivate func suffix(behind steps: [Int], from entity: Int) -> PropertyPath {
     PropertyPath(root: entity, steps: Array(path.steps[steps.count...]), target: path.target)
-  }
-}
-
-/// The values of objects before and after, by the numbers of a table of paths.
-private struct Images {
-  struct Image {
-    let old: [StoredValue?]?
-    let new: [StoredValue?]?
-  }
-
-  private let old: [ObjectID: [StoredValue?]]
-  private let new: [ObjectID: [StoredValue?]]
-  /// The numbers of the paths in the order in which they were read.
-  private let numbers: [Int]
-  private let width: Int
-
-  /// nil where the store cannot tell, or fails: then each query asks it and hears why.
-  init?(
-    of table: PathTable, _ ids: Set<ObjectID>, after base: Int64, _ moment: any LiveMoment
-  ) {
-    let used = table.used
-    let paths = used.map(\.path)
-    guard let old = try? moment.values(of: paths, ids: ids, at: .past(base)),
-      let new = try? moment.values(of: paths, ids: ids, at: .now)
-    else { return nil }
-    self.old = old
-    self.new = new
-    numbers = used.map(\.number)
-    width = table.paths.count
-  }
-
-  subscript(id: ObjectID) -> Image { Image(old: spread(old[id]), new: spread(new[id])) }
-
-  private func spread(_ values: [StoredValue?]?) -> [StoredValue?]? {
-    guard let values else { return nil }
-    var row = [StoredValue?](repeating: nil, count: width)
-    for (number, value) in zip(numbers, values) { row[number] = value }
-    return row
   }
 }

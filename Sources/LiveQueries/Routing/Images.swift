@@ -1,0 +1,41 @@
+// Touched objects → what stands at the ends of key paths from them, before and after.
+
+import FetchModel
+
+/// The values of objects before and after, by the numbers of a table of paths.
+struct Images {
+  struct Image {
+    let old: [StoredValue?]?
+    let new: [StoredValue?]?
+  }
+
+  private let old: [ObjectID: [StoredValue?]]
+  private let new: [ObjectID: [StoredValue?]]
+  /// The numbers of the paths in the order in which they were read.
+  private let numbers: [Int]
+  private let width: Int
+
+  /// nil where the store cannot tell, or fails: then each query asks it and hears why.
+  init?(
+    of table: PathTable, _ ids: Set<ObjectID>, after base: Int64, _ moment: any LiveMoment
+  ) {
+    let used = table.used
+    let paths = used.map(\.path)
+    guard let old = try? moment.values(of: paths, ids: ids, at: .past(base)),
+      let new = try? moment.values(of: paths, ids: ids, at: .now)
+    else { return nil }
+    self.old = old
+    self.new = new
+    numbers = used.map(\.number)
+    width = table.paths.count
+  }
+
+  subscript(id: ObjectID) -> Image { Image(old: spread(old[id]), new: spread(new[id])) }
+
+  private func spread(_ values: [StoredValue?]?) -> [StoredValue?]? {
+    guard let values else { return nil }
+    var row = [StoredValue?](repeating: nil, count: width)
+    for (number, value) in zip(numbers, values) { row[number] = value }
+    return row
+  }
+}
