@@ -156,7 +156,7 @@ def main(program):
         for model in sorted(MODELS.glob("*.json")):
             if model.name.endswith(".data.json"):
                 continue
-            store = Path(directory) / f"{model.stem}.sqlite"
+            store = Path(directory) / f"model-{model.stem}.sqlite"
             served(program, store, ["--model", str(model)], lambda at: validated(at, found))
             checked += f", {model.stem}"
     print("\n".join(found) or f"{checked}: valid")
