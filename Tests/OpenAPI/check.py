@@ -154,7 +154,9 @@ def main(program):
         store.close()
         checked = served(program, file, [], lambda address: check_answers(address, found))
         for model in sorted(MODELS.glob("*.json")):
-            store = Path(directory) / f"{model.stem}.sqlite"
+            if model.name.endswith(".data.json"):
+                continue
+            store = Path(directory) / f"model-{model.stem}.sqlite"
             served(program, store, ["--model", str(model)], lambda at: validated(at, found))
             checked += f", {model.stem}"
     print("\n".join(found) or f"{checked}: valid")
