@@ -1,5 +1,6 @@
 // The history of saves: which objects came, changed and went, at once, as a long-poll or a stream.
 
+import Dispatch
 import FetchModel
 import HTTPServer
 import Synchronization
@@ -109,7 +110,12 @@ final class ChangeFeed: Sendable {
     }
   }
 
-  func close() { lane.close() }
+  /// Returns when everyone was told.
+  func close() {
+    let done = DispatchSemaphore(value: 0)
+    if lane.run({ done.signal() }) { done.wait() }
+    lane.close()
+  }
 }
 
 /// A request that waits for the next save.

@@ -1,5 +1,6 @@
 // Requests that wait for a change: the diff since a token, once or as a stream.
 
+import Dispatch
 import FetchModel
 import HTTPServer
 import LiveQueries
@@ -90,7 +91,12 @@ final class Deliveries: LiveDelivery {
     tell()
   }
 
-  func close() { lane.close() }
+  /// Returns when everyone was told.
+  func close() {
+    let done = DispatchSemaphore(value: 0)
+    if lane.run({ done.signal() }) { done.wait() }
+    lane.close()
+  }
 
   private static func tell(_ answer: LiveAnswer, _ waiters: [any LiveWaiter]) {
     var prepared: PreparedResponse?

@@ -94,9 +94,10 @@ struct FetchedResultsControllerTests {
     #expect(controller.sections.isEmpty)
     try await controller.performFetch()
     #expect(controller.sections.map(\.name) == ["Japan", "Mali", "Peru"])
-    #expect(controller.sections.map { $0.objects.map(\.name) } == [
-      ["Tokyo", "Osaka"], ["Bamako"], ["Lima", "Cusco"],
-    ])
+    #expect(
+      controller.sections.map { $0.objects.map(\.name) } == [
+        ["Tokyo", "Osaka"], ["Bamako"], ["Lima", "Cusco"],
+      ])
     #expect(controller.sectionIndexTitles == ["J", "M", "P"])
     #expect(controller.section(forSectionIndexTitle: "P", at: 2) == 2)
     #expect(controller.object(at: Position(section: 2, item: 1))?.name == "Cusco")
@@ -120,10 +121,11 @@ struct FetchedResultsControllerTests {
       {"insert":"City","values":{"id":9,"name":"Sapporo","population":1,"country":1}}
       """)
     try await eventually { log.lines.count == 7 }
-    #expect(log.lines == [
-      "will 5", "delete section Mali at 1", "delete Bamako 1.0 -", "insert Sapporo - 0.2",
-      "move Osaka 0.1 0.0", "update Ciudad de los Reyes 2.0 1.0", "did 5",
-    ])
+    #expect(
+      log.lines == [
+        "will 5", "delete section Mali at 1", "delete Bamako 1.0 -", "insert Sapporo - 0.2",
+        "move Osaka 0.1 0.0", "update Ciudad de los Reyes 2.0 1.0", "did 5",
+      ])
     #expect(controller.sections.map { $0.objects.map(\.id) } == [[2, 1, 9], [3, 4]])
   }
 
@@ -214,9 +216,10 @@ struct FetchedResultsControllerTests {
     request.predicate = FetchPredicate("population < 500")
     request.sortDescriptors = [.ascending("name")]
     try await controller.update(fetchRequest: request)
-    #expect(log.lines == [
-      "will 5", "delete Lima 0.1 -", "delete Tokyo 0.0 -", "move Osaka 0.2 0.2", "did 3",
-    ])
+    #expect(
+      log.lines == [
+        "will 5", "delete Lima 0.1 -", "delete Tokyo 0.0 -", "move Osaka 0.2 0.2", "did 3",
+      ])
     try await cities.save(#"{"update":"City","id":1,"values":{"population":7}}"#)
     try await eventually { log.lines.count == 8 }
     #expect(log.lines.suffix(3) == ["will 3", "insert Tokyo - 0.3", "did 4"])
@@ -270,9 +273,10 @@ struct FetchedResultsControllerTests {
     try await cities.save(#"{"delete":"City","id":1}"#)
     try await eventually { controller.fetchedObjects?.count == 4 }
     let change = try #require(await iterator.next())
-    #expect(change.objects == [
-      ObjectChange(.delete, .integer(1), from: .first, to: nil),
-      ObjectChange(.move, .integer(4), from: Position(section: 0, item: 4), to: .first),
-    ])
+    #expect(
+      change.objects == [
+        ObjectChange(.delete, .integer(1), from: .first, to: nil),
+        ObjectChange(.move, .integer(4), from: Position(section: 0, item: 4), to: .first),
+      ])
   }
 }

@@ -39,7 +39,8 @@ extension ResultState {
   /// never move: those out of order are deleted and inserted.
   private func matchSections(with new: ResultState, _ diff: inout Diff) -> [Int: Int] {
     let newNumbers = Dictionary(
-      new.sections.enumerated().map { ($1.info.value, $0) }, uniquingKeysWith: { first, _ in first })
+      new.sections.enumerated().map { ($1.info.value, $0) }, uniquingKeysWith: { first, _ in first }
+    )
     let common = sections.indices.compactMap { old in
       newNumbers[sections[old].info.value].map { (old: old, new: $0) }
     }

@@ -89,7 +89,8 @@ public final class LocalStore: ObjectStore {
   private static let defaultWait = 25.0
 
   private func snapshot(of plan: FetchPlan) async throws(ObjectStoreError) -> JSON {
-    let result: Result<EncodedSnapshot, StoreError> = await withCheckedContinuation { continuation in
+    let result: Result<EncodedSnapshot, StoreError> = await withCheckedContinuation {
+      continuation in
       queue.async { [store] in
         continuation.resume(
           returning: Result { () throws(StoreError) in
