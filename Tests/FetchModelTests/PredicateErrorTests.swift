@@ -346,7 +346,7 @@ struct PredicateErrorTests {
     ),
     (
       "country.cities[FIRST].name == 'x'",
-      "at 0: found an element by its position, expected an ordered relationship; `cities` has no order"
+      "at 0: found an element by its place, expected an ordered relationship; `cities` has no order"
     ),
     (
       "name[0] == 'x'",
