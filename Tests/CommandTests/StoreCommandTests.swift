@@ -100,6 +100,26 @@ struct StoreCommandTests {
     }
   }
 
+  @Test("Nothing is written over what is read, nor over another store")
+  func outputs() throws {
+    let folder = try world()
+    let rows = "id,name\n9,Voss\n"
+    try Data(rows.utf8).write(to: URL(fileURLWithPath: folder.path + "/in.csv"))
+    let before = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/w.sqlite"))
+    for arguments in [
+      ["export", "w.sqlite", "City", "--output", "w.sqlite"],
+      ["import", "w.sqlite", "in.csv", "--into", "City", "--rejects", "w.sqlite"],
+      ["import", "w.sqlite", "in.csv", "--into", "City", "--rejects", "./in.csv"],
+      ["backup", "w.sqlite", "w.sqlite", "--force"],
+    ] {
+      let run = try folder.run(arguments)
+      #expect(run.status == 64, "\(arguments): \(run.errors)")
+      #expect(run.errors.contains("would be lost"))
+    }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path + "/w.sqlite")) == before)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path + "/in.csv")) == Data(rows.utf8))
+  }
+
   @Test("A server that is not there, and an address that is none, are told apart")
   func unreachable() throws {
     let folder = try Folder()

@@ -6,7 +6,8 @@ import Testing
 
 @Suite("Caching of what is not followed")
 struct UntrackedCachingTests {
-  @Test("a snapshot's ETag changes with its body", arguments: ["a", "v", "keyless"], [true, false])
+  @Test(
+    "a snapshot's ETag changes with its body", arguments: ["a", "v", "keyless"], [true, false])
   func etags(entity: String, isReadOnly: Bool) throws {
     var options = SQLiteStoreOptions()
     options.isReadOnly = isReadOnly

@@ -35,6 +35,7 @@ struct BackupCommand: ParsableCommand {
     guard force || !FileManager.default.fileExists(atPath: copy) else {
       throw failure("\(copy): is there already; --force replaces it", .usage)
     }
+    try OutputFile(path: copy).checkIsNotServed(apartFrom: [store])
     var bar = ProgressBar("backup")
     do throws(StoreError) {
       let report = try SQLiteStore.backUp(path: store, to: copy) { done, total in

@@ -39,6 +39,7 @@ struct ExportCommand: ParsableCommand {
   var quiet = false
 
   func run() throws {
+    if let output { try OutputFile(path: output).check(apartFrom: [target.store]) }
     var sink = try ExportSink(path: output, format: format ?? RowFormat(path: output) ?? .csv)
     do {
       if target.isAddress { try exportRemote(to: &sink) } else { try exportFile(to: &sink) }

@@ -86,6 +86,7 @@ struct ImportCommand: ParsableCommand {
   }
 
   func run() throws {
+    if let rejects { try OutputFile(path: rejects).check(apartFrom: files + [store]) }
     var run = try ImportRun(self)
     try run.load()
     try run.finish()

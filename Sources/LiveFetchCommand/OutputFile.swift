@@ -1,0 +1,43 @@
+// Where a command writes: never over what it reads, nor over a store.
+
+import Foundation
+import SQLiteStore
+
+/// A file that a command is about to write, and that may be there already.
+struct OutputFile {
+  let path: String
+
+  /// Refuses a path that is one of `inputs` under whatever name, or an SQLite file.
+  func check(apartFrom inputs: [String]) throws {
+    try checkIsNoInput(inputs)
+    if isStore { throw failure("\(path): is a store, which would be lost", .usage) }
+  }
+
+  /// Refuses a path that is one of `inputs` under whatever name, or that a server has open.
+  func checkIsNotServed(apartFrom inputs: [String]) throws {
+    try checkIsNoInput(inputs)
+    guard let server = SQLiteStore.server(of: path) else { return }
+    throw failure("\(path): is being served by process \(server.process)", .unusableStore)
+  }
+
+  private func checkIsNoInput(_ inputs: [String]) throws {
+    guard let own = Self.identity(path) else { return }
+    for input in inputs where Self.identity(input) == own {
+      throw failure("\(path): is what this command reads, and would be lost", .usage)
+    }
+  }
+
+  private var isStore: Bool {
+    guard let file = FileHandle(forReadingAtPath: path) else { return false }
+    defer { try? file.close() }
+    let head = try? file.read(upToCount: 16)
+    return head == Data("SQLite format 3\0".utf8)
+  }
+
+  /// What tells files apart; nil where there is none.
+  private static func identity(_ path: String) -> [UInt64]? {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    return [UInt64(status.st_dev), UInt64(status.st_ino)]
+  }
+}
