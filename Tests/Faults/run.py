@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""run.py [--soak] [--only R1,R2] [--seed N] … LIVEFETCH: faults done to real servers.
+
+Starts the program on files of its own and on free loopback ports, does to it what the targets name,
+and prints one line a target. Exit status 1 when one fails. Without --soak the short forms run."""
+
+import argparse
+import random
+import resource
+import sys
+import tempfile
+from pathlib import Path
+
+import kills
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", help="the built livefetch")
+    parser.add_argument("--soak", action="store_true", help="the long forms")
+    parser.add_argument("--only", default="", help="targets, by comma: R1,R2")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    parser.add_argument("--kills", type=int, help="R2: how many (20, soak 200)")
+    return parser.parse_args()
+
+
+def targets(given):
+    def of(value, short, long):
+        return value if value is not None else long if given.soak else short
+
+    return {
+        "R2": lambda folder: kills.run(given.program, folder, of(given.kills, 20, 200), given.seed),
+    }
+
+
+def main():
+    given = arguments()
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    chosen = [name for name in given.only.upper().split(",") if name]
+    failed = False
+    for name, carry in targets(given).items():
+        if chosen and name not in chosen:
+            continue
+        with tempfile.TemporaryDirectory(prefix="livefetch-faults-") as folder:
+            result = carry(Path(folder))
+        result.print()
+        failed = failed or bool(result.faults)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
