@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import kills
+import rounds
 
 
 def arguments():
@@ -21,6 +22,7 @@ def arguments():
     parser.add_argument("--only", default="", help="targets, by comma: R1,R2")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("--kills", type=int, help="R2: how many (20, soak 200)")
+    parser.add_argument("--rounds", type=int, help="R1: how many saves (1000, soak 10000)")
     return parser.parse_args()
 
 
@@ -29,6 +31,8 @@ def targets(given):
         return value if value is not None else long if given.soak else short
 
     return {
+        "R1": lambda folder: rounds.run(
+            given.program, folder, of(given.rounds, 1000, 10000), given.seed),
         "R2": lambda folder: kills.run(given.program, folder, of(given.kills, 20, 200), given.seed),
     }
 
