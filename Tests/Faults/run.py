@@ -11,8 +11,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import idle
 import kills
 import rounds
+import vanish
 
 
 def arguments():
@@ -23,6 +25,9 @@ def arguments():
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("--kills", type=int, help="R2: how many (20, soak 200)")
     parser.add_argument("--rounds", type=int, help="R1: how many saves (1000, soak 10000)")
+    parser.add_argument("--clients", type=int, help="R3: how many wait (2000, soak 10000)")
+    parser.add_argument("--minutes", type=float, help="R3: how long (0.3, soak 10)")
+    parser.add_argument("--cycles", type=int, help="R4: how many vanish (4000, soak 100000)")
     return parser.parse_args()
 
 
@@ -34,6 +39,9 @@ def targets(given):
         "R1": lambda folder: rounds.run(
             given.program, folder, of(given.rounds, 1000, 10000), given.seed),
         "R2": lambda folder: kills.run(given.program, folder, of(given.kills, 20, 200), given.seed),
+        "R3": lambda folder: idle.run(
+            given.program, folder, of(given.clients, 2000, 10000), of(given.minutes, 0.3, 10)),
+        "R4": lambda folder: vanish.run(given.program, folder, of(given.cycles, 4000, 100_000)),
     }
 
 
