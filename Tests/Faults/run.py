@@ -14,6 +14,7 @@ from pathlib import Path
 import idle
 import kills
 import rounds
+import stalled
 import vanish
 
 
@@ -28,6 +29,7 @@ def arguments():
     parser.add_argument("--clients", type=int, help="R3: how many wait (2000, soak 10000)")
     parser.add_argument("--minutes", type=float, help="R3: how long (0.3, soak 10)")
     parser.add_argument("--cycles", type=int, help="R4: how many vanish (4000, soak 100000)")
+    parser.add_argument("--seconds", type=float, help="R5: of saves (9, soak 600)")
     return parser.parse_args()
 
 
@@ -42,6 +44,8 @@ def targets(given):
         "R3": lambda folder: idle.run(
             given.program, folder, of(given.clients, 2000, 10000), of(given.minutes, 0.3, 10)),
         "R4": lambda folder: vanish.run(given.program, folder, of(given.cycles, 4000, 100_000)),
+        "R5": lambda folder: stalled.run(
+            given.program, folder, of(given.seconds, 9, 600), given.seed),
     }
 
 
