@@ -15,7 +15,9 @@ import idle
 import kills
 import rounds
 import stalled
+import storage
 import vanish
+from report import Result
 
 
 def arguments():
@@ -30,6 +32,7 @@ def arguments():
     parser.add_argument("--minutes", type=float, help="R3: how long (0.3, soak 10)")
     parser.add_argument("--cycles", type=int, help="R4: how many vanish (4000, soak 100000)")
     parser.add_argument("--seconds", type=float, help="R5: of saves (9, soak 600)")
+    parser.add_argument("--locked", type=float, help="R6: seconds of a lock (6, soak 30)")
     return parser.parse_args()
 
 
@@ -46,6 +49,7 @@ def targets(given):
         "R4": lambda folder: vanish.run(given.program, folder, of(given.cycles, 4000, 100_000)),
         "R5": lambda folder: stalled.run(
             given.program, folder, of(given.seconds, 9, 600), given.seed),
+        "R6": lambda folder: storage.run(given.program, folder, of(given.locked, 6, 30)),
     }
 
 
@@ -59,9 +63,10 @@ def main():
         if chosen and name not in chosen:
             continue
         with tempfile.TemporaryDirectory(prefix="livefetch-faults-") as folder:
-            result = carry(Path(folder))
-        result.print()
-        failed = failed or bool(result.faults)
+            results = carry(Path(folder))
+            for result in [results] if isinstance(results, Result) else results:
+                result.print()
+                failed = failed or bool(result.faults)
     return 1 if failed else 0
 
 
