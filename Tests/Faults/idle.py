@@ -2,12 +2,11 @@
 process gone with status 0, soon after SIGTERM."""
 
 import signal
-import sqlite3
 import threading
 import time
 
 from report import Result
-from server import Connection, Server, target
+from server import Connection, Server, create, target
 from waiting import Crowd
 
 CPU, MEMORY, SOON = 0.01, 150e6, 5  # of one core, bytes, seconds
@@ -15,7 +14,8 @@ CPU, MEMORY, SOON = 0.01, 150e6, 5  # of one core, bytes, seconds
 
 def run(program, folder, clients, minutes):
     file, query = folder / "idle.sqlite", {"where": "n > 5", "sort": "-n", "limit": 50}
-    sqlite3.connect(file).executescript(
+    create(
+        file,
         "CREATE TABLE item(id INTEGER PRIMARY KEY, n INTEGER);"
         "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 1000)"
         " INSERT INTO item SELECT x, x FROM c")

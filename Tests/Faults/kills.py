@@ -13,7 +13,7 @@ import time
 
 from follower import Follower, compare
 from report import Result
-from server import Connection, Refused, Server
+from server import Connection, Refused, Server, create
 
 CLIENTS = 32
 SCHEMA = """
@@ -96,7 +96,7 @@ def check(file, savers, seen):
 def run(program, folder, kills, seed):
     chance = random.Random(seed)
     file = folder / "kills.sqlite"
-    sqlite3.connect(file).executescript(SCHEMA)
+    create(file, SCHEMA)
     server, saving, faults, seen = Server(program, file), threading.Event(), [], {}
     savers = [Saver(server, writer, saving) for writer in range(CLIENTS)]
     with server:

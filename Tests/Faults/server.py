@@ -5,8 +5,10 @@ import http.client
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import urllib.parse
+from contextlib import closing
 
 
 class Server:
@@ -97,3 +99,9 @@ class Connection:
 
 def target(entity, query):
     return f"/v1/objects/{entity}?{urllib.parse.urlencode(query)}"
+
+
+def create(file, script):
+    """Make an SQLite file, and keep nothing of it open."""
+    with closing(sqlite3.connect(file)) as database:
+        database.executescript(script)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from follower import Follower, compare
 from report import Result
-from server import Connection, Refused, Server
+from server import Connection, Refused, Server, create
 
 QUERY = {"sort": "-id", "limit": 20, "digest": "true", "select": "mark"}
 AGAIN = 10  # seconds until saves succeed after the cause is gone
@@ -33,7 +33,8 @@ class Trial:
 
     def __init__(self, program, file):
         if not file.exists():
-            sqlite3.connect(file).executescript(
+            create(
+                file,
                 "CREATE TABLE note(id INTEGER PRIMARY KEY AUTOINCREMENT, mark INTEGER, text TEXT)")
         self.server, self.file = Server(program, file), file
         self.faults, self.refusals, self.answered, self.mark = [], {}, [], 0

@@ -1,11 +1,10 @@
 """R4: clients that vanish while they wait, half of them by FIN and half by RST, over long-polls. The
 server has to close its side, so that its descriptors come back to what they were."""
 
-import sqlite3
 import time
 
 from report import Result
-from server import Connection, Server, target
+from server import Connection, Server, create, target
 from waiting import Crowd, until
 
 BATCH, NOTICED, SPARE = 500, 60, 4  # clients, seconds, descriptors
@@ -13,7 +12,8 @@ BATCH, NOTICED, SPARE = 500, 60, 4  # clients, seconds, descriptors
 
 def run(program, folder, cycles):
     file, query = folder / "vanish.sqlite", {"where": "n > 5", "sort": "-n", "limit": 50}
-    sqlite3.connect(file).executescript(
+    create(
+        file,
         "CREATE TABLE item(id INTEGER PRIMARY KEY, n INTEGER); INSERT INTO item VALUES (1, 9)")
     faults, slowest, grown = [], 0, 0
     with Server(program, file) as server:

@@ -17,7 +17,7 @@ class Crowd:
         self.address, self.path = ("127.0.0.1", port), path
         self.selector = selectors.DefaultSelector()
         self.buffers, self.answered, self.ended, self.faults = {}, 0, 0, []
-        self.again = True  # ask again after an answer
+        self.again, self.wait = True, 60  # ask again after an answer; seconds of a wait
 
     def open(self, count, token):
         for number in range(count):
@@ -30,7 +30,7 @@ class Crowd:
                 self.serve(0)
 
     def ask(self, connection, token):
-        connection.send(f"GET {self.path}&since={token}&wait=60 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        connection.send(f"GET {self.path}&since={token}&wait={self.wait} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
 
     def serve(self, seconds):
         """Read what comes for so long, or once."""
