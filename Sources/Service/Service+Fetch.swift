@@ -69,6 +69,14 @@ extension Service {
     }
   }
 
+  /// Whether the token changes with everything that `plan` shows: not so of a store without a
+  /// history, nor of views and tables without a key.
+  private func isTracked(_ plan: FetchPlan) -> Bool {
+    if isWhollyTracked { return true }
+    guard !store.properties.isReadOnly else { return false }
+    return plan.dependencies(in: store.model).allSatisfy { store.model.entities[$0].isObservable }
+  }
+
   /// Refuses to follow what cannot be followed.
   func checkObservable(_ plan: FetchPlan) throws(Problem) {
     let isReadOnly = store.properties.isReadOnly
@@ -120,7 +128,11 @@ extension Service {
     let compressed =
       snapshot.json.count >= 1024 && acceptsGzip(call.request)
       ? Gzip.compress(snapshot.json, level: 3) : nil
-    let etag = "\"\(snapshot.token)\(compressed == nil ? "" : "-gzip")\""
+    let suffix = compressed == nil ? "" : "-gzip"
+    let isTracked = isTracked(plan)
+    let etag =
+      isTracked
+      ? "\"\(snapshot.token)\(suffix)\"" : EntityTag.strong(snapshot.json, suffix: suffix)
     var headers = [
       (name: "Content-Type", value: "application/json"),
       (name: "Vary", value: "Accept-Encoding"),
@@ -137,7 +149,7 @@ extension Service {
     let full = HTTPResponse(headers: headers, body: .bytes(body))
     let notModified = HTTPResponse(status: 304, headers: headers)
     call.exchange.respond(isKnown ? notModified : full)
-    if let cacheKey, body.count < 1 << 20, !plan.isVolatile,
+    if let cacheKey, isTracked, body.count < 1 << 20, !plan.isVolatile,
       cache.isWanted(cacheKey)
     {
       let entry = SnapshotCache.Entry(

@@ -26,6 +26,8 @@ public final class Service: HTTPHandler {
   let feed = ChangeFeed()
   let savesUnderWay = SavesUnderWay()
   let openAPI: OpenAPIBytes
+  /// Whether the store's token changes with whatever is saved.
+  let isWhollyTracked: Bool
   private let deliveries = Deliveries()
   private let draining = Atomic(false)
   /// Guards the entities that have changed, once the service has ended because of that.
@@ -52,6 +54,8 @@ public final class Service: HTTPHandler {
       OpenAPIDocument(
         model: store.model, version: configuration.version,
         isProtected: configuration.bearerToken != nil, isReadOnly: store.properties.isReadOnly))
+    isWhollyTracked =
+      !store.properties.isReadOnly && store.model.entities.allSatisfy(\.isObservable)
     deadlines = try Deadlines()
     corsHeaders = Self.corsHeaders(configuration.corsOrigin)
     store.onChange { [engine, feed] in

@@ -3,12 +3,15 @@
 extension Problem {
   /// Why `plan` cannot be followed with `since`; nil where it can.
   package init?(following plan: FetchPlan, in model: Model, isReadOnly: Bool) {
-    for index in plan.dependencies(in: model) {
-      let entity = model.entities[index]
-      guard entity.isObservable, !isReadOnly else {
-        self = .notObservable(entity.name)
-        return
-      }
+    let own = model.entities[plan.definition.entity]
+    if isReadOnly || !own.isObservable {
+      self = .notObservable(own.name)
+      return
+    }
+    let others = plan.dependencies(in: model).sorted()
+    if let other = others.first(where: { !model.entities[$0].isObservable }) {
+      self = .notObservable(model.entities[other].name)
+      return
     }
     guard plan.isVolatile else { return nil }
     self = .volatilePredicate

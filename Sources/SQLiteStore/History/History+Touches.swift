@@ -116,7 +116,9 @@ private struct TouchQueryText {
   var sql: String {
     var columns = [table.layout.idExpression("h")]
     for link in table.links {
-      columns += [owner(link, alias: "h"), owner(link, alias: "m")]
+      // Its key stands with a row that was not there as well; then nothing owned it.
+      columns.append("CASE WHEN h.\(HistoryLayout.existed) THEN \(owner(link, alias: "h")) END")
+      columns.append(owner(link, alias: "m"))
       columns += ["h", "m"].map { alias in
         link.key.position.map { qualified($0, alias) } ?? "NULL"
       }

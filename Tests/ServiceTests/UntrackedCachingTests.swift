@@ -1,0 +1,32 @@
+// What no history tells is known by its bytes.
+
+import Foundation
+import SQLiteStore
+import Testing
+
+@Suite("Caching of what is not followed")
+struct UntrackedCachingTests {
+  @Test("a snapshot's ETag changes with its body", arguments: ["a", "v", "keyless"], [true, false])
+  func etags(entity: String, isReadOnly: Bool) throws {
+    var options = SQLiteStoreOptions()
+    options.isReadOnly = isReadOnly
+    let file = try ServedFile(
+      """
+      CREATE TABLE a(id INTEGER PRIMARY KEY, n INTEGER);
+      CREATE TABLE keyless(n INTEGER);
+      CREATE VIEW v AS SELECT rowid AS id, n FROM keyless;
+      INSERT INTO a VALUES (1, 1);
+      INSERT INTO keyless VALUES (1);
+      """, options: options)
+    let target = "/v1/objects/\(entity)"
+    let before = try #require(file.ask(target)["ETag"])
+    #expect(try file.ask(target, headers: [("If-None-Match", before)]).status == 304)
+    try file.outsider("UPDATE a SET n = 2; UPDATE keyless SET n = 2")
+    // A foreign commit counts once it is 200 ms old.
+    Thread.sleep(forTimeInterval: 0.3)
+    let after = try file.ask(target, headers: [("If-None-Match", before)])
+    #expect(after.status == 200)
+    #expect(after["ETag"] != before)
+    #expect(after.text.contains(#""n":2"#))
+  }
+}
