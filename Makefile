@@ -10,7 +10,7 @@ SOURCES := $(wildcard Package.swift Sources Tests)
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps run test browser openapi bench fuzz lint format
+.PHONY: help deps run test browser openapi bench fuzz chaos soak lint format
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -44,6 +44,14 @@ bench: deps ## measure against the limit and the peers (ONLY=P1,P2 for some of i
 
 fuzz: ## look for input that traps, hangs or does not read back (SECONDS=60)
 	@bash Tests/Fuzz/run $(SECONDS)
+
+chaos: deps ## do faults to real servers, a few minutes (ONLY=R1,R2 for some; ARGS="--seed 7")
+	@swift build -c release --product livefetch
+	@python3 Tests/Faults/run.py $(if $(ONLY),--only $(ONLY)) $(ARGS) \
+	  "$$(swift build -c release --show-bin-path)/livefetch"
+
+soak: ## the same in its long forms, three quarters of an hour (ONLY, ARGS="--kills 500")
+	@$(MAKE) chaos ARGS="--soak $(ARGS)"
 
 lint: ## check the style of the Swift sources
 	@swift format lint --strict -r $(SOURCES)

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""run.py [--soak] [--only R1,R2] [--seed N] … LIVEFETCH: faults done to real servers.
+
+Starts the program on files of its own and on free loopback ports, does to it what the targets name,
+and prints one line a target. Exit status 1 when one fails. Without --soak the short forms run."""
+
+import argparse
+import random
+import resource
+import sys
+import tempfile
+from pathlib import Path
+
+import idle
+import kills
+import rounds
+import stalled
+import storage
+import vanish
+from report import Result
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", help="the built livefetch")
+    parser.add_argument("--soak", action="store_true", help="the long forms")
+    parser.add_argument("--only", default="", help="targets, by comma: R1,R2")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    parser.add_argument("--kills", type=int, help="R2: how many (20, soak 200)")
+    parser.add_argument("--rounds", type=int, help="R1: how many saves (1000, soak 10000)")
+    parser.add_argument("--clients", type=int, help="R3: how many wait (2000, soak 10000)")
+    parser.add_argument("--minutes", type=float, help="R3: how long (0.3, soak 10)")
+    parser.add_argument("--cycles", type=int, help="R4: how many vanish (4000, soak 100000)")
+    parser.add_argument("--seconds", type=float, help="R5: of saves (9, soak 600)")
+    parser.add_argument("--locked", type=float, help="R6: seconds of a lock (6, soak 30)")
+    return parser.parse_args()
+
+
+def targets(given):
+    def of(value, short, long):
+        return value if value is not None else long if given.soak else short
+
+    return {
+        "R1": lambda folder: rounds.run(
+            given.program, folder, of(given.rounds, 1000, 10000), given.seed),
+        "R2": lambda folder: kills.run(given.program, folder, of(given.kills, 20, 200), given.seed),
+        "R3": lambda folder: idle.run(
+            given.program, folder, of(given.clients, 2000, 10000), of(given.minutes, 0.3, 10)),
+        "R4": lambda folder: vanish.run(given.program, folder, of(given.cycles, 4000, 100_000)),
+        "R5": lambda folder: stalled.run(
+            given.program, folder, of(given.seconds, 9, 600), given.seed),
+        "R6": lambda folder: storage.run(given.program, folder, of(given.locked, 6, 30)),
+    }
+
+
+def main():
+    given = arguments()
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    chosen = [name for name in given.only.upper().split(",") if name]
+    failed = False
+    for name, carry in targets(given).items():
+        if chosen and name not in chosen:
+            continue
+        with tempfile.TemporaryDirectory(prefix="livefetch-faults-") as folder:
+            results = carry(Path(folder))
+            for result in [results] if isinstance(results, Result) else results:
+                result.print()
+                failed = failed or bool(result.faults)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

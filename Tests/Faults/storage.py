@@ -1,0 +1,216 @@
+"""R6: a store that cannot be written for a while: disk full, locked by another process, read-only.
+
+Saves are refused with 507 or 503, reads and waiting clients go on, nothing refused is in the file,
+and when the cause is gone saves succeed again without anyone's help. A full disk and a read-only one
+are a small tmpfs that the script mounts, so they need root."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+from follower import Follower, compare
+from report import Result
+from server import Connection, Refused, Server, create
+
+QUERY = {"sort": "-id", "limit": 20, "digest": "true", "select": "mark"}
+AGAIN = 10  # seconds until saves succeed after the cause is gone
+READ = 0.5  # seconds that a read may take meanwhile
+LOCK = """
+import sqlite3, sys, time
+database = sqlite3.connect(sys.argv[1], isolation_level=None)
+database.execute("BEGIN IMMEDIATE")
+print("locked", flush=True)
+time.sleep(float(sys.argv[2]))
+database.execute("ROLLBACK")
+"""
+
+
+class Trial:
+    """A served file, a client that watches it, and what saves and reads said."""
+
+    def __init__(self, program, file):
+        if not file.exists():
+            create(
+                file,
+                "CREATE TABLE note(id INTEGER PRIMARY KEY AUTOINCREMENT, mark INTEGER, text TEXT)")
+        self.server, self.file = Server(program, file), file
+        self.faults, self.refusals, self.answered, self.mark = [], {}, [], 0
+        self.slowest = 0
+
+    def __enter__(self):
+        self.server.start()
+        self.connection = Connection(self.server)
+        self.watchers = [Follower(self.server, "note", QUERY, stream) for stream in (False, True)]
+        for thread in self.watchers:
+            thread.start()
+        return self
+
+    def __exit__(self, *error):
+        for thread in self.watchers:
+            thread.ended.set()
+        self.server.__exit__()
+
+    def save(self, size=0):
+        """One save: whether it was answered with success."""
+        self.mark += 1
+        try:
+            self.connection.save(
+                [{"insert": "note", "values": {"mark": self.mark, "text": "x" * size}}])
+        except Refused as refused:
+            said = f"{refused.status} {refused.code}"
+            self.refusals[said] = self.refusals.get(said, 0) + 1
+            if refused.status not in (503, 507):
+                self.faults.append(f"a save was refused with {said}")
+            return False
+        self.answered.append(self.mark)
+        return True
+
+    def read(self):
+        """A fetch never asked before has to be answered soon."""
+        self.mark += 1
+        began = time.monotonic()
+        try:
+            self.connection.get("note", {"where": f"mark < {self.mark}", "limit": 5})
+        except Refused as refused:
+            self.faults.append(f"a read was refused with {refused}")
+        took = time.monotonic() - began
+        self.slowest = max(self.slowest, took)
+        if took > READ:
+            self.faults.append(f"a read took {took:.2f} s meanwhile")
+
+    def recover(self):
+        """The cause is gone: seconds until a save succeeds; watchers and file have to be right."""
+        began = time.monotonic()
+        while not self.save():
+            if time.monotonic() - began > AGAIN:
+                self.faults.append(f"saves are refused {AGAIN} s after the cause is gone")
+                break
+            time.sleep(0.05)
+        took = time.monotonic() - began
+        self.faults += compare(self.server, self.watchers)
+        self.faults += [fault for thread in self.watchers for fault in thread.faults]
+        self.check()
+        return took
+
+    def check(self):
+        database = sqlite3.connect(self.file)
+        if (said := database.execute("PRAGMA integrity_check").fetchone()[0]) != "ok":
+            self.faults.append(f"integrity_check: {said}")
+        there = sorted(mark for mark, in database.execute("SELECT mark FROM note"))
+        database.close()
+        if there != self.answered:
+            odd = sorted(set(there) ^ set(self.answered))
+            self.faults.append(f"answered saves and the file differ in {odd[:5]}")
+
+    def result(self, what, took):
+        said = ", ".join(f"{count} × {name}" for name, count in self.refusals.items()) or "none"
+        return Result("R6", what, self.faults, {
+            "refused": said, "slowest read": f"{self.slowest * 1e3:.0f} ms",
+            "saves again after": f"{took:.2f} s"})
+
+
+@contextmanager
+def small_disk(folder, size):
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder],
+                   check=True, capture_output=True)
+    try:
+        yield folder
+    finally:
+        if not mounted("umount", folder):
+            subprocess.run(["umount", "--lazy", folder], capture_output=True)
+
+
+def mounted(*command):
+    """Carry out a mount command; one that finds the disk busy, again for some seconds."""
+    latest = time.monotonic() + 5
+    while True:
+        result = subprocess.run(command, capture_output=True)
+        if result.returncode == 0 or time.monotonic() > latest:
+            return result.returncode == 0
+        time.sleep(0.1)
+
+
+def full(program, folder):
+    """Saves until the disk is full, then a while more; then room is made."""
+    with small_disk(folder / "full", "24m") as disk:
+        filler = disk / "filler"
+        filler.write_bytes(bytes(16 << 20))
+        with Trial(program, disk / "full.sqlite") as trial:
+            tries = 0
+            while sum(trial.refusals.values()) < 20 and tries < 2000:
+                trial.save(size=60_000)
+                trial.read()
+                tries += 1
+            if not any(said.startswith("507") for said in trial.refusals):
+                trial.faults.append("a full disk was never said (507)")
+            filler.unlink()
+            took = trial.recover()
+            return trial.result("disk full", took)
+
+
+def locked(program, folder, seconds):
+    """Another process holds the write lock."""
+    with Trial(program, folder / "locked.sqlite") as trial:
+        trial.save()
+        holder = subprocess.Popen([sys.executable, "-c", LOCK, trial.file, str(seconds)],
+                                  stdout=subprocess.PIPE, text=True)
+        holder.stdout.readline()
+        writer = Trial.__new__(Trial)
+        writer.__dict__ = trial.__dict__ | {"connection": Connection(trial.server)}
+        while holder.poll() is None:
+            began = time.monotonic()
+            writer.save()
+            trial.mark = writer.mark
+            trial.slowest_save = max(getattr(trial, "slowest_save", 0), time.monotonic() - began)
+            trial.read()
+            writer.mark = trial.mark
+        took = trial.recover()
+        result = trial.result(f"locked {seconds:g} s by another process", took)
+        result.figures["slowest save"] = f"{trial.slowest_save:.1f} s"
+        return result
+
+
+def read_only(program, folder):
+    """Started on a disk that may not be written; written again after a restart."""
+    with small_disk(folder / "only", "24m") as disk:
+        with Trial(program, disk / "only.sqlite") as trial:
+            trial.save()
+        if not mounted("mount", "-o", "remount,ro", disk):
+            return Result("R6", "read-only disk", ["the ended server holds its file"])
+        faults = refused_saves(Server(program, disk / "only.sqlite"))
+        mounted("mount", "-o", "remount,rw", disk)
+        with Server(program, disk / "only.sqlite") as server:
+            Connection(server).save([{"insert": "note", "values": {"mark": 2}}])
+        return Result("R6", "read-only disk", faults[0], {"refused": faults[1]})
+
+
+def refused_saves(server):
+    faults, said = [], "nothing"
+    with server:
+        connection = Connection(server)
+        try:
+            connection.save([{"insert": "note", "values": {"mark": 1}}])
+            faults.append("a save to a read-only file was answered with success")
+        except Refused as refused:
+            said = str(refused)
+            if refused.status == 500:
+                faults.append(f"a save was refused with {said}")
+        if Connection(server).get("note", {})["count"] != 1:
+            faults.append("a read-only file is not read")
+    return faults, said
+
+
+def run(program, folder, seconds):
+    yield locked(program, folder, seconds)
+    for name, what in ((full, "disk full"), (read_only, "read-only disk")):
+        if os.geteuid() != 0:
+            yield Result("R6", what, [], skipped="a tmpfs is mounted by root alone")
+            continue
+        try:
+            yield name(program, folder)
+        except subprocess.CalledProcessError as error:
+            yield Result("R6", what, [], skipped=f"no tmpfs: {error.stderr.decode().strip()}")

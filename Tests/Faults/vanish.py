@@ -1,0 +1,50 @@
+"""R4: clients that vanish while they wait, half of them by FIN and half by RST, over long-polls. The
+server has to close its side, so that its descriptors come back to what they were."""
+
+import time
+
+from report import Result
+from server import Connection, Server, create, target
+from waiting import Crowd, until
+
+BATCH, NOTICED, SPARE = 500, 60, 4  # clients, seconds, descriptors
+
+
+def run(program, folder, cycles):
+    file, query = folder / "vanish.sqlite", {"where": "n > 5", "sort": "-n", "limit": 50}
+    create(
+        file,
+        "CREATE TABLE item(id INTEGER PRIMARY KEY, n INTEGER); INSERT INTO item VALUES (1, 9)")
+    faults, slowest, grown = [], 0, 0
+    with Server(program, file) as server:
+        connection = Connection(server)
+        token = connection.get("item", query)["token"]
+        wave(server, query, token, BATCH, False)  # what the server makes once
+        time.sleep(1)
+        before, memory = server.descriptors(), server.memory()
+        for number in range(max(1, cycles // BATCH)):
+            if not wave(server, query, token, BATCH, reset=number % 2 == 1):
+                faults.append(f"the clients of wave {number} did not all wait")
+            seconds = until(lambda: server.descriptors() <= before + SPARE, NOTICED)
+            if seconds is None:
+                faults.append(f"{server.descriptors()} descriptors {NOTICED} s after wave {number},"
+                              f" {before} before")
+                break
+            slowest = max(slowest, seconds)
+        grown = server.memory() - memory
+        token = connection.save([{"insert": "item", "values": {"n": 10}}])["token"]
+        if connection.get("item", query)["count"] != 2:
+            faults.append("the server does not answer as it should afterwards")
+        after = server.descriptors()
+    return Result("R4", f"{cycles} clients that vanish", faults, {
+        "descriptors": f"{before} before, {after} after", "noticed within": f"{slowest:.2f} s",
+        "memory grown": f"{grown / 1e6:.1f} MB"})
+
+
+def wave(server, query, token, count, reset):
+    crowd = Crowd(server.port, target("item", query))
+    crowd.open(count, token)
+    crowd.serve(0.1)
+    held = until(lambda: server.descriptors() >= count, 10)
+    crowd.vanish(reset)
+    return held is not None
