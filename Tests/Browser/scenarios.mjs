@@ -173,7 +173,7 @@ async function staysInPlace(page) {
 async function editing({ browser, server, shoot }) {
   const mine = await explorer(browser, server.address);
   const other = await explorer(browser, server.address);
-  await editCell(mine, 'Kabul', 2, '5000000');
+  await editCell(mine, 'Kabul', 1, '5000000');
   await mine.until(() => document.querySelector('.tray-line')?.textContent.includes('1 edited'));
   await shoot(mine, 'staged');
   await mine.key('s', { ctrl: true });
@@ -199,7 +199,7 @@ async function editCell(page, name, column, text) {
 }
 
 async function conflict(mine, other, shoot) {
-  await editCell(mine, 'Kabul', 2, '6000000');
+  await editCell(mine, 'Kabul', 1, '6000000');
   await other.run(() => globalThis.livefetch.client.update('City', 1138958, { population: 7_000_000 }));
   await mine.until(() => globalThis.livefetch.page.live.sections[0].items[0].population === 7_000_000);
   await mine.key('s', { ctrl: true });
@@ -260,6 +260,7 @@ async function todo({ browser, server, shoot }) {
   assert.match(await page.run(() => document.querySelector('#note').textContent), /no to-do entity/);
   await page.close();
   await server.kill('SIGTERM');
+  server.file = `${server.file}.todo`;
   edit(server.file, 'CREATE TABLE todo (id INTEGER PRIMARY KEY, title TEXT NOT NULL, done BOOLEAN NOT NULL DEFAULT 0)');
   await server.begin();
   const pages = [await browser.open(`${server.address}/todo.html`), await browser.open(`${server.address}/todo.html`)];
