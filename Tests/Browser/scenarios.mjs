@@ -173,7 +173,7 @@ async function staysInPlace(page) {
 async function editing({ browser, server, shoot }) {
   const mine = await explorer(browser, server.address);
   const other = await explorer(browser, server.address);
-  await editCell(mine, 'Kabul', 1, '5000000');
+  await editCell(mine, 'Kabul', 3, '5000000');
   await mine.until(() => document.querySelector('.tray-line')?.textContent.includes('1 edited'));
   await shoot(mine, 'staged');
   await mine.key('s', { ctrl: true });
@@ -199,7 +199,7 @@ async function editCell(page, name, column, text) {
 }
 
 async function conflict(mine, other, shoot) {
-  await editCell(mine, 'Kabul', 1, '6000000');
+  await editCell(mine, 'Kabul', 3, '6000000');
   await other.run(() => globalThis.livefetch.client.update('City', 1138958, { population: 7_000_000 }));
   await mine.until(() => globalThis.livefetch.page.live.sections[0].items[0].population === 7_000_000);
   await mine.key('s', { ctrl: true });
