@@ -30,7 +30,8 @@ class Crowd:
                 self.serve(0)
 
     def ask(self, connection, token):
-        connection.send(f"GET {self.path}&since={token}&wait={self.wait} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        where = f"{self.path}&since={token}&wait={self.wait}"
+        connection.send(f"GET {where} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
 
     def serve(self, seconds):
         """Read what comes for so long, or once."""
