@@ -17,8 +17,6 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
   public var fetchOffset = 0
   /// What is selected; nil: what the element says.
   public var propertiesToFetch: [String]?
-  /// Relationships whose objects are sent along.
-  public var relationshipKeyPathsForPrefetching: [String] = []
   public var includesSubentities = true
   /// Whether the element's default predicate is left out.
   public var ignoresDefaultPredicate = false
@@ -60,10 +58,6 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
     }
     if let select = propertiesToFetch ?? Element.propertiesToFetch {
       body.append(.init(name: "select", value: .array(select.map { .string($0) })))
-    }
-    if !relationshipKeyPathsForPrefetching.isEmpty {
-      let paths = relationshipKeyPathsForPrefetching.map { JSON.string($0) }
-      body.append(.init(name: "expand", value: .array(paths)))
     }
     if !includesSubentities { body.append(.init(name: "subentities", value: .boolean(false))) }
     return body

@@ -1,4 +1,4 @@
-// Swift types that a fetch can give: plain values and managed objects alike.
+// Swift types that a fetch can give.
 
 /// A type whose instances are made of the items of a fetch.
 ///
@@ -13,7 +13,7 @@
 /// }
 /// ```
 ///
-/// A class that has identity, relationships and unsaved changes inherits from ``ManagedObject``.
+/// Any other type says itself how it is made of an item.
 public protocol Fetchable {
   /// The entity's name in the store's model.
   static var entityName: String { get }

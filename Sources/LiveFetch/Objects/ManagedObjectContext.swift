@@ -1,7 +1,7 @@
-// Where objects live between the store and their users: one instance an object, and what was
-// changed and not saved yet. For one isolation domain, like the objects themselves.
+// What controllers fetch from, and what elements are made in. For one isolation domain, like the
+// controllers themselves.
 
-/// Objects of one store and their unsaved changes.
+/// The store that elements come from.
 public final class ManagedObjectContext {
   public let store: any ObjectStore
 

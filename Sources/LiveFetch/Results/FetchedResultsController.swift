@@ -7,7 +7,8 @@ import Observation
 ///
 /// ```swift
 /// let controller = FetchedResultsController(
-///   fetchRequest: City.sortedFetchRequest(where: "population >= %ld", 1_000_000),
+///   fetchRequest: FetchRequest<City>(
+///     where: FetchPredicate("population >= %ld", 1_000_000), sortedBy: [.descending("population")]),
 ///   context: context, sectionKeyPath: "country.name")
 /// controller.delegate = self
 /// try await controller.performFetch()
@@ -15,7 +16,7 @@ import Observation
 /// ```
 ///
 /// A controller belongs to one isolation domain: the actor that calls its methods. Its delegate is
-/// called there. It shows what was saved; unsaved changes of a context appear with their save.
+/// called there. It shows what was saved.
 public final class FetchedResultsController<Element: Fetchable>: Observable {
   /// Where a controller stands with its store.
   public enum State {
