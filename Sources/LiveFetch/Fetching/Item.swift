@@ -22,6 +22,13 @@ public struct Item: Sendable, Hashable, Identifiable {
     }
   }
 
+  /// An item of which the id alone is known.
+  init(id: ObjectID) {
+    self.id = id
+    members = [JSON.Member(name: "id", value: id.predicateArgument)]
+    entity = nil
+  }
+
   /// The names of its values, in the model's order, `id` first.
   public var names: [String] { members.map(\.name) }
 

@@ -18,14 +18,35 @@ struct FetchedContent<Element: Fetchable> {
     self.elements = elements
   }
 
-  /// Makes those elements anew that `diff` brings or changes on its way from `old`.
+  /// Makes those elements anew that `diff`, which led from `old` to `state`, brings or changes.
   init(
     _ state: ResultState, from old: Self, by diff: Diff, in context: ManagedObjectContext
   ) throws(MaterializationError) {
+    // What `diff` could be applied to, it can rearrange.
+    let kept: [[Element?]] =
+      (try? diff.rearranged(
+        old.elements.map { $0.map(Optional.some) }, isObject: { _, _ in true },
+        element: Self.unchanged)) ?? state.sections.map { $0.items.map { _ in nil } }
+    var elements: [[Element]] = []
+    for (section, row) in zip(state.sections, kept) {
+      var made: [Element] = []
+      made.reserveCapacity(row.count)
+      for (item, element) in zip(section.items, row) {
+        let element = if let element { element } else { try Element.materialize(item, in: context) }
+        made.append(element)
+      }
+      elements.append(made)
+    }
     self.state = state
-    elements = try rearrange(old.elements, by: diff) { position throws(MaterializationError) in
-      let item = state.sections[position.section].items[position.item]
-      return try Element.materialize(item, in: context)
+    self.elements = elements
+  }
+
+  /// The element of an object that merely moved; nil for what has to be made anew.
+  private static func unchanged(_ arrival: Diff.Arrival<Element?>) -> Element? {
+    if case .moved(let change, let element) = arrival, !change.hasChangedValues {
+      element
+    } else {
+      nil
     }
   }
 

@@ -1,0 +1,93 @@
+// The steps that API.md tells every client, over whatever a client keeps for each object: items as
+// bytes, as values, or the elements made of them.
+
+extension Diff {
+  /// An object that needs what a client keeps of it anew.
+  package enum Arrival<Element> {
+    case inserted(Inserted)
+    /// What was kept of it comes along.
+    case moved(Changed, Element)
+    case updated(Changed, Element)
+  }
+
+  /// The elements as they stand after this diff, by section.
+  ///
+  /// - Parameters:
+  ///   - old: one element an object, as they stood before.
+  ///   - isObject: whether an element is the object's with an id.
+  ///   - element: what is kept of an object that came, moved or changed.
+  package func rearranged<Element>(
+    _ old: [[Element]], isObject: (Element, ObjectID) -> Bool,
+    element: (Arrival<Element>) -> Element
+  ) throws(DiffApplicationError) -> [[Element]] {
+    var sections = old
+    var arriving: [(to: Position, arrival: Arrival<Element>)] = inserted.map {
+      ($0.to, .inserted($0))
+    }
+    for leaving in leaving {
+      guard let kept = sections.element(at: leaving.from) else { throw .outOfBounds }
+      guard isObject(kept, leaving.id) else { throw .otherObject(leaving.id) }
+      sections[leaving.from.section].remove(at: leaving.from.item)
+      if let move = leaving.move { arriving.append((move.to, .moved(move, kept))) }
+    }
+    try changeSections(of: &sections)
+    for (to, arrival) in arriving.sorted(by: { $0.to < $1.to }) {
+      guard sections.indices.contains(to.section),
+        (0...sections[to.section].count).contains(to.item)
+      else { throw .outOfBounds }
+      sections[to.section].insert(element(arrival), at: to.item)
+    }
+    for update in updated {
+      guard let kept = sections.element(at: update.to) else { throw .outOfBounds }
+      guard isObject(kept, update.id) else { throw .otherObject(update.id) }
+      sections[update.to.section][update.to.item] = element(.updated(update, kept))
+    }
+    return sections
+  }
+
+  /// The sections' own data as they stand after this diff.
+  package func rearranged(_ old: [SectionInfo]) throws(DiffApplicationError) -> [SectionInfo] {
+    var sections = old
+    for section in deletedSections.sorted(by: { $0.index > $1.index }) {
+      guard sections.indices.contains(section.index) else { throw .outOfBounds }
+      sections.remove(at: section.index)
+    }
+    for section in insertedSections.sorted(by: { $0.index < $1.index }) {
+      guard (0...sections.count).contains(section.index) else { throw .outOfBounds }
+      sections.insert(section.section, at: section.index)
+    }
+    return sections
+  }
+
+  /// Deleted and moved objects, from the last place to the first.
+  private var leaving: [(from: Position, id: ObjectID, move: Changed?)] {
+    let all =
+      deleted.map { (from: $0.from, id: $0.id, move: Changed?.none) }
+      + moved.map { (from: $0.from, id: $0.id, move: Changed?.some($0)) }
+    return all.sorted { $0.from > $1.from }
+  }
+
+  private func changeSections<Element>(
+    of sections: inout [[Element]]
+  ) throws(DiffApplicationError) {
+    for section in deletedSections.sorted(by: { $0.index > $1.index }) {
+      guard sections.indices.contains(section.index), sections[section.index].isEmpty else {
+        throw .outOfBounds
+      }
+      sections.remove(at: section.index)
+    }
+    for section in insertedSections.sorted(by: { $0.index < $1.index }) {
+      guard (0...sections.count).contains(section.index) else { throw .outOfBounds }
+      sections.insert([], at: section.index)
+    }
+  }
+}
+
+extension Array {
+  fileprivate func element<Kept>(at position: Position) -> Kept? where Element == [Kept] {
+    guard indices.contains(position.section),
+      self[position.section].indices.contains(position.item)
+    else { return nil }
+    return self[position.section][position.item]
+  }
+}
