@@ -19,7 +19,7 @@ struct LiveFetchCommand: ParsableCommand {
         0   done
         64  wrong arguments, environment or configuration; a name or predicate that does not fit
         65  the data or the store cannot be used: bad rows, a refused save, damage, a served file
-        66  a file is not there
+        66  a file is not there, or is a directory
         69  the address cannot be listened on, or the server not be reached
         74  reading or writing failed
 
