@@ -38,6 +38,8 @@ public struct PredicateError: Error, Sendable, Hashable {
   public let nearest: String?
   /// Another way to write it, as a sentence.
   public let advice: String?
+  /// The character, from 0, of the text at ``offset`` at which what is wrong begins.
+  var character: Int?
 
   public init(
     _ code: Code, at offset: Int, found: String, expected: String, hint: String? = nil,

@@ -136,10 +136,13 @@ extension PredicateResolver {
     do {
       _ = try RegularExpression(Folding.fold(pattern, options.diacritics), options)
     } catch {
-      throw PredicateError(
+      var refusal = PredicateError(
         .badPattern, at: range.lowerBound, found: error.reason,
         expected: "a regular expression that MATCHES can read",
         hint: "character \(error.position + 1) of the pattern")
+      // Without its marks the pattern has other places.
+      if options.diacritics.isEmpty { refusal.character = error.position }
+      throw refusal
     }
   }
 

@@ -9,8 +9,12 @@ extension ResolvedPredicate {
     parsing text: String, arguments: [PredicateArgument] = [],
     variables: [String: PredicateArgument] = [:], entity: Int, model: Model, now: Instant? = nil
   ) throws(PredicateError) {
-    self = try Predicate(parsing: text).resolved(
-      in: model, entity: entity, arguments: arguments, variables: variables, now: now)
+    do {
+      self = try Predicate(parsing: text).resolved(
+        in: model, entity: entity, arguments: arguments, variables: variables, now: now)
+    } catch {
+      throw error.located(in: text)
+    }
   }
 }
 
