@@ -365,27 +365,27 @@ struct PredicateErrorTests {
     ),
     (
       "name MATCHES '(a'",
-      "at 13: found `(` without `)`, expected a regular expression that MATCHES can read; character 3 of the pattern"
+      "at 14: found `(` without `)`, expected a regular expression that MATCHES can read; character 1 of the pattern"
     ),
     (
       "name MATCHES '[z-a]'",
-      "at 13: found a range that runs backwards, expected a regular expression that MATCHES can read; character 5 of the pattern"
+      "at 15: found a range that runs backwards, expected a regular expression that MATCHES can read; character 2 of the pattern"
     ),
     (
       "name MATCHES 'a{5,2}'",
-      "at 13: found counts that are not 0 to 1,000 and rising, expected a regular expression that MATCHES can read; character 7 of the pattern"
+      "at 15: found counts that are not 0 to 1,000 and rising, expected a regular expression that MATCHES can read; character 2 of the pattern"
     ),
     (
       "name MATCHES '(?<=a)b'",
-      "at 13: found lookaround or an atomic group, which need memory, expected a regular expression that MATCHES can read; character 5 of the pattern"
+      "at 14: found a lookbehind, which a linear engine does not have, expected a regular expression that MATCHES can read; character 1 of the pattern"
     ),
     (
       "name MATCHES '(a)\\\\1'",
-      "at 13: found a backreference or another escape that needs memory, expected a regular expression that MATCHES can read; character 5 of the pattern"
+      "at 17: found a back reference, which needs memory of earlier text, expected a regular expression that MATCHES can read; character 4 of the pattern"
     ),
     (
       "name MATCHES '*'",
-      "at 13: found `*` with nothing to repeat, expected a regular expression that MATCHES can read; character 1 of the pattern"
+      "at 14: found `*` with nothing to repeat, expected a regular expression that MATCHES can read; character 1 of the pattern"
     ),
     (
       "1 == 1 == 1",
