@@ -11,8 +11,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+import clocks
 import idle
 import kills
+import outsider
+import poweroff
 import rounds
 import stalled
 import storage
@@ -32,6 +35,7 @@ def arguments():
     parser.add_argument("--minutes", type=float, help="R3: how long (0.3, soak 10)")
     parser.add_argument("--cycles", type=int, help="R4: how many vanish (4000, soak 100000)")
     parser.add_argument("--seconds", type=float, help="R5: of saves (9, soak 600)")
+    parser.add_argument("--commits", type=int, help="R7: of the other process (200, soak 5000)")
     parser.add_argument("--locked", type=float, help="R6: seconds of a lock (6, soak 30)")
     return parser.parse_args()
 
@@ -46,11 +50,19 @@ def targets(given):
         "R2": lambda folder: kills.run(given.program, folder, of(given.kills, 20, 200), given.seed),
         "R3": lambda folder: idle.run(
             given.program, folder, of(given.clients, 2000, 10000), of(given.minutes, 0.3, 10)),
-        "R4": lambda folder: vanish.run(given.program, folder, of(given.cycles, 4000, 100_000)),
+        "R4": lambda folder: vanished(given, folder, of(given.cycles, 4000, 100_000)),
         "R5": lambda folder: stalled.run(
             given.program, folder, of(given.seconds, 9, 600), given.seed),
         "R6": lambda folder: storage.run(given.program, folder, of(given.locked, 6, 30)),
+        "R7": lambda folder: outsider.run(
+            given.program, folder, of(given.commits, 200, 5000), given.seed),
+        "CLOCKS": lambda folder: clocks.run(given.program, folder),
     }
+
+
+def vanished(given, folder, cycles):
+    yield vanish.run(given.program, folder, cycles)
+    yield poweroff.run(given.program, folder)
 
 
 def main():

@@ -1,4 +1,4 @@
-"""R4: clients that vanish while they wait, half of them by FIN and half by RST, over long-polls. The
+"""R4: clients that close their connection while they wait, half of them by FIN and half by RST, over long-polls. The
 server has to close its side, so that its descriptors come back to what they were."""
 
 import time

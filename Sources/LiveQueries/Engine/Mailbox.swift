@@ -3,6 +3,7 @@
 import Dispatch
 import FetchModel
 import Synchronization
+import Threads
 
 /// Everything told since the last batch was taken.
 struct Batch: Sendable {
@@ -28,7 +29,7 @@ struct Batch: Sendable {
 final class Mailbox: Sendable {
   /// Guards the batch that gathers.
   private let batch = Mutex(Batch())
-  private let signal = DispatchSemaphore(value: 0)
+  private let signal = TimedSignal()
 
   func tell(_ note: (inout Batch) -> Void) {
     let wasEmpty = batch.withLock { batch in
@@ -43,7 +44,7 @@ final class Mailbox: Sendable {
   func take(until deadline: ContinuousClock.Instant?) -> Batch {
     if let deadline {
       let seconds = ContinuousClock.now.duration(to: deadline) / .seconds(1)
-      _ = signal.wait(timeout: .now() + max(0, seconds))
+      _ = signal.wait(seconds: seconds)
     } else {
       signal.wait()
     }

@@ -48,10 +48,11 @@ extension History {
   ) throws(StoreError) -> Int64 {
     let bySize = size.target(keeping: retention.bytes) ?? bounds.first
     let byCount = bounds.last &- max(0, retention.count)
-    // Reads what is too old and one more: the saves stand in the order of their time.
+    // Reads what is too old and one more: the saves stand in the order of their time. A clock that
+    // was set back or forward makes them stay longer, never go sooner.
     let firstRecent = try connection.first(
       "SELECT position FROM main.livefetch_save WHERE at >= ? ORDER BY position LIMIT 1",
-      [.double(currentSeconds() - retention.age)]
+      [.double(steadySeconds() - retention.age)]
     ) { $0.integer(0) }
     let byAge = try connection.first(
       "SELECT max(position) FROM main.livefetch_save WHERE position < ?",
