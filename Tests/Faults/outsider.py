@@ -7,7 +7,7 @@ import sys
 import time
 
 from follower import Follower, compare
-from report import Result
+from report import Clock, Result
 from server import Server, create
 
 SOON = 0.2  # seconds
@@ -62,8 +62,9 @@ class Heard:
                     self.first[item["mark"]] = now
 
 
-def run(program, folder, commits, seed):
-    chance, file, faults, late = random.Random(seed), folder / "outsider.sqlite", [], []
+def run(program, folder, commits, seed, seconds=None):
+    chance, clock, file = random.Random(seed), Clock(seconds), folder / "outsider.sqlite"
+    faults, late = [], []
     create(file, SCHEMA)
     with Server(program, file) as server:
         watchers = [
@@ -78,6 +79,8 @@ def run(program, folder, commits, seed):
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         committed = {}
         for mark, statement in statements(chance, commits):
+            if clock.is_over():
+                break
             other.stdin.write(statement + "\n")
             other.stdin.flush()
             committed[mark] = float(other.stdout.readline())
@@ -99,5 +102,5 @@ def run(program, folder, commits, seed):
     if slow:
         faults.append(f"{len(slow)} of {len(late)} diffs came later than 200 ms:"
                       f" {max(slow) * 1e3:.0f} ms")
-    return Result("R7", f"{commits} commits of another process (seed {seed})", faults, {
+    return Result("R7", f"{len(committed)} commits of another process (seed {seed})", faults, {
         "last heard after": f"{max(late) * 1e3:.0f} ms", "most often": f"{sorted(late)[len(late) // 2] * 1e3:.0f} ms"})

@@ -97,6 +97,23 @@ struct HistorySizeTests {
     #expect(stored == Int64(rows))
   }
 
+  @Test func whatTheWriterHasNotNoticedYetIsNotForgotten() throws {
+    let (file, store) = try open()
+    store.close()
+    try file.outsider("UPDATE note SET n = -id")
+    let connection = try file.connect()
+    var size = HistorySize()
+    let retention = WriterSettings.Retention(count: 100, age: 1e9, bytes: .max)
+    let history = store.history
+    func prune(noticed: Int64) throws -> Bool {
+      try history.prune(retention, &size, step: 5_000, noticed: noticed, on: connection)
+    }
+    #expect(try !prune(noticed: 1))
+    #expect(try history.bounds(on: connection)?.first == 1)
+    #expect(try !prune(noticed: 1_001))
+    #expect(try history.bounds(on: connection)?.first == 901)
+  }
+
   /// The epoch, and the first and the last position.
   private func positions(_ file: ScratchFile) throws -> String? {
     try file.connect(.read).first(
@@ -118,9 +135,9 @@ struct HistorySizeTests {
     store.close()
     let again = try SQLiteStore(path: file.path, options: options)
     defer { again.close() }
-    #expect(
-      try eventually { figure("livefetch_history_rows", again) == 150 },
-      "\(try positions(file)), before \(before)")
+    let isForgotten = try eventually { figure("livefetch_history_rows", again) == 150 }
+    let after = try positions(file)
+    #expect(isForgotten, "\(before ?? "") became \(after ?? "")")
     let bytes = try #require(figure("livefetch_history_bytes", again))
     #expect((45_000...60_000).contains(bytes))
     again.close()

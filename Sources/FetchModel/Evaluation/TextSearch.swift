@@ -43,9 +43,13 @@ public struct TextSearch: Sendable {
   }
 
   /// Whether `text`, which is UTF-8, has what is searched for.
-  public func matches(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-    if options.folding.isEmpty { return matches(unfolded: text) }
-    return Folding.fold(text, options).withUnsafeBufferPointer { matches(unfolded: $0) }
+  ///
+  /// - Parameter isOver: asked now and then in a long text; where it says so, the answer is no.
+  public func matches(
+    _ text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
+  ) -> Bool {
+    if options.folding.isEmpty { return matches(unfolded: text, isOver) }
+    return Folding.fold(text, options).withUnsafeBufferPointer { matches(unfolded: $0, isOver) }
   }
 
   public func matches(_ text: String) -> Bool {
@@ -53,14 +57,16 @@ public struct TextSearch: Sendable {
     return text.withUTF8 { matches($0) }
   }
 
-  private func matches(unfolded text: UnsafeBufferPointer<UInt8>) -> Bool {
+  private func matches(
+    unfolded text: UnsafeBufferPointer<UInt8>, _ isOver: () -> Bool
+  ) -> Bool {
     switch kind {
     case .begins(let prefix): text.starts(with: prefix)
     case .ends(let suffix):
       text.count >= suffix.count && text.suffix(suffix.count).elementsEqual(suffix)
     case .contains(let part): part.isFound(in: text)
     case .like(let pattern): pattern.matches(text)
-    case .matches(let expression): expression.matches(text)
+    case .matches(let expression): expression.matches(text, isOver: isOver)
     case .nothing: false
     }
   }

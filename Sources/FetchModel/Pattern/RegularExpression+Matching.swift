@@ -4,13 +4,23 @@ extension RegularExpression {
   /// Whether the whole of `text`, which is UTF-8, matches.
   ///
   /// Takes at most as many steps as the program has instructions for each character.
-  public func matches(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+  ///
+  /// - Parameter isOver: asked every thousand characters; where it says so, the answer is no.
+  public func matches(
+    _ text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
+  ) -> Bool {
     var run = Run(expression: self)
     var scalars = ScalarReader(utf8: text)
     var previous: Unicode.Scalar?
     var next = scalars.next()
     run.begin(Surroundings(previous: nil, next: next, afterNext: scalars.peek()))
+    var untilQuestion = 1_000
     while let scalar = next {
+      untilQuestion &-= 1
+      if untilQuestion == 0 {
+        if isOver() { return false }
+        untilQuestion = 1_000
+      }
       previous = scalar
       next = scalars.next()
       run.step(

@@ -8,12 +8,16 @@ extension History {
   /// The newest position always stays, and whatever is forgotten is a whole beginning: a token that
   /// is still there can be continued from. One transaction.
   ///
-  /// - Parameter size: what the history takes, as far as it was measured.
+  /// - Parameters:
+  ///   - size: what the history takes, as far as it was measured.
+  ///   - noticed: the last position that the writer knows of. It stays: what others committed since is
+  ///     told from there on, and a writer that did not find it would take that for a hole.
   func prune(
     _ retention: WriterSettings.Retention, _ size: inout HistorySize, step: Int64,
-    on connection: Connection
+    noticed: Int64, on connection: Connection
   ) throws(StoreError) -> Bool {
-    guard let bounds = try bounds(on: connection) else { return false }
+    guard var bounds = try bounds(on: connection) else { return false }
+    bounds.last = min(bounds.last, noticed)
     let target = try target(retention, size, bounds, on: connection)
     guard target > bounds.first else { return false }
     let end = min(target, bounds.first &+ step)

@@ -66,7 +66,7 @@ struct WriterUpkeep {
     checkpointIfDue()
     let now = monotonicNanoseconds()
     measureIfDue(now, group.token.position)
-    pruneIfDue(now)
+    pruneIfDue(now, group.token.position)
     guard now >= nextPoll || notice.isHinted, !isOutdated else { return nil }
     nextPoll = now &+ settings.pollInterval
     let commit = try? noticeOthers(&group, isWatched: notice.isWatched)
@@ -191,11 +191,11 @@ extension WriterUpkeep {
   }
 
   /// One step at a time, more of them while there is more to forget.
-  private mutating func pruneIfDue(_ now: UInt64) {
+  private mutating func pruneIfDue(_ now: UInt64, _ last: Int64) {
     guard now >= nextPruning else { return }
     try? KeptAnswers.prune(limit: settings.pruningStep, on: connection)
     let hasMore = try? history.prune(
-      settings.retention, &size, step: settings.pruningStep, on: connection)
+      settings.retention, &size, step: settings.pruningStep, noticed: last, on: connection)
     nextPruning = now &+ (hasMore == true ? 20_000_000 : 10_000_000_000)
   }
 }

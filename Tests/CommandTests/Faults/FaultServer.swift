@@ -15,10 +15,10 @@ final class FaultServer: @unchecked Sendable {
 
   var port: Int { listening.withLock { $0 } }
 
-  init(_ sql: String) throws {
+  init(_ sql: String, _ flags: [String] = []) throws {
     folder = try Folder()
     try folder.sql(sql, on: "store.sqlite")
-    let served = try folder.serve("store.sqlite")
+    let served = try folder.serve("store.sqlite", flags)
     process = served.process
     listening = Mutex(try Self.port(served.address))
   }

@@ -257,4 +257,46 @@ struct FaultTests {
     follower.end()
     #expect(server.end() == 0)
   }
+
+  // MARK: R10
+
+  @Test("What would take an hour ends with 504 at its limit, also as a batch, and nobody waits for it")
+  func endless() throws {
+    let server = try FaultServer(
+      """
+      CREATE TABLE tree(id INTEGER PRIMARY KEY, name TEXT);
+      CREATE TABLE leaf(id INTEGER PRIMARY KEY, n INTEGER, text TEXT,
+        tree_id INTEGER REFERENCES tree(id));
+      CREATE INDEX leaf_tree ON leaf(tree_id);
+      INSERT INTO tree VALUES (1, 'one');
+      WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 4000)
+        INSERT INTO leaf SELECT x, x, printf('%.*c', 3000, 'a'), 1 FROM c;
+      """, ["--query-timeout", "1"])
+    let pair =
+      "SUBQUERY(tree.leaf,$a,SUBQUERY(tree.leaf,$b,$a.n*$b.n==-n).@count%3E0).@count%3E0"
+    let client = server.client
+    for (method, target) in [
+      ("GET", "/v1/objects/leaf?where=\(pair)"), ("DELETE", "/v1/objects/leaf?where=\(pair)"),
+      ("GET", "/v1/objects/leaf?where=text+MATCHES+'(a?)%7B200%7Da%7B200%7Db'"),
+    ] {
+      let other = server.client
+      let small = Mutex(Duration.zero)
+      Thread.detachNewThread {
+        usleep(300_000)
+        let began = ContinuousClock.now
+        if (try? other.get("/v1/objects/tree").status) == 200 {
+          small.withLock { $0 = ContinuousClock.now - began }
+        }
+      }
+      let began = ContinuousClock.now
+      let answer = try client.send(method, target, headers: [], body: [])
+      let took = ContinuousClock.now - began
+      #expect(answer.status == 504)
+      #expect(took < .seconds(3), "\(method) \(took)")
+      #expect(becomes(5) { small.withLock { $0 > .zero && $0 < .seconds(0.7) } })
+      #expect(try client.save(#"{"insert":"tree","values":{"name":"x"}}"#) == 200)
+    }
+    #expect(try server.sql("SELECT count(*) FROM leaf") == ["4000"])
+    #expect(server.end() == 0)
+  }
 }
