@@ -35,6 +35,12 @@ public final class LiveEngine: Sendable {
   /// answered, and when another process's commit was noticed.
   public func storeDidChange() { mailbox.tell { $0.storeDidChange = true } }
 
+  /// A save has come: the store will change soon, unless it is refused. Cheap.
+  public func storeMayChange() {
+    guard metrics.withLock({ $0.waiters > 0 }) else { return }
+    mailbox.expect(for: .microseconds(500), rest: .milliseconds(5))
+  }
+
   /// Tells `waiter` the diff of `plan` from `since` on as soon as there is one.
   ///
   /// - Parameter deadline: when to answer with a diff without entries; nil to wait for ever.
@@ -83,18 +89,6 @@ public final class LiveEngine: Sendable {
   public func drain() {
     let done = DispatchSemaphore(value: 0)
     mailbox.tell { $0.drains.append(done) }
-    done.wait()
-  }
-
-  /// Ends every fetch, as the model is not that of the store any more: those that depend on the
-  /// entities `changed` with ``StoreError/schemaChanged(entity:)``, the others as expired. Returns
-  /// when their clients have been told.
-  public func retire(_ changed: Set<Int>) {
-    let done = DispatchSemaphore(value: 0)
-    mailbox.tell { batch in
-      batch.retired = changed
-      batch.drains.append(done)
-    }
     done.wait()
   }
 
@@ -151,7 +145,6 @@ private struct EngineLoop: Sendable {
 
   private func handle(_ batch: Batch, _ state: inout State) {
     let now = ContinuousClock.now
-    if let changed = batch.retired { state.queries.retire(changed) }
     if batch.storeDidChange { state.isStale = true }
     let unserved = serveFromMemory(batch.wishes, &state, now)
     if state.isStale && state.queries.hasActiveQueries || !unserved.isEmpty {
