@@ -32,7 +32,7 @@ def send(port, data, patience=5, ends=False, until_closed=False):
             connection.sendall(data)
             if ends:
                 connection.shutdown(socket.SHUT_WR)
-            while until_closed or not is_whole(received):
+            while until_closed or not is_whole(received, data.startswith(b"HEAD ")):
                 piece = connection.recv(65536)
                 if not piece:
                     is_closed = True
@@ -45,10 +45,10 @@ def send(port, data, patience=5, ends=False, until_closed=False):
     return Answer(received, time.monotonic() - began, is_closed)
 
 
-def is_whole(data):
+def is_whole(data, is_head=False):
     head, found, body = data.partition(b"\r\n\r\n")
-    if not found:
-        return False
+    if not found or is_head:
+        return bool(found)
     for line in head.split(b"\r\n")[1:]:
         name, _, value = line.partition(b":")
         if name.lower() == b"content-length":

@@ -278,7 +278,8 @@ struct WriterTests {
     let last = store.writer.newestToken
     let connection = try store.file.connect()
     var size = HistorySize()
-    while try store.history.prune(settings.retention, &size, step: 7, noticed: .max, on: connection) {}
+    while try store.history.prune(settings.retention, &size, step: 7, noticed: .max, on: connection)
+    {}
     #expect(
       try store.rows("SELECT min(position) FROM livefetch_position") == ["\(last.position - 10)"])
     #expect(
