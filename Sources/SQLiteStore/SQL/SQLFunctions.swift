@@ -70,11 +70,12 @@ private func registerTextFunctions(on handle: OpaquePointer) {
       return
     }
     let options = StringOptions(rawValue: UInt8(truncatingIfNeeded: sqlite3_value_int(values?[1])))
-    setResult(context, Folding.fold(text, options))
+    let folded = Folding.fold(text, options)
+    if !QueryDeadline.end(context) { setResult(context, folded) }
   }
   for (tag, name) in ["uppercase", "lowercase", "canonical"].enumerated() {
     register("livefetch_" + name, 1, tag: tag, on: handle) { context, _, values in
-      guard let text = utf8(values?[0]) else { return }
+      guard let text = utf8(values?[0]), !QueryDeadline.end(context) else { return }
       switch functionTag(context) {
       case 0: setResult(context, String(decoding: text, as: UTF8.self).uppercased())
       case 1: setResult(context, String(decoding: text, as: UTF8.self).lowercasedText)
