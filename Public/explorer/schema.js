@@ -1,5 +1,7 @@
 // The model as the page asks it: entities, key paths, what to call an object.
 
+import { isNumeric } from './format.js';
+
 /** The answer of `GET /v1/model`, made easy to ask. */
 export class Schema {
   constructor(model) {
@@ -58,15 +60,20 @@ export class Schema {
     return [...own, ...related];
   }
 
-  /** The columns of a table of this entity's items, the label first, the id last. */
+  /**
+   * The columns of a table of this entity's items: what it is called, what it belongs to, its
+   * numbers; what is left, and the id last.
+   */
   columns(entity) {
     const label = this.label(entity);
     const attributes = this.entity(entity).attributes.map((attribute) => ({ ...attribute }));
     const first = attributes.filter(({ name }) => name === label);
-    const rest = attributes.filter(({ name }) => name !== label);
+    const others = attributes.filter(({ name }) => name !== label);
+    const numbers = others.filter(({ type }) => isNumeric(type));
+    const rest = others.filter(({ type }) => !isNumeric(type));
     const related = this.toOne(entity).map(
       (relationship) => ({ ...relationship, type: 'relationship' }));
     const id = { name: 'id', type: this.entity(entity).idType, readOnly: true, isID: true };
-    return [...first, ...related, ...rest, id];
+    return [...first, ...related.slice(0, 1), ...numbers, ...rest, ...related.slice(1), id];
   }
 }

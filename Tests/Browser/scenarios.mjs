@@ -13,9 +13,13 @@ const isLive = () => globalThis.livefetch?.page.live?.state === 'live';
 const sections = () => globalThis.livefetch.page.live.sections;
 const token = () => globalThis.livefetch.page.live.current.token;
 
+/** Cities of a million by country: Kabul first. */
+const byCountry = '/?entity=City&where=population+%3E%3D+1000000&section=country.name&sort=-population';
+
 /** Opens the explorer and waits until it follows. */
 async function explorer(browser, address, options) {
-  const page = await browser.open(address, options);
+  const view = address.includes('?') ? '' : byCountry;
+  const page = await browser.open(address + view, options);
   await page.until(isLive);
   return page;
 }
@@ -175,7 +179,7 @@ async function staysInPlace(page) {
 async function editing({ browser, server, shoot }) {
   const mine = await explorer(browser, server.address);
   const other = await explorer(browser, server.address);
-  await editCell(mine, 'Kabul', 3, '5000000');
+  await editCell(mine, 'Kabul', 2, '5000000');
   await mine.until(() => document.querySelector('.tray-line')?.textContent.includes('1 edited'));
   await shoot(mine, 'staged');
   await mine.key('s', { ctrl: true });
@@ -201,7 +205,7 @@ async function editCell(page, name, column, text) {
 }
 
 async function conflict(mine, other, shoot) {
-  await editCell(mine, 'Kabul', 3, '6000000');
+  await editCell(mine, 'Kabul', 2, '6000000');
   await other.run(() => globalThis.livefetch.client.update('City', 1138958, { population: 7_000_000 }));
   await mine.until(() => globalThis.livefetch.page.live.sections[0].items[0].population === 7_000_000);
   await mine.key('s', { ctrl: true });
@@ -263,6 +267,7 @@ async function todo({ browser, server, shoot }) {
   await page.close();
   await server.kill('SIGTERM');
   server.file = `${server.file}.todo`;
+  server.isSample = false;
   edit(server.file, 'CREATE TABLE todo (id INTEGER PRIMARY KEY, title TEXT NOT NULL, done BOOLEAN NOT NULL DEFAULT 0)');
   await server.begin();
   const pages = [await browser.open(`${server.address}/todo.html`), await browser.open(`${server.address}/todo.html`)];
@@ -280,6 +285,40 @@ async function todo({ browser, server, shoot }) {
   await shoot(pages[0], 'todo');
   assert.deepEqual(pages.flatMap(({ problems }) => problems), []);
   await Promise.all(pages.map((each) => each.close()));
+}
+
+// MARK: The first minute
+
+/** Who comes for the first time presses the first button, and two clients move. */
+async function firstMinute({ browser, server, shoot }) {
+  const page = await browser.open(server.address);
+  await page.until(isLive);
+  await page.until(() => !document.querySelector('#welcome').hidden, { what: 'the page welcomes' });
+  assert.match(await page.run(() => document.querySelector('.code-block + .quiet, .quiet + .code-block').textContent),
+    /^curl -X PATCH .*--json '\{"population":\d+\}'/s);
+  await shoot(page, 'first');
+  await page.run(() => document.querySelectorAll('#welcome .action')[1].click());
+  await page.until(() => document.querySelectorAll('.second .row').length > 10, { what: 'a second client shows rows' });
+  await page.click('#welcome .action');
+  await page.until(() => document.querySelector('.dialog .primary'));
+  await page.click('.dialog .primary');
+  await page.until(() => globalThis.livefetch.page.traffic.count >= 3, { what: 'diffs come' });
+  await page.until(() => /by long-poll: \d+ B, .* later/.test(document.querySelector('.second-status').textContent),
+    { what: 'the second client tells how much later it heard' });
+  await shoot(page, 'two-clients');
+  await page.run(() => document.querySelector('.action[aria-pressed="true"]').click());
+  await pause(1500);
+  const ranked = await page.run(() => globalThis.livefetch.page.second.grid.visible.map(({ id }) => id));
+  const { sections } = await connect(server.address).fetch({ entity: 'City', sort: '-population', limit: 500 });
+  assert.deepEqual(ranked, sections[0].items.slice(0, ranked.length).map(({ id }) => id));
+  assert.ok(await page.run(() => document.querySelectorAll('.cell.has-bar').length > 20), 'numbers have bars');
+  const link = await page.run(() => location.href);
+  assert.match(link, /second=1/);
+  await page.go(link);
+  await page.until(() => document.querySelectorAll('.second .row').length > 10, { what: 'the link opens it again' });
+  assert.equal(await page.run(() => document.querySelector('#welcome').hidden), true, 'it welcomes once');
+  assert.deepEqual(page.problems, []);
+  await page.close();
 }
 
 // MARK: Adapters
@@ -333,6 +372,7 @@ async function adapters({ browser, server }) {
 export const scenarios = {
   'two pages converge under 200 random edits': { run: converge },
   'a page goes on where it was after the server was killed': { run: reconnect },
+  'who comes for the first time sees two clients move': { run: firstMinute },
   'cells are edited, conflicts shown, mistakes marked': { run: editing },
   'it holds under a strict policy, light, dark and narrow': { run: appearance },
   'the to-do list is shared': { run: todo },
