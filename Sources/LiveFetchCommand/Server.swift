@@ -35,6 +35,7 @@ struct Server {
     announce(store, at: address, port: http.port)
     TerminationSignal.wait()
     host.drain()
+    host.awaitStreams(seconds: 1)
     http.stop()
     host.close()
   }

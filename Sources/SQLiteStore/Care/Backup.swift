@@ -194,7 +194,8 @@ extension SQLiteStore {
     guard try History.isPresent(on: connection) else { return nil }
     try History.checkFormat(on: connection)
     let introspection = try Introspection(of: connection)
-    let history = History(model: introspection.model, schema: introspection.schema)
+    let history = try History(
+      model: introspection.model, schema: introspection.schema, on: connection)
     try history.restart(on: connection)
     return try history.newestToken(on: connection)
   }

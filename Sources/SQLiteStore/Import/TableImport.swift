@@ -96,7 +96,8 @@ public final class TableImport {
   /// Leaves the file's history as serving the file would.
   private static func continueHistory(on connection: Connection) throws(StoreError) {
     let introspection = try Introspection(of: connection)
-    let history = History(model: introspection.model, schema: introspection.schema)
+    let history = try History(
+      model: introspection.model, schema: introspection.schema, on: connection)
     _ = try history.setUp(on: connection, journalMode: "wal")
   }
 
@@ -104,7 +105,8 @@ public final class TableImport {
   private static func log(
     of table: SaveTable, _ introspection: Introspection, on connection: Connection
   ) throws(StoreError) -> ImportLog? {
-    let history = History(model: introspection.model, schema: introspection.schema)
+    let history = try History(
+      model: introspection.model, schema: introspection.schema, on: connection)
     guard let followed = history.tables.first(where: { $0.entity == table.index }),
       followed.shape.key.kind == .rowidAlias,
       try !hasOtherTriggers(followed.layout.table, on: connection)
