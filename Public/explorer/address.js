@@ -29,7 +29,8 @@ export function initial(schema) {
 }
 
 export function blank(schema, entity) {
-  return { entity, where: '', section: '', sort: schema.label(entity) ?? '', limit: '', offset: '', second: '' };
+  const section = entity && schema.kind(entity).length > 0 ? 'entity' : '';
+  return { entity, where: '', section, sort: schema.label(entity) ?? '', limit: '', offset: '', second: '' };
 }
 
 /** The view as a fetch request of the API. */

@@ -205,7 +205,7 @@ export class Page {
         () => this.#toggleDemo(column), { isPressed: isRunning, isPrimary: isFirst }),
       action('second', 'Second client', 'Second', () => this.#toggleSecond(),
         { isPressed: this.second.isOpen }),
-      !this.isReadOnly && action('plus', `New ${entity}`, 'New', () => this.insert())];
+      this.#canInsert && action('plus', `New ${entity}`, 'New', () => this.insert())];
   }
 
   #toggleSecond() {
@@ -249,8 +249,13 @@ export class Page {
 
   // MARK: Editing
 
+  /** An abstract entity has no objects but its subentities'. */
+  get #canInsert() {
+    return !this.isReadOnly && !this.schema.entity(this.view.entity).abstract;
+  }
+
   insert() {
-    if (this.isReadOnly) return;
+    if (!this.#canInsert) return;
     const { entity } = this.view;
     insertDialog(entity, this.schema.columns(entity), {
       add: (values) => this.staged.insert(entity, values, this.client.temporaryID()),

@@ -334,6 +334,24 @@ async function byPointer({ browser, server }) {
   await page.close();
 }
 
+/** An abstract entity shows what inherits from it, and takes no objects of its own. */
+async function inheritance({ browser, server }) {
+  const page = await explorer(browser, `${server.address}/?`);
+  const actions = () => page.run(() => [...document.querySelectorAll('.summary .action')].map((each) => each.ariaLabel));
+  const choose = (name) => page.run((wanted) => [...document.querySelectorAll('.entity')]
+    .find((each) => each.dataset.entity === wanted).click(), name);
+  assert.deepEqual(await page.run(() => [...document.querySelectorAll('.entity')].map((each) => [each.dataset.entity, each.closest('li').className])),
+    [['Human', ''], ['Hero', 'is-sub is-sub-1'], ['Villain', 'is-sub is-sub-1'], ['Team', '']]);
+  assert.deepEqual(await page.run(() => globalThis.livefetch.page.live.sections.map(({ name, items }) => [name, items.length])),
+    [['Hero', 3], ['Villain', 1]]);
+  assert.ok(!(await actions()).includes('New Human'));
+  await choose('Hero');
+  await page.until(() => globalThis.livefetch.page.live.current?.count === 3);
+  assert.ok((await actions()).includes('New Hero'));
+  assert.match(await page.run(() => document.querySelector('.row').textContent), /HeroSkill \(name/);
+  await page.close();
+}
+
 // MARK: Appearance
 
 async function appearance({ browser, server, shoot }) {
@@ -475,6 +493,7 @@ export const scenarios = {
   'cells are edited, conflicts shown, mistakes marked': { run: editing },
   'everything is done by keys': { run: byKeys },
   'everything is done by pointer': { run: byPointer },
+  'entities that inherit stand below their parents': { run: inheritance, options: ['heroes'] },
   'it holds under a strict policy, light, dark and narrow': { run: appearance },
   'the to-do list is shared': { run: todo },
   'the adapters of the documentation follow a fetch': { run: adapters },
