@@ -31,6 +31,8 @@ final class LiveStream: StreamSource, LiveWaiter {
     var lastToken: Token?
     /// Whether snapshots or an answer of the engine are on their way.
     var isAsking = false
+    /// Whether the service has ended under it.
+    var isLeaving = false
     var isEnding = false
     var heartbeat: Deadline?
   }
@@ -116,7 +118,8 @@ extension LiveStream {
   /// Takes the engine's answer.
   func receive(_ results: [GroupResult], at token: Token?) {
     let service = service
-    let isDraining = service.isDraining
+    let isDraining =
+      service.isDraining || results.contains { service.isOver(after: $0.answer) }
     let socket = state.withLock { state in
       for result in results { append(result, to: &state, isDraining: isDraining) }
       if let token {
@@ -197,6 +200,7 @@ extension LiveStream {
       while isRoomLeft, let index = state.withLock({ $0.isEnding ? nil : $0.unsent.popLast() }) {
         isRoomLeft = readSnapshot(of: index, service)
       }
+      if state.withLock({ $0.isLeaving }) { return leave(service) }
       wake { $0.isAsking = false }
     }
     guard !isTaken else { return }
@@ -221,10 +225,11 @@ extension LiveStream {
         return state.outbox.count < Self.bytesAtOnce
       }
     } catch {
-      let isRetired = service.isRetired
+      let isOver = service.isOver(after: error)
       return state.withLock { state in
-        guard !isRetired else {
+        guard !isOver else {
           state.unsent.append(index)
+          state.isLeaving = true
           return false
         }
         Self.end(index, Problem(error), &state)
@@ -265,8 +270,8 @@ extension LiveStream {
 extension LiveStream {
   /// Goes on in the service that follows the one that has ended, or ends with it.
   private func leave(_ old: Service) {
-    guard old.isRetired else { return end(.shuttingDown) }
-    old.succession.then { [self] outcome in
+    if old.isDraining, !old.isRetired { return end(.shuttingDown) }
+    old.whenSucceeded { [self] outcome in
       switch outcome {
       case .success(let service): goOn(in: service, after: old)
       case .failure(let problem): end(problem)
@@ -292,6 +297,7 @@ extension LiveStream {
       for (index, reason) in ended { Self.end(index, reason, &state) }
       Self.startAgain(&state, newest)
       state.isAsking = false
+      state.isLeaving = false
       return !state.isEnding
     }
     guard isOpen else { return }
