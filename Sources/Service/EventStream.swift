@@ -105,10 +105,10 @@ extension EventStream {
     switch answer {
     case .diff(let json, let token, false):
       send(Self.event("diff", json, token), position: .token(token))
-    case .diff(_, let token, true) where isDraining:
-      state.withLock { $0.position = .token(token) }
-      leave(seat)
-    case .diff(_, let token, true): send(nil, position: .token(token))
+    case .diff(_, let token, true):
+      // The client was not told of this moment: the next diff begins where its last event ended.
+      state.withLock { if $0.position == .now { $0.position = .token(token) } }
+      isDraining ? leave(seat) : send(nil, position: nil)
     case .expired where isDraining, .failed where isDraining: leave(seat)
     case .failed where seat.service.isOver(after: answer): leave(seat)
     case .expired: askForSnapshot(seat)

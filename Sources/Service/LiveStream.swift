@@ -23,8 +23,8 @@ final class LiveStream: StreamSource, LiveWaiter {
     var starts: [GroupFetch] = []
     /// Those of which the engine was told and has not answered yet.
     var asked: [GroupFetch] = []
-    /// The moment that the client has of every other fetch.
-    var position: Token?
+    /// The moments of every other fetch at which its last event left the client.
+    var held: [Int: Token] = [:]
     /// Those that have not ended.
     var alive: Set<Int>
     /// The last `id` that was sent.
@@ -121,18 +121,23 @@ extension LiveStream {
     let isDraining =
       service.isDraining || results.contains { service.isOver(after: $0.answer) }
     let socket = state.withLock { state in
+      if let token { Self.settle(&state, at: token) }
       for result in results { append(result, to: &state, isDraining: isDraining) }
-      if let token {
-        state.asked = []
-        state.position = token
-        if state.unsent.isEmpty, state.starts.isEmpty { Self.mark(token, &state) }
-      }
+      if let token, state.unsent.isEmpty, state.starts.isEmpty { Self.mark(token, &state) }
       if isDraining { state.starts += state.asked }
       state.asked = []
       state.isAsking = isDraining
       return state.socket
     }
     isDraining ? leave(service) : socket?.wake()
+  }
+
+  /// Fetches that the engine has begun with are held at the moments from which that was.
+  private static func settle(_ state: inout State, at token: Token) {
+    for fetch in state.asked {
+      state.held[fetch.index] = if case .token(let since) = fetch.since { since } else { token }
+    }
+    state.asked = []
   }
 
   /// Names the moment that the client has once it has every event so far: as the last event's `id`,
@@ -147,9 +152,13 @@ extension LiveStream {
   private func append(_ result: GroupResult, to state: inout State, isDraining: Bool) {
     let name = state.fetches[result.index].name
     switch result.answer {
-    case .diff(let json, _, _): state.outbox += Self.event("diff", json, name)
+    case .diff(let json, let token, _):
+      state.outbox += Self.event("diff", json, name)
+      state.held[result.index] = token
     case .expired where isDraining, .failed where isDraining: putBack(result.index, &state)
-    case .expired: state.unsent.append(result.index)
+    case .expired:
+      state.held[result.index] = nil
+      state.unsent.append(result.index)
     case .failed(let error): Self.end(result.index, Problem(error), &state)
     }
   }
@@ -157,12 +166,13 @@ extension LiveStream {
   /// What a service cannot answer that has ended is the next one's to answer.
   private func putBack(_ index: Int, _ state: inout State) {
     let known = state.asked.first { $0.index == index }?.since
-    guard let since = known ?? state.position.map({ .token($0) }) else {
+    guard let since = known ?? state.held[index].map({ .token($0) }) else {
       state.unsent.append(index)
       return
     }
     let plan = state.fetches[index].fetch.plan
     state.starts.append(GroupFetch(index: index, plan: plan, since: since))
+    state.held[index] = nil
   }
 
   /// One fetch ends; the others go on.
@@ -310,9 +320,10 @@ extension LiveStream {
     let known = Dictionary(
       (state.starts + state.asked).map { ($0.index, $0.since) }, uniquingKeysWith: { $1 })
     state.asked = []
+    defer { state.held = [:] }
     state.unsent = state.unsent.filter(state.alive.contains)
     state.starts = state.alive.subtracting(state.unsent).sorted().compactMap { index in
-      let since = known[index] ?? state.position.map { .token($0) }
+      let since = state.held[index].map { .token($0) } ?? known[index]
       return since.map { since in
         GroupFetch(
           index: index, plan: state.fetches[index].fetch.plan,

@@ -57,7 +57,14 @@ struct AlteredTableTests {
     let others = ["river", "country?select=name", "country/1", "city?as=ids&where=FALSEPREDICATE"]
       .dropLast()
     let streams = try others.map { try file.stream("/v1/objects/\($0)") }
-    for stream in streams { #expect(stream.next()?.kind == "snapshot") }
+    let held = streams.map { $0.next() }
+    #expect(held.allSatisfy { $0?.kind == "snapshot" })
+    let all = file.begin(
+      "POST", "/v1/live", body: live(["r": #""entity":"river""#, "c": #""entity":"city","as":"ids""#]),
+      headers: [("Accept", "text/event-stream")])
+    _ = all.wait(seconds: 5)
+    let shared = EventReader(try #require(all.stream))
+    #expect(shared.next(2).allSatisfy { $0.kind == "snapshot" })
     let poll = file.begin("GET", "/v1/objects/river?since=\(token)&wait=20")
     let fromNow = file.begin("GET", "/v1/objects/river?since=now&wait=20")
     let many = file.begin(
@@ -78,7 +85,16 @@ struct AlteredTableTests {
     #expect(try #require(fromNow.wait(seconds: 5)).text.contains("Chang Jiang"))
     let results = try #require(many.wait(seconds: 5)).json["results"]
     #expect(results?["r"]?["from"] != nil && results?["c"]?["from"] != nil)
-    for stream in streams { #expect(stream.next()?.kind == "diff") }
+    // Each diff begins at the moment that its client has.
+    for (stream, snapshot) in zip(streams, held) {
+      let diff = try #require(stream.next())
+      #expect(diff.kind == "diff")
+      #expect(diff.json["from"]?.string == snapshot?.id)
+    }
+    let events = Dictionary(shared.next(2).map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+    #expect(events["c"]?.kind == "snapshot")
+    #expect(events["r"]?.kind == "diff")
+    #expect(events["r"]?.json["from"]?.string == token)
     let again = try file.ask("/v1/objects/river?since=\(token)&wait=0")
     #expect(again.text.contains(#""changed":{"name":"Chang Jiang"}"#), "\(again.text)")
   }
