@@ -60,7 +60,8 @@ struct AlteredTableTests {
     let held = streams.map { $0.next() }
     #expect(held.allSatisfy { $0?.kind == "snapshot" })
     let all = file.begin(
-      "POST", "/v1/live", body: live(["r": #""entity":"river""#, "c": #""entity":"city","as":"ids""#]),
+      "POST", "/v1/live",
+      body: live(["r": #""entity":"river""#, "c": #""entity":"city","as":"ids""#]),
       headers: [("Accept", "text/event-stream")])
     _ = all.wait(seconds: 5)
     let shared = EventReader(try #require(all.stream))
@@ -69,14 +70,17 @@ struct AlteredTableTests {
     let fromNow = file.begin("GET", "/v1/objects/river?since=now&wait=20")
     let many = file.begin(
       "POST", "/v1/live",
-      body: live(["r": #""entity":"river","since":"now""#, "c": #""entity":"country","since":"now""#]))
+      body: live([
+        "r": #""entity":"river","since":"now""#, "c": #""entity":"country","since":"now""#,
+      ]))
     Thread.sleep(forTimeInterval: 0.1)
     #expect(try file.shell(alteration.script) == "")
     #expect(file.reopenings(atLeast: 1) == 1)
     Thread.sleep(forTimeInterval: 0.2)
     #expect(![poll, fromNow, many].contains { $0.isThere })
     for stream in streams { #expect(stream.next(seconds: 0.05) == nil && !stream.isOver) }
-    let rename = #"{"changes":[{"update":"river","id":1,"values":{"name":"Chang Jiang"}},"#
+    let rename =
+      #"{"changes":[{"update":"river","id":1,"values":{"name":"Chang Jiang"}},"#
       + #"{"update":"country","id":1,"values":{"name":"CN"}}]}"#
     #expect(try file.ask("POST", "/v1/save", body: rename).status == 200)
     let answer = try #require(poll.wait(seconds: 5))
@@ -305,7 +309,8 @@ struct AlteredTableTests {
 struct EndingTests {
   @Test(
     arguments: [
-      ("GET", "/v1/objects/city", ""), ("GET", "/v1/objects/city/1", ""), ("GET", "/v1/changes", ""),
+      ("GET", "/v1/objects/city", ""), ("GET", "/v1/objects/city/1", ""),
+      ("GET", "/v1/changes", ""),
       ("POST", "/v1/live", #"{"fetches":{"a":{"entity":"city"},"b":{"entity":"country"}}}"#),
     ])
   func aStreamIsToldSo(_ request: (method: String, target: String, body: String)) throws {
