@@ -18,9 +18,14 @@ export function idOf(item) {
 /** Whether a diff says nothing but that time went by. */
 export function isEmptyDiff(diff) {
   if (diff.reset) return false;
-  if (!diff.items) return false;
+  if (!diff.items) return isUnchanged(diff);
   const { items, sections } = diff;
   return ![...Object.values(items), ...Object.values(sections)].some((list) => list.length > 0);
+}
+
+/** Whether a diff has nothing but its tokens, as of dictionaries that are what they were. */
+function isUnchanged(diff) {
+  return !['items', 'reset', 'total', 'changed', 'deleted'].some((name) => name in diff);
 }
 
 /**
@@ -41,6 +46,7 @@ export function advance(result, diff) {
   if (diff.from !== result.token) {
     throw new OutOfStep(`a diff from ${diff.from} does not fit ${result.token}`);
   }
+  if (isUnchanged(diff)) return { ...result, token: diff.to };
   const next = { entity: result.entity, token: diff.to };
   for (const name of ['count', 'next', 'total', 'truncated', 'digest']) {
     if (diff[name] !== undefined) next[name] = diff[name];
