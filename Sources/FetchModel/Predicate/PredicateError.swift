@@ -87,6 +87,7 @@ public enum PredicateLimits {
   public static let values = 10_000
   /// Brackets and prefixes open at once: what bounds the parser's own stack.
   static let nesting = 160
-  /// What a condition may need of a store's parser: ``Condition/nesting``.
-  static let places = 85
+  /// Parts of calculations that are compared with several values which are no constants, counted
+  /// for each of them.
+  static let copies = 5_000
 }

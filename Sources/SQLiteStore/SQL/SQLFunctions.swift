@@ -12,6 +12,7 @@ func registerFunctions(on handle: OpaquePointer) {
   registerAggregates(on: handle)
   registerDateFunctions(on: handle)
   registerFormFunctions(on: handle)
+  registerStatementFunctions(on: handle)
 }
 
 typealias SQLFunctionBody =
@@ -115,6 +116,11 @@ private func registerDateFunctions(on handle: OpaquePointer) {
       guard let instant = instant(values?[0]) else { return setForeign(context, values?[0]) }
       sqlite3_result_double(context, seconds(instant))
     }
+  }
+  // A stored date as ISO 8601; what is no date is no text.
+  register("livefetch_dateText", 1, on: handle) { context, _, values in
+    guard let instant = instant(values?[0]) else { return }
+    setResult(context, instant.iso8601)
   }
   // The same since 2001, to calculate with; what is no date is no number.
   register("livefetch_reference", 1, on: handle) { context, _, values in
