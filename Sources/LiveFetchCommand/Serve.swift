@@ -20,7 +20,7 @@ struct Serve: ParsableCommand {
   @OptionGroup var options: ServeOptions
 
   func run() throws {
-    let isThere = FileManager.default.fileExists(atPath: store)
+    let isThere = try isFile(store)
     let options = try options.resolved()
     let model = try options.modelPath.map { try ModelFile(atPath: $0) }
     // A model makes the tables of a new file.

@@ -27,6 +27,7 @@ struct MigrateCommand: ParsableCommand {
   var sql: String?
 
   func run() throws {
+    try requireFile(store)
     let model = try modelAnywhere(model)
     var options = MigrationOptions()
     options.isDryRun = dryRun
