@@ -39,6 +39,7 @@ let package = Package(
         "FetchModel", "LiveQueries", "HTTPServer",
       ]),
     .target(name: "LiveFetch", dependencies: ["FetchModel", "LiveQueries", "SQLiteStore"]),
+    .executableTarget(name: "LiveCities", dependencies: ["LiveFetch"]),
     .executableTarget(
       name: "LiveFetchCommand",
       dependencies: [
@@ -54,7 +55,11 @@ let package = Package(
       name: "LiveQueriesTests", dependencies: ["LiveQueries", "FetchModel", "SQLiteStore"]),
     .testTarget(
       name: "LiveFetchTests",
-      dependencies: ["LiveFetch", "SQLiteStore", "Service", "HTTPServer"]),
+      dependencies: [
+        "LiveFetch", "SQLiteStore", "Service", "HTTPServer",
+        // Run as a program.
+        "LiveCities",
+      ]),
     .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
     .testTarget(
       name: "ServiceTests",

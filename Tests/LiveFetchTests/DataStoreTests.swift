@@ -4,7 +4,7 @@ import LiveFetch
 import Synchronization
 import Testing
 
-struct Town: Identifiable, InstanceIdentifiable, Hashable, Sendable {
+struct Town: Identifiable, InstanceIdentifiable, Codable, Hashable, Sendable {
   let id: Int
   var name: String
   var people: Int
@@ -20,10 +20,11 @@ final class TownLog {
   var lines: [String] = []
 
   init(_ controller: TownsController) {
-    controller.controllerWillChangeContent = { [unowned self, unowned controller] in
-      lines.append("will \(controller.fetchedResults.count)")
+    controller.controllerWillChangeContent = { [weak self, unowned controller] in
+      self?.lines.append("will \(controller.fetchedResults.count)")
     }
-    controller.controllerDidChangeResults = { [unowned self] difference in
+    controller.controllerDidChangeResults = { [weak self] difference in
+      guard let self else { return }
       lines += difference.sections.map { "\($0.type) section \($0.name) \($0.index)" }
       lines += difference.changes.map { change in
         let places = [change.oldPosition, change.newPosition].map { place in
@@ -32,10 +33,10 @@ final class TownLog {
         return "\(change.type) \(change.result.name) \(places[0]) \(places[1])"
       }
     }
-    controller.controllerDidChangeContent = { [unowned self, unowned controller] in
-      lines.append("did \(controller.fetchedResults.count)")
+    controller.controllerDidChangeContent = { [weak self, unowned controller] in
+      self?.lines.append("did \(controller.fetchedResults.count)")
     }
-    controller.controllerDidFail = { [unowned self] in lines.append("failed \($0)") }
+    controller.controllerDidFail = { [weak self] in self?.lines.append("failed \($0)") }
   }
 
   func take() -> [String] {
@@ -147,7 +148,7 @@ struct DataStoreTests {
     let (controller, log) = try await loaded()
     _ = log.take()
     controller.itemOrder = { $0.name > $1.name }
-    #expect(log.take() == ["will 3", "move Bonn 0.1 0.1", "move Aba 0.0 0.2", "did 3"])
+    #expect(log.take() == ["will 3", "move Cork 0.2 0.0", "move Bonn 0.1 0.1", "did 3"])
     controller.filter = { $0.land == "A" }
     #expect(log.take() == ["will 3", "delete Bonn 0.1 -", "did 2"])
     controller.sectionName = { String($0.name.prefix(1)) }

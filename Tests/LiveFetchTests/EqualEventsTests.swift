@@ -82,7 +82,9 @@ private final class Scenario {
   ) -> FetchedResultsControllerCallbacks<City> {
     let callbacks = FetchedResultsControllerCallbacks(controller)
     callbacks.willChangeContent = { [unowned self, unowned controller] in
-      if content(of: controller) != replayed.sections { faults.append("will shows the new content") }
+      if content(of: controller) != replayed.sections {
+        faults.append("will shows the new content")
+      }
       (sectionChanges, changes) = ([], [])
       events.append("will")
     }
@@ -111,10 +113,12 @@ private final class Scenario {
     switch Int.random(in: 0...3, using: &random) {
     case 0:
       let least = Int.random(in: 0...500, using: &random)
-      request.predicate = Bool.random(using: &random) ? nil : FetchPredicate("population >= %ld", least)
+      request.predicate =
+        Bool.random(using: &random) ? nil : FetchPredicate("population >= %ld", least)
     case 1:
       let orders: [[SortTerm]] = [
-        [.descending("population")], [.ascending("name")], [.ascending("country.name"), .ascending("id")],
+        [.descending("population")], [.ascending("name")],
+        [.ascending("country.name"), .ascending("id")],
       ]
       request.sortDescriptors = orders.randomElement(using: &random) ?? []
     case 2:
@@ -131,7 +135,9 @@ private final class Scenario {
     var parts: [String] = []
     var (touched, gone) = (Set<Int>(), Set<Int>())
     for _ in 0..<Int.random(in: 1...4, using: &random) {
-      guard let id = ids.randomElement(using: &random), touched.insert(id).inserted else { continue }
+      guard let id = ids.randomElement(using: &random), touched.insert(id).inserted else {
+        continue
+      }
       switch Int.random(in: 0...9, using: &random) {
       case 0 where ids.count > 4:
         gone.insert(id)
@@ -151,7 +157,8 @@ private final class Scenario {
           + #""population":\#(number(9) * 100),"country":\#(1 + number(2))}}"#)
     }
     if number(5) == 0 {
-      parts.append(#"{"update":"country","id":\#(1 + number(2)),"values":{"name":"L\#(number(5))"}}"#)
+      parts.append(
+        #"{"update":"country","id":\#(1 + number(2)),"values":{"name":"L\#(number(5))"}}"#)
     }
     return parts.joined(separator: ",")
   }

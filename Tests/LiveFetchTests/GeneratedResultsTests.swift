@@ -173,7 +173,8 @@ struct GeneratedResultsTests {
       var heaviest: [(weight: Int, count: Int)] = []
       for (index, element) in staying.enumerated() {
         let weight = element.0.2.people == element.1.people ? 1000 : 1
-        let before = staying[..<index].indices.filter { staying[$0].0.1 < element.0.1 }
+        let before =
+          staying[..<index].indices.filter { staying[$0].0.1 < element.0.1 }
           .map { heaviest[$0] }.max { $0.weight < $1.weight } ?? (0, 0)
         heaviest.append((before.weight + weight, before.count + 1))
       }

@@ -79,7 +79,8 @@ struct ResultsControllerContractTests {
     #expect(log.lines.isEmpty)
   }
 
-  @Test("another window of a running controller yields what came and went", arguments: Kind.allCases)
+  @Test(
+    "another window of a running controller yields what came and went", arguments: Kind.allCases)
   func windows(kind: Kind) async throws {
     let cities = try Cities(kind)
     let controller = controller(cities.store, byPopulation(limit: 2))
@@ -124,7 +125,8 @@ struct ResultsControllerContractTests {
     try await eventually { controller.fetchedObjects?.count == 4 }
   }
 
-  @Test("ids in snapshots are permanent: what was inserted is found by them", arguments: Kind.allCases)
+  @Test(
+    "ids in snapshots are permanent: what was inserted is found by them", arguments: Kind.allCases)
   func permanentIDs(kind: Kind) async throws {
     let cities = try Cities(kind)
     let controller = controller(cities.store, FetchRequest(sortedBy: [.ascending("id")]))

@@ -45,7 +45,9 @@ extension PredicateExpressions.RangeExpressionContains: PredicateTranslatable {
     _ upper: FetchModel.Expression?, _ isClosed: Bool
   ) -> FetchModel.Predicate {
     var conditions: [FetchModel.Predicate] = []
-    if let lower { conditions.append(PredicateTranslator.comparison(value, .greaterOrEqual, lower)) }
+    if let lower {
+      conditions.append(PredicateTranslator.comparison(value, .greaterOrEqual, lower))
+    }
     if let upper {
       conditions.append(
         PredicateTranslator.comparison(value, isClosed ? .lessOrEqual : .less, upper))
@@ -104,11 +106,16 @@ extension PredicateTranslator {
     _ collection: Expression, _ variable: PredicateExpressions.VariableID, _ test: Any,
     isNegated: Bool
   ) throws(PredicateTranslationError) -> Expression {
-    let name = freshVariable()
-    bind(variable, to: .value(Expression(.variable(name))))
+    // A SUBQUERY is of a relationship: what filters a filter joins its condition.
+    var (objects, name, conditions) = (collection, String?.none, [Tree]())
+    if case .subquery(let inner, let used, let condition) = collection.kind {
+      (objects, name, conditions) = (inner, used, [condition])
+    }
+    let element = name ?? freshVariable()
+    bind(variable, to: .value(Expression(.variable(element))))
     let condition = try condition(test)
-    return Expression(
-      .subquery(collection, variable: name, isNegated ? Self.not(condition) : condition))
+    conditions.append(isNegated ? Self.not(condition) : condition)
+    return Expression(.subquery(objects, variable: element, Self.all(conditions)))
   }
 }
 

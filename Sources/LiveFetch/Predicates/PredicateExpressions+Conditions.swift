@@ -74,7 +74,8 @@ extension PredicateTranslator {
   ) throws(PredicateTranslationError) -> Tree {
     if case .value(let value) = other, value.kind == .literal(.null) { return Self.not(present) }
     guard case .constant(let constant) = other else {
-      throw .unsupported(operation: "== of two optional conditions", reason: "compare with ?? first")
+      throw .unsupported(
+        operation: "== of two optional conditions", reason: "compare with ?? first")
     }
     guard let isTrue = Self.unwrapped(constant) else { return Self.not(present) }
     guard let isTrue = isTrue as? Bool else { throw Self.refused(constant) }

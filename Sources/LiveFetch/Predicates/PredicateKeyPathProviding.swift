@@ -33,7 +33,8 @@ extension PredicateTranslationError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .unknownKeyPath(let path): "\(path) is not among the type's predicateKeyPaths"
-    case .unsupported(let operation, let reason): "\(operation) cannot be asked of a store: \(reason)"
+    case .unsupported(let operation, let reason):
+      "\(operation) cannot be asked of a store: \(reason)"
     case .unsupportedValue(let type): "a value of type \(type) cannot be asked of a store"
     }
   }

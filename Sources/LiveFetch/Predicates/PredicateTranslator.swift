@@ -73,7 +73,8 @@ struct PredicateTranslator {
   func condition(of term: PredicateTerm) throws(PredicateTranslationError) -> Tree {
     switch term {
     case .condition(let condition): return condition
-    case .value(let value): return Self.comparison(value, .equal, Expression(.literal(.boolean(true))))
+    case .value(let value):
+      return Self.comparison(value, .equal, Expression(.literal(.boolean(true))))
     case .constant(let constant):
       guard let isTrue = constant as? Bool else { throw Self.refused(constant) }
       return .constant(isTrue)
