@@ -42,6 +42,7 @@ let package = Package(
         "FetchModel", "LiveQueries", "HTTPServer", "Threads",
       ]),
     .target(name: "LiveFetch", dependencies: ["FetchModel", "LiveQueries", "SQLiteStore"]),
+    .executableTarget(name: "LiveCities", dependencies: ["LiveFetch"]),
     .executableTarget(
       name: "LiveFetchCommand",
       dependencies: [
@@ -58,7 +59,11 @@ let package = Package(
       name: "LiveQueriesTests", dependencies: ["LiveQueries", "FetchModel", "SQLiteStore"]),
     .testTarget(
       name: "LiveFetchTests",
-      dependencies: ["LiveFetch", "SQLiteStore", "Service", "HTTPServer"]),
+      dependencies: [
+        "LiveFetch", "SQLiteStore", "Service", "HTTPServer",
+        // Run as a program.
+        "LiveCities",
+      ]),
     .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
     .testTarget(
       name: "ServiceTests",
