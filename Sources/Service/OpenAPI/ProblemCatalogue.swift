@@ -95,6 +95,7 @@ public enum ProblemCatalogue {
     Entry(503, "busy", "another process holds the store; try again"),
     Entry(503, "overloaded", "too much waits already; try again"),
     Entry(503, "shutting-down", "the server is ending"),
+    Entry(503, "storage-failed", "the storage could not be read or written; try again"),
     Entry(504, "query-timeout", "the query ran past its time limit"),
     Entry(505, "http-version-not-supported", "neither HTTP/1.1 nor HTTP/1.0"),
     Entry(507, "disk-full", "there is no room left"),
