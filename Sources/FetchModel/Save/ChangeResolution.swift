@@ -5,6 +5,8 @@ struct ChangeResolution {
   private let rules: ChangeRules
   private var inserts: [String: (change: Int, entity: String)] = [:]
   private(set) var problems: [ChangeProblem] = []
+  /// Why the `where` of a batch among the changes is refused.
+  private(set) var refusedCondition: FetchRequestError?
   private var change = 0
 
   init(model: Model, rules: ChangeRules, drafts: [ChangeDraft]) {
@@ -71,12 +73,30 @@ struct ChangeResolution {
   }
 
   private mutating func operation(of draft: ChangeDraft, entity: Entity) -> Change.Operation? {
-    switch (draft.kind, target(of: draft, entity: entity)) {
+    if let condition = draft.condition {
+      guard let predicate = predicate(condition, entity) else { return nil }
+      return draft.kind == .update
+        ? .updateAll(predicate, limit: nil) : .deleteAll(predicate, limit: nil)
+    }
+    return switch (draft.kind, target(of: draft, entity: entity)) {
     case (.insert, _): .insert(temporaryID: draft.temporaryID)
     case (.update, let target?): .update(target)
     case (.replace, .id(let id)?): .replace(id)
     case (.delete, let target?): .delete(target)
     case (_, _): nil
+    }
+  }
+
+  private mutating func predicate(
+    _ condition: [JSON.Member], _ entity: Entity
+  ) -> ResolvedPredicate? {
+    do throws(FetchRequestError) {
+      let name = JSON.Member(name: "entity", value: .string(entity.name))
+      let request = try FetchRequest(json: .object([name] + condition))
+      return try FetchResolver(model: model, maxItems: 1).resolve(request).definition.predicate
+    } catch {
+      refusedCondition = refusedCondition ?? error
+      return nil
     }
   }
 

@@ -67,6 +67,7 @@ public struct SaveResolver: Sendable {
   private func resolve(_ drafts: [ChangeDraft]) throws(SaveError) -> [Change] {
     var resolution = ChangeResolution(model: model, rules: rules, drafts: drafts)
     let changes = drafts.indices.compactMap { resolution.resolve(drafts[$0], at: $0) }
+    if let error = resolution.refusedCondition { throw .condition(error) }
     guard resolution.problems.isEmpty else { throw .invalid(resolution.problems) }
     return changes
   }

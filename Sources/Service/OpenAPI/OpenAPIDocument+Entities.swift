@@ -125,7 +125,7 @@ extension OpenAPIDocument {
 
   /// A change of any entity, as `POST /v1/save` takes it.
   var changeSchema: OpenAPINode {
-    var changes: [OpenAPINode] = [.schema("Delete")]
+    var changes: [OpenAPINode] = [.schema("Delete"), .schema("DeleteAll")]
     for (index, entity) in model.entities.enumerated() where entity.isWritable {
       if !entity.inheritance.isAbstract {
         changes.append([
@@ -142,6 +142,14 @@ extension OpenAPIDocument {
           "update": ["const": "\(entity.name)"], "id": .schema("ID"),
           "values": .schema("\(names[index])Update"), "ifMatch": ["type": "string"],
           "base": ["type": "object"],
+        ],
+      ])
+      changes.append([
+        "type": "object", "required": ["update", "where", "values"],
+        "properties": [
+          "update": ["const": "\(entity.name)"], "where": ["type": "string"],
+          "arguments": ["type": "array"], "variables": ["type": "object"],
+          "values": .schema("\(names[index])Update"),
         ],
       ])
     }
