@@ -218,7 +218,7 @@ struct MigrationTests {
     let file = try Self.file()
     file.stop()
     var options = MigrationOptions()
-    options.sql = "UPDATE Author SET nothing = 1"
+    options.after = [MigrationScript(name: "own.sql", sql: "UPDATE Author SET nothing = 1")]
     let text = Self.version(more: #",{"name":"Shelf"}"#)
     #expect(throws: StoreError.self) {
       _ = try SQLiteStore.migrate(
@@ -233,7 +233,7 @@ struct MigrationTests {
     let file = try Self.file()
     file.stop()
     var options = MigrationOptions()
-    options.sql = "UPDATE Author SET note = 'moved'"
+    options.after = [MigrationScript(name: "own.sql", sql: "UPDATE Author SET note = 'moved'")]
     options.backup = file.path + ".before"
     let text = Self.version(more: #",{"name":"Shelf"}"#)
     _ = try SQLiteStore.migrate(

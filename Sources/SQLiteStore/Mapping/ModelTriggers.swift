@@ -21,6 +21,11 @@ struct ModelTriggers {
 
   init(_ tables: ModelTables) { self.tables = tables }
 
+  private var cascades: CascadeTriggers { CascadeTriggers(self) }
+
+  /// Whether the triggers need ``CascadeTriggers/table``.
+  var needsCascadeTable: Bool { cascades.needsTable }
+
   var statements: [NamedStatement] {
     var statements: [NamedStatement] = []
     for entity in file.entities {
@@ -188,16 +193,25 @@ extension ModelTriggers {
     let old = "OLD.\(quoted(column))"
     switch relationship.deleteRule {
     case .cascade:
+      let deletion = cascades.deletion(
+        of: old, from: table, to: tableName(of: relationship.destination),
+        when: "\(old) IS NOT NULL")
       return [
         trigger(
-          "cascade_\(table)_\(column)", "AFTER DELETE", on: table, when: "\(old) IS NOT NULL",
-          ["DELETE FROM \(far) WHERE \(Self.id) = \(old)"])
+          "cascade_\(table)_\(column)", "AFTER DELETE", on: table, when: deletion.condition,
+          deletion.statements)
       ]
     case .deny:
+      // Who goes along keeps nobody.
+      let going = """
+        SELECT 1 FROM \(CascadeTriggers.table) \
+        WHERE entity = \(literal(tableName(of: relationship.destination))) AND id = \(old)
+        """
       return [
         trigger(
           "deny_\(table)_\(column)", "AFTER DELETE", on: table,
-          when: "EXISTS (SELECT 1 FROM \(far) WHERE \(Self.id) = \(old))",
+          when: "EXISTS (SELECT 1 FROM \(far) WHERE \(Self.id) = \(old))"
+            + (cascades.needsTable ? " AND NOT EXISTS (\(going))" : ""),
           ["SELECT RAISE(ABORT, \(literal(Self.denial + relationship.name)))"])
       ]
     case .nullify, .noAction: return []
@@ -210,10 +224,12 @@ extension ModelTriggers {
     _ destination: String
   ) -> NamedStatement {
     let owner = quoted(tableName(of: key.entity))
-    let far = quoted(tableName(of: relationship.destination))
+    let deletion = cascades.deletion(
+      of: "OLD.\(quoted(destination))", from: tableName(of: key.entity),
+      to: tableName(of: relationship.destination),
+      when: "NOT EXISTS (SELECT 1 FROM \(owner) WHERE \(Self.id) = OLD.\(quoted(source)))")
     return trigger(
-      "cascade_\(table)_\(source)", "AFTER DELETE", on: table,
-      when: "NOT EXISTS (SELECT 1 FROM \(owner) WHERE \(Self.id) = OLD.\(quoted(source)))",
-      ["DELETE FROM \(far) WHERE \(Self.id) = OLD.\(quoted(destination))"])
+      "cascade_\(table)_\(source)", "AFTER DELETE", on: table, when: deletion.condition,
+      deletion.statements)
   }
 }
