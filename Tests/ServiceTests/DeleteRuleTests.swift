@@ -120,13 +120,42 @@ struct DeleteRuleTests {
     let file = try Self.triangles()
     let token = try file.ask("/v1/objects/C?as=ids").json["token"]?.string ?? ""
     let output = try Sqlite3.run(
-      "PRAGMA foreign_keys = ON;\nDELETE FROM A WHERE id = 1;", file.path)
+      "DELETE FROM A WHERE id = 1;", file.path)
     #expect(output == "")
     let diff = try file.ask("/v1/objects/C?as=ids&since=\(token)&wait=10")
     #expect(
       diff.text.contains(#""deleted":[{"from":[0,0],"id":1},{"from":[0,1],"id":2}]"#),
       "\(diff.text)")
     for entity in ["A", "B", "C"] { #expect(try Self.count(file, entity) == 1) }
+  }
+
+  /// The `sqlite3` shell has foreign keys off unless it is told otherwise.
+  @Test func rulesHoldForAProgramThatHasForeignKeysOff() throws {
+    let model = """
+      {"entities":[
+      {"name":"A","relationships":[
+        {"name":"bs","destination":"B","toMany":true,"inverse":"a","deleteRule":"Cascade"},
+        {"name":"cs","destination":"C","toMany":true,"inverse":"a"},
+        {"name":"ds","destination":"D","toMany":true,"inverse":"as"}]},
+      {"name":"B","relationships":[{"name":"a","destination":"A","inverse":"bs"}]},
+      {"name":"C","relationships":[{"name":"a","destination":"A","inverse":"cs"}]},
+      {"name":"D","attributes":[{"name":"count","type":"Integer 32","derivation":"as.@count"}],
+       "relationships":[{"name":"as","destination":"A","toMany":true,"inverse":"ds"}]}]}
+      """
+    let file = try SampleModel.served(text: model)
+    let a = try file.insert("A", "{}")
+    _ = try file.insert("B", #"{"a":\#(a)}"#)
+    let c = try file.insert("C", #"{"a":\#(a)}"#)
+    let d = try file.insert("D", #"{"as":[\#(a)]}"#)
+    #expect(try file.ask("/v1/objects/D/\(d)").json["count"]?.integer == 1)
+    let token = try file.ask("/v1/objects/C").json["token"]?.string ?? ""
+    try file.outsider("DELETE FROM A")
+    let diff = try file.ask("/v1/objects/C?since=\(token)&wait=10")
+    #expect(diff.text.contains(#""id":\#(c),"changed":{"a":null}"#), "\(diff.text)")
+    #expect(try Self.count(file, "B") == 0)
+    #expect(try file.ask("/v1/objects/D/\(d)").json["count"]?.integer == 0)
+    let links = "SELECT count(*) FROM A_ds"
+    #expect(try SQLiteShell.integer(links, path: file.path) == 0)
   }
 
   /// a takes its b along, and b may not go while it has a c.

@@ -76,19 +76,23 @@ struct CascadeTriggers {
   /// Whether any cascade does.
   var needsTable: Bool { edges.contains { comesRound(from: $0.from, to: $0.to) } }
 
-  /// What a trigger does that takes the object `id` of `to` along, and when.
+  /// What a trigger does that takes objects of `to` along, and when.
   ///
-  /// - Parameter from: the table whose objects' deletion it is about.
+  /// - Parameters:
+  ///   - ids: what gives their ids, behind SELECT.
+  ///   - from: the table whose objects' deletion it is about.
   func deletion(
-    of id: String, from: String, to: String, when condition: String
+    of ids: String, from: String, to: String, when condition: String
   ) -> (condition: String, statements: [String]) {
     guard comesRound(from: from, to: to) else {
-      return (condition, ["DELETE FROM \(quoted(to)) WHERE \(ModelTriggers.id) = \(id)"])
+      return (
+        condition, ["DELETE FROM \(quoted(to)) WHERE \(ModelTriggers.id) IN (SELECT \(ids))"]
+      )
     }
     let steps = edges(behind: to)
     let tables = Set(steps.map(\.to)).union([to]).sorted()
     let selects =
-      ["SELECT \(literal(to)), \(id)"]
+      ["SELECT \(literal(to)), \(ids)"]
       + steps.map {
         "SELECT \(literal($0.to)), \($0.id) FROM go JOIN \($0.source) "
           + "WHERE go.entity = \(literal($0.from))"

@@ -4,7 +4,8 @@
 //     one-to-one inverses         setting one side sets the other
 //     positions                   who joins an ordered relationship stands last
 //     delete rules                Cascade and Deny of the side that holds the column, and of tables
-//                                 between; the others are foreign keys' own
+//                                 between; the others are foreign keys' own, and Nullify and Cascade
+//                                 triggers as well, for programs that have foreign keys off
 //     derived attributes          key paths, @count, @sum and now()
 //
 // They are older than the history's triggers, which thereby see what they do. All their names begin
@@ -179,10 +180,52 @@ extension ModelTriggers {
     switch tables.links[key] {
     case .column(let column)?: columnDeleteTriggers(relationship, key, column)
     case .join(let table, let source, let destination)?:
-      relationship.deleteRule == .cascade
-        ? [joinCascade(relationship, key, table, source, destination)] : []
-    case .members?, nil: []
+      (relationship.deleteRule == .cascade
+        ? [joinCascade(relationship, key, table, source, destination)] : [])
+        + linkTriggers(relationship, key, table, source)
+    case .members?: memberDeleteTriggers(relationship, key)
+    case nil: []
     }
+  }
+
+  /// The foreign key's own rule once more, for programs that have foreign keys off.
+  private func memberDeleteTriggers(
+    _ relationship: ModelFile.Relationship, _ key: PropertyKey
+  ) -> [NamedStatement] {
+    guard let place = memberColumn(of: key) else { return [] }
+    let table = tableName(of: key.entity)
+    let members = "FROM \(quoted(place.table)) WHERE \(quoted(place.owner)) = OLD.\(Self.id)"
+    let isOwner = "EXISTS (SELECT 1 \(members))"
+    let name = "members_\(table)_\(relationship.name)"
+    switch relationship.deleteRule {
+    case .cascade:
+      let deletion = cascades.deletion(
+        of: "\(Self.id) \(members)", from: table, to: place.table, when: isOwner)
+      return [
+        trigger(name, "AFTER DELETE", on: table, when: deletion.condition, deletion.statements)
+      ]
+    case .nullify:
+      let update = """
+        UPDATE \(quoted(place.table)) SET \(quoted(place.owner)) = NULL \
+        WHERE \(quoted(place.owner)) = OLD.\(Self.id)
+        """
+      return [trigger(name, "AFTER DELETE", on: table, when: isOwner, [update])]
+    case .deny, .noAction: return []
+    }
+  }
+
+  /// The links of an object go with it, also for programs that have foreign keys off.
+  private func linkTriggers(
+    _ relationship: ModelFile.Relationship, _ key: PropertyKey, _ join: String, _ source: String
+  ) -> [NamedStatement] {
+    guard relationship.deleteRule != .deny else { return [] }
+    let table = tableName(of: key.entity)
+    let links = "FROM \(quoted(join)) WHERE \(quoted(source)) = OLD.\(Self.id)"
+    return [
+      trigger(
+        "links_\(table)_\(relationship.name)", "AFTER DELETE", on: table,
+        when: "EXISTS (SELECT 1 \(links))", ["DELETE \(links)"])
+    ]
   }
 
   private func columnDeleteTriggers(

@@ -34,8 +34,13 @@ struct Constraint {
       }
   }
 
-  /// Whether a delete rule of a model refused.
-  var isDenial: Bool { kind == .trigger && message.hasPrefix(ModelTriggers.denial) }
+  /// The relationship whose delete rule refused; nil where none did.
+  var deniedRelationship: String? {
+    guard kind == .trigger, message.hasPrefix(ModelTriggers.denial) else { return nil }
+    return String(message.dropFirst(ModelTriggers.denial.count))
+  }
+
+  var isDenial: Bool { deniedRelationship != nil }
 
   /// What stands behind the message's colon: columns, or a constraint.
   var subject: Substring {

@@ -39,7 +39,7 @@ extension SaveRun {
       let whose = name.map { " in `\($0)`" } ?? ""
       report(.stillReferenced, name, "other objects\(whose) refer to it", at: change)
     case .trigger where constraint.isDenial:
-      let name = String(constraint.message.dropFirst(ModelTriggers.denial.count))
+      let name = constraint.deniedRelationship ?? ""
       report(
         .stillReferenced, name, "it cannot be deleted while it has objects in `\(name)`",
         at: change)
