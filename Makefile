@@ -27,8 +27,9 @@ test: deps ## build everything and run the tests
 	@swift test
 
 browser: deps ## run the web page's tests in headless Chromium
-	@bash .ci/install --optional chromium nodejs
+	@bash .ci/install --optional chromium nodejs node-typescript node-react node-react-dom
 	@node --test Tests/Browser/unit/
+	@if command -v tsc > /dev/null; then tsc -p Tests/Browser/types; fi
 	@swift build -c release --product livefetch
 	@node Tests/Browser/run.mjs "$$(swift build -c release --show-bin-path)/livefetch"
 

@@ -39,7 +39,10 @@ export interface Section<T = Item> {
   items: T[];
 }
 
-/** What a fetch found at one moment. */
+/**
+ * What a fetch found at one moment. With `as: 'count'` there is a `total`, and no sections and count;
+ * with `as: 'ids'` items are ids, with `as: 'dictionaries'` what was selected, without ids.
+ */
 export interface Result<T = Item> {
   entity: string;
   token: string;
@@ -61,10 +64,33 @@ export interface LiveResult<T = Item> extends Result<T> {
 
 export type Position = [section: number, item: number];
 
-export interface Diff<T = Item> {
+/** What leads from one result to a later one: of objects and ids by entries, of dictionaries whole. */
+export type Diff<T = Item> = ItemsDiff<T> | ResetDiff<T> | CountDiff;
+
+interface DiffHead {
   entity: string;
   from: string;
   to: string;
+}
+
+/** Of `as: 'count'`. */
+export interface CountDiff extends DiffHead {
+  total: number;
+  reset?: undefined;
+  items?: undefined;
+}
+
+/** Of `as: 'dictionaries'`: the new result whole, or, where a wait ran out, `reset: false`. */
+export interface ResetDiff<T = Item> extends DiffHead {
+  reset: boolean;
+  count?: number;
+  total?: number;
+  sections?: Section<T>[];
+  items?: undefined;
+}
+
+export interface ItemsDiff<T = Item> extends DiffHead {
+  reset?: undefined;
   count: number;
   total?: number;
   next?: string;
@@ -114,6 +140,7 @@ export interface Handlers<T = Item> {
 }
 
 export interface Live<T = Item> {
+  /** The request as it was given, without what says nothing. */
   readonly request: FetchRequest;
   readonly state: State;
   readonly error: LiveFetchError | null;
@@ -160,7 +187,8 @@ export interface SaveAnswer {
 export interface Client {
   fetch<T = Item>(request: FetchRequest, options?: { signal?: AbortSignal }): Promise<Result<T>>;
   live<T = Item>(request: FetchRequest, handlers?: Handlers<T>): Live<T>;
-  object<T = Item>(entity: string, id: ID): Promise<{ object: T; etag: string | null }>;
+  object<T = Item>(entity: string, id: ID, options?: { signal?: AbortSignal }):
+    Promise<{ object: T; etag: string | null }>;
   save(changes: Change[], options?: SaveOptions): Promise<SaveAnswer>;
   insert(entity: string, values: Record<string, any>, options?: SaveOptions):
     Promise<SaveAnswer & { id: ID }>;
@@ -173,9 +201,11 @@ export interface Client {
   close(): void;
 }
 
+type Token = string | null | undefined;
+
 export interface Options {
-  /** A bearer token, or what gives one. */
-  token?: string | (() => string | Promise<string>);
+  /** A bearer token, or what gives one; nothing where there is none. */
+  token?: string | null | (() => Token | Promise<Token>);
   headers?: Record<string, string>;
   /** false: long-polls instead of streams. */
   stream?: boolean;
@@ -183,6 +213,8 @@ export interface Options {
   multiplex?: boolean;
   /** false: results are not checked against the server's digest. */
   digest?: boolean;
+  /** `string`, the default: integers beyond ±2^53 come as text; null: as numbers, not exact. */
+  int64?: 'string' | null;
   fetch?: typeof fetch;
 }
 
@@ -191,7 +223,9 @@ export function connect(url?: string, options?: Options): Client;
 export function apply<T>(sections: Section<T>[], diff: Diff<T>): Section<T>[];
 /** Takes a whole result from one token to the next; pure. */
 export function advance<T>(result: Result<T>, diff: Diff<T>): Result<T>;
+/** The digest of section values and ids that the server has too, as eight hex digits. */
 export function digest(sections: Section<any>[]): string;
+/** FNV-1a of 32 bits over the UTF-8 of a text. */
 export function fnv1a(text: string, hash?: number): number;
 export function idOf(item: Item | ID): ID;
 export function isEmptyDiff(diff: Diff<any>): boolean;
@@ -201,13 +235,26 @@ export function isPending(item: unknown): boolean;
 export function route(request: FetchRequest):
   { method: 'GET' | 'POST'; path: string; body?: FetchRequest };
 
-export class OutOfStep extends Error {}
+/** A diff that does not belong to what it was applied to. */
+export class OutOfStep extends Error {
+  constructor(message?: string);
+}
+/** A refusal of the server, or a server that cannot be reached. */
 export class LiveFetchError extends Error {
+  constructor(problem: Record<string, any>, options?: { cause?: unknown });
+  /** The HTTP status; 0 where there was no answer. */
   readonly status: number;
+  /** Stable, in kebab-case; `unreachable` where there was no answer. */
   readonly code: string;
+  /** The byte of a predicate at which it went wrong. */
   readonly offset?: number;
   readonly hint?: string;
+  /** The server's problem object whole. */
+  readonly problem: Record<string, any>;
+  /** Seconds that the server asks to wait. */
+  readonly retryAfter?: number;
   readonly errors: { change: number; property?: string; code: string; detail: string;
     stored?: Value; given?: Value }[];
+  /** Whether the same request may succeed later. */
   readonly isTransient: boolean;
 }

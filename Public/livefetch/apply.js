@@ -10,6 +10,14 @@ export class OutOfStep extends Error {
   }
 }
 
+/** What a result says of itself beside its sections, and what may change without them. */
+const summary = ['count', 'next', 'total', 'truncated'];
+
+/** Whether two results say the same of themselves. */
+export function sameSummary(left, right) {
+  return summary.every((name) => left[name] === right[name]);
+}
+
 /** The id of an item: of an object its `id`, with `as=ids` the item itself. */
 export function idOf(item) {
   return item !== null && typeof item === 'object' ? item.id : item;
@@ -17,10 +25,12 @@ export function idOf(item) {
 
 /** Whether a diff says nothing but that time went by. */
 export function isEmptyDiff(diff) {
-  if (diff.reset) return false;
+  if (diff.reset !== undefined) return !diff.reset;
   if (!diff.items) return false;
-  const { items, sections } = diff;
-  return ![...Object.values(items), ...Object.values(sections)].some((list) => list.length > 0);
+  const { items, sections, included = {} } = diff;
+  const lists = [...Object.values(items), ...Object.values(sections)];
+  return !lists.some((list) => list.length > 0)
+    && !Object.values(included).some((objects) => Object.keys(objects).length > 0);
 }
 
 /**
@@ -42,9 +52,9 @@ export function advance(result, diff) {
     throw new OutOfStep(`a diff from ${diff.from} does not fit ${result.token}`);
   }
   const next = { entity: result.entity, token: diff.to };
-  for (const name of ['count', 'next', 'total', 'truncated', 'digest']) {
-    if (diff[name] !== undefined) next[name] = diff[name];
-  }
+  // An expired wait for dictionaries repeats nothing: what it does not say is as it was.
+  const said = diff.reset === false ? { ...result, ...diff } : diff;
+  for (const name of [...summary, 'digest']) if (said[name] !== undefined) next[name] = said[name];
   const hasSections = diff.reset || diff.items;
   if (result.sections) next.sections = hasSections ? apply(result.sections, diff) : result.sections;
   if (result.included) next.included = mergeIncluded(result.included, diff.included);

@@ -3,7 +3,7 @@
 // Two results are kept: what the server has said, and what is shown, which also has the local
 // edits under way laid over it. `current` is what is shown, a new object whenever it changes.
 
-import { advance, isEmptyDiff, OutOfStep } from './apply.js';
+import { advance, isEmptyDiff, OutOfStep, sameSummary } from './apply.js';
 import { digest } from './digest.js';
 import { overlay } from './overlay.js';
 import { route } from './transport.js';
@@ -95,11 +95,15 @@ export class Live {
     // A new object of our own would stand twice until the save's answer tells its id.
     await this.#client.answers();
     if (this.isClosed) return;
+    const before = this.#base;
     if (kind === 'snapshot') this.#replace(data);
     else this.#advance(data);
     this.error = null;
     this.#settle();
-    this.refresh(kind === 'diff' && isEmptyDiff(data) ? 'token' : kind, { data, bytes });
+    // An expired wait says only that time went by; a count has no entries, and is what it says.
+    const isQuiet = kind === 'diff' && (data.items ? isEmptyDiff(data) : !data.reset)
+      && sameSummary(before, this.#base);
+    this.refresh(isQuiet ? 'token' : kind, { data, bytes });
     this.#become('live');
   }
 
@@ -196,7 +200,8 @@ export class Live {
   async #saysNothing(since) {
     try {
       const request = route({ ...this.wire, since, wait: 0 });
-      return isEmptyDiff((await this.#client.transport.json(request)).data);
+      const { data } = await this.#client.transport.json(request);
+      return isEmptyDiff(data) && sameSummary(this.#base, advance(this.#base, data));
     } catch {
       return false;
     }

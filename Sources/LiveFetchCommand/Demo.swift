@@ -12,6 +12,10 @@ struct Demo: ParsableCommand {
         heroes   inheritance, transformable values, derived attributes
         todo     lists whose items have an order
         blog     posts, comments and tags
+
+      EXAMPLES
+        livefetch demo --public Public
+        livefetch demo heroes --port 0 --data /tmp/heroes.sqlite
       """)
 
   @Argument(help: "Which sample.")
@@ -24,7 +28,9 @@ struct Demo: ParsableCommand {
 
   func run() throws {
     let path = data ?? sample.defaultPath
-    if !FileManager.default.fileExists(atPath: path) {
+    if try isFile(path) {
+      try sample.check(path)
+    } else {
       do {
         try sample.create(at: path)
       } catch {

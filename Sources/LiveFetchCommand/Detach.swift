@@ -13,9 +13,7 @@ struct Detach: ParsableCommand {
   var store: String
 
   func run() throws {
-    guard FileManager.default.fileExists(atPath: store) else {
-      throw failure("\(store): there is no such file", .noInput)
-    }
+    try requireFile(store)
     do throws(StoreError) {
       let wasAttached = try SQLiteStore.detach(path: store)
       print(wasAttached ? "\(store): detached" : "\(store): there was nothing to take out")

@@ -19,7 +19,7 @@ struct LiveFetchCommand: ParsableCommand {
         0   done
         64  wrong arguments, environment or configuration; a name or predicate that does not fit
         65  the data or the store cannot be used: bad rows, a refused save, damage, a served file
-        66  a file is not there
+        66  a file is not there, or is a directory
         69  the address cannot be listened on, or the server not be reached
         74  reading or writing failed
 
@@ -31,4 +31,24 @@ struct LiveFetchCommand: ParsableCommand {
       ExportCommand.self, BackupCommand.self, RestoreCommand.self, CheckCommand.self,
       StatusCommand.self, ModelCommand.self, MigrateCommand.self, Detach.self, ConfigCommand.self,
     ])
+
+  /// Runs the program.
+  static func main() {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    if arguments.first == "help", let unknown = unknownTopic(arguments.dropFirst()) {
+      exit(withError: ValidationError("There is no command '\(unknown)' to help with."))
+    }
+    main(arguments)
+  }
+
+  /// The first of `topics` that is no command of the one before it.
+  private static func unknownTopic(_ topics: ArraySlice<String>) -> String? {
+    var command: any ParsableCommand.Type = Self.self
+    for topic in topics.prefix(while: { !$0.hasPrefix("-") }) {
+      let known = command.configuration.subcommands.first { $0._commandName == topic }
+      guard let known else { return topic }
+      command = known
+    }
+    return nil
+  }
 }

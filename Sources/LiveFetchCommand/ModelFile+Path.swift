@@ -6,8 +6,9 @@ import Foundation
 extension ModelFile {
   /// Reads the model at `path`; what is wrong with it is told with the file's name in front.
   init(atPath path: String) throws {
+    try requireFile(path)
     guard let data = FileManager.default.contents(atPath: path) else {
-      throw failure("\(path): there is no such file", .noInput)
+      throw failure("\(path): cannot be read", .noInput)
     }
     do throws(ModelFileError) {
       try self.init(parsing: [UInt8](data))

@@ -10,9 +10,20 @@ enum Sample: String, CaseIterable, ExpressibleByArgument {
   case world, heroes, todo, blog
 
   /// Why a sample could not be loaded.
-  enum Failure: Error {
-    case missingFile(String)
+  enum Failure: Error, CustomStringConvertible {
+    case missingResource(String)
+    case cannotBeMade
     case refused(String)
+
+    var description: String {
+      switch self {
+      case .missingResource(let name):
+        "the program's own file \(name) is missing; it belongs beside the program"
+      case .cannotBeMade:
+        "the file cannot be made: is there such a directory, and may it be written?"
+      case .refused(let reason): "the sample's data was refused: \(reason)"
+      }
+    }
   }
 
   /// Where its data is kept unless it is said.
@@ -30,7 +41,7 @@ enum Sample: String, CaseIterable, ExpressibleByArgument {
     Self.remove(draft)
     do {
       guard FileManager.default.createFile(atPath: draft, contents: nil) else {
-        throw Failure.missingFile(draft)
+        throw Failure.cannotBeMade
       }
       let model = try model()
       try SQLiteStore.createTables(of: model, at: draft)
@@ -42,6 +53,23 @@ enum Sample: String, CaseIterable, ExpressibleByArgument {
       throw error
     }
     Self.remove(draft)
+  }
+
+  /// Ends the command where the file at `path` holds something else than this sample.
+  func check(_ path: String) throws {
+    let wanted = try model().entities.map(\.name)
+    do throws(StoreError) {
+      if let found = try SQLiteStore.rememberedModel(path: path) {
+        guard Set(wanted).isDisjoint(with: found.entities.map(\.name)) else { return }
+      } else {
+        for name in wanted where try NewTable.isKnown(name, in: path) { return }
+      }
+    } catch {
+      throw failure("\(path): \(error.message)", error.exitStatus)
+    }
+    throw failure(
+      "\(path): holds something else than the sample \(rawValue): name another file with --data, "
+        + "or serve it as it is: livefetch serve \(path)", .unusableStore)
   }
 
   /// Saves the sample's objects, as a client would.
@@ -78,7 +106,7 @@ enum Sample: String, CaseIterable, ExpressibleByArgument {
     guard
       let url = Bundle.module.url(
         forResource: parts[0], withExtension: parts[1], subdirectory: "models")
-    else { throw Failure.missingFile(name) }
+    else { throw Failure.missingResource(name) }
     return [UInt8](try Data(contentsOf: url))
   }
 }

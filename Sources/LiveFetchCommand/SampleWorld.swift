@@ -7,11 +7,6 @@ import SQLiteStore
 
 /// Loads the sample data.
 struct SampleWorld {
-  /// Why the sample data could not be loaded.
-  enum Failure: Error {
-    case missingFile(String)
-  }
-
   /// Loads the rows into the tables of the sample's model at `path`.
   static func load(into path: String) throws {
     SQLiteStore.prepareLibrary()
@@ -28,17 +23,20 @@ struct SampleWorld {
     guard
       let url = Bundle.module.url(
         forResource: file, withExtension: "csv", subdirectory: "world")
-    else { throw Failure.missingFile("\(file).csv") }
-    var reader = CSVReader([UInt8](try Data(contentsOf: url)))
-    let columns = reader.next() ?? []
-    let names = columns.map { "\"\($0)\"" }.joined(separator: ", ")
-    let places = columns.map { _ in "?" }.joined(separator: ", ")
+    else { throw Sample.Failure.missingResource("\(file).csv") }
+    let rows = try DelimitedSource(SlidingBuffer(ByteSource(path: url.path)), delimiter: 0x2C)
+    let names = rows.names.map { "\"\($0)\"" }.joined(separator: ", ")
+    let places = rows.names.map { _ in "?" }.joined(separator: ", ")
     let statement = try database.makeStatement(
       sql: "INSERT INTO \(table) (\(names)) VALUES (\(places))")
-    for row in reader {
-      // An empty field is nil; the columns' types make numbers of the others.
-      let values = row.map { $0.isEmpty ? nil : $0 as any DatabaseValueConvertible }
-      try statement.execute(arguments: StatementArguments(values))
+    while case .record = try rows.next() {
+      // The columns' types make numbers of the texts.
+      try statement.execute(arguments: StatementArguments(rows.fields.map(Self.value)))
     }
+  }
+
+  private static func value(_ field: ImportedField) -> (any DatabaseValueConvertible)? {
+    guard case .text(let utf8) = field else { return nil }
+    return String(decoding: utf8, as: UTF8.self)
   }
 }

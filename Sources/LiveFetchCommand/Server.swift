@@ -17,6 +17,7 @@ struct Server {
 
   func run() throws {
     TerminationSignal.hold()
+    FailureNotes.begin(path)
     // Before the file is opened, which changes it.
     let listener = try listen()
     let store = try openStore()
@@ -34,6 +35,7 @@ struct Server {
     announce(store, at: address, port: http.port)
     TerminationSignal.wait()
     host.drain()
+    host.awaitStreams(seconds: 1)
     http.stop()
     host.close()
   }
@@ -47,7 +49,7 @@ struct Server {
   }
 
   private func openStore() throws -> SQLiteStore {
-    let model = try options.modelPath.map { try ModelFile(atPath: $0) }
+    let model = try options.modelPath.map { try modelAnywhere($0) }
     do throws(StoreError) {
       let store = try SQLiteStore(path: path, options: options.store(model))
       if store.isNewlyFollowed {
@@ -70,7 +72,7 @@ struct Server {
   private func serve(
     _ store: SQLiteStore, at address: ServedAddress
   ) throws -> ServiceHost {
-    let model = try options.modelPath.map { try ModelFile(atPath: $0) }
+    let model = try options.modelPath.map { try modelAnywhere($0) }
     let (path, storeOptions) = (path, options.store(model))
     return try ServiceHost(store, configuration: options.service) { event in
       switch event {
@@ -108,6 +110,26 @@ struct Server {
     case .cannotListen(let number):
       "cannot listen on \(options.host):\(options.port): \(String(cString: strerror(number)))"
     case .cannotStart, nil: "the system has no threads or descriptors left"
+    }
+  }
+}
+
+/// What SQLite says of a damaged file or a failing disk, for the person who runs the server.
+private enum FailureNotes {
+  /// Seconds before the same is said again: every query may meet the same damage.
+  private static let pause: UInt64 = 60
+
+  static func begin(_ path: String) {
+    // Guards when each was said last.
+    let last = Mutex<[String: UInt64]>([:])
+    SQLiteStore.onFailingFile { text in
+      let now = DispatchTime.now().uptimeNanoseconds / 1_000_000_000
+      let isNew = last.withLock { last in
+        if let before = last[text], now < before + pause { return false }
+        last[text] = last.count < 100 ? now : nil
+        return true
+      }
+      if isNew { note("\(path): \(text); `livefetch check \(path)` looks for damage") }
     }
   }
 }

@@ -96,7 +96,7 @@ public final class SQLiteStore: ReopenableStore {
 
   public func onChange(_ body: @escaping @Sendable () -> Void) { observers.add(body) }
 
-  public func onOutdated(_ body: @escaping @Sendable (Set<Int>) -> Void) {
+  public func onOutdated(_ body: @escaping @Sendable ([Int]) -> Void) {
     observers.addOutdated(body)
     writer?.watchFile()
   }
@@ -164,12 +164,12 @@ private final class Observers: Sendable {
 
   // Guards who wants to know that the file is not what was opened, and once that is known what is
   // to be told.
-  private let outdated = Mutex<(bodies: [@Sendable (Set<Int>) -> Void], changed: Set<Int>?)>(
+  private let outdated = Mutex<(bodies: [@Sendable ([Int]) -> Void], changed: [Int]?)>(
     ([], nil))
   // Guards who wants to know of the first commit of others; nil once they were told.
   private let foreign = Mutex<[@Sendable () -> Void]?>([])
 
-  func addOutdated(_ body: @escaping @Sendable (Set<Int>) -> Void) {
+  func addOutdated(_ body: @escaping @Sendable ([Int]) -> Void) {
     let changed = outdated.withLock { outdated in
       outdated.bodies.append(body)
       return outdated.changed

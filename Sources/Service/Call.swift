@@ -8,6 +8,8 @@ struct Call: Sendable {
   let request: HTTPRequest
   let exchange: HTTPExchange
   let service: Service
+  /// Where it came from another service.
+  var continuation: Continuation?
 
   /// `LiveFetch-Token`, and what browsers of other origins need.
   var commonHeaders: [(name: String, value: String)] {
@@ -56,23 +58,19 @@ struct Call: Sendable {
             let answer = try run(.full)
             answering { () throws(Problem) in try respond(answer) }
           } catch {
-            throw Problem(error)
+            if error == .queryTimeout || !redo() { throw Problem(error) }
           }
         }
       }
-      if !isTaken { refuse(.overloaded) }
+      if !isTaken, !redo() { refuse(.overloaded) }
     } catch {
-      refuse(Problem(error))
+      if error == .queryTimeout || !redo() { refuse(Problem(error)) }
     }
   }
 
   /// The names and values of the query string.
   func queryItems() throws(Problem) -> [(name: String, value: String)] {
-    do {
-      return try PercentEncoding.decodeQuery(request.query ?? "")
-    } catch {
-      throw Problem(error, isPath: false)
-    }
+    try request.queryItems()
   }
 
   /// Refuses every parameter that is not one of `names`, and repeated ones.
@@ -92,10 +90,27 @@ struct Call: Sendable {
   }
 
   /// The body as JSON.
-  func jsonBody() throws(Problem) -> JSON {
-    guard hasJSON(request.header("Content-Type") ?? "") else { throw .notJSON }
+  func jsonBody() throws(Problem) -> JSON { try request.jsonBody() }
+
+  /// Whether the client asked for a stream.
+  var wantsStream: Bool { request.wantsStream }
+}
+
+extension HTTPRequest {
+  /// The names and values of the query string.
+  func queryItems() throws(Problem) -> [(name: String, value: String)] {
     do {
-      return try JSON(parsing: request.body)
+      return try PercentEncoding.decodeQuery(query ?? "")
+    } catch {
+      throw Problem(error, isPath: false)
+    }
+  }
+
+  /// The body as JSON.
+  func jsonBody() throws(Problem) -> JSON {
+    guard hasJSON(header("Content-Type") ?? "") else { throw .notJSON }
+    do {
+      return try JSON(parsing: body)
     } catch {
       throw .malformedJSON(error)
     }
@@ -107,11 +122,6 @@ struct Call: Sendable {
     return type == "application/json" || type.hasSuffix("+json")
   }
 
-  /// Whether the client asked for a stream.
-  var wantsStream: Bool { request.wantsStream }
-}
-
-extension HTTPRequest {
   /// Whether the client asked for a stream.
   var wantsStream: Bool {
     header("Accept")?.lowercased().contains("text/event-stream") ?? false

@@ -6,24 +6,28 @@ import Synchronization
 
 final class ChangeStream: StreamSource, ChangeObserver {
   private struct State {
+    var service: Service
+    /// Why its token cannot be continued from; nil: as for any other.
+    var reason: Problem?
     var socket: HTTPStream?
     var outbox: [UInt8] = Array("retry: 2000\n\n".utf8)
     var position: Token
     var isEnding = false
     var isLooking = false
+    var isLeaving = false
     var heartbeat: Deadline?
   }
 
-  private let service: Service
   private let limit: Int
   // Guards the state; never held while the store or the socket is called.
   private let state: Mutex<State>
 
   init(service: Service, limit: Int, start: Token) {
-    self.service = service
     self.limit = limit
-    state = Mutex(State(position: start))
+    state = Mutex(State(service: service, position: start))
   }
+
+  private var service: Service { state.withLock { $0.service } }
 
   func opened(_ stream: HTTPStream) {
     service.configuration.metrics.openStreams.add()
@@ -45,14 +49,16 @@ final class ChangeStream: StreamSource, ChangeObserver {
     }
     if let step { return step }
     // What came while the last event was sent.
-    _ = service.slowLane.run { [self] in
+    let look = { @Sendable [self] in
       state.withLock { $0.isLooking = false }
       _ = read()
     }
+    if !service.slowLane.run(look) { look() }
     return .wait
   }
 
   func closed() {
+    let service = service
     service.configuration.metrics.openStreams.add(-1)
     service.feed.remove(self)
     let heartbeat = state.withLock { state in
@@ -67,30 +73,56 @@ final class ChangeStream: StreamSource, ChangeObserver {
 
   /// Reads on where nothing waits to be sent; true when the stream is over.
   private func read() -> Bool {
-    let start = state.withLock { state in
-      state.outbox.isEmpty && !state.isEnding ? state.position : nil
+    let (start, service, reason) = state.withLock { state in
+      (state.outbox.isEmpty && !state.isEnding ? state.position : nil, state.service, state.reason)
     }
     guard let start else { return state.withLock { $0.isEnding } }
     guard !service.isDraining else {
-      let socket = state.withLock { state in
-        state.isEnding = true
-        return state.socket
-      }
-      socket?.wake()
+      leave(service)
       return true
     }
     do throws(StoreError) {
       guard let history = try service.store.changes(after: start, limit: limit) else {
-        send("error", Problem.tokenExpired.json, nil)
+        send("error", (reason ?? .tokenExpired).json, nil)
         return true
       }
       guard !history.saves.isEmpty else { return false }
       send("diff", history.json(service.store.model), history.to)
       return false
     } catch {
-      send("error", Problem(error).json, nil)
+      service.isRetired ? leave(service) : send("error", Problem(error).json, nil)
       return true
     }
+  }
+
+  /// Goes on in the service that follows the one that has ended, or ends with it.
+  private func leave(_ old: Service) {
+    guard old.isRetired else { return send("error", Problem.shuttingDown.json, nil) }
+    let isFirst = state.withLock { state in
+      defer { state.isLeaving = true }
+      return !state.isLeaving
+    }
+    guard isFirst else { return }
+    old.succession.then { [self] outcome in
+      switch outcome {
+      case .success(let service): goOn(in: service, after: old)
+      case .failure(let problem): send("error", problem.json, nil)
+      }
+    }
+  }
+
+  private func goOn(in service: Service, after old: Service) {
+    let reason = old.changed.withLock { $0.first }.map(old.schemaChanged)
+    let socket = state.withLock { state in
+      state.service = service
+      state.reason = reason
+      state.isLeaving = false
+      return state.isEnding ? nil : state.socket
+    }
+    guard let socket else { return }
+    service.feed.add(self)
+    beat()
+    socket.wake()
   }
 
   private func send(_ name: StaticString, _ json: [UInt8], _ token: Token?) {

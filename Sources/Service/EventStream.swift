@@ -13,7 +13,15 @@ final class EventStream: StreamSource, LiveWaiter {
     ("X-Accel-Buffering", "no"),
   ]
 
+  /// What is followed, in a service that knows it.
+  struct Seat {
+    let service: Service
+    let plan: FetchPlan
+    let object: ObjectID?
+  }
+
   private struct State {
+    var seat: Seat
     var socket: HTTPStream?
     /// Events to send, complete.
     var outbox: [UInt8] = Array("retry: 2000\n\n".utf8)
@@ -25,24 +33,22 @@ final class EventStream: StreamSource, LiveWaiter {
     var heartbeat: Deadline?
   }
 
-  private let service: Service
-  private let plan: FetchPlan
-  private let object: ObjectID?
+  private let request: HTTPRequest
   // Guards the state; never held while the service, the engine or the socket is called.
   private let state: Mutex<State>
 
   /// - Parameter start: from when diffs are sent; nil has a snapshot sent first.
-  init(service: Service, plan: FetchPlan, object: ObjectID?, start: LiveStart?) {
-    self.service = service
-    self.plan = plan
-    self.object = object
-    var state = State()
+  init(_ request: HTTPRequest, _ seat: Seat, start: LiveStart?) {
+    self.request = request
+    var state = State(seat: seat)
     state.position = start
     self.state = Mutex(state)
   }
 
+  private var seat: Seat { state.withLock { $0.seat } }
+
   func opened(_ stream: HTTPStream) {
-    service.configuration.metrics.openStreams.add()
+    seat.service.configuration.metrics.openStreams.add()
     state.withLock { $0.socket = stream }
     scheduleHeartbeat()
   }
@@ -53,30 +59,30 @@ final class EventStream: StreamSource, LiveWaiter {
       case snapshot
       case follow(LiveStart)
     }
-    let step: Step = state.withLock { state in
+    let (step, seat): (Step, Seat) = state.withLock { state in
       if !state.outbox.isEmpty {
         defer { state.outbox = [] }
-        return .step(.bytes(state.outbox))
+        return (.step(.bytes(state.outbox)), state.seat)
       }
-      if state.isEnding { return .step(.end) }
-      if state.isAsking { return .step(.wait) }
+      if state.isEnding { return (.step(.end), state.seat) }
+      if state.isAsking { return (.step(.wait), state.seat) }
       state.isAsking = true
-      return state.position.map { .follow($0) } ?? .snapshot
+      return (state.position.map { .follow($0) } ?? .snapshot, state.seat)
     }
     switch step {
     case .step(let step): return step
-    case _ where service.isDraining:
-      let reason = service.endReason(of: plan)
-      send(reason.map { Self.event("error", $0.json, nil) }, position: nil, isEnding: true)
-    case .snapshot: askForSnapshot()
+    case _ where seat.service.isDraining: leave(seat)
+    case .snapshot: askForSnapshot(seat)
     case .follow(let start):
       // No deadline: heartbeats keep the stream alive while nothing changes.
-      service.engine.follow(plan, object: object, since: start, until: nil, self)
+      seat.service.engine.follow(
+        seat.plan, object: seat.object, since: start, until: nil, self)
     }
     return .wait
   }
 
   func closed() {
+    let service = seat.service
     service.configuration.metrics.openStreams.add(-1)
     let heartbeat = state.withLock { state in
       state.isEnding = true
@@ -94,41 +100,41 @@ final class EventStream: StreamSource, LiveWaiter {
 extension EventStream {
   /// Takes the engine's answer.
   func receive(_ answer: LiveAnswer) {
+    let seat = seat
+    let isDraining = seat.service.isDraining
     switch answer {
-    case .diff(let json, let token, let isEmpty):
-      // An empty diff ends a wait when the server drains.
-      send(isEmpty ? nil : Self.event("diff", json, token), position: .token(token))
-    case .expired where service.isDraining: send(nil, position: nil)
-    case .expired: askForSnapshot()
-    case .failed(let error):
-      send(Self.event("error", Problem(error).json, nil), position: nil, isEnding: true)
+    case .diff(let json, let token, false):
+      send(Self.event("diff", json, token), position: .token(token))
+    case .diff(_, let token, true) where isDraining:
+      state.withLock { $0.position = .token(token) }
+      leave(seat)
+    case .diff(_, let token, true): send(nil, position: .token(token))
+    case .expired where isDraining, .failed where isDraining: leave(seat)
+    case .expired: askForSnapshot(seat)
+    case .failed(let error): end(Problem(error))
     }
   }
 
-  private func askForSnapshot() {
-    let isTaken = service.slowLane.run { [self] in
+  private func askForSnapshot(_ seat: Seat) {
+    let isTaken = seat.service.slowLane.run { [self] in
       do throws(StoreError) {
-        try sendSnapshot()
+        try sendSnapshot(seat)
       } catch {
-        send(Self.event("error", Problem(error).json, nil), position: nil, isEnding: true)
+        seat.service.isRetired ? leave(seat) : end(Problem(error))
       }
     }
-    if !isTaken {
-      send(Self.event("error", Problem.overloaded.json, nil), position: nil, isEnding: true)
-    }
+    guard !isTaken else { return }
+    seat.service.isDraining ? leave(seat) : end(.overloaded)
   }
 
-  private func sendSnapshot() throws(StoreError) {
-    if let object {
-      let snapshot = try service.store.object(object, of: plan, effort: .full)
-      guard let snapshot else {
-        send(
-          Self.event("error", Service.noSuchObject.json, nil), position: nil, isEnding: true)
-        return
-      }
+  private func sendSnapshot(_ seat: Seat) throws(StoreError) {
+    let store = seat.service.store
+    if let object = seat.object {
+      let snapshot = try store.object(object, of: seat.plan, effort: .full)
+      guard let snapshot else { return end(Service.noSuchObject) }
       send(Self.event("snapshot", snapshot.json, snapshot.token), position: .token(snapshot.token))
     } else {
-      let snapshot = try service.store.snapshot(of: plan, effort: .full)
+      let snapshot = try store.snapshot(of: seat.plan, effort: .full)
       send(Self.event("snapshot", snapshot.json, snapshot.token), position: .token(snapshot.token))
     }
   }
@@ -138,10 +144,15 @@ extension EventStream {
       if let event { state.outbox += event }
       state.position = position ?? state.position
       state.isAsking = false
-      state.isEnding = state.isEnding || isEnding || service.isDraining
+      state.isEnding = state.isEnding || isEnding
       return state.socket
     }
     socket?.wake()
+  }
+
+  /// Says why, and ends.
+  private func end(_ problem: Problem) {
+    send(Self.event("error", problem.json, nil), position: nil, isEnding: true)
   }
 
   static func event(_ name: StaticString, _ json: [UInt8], _ token: Token?) -> [UInt8] {
@@ -160,6 +171,7 @@ extension EventStream {
   }
 
   private func scheduleHeartbeat() {
+    let service = seat.service
     let deadline = service.deadlines.schedule(after: service.configuration.heartbeat) {
       [weak self] in self?.beat()
     }
@@ -175,5 +187,40 @@ extension EventStream {
     guard let socket else { return }
     socket.wake()
     scheduleHeartbeat()
+  }
+}
+
+// MARK: - Another service
+
+extension EventStream {
+  /// Goes on in the service that follows the one that has ended, or ends with it.
+  private func leave(_ old: Seat) {
+    guard old.service.isRetired else { return end(.shuttingDown) }
+    state.withLock { state in
+      if state.position == .now { state.position = .token(old.service.store.newestToken) }
+    }
+    old.service.succession.then { [self] outcome in
+      switch outcome {
+      case .success(let service): goOn(in: service, after: old)
+      case .failure(let problem): end(problem)
+      }
+    }
+  }
+
+  private func goOn(in service: Service, after old: Seat) {
+    do throws(Problem) {
+      let requested = try service.requested(request)
+      try service.checkObservable(requested.fetch.plan)
+      let seat = Seat(service: service, plan: requested.fetch.plan, object: requested.object)
+      guard (seat.object == nil) == (old.object == nil) else { throw Service.noSuchObject }
+      let isOpen = state.withLock { state in
+        state.seat = seat
+        return !state.isEnding
+      }
+      if isOpen { scheduleHeartbeat() }
+      send(nil, position: nil)
+    } catch {
+      end(old.service.refusalReason(of: old.plan))
+    }
   }
 }

@@ -80,6 +80,20 @@ extension Service {
     }
   }
 
+  /// Answers what cannot be saved by its key alone, if that was used: as the first time, or that it
+  /// was another request's.
+  func replay(_ call: Call, _ key: IdempotencyKey) throws(Problem) -> Bool {
+    let known: KeptAnswer?
+    do throws(SaveError) {
+      known = try store.keptAnswer(under: key.key, fingerprint: key.fingerprint)
+    } catch {
+      throw Problem(error, model: store.model)
+    }
+    guard let known else { return false }
+    try send(known, call)
+    return true
+  }
+
   private func send(_ answer: KeptAnswer, _ call: Call) throws(Problem) {
     guard var response = HTTPResponse(kept: answer.bytes) else {
       throw Problem(StoreError.failed("a kept answer cannot be read"))

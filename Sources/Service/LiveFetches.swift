@@ -14,9 +14,30 @@ struct LiveFetches: Sendable {
   struct Named: Sendable {
     let name: String
     let fetch: ResolvedFetch
-
     /// From when its diffs are wanted; nil where a snapshot comes first.
-    var start: LiveStart? { fetch.request.since.map { _ in fetch.request.start } }
+    let start: LiveStart?
+
+    init(name: String, fetch: ResolvedFetch) {
+      self.init(name: name, fetch: fetch, start: fetch.request.since.map { _ in fetch.request.start })
+    }
+
+    private init(name: String, fetch: ResolvedFetch, start: LiveStart?) {
+      self.name = name
+      self.fetch = fetch
+      self.start = start
+    }
+
+    /// The same fetch in another service.
+    func moved(to service: Service, from start: LiveStart?) throws(Problem) -> Named {
+      let fetch: ResolvedFetch
+      do {
+        fetch = try service.resolved(self.fetch.request)
+      } catch {
+        throw Problem(error, isPath: false)
+      }
+      if start != nil { try service.checkObservable(fetch.plan) }
+      return Named(name: name, fetch: fetch, start: start)
+    }
   }
 
   let fetches: [Named]
@@ -87,8 +108,20 @@ struct LiveFetches: Sendable {
     guard !fetch.request.explains else {
       throw .badRequest("bad-parameter", "`explain` explains one fetch at a time.")
     }
-    try service.checkObservable(fetch.plan)
+    // What cannot be followed has a snapshot all the same.
+    if fetch.request.since != nil { try service.checkObservable(fetch.plan) }
     return fetch
+  }
+
+  /// Refuses fetches that a stream cannot follow.
+  func checkObservable(_ service: Service) throws(Problem) {
+    for named in fetches {
+      do throws(Problem) {
+        try service.checkObservable(named.fetch.plan)
+      } catch {
+        throw error.of(fetch: named.name)
+      }
+    }
   }
 
   private static func malformed(_ detail: String) -> Problem {

@@ -12,6 +12,8 @@ import Synchronization
 
 final class LiveStream: StreamSource, LiveWaiter {
   private struct State {
+    var service: Service
+    var fetches: [LiveFetches.Named]
     var socket: HTTPStream?
     /// Events to send, complete.
     var outbox: [UInt8] = Array("retry: 2000\n\n".utf8)
@@ -19,6 +21,10 @@ final class LiveStream: StreamSource, LiveWaiter {
     var unsent: [Int] = []
     /// Fetches that the engine does not know yet, with the moments that the client has.
     var starts: [GroupFetch] = []
+    /// Those of which the engine was told and has not answered yet.
+    var asked: [GroupFetch] = []
+    /// The moment that the client has of every other fetch.
+    var position: Token?
     /// Those that have not ended.
     var alive: Set<Int>
     /// The last `id` that was sent.
@@ -32,15 +38,12 @@ final class LiveStream: StreamSource, LiveWaiter {
   /// Snapshots are gathered up to this many bytes before they are sent.
   private static let bytesAtOnce = 64 << 10
 
-  private let service: Service
-  private let fetches: [LiveFetches.Named]
   // Guards the state; never held while the service, the engine or the socket is called.
   private let state: Mutex<State>
 
   init(_ call: Call, _ fetches: [LiveFetches.Named]) throws(Problem) {
-    service = call.service
-    self.fetches = fetches
-    var state = State(alive: Set(fetches.indices))
+    var state = State(
+      service: call.service, fetches: fetches, alive: Set(fetches.indices))
     var resumed: LiveStart?
     if let last = call.request.header("Last-Event-ID") {
       guard let token = Token(last) else { throw .badToken }
@@ -56,6 +59,8 @@ final class LiveStream: StreamSource, LiveWaiter {
     self.state = Mutex(state)
   }
 
+  private var service: Service { state.withLock { $0.service } }
+
   func opened(_ stream: HTTPStream) {
     service.configuration.metrics.openStreams.add()
     state.withLock { $0.socket = stream }
@@ -68,22 +73,23 @@ final class LiveStream: StreamSource, LiveWaiter {
       case snapshots
       case follow([GroupFetch])
     }
-    let step: Step = state.withLock { state in
+    let (step, service): (Step, Service) = state.withLock { state in
       if !state.outbox.isEmpty {
         defer { state.outbox = [] }
-        return .step(.bytes(state.outbox))
+        return (.step(.bytes(state.outbox)), state.service)
       }
-      if state.isEnding || state.alive.isEmpty { return .step(.end) }
-      if state.isAsking { return .step(.wait) }
+      if state.isEnding || state.alive.isEmpty { return (.step(.end), state.service) }
+      if state.isAsking { return (.step(.wait), state.service) }
       state.isAsking = true
-      guard state.unsent.isEmpty else { return .snapshots }
-      defer { state.starts = [] }
-      return .follow(state.starts)
+      guard state.unsent.isEmpty else { return (.snapshots, state.service) }
+      state.asked = state.starts
+      state.starts = []
+      return (.follow(state.asked), state.service)
     }
     switch step {
     case .step(let step): return step
-    case _ where service.isDraining: end()
-    case .snapshots: askForSnapshots()
+    case _ where service.isDraining: leave(service)
+    case .snapshots: askForSnapshots(service)
     // Those that begin are answered at once, so that the client gets a token for all.
     case .follow(let starts): service.engine.follow(starts, isFinal: !starts.isEmpty, self)
     }
@@ -91,6 +97,7 @@ final class LiveStream: StreamSource, LiveWaiter {
   }
 
   func closed() {
+    let service = service
     service.configuration.metrics.openStreams.add(-1)
     let heartbeat = state.withLock { state in
       state.isEnding = true
@@ -108,15 +115,21 @@ final class LiveStream: StreamSource, LiveWaiter {
 extension LiveStream {
   /// Takes the engine's answer.
   func receive(_ results: [GroupResult], at token: Token?) {
+    let service = service
     let isDraining = service.isDraining
     let socket = state.withLock { state in
-      for result in results { append(result, to: &state) }
-      if let token, state.unsent.isEmpty { Self.mark(token, &state) }
-      state.isAsking = false
-      state.isEnding = state.isEnding || isDraining
+      for result in results { append(result, to: &state, isDraining: isDraining) }
+      if let token {
+        state.asked = []
+        state.position = token
+        if state.unsent.isEmpty, state.starts.isEmpty { Self.mark(token, &state) }
+      }
+      if isDraining { state.starts += state.asked }
+      state.asked = []
+      state.isAsking = isDraining
       return state.socket
     }
-    socket?.wake()
+    isDraining ? leave(service) : socket?.wake()
   }
 
   /// Names the moment that the client has once it has every event so far: as the last event's `id`,
@@ -128,28 +141,37 @@ extension LiveStream {
     state.outbox.append(contentsOf: "id: \(token)\n\n".utf8)
   }
 
-  private func append(_ result: GroupResult, to state: inout State) {
-    let name = fetches[result.index].name
+  private func append(_ result: GroupResult, to state: inout State, isDraining: Bool) {
+    let name = state.fetches[result.index].name
     switch result.answer {
     case .diff(let json, _, _): state.outbox += Self.event("diff", json, name)
+    case .expired where isDraining, .failed where isDraining: putBack(result.index, &state)
     case .expired: state.unsent.append(result.index)
-    case .failed(let error): end(result.index, Problem(error), &state)
+    case .failed(let error): Self.end(result.index, Problem(error), &state)
     }
   }
 
+  /// What a service cannot answer that has ended is the next one's to answer.
+  private func putBack(_ index: Int, _ state: inout State) {
+    let known = state.asked.first { $0.index == index }?.since
+    guard let since = known ?? state.position.map({ .token($0) }) else {
+      state.unsent.append(index)
+      return
+    }
+    let plan = state.fetches[index].fetch.plan
+    state.starts.append(GroupFetch(index: index, plan: plan, since: since))
+  }
+
   /// One fetch ends; the others go on.
-  private func end(_ index: Int, _ problem: Problem, _ state: inout State) {
-    state.outbox += Self.event("error", problem.json, fetches[index].name)
+  private static func end(_ index: Int, _ problem: Problem, _ state: inout State) {
+    state.outbox += event("error", problem.json, state.fetches[index].name)
     state.alive.remove(index)
   }
 
-  /// The service has ended.
-  private func end() {
+  /// Every fetch ends.
+  private func end(_ problem: Problem) {
     wake { state in
-      for index in state.alive.sorted() {
-        guard let reason = service.endReason(of: fetches[index].fetch.plan) else { continue }
-        end(index, reason, &state)
-      }
+      state.outbox += EventStream.event("error", problem.json, nil)
       state.isEnding = true
     }
   }
@@ -169,24 +191,21 @@ extension LiveStream {
 // MARK: - Snapshots
 
 extension LiveStream {
-  private func askForSnapshots() {
+  private func askForSnapshots(_ service: Service) {
     let isTaken = service.slowLane.run { [self] in
       var isRoomLeft = true
       while isRoomLeft, let index = state.withLock({ $0.isEnding ? nil : $0.unsent.popLast() }) {
-        isRoomLeft = readSnapshot(of: index)
+        isRoomLeft = readSnapshot(of: index, service)
       }
       wake { $0.isAsking = false }
     }
     guard !isTaken else { return }
-    wake { state in
-      state.outbox += EventStream.event("error", Problem.overloaded.json, nil)
-      state.isEnding = true
-    }
+    service.isDraining ? leave(service) : end(.overloaded)
   }
 
   /// Puts a snapshot among the events; false where they are enough for now.
-  private func readSnapshot(of index: Int) -> Bool {
-    let named = fetches[index]
+  private func readSnapshot(of index: Int, _ service: Service) -> Bool {
+    let named = state.withLock { $0.fetches[index] }
     do throws(StoreError) {
       let snapshot = try service.store.snapshot(of: named.fetch.plan, effort: .full)
       let event = Self.event("snapshot", snapshot.json, named.name)
@@ -202,8 +221,13 @@ extension LiveStream {
         return state.outbox.count < Self.bytesAtOnce
       }
     } catch {
+      let isRetired = service.isRetired
       return state.withLock { state in
-        end(index, Problem(error), &state)
+        guard !isRetired else {
+          state.unsent.append(index)
+          return false
+        }
+        Self.end(index, Problem(error), &state)
         return true
       }
     }
@@ -218,6 +242,7 @@ extension LiveStream {
   }
 
   private func scheduleHeartbeat() {
+    let service = service
     let deadline = service.deadlines.schedule(after: service.configuration.heartbeat) {
       [weak self] in self?.beat()
     }
@@ -232,5 +257,61 @@ extension LiveStream {
     guard let socket else { return }
     socket.wake()
     scheduleHeartbeat()
+  }
+}
+
+// MARK: - Another service
+
+extension LiveStream {
+  /// Goes on in the service that follows the one that has ended, or ends with it.
+  private func leave(_ old: Service) {
+    guard old.isRetired else { return end(.shuttingDown) }
+    old.succession.then { [self] outcome in
+      switch outcome {
+      case .success(let service): goOn(in: service, after: old)
+      case .failure(let problem): end(problem)
+      }
+    }
+  }
+
+  private func goOn(in service: Service, after old: Service) {
+    let (fetches, alive) = state.withLock { ($0.fetches, $0.alive) }
+    var moved = fetches
+    var ended: [(index: Int, reason: Problem)] = []
+    for index in alive.sorted() {
+      do throws(Problem) {
+        moved[index] = try fetches[index].moved(to: service, from: .now)
+      } catch {
+        ended.append((index, old.refusalReason(of: fetches[index].fetch.plan)))
+      }
+    }
+    let newest = old.store.newestToken
+    let isOpen = state.withLock { state in
+      state.service = service
+      state.fetches = moved
+      for (index, reason) in ended { Self.end(index, reason, &state) }
+      Self.startAgain(&state, newest)
+      state.isAsking = false
+      return !state.isEnding
+    }
+    guard isOpen else { return }
+    scheduleHeartbeat()
+    wake { _ in }
+  }
+
+  /// Has the engine told of every fetch anew, from the moment that the client has of it.
+  private static func startAgain(_ state: inout State, _ newest: Token) {
+    let known = Dictionary(
+      (state.starts + state.asked).map { ($0.index, $0.since) }, uniquingKeysWith: { $1 })
+    state.asked = []
+    state.unsent = state.unsent.filter(state.alive.contains)
+    state.starts = state.alive.subtracting(state.unsent).sorted().compactMap { index in
+      let since = known[index] ?? state.position.map { .token($0) }
+      return since.map { since in
+        GroupFetch(
+          index: index, plan: state.fetches[index].fetch.plan,
+          since: since == .now ? .token(newest) : since)
+      }
+    }
   }
 }

@@ -21,7 +21,7 @@ extension Service {
     }
     let isTaken = slowLane.run { [self] in
       let waiter = ChangeWaiter(call: call, query: query, store: store)
-      guard !waiter.answer(isFinal: query.wait == 0 || isDraining) else { return }
+      guard !waiter.answer(isFinal: query.wait == 0) else { return }
       feed.add(waiter)
       call.exchange.onDisconnect { [feed, weak waiter] in waiter.map(feed.remove) }
       deadlines.schedule(after: query.wait) { [feed, weak waiter] in
@@ -32,7 +32,7 @@ extension Service {
       // A save may have come between the first look and the waiting.
       if waiter.answer(isFinal: false) { feed.remove(waiter) }
     }
-    if !isTaken { throw .overloaded }
+    if !isTaken, !call.redo() { throw .overloaded }
   }
 }
 
@@ -77,6 +77,9 @@ struct ChangesQuery: Sendable {
       guard let token = Token(last) else { throw .badToken }
       start = token
     }
+    guard let continuation = call.continuation else { return }
+    start = continuation.token ?? start
+    wait = continuation.seconds
   }
 }
 
@@ -123,35 +126,62 @@ private final class ChangeWaiter: ChangeObserver {
   private let call: Call
   private let query: ChangesQuery
   private let store: any Store
+  private let deadline: ContinuousClock.Instant
   private let isAnswered = Mutex(false)
 
   init(call: Call, query: ChangesQuery, store: any Store) {
     self.call = call
     self.query = query
     self.store = store
+    deadline = .now + .seconds(query.wait)
   }
 
-  func look() -> Bool { answer(isFinal: call.service.isDraining) }
+  func look() -> Bool { answer(isFinal: false) }
 
-  /// Answers if there is something to tell, or whatever there is if `isFinal`.
+  /// Answers if there is something to tell, or whatever there is if `isFinal` or at the end.
   func answer(isFinal: Bool) -> Bool {
+    let isDraining = call.service.isDraining
     let result: Result<ChangeHistory?, StoreError>
     do {
       result = .success(try store.changes(after: query.start, limit: query.limit))
     } catch {
       result = .failure(error)
     }
-    if case .success(let history?) = result, history.saves.isEmpty, !isFinal { return false }
+    let isNews = if case .success(let history?) = result { !history.saves.isEmpty } else { false }
+    if case .success(_?) = result, !isNews, !isFinal, !isDraining { return false }
     let isFirst = isAnswered.withLock { isAnswered in
       defer { isAnswered = true }
       return !isAnswered
     }
     guard isFirst else { return true }
-    switch result {
-    case .success(let history?): call.respond(json: history.json(store.model))
-    case .success(nil): call.refuse(.tokenExpired)
-    case .failure(let error): call.refuse(Problem(error))
+    if !isNews, call.service.isRetired {
+      move()
+    } else {
+      respond(result)
     }
     return true
+  }
+
+  /// Has the service that follows go on.
+  private func move() {
+    let service = call.service
+    let reason = service.changed.withLock { $0.first }.map(service.schemaChanged)
+    let continuation = Continuation(
+      start: query.start.map { .token($0) }, deadline: deadline, reason: reason,
+      refusal: reason ?? .tokenExpired)
+    service.succession.then { [call] outcome in
+      switch outcome {
+      case .success(let service): service.rejoin(call.request, call.exchange, continuation)
+      case .failure(let problem): call.refuse(problem)
+      }
+    }
+  }
+
+  private func respond(_ result: Result<ChangeHistory?, StoreError>) {
+    switch result {
+    case .success(let history?): call.respond(json: history.json(store.model))
+    case .success(nil): call.refuse(call.continuation?.reason ?? .tokenExpired)
+    case .failure(let error): call.refuse(Problem(error))
+    }
   }
 }

@@ -6,14 +6,7 @@ import HTTPServer
 extension Service {
   /// `GET /v1/objects/{Entity}`.
   func fetch(_ call: Call, entity: String) throws(Problem) {
-    let items = try call.queryItems()
-    let fetch: ResolvedFetch
-    do {
-      let request = try FetchRequest(entity: entity, query: items)
-      fetch = ResolvedFetch(request: request, plan: try resolver.resolve(request))
-    } catch {
-      throw Problem(error, isPath: true)
-    }
+    let fetch = try resolved(entity: entity, try call.queryItems())
     if fetch.isSnapshot {
       forms.learn(LiftedTarget(call.request.target), entity: entity, plan: fetch.plan)
     }
@@ -37,14 +30,7 @@ extension Service {
   func fetch(_ call: Call) throws(Problem) {
     let body = try call.jsonBody()
     _ = try call.queryItems(only: [])
-    let fetch: ResolvedFetch
-    do {
-      let request = try FetchRequest(json: body)
-      fetch = ResolvedFetch(request: request, plan: try resolver.resolve(request))
-    } catch {
-      throw Problem(error, isPath: false)
-    }
-    try answer(call, fetch, cacheKey: nil)
+    try answer(call, try resolved(body: body), cacheKey: nil)
   }
 
   func answer(_ call: Call, _ fetch: ResolvedFetch, cacheKey: String?) throws(Problem) {

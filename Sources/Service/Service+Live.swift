@@ -10,13 +10,14 @@ extension Service {
   func follow(_ call: Call, _ fetch: ResolvedFetch, object: ObjectID? = nil) throws(Problem) {
     try checkObservable(fetch.plan)
     call.exchange.mark(RequestKind.poll.rawValue)
-    let waiter = DiffWaiter(call)
     let wait = fetch.request.wait ?? configuration.defaultWait
-    let deadline = ContinuousClock.now + .seconds(wait)
+    let deadline = call.continuation?.deadline ?? ContinuousClock.now + .seconds(wait)
+    let start = call.continuation?.start ?? fetch.request.start
+    let waiter = DiffWaiter(call, start, until: deadline)
     call.exchange.onDisconnect { [engine, weak waiter] in
       if let waiter { engine.cancel(waiter) }
     }
-    engine.follow(fetch.plan, object: object, since: fetch.request.start, until: deadline, waiter)
+    engine.follow(fetch.plan, object: object, since: start, until: deadline, waiter)
   }
 
   /// Answers with a stream: a snapshot unless a token is given, then a diff for each change.
@@ -28,7 +29,8 @@ extension Service {
       start = .token(token)
     }
     call.exchange.mark(RequestKind.stream.rawValue)
-    let stream = EventStream(service: self, plan: fetch.plan, object: object, start: start)
+    let seat = EventStream.Seat(service: self, plan: fetch.plan, object: object)
+    let stream = EventStream(call.request, seat, start: start)
     call.exchange.stream(headers: EventStream.headers + call.commonHeaders, stream)
   }
 }
@@ -60,8 +62,29 @@ extension LiveEngine {
 /// A request that waits for one diff.
 final class DiffWaiter: LiveWaiter {
   let call: Call
+  private let start: LiveStart
+  private let deadline: ContinuousClock.Instant
 
-  init(_ call: Call) { self.call = call }
+  init(_ call: Call, _ start: LiveStart, until deadline: ContinuousClock.Instant) {
+    self.call = call
+    self.start = start
+    self.deadline = deadline
+  }
+
+  /// Hands the request on where the service has ended with nothing to tell; false where it has not.
+  func move(_ answer: LiveAnswer) -> Bool {
+    guard call.service.isRetired, !answer.isNews else { return false }
+    call.move(from: answer.end.map { .token($0) } ?? start, until: deadline)
+    return true
+  }
+}
+
+extension LiveAnswer {
+  /// Whether it tells of a change.
+  var isNews: Bool { if case .diff(_, _, false) = self { true } else { false } }
+
+  /// The moment that it leads to.
+  var end: Token? { if case .diff(_, let token, _) = self { token } else { nil } }
 }
 
 /// Hands the engine's answers on to the clients that wait for them.
@@ -102,6 +125,11 @@ final class Deliveries: LiveDelivery {
     var prepared: PreparedResponse?
     for waiter in waiters {
       if let waiter = waiter as? DiffWaiter {
+        if waiter.move(answer) { continue }
+        if case .expired = answer, let reason = waiter.call.continuation?.reason {
+          waiter.call.refuse(reason)
+          continue
+        }
         let response = prepared ?? PreparedResponse(response(to: answer, waiter.call))
         prepared = response
         waiter.call.exchange.respond(response)

@@ -15,10 +15,12 @@ extension Service {
     let live = try LiveFetches(call)
     if call.wantsStream {
       call.exchange.mark(RequestKind.stream.rawValue)
+      try live.checkObservable(self)
       let stream = try LiveStream(call, live.fetches)
       return call.exchange.stream(headers: EventStream.headers + call.commonHeaders, stream)
     }
-    LivePoll(call, live).begin(wait: live.wait ?? configuration.defaultWait)
+    let deadline = ContinuousClock.now + .seconds(live.wait ?? configuration.defaultWait)
+    LivePoll(call, live.fetches, until: deadline).begin()
   }
 }
 
@@ -26,22 +28,31 @@ extension Service {
 final class LivePoll: LiveWaiter {
   private let call: Call
   private let fetches: [LiveFetches.Named]
+  /// Fetches that are over, with why; then it is answered at once.
+  private let ended: [EndedFetch]
+  private let until: ContinuousClock.Instant
   /// Ends the wait; guarded, as it is set while the engine may answer already.
   private let deadline = Mutex<Deadline?>(nil)
 
-  init(_ call: Call, _ live: LiveFetches) {
+  init(
+    _ call: Call, _ fetches: [LiveFetches.Named], ended: [EndedFetch] = [],
+    until: ContinuousClock.Instant
+  ) {
     self.call = call
-    fetches = live.fetches
+    self.fetches = fetches
+    self.ended = ended
+    self.until = until
   }
 
-  func begin(wait: Double) {
+  func begin() {
     let starts = fetches.enumerated().compactMap { index, named in
       named.start.map { GroupFetch(index: index, plan: named.fetch.plan, since: $0) }
     }
-    guard starts.count == fetches.count else { return answerAtOneMoment() }
+    guard starts.count == fetches.count, ended.isEmpty else { return answerAtOneMoment() }
     let engine = call.service.engine
+    let wait = ContinuousClock.now.duration(to: until) / .seconds(1)
     call.exchange.onDisconnect { [weak self] in self?.end() }
-    engine.follow(starts, isFinal: wait == 0, self)
+    engine.follow(starts, isFinal: wait <= 0, self)
     guard wait > 0 else { return }
     let end = call.service.deadlines.schedule(after: wait) { [weak self] in
       if let self { engine.follow([], isFinal: true, self) }
@@ -54,10 +65,16 @@ final class LivePoll: LiveWaiter {
     end()
     var body = LiveAnswerBody()
     var hasExpired = false
+    if call.service.isRetired, !results.contains(where: \.answer.isNews) || token == nil {
+      return move(at: token)
+    }
     for result in results {
       switch result.answer {
       case .diff(let json, _, _): body.append(json, under: fetches[result.index].name)
       case .expired: hasExpired = true
+      case .failed(.schemaChanged):
+        let reason = call.service.refusalReason(of: fetches[result.index].fetch.plan)
+        body.append(reason.json, under: fetches[result.index].name)
       case .failed(let error):
         return call.refuse(Problem(error).of(fetch: fetches[result.index].name))
       }
@@ -65,13 +82,56 @@ final class LivePoll: LiveWaiter {
     guard hasExpired else {
       return call.respond(json: body.finish(token ?? call.service.store.newestToken))
     }
-    // A service that ends reads nothing more: whoever comes next gives the snapshots.
-    call.service.isDraining ? call.refuse(.tokenExpired) : answerAtOneMoment()
+    call.service.isRetired ? move(at: nil) : answerAtOneMoment()
   }
 
   private func end() {
     _ = deadline.withLock { $0 }?.cancel()
     call.service.engine.cancel(self)
+  }
+}
+
+/// A fetch that cannot be asked any more.
+struct EndedFetch: Sendable {
+  let name: String
+  let reason: Problem
+}
+
+// MARK: - Another service
+
+extension LivePoll {
+  /// Has the service that follows the one that has ended go on.
+  ///
+  /// - Parameter token: the moment up to which there was nothing to tell; nil where that is not
+  ///   known.
+  private func move(at token: Token?) {
+    call.service.succession.then { [self] outcome in
+      switch outcome {
+      case .success(let service): goOn(in: service, at: token)
+      case .failure(let problem): call.refuse(problem)
+      }
+    }
+  }
+
+  private func goOn(in service: Service, at token: Token?) {
+    let old = call.service
+    var fetches: [LiveFetches.Named] = []
+    var ended = ended
+    for named in self.fetches {
+      let start = named.start.map { start -> LiveStart in
+        start == .now ? .token(token ?? old.store.newestToken) : start
+      }
+      do throws(Problem) {
+        fetches.append(try named.moved(to: service, from: start))
+      } catch {
+        let reason = old.refusalReason(of: named.fetch.plan)
+        ended.append(EndedFetch(name: named.name, reason: reason))
+      }
+    }
+    let call = Call(
+      request: call.request, exchange: call.exchange, service: service,
+      continuation: call.continuation)
+    LivePoll(call, fetches, ended: ended, until: until).begin()
   }
 }
 
@@ -81,15 +141,21 @@ extension LivePoll {
   /// Answers with what there is to say now, on a thread where that may take its time.
   private func answerAtOneMoment() {
     let isTaken = call.service.slowLane.run { [self] in
-      call.answering { () throws(Problem) in call.respond(json: try readAtOneMoment()) }
+      do throws(Problem) {
+        call.respond(json: try readAtOneMoment())
+      } catch {
+        call.service.isRetired && error.status >= 500 ? move(at: nil) : call.refuse(error)
+      }
     }
-    if !isTaken { call.refuse(.overloaded) }
+    guard !isTaken else { return }
+    call.service.isRetired ? move(at: nil) : call.refuse(.overloaded)
   }
 
   private func readAtOneMoment() throws(Problem) -> [UInt8] {
     let service = call.service
     var reading = MomentReading(
-      fetches: fetches, model: service.store.model, maxBytes: service.configuration.maxLiveBytes)
+      fetches: fetches, ended: ended, service: service,
+      maxBytes: service.configuration.maxLiveBytes)
     let json: [UInt8]?
     do throws(StoreError) {
       json = try service.store.readAnswers { moment throws(StoreError) in
@@ -106,15 +172,17 @@ extension LivePoll {
 /// Reads an answer to many fetches at one moment.
 private struct MomentReading {
   let fetches: [LiveFetches.Named]
-  let model: Model
+  let ended: [EndedFetch]
+  let service: Service
   let maxBytes: Int
   /// Which fetch is being read.
   var index = 0
 
   /// nil where it would be larger than an answer may be.
   mutating func answer(_ moment: any StoreMoment) throws(StoreError) -> [UInt8]? {
-    let diffs = MomentDiffs(moment, model: model)
+    let diffs = MomentDiffs(moment, model: service.store.model)
     var body = LiveAnswerBody()
+    for fetch in ended { body.append(fetch.reason.json, under: fetch.name) }
     for (index, named) in fetches.enumerated() {
       self.index = index
       guard let json = try json(of: named, diffs, moment) else { continue }

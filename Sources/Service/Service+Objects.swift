@@ -78,7 +78,7 @@ extension Service {
     }
     call.query { [store] effort throws(StoreError) in
       if try store.object(id, of: fetch.plan, effort: effort) != nil { return true }
-      return try store.wasThere(id, of: fetch.plan.definition.entity, since: start)
+      return try store.wasThere(id, of: fetch.plan, since: start)
     } then: { isKnown throws(Problem) in
       guard isKnown else { throw Self.noSuchObject }
       try begin()
@@ -88,6 +88,7 @@ extension Service {
 
   /// The token that an object is observed from; nil from now on.
   private func start(of call: Call, _ fetch: ResolvedFetch) throws(Problem) -> Token? {
+    if let token = call.continuation?.token { return token }
     if call.wantsStream, let last = call.request.header("Last-Event-ID") {
       guard let token = Token(last) else { throw .badToken }
       return token
@@ -100,13 +101,7 @@ extension Service {
   func objectFetch(
     _ target: Target, _ items: [(name: String, value: String)]
   ) throws(Problem) -> ResolvedFetch {
-    do {
-      let name = store.model.entities[target.entity].name
-      let request = try FetchRequest(entity: name, query: items)
-      return ResolvedFetch(request: request, plan: try resolver.resolve(request))
-    } catch {
-      throw Problem(error, isPath: true)
-    }
+    try resolved(entity: store.model.entities[target.entity].name, items)
   }
 
   private func rawValue(
@@ -211,12 +206,13 @@ extension Store {
   /// Whether an object that is gone was there at `token` or came and went since: then it was
   /// deleted. Where the token cannot be continued that is what has to be said first.
   fileprivate func wasThere(
-    _ id: ObjectID, of entity: Int, since token: Token?
+    _ id: ObjectID, of plan: FetchPlan, since token: Token?
   ) throws(StoreError) -> Bool {
     guard let token else { return false }
     return try read { moment throws(StoreError) in
-      guard try moment.standing(of: token) == .known else { return true }
-      return try moment.touches(after: token.position).objects[entity]?.contains(id) ?? false
+      guard try moment.standing(of: token, for: plan) == .known else { return true }
+      let touches = try moment.touches(after: token.position)
+      return touches.objects[plan.definition.entity]?.contains(id) ?? false
     }
   }
 }

@@ -8,17 +8,21 @@ extension Service {
   func change(_ call: Call, _ route: Route) throws(Problem) {
     guard !store.properties.isReadOnly else { throw .readOnly }
     let preferences = Preferences(call.request.headerValues("Prefer"))
+    let key = try IdempotencyKey(call.request)
     let change: SaveCall
     do throws(SaveCallError) {
       change = try saveCall(call, route, preferences)
     } catch {
+      if let key, try replay(call, key) { return }
       switch error {
       case .problem(let problem): throw problem
       case .save(let error): throw Problem(error, model: store.model)
       }
     }
-    let key = try IdempotencyKey(call.request)
-    guard savesUnderWay.begin() else { throw .shuttingDown }
+    guard savesUnderWay.begin() else {
+      if call.redo() { return }
+      throw .shuttingDown
+    }
     if let key { return saveOnce(call, change, preferences, key) }
     store.save(change.request(preferences)) { [self] result in
       reply(to: call) { () throws(Problem) in try self.answer(call, change, result, preferences) }

@@ -30,8 +30,11 @@ public final class Service: HTTPHandler {
   let isWhollyTracked: Bool
   private let deliveries = Deliveries()
   private let draining = Atomic(false)
-  /// Guards the entities that have changed, once the service has ended because of that.
-  private let retired = Mutex<Set<Int>>([])
+  /// What comes after this one.
+  let succession = Succession()
+  /// Guards the entities that are gone or changed, those first that are gone, once the service has
+  /// ended because of that.
+  let changed = Mutex<[Int]>([])
 
   /// - Throws: ``HTTPServerError/cannotStart`` where the system has no threads to give.
   public init(
@@ -83,22 +86,14 @@ public final class Service: HTTPHandler {
     }
   }
 
-  /// Ends for good while the server goes on: what is stored is not what was opened. Whoever waits
-  /// for a fetch of the entities `changed` is told so, everyone else that the token has expired.
-  func retire(_ changed: Set<Int>) {
-    retired.withLock { $0 = changed }
-    draining.store(true, ordering: .sequentiallyConsistent)
-    engine.retire(changed)
+  /// Ends while the server goes on: what is stored is not what was opened. Whoever waits goes on
+  /// with what ``succession`` is settled with.
+  ///
+  /// - Parameter changed: the entities that are gone or changed, those first that are gone.
+  func retire(_ changed: [Int]) {
+    self.changed.withLock { $0 = changed }
+    succession.begin()
     drain()
-  }
-
-  /// Why a fetch ends that goes on after the service has ended; nil where nothing of it has changed.
-  func endReason(of plan: FetchPlan) -> Problem? {
-    let changed = retired.withLock { $0 }
-    guard let entity = plan.dependencies(in: store.model).intersection(changed).min() else {
-      return nil
-    }
-    return Problem(StoreError.schemaChanged(entity: store.model.entities[entity].name))
   }
 
   /// Answers everyone who waits and takes no more work.
@@ -133,7 +128,7 @@ public final class Service: HTTPHandler {
     return request.target == "*" || files?.response(to: head) != nil
   }
 
-  private func answer(_ call: Call, _ route: Route) throws(Problem) {
+  func answer(_ call: Call, _ route: Route) throws(Problem) {
     let method = call.request.method
     switch (route, method) {
     case (.about, _): try about(call)

@@ -2,8 +2,9 @@
 // one handler.
 //
 // Each service knows one model and nothing of others: plans, live fetches and kept snapshots belong
-// to it. When what is stored is not any more what was opened, the service ends — its waiting
-// clients are told — and another one is opened. Requests that come in between wait for it.
+// to it. When what is stored is not any more what was opened, the service ends and another one is
+// opened. Requests that come in between wait for it; whoever waited for a change goes on there from
+// the moment that it has, as far as the history of what it asks does.
 
 import FetchModel
 import HTTPServer
@@ -105,6 +106,12 @@ public final class ServiceHost: HTTPHandler {
     served?.service.drain()
   }
 
+  /// Waits until the streams have sent their last events, for at most so many seconds.
+  public func awaitStreams(seconds: Double) {
+    let end = ContinuousClock.now + .seconds(seconds)
+    while configuration.metrics.openStreams.value > 0, ContinuousClock.now < end { usleep(2_000) }
+  }
+
   /// Lets go of the store; after ``drain()``.
   public func close() {
     let served = state.withLock { state in
@@ -134,7 +141,7 @@ extension ServiceHost {
     }
   }
 
-  private func replace(_ old: Served, _ changed: Set<Int>) {
+  private func replace(_ old: Served, _ changed: [Int]) {
     let isCurrent = state.withLock { state in
       guard state.served?.service === old.service, !state.isDraining else { return false }
       state.served = nil
@@ -146,17 +153,21 @@ extension ServiceHost {
     var tries = 0
     while !state.withLock({ $0.isDraining }) {
       do throws(StoreError) {
-        try begin(reopen())
-        return onEvent(.reopened)
+        let new = try reopen()
+        begin(new)
+        onEvent(.reopened)
+        return old.service.succession.settle(.success(new.service))
       } catch {
         if tries == Self.patience {
           onEvent(.cannotReopen(error))
           refuseWaiting()
+          old.service.succession.settle(.failure(Problem(StoreError.busy)))
         }
       }
       tries += 1
       usleep(Self.pause)
     }
+    old.service.succession.settle(.failure(.shuttingDown))
   }
 
   private func reopen() throws(StoreError) -> Served {

@@ -323,4 +323,98 @@ struct ImportTests {
     #expect(run.status == status, "\(run.errors)")
     #expect(run.errors.contains(complaint), "\(run.errors)")
   }
+
+  @Test(
+    "A file that no table can be made of is refused with its line, and nothing is left behind",
+    arguments: [
+      ("id,name,name\n1,a,b\n", "columns 2 and 3 are both 'name'"),
+      ("id,Name,name\n1,a,b\n", "columns 2 and 3 are both 'Name' and 'name', the same here"),
+      ("id,,x\n1,a,b\n", "column 2 has no name: --map =NAME gives it one"),
+      ("", "it is empty"), ("\n\n", "it is empty"),
+      ((0..<2_000).map { "c\($0)" }.joined(separator: ",") + "\n", "2,000 columns, where a table"),
+      ("[]", "there is no record to make a table of"),
+      ("[1,2]", "an object is expected, not a number"),
+      (#"{"a":1,"a":2}"#, "`a` is repeated"),
+      (#"{"":1}"#, "column 1 has no name"),
+      ("id,name\n1,\u{0}\n", "line 2: is no text: there is a zero byte in it"),
+      ("id,n\nx\ny\n", "nothing was imported: every row was refused"),
+    ])
+  func unusable(text: String, complaint: String) throws {
+    let folder = try Folder()
+    try folder.write(text, to: "f.data")
+    let run = try folder.run("import", "new.sqlite", "f.data", "--into", "T", "--rejects", "r")
+    #expect(run.status == 65, "\(run.errors)")
+    #expect(run.errors.contains(complaint), "\(run.errors)")
+    #expect(!run.errors.contains("SQLite 1"))
+    #expect(!folder.has("new.sqlite") && !folder.has("new.sqlite-wal"))
+  }
+
+  @Test(
+    "Text of another encoding is named, with what to do",
+    arguments: [
+      (String.Encoding.utf16, "is UTF-16; UTF-8 is needed: iconv -f UTF-16"),
+      (.utf16LittleEndian, "looks like UTF-16"), (.utf16BigEndian, "looks like UTF-16"),
+      (.isoLatin1, "line 1: is not UTF-8; UTF-8 is needed: iconv -f LATIN1"),
+    ])
+  func encodings(encoding: String.Encoding, complaint: String) throws {
+    let folder = try Folder()
+    let data = try #require("id,größe\n1,Köln\n".data(using: encoding))
+    try data.write(to: URL(fileURLWithPath: folder.file("f.csv")))
+    let run = try folder.run("import", "new.sqlite", "f.csv", "--into", "T")
+    #expect(run.status == 65)
+    #expect(run.errors.contains(complaint), "\(run.errors)")
+    #expect(!folder.has("new.sqlite"))
+  }
+
+  @Test("Headings with quotes, commas, a mark, reserved words and 1,900 columns become columns")
+  func oddHeadings() throws {
+    let folder = try Folder()
+    let many = (0..<1_896).map { "c\($0)" }.joined(separator: ",")
+    let values = (0..<1_896).map(String.init).joined(separator: ",")
+    try folder.write(
+      "\u{FEFF}\"select\",\"a \"\"q\"\" b\",\"x,y\",rowid,\(many)\n1,2,3,4,\(values)\n", to: "f.csv"
+    )
+    let run = try folder.run("import", "new.sqlite", "f.csv", "--into", "order")
+    #expect(run.status == 0, "\(run.errors)")
+    let rows = try folder.sql(
+      #"SELECT id, "select", "a ""q"" b", "x,y", "rowid", c1895 FROM "order""#, on: "new.sqlite")
+    #expect(rows == ["1|1|2|3|4|1895"])
+    let (server, address) = try folder.serve("new.sqlite")
+    let save = try folder.run(
+      "save", address, input: #"[{"update":"order","id":1,"values":{"c1895":7}}]"#)
+    #expect(save.status == 0, "\(save.errors)")
+    server.terminate()
+    server.waitUntilExit()
+  }
+
+  @Test("A column without a name is given one, or left out")
+  func unnamedColumn() throws {
+    let folder = try Folder()
+    try folder.write("id,,\n1,a,b\n", to: "f.csv")
+    #expect(try folder.run("import", "a.sqlite", "f.csv", "--into", "T", "--map", "=").status == 0)
+    #expect(try folder.sql("SELECT * FROM T", on: "a.sqlite") == ["1"])
+    try folder.write("id,\n1,a\n", to: "g.csv")
+    #expect(try folder.run("import", "b.sqlite", "g.csv", "--into", "T", "--map", "=n").status == 0)
+    #expect(try folder.sql("SELECT n FROM T", on: "b.sqlite") == ["a"])
+  }
+
+  @Test("Values that their columns' types do not have come back as they stand with --as-stored")
+  func asStored() throws {
+    let folder = try Folder()
+    let schema = "CREATE TABLE T(id INTEGER PRIMARY KEY, n INTEGER, r REAL, b BOOLEAN, d DATE);"
+    let rows = "INSERT INTO T VALUES (1, 'abc', 'x', 2, 'soon'), (2, 1.5, 7, 'maybe', 12)"
+    try folder.sql(schema + rows, on: "a.sqlite")
+    let stored = try folder.sql("SELECT *, typeof(n), typeof(r) FROM T", on: "a.sqlite")
+    for format in ["csv", "tsv", "json", "ndjson"] {
+      let target = "\(format).sqlite"
+      try folder.sql(schema, on: target)
+      _ = try folder.run("export", "a.sqlite", "T", "--output", "t.\(format)")
+      let strict = try folder.run("import", target, "t.\(format)", "--into", "T", "--strict")
+      #expect(strict.status == 65)
+      let run = try folder.run("import", target, "t.\(format)", "--into", "T", "--as-stored")
+      #expect(run.status == 0, "\(format): \(run.errors)")
+      let back = try folder.sql("SELECT *, typeof(n), typeof(r) FROM T", on: target)
+      #expect(back == stored, "\(format)")
+    }
+  }
 }

@@ -27,9 +27,9 @@ struct PredicateBuilderRefusalTests {
       static let entityName = "City"
       static let keys = Keys()
       struct Keys: Sendable {
-        let name = Key<City, String>("name")
-        let population = Key<City, Int>("population")
-        let capital = Key<City, Bool>("capital")
+        let name = AttributeKey<City, String>("name")
+        let population = AttributeKey<City, Int>("population")
+        let capital = AttributeKey<City, Bool>("capital")
         let country = ToOne<City, City>("country")
         let tags = ToMany<City, Tag>("tags")
       }
@@ -37,7 +37,7 @@ struct PredicateBuilderRefusalTests {
     enum Tag: Queryable {
       static let entityName = "Tag"
       static let keys = Keys()
-      struct Keys: Sendable { let label = Key<Tag, String>("label") }
+      struct Keys: Sendable { let label = AttributeKey<Tag, String>("label") }
     }
 
     """

@@ -7,13 +7,13 @@ private enum City: Queryable {
   static let entityName = "City"
   static let keys = Keys()
   struct Keys: Sendable {
-    let name = Key<City, String>("name")
-    let population = Key<City, Int>("population")
-    let rating = Key<City, Double>("rating")
-    let capital = Key<City, Bool>("capital")
-    let founded = Key<City, Instant>("founded")
-    let flag = Key<City, [UInt8]>("flag")
-    let `in` = Key<City, String>("in")
+    let name = AttributeKey<City, String>("name")
+    let population = AttributeKey<City, Int>("population")
+    let rating = AttributeKey<City, Double>("rating")
+    let capital = AttributeKey<City, Bool>("capital")
+    let founded = AttributeKey<City, Instant>("founded")
+    let flag = AttributeKey<City, [UInt8]>("flag")
+    let `in` = AttributeKey<City, String>("in")
     let country = ToOne<City, Country>("country")
     let tags = ToMany<City, Tag>("tags")
   }
@@ -23,9 +23,9 @@ private enum Country: Queryable {
   static let entityName = "Country"
   static let keys = Keys()
   struct Keys: Sendable {
-    let name = Key<Country, String>("name")
-    let continent = Key<Country, String>("continent")
-    let population = Key<Country, Int>("population")
+    let name = AttributeKey<Country, String>("name")
+    let continent = AttributeKey<Country, String>("continent")
+    let population = AttributeKey<Country, Int>("population")
     let cities = ToMany<Country, City>("cities")
     let capital = ToOne<Country, City>("capital")
   }
@@ -35,7 +35,7 @@ private enum Tag: Queryable {
   static let entityName = "Tag"
   static let keys = Keys()
   struct Keys: Sendable {
-    let label = Key<Tag, String>("label")
+    let label = AttributeKey<Tag, String>("label")
     let cities = ToMany<Tag, City>("cities")
   }
 }

@@ -19,9 +19,9 @@ private final class Log: FetchedResultsControllerDelegate {
 
   func controller(
     _ controller: Controller, didChange object: City, at position: Position?,
-    for type: ObjectChangeType, newPosition: Position?
+    for type: ObjectChangeType, newIndexPath: Position?
   ) {
-    let places = [position, newPosition].map { place in
+    let places = [position, newIndexPath].map { place in
       place.map { "\($0.section).\($0.item)" } ?? "-"
     }
     lines.append("\(type) \(object.name) \(places[0]) \(places[1])")

@@ -8,8 +8,8 @@
 ///   static let entityName = "City"
 ///   static let keys = Keys()
 ///   struct Keys: Sendable {
-///     let name = Key<City, String>("name")
-///     let population = Key<City, Int>("population")
+///     let name = AttributeKey<City, String>("name")
+///     let population = AttributeKey<City, Int>("population")
 ///     let country = ToOne<City, Country>("country")
 ///     let tags = ToMany<City, Tag>("tags")
 ///   }
@@ -75,7 +75,7 @@ extension Steps {
 /// An attribute, or a key path over to-one relationships that ends with one.
 ///
 /// `Value` is what the attribute holds where it is not nil; every key may be compared with `nil`.
-public struct Key<Root: Queryable, Value: PredicateValue>: TypedValue {
+public struct AttributeKey<Root: Queryable, Value: PredicateValue>: TypedValue {
   let steps: Steps
 
   /// The attribute called `name`.
@@ -102,9 +102,9 @@ public struct ToOne<Root: Queryable, Destination: Queryable>: TypedValue {
   public var expression: Expression { steps.expression }
 
   public subscript<Value>(
-    dynamicMember key: KeyPath<Destination.Keys, Key<Destination, Value>>
-  ) -> Key<Root, Value> {
-    Key(steps.appending(Destination.keys[keyPath: key].steps))
+    dynamicMember key: KeyPath<Destination.Keys, AttributeKey<Destination, Value>>
+  ) -> AttributeKey<Root, Value> {
+    AttributeKey(steps.appending(Destination.keys[keyPath: key].steps))
   }
 
   public subscript<Next>(

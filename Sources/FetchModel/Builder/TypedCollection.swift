@@ -23,7 +23,7 @@ public struct ToMany<Root: Queryable, Destination: Queryable>: TypedCollection {
   public var expression: Expression { steps.expression }
 
   public subscript<Value>(
-    dynamicMember key: KeyPath<Destination.Keys, Key<Destination, Value>>
+    dynamicMember key: KeyPath<Destination.Keys, AttributeKey<Destination, Value>>
   ) -> Elements<Root, Value> {
     Elements(collection: steps, value: Destination.keys[keyPath: key].steps)
   }

@@ -146,7 +146,7 @@ struct Evaluation<Row: EvaluatedRow> {
     case .abs: return first.absolute
     case .modulus: return first.doubleModulus(second)
     case .uppercase: return first.mapText { .text($0.uppercased()) }
-    case .lowercase: return first.mapText { .text($0.lowercased()) }
+    case .lowercase: return first.mapText { .text($0.lowercasedText) }
     case .canonical:
       return first.mapText { .text(Folding.fold($0, [.caseInsensitive, .diacriticInsensitive])) }
     case .length: return first.length

@@ -8,6 +8,8 @@ public struct TextSearch: Sendable {
     case ends([UInt8])
     case contains(ByteSearch)
     case like(LikePattern)
+    /// LIKE with `c`, and the same for texts in which one character folds to several.
+    case likeInAnyCase(LikePattern, RegularExpression)
     case matches(RegularExpression)
     case nothing
   }
@@ -22,19 +24,30 @@ public struct TextSearch: Sendable {
     _ searched: UnsafeBufferPointer<UInt8>, _ relation: Comparison.Relation,
     _ options: StringOptions
   ) {
-    // MATCHES compares case character by character.
+    // An expression folds the case of texts itself.
     self.options = relation == .matches ? options.diacritics : options
     let folded = Folding.fold(searched, self.options)
     switch relation {
     case .beginsWith: kind = folded.isEmpty ? .nothing : .begins(folded)
     case .endsWith: kind = folded.isEmpty ? .nothing : .ends(folded)
     case .contains: kind = folded.isEmpty ? .nothing : .contains(ByteSearch(folded))
-    case .like: kind = .like(LikePattern(String(decoding: folded, as: UTF8.self)))
+    case .like: kind = Self.like(searched, folded, options)
     case .matches:
       let expression = try? RegularExpression(String(decoding: folded, as: UTF8.self), options)
       kind = expression.map { .matches($0) } ?? .nothing
     default: kind = .nothing
     }
+  }
+
+  /// What `?` takes is one character of the text, also where it folds to two.
+  private static func like(
+    _ searched: UnsafeBufferPointer<UInt8>, _ folded: [UInt8], _ options: StringOptions
+  ) -> Kind {
+    let pattern = LikePattern(String(decoding: folded, as: UTF8.self))
+    guard options.contains(.caseInsensitive) else { return .like(pattern) }
+    let composed = Folding.fold(String(decoding: searched, as: UTF8.self), options.diacritics)
+    let expression = LikePattern(composed.precomposedText).expression
+    return expression.map { .likeInAnyCase(pattern, $0) } ?? .like(pattern)
   }
 
   public init(_ searched: String, _ relation: Comparison.Relation, _ options: StringOptions) {
@@ -45,6 +58,11 @@ public struct TextSearch: Sendable {
   /// Whether `text`, which is UTF-8, has what is searched for.
   public func matches(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
     if options.folding.isEmpty { return matches(unfolded: text) }
+    if case .likeInAnyCase(_, let expression) = kind, Folding.expands(text) {
+      var plain = String(decoding: Folding.fold(text, options.diacritics), as: UTF8.self)
+        .precomposedText
+      return plain.withUTF8 { expression.matches($0) }
+    }
     return Folding.fold(text, options).withUnsafeBufferPointer { matches(unfolded: $0) }
   }
 
@@ -59,7 +77,7 @@ public struct TextSearch: Sendable {
     case .ends(let suffix):
       text.count >= suffix.count && text.suffix(suffix.count).elementsEqual(suffix)
     case .contains(let part): part.isFound(in: text)
-    case .like(let pattern): pattern.matches(text)
+    case .like(let pattern), .likeInAnyCase(let pattern, _): pattern.matches(text)
     case .matches(let expression): expression.matches(text)
     case .nothing: false
     }

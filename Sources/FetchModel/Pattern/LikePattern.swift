@@ -71,6 +71,24 @@ public struct LikePattern: Sendable, Hashable {
 }
 
 extension LikePattern {
+  /// The same as an expression that overlooks case; nil where it would be too large.
+  var expression: RegularExpression? {
+    var nodes: [PatternNode] = []
+    var letters: [Unicode.Scalar] = []
+    for piece in pieces {
+      if case .character(let bytes) = piece {
+        letters += String(decoding: bytes, as: UTF8.self).unicodeScalars.flatMap(CaseFolding.fold)
+        continue
+      }
+      nodes.append(.folded(letters))
+      letters = []
+      let any = PatternNode.character(.all)
+      nodes.append(
+        piece == .anything ? .repetition(any, least: 0, most: nil, .greedy) : any)
+    }
+    return try? RegularExpression(.sequence(nodes + [.folded(letters)]))
+  }
+
   /// The simpler relation that means the same, so that an index can serve it: `'A*'` is BEGINSWITH.
   static func simplified(_ pattern: String) -> (Comparison.Relation, String)? {
     let pieces = LikePattern(pattern).pieces

@@ -3,44 +3,22 @@
 extension RegularExpression {
   /// Whether the whole of `text`, which is UTF-8, matches.
   ///
-  /// Takes at most as many steps as the program has instructions for each character.
+  /// Takes at most as many steps as the program has instructions for each character, twice.
   public func matches(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-    var run = Run(expression: self)
-    var scalars = ScalarReader(utf8: text)
-    var previous: Unicode.Scalar?
-    var next = scalars.next()
-    run.begin(Surroundings(previous: nil, next: next, afterNext: scalars.peek()))
-    while let scalar = next {
-      previous = scalar
-      next = scalars.next()
-      run.step(
-        over: scalar, Surroundings(previous: previous, next: next, afterNext: scalars.peek()))
-      if run.isDead { return false }
-    }
-    return run.hasMatched
+    run(over: text).hasMatched
   }
 
-  /// What stands around a place of the text.
-  struct Surroundings {
-    let previous: Unicode.Scalar?
-    let next: Unicode.Scalar?
-    let afterNext: Unicode.Scalar?
-
-    func holds(_ assertion: Assertion) -> Bool {
-      switch assertion {
-      case .textStart: previous == nil
-      case .textEnd: next == nil
-      case .textEndOrFinalNewline: next == nil || (next == "\n" && afterNext == nil)
-      case .lineStart: previous == nil || previous == "\n"
-      case .lineEnd: next == nil || next == "\n"
-      case .wordBorder: isWord(previous) != isWord(next)
-      case .noWordBorder: isWord(previous) == isWord(next)
-      }
+  /// The same, and how many instructions were looked at.
+  func run(over text: UnsafeBufferPointer<UInt8>) -> (hasMatched: Bool, steps: Int) {
+    var run = Run(expression: self)
+    var place = Surroundings(text, needs)
+    run.begin(at: place)
+    while let scalar = place.next {
+      place.advance()
+      run.step(over: scalar, to: place)
+      if run.isDead { return (false, run.steps) }
     }
-
-    private func isWord(_ scalar: Unicode.Scalar?) -> Bool {
-      scalar.map(CharacterClass.Property.word.holds) ?? false
-    }
+    return (run.hasMatched, run.steps)
   }
 
   /// The states that a text has led to so far.
@@ -54,6 +32,7 @@ extension RegularExpression {
     private var stepNumber = 0
     private var pending: [Int] = []
     private(set) var hasMatched = false
+    private(set) var steps = 0
 
     init(expression: RegularExpression) {
       self.expression = expression
@@ -62,72 +41,64 @@ extension RegularExpression {
 
     var isDead: Bool { waiting.isEmpty && !hasMatched }
 
-    mutating func begin(_ surroundings: Surroundings) {
+    mutating func begin(at place: Surroundings) {
       stepNumber = 1
-      follow(0, surroundings)
+      follow(0, place)
       swap(&waiting, &following)
     }
 
-    mutating func step(over scalar: Unicode.Scalar, _ surroundings: Surroundings) {
+    mutating func step(over scalar: Unicode.Scalar, to place: Surroundings) {
       stepNumber += 1
       hasMatched = false
       following.removeAll(keepingCapacity: true)
-      for place in waiting {
-        guard case .take(let index) = expression.program[place],
-          expression.classes[index].contains(scalar)
-        else { continue }
-        follow(place + 1, surroundings)
+      let needsFolding = expression.needs.contains(.folding)
+      let folded = needsFolding ? CaseFolding.simpleFold(scalar) : nil
+      steps += waiting.count
+      for instruction in waiting {
+        switch expression.program[instruction] {
+        case .take(let index):
+          if expression.sets[index].contains(scalar) { follow(instruction + 1, place) }
+        case .fold(let letter, let left):
+          if let folded {
+            if folded == letter { follow(instruction + 1, place) }
+          } else if let count = count(of: CaseFolding.fold(scalar), from: instruction, left) {
+            follow(instruction + count, place)
+          }
+        default: break
+        }
       }
       swap(&waiting, &following)
     }
 
+    /// How many letters they are if the run that goes on at `instruction` has them next, else nil.
+    private func count(
+      of letters: [Unicode.Scalar], from instruction: Int, _ left: Int
+    ) -> Int? {
+      guard letters.count <= left else { return nil }
+      for (index, wanted) in letters.enumerated() {
+        guard case .fold(wanted, _) = expression.program[instruction + index] else { return nil }
+      }
+      return letters.count
+    }
+
     /// Reaches every instruction that leads to a character without taking one.
-    private mutating func follow(_ start: Int, _ surroundings: Surroundings) {
+    private mutating func follow(_ start: Int, _ place: Surroundings) {
       pending.append(start)
-      while let place = pending.popLast() {
-        if reached[place] == stepNumber { continue }
-        reached[place] = stepNumber
-        switch expression.program[place] {
-        case .take: following.append(place)
+      while let instruction = pending.popLast() {
+        steps += 1
+        if reached[instruction] == stepNumber { continue }
+        reached[instruction] = stepNumber
+        switch expression.program[instruction] {
+        case .take, .fold: following.append(instruction)
         case .jump(let target): pending.append(target)
         case .split(let first, let second):
           pending.append(second)
           pending.append(first)
         case .require(let assertion):
-          if surroundings.holds(assertion) { pending.append(place + 1) }
+          if place.holds(assertion) { pending.append(instruction + 1) }
         case .match: hasMatched = true
         }
       }
     }
-  }
-}
-
-/// The scalars of a UTF-8 text, with a look at the next one. What is no UTF-8 reads as U+FFFD.
-struct ScalarReader {
-  private let utf8: UnsafeBufferPointer<UInt8>
-  private var offset = 0
-
-  init(utf8: UnsafeBufferPointer<UInt8>) { self.utf8 = utf8 }
-
-  mutating func next() -> Unicode.Scalar? {
-    guard let (scalar, length) = read() else { return nil }
-    offset += length
-    return scalar
-  }
-
-  func peek() -> Unicode.Scalar? { read()?.scalar }
-
-  private func read() -> (scalar: Unicode.Scalar, length: Int)? {
-    guard offset < utf8.count else { return nil }
-    let first = utf8[offset]
-    if first < 0x80 { return (Unicode.Scalar(first), 1) }
-    let length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2
-    guard first >= 0xC0, utf8.count - offset >= length else { return ("\u{FFFD}", 1) }
-    var code = UInt32(first) & (0x7F >> UInt32(length))
-    for byte in utf8[offset + 1..<offset + length] {
-      guard byte & 0xC0 == 0x80 else { return ("\u{FFFD}", 1) }
-      code = code << 6 | UInt32(byte & 0x3F)
-    }
-    return (Unicode.Scalar(code) ?? "\u{FFFD}", length)
   }
 }

@@ -86,7 +86,7 @@ extension Value {
     return switch function {
     case .canonical: .string(Folding.fold(text, [.caseInsensitive, .diacriticInsensitive]))
     case .uppercase: .string(text.uppercased())
-    case .lowercase: .string(text.lowercased())
+    case .lowercase: .string(text.lowercasedText)
     }
   }
 }

@@ -82,6 +82,8 @@ public protocol LiveMoment {
   var token: Token { get }
   /// Whether history reaches back to `token` without a hole.
   func standing(of token: Token) throws(StoreError) -> TokenStanding
+  /// The same for what `plan` touches alone: tables may begin a history of their own.
+  func standing(of token: Token, for plan: FetchPlan) throws(StoreError) -> TokenStanding
   /// What was touched after `position`, up to this state.
   func touches(after position: Int64) throws(StoreError) -> Touches
   /// The ids of `plan`'s entity whose row may differ because of `touches`: those touched
@@ -121,6 +123,13 @@ extension LiveStore {
 }
 
 extension LiveMoment {
+  /// A store whose history is one for everything.
+  public func standing(
+    of token: Token, for plan: FetchPlan
+  ) throws(StoreError) -> TokenStanding {
+    try standing(of: token)
+  }
+
   public func values(
     of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ObjectID: [StoredValue?]]? { nil }

@@ -117,18 +117,27 @@ public protocol Store: LiveStore, AnyObject {
   func save(
     _ request: SaveRequest, once: SaveOnce,
     completion: @escaping @Sendable (Result<KeptAnswer, SaveError>) -> Void)
+
+  /// The answer of the save that was made under `key`; nil where none was.
+  ///
+  /// - Throws: ``SaveError/keyReused`` where it was another one.
+  func keptAnswer(under key: String, fingerprint: String) throws(SaveError) -> KeptAnswer?
 }
 
 /// A store under which the model may change, or the whole file.
 public protocol ReopenableStore: Store {
-  /// Has `body` called once, with the indexes of the entities that are gone or changed, when what is
-  /// stored is not any more what was opened: close it then, and open it anew.
-  func onOutdated(_ body: @escaping @Sendable (Set<Int>) -> Void)
+  /// Has `body` called once, with the indexes of the entities that are gone and then of those that
+  /// changed, when what is stored is not any more what was opened: close it then, and open it anew.
+  func onOutdated(_ body: @escaping @Sendable ([Int]) -> Void)
   /// Carries out the saves that wait and lets go of the storage.
   func close()
 }
 
 extension Store {
+  public func keptAnswer(
+    under key: String, fingerprint: String
+  ) throws(SaveError) -> KeptAnswer? { nil }
+
   /// Nothing to tell.
   public var metrics: [MetricFamily] { [] }
 }

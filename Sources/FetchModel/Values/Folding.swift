@@ -1,6 +1,9 @@
 // Text without what string options overlook. The results are Foundation's, for the root locale, in
 // composed form: scalar by scalar, ASCII by a short way and the rest by tables made on first use,
 // and composed as a whole only where marks or jamo are left that may belong to what stands before.
+//
+// As in Foundation, `d` drops every mark behind a Latin, Greek or Cyrillic letter, and those scripts'
+// own marks behind any other; the marks of other scripts are letters' parts there (が is not か).
 
 import Foundation
 
@@ -21,16 +24,18 @@ public enum Folding {
     folded.reserveCapacity(utf8.count)
     let lowers = options.contains(.caseInsensitive)
     var isLoose = false
+    var base = FoldingTable.Base.none
     var place = 0
     while place < utf8.count {
       let byte = utf8[place]
       if byte < 0x80 {
+        base = .european
         folded.append(lowers && byte &- 0x41 < 26 ? byte | 0x20 : byte)
         place &+= 1
       } else {
         let length = scalarLength(byte, utf8.count - place)
         let scalar = UnsafeBufferPointer(rebasing: utf8[place..<place + length])
-        isLoose = table.append(scalar, to: &folded) || isLoose
+        isLoose = table.append(scalar, behind: &base, to: &folded) || isLoose
         place += length
       }
     }
@@ -40,7 +45,17 @@ public enum Folding {
   /// Canonical composition, so that a letter and its mark are the letter with the mark.
   private static func composed(_ utf8: [UInt8]) -> [UInt8] {
     guard let text = String(validating: utf8, as: UTF8.self) else { return utf8 }
-    return Array(text.precomposedStringWithCanonicalMapping.utf8)
+    return Array(text.precomposedText.utf8)
+  }
+
+  /// Whether a character of `utf8` folds to more than one character when case is overlooked.
+  static func expands(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard utf8.contains(where: { $0 >= 0x80 }) else { return false }
+    var scalars = ScalarReader(utf8: utf8)
+    while let scalar = scalars.next() {
+      if CaseFolding.simpleFold(scalar) == nil { return true }
+    }
+    return false
   }
 
   /// The bytes that a leading byte announces, at most those that are left.
@@ -50,8 +65,18 @@ public enum Folding {
   }
 }
 
+extension String {
+  /// The text in canonical composition.
+  var precomposedText: String { precomposedStringWithCanonicalMapping }
+}
+
 /// What one set of options makes of each scalar of the scripts that have cases or diacritics.
 private struct FoldingTable: Sendable {
+  /// What marks stand behind: none at the start, a letter of Latin, Greek or Cyrillic, or another.
+  enum Base { case none, european, other }
+
+  private enum Kind { case european, other, europeanMark, otherMark }
+
   /// Scalars from here on have no diacritics, and their case is known to the standard library.
   private static let end = 0x2200
 
@@ -62,6 +87,7 @@ private struct FoldingTable: Sendable {
   private let bytes: [UInt8]
   /// Whether each scalar may combine with the one before it.
   private let areLoose: [Bool]
+  private let kinds: [Kind]
 
   private static let caseInsensitive = FoldingTable([.caseInsensitive])
   private static let diacriticInsensitive = FoldingTable([.diacriticInsensitive])
@@ -84,27 +110,48 @@ private struct FoldingTable: Sendable {
     var offsets: [UInt32] = []
     var bytes: [UInt8] = []
     var areLoose = [Bool](repeating: false, count: Self.end)
+    var kinds = [Kind](repeating: .other, count: Self.end)
     for code in 0..<UInt32(Self.end) {
       offsets.append(UInt32(bytes.count))
-      guard let scalar = Unicode.Scalar(code), !(drops && Self.isDropped(scalar)) else { continue }
+      guard let scalar = Unicode.Scalar(code) else { continue }
       areLoose[Int(code)] = Self.isLoose(scalar)
-      let folded = String(Character(scalar)).folding(options: compareOptions, locale: nil)
-      bytes += Array(folded.precomposedStringWithCanonicalMapping.utf8)
+      kinds[Int(code)] = Self.kind(scalar)
+      var folded = String(Character(scalar))
+      // A mark alone keeps what it is.
+      if kinds[Int(code)] != .otherMark || lowers {
+        folded = folded.folding(options: compareOptions, locale: nil)
+      }
+      bytes += Array(folded.precomposedText.utf8)
     }
     offsets.append(UInt32(bytes.count))
     self.areLoose = areLoose
+    self.kinds = kinds
     self.offsets = offsets
     self.bytes = bytes
   }
 
-  /// The marks that belong to no script, and Cyrillic's own.
-  private static func isDropped(_ scalar: Unicode.Scalar) -> Bool {
+  private static func kind(_ scalar: Unicode.Scalar) -> Kind {
     switch scalar.value {
-    case 0x0300...0x036F, 0x0483...0x0489, 0x1AB0...0x1AFF, 0x1DC0...0x1DFF, 0x20D0...0x20FF,
-      0xFE20...0xFE2F:
-      true
-    default: false
+    case 0x0300...0x036F, 0x0483...0x0489: return .europeanMark
+    // Up to Cyrillic, the additions to Latin and Greek, and what is these letters by another code.
+    case 0..<0x0510, 0x1E00...0x1FFF, 0x2126, 0x212A, 0x212B: return .european
+    default: break
     }
+    switch scalar.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark: return .otherMark
+    default: return .other
+    }
+  }
+
+  /// Whether a scalar of this kind is left out behind `base`, which it may become.
+  private func drops(_ kind: Kind, behind base: inout Base) -> Bool {
+    switch kind {
+    case .european: base = .european
+    case .other: base = .other
+    case .europeanMark: return drops && base != .none
+    case .otherMark: return drops && base == .european
+    }
+    return false
   }
 
   /// What composes with what stands before it, or is itself not in composed form.
@@ -122,22 +169,26 @@ private struct FoldingTable: Sendable {
   }
 
   /// Appends what is left of one scalar. Answers whether the whole has to be composed.
-  func append(_ utf8: UnsafeBufferPointer<UInt8>, to folded: inout [UInt8]) -> Bool {
+  func append(
+    _ utf8: UnsafeBufferPointer<UInt8>, behind base: inout Base, to folded: inout [UInt8]
+  ) -> Bool {
     var decoder = UTF8()
     var iterator = utf8.makeIterator()
     guard case .scalarValue(let scalar) = decoder.decode(&iterator) else {
+      base = .none
       folded.append(contentsOf: utf8)
       return false
     }
     let code = Int(scalar.value)
     if code < Self.end {
+      if drops(kinds[code], behind: &base) { return false }
       folded.append(contentsOf: bytes[Int(offsets[code])..<Int(offsets[code + 1])])
       return areLoose[code]
-    } else if lowers, scalar.properties.changesWhenCaseMapped {
+    }
+    if drops, drops(Self.kind(scalar), behind: &base) { return false }
+    if lowers, scalar.properties.changesWhenCaseMapped {
       let upper = scalar.properties.uppercaseMapping.unicodeScalars
       for scalar in upper { folded.append(contentsOf: scalar.properties.lowercaseMapping.utf8) }
-    } else if drops && Self.isDropped(scalar) {
-      return false
     } else {
       folded.append(contentsOf: utf8)
     }

@@ -15,6 +15,9 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
   /// The most elements; nil: all.
   public var fetchLimit: Int?
   public var fetchOffset = 0
+  /// How many elements a controller makes at a time; 0: all of them at once. See
+  /// ``FetchedResultsController/load(_:isolation:)``.
+  public var fetchBatchSize = 0
   /// What is selected; nil: what the element says.
   public var propertiesToFetch: [String]?
   public var includesSubentities = true
@@ -38,8 +41,22 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
     return predicate.map { standard && $0 } ?? standard
   }
 
+  /// What a controller follows: ids alone where it makes its elements in batches.
+  func followedBody(section: SortTerm?) -> [JSON.Member] {
+    body(section: section, as: fetchBatchSize > 0 ? "ids" : nil)
+  }
+
+  /// The objects with these ids, as this request selects them.
+  func body(ids: [ObjectID]) -> [JSON.Member] {
+    var request = self
+    request.predicate = .ids(ids)
+    request.ignoresDefaultPredicate = true
+    (request.fetchLimit, request.fetchOffset) = (nil, 0)
+    return request.body()
+  }
+
   /// The body of `POST /v1/fetch` without `since`.
-  func body(section: SortTerm? = nil) -> [JSON.Member] {
+  func body(section: SortTerm? = nil, as shape: String? = nil) -> [JSON.Member] {
     var body: [JSON.Member] = [.init(name: "entity", value: .string(Element.entityName))]
     if let predicate = effectivePredicate {
       body.append(.init(name: "where", value: .string(predicate.format)))
@@ -60,6 +77,7 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
       body.append(.init(name: "select", value: .array(select.map { .string($0) })))
     }
     if !includesSubentities { body.append(.init(name: "subentities", value: .boolean(false))) }
+    if let shape { body.append(.init(name: "as", value: .string(shape))) }
     return body
   }
 }

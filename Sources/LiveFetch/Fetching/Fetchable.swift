@@ -23,6 +23,9 @@ public protocol Fetchable {
   static var defaultPredicate: FetchPredicate? { get }
   /// What a request selects that does not say; nil: every attribute and to-one relationship.
   static var propertiesToFetch: [String]? { get }
+  /// The id of the object that this instance was made of; nil where it does not know. An
+  /// `Identifiable` instance knows it by its `id`.
+  var fetchedObjectID: ObjectID? { get }
   /// The instance that `item` stands for.
   static func materialize(
     _ item: Item, in context: ManagedObjectContext
@@ -33,6 +36,14 @@ extension Fetchable {
   public static var defaultSortDescriptors: [SortTerm] { [] }
   public static var defaultPredicate: FetchPredicate? { nil }
   public static var propertiesToFetch: [String]? { nil }
+}
+
+extension Fetchable {
+  public var fetchedObjectID: ObjectID? { nil }
+}
+
+extension Fetchable where Self: Identifiable, ID: PredicateArgumentConvertible {
+  public var fetchedObjectID: ObjectID? { ObjectID(json: id.predicateArgument) }
 }
 
 /// Why an item does not make an instance of the type that was asked for.

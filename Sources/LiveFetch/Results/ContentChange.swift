@@ -46,6 +46,17 @@ public struct SectionChange: Sendable, Hashable {
 
 /// Everything between two contents of a controller.
 ///
+/// The promises: applying it to the old content gives the new one. A section that is named came or
+/// went, and its objects are named one by one as well, so that the two never contradict each other.
+/// An object whose section and order values are what they were never moves, and of the others the
+/// fewest possible do. A changed object that kept its place among those that stayed is an update,
+/// whatever numbers its place has.
+///
+/// To apply it to a list of lists: take out deleted and moved objects by their old positions, from
+/// the last to the first; delete sections from the last to the first; insert sections from the
+/// first to the last; put in moved and inserted objects by their new positions, from the first to
+/// the last.
+///
 /// Sections come first, deleted ones from the last to the first, then inserted ones from the first
 /// to the last. Then the objects: deletes from the last to the first, inserts, moves and updates
 /// each from the first to the last. An object stands at most once; what merely shifted does not
@@ -55,6 +66,12 @@ public struct ContentChange: Sendable, Hashable {
   public let objects: [ObjectChange]
 
   public var isEmpty: Bool { sections.isEmpty && objects.isEmpty }
+
+  /// New values alone: objects that kept their places.
+  init(updates: [ObjectChange]) {
+    sections = []
+    objects = updates.sorted { ($0.newPosition ?? .first) < ($1.newPosition ?? .first) }
+  }
 
   init(_ diff: Diff) {
     sections =

@@ -5,6 +5,9 @@ public enum FetchError: Error, Sendable {
   case store(ObjectStoreError)
   /// An object that does not make an instance of the type that was asked for.
   case materialization(MaterializationError)
+  /// What diffs had led to was not what the store holds: a digest differed, or a diff did not fit.
+  /// The result was fetched anew; nothing is left to do.
+  case outOfStep
 }
 
 extension FetchError: CustomStringConvertible {
@@ -12,6 +15,7 @@ extension FetchError: CustomStringConvertible {
     switch self {
     case .store(let error): error.description
     case .materialization(let error): error.description
+    case .outOfStep: "the content was out of step with the store, and was fetched anew"
     }
   }
 }

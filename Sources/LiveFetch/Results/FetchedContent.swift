@@ -3,12 +3,18 @@
 /// What a controller shows at one moment.
 struct FetchedContent<Element: Fetchable> {
   let state: ResultState
-  let elements: [[Element]]
+  /// By section; empty where elements are made in batches.
+  private let elements: [[Element]]
+  /// The elements made so far, where that is done in batches.
+  private(set) var loaded: [ObjectID: Element] = [:]
+  let isBatched: Bool
 
-  /// Makes every element anew.
-  init(_ state: ResultState, in context: ManagedObjectContext) throws(MaterializationError) {
+  /// Makes every element anew; none of them yet where they are made in batches.
+  init(
+    _ state: ResultState, isBatched: Bool, in context: ManagedObjectContext
+  ) throws(MaterializationError) {
     var elements: [[Element]] = []
-    for section in state.sections {
+    for section in isBatched ? [] : state.sections {
       var made: [Element] = []
       made.reserveCapacity(section.items.count)
       for item in section.items { made.append(try Element.materialize(item, in: context)) }
@@ -16,17 +22,32 @@ struct FetchedContent<Element: Fetchable> {
     }
     self.state = state
     self.elements = elements
+    self.isBatched = isBatched
   }
 
   /// Makes those elements anew that `diff`, which led from `old` to `state`, brings or changes.
   init(
     _ state: ResultState, from old: Self, by diff: Diff, in context: ManagedObjectContext
   ) throws(MaterializationError) {
+    self.state = state
+    isBatched = old.isBatched
+    if isBatched {
+      elements = []
+      loaded = old.loaded
+      for id in diff.deleted.map(\.id) + diff.stale { loaded[id] = nil }
+    } else {
+      elements = try Self.elements(state, from: old, by: diff, in: context)
+    }
+  }
+
+  private static func elements(
+    _ state: ResultState, from old: Self, by diff: Diff, in context: ManagedObjectContext
+  ) throws(MaterializationError) -> [[Element]] {
     // What `diff` could be applied to, it can rearrange.
     let kept: [[Element?]] =
       (try? diff.rearranged(
         old.elements.map { $0.map(Optional.some) }, isObject: { _, _ in true },
-        element: Self.unchanged)) ?? state.sections.map { $0.items.map { _ in nil } }
+        element: { $0.kept() })) ?? state.sections.map { $0.items.map { _ in nil } }
     var elements: [[Element]] = []
     for (section, row) in zip(state.sections, kept) {
       var made: [Element] = []
@@ -37,32 +58,45 @@ struct FetchedContent<Element: Fetchable> {
       }
       elements.append(made)
     }
-    self.state = state
-    self.elements = elements
+    return elements
   }
 
-  /// The element of an object that merely moved; nil for what has to be made anew.
-  private static func unchanged(_ arrival: Diff.Arrival<Element?>) -> Element? {
-    if case .moved(let change, let element) = arrival, !change.hasChangedValues {
-      element
-    } else {
-      nil
-    }
+  var sections: [FetchedSection<Element>] { state.sections.indices.map(section(at:)) }
+
+  func section(at index: Int) -> FetchedSection<Element> {
+    let section = state.sections[index]
+    let objects = isBatched ? section.items.compactMap { loaded[$0.id] } : elements[index]
+    return FetchedSection(
+      section.info, objects: objects, numberOfObjects: section.items.count)
   }
 
-  var sections: [FetchedSection<Element>] {
-    zip(state.sections, elements).map { FetchedSection($0.info, objects: $1) }
+  /// Every element that was made, in order.
+  var objects: [Element] {
+    isBatched ? ids.compactMap { loaded[$0] } : elements.flatMap { $0 }
   }
 
   subscript(position: Position) -> Element? {
-    guard elements.indices.contains(position.section),
-      elements[position.section].indices.contains(position.item)
-    else { return nil }
-    return elements[position.section][position.item]
+    guard let item = state[position] else { return nil }
+    return isBatched ? loaded[item.id] : elements[position.section][position.item]
   }
+
+  /// Takes an element over that was made later.
+  mutating func load(_ element: Element, of id: ObjectID) { loaded[id] = element }
 
   /// Every id, in order.
   var ids: [ObjectID] { state.sections.flatMap { $0.items.map(\.id) } }
+}
+
+extension Diff.Arrival {
+  /// The element of an object that merely moved; nil for what has to be made anew.
+  fileprivate func kept<Kept>() -> Kept? where Element == Kept? {
+    if case .moved(let change, let element) = self, change.isMereMove { element } else { nil }
+  }
+}
+
+extension Diff {
+  /// The objects that stay and whose values may differ.
+  var stale: [ObjectID] { moved.filter { !$0.isMereMove }.map(\.id) + updated.map(\.id) }
 }
 
 extension ResultState {

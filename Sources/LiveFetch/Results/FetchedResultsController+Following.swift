@@ -1,4 +1,4 @@
-// How a controller fetches, follows, and tells what changed.
+// How a controller fetches, and follows what is saved.
 
 extension FetchedResultsController {
   /// Fetches, and follows what is saved from then on, until the controller is gone.
@@ -13,11 +13,21 @@ extension FetchedResultsController {
     try await fetch(fetchRequest, section, isolation: isolation)
   }
 
-  /// Fetches something else; what differs from the content so far is told as one change.
+  /// Fetches something else in the same sections; what differs from the content so far is told as
+  /// one change.
   ///
   /// - Throws: ``FetchError``; the content and the request are then as before.
   public func update(
-    fetchRequest newRequest: FetchRequest<Element>, section newSection: SortTerm? = nil,
+    fetchRequest newRequest: FetchRequest<Element>, isolation: isolated any Actor = #isolation
+  ) async throws(FetchError) {
+    try await fetch(newRequest, section, isolation: isolation)
+  }
+
+  /// Fetches something else in other sections, or in none.
+  ///
+  /// - Throws: ``FetchError``; the content, the request and the sections are then as before.
+  public func update(
+    fetchRequest newRequest: FetchRequest<Element>, section newSection: SortTerm?,
     isolation: isolated any Actor = #isolation
   ) async throws(FetchError) {
     try await fetch(newRequest, newSection, isolation: isolation)
@@ -26,9 +36,15 @@ extension FetchedResultsController {
   /// Stops following; the content stays as it is.
   public func stop() {
     fetches += 1
+    endFollowing()
+    set(.initial)
+  }
+
+  func endFollowing() {
     following?.cancel()
     following = nil
-    set(.initial)
+    touches?.finish()
+    touches = nil
   }
 
   private func fetch(
@@ -36,14 +52,14 @@ extension FetchedResultsController {
   ) async throws(FetchError) {
     fetches += 1
     let fetch = fetches
-    following?.cancel()
+    endFollowing()
     set(.loading)
     let follower = Follower(
-      store: context.store, request: request.body(section: section), hold: holdTime)
+      store: context.store, request: request.followedBody(section: section), hold: holdTime)
     let result: Result<ResultState, ObjectStoreError> = await follower.snapshot()
     guard fetch == fetches else { return }
     do throws(FetchError) {
-      try replaceContent(with: result)
+      try replaceContent(with: result, isBatched: request.fetchBatchSize > 0)
     } catch {
       set(.failed(error))
       if storedContent != nil { follow(isolation: isolation) }
@@ -54,13 +70,13 @@ extension FetchedResultsController {
   }
 
   private func replaceContent(
-    with result: Result<ResultState, ObjectStoreError>
+    with result: Result<ResultState, ObjectStoreError>, isBatched: Bool
   ) throws(FetchError) {
     switch result {
     case .failure(let error): throw .store(error)
     case .success(let state):
       do throws(MaterializationError) {
-        try replaceContent(with: state)
+        try replaceContent(with: state, isBatched: isBatched)
       } catch {
         throw .materialization(error)
       }
@@ -68,10 +84,11 @@ extension FetchedResultsController {
   }
 
   /// Takes over a state that no diff led to.
-  private func replaceContent(with state: ResultState) throws(MaterializationError) {
-    let content = try FetchedContent<Element>(state, in: context)
-    let change = storedContent.map { ContentChange($0.state.difference(to: state)) }
-    tell(content, change)
+  private func replaceContent(
+    with state: ResultState, isBatched: Bool
+  ) throws(MaterializationError) {
+    let content = try FetchedContent<Element>(state, isBatched: isBatched, in: context)
+    tell(content, storedContent.map { ContentChange($0.state.difference(to: state)) })
   }
 }
 
@@ -81,15 +98,18 @@ extension FetchedResultsController {
   private func follow(isolation: isolated any Actor) {
     guard let token = storedContent?.state.token else { return }
     var follower = Follower(
-      store: context.store, request: fetchRequest.body(section: section), hold: holdTime,
+      store: context.store, request: fetchRequest.followedBody(section: section), hold: holdTime,
       token: token)
     set(.following)
+    if fetchRequest.fetchBatchSize > 0 { loadTouchedBatches(isolation: isolation) }
     following = Task { [weak self] in
       _ = isolation
       while !Task.isCancelled {
         let event = await follower.next()
-        guard let self, !Task.isCancelled else { return }
-        switch self.receive(event) {
+        guard !Task.isCancelled, let step = await self?.receive(event, isolation: isolation) else {
+          return
+        }
+        switch step {
         case .goOn(let token): follower.token = token
         case .fetchAnew: follower.token = nil
         case .end: return
@@ -105,14 +125,14 @@ extension FetchedResultsController {
     case end
   }
 
-  private func receive(_ event: Follower.Event) -> Step {
+  private func receive(_ event: Follower.Event, isolation: isolated any Actor) async -> Step {
     do throws(MaterializationError) {
       switch event {
       case .state(let state):
-        try replaceContent(with: state)
+        try replaceContent(with: state, isBatched: fetchRequest.fetchBatchSize > 0)
         set(.following)
         return .goOn(token: state.token)
-      case .diff(let diff): return try receive(diff)
+      case .diff(let diff): return try await receive(diff, isolation: isolation)
       case .unreachable(let error):
         report(.offline(error), .store(error))
         return storedContent.map { .goOn(token: $0.state.token) } ?? .fetchAnew
@@ -126,16 +146,22 @@ extension FetchedResultsController {
     }
   }
 
-  private func receive(_ diff: Diff) throws(MaterializationError) -> Step {
+  private func receive(
+    _ diff: Diff, isolation: isolated any Actor
+  ) async throws(MaterializationError) -> Step {
     guard let old = storedContent else { return .fetchAnew }
-    var state = old.state
-    do throws(DiffApplicationError) {
-      try state.apply(diff)
-    } catch {
+    guard let state = old.state.applying(diff) else {
+      report(.loading, .outOfStep)
       return .fetchAnew
     }
-    guard diff.summary.digest.map({ $0 == state.digest }) ?? true else { return .fetchAnew }
-    let content = try FetchedContent(state, from: old, by: diff, in: context)
+    var content = try FetchedContent(state, from: old, by: diff, in: context)
+    let stale = diff.stale.filter { old.loaded[$0] != nil }
+    if !stale.isEmpty {
+      let fetch = fetches
+      let elements = try? await elements(withIDs: stale, isolation: isolation)
+      guard fetch == fetches else { return .end }
+      for (id, element) in elements ?? [] { content.load(element, of: id) }
+    }
     if case .following = storedState {} else { set(.following) }
     if diff.isEmpty && old.state.summary == state.summary {
       storedContent = content
@@ -144,83 +170,18 @@ extension FetchedResultsController {
     }
     return .goOn(token: state.token)
   }
-
-  private func report(_ state: State, _ error: FetchError) {
-    set(state)
-    delegate?.controller(self, didFailWith: error)
-  }
-
-  private func set(_ state: State) {
-    registrar.withMutation(of: self, keyPath: \.state) { storedState = state }
-  }
 }
 
-// MARK: - Telling
-
-extension FetchedResultsController {
-  /// Makes `content` the content and tells everyone; `change` is nil for the first one.
-  private func tell(_ content: FetchedContent<Element>, _ change: ContentChange?) {
-    let change = change.map { $0.isEmpty ? nil : $0 } ?? change
-    let old = storedContent
-    registrar.withMutation(of: self, keyPath: \.sections) { storedContent = content }
-    guard old == nil || change != nil else { return }
-    channels.removeAll { $0.isFinished }
-    for channel in channels { channel.send(content.state, change) }
-    guard let delegate else { return }
-    pending = PendingChange(old: old, new: content, change: change)
-    defer { pending = nil }
-    delegate.controller(self, didChangeContentWith: content.state.snapshot(after: change))
-  }
-
-  /// For a delegate that does not take snapshots.
-  func tellDifference<Delegate: FetchedResultsControllerDelegate<Element>>(to delegate: Delegate) {
-    guard let pending else { return }
-    let difference = pending.new.ids.difference(from: pending.old?.ids ?? [])
-    delegate.controller(self, didChangeContentWith: difference.inferringMoves())
-  }
-
-  /// For a delegate that takes neither snapshots nor differences.
-  func tellEachChange<Delegate: FetchedResultsControllerDelegate<Element>>(to delegate: Delegate) {
-    guard let pending, let old = pending.old, let change = pending.change else { return }
-    storedContent = old
-    delegate.controllerWillChangeContent(self)
-    storedContent = pending.new
-    for section in change.sections {
-      let content = section.type == .delete ? old : pending.new
-      let told = FetchedSection(
-        content.state.sections[section.index].info, objects: content.elements[section.index])
-      delegate.controller(
-        self, didChange: told, atSectionIndex: section.index, for: section.type)
+extension ResultState {
+  /// The state that `diff` leads to; nil where it does not fit, or leads to what the store has not.
+  fileprivate func applying(_ diff: Diff) -> ResultState? {
+    var state = self
+    do throws(DiffApplicationError) {
+      try state.apply(diff)
+    } catch {
+      return nil
     }
-    for object in change.objects {
-      let element = object.newPosition.map { pending.new[$0] } ?? object.oldPosition.map { old[$0] }
-      guard let element = element ?? nil else { continue }
-      delegate.controller(
-        self, didChange: element, at: object.oldPosition, for: object.type,
-        newPosition: object.newPosition)
-    }
-    delegate.controllerDidChangeContent(self)
-  }
-}
-
-// MARK: - Sequences
-
-extension FetchedResultsController {
-  /// Every content from now on by its ids, the present one first. A reader that is slower than the
-  /// store gets the newest one, with what changed since the one it had.
-  public var snapshots: ResultsSnapshots {
-    ResultsSnapshots(channel: openChannel())
-  }
-
-  /// Every change from now on. A reader that is slower than the store gets one change that holds
-  /// all since the last one it had.
-  public var changes: ContentChanges {
-    ContentChanges(channel: openChannel())
-  }
-
-  private func openChannel() -> ResultChannel {
-    let channel = ResultChannel(storedContent?.state)
-    channels.append(channel)
-    return channel
+    let isInStep = diff.summary.digest.map { $0 == state.digest } ?? true
+    return isInStep ? state : nil
   }
 }

@@ -1,6 +1,7 @@
 // A live result in this process: a fetch request enters, sections of elements leave, and whoever
 // wants is told what changes. The content is always that of one moment of the store.
 
+import Foundation
 import Observation
 
 /// Keeps the result of a fetch in step with its store.
@@ -42,12 +43,20 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
 
   let registrar = ObservationRegistrar()
   var storedContent: FetchedContent<Element>?
+  /// Where each object of the content stands, once that was asked for.
+  var storedPositions: [ObjectID: Position]?
   var storedState = State.initial
+  /// For who follows the state without observation.
+  var stateDidChange: ((State) -> Void)?
   var pending: PendingChange?
   /// How many fetches were begun: the answer to an earlier one than the last counts no more.
   var fetches = 0
   var following: Task<Void, Never>?
   var channels: [ResultChannel] = []
+  /// Batches that were asked for; nil unless elements are made in batches.
+  var touches: AsyncStream<Range<Int>>.Continuation?
+  /// The first numbers of the batches on their way.
+  var touched: Set<Int> = []
 
   /// Both contents while a change is told.
   struct PendingChange {
@@ -77,6 +86,7 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
 
   deinit {
     following?.cancel()
+    touches?.finish()
     for channel in channels { channel.finish() }
   }
 }
@@ -99,15 +109,49 @@ extension FetchedResultsController {
   /// there is one, also where it has no elements.
   public var sections: [FetchedSection<Element>] { content?.sections ?? [] }
 
-  /// Every element in order; nil before the first fetch.
-  public var fetchedObjects: [Element]? { content?.elements.flatMap { $0 } }
+  /// Every element in order, with a `fetchBatchSize` those made so far; nil before the first fetch.
+  public var fetchedObjects: [Element]? { content?.objects }
 
-  /// The element at `position`; nil where there is none.
-  public func object(at position: Position) -> Element? { content?[position] }
+  /// The element at `position`; nil where there is none, or where it was not made so far: see
+  /// ``load(_:isolation:)``.
+  public func object(at position: Position) -> Element? {
+    if let element = content?[position] { return element }
+    touch(position)
+    return nil
+  }
 
-  /// Where the object with this id stands, in O(n); nil where it is not in the result.
+  /// The element at a Foundation index path, `[section, item]`.
+  public func object(at indexPath: IndexPath) -> Element? {
+    Position(indexPath).flatMap { object(at: $0) }
+  }
+
+  /// The element of the object with this id; nil where it is not in the result.
+  public func object(withID id: ObjectID) -> Element? {
+    position(of: id).flatMap { object(at: $0) }
+  }
+
+  /// Where `element` stands; nil where it is not in the result.
+  ///
+  /// Elements are told apart by their ids: what is neither `Identifiable` nor an object that the
+  /// controller gave is not found.
+  public func indexPath(for element: Element) -> Position? {
+    if let id = element.fetchedObjectID { return position(of: id) }
+    guard Element.self is AnyClass, let content else { return nil }
+    for (section, row) in content.sections.enumerated() {
+      if let item = row.objects.firstIndex(where: { $0 as AnyObject === element as AnyObject }) {
+        return Position(section: section, item: item)
+      }
+    }
+    return nil
+  }
+
+  /// Where the object with this id stands; nil where it is not in the result. The first time after
+  /// a change it takes O(n).
   public func position(of id: ObjectID) -> Position? {
-    snapshot?.position(of: id)
+    guard let content else { return nil }
+    let positions = storedPositions ?? content.state.positions
+    storedPositions = positions
+    return positions[id]
   }
 
   /// The content by permanent ids; nil before the first fetch.
@@ -139,4 +183,17 @@ extension FetchedResultsController {
   private func indexTitle(of section: FetchedSection<Element>) -> String {
     delegate?.controller(self, sectionIndexTitleForSectionName: section.name) ?? section.indexTitle
   }
+}
+
+// MARK: - Index paths
+
+extension Position {
+  /// The place that a Foundation index path `[section, item]` names; nil for other lengths.
+  public init?(_ indexPath: IndexPath) {
+    guard indexPath.count == 2 else { return nil }
+    self.init(section: indexPath[0], item: indexPath[1])
+  }
+
+  /// The place as a Foundation index path, which tables and collection views of the platform take.
+  public var indexPath: IndexPath { [section, item] }
 }

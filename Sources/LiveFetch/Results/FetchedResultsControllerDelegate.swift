@@ -4,9 +4,13 @@
 ///
 /// There are three ways to be told, and a delegate gets one of them: a delegate that implements the
 /// snapshot method gets that one alone; else one that implements the difference method gets that
-/// one alone; else each change is told by itself, between will-change and did-change.
+/// one alone; else each change is told by itself, between will-change and did-change, as
+/// ``ContentChange`` orders them.
 ///
 /// While will-change runs the controller still shows the old content; from then on the new one.
+///
+/// A delegate on an actor says so where it conforms: `extension CitiesScreen: @MainActor
+/// FetchedResultsControllerDelegate`.
 public protocol FetchedResultsControllerDelegate<Element>: AnyObject {
   associatedtype Element: Fetchable
   typealias Controller = FetchedResultsController<Element>
@@ -27,11 +31,15 @@ public protocol FetchedResultsControllerDelegate<Element>: AnyObject {
   /// An object came, went, moved or changed.
   ///
   /// - Parameters:
-  ///   - position: where it stood in the old content; nil for an insert.
-  ///   - newPosition: where it stands in the new content; nil for a delete.
+  ///   - indexPath: where it stood in the old content; nil for an insert.
+  ///   - newIndexPath: where it stands in the new content; nil for a delete.
   func controller(
-    _ controller: Controller, didChange object: Element, at position: Position?,
-    for type: ObjectChangeType, newPosition: Position?)
+    _ controller: Controller, didChange object: Element, at indexPath: Position?,
+    for type: ObjectChangeType, newIndexPath: Position?)
+  /// The same of an object that a request with a `fetchBatchSize` did not make so far.
+  func controller(
+    _ controller: Controller, didChangeObjectWithID id: ObjectID, at indexPath: Position?,
+    for type: ObjectChangeType, newIndexPath: Position?)
   /// The content changed, and every part of it was told.
   func controllerDidChangeContent(_ controller: Controller)
 
@@ -40,7 +48,8 @@ public protocol FetchedResultsControllerDelegate<Element>: AnyObject {
     _ controller: Controller, sectionIndexTitleForSectionName name: String
   ) -> String?
 
-  /// The controller can be reached no more, or not for now: see ``FetchedResultsController/state``.
+  /// The store cannot be reached, the fetch ended, or the content was out of step and is fetched
+  /// anew: ``FetchedResultsController/state`` tells which, and whether the controller goes on.
   func controller(_ controller: Controller, didFailWith error: FetchError)
 }
 
@@ -65,8 +74,13 @@ extension FetchedResultsControllerDelegate {
   ) {}
 
   public func controller(
-    _ controller: Controller, didChange object: Element, at position: Position?,
-    for type: ObjectChangeType, newPosition: Position?
+    _ controller: Controller, didChange object: Element, at indexPath: Position?,
+    for type: ObjectChangeType, newIndexPath: Position?
+  ) {}
+
+  public func controller(
+    _ controller: Controller, didChangeObjectWithID id: ObjectID, at indexPath: Position?,
+    for type: ObjectChangeType, newIndexPath: Position?
   ) {}
 
   public func controllerDidChangeContent(_ controller: Controller) {}

@@ -19,15 +19,18 @@ public struct FetchedSection<Element>: Identifiable {
   public let id: SectionIdentifier
   /// The capitalised first letter of the name.
   public let indexTitle: String
+  /// The elements; with a `fetchBatchSize` those that were made so far.
   public let objects: [Element]
+  /// How many elements there are, made so far or not.
+  public let numberOfObjects: Int
 
   public var name: String { id.name }
-  public var numberOfObjects: Int { objects.count }
 
-  init(_ info: SectionInfo, objects: [Element]) {
+  init(_ info: SectionInfo, objects: [Element], numberOfObjects: Int) {
     id = SectionIdentifier(info)
     indexTitle = info.indexTitle
     self.objects = objects
+    self.numberOfObjects = numberOfObjects
   }
 }
 

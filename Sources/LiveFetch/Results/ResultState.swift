@@ -94,6 +94,6 @@ extension ResultState {
 }
 
 extension Diff.Changed {
-  /// Whether it names a value; a mere move has `{}`.
-  var hasChangedValues: Bool { (changed?.count ?? 0) > 2 }
+  /// Whether it says that no value differs: `{}`. Diffs of ids do not say.
+  var isMereMove: Bool { changed?.count == 2 }
 }

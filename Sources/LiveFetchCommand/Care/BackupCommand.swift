@@ -32,12 +32,12 @@ struct BackupCommand: ParsableCommand {
 
   func run() throws {
     try requireFile(store)
-    guard force || !FileManager.default.fileExists(atPath: copy) else {
+    guard try !isFile(copy) || force else {
       throw failure("\(copy): is there already; --force replaces it", .usage)
     }
     try OutputFile(path: copy).checkIsNotServed(apartFrom: [store])
     var bar = ProgressBar("backup")
-    do throws(StoreError) {
+    do throws(CopyError) {
       let report = try SQLiteStore.backUp(path: store, to: copy) { done, total in
         if !quiet { bar.show(total == 0 ? nil : Double(done) / Double(total), done, "pages") }
       }
@@ -47,7 +47,7 @@ struct BackupCommand: ParsableCommand {
       print("\(copy): \(report.bytes.asBytes)\(token); checked")
     } catch {
       bar.clear()
-      throw failure("\(store): \(error.message)", error.exitStatus)
+      throw error.failure(source: store, destination: copy)
     }
   }
 }
@@ -76,8 +76,9 @@ struct RestoreCommand: ParsableCommand {
 
   func run() throws {
     try requireFile(backup)
+    _ = try isFile(store)
     var bar = ProgressBar("restore")
-    do throws(StoreError) {
+    do throws(CopyError) {
       let report = try SQLiteStore.restore(backup, to: store) { done, total in
         if !quiet { bar.show(total == 0 ? nil : Double(done) / Double(total), done, "pages") }
       }
@@ -87,7 +88,17 @@ struct RestoreCommand: ParsableCommand {
       print("\(store): \(report.bytes.asBytes)\(token)")
     } catch {
       bar.clear()
-      throw failure("\(store): \(error.message)", error.exitStatus)
+      throw error.failure(source: backup, destination: store)
+    }
+  }
+}
+
+extension CopyError {
+  /// Says it with the name of the file that it is about.
+  fileprivate func failure(source: String, destination: String) -> ExitCode {
+    switch self {
+    case .source(let error): refuse("\(source): \(error.message)", error.exitStatus)
+    case .destination(let error): refuse("\(destination): \(error.message)", error.exitStatus)
     }
   }
 }

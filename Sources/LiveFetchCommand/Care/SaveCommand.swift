@@ -33,6 +33,7 @@ struct SaveCommand: ParsableCommand {
   var json = false
 
   func run() throws {
+    if !target.isAddress { try requireFile(target.store) }
     let body = try readBody()
     if target.isAddress {
       try saveRemote(body)
@@ -71,7 +72,6 @@ struct SaveCommand: ParsableCommand {
   }
 
   private func saveFile(_ body: JSON) throws {
-    try requireFile(target.store)
     do throws(SaveError) {
       let (result, isFollowed) = try SQLiteStore.save(body, to: target.store)
       let token = isFollowed ? result.token.description : nil

@@ -13,7 +13,7 @@ struct ImportCommand: ParsableCommand {
     abstract: "Load CSV, TSV, JSON or NDJSON files into one entity of an SQLite file.",
     discussion: """
       All of it is one save: a file appears whole or not at all, and whoever follows the store sees \
-      it as one diff. Rows that do not fit are reported with their line and left out. The table is \
+      it as one diff. Files are UTF-8 and begin with a line of names that differ. Rows that do not fit are reported with their line and left out. The table is \
       made where it is not there, with types that fit the first 10,000 rows; so is STORE. Files may \
       be compressed with gzip; '-' is standard input. A store that is being served is refused: stop \
       the server, or save through it.
@@ -61,6 +61,13 @@ struct ImportCommand: ParsableCommand {
 
   @Option(help: "Where to keep the rows that are refused, as they stood.", completion: .file())
   var rejects: String?
+
+  @Flag(
+    help: """
+      Take values that their column's type does not have as they stand, as SQLite does. A model \
+      file's rules hold all the same.
+      """)
+  var asStored = false
 
   @Flag(help: "Import nothing where a single row is refused.")
   var strict = false

@@ -16,7 +16,8 @@ struct ImportInput {
     self.source = source
     let buffer = SlidingBuffer(source)
     do throws(ReadError) {
-      while buffer.bytes.count < 64, try buffer.grow() {}
+      while buffer.bytes.count < TextCheck.size, try buffer.grow() {}
+      try TextCheck.check(buffer.bytes.prefix(TextCheck.size))
       let format =
         command.format ?? RecordFormat(path: path)
         ?? RecordFormat(lookingAt: Array(buffer.bytes.prefix(4_096)))
@@ -25,6 +26,9 @@ struct ImportInput {
       throw failure("\(source.name): \(error.detail)", .unusableStore)
     }
     (properties, places) = try Self.wanted(records.names, source.name, command.map)
+    if let problem = Heading(names: properties).problem {
+      throw failure("\(source.name): line \(max(1, records.line)): \(problem)", .unusableStore)
+    }
   }
 
   private static func records(

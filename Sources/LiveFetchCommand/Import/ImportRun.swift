@@ -18,7 +18,7 @@ struct ImportRun {
 
   init(_ command: ImportCommand) throws {
     self.command = command
-    isNewFile = !FileManager.default.fileExists(atPath: command.store)
+    isNewFile = try !isFile(command.store)
     rejects = try Rejects(path: command.rejects)
     bar = ProgressBar(command.into)
     standardInput = command.files.contains("-") ? try ByteSource(path: "-") : nil
@@ -27,11 +27,17 @@ struct ImportRun {
         try isNewFile || !NewTable.isKnown(command.into, in: command.store)
       let new = isNewTable ? try Self.newTable(command, standardInput) : nil
       table = try TableImport(
-        path: command.store, entity: command.into, key: command.keyNames, creating: new)
-    } catch let error as ImportError {
-      throw Self.explain(error, command)
-    } catch let error as StoreError {
-      throw failure("\(command.store): \(error.message)", error.exitStatus)
+        path: command.store, entity: command.into, key: command.keyNames,
+        isLenient: command.asStored, creating: new)
+    } catch {
+      rejects.close()
+      if isNewFile { SQLiteStore.remove(path: command.store) }
+      switch error {
+      case let error as ImportError: throw Self.explain(error, command)
+      case let error as StoreError:
+        throw failure("\(command.store): \(error.message)", error.exitStatus)
+      default: throw error
+      }
     }
   }
 
@@ -61,8 +67,14 @@ struct ImportRun {
       guard let outcome = path == "-" ? try? input.peek() : try input.next() else { break }
       if case .end = outcome { break }
       count += 1
+      if case .bad(let detail) = outcome, input.properties.isEmpty {
+        throw failure("\(input.source.name): line \(input.line): \(detail)", .unusableStore)
+      }
       guard case .record = outcome else { continue }
       for (index, field) in input.fields.enumerated() { guesses[index].add(field) }
+    }
+    guard !input.properties.isEmpty else {
+      throw failure("\(input.source.name): there is no record to make a table of", .unusableStore)
     }
     return NewTable(
       name: command.into, columns: try columns(input.properties, guesses, command),
@@ -76,9 +88,6 @@ struct ImportRun {
     for name in given.keys.sorted() + command.keyNames where !names.contains(name) {
       let hint = nearestName(to: name, among: names).map { "; did you mean '\($0)'?" } ?? ""
       throw failure("the file has no column '\(name)'\(hint)", .usage)
-    }
-    guard names.allSatisfy({ !$0.isEmpty }), !names.isEmpty else {
-      throw failure("the heading has a column without a name", .unusableStore)
     }
     return zip(names, guesses).map { name, guess in
       (name, given[name].map(TypeGuess.declaration(of:)) ?? guess.declaration)
@@ -132,6 +141,7 @@ struct ImportRun {
   /// Takes everything back.
   private mutating func abandon() {
     bar.clear()
+    rejects.close()
     table.cancel()
     if isNewFile { SQLiteStore.remove(path: command.store) }
   }
@@ -145,6 +155,10 @@ struct ImportRun {
       abandon()
       throw failure(
         "nothing was imported: \(rejects.count.grouped) rows were refused", .unusableStore)
+    }
+    if isNewTable, rejects.count > 0, table.counts.inserted == 0 {
+      abandon()
+      throw failure("nothing was imported: every row was refused", .unusableStore)
     }
     let seconds = Double(DispatchTime.now().uptimeNanoseconds &- start) / 1e9
     do {

@@ -39,9 +39,7 @@ struct MigrateCommand: ParsableCommand {
   }
 
   func run() throws {
-    guard FileManager.default.fileExists(atPath: store) else {
-      throw failure("\(store): there is no such file", .noInput)
-    }
+    try requireFile(store)
     let model = try modelAnywhere(model)
     let options = try options()
     do throws(StoreError) {

@@ -142,8 +142,9 @@ func modelAnywhere(_ path: String, tellsRemarks: Bool = false) throws -> ModelFi
     if tellsRemarks { for remark in read.remarks { note("\(path): \(remark)") } }
     return read.model
   }
+  try requireFile(path)
   guard let file = FileHandle(forReadingAtPath: path) else {
-    throw failure("\(path): there is no such file", .noInput)
+    throw failure("\(path): cannot be read", .noInput)
   }
   let start = (try? file.read(upToCount: 16)) ?? Data()
   guard start.starts(with: "SQLite format 3".utf8) else { return try ModelFile(atPath: path) }
@@ -160,6 +161,9 @@ func modelAnywhere(_ path: String, tellsRemarks: Bool = false) throws -> ModelFi
 extension CoreDataModel {
   /// Reads a model bundle, the current version of a versioned one.
   init(atPath path: String) throws {
+    guard FileManager.default.fileExists(atPath: path) else {
+      throw failure("\(path): there is no such model", .noInput)
+    }
     let folder = try path.hasSuffix(".xcdatamodeld") ? Self.currentVersion(of: path) : path
     guard let data = FileManager.default.contents(atPath: folder + "/contents") else {
       throw failure("\(folder)/contents: there is no such file", .noInput)

@@ -17,9 +17,7 @@ final class RemoteStore {
       throw failure("\(address): is no address", .usage)
     }
     guard url.scheme?.lowercased() == "http" else {
-      throw failure(
-        "\(address): only http is spoken here; give the server's own address, or forward a port to it",
-        .usage)
+      throw failure(Self.refusal(of: url.scheme ?? "", host, address), .usage)
     }
     var path = url.percentEncodedPath
     while path.hasSuffix("/") { path.removeLast() }
@@ -29,6 +27,15 @@ final class RemoteStore {
     self.token = token
     let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
     client = HTTPClient(host: name, port: url.port ?? 80)
+  }
+
+  private static func refusal(of scheme: String, _ host: String, _ address: String) -> String {
+    guard scheme.lowercased() == "https" else {
+      return "\(address): an address begins with http://"
+    }
+    return
+      "\(address): https is not spoken here. Give the address behind what does TLS, or forward a "
+      + "port to it: ssh -L 8080:127.0.0.1:8080 \(host), and then http://127.0.0.1:8080"
   }
 
   /// The answer to a request, whatever its status.

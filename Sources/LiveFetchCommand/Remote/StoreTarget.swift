@@ -37,9 +37,20 @@ struct StoreArgument: ParsableArguments {
   }
 }
 
-/// Ends the command where `path` is not there.
+/// Ends the command where `path` is not there, or no file.
 func requireFile(_ path: String) throws {
-  guard FileManager.default.fileExists(atPath: path) else {
+  var isDirectory: ObjCBool = false
+  guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
     throw failure("\(path): there is no such file", .noInput)
   }
+  guard !isDirectory.boolValue else {
+    throw failure("\(path): is a directory, not a file", .noInput)
+  }
+}
+
+/// Whether there is anything at `path`; ends the command where that is a directory.
+func isFile(_ path: String) throws -> Bool {
+  guard FileManager.default.fileExists(atPath: path) else { return false }
+  try requireFile(path)
+  return true
 }

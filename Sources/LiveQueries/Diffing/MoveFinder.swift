@@ -73,22 +73,3 @@ struct MoveFinder {
     }
   }
 }
-
-/// The indexes of a longest increasing subsequence of distinct `numbers`. O(k log k).
-func longestIncreasingSubsequence(of numbers: [Int]) -> [Int] {
-  /// For each length, the index of the smallest number that ends a subsequence of it.
-  var ends: [Int] = []
-  var previous = [Int?](repeating: nil, count: numbers.count)
-  for (index, number) in numbers.enumerated() {
-    let length = ends.partitionPoint { numbers[$0] < number }
-    previous[index] = length > 0 ? ends[length - 1] : nil
-    if length == ends.count { ends.append(index) } else { ends[length] = index }
-  }
-  var subsequence: [Int] = []
-  var next = ends.last
-  while let index = next {
-    subsequence.append(index)
-    next = previous[index]
-  }
-  return subsequence.reversed()
-}

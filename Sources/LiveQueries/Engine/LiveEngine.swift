@@ -86,18 +86,6 @@ public final class LiveEngine: Sendable {
     done.wait()
   }
 
-  /// Ends every fetch, as the model is not that of the store any more: those that depend on the
-  /// entities `changed` with ``StoreError/schemaChanged(entity:)``, the others as expired. Returns
-  /// when their clients have been told.
-  public func retire(_ changed: Set<Int>) {
-    let done = DispatchSemaphore(value: 0)
-    mailbox.tell { batch in
-      batch.retired = changed
-      batch.drains.append(done)
-    }
-    done.wait()
-  }
-
   /// Ends the engine's thread; nobody is answered any more.
   public func stop() { mailbox.tell { $0.isStopped = true } }
 
@@ -151,7 +139,6 @@ private struct EngineLoop: Sendable {
 
   private func handle(_ batch: Batch, _ state: inout State) {
     let now = ContinuousClock.now
-    if let changed = batch.retired { state.queries.retire(changed) }
     if batch.storeDidChange { state.isStale = true }
     let unserved = serveFromMemory(batch.wishes, &state, now)
     if state.isStale && state.queries.hasActiveQueries || !unserved.isEmpty {

@@ -17,8 +17,6 @@ struct Batch: Sendable {
   /// Whether the store may have a newer moment.
   var storeDidChange = false
   var drains: [DispatchSemaphore] = []
-  /// The entities that have changed, where the model is not the store's any more.
-  var retired: Set<Int>?
   var isStopped = false
 
   var isEmpty: Bool { wishes.isEmpty && !storeDidChange && drains.isEmpty && !isStopped }

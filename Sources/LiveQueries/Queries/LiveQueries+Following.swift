@@ -49,7 +49,7 @@ extension LiveQueries {
     guard from.epoch == context.token.epoch, from.position <= context.token.position else {
       return nil
     }
-    return try context.moment.standing(of: from) == .known ? from : nil
+    return try context.moment.standing(of: from, for: request.plan) == .known ? from : nil
   }
 
   private mutating func follow(

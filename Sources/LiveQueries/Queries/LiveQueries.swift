@@ -122,19 +122,6 @@ struct LiveQueries {
     note(token)
   }
 
-  /// Ends every query: the model is not the store's any more.
-  mutating func retire(_ changed: Set<Int>) {
-    for query in queries.values {
-      let entity = query.dependencies.intersection(changed).min()
-      let name = entity.map { model.entities[$0].name }
-      dismiss(query, name.map { .failed(.schemaChanged(entity: $0)) } ?? .expired)
-    }
-    queries = [:]
-    index = QueryIndex()
-    known = [:]
-    current = nil
-  }
-
   /// Takes one active query a moment further. One that fails ends; its clients are told.
   ///
   /// - Parameter base: the position that everything active is true of.

@@ -29,7 +29,7 @@ public struct MomentDiffs {
     let newest = context.token
     if since == newest { return .unchanged }
     guard since.epoch == newest.epoch, since.position <= newest.position,
-      try context.moment.standing(of: since) == .known
+      try context.moment.standing(of: since, for: plan) == .known
     else { return .expired }
     let request = FollowRequest(
       plan: plan, only: nil, since: .token(since), deadline: nil, waiter: Nobody.waiter)

@@ -17,22 +17,30 @@ public struct BackupReport: Sendable, Hashable {
   public let token: Token?
 }
 
+/// Which of the two files of a copy could not be used, and why.
+public enum CopyError: Error, Sendable {
+  case source(StoreError)
+  case destination(StoreError)
+}
+
 extension SQLiteStore {
   /// Copies the file at `path`, which others may be writing, to `destination`, which must not be
   /// there. The copy appears whole and checked, or not at all.
   ///
   /// - Parameter progress: pages copied, and how many there are.
-  /// - Throws: ``StoreError/unusable(_:)`` where the copy is not sound.
+  /// - Throws: `source` with ``StoreError/unusable(_:)`` where the copy is not sound.
   public static func backUp(
     path: String, to destination: String, progress: (Int, Int) -> Void = { _, _ in }
-  ) throws(StoreError) -> BackupReport {
+  ) throws(CopyError) -> BackupReport {
     let draft = destination + ".partial"
     removeFiles(draft)
-    do throws(StoreError) {
+    do throws(CopyError) {
       let report = try copy(path, toNew: draft, progress)
-      try verify(draft, against: path, report.token)
+      try of(.source) { () throws(StoreError) in
+        try verify(draft, against: path, report.token)
+      }
       guard rename(draft, destination) == 0 else {
-        throw .failed("the copy could not be given its name")
+        throw .destination(.failed("the copy could not be given its name"))
       }
       return report
     } catch {
@@ -43,17 +51,25 @@ extension SQLiteStore {
 
   /// Makes the file at `path` what `backup` is, under a new epoch: tokens from before are expired.
   ///
-  /// - Throws: ``StoreError/unusable(_:)`` where the backup is not sound, or the file is served.
+  /// - Throws: ``StoreError/unusable(_:)``, as `source` where the backup is not sound, as
+  ///   `destination` where the file is served.
   public static func restore(
     _ backup: String, to path: String, progress: (Int, Int) -> Void = { _, _ in }
-  ) throws(StoreError) -> BackupReport {
-    let lock = try FileLock(beside: path)
+  ) throws(CopyError) -> BackupReport {
+    let lock = try of(.destination) { () throws(StoreError) in try FileLock(beside: path) }
     defer { withExtendedLifetime(lock) {} }
     let draft = path + ".restoring"
     removeFiles(draft)
     defer { removeFiles(draft) }
     _ = try copy(backup, toNew: draft, progress)
-    try verify(draft, against: backup, nil)
+    try of(.source) { () throws(StoreError) in try verify(draft, against: backup, nil) }
+    return try of(.destination) { () throws(StoreError) in try take(draft, as: path) }
+  }
+
+  /// Gives the draft's content to the file at `path`, which need not be there.
+  private static func take(
+    _ draft: String, as path: String
+  ) throws(StoreError) -> BackupReport {
     let token = try beginEpoch(draft)
     let report: BackupReport
     if access(path, F_OK) == 0 {
@@ -63,6 +79,19 @@ extension SQLiteStore {
       guard rename(draft, path) == 0 else { throw .failed("the file could not be given its name") }
     }
     return BackupReport(pages: report.pages, bytes: report.bytes, token: token)
+  }
+
+  private enum Side { case source, destination }
+
+  /// Says on which side it was that `work` failed.
+  private static func of<Result>(
+    _ side: Side, _ work: () throws(StoreError) -> Result
+  ) throws(CopyError) -> Result {
+    do throws(StoreError) {
+      return try work()
+    } catch {
+      throw side == .source ? .source(error) : .destination(error)
+    }
   }
 
   /// Removes the file at `path` and whatever SQLite keeps beside it. Nobody may have it open.
@@ -79,19 +108,30 @@ extension SQLiteStore {
   /// The source is held at one moment by a read transaction, so that writers do not start it anew.
   private static func copy(
     _ path: String, toNew draft: String, _ progress: (Int, Int) -> Void
-  ) throws(StoreError) -> BackupReport {
-    let (source, _) = try OpenFile.openForReading(path)
+  ) throws(CopyError) -> BackupReport {
+    let (source, token) = try of(.source) { () throws(StoreError) in try openToCopy(path) }
     defer { source.close() }
-    try source.run("BEGIN")
-    let isFollowed = try History.isPresent(on: source)
-    let token = isFollowed ? try newestToken(on: source) : nil
-    try NewTable.touch(draft)
-    let target = try Connection(path: draft, access: .write)
-    defer { target.close() }
-    let pages = try copy(from: source, to: target, progress)
-    // One file without a log: it can be copied and moved as it is.
-    _ = try target.first("PRAGMA main.journal_mode = DELETE") { $0.text(0) }
+    let pages = try of(.destination) { () throws(StoreError) in
+      try NewTable.touch(draft)
+      let target = try Connection(path: draft, access: .write)
+      defer { target.close() }
+      let pages = try copy(from: source, to: target, progress)
+      // One file without a log: it can be copied and moved as it is.
+      _ = try target.first("PRAGMA main.journal_mode = DELETE") { $0.text(0) }
+      return pages
+    }
     return BackupReport(pages: pages.count, bytes: pages.count * pages.size, token: token)
+  }
+
+  private static func openToCopy(_ path: String) throws(StoreError) -> (Connection, Token?) {
+    let (source, _) = try OpenFile.openForReading(path)
+    do throws(StoreError) {
+      try source.run("BEGIN")
+      return (source, try History.isPresent(on: source) ? try newestToken(on: source) : nil)
+    } catch {
+      source.close()
+      throw error
+    }
   }
 
   private static func copy(
@@ -154,7 +194,8 @@ extension SQLiteStore {
     guard try History.isPresent(on: connection) else { return nil }
     try History.checkFormat(on: connection)
     let introspection = try Introspection(of: connection)
-    let history = History(model: introspection.model, schema: introspection.schema)
+    let history = try History(
+      model: introspection.model, schema: introspection.schema, on: connection)
     try history.restart(on: connection)
     return try history.newestToken(on: connection)
   }

@@ -31,6 +31,8 @@ struct FileWatch: Sendable {
   private let entities: [Entity]
   private let schema: Schema
   private var catalogue: [String]
+  /// The statements that made tables and views, by name.
+  private let statements: [String: String]
 
   /// - Parameter connection: has read the file, so that its log is there.
   init(path: String, on connection: Connection) throws(StoreError) {
@@ -41,6 +43,7 @@ struct FileWatch: Sendable {
     entities = introspection.model.entities
     schema = introspection.schema
     catalogue = try Self.catalogue(on: connection)
+    statements = try Self.statements(on: connection)
   }
 
   /// Whether another file has taken the name. A name without a file may get one again.
@@ -60,18 +63,34 @@ struct FileWatch: Sendable {
     ) { $0.text(0) }
   }
 
-  /// The entities that are gone or not what they were; nil where the model is the same. Empty where
-  /// others were added, or where the history's own tables are gone.
-  mutating func changedEntities(on connection: Connection) throws(StoreError) -> Set<Int>? {
+  private static func statements(
+    on connection: Connection
+  ) throws(StoreError) -> [String: String] {
+    let rows = try connection.all(
+      "SELECT name, coalesce(sql, '') FROM main.sqlite_schema WHERE type IN ('table', 'view')"
+    ) { ($0.text(0), $0.text(1)) }
+    return Dictionary(rows, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The entities whose tables are gone, then those whose tables are not what they were; nil where
+  /// the model is the same. Empty where others were added, or where the history's own tables are
+  /// gone.
+  mutating func changedEntities(on connection: Connection) throws(StoreError) -> [Int]? {
     guard try History.isPresent(on: connection) else { return [] }
     let catalogue = try Self.catalogue(on: connection)
     guard catalogue != self.catalogue else { return nil }
-    guard let found = try introspection(on: connection) else { return Set(entities.indices) }
-    guard found.model.entities != entities || found.schema != schema else {
+    let found = try introspection(on: connection)
+    if let found, found.model.entities == entities, found.schema == schema {
       self.catalogue = catalogue
       return nil
     }
-    return Set(entities.indices.filter { !isSame($0, in: found) })
+    let now = try Self.statements(on: connection)
+    let tables = schema.entities.map(\.name)
+    let gone = tables.indices.filter { now[tables[$0]] == nil }
+    let altered = tables.indices.filter {
+      now[tables[$0]] != nil && now[tables[$0]] != statements[tables[$0]]
+    }
+    return gone + altered
   }
 
   /// nil where the tables are not those of the file's model any more.
@@ -83,13 +102,6 @@ struct FileWatch: Sendable {
     } catch .unusable {
       return nil
     }
-  }
-
-  private func isSame(_ index: Int, in found: Introspection) -> Bool {
-    guard let place = found.model.entities.firstIndex(where: { $0.name == entities[index].name })
-    else { return false }
-    return found.model.entities[place] == entities[index]
-      && found.schema.entities[place] == schema.entities[index]
   }
 
   /// Takes away the log of a file that is not under its name any more: SQLite would take it for the

@@ -47,7 +47,7 @@ struct OpenFile {
       }
     model = try introspection.model.with(options.transformers)
     schema = introspection.schema
-    history = History(model: model, schema: schema)
+    history = try History(model: model, schema: schema, on: connection)
     let mode = try Self.switchToWAL(connection)
     let durability = options.durability == .full ? "FULL" : "NORMAL"
     try connection.execute("PRAGMA synchronous = \(durability)")

@@ -14,6 +14,10 @@ struct ReadMoment: StoreMoment {
     try history.standing(of: token, on: connection)
   }
 
+  func standing(of token: Token, for plan: FetchPlan) throws(StoreError) -> TokenStanding {
+    try history.standing(of: token, for: plan, on: connection)
+  }
+
   func touches(after position: Int64) throws(StoreError) -> Touches {
     try history.touches(after: position, upTo: token.position, on: connection)
   }

@@ -4,7 +4,8 @@ import FetchModel
 
 /// A table with triggers.
 struct FollowedTable: Sendable, Hashable {
-  /// What `livefetch_position.source` says for its rows; counts from 1.
+  /// What `livefetch_position.source` says for its rows; counts from 1 and is never another
+  /// table's.
   let number: Int
   let layout: HistoryLayout
   let uniqueIndexes: [UniqueIndex]
@@ -41,21 +42,29 @@ struct MemberLink: Sendable, Hashable {
 
 extension Schema {
   /// The tables to follow: those of observable entities, then those between two.
-  func followedTables(_ model: Model) -> [FollowedTable] {
+  ///
+  /// - Parameter numbers: those that tables have already, by name.
+  func followedTables(_ model: Model, _ numbers: [String: Int] = [:]) -> [FollowedTable] {
     var tables: [FollowedTable] = []
+    var last = numbers.values.max() ?? 0
+    func number(_ name: String) -> Int {
+      if let number = numbers[name] { return number }
+      last += 1
+      return last
+    }
     for (index, table) in entities.enumerated()
     where table.isObservable && model.entities[index].isRoot(at: index) {
       let sharing = model.sharing(tableOf: index)
       tables.append(
         FollowedTable(
-          number: tables.count + 1, layout: HistoryLayout(of: TableShape(table)),
+          number: number(table.name), layout: HistoryLayout(of: TableShape(table)),
           uniqueIndexes: table.uniqueIndexes, entity: index, entities: sharing,
           kinds: kinds(of: index, sharing, model), links: links(of: sharing, model)))
     }
     for (index, table) in joinTables.enumerated() {
       tables.append(
         FollowedTable(
-          number: tables.count + 1, layout: HistoryLayout(of: TableShape(table)),
+          number: number(table.name), layout: HistoryLayout(of: TableShape(table)),
           uniqueIndexes: table.uniqueIndexes, entity: nil, entities: [], kinds: nil,
           links: joinLinks(of: index)))
     }

@@ -9,7 +9,10 @@ extension History {
     case added
     /// It goes on where it was.
     case continued
-    /// History may have a hole; a new epoch began.
+    /// Tables are not what they were, or may have been written unseen: they begin a history of
+    /// their own, the others go on.
+    case mended
+    /// A new epoch began.
     case restarted
   }
 
@@ -42,15 +45,21 @@ extension History {
     try connection.execute(KeptAnswers.tables)
     guard isPresent else {
       try connection.execute(Self.ownTables)
-      try Self.set("format", .integer(Self.format), on: connection)
       try Self.set("journal_mode", .text(journalMode), on: connection)
       try begin(on: connection)
       return .added
     }
-    try Self.checkFormat(on: connection)
-    if try isIntact(on: connection) { return .continued }
-    try begin(on: connection)
-    return .restarted
+    guard try Self.checkFormat(on: connection) == Self.format else {
+      try begin(on: connection)
+      return .restarted
+    }
+    let state = try state(on: connection)
+    guard !state.isWhole else {
+      try rememberRelationships(state, on: connection)
+      return .continued
+    }
+    try mend(state, on: connection)
+    return .mended
   }
 
   private static let ownTables = """
@@ -60,7 +69,9 @@ extension History {
     CREATE TABLE livefetch_save(position INTEGER PRIMARY KEY, at REAL NOT NULL);
     """
 
-  static func checkFormat(on connection: Connection) throws(StoreError) {
+  /// Gives the format of the file's history.
+  @discardableResult
+  static func checkFormat(on connection: Connection) throws(StoreError) -> Int64 {
     let found = try connection.first(
       "SELECT value FROM main.livefetch_store WHERE key = 'format'"
     ) { $0.integer(0) }
@@ -68,9 +79,10 @@ extension History {
       throw .unusable(
         "the file's history has format \(found ?? 0); this version knows \(format)")
     }
+    return found
   }
 
-  private static func set(
+  static func set(
     _ key: String, _ value: SQLValue, on connection: Connection
   ) throws(StoreError) {
     try connection.run(
@@ -81,56 +93,6 @@ extension History {
 // MARK: - Epochs
 
 extension History {
-  /// Whether every trigger and history table is as it was made, and younger than the user's own.
-  func isIntact(on connection: Connection) throws(StoreError) -> Bool {
-    let stored = try connection.first(
-      "SELECT value FROM main.livefetch_store WHERE key = 'fingerprint'"
-    ) { $0.text(0) }
-    guard stored == fingerprint, try hasKeptRowNumbers(on: connection) else { return false }
-    let found = try connection.all(
-      """
-      SELECT name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND
-      name LIKE 'livefetch\\_%' ESCAPE '\\' OR
-      type = 'table' AND name LIKE 'livefetch\\_history\\_%' ESCAPE '\\'
-      """
-    ) { (name: $0.text(0), sql: $0.text(1)) }
-    let expected = tables.flatMap { HistoryTriggers(table: $0).statements }
-    let sqlByName = Dictionary(
-      found.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
-    guard found.count == expected.count,
-      expected.allSatisfy({ sqlByName[$0.name] == $0.sql })
-    else { return false }
-    return try !hasYoungerTrigger(on: connection)
-  }
-
-  /// VACUUM may renumber rows that have no key, and moves the schema's version. Where such rows are
-  /// followed, every move of it counts as a hole.
-  private func hasKeptRowNumbers(on connection: Connection) throws(StoreError) -> Bool {
-    let isNumbered = tables.contains { table in
-      if case .rowid = table.shape.key.kind { true } else { false }
-    }
-    guard isNumbered else { return true }
-    let known = try connection.first(
-      "SELECT value FROM main.livefetch_store WHERE key = 'schema_version'"
-    ) { $0.integer(0) }
-    return try known == Self.schemaVersion(on: connection)
-  }
-
-  private static func schemaVersion(on connection: Connection) throws(StoreError) -> Int64? {
-    try connection.first("PRAGMA main.schema_version") { $0.integer(0) }
-  }
-
-  private func hasYoungerTrigger(on connection: Connection) throws(StoreError) -> Bool {
-    try connection.first(
-      """
-      SELECT 1 FROM main.sqlite_schema AS own JOIN main.sqlite_schema AS other
-      ON other.type = 'trigger' AND other.tbl_name = own.tbl_name AND other.rowid > own.rowid
-      WHERE own.type = 'trigger' AND own.name LIKE 'livefetch\\_insert\\_%' ESCAPE '\\'
-      AND other.name NOT LIKE 'livefetch\\_%' ESCAPE '\\' LIMIT 1
-      """
-    ) { _ in true } ?? false
-  }
-
   /// Begins a new epoch: what was remembered is forgotten, every trigger is made anew.
   ///
   /// In a transaction of the caller's. Unless `isStrict`, a table that is not there any more, or not
@@ -141,26 +103,44 @@ extension History {
         $0.integer(0)
       } ?? 0
     try Self.dropFollowing(on: connection)
-    try connection.execute("DELETE FROM main.livefetch_position; DELETE FROM main.livefetch_save")
-    for table in tables { try follow(table, isStrict, on: connection) }
+    try connection.execute(TableRecord.table)
+    try Self.set("format", .integer(Self.format), on: connection)
+    try connection.execute(
+      """
+      DELETE FROM main.livefetch_position; DELETE FROM main.livefetch_save; \
+      DELETE FROM main.livefetch_table
+      """)
+    for table in tables { try follow(table, since: last &+ 1, nil, isStrict, on: connection) }
     try Self.set("epoch", .text(Self.newEpoch()), on: connection)
-    try Self.set("fingerprint", .text(fingerprint), on: connection)
-    let version = try Self.schemaVersion(on: connection)
-    try Self.set("schema_version", .integer(version ?? 0), on: connection)
-    try connection.run(
-      "INSERT INTO main.livefetch_position VALUES (?, random() & 4294967295, 0)",
-      [.integer(last &+ 1)])
-    try Self.stamp(position: last &+ 1, on: connection)
+    try beginPosition(last &+ 1, isSeam: true, on: connection)
   }
 
-  private func follow(
-    _ table: FollowedTable, _ isStrict: Bool, on connection: Connection
+  /// A position that touches nothing, at which the history of some tables begins.
+  ///
+  /// - Parameter isSeam: whether the saves of before may have lost some of what they did.
+  func beginPosition(
+    _ position: Int64, isSeam: Bool, on connection: Connection
+  ) throws(StoreError) {
+    let version = try Self.schemaVersion(on: connection)
+    try Self.set("schema_version", .integer(version ?? 0), on: connection)
+    if isSeam { try Self.set("saves_since", .integer(position), on: connection) }
+    try connection.run(
+      "INSERT INTO main.livefetch_position VALUES (?, random() & 4294967295, 0)",
+      [.integer(position)])
+    try Self.stamp(position: position, on: connection)
+  }
+
+  /// Makes a table's triggers and its history, which begins at `since`.
+  func follow(
+    _ table: FollowedTable, since: Int64, _ known: TableRecord? = nil, _ isStrict: Bool = true,
+    on connection: Connection
   ) throws(StoreError) {
     try connection.execute("SAVEPOINT livefetch_follow")
     do {
       for statement in HistoryTriggers(table: table).statements {
         try connection.execute(statement.sql)
       }
+      try remember(table, since: since, known, on: connection)
     } catch {
       guard !isStrict, case .failed = error else { throw error }
       try connection.execute("ROLLBACK TO livefetch_follow")
@@ -223,7 +203,7 @@ extension History {
       try dropFollowing(on: connection)
       try connection.execute(
         "DROP TABLE livefetch_store; DROP TABLE livefetch_position; DROP TABLE livefetch_save;"
-          + KeptAnswers.removal)
+          + "DROP TABLE IF EXISTS livefetch_table;" + KeptAnswers.removal)
       try connection.execute("COMMIT")
     } catch {
       if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }

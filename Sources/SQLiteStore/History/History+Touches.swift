@@ -13,7 +13,7 @@ extension History {
     var touches = Touches(start: position)
     guard position < last else { return touches }
     for table in try tables(touchedAfter: position, upTo: last, on: connection) {
-      try touchQueries[table.number - 1].add(to: &touches, after: position, on: connection)
+      try touchQuery(of: table)?.add(to: &touches, after: position, on: connection)
     }
     return touches
   }

@@ -1,6 +1,7 @@
 // The store's memory: which rows each save touched and what they were before.
 //
-//     livefetch_store(key, value)                  format, epoch, fingerprint, journal mode before
+//     livefetch_store(key, value)                  format, epoch, journal mode before
+//     livefetch_table(name, number, since, …)      see TableRecord
 //     livefetch_position(position, nonce, source)  a row for each touched row, in order
 //     livefetch_save(position, at)                 the last position of each save, and when it was
 //     livefetch_history_<table>(…)                 see HistoryLayout
@@ -13,27 +14,39 @@ import FetchModel
 /// What is followed in one file. Holds no state of the file's.
 struct History: Sendable {
   /// The format of the tables above.
-  static let format: Int64 = 1
+  static let format: Int64 = 2
 
   let model: Model
   let schema: Schema
   let tables: [FollowedTable]
-  let fingerprint: String
   /// Parallel to `tables`.
-  let touchQueries: [TouchQuery]
+  private let touchQueries: [TouchQuery]
+  /// By a table's number its index in `tables`.
+  private let places: [Int: Int]
 
-  init(model: Model, schema: Schema) {
+  /// - Parameter numbers: those that the tables of the file have already, by name.
+  init(model: Model, schema: Schema, numbers: [String: Int] = [:]) {
     self.model = model
     self.schema = schema
-    tables = schema.followedTables(model)
-    fingerprint = schema.fingerprint(tables)
+    tables = schema.followedTables(model, numbers)
     touchQueries = tables.map { TouchQuery(table: $0, schema: schema, model: model) }
+    places = Dictionary(
+      tables.enumerated().map { ($1.number, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The same, with the numbers that the file on `connection` remembers.
+  init(model: Model, schema: Schema, on connection: Connection) throws(StoreError) {
+    let numbers = try Self.records(on: connection).mapValues(\.number)
+    self.init(model: model, schema: schema, numbers: numbers)
   }
 
   /// The followed table that `livefetch_position.source` means.
   func table(number: Int64) -> FollowedTable? {
-    guard number > 0, number <= Int64(tables.count) else { return nil }
-    return tables[Int(number) - 1]
+    Int(exactly: number).flatMap { places[$0] }.map { tables[$0] }
+  }
+
+  func touchQuery(of table: FollowedTable) -> TouchQuery? {
+    places[table.number].map { touchQueries[$0] }
   }
 }
 
@@ -69,29 +82,5 @@ extension History {
       """, [.integer(token.position), .integer(Int64(token.nonce)), .text(token.epoch)]
     ) { _ in true }
     return isKnown == true ? .known : .expired
-  }
-}
-
-extension Schema {
-  /// A hash of everything by which the history's rows are read.
-  fileprivate func fingerprint(_ tables: [FollowedTable]) -> String {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    func combine(_ text: String) {
-      for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-      hash = (hash ^ 0xFF) &* 0x0000_0100_0000_01B3
-    }
-    for table in tables {
-      for statement in HistoryTriggers(table: table).statements { combine(statement.sql) }
-      for column in table.shape.columns {
-        combine("\(column.type.rawValue) \(column.dateFormat?.rawValue ?? "")")
-      }
-      for part in table.shape.key.parts { combine("\(part.form)") }
-      for link in table.links {
-        let names = link.key.columns + [link.key.table] + link.key.referenced
-        combine(names.joined(separator: "\u{1F}"))
-        if let position = link.key.position { combine(position) }
-      }
-    }
-    return String(hash, radix: 16)
   }
 }

@@ -57,8 +57,18 @@ struct HistoryTriggers {
       shape.columns.filter { !$0.isGenerated }.map { difference(of: $0) }
       + (hasRowid ? keys.map { "OLD.\(quoted($0.table)) IS NOT NEW.\(quoted($0.table))" } : [])
     return trigger(
-      "update", "AFTER UPDATE", when: differs.joined(separator: " OR "),
+      "update", "AFTER UPDATE", when: Self.any(of: differs),
       [positionInsert, oldRowInsert])
+  }
+
+  /// A chain of ORs is as deep as it is long, and SQLite takes expressions of 1,000: the terms of a
+  /// very wide table stand in groups.
+  private static func any(of terms: [String]) -> String {
+    let most = 500
+    guard terms.count > most else { return terms.joined(separator: " OR ") }
+    return stride(from: 0, to: terms.count, by: most).map { start in
+      "(\(terms[start..<min(start + most, terms.count)].joined(separator: " OR ")))"
+    }.joined(separator: " OR ")
   }
 
   private var rekey: (String, String) {

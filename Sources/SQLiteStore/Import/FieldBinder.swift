@@ -18,6 +18,34 @@ struct FieldBinder {
     self.column = column
   }
 
+  /// Binds what the column's type does not have as it stands: SQLite lets a column hold anything.
+  func bindAsItStands(_ field: ImportedField) -> Bool {
+    switch field {
+    case .missing: return true
+    case .null, .json(.null): return bindNull()
+    case .text(let utf8): return bindText(utf8)
+    case .json(let json): return bindAsItStands(json)
+    }
+  }
+
+  private func bindAsItStands(_ json: JSON) -> Bool {
+    switch json {
+    case .string(let text): return bindText(text)
+    case .number: return bind(json, as: json.integer == nil ? .double : .integer)
+    case .boolean(let isTrue):
+      return sqlite3_bind_int64(statement, parameter, isTrue ? 1 : 0) == SQLITE_OK
+    default:
+      var bytes: [UInt8] = []
+      bytes.append(json: json)
+      return bindText(String(decoding: bytes, as: UTF8.self))
+    }
+  }
+
+  private func bindText(_ text: String) -> Bool {
+    Statement(pointer: statement).bind(.text(text), at: parameter)
+    return true
+  }
+
   /// False if the column's type has no such value. Text stays the caller's until the next step.
   func bind(_ field: ImportedField) -> Bool {
     switch field {

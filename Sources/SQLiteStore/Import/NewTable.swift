@@ -137,6 +137,9 @@ public struct NewTable: Sendable {
       [.text(name)])
   }
 
+  /// How many columns of a file a table takes: SQLite holds 2,000, and the history needs some.
+  public static let mostColumns = 1_900
+
   /// Makes the file at `path` where it is not there.
   static func touch(_ path: String) throws(StoreError) {
     var pointer: OpaquePointer?

@@ -20,6 +20,8 @@ struct RowWriter {
   }
 
   let table: SaveTable
+  /// Whether values that their column's type does not have are taken as they stand.
+  var isLenient = false
   /// The table's columns by which a row is found; empty: never.
   private let key: [Int]
   /// The table's column of each field.
@@ -224,9 +226,9 @@ extension RowWriter {
   ) -> RowRefusal? {
     let column = table.columns[columns[index]]
     let parameter = Int32(truncatingIfNeeded: index + 1)
-    guard let pointer = statement.pointer,
-      !FieldBinder(pointer, parameter, column).bind(field)
-    else { return nil }
+    guard let pointer = statement.pointer else { return nil }
+    let binder = FieldBinder(pointer, parameter, column)
+    if binder.bind(field) || isLenient && binder.bindAsItStands(field) { return nil }
     let name = table.propertyNames[columns[index]]
     return RowRefusal(
       property: name,

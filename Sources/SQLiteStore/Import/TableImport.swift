@@ -33,9 +33,12 @@ public final class TableImport {
   /// - Parameters:
   ///   - key: the properties by which rows are found that are there already; empty: every row is a
   ///     new one.
+  ///   - isLenient: whether values that their column's type does not have are taken as they stand.
+  ///     A model file's rules hold all the same.
   ///   - new: the entity's table, made first; the file as well where it is not there.
   public init(
-    path: String, entity name: String, key: [String] = [], creating new: NewTable? = nil
+    path: String, entity name: String, key: [String] = [], isLenient: Bool = false,
+    creating new: NewTable? = nil
   ) throws(ImportError) {
     do {
       if new != nil { try NewTable.touch(path) }
@@ -45,11 +48,12 @@ public final class TableImport {
       isFollowed = try History.isPresent(on: connection)
       if isFollowed { try Self.continueHistory(on: connection) }
       try connection.execute("BEGIN IMMEDIATE")
-      if let new { try connection.execute(new.sql) }
+      if let new { try Self.make(new, on: connection) }
       let introspection = try Introspection(of: connection)
       table = try Self.table(name, introspection)
       hasDeferredKeys = introspection.schema.hasDeferredKeys
       writer = try RowWriter.with(table, key: key)
+      writer.isLenient = isLenient
       makesTable = new != nil
       modelled =
         introspection.model.file == nil
@@ -63,6 +67,16 @@ public final class TableImport {
       throw error
     } catch {
       throw .store(.failed("\(error)"))
+    }
+  }
+
+  /// Whatever is wrong with a table's names or number of columns is the file's, not the disk's.
+  private static func make(_ new: NewTable, on connection: Connection) throws(StoreError) {
+    do throws(StoreError) {
+      try connection.execute(new.sql)
+    } catch {
+      guard case .failed(let reason) = error else { throw error }
+      throw .unusable("the table \(new.name) cannot be made: \(reason)")
     }
   }
 
@@ -82,7 +96,8 @@ public final class TableImport {
   /// Leaves the file's history as serving the file would.
   private static func continueHistory(on connection: Connection) throws(StoreError) {
     let introspection = try Introspection(of: connection)
-    let history = History(model: introspection.model, schema: introspection.schema)
+    let history = try History(
+      model: introspection.model, schema: introspection.schema, on: connection)
     _ = try history.setUp(on: connection, journalMode: "wal")
   }
 
@@ -90,7 +105,8 @@ public final class TableImport {
   private static func log(
     of table: SaveTable, _ introspection: Introspection, on connection: Connection
   ) throws(StoreError) -> ImportLog? {
-    let history = History(model: introspection.model, schema: introspection.schema)
+    let history = try History(
+      model: introspection.model, schema: introspection.schema, on: connection)
     guard let followed = history.tables.first(where: { $0.entity == table.index }),
       followed.shape.key.kind == .rowidAlias,
       try !hasOtherTriggers(followed.layout.table, on: connection)

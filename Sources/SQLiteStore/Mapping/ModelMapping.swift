@@ -52,6 +52,18 @@ struct ModelMapping {
         comparesBytes: isUTF8))
   }
 
+  /// Whether every table is as the model would have made it.
+  var isAsPlanned: Bool {
+    tables.tables.allSatisfy { planned in
+      guard let there = catalogue.first(where: { folded($0.name) == folded(planned.name) }) else {
+        return false
+      }
+      return planned.isJoin
+        ? planned.columns.allSatisfy { there.column(named: $0.name) != nil }
+        : there.isAsPlanned(planned)
+    }
+  }
+
   // MARK: Tables and columns
 
   private mutating func findTables() {
@@ -239,9 +251,11 @@ struct ModelMapping {
   /// Rules that are kept by triggers need the planned names.
   private mutating func checkTriggers() {
     guard problems.isEmpty else { return }
-    for statement in ModelTriggers(tables).statements {
+    for statement in ModelTriggers(tables).statements where !ModelTriggers.isRepetition(statement) {
+      let isFarReaching = statement.sql.contains(CascadeTriggers.table)
       for table in tables.tables where !table.isJoin {
-        guard let there = found[table.name], statement.sql.contains(" ON \(quoted(table.name))"),
+        guard let there = found[table.name],
+          isFarReaching || statement.sql.contains(" ON \(quoted(table.name))"),
           !there.isAsPlanned(table)
         else { continue }
         problems.append(

@@ -59,7 +59,10 @@ struct ModelOpening {
       let problems = try Self.mismatches(of: tables, on: connection)
       guard problems.isEmpty else { throw Self.refusal(problems) }
     }
-    try transaction { () throws(StoreError) in try ensureTriggers(tables) }
+    let isAsPlanned = try Self.mapping(of: tables, on: connection).isAsPlanned
+    let triggers = ModelTriggers(tables).statements
+      .filter { isAsPlanned || !ModelTriggers.isRepetition($0) }
+    try transaction { () throws(StoreError) in try ensure(triggers) }
     return introspection
   }
 
@@ -112,8 +115,7 @@ struct ModelOpening {
   }
 
   /// Makes the triggers anew where they are not exactly the model's.
-  private func ensureTriggers(_ tables: ModelTables) throws(StoreError) {
-    let expected = ModelTriggers(tables).statements
+  private func ensure(_ expected: [NamedStatement]) throws(StoreError) {
     let found = try connection.all(
       """
       SELECT name, sql FROM main.sqlite_schema
@@ -122,7 +124,7 @@ struct ModelOpening {
     ) { NamedStatement(name: $0.text(0), sql: $0.text(1)) }
     guard Set(found) != Set(expected) else { return }
     for trigger in found { try connection.execute("DROP TRIGGER main.\(quoted(trigger.name))") }
-    if ModelTriggers(tables).needsCascadeTable {
+    if expected.contains(where: { $0.sql.contains(CascadeTriggers.table) }) {
       try connection.execute(CascadeTriggers.creation)
     }
     try run(expected)

@@ -24,8 +24,10 @@ struct ModelTriggers {
 
   private var cascades: CascadeTriggers { CascadeTriggers(self) }
 
-  /// Whether the triggers need ``CascadeTriggers/table``.
-  var needsCascadeTable: Bool { cascades.needsTable }
+  /// Those that repeat what foreign keys do; for tables that have the planned names.
+  static func isRepetition(_ statement: NamedStatement) -> Bool {
+    statement.name.hasPrefix(prefix + "members_") || statement.name.hasPrefix(prefix + "links_")
+  }
 
   var statements: [NamedStatement] {
     var statements: [NamedStatement] = []

@@ -77,7 +77,7 @@ private func registerTextFunctions(on handle: OpaquePointer) {
       guard let text = utf8(values?[0]) else { return }
       switch functionTag(context) {
       case 0: setResult(context, String(decoding: text, as: UTF8.self).uppercased())
-      case 1: setResult(context, String(decoding: text, as: UTF8.self).lowercased())
+      case 1: setResult(context, String(decoding: text, as: UTF8.self).lowercasedText)
       default:
         setResult(context, Folding.fold(text, [.caseInsensitive, .diacriticInsensitive]))
       }

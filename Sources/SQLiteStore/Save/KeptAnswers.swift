@@ -18,15 +18,17 @@ enum KeptAnswers {
   static let removal = "DROP TABLE IF EXISTS livefetch_answer;"
 
   /// The answer that was given under the key before.
-  static func find(_ once: SaveOnce, on connection: Connection) throws(SaveError) -> [UInt8]? {
+  static func find(
+    _ key: String, _ fingerprint: String, on connection: Connection
+  ) throws(SaveError) -> [UInt8]? {
     let found = try storing { () throws(StoreError) in
       try connection.first(
         "SELECT fingerprint, answer FROM main.livefetch_answer WHERE key = ? AND at > ?",
-        [.text(once.key), .double(currentSeconds() - SaveOnce.keptSeconds)]
+        [.text(key), .double(currentSeconds() - SaveOnce.keptSeconds)]
       ) { (fingerprint: $0.text(0), answer: $0.value(1)) }
     }
     guard let found else { return nil }
-    guard found.fingerprint == once.fingerprint else { throw .keyReused }
+    guard found.fingerprint == fingerprint else { throw .keyReused }
     if case .blob(let bytes) = found.answer { return bytes }
     return []
   }
@@ -70,6 +72,23 @@ private final class AnswerSlot: Sendable {
 }
 
 extension SQLiteStore {
+  public func keptAnswer(
+    under key: String, fingerprint: String
+  ) throws(SaveError) -> KeptAnswer? {
+    guard writer != nil else { return nil }
+    let found: Result<[UInt8]?, SaveError>
+    do throws(StoreError) {
+      found = try moment(.full) { moment throws(StoreError) in
+        Result { () throws(SaveError) in
+          try KeptAnswers.find(key, fingerprint, on: moment.connection)
+        }
+      }
+    } catch {
+      throw .store(error)
+    }
+    return try found.get().map { KeptAnswer(bytes: $0, isRepeated: true) }
+  }
+
   public func save(
     _ request: SaveRequest, once: SaveOnce,
     completion: @escaping @Sendable (Result<KeptAnswer, SaveError>) -> Void
@@ -78,7 +97,7 @@ extension SQLiteStore {
     let slot = AnswerSlot()
     let body: Writer.Body = { [executor] connection, token throws(SaveError) in
       slot.value = nil
-      if let known = try KeptAnswers.find(once, on: connection) {
+      if let known = try KeptAnswers.find(once.key, once.fingerprint, on: connection) {
         slot.value = KeptAnswer(bytes: known, isRepeated: true)
         return SaveResult(token: token)
       }

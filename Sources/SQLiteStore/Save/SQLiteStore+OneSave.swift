@@ -46,7 +46,8 @@ private struct FileToSave {
     isFollowed = try History.isPresent(on: connection)
     let introspection = try Introspection(of: connection)
     model = introspection.model
-    history = History(model: introspection.model, schema: introspection.schema)
+    history = try History(
+      model: introspection.model, schema: introspection.schema, on: connection)
     executor = SaveExecutor(model: introspection.model, schema: introspection.schema)
     if isFollowed { _ = try history.setUp(on: connection, journalMode: "wal") }
   }

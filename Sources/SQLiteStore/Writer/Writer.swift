@@ -26,8 +26,8 @@ final class Writer: Sendable {
     case others(Token)
     /// Another epoch: history had a hole.
     case restarted(Token)
-    /// The file is not what was opened; the entities that are gone or changed.
-    case outdated(Set<Int>)
+    /// The file is not what was opened; the entities that are gone, and those that changed.
+    case outdated([Int])
   }
 
   struct Job: Sendable {

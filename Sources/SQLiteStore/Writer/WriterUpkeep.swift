@@ -96,10 +96,15 @@ extension WriterUpkeep {
     let version = Self.pragma("data_version", connection)
     guard let version, version != dataVersion else { return nil }
     if isWatched, let changed = try changedEntities() { return .outdated(changed) }
-    if try hasHole(since: group.token) {
+    switch try hole(since: group.token) {
+    case .none: break
+    case .everything:
       // Tables may have changed since they were looked at.
       if isWatched, let changed = try changedEntities() { return .outdated(changed) }
       return try restart(&group, dataVersion: version)
+    case .tables(let tables):
+      guard isWatched else { return try restart(&group, dataVersion: version) }
+      return .outdated(tables.compactMap(\.entity))
     }
     let token = try history.newestToken(on: connection)
     dataVersion = version
@@ -110,7 +115,7 @@ extension WriterUpkeep {
   }
 
   /// nil where the tables are those that were opened.
-  private mutating func changedEntities() throws(StoreError) -> Set<Int>? {
+  private mutating func changedEntities() throws(StoreError) -> [Int]? {
     let version = Self.pragma("schema_version", connection)
     guard version != watchedVersion else { return nil }
     if let changed = try watch?.changedEntities(on: connection) { return changed }
@@ -118,15 +123,22 @@ extension WriterUpkeep {
     return nil
   }
 
-  /// Whether rows may have been written without being told: triggers that are gone, or another
-  /// file's content in this one.
-  private mutating func hasHole(since token: Token) throws(StoreError) -> Bool {
-    if try history.standing(of: token, on: connection) == .expired { return true }
+  /// Where rows may have been written without being told.
+  private enum Hole {
+    /// Another file's content is in this one.
+    case everything
+    /// Triggers or history tables are not as they were made.
+    case tables([FollowedTable])
+  }
+
+  private mutating func hole(since token: Token) throws(StoreError) -> Hole? {
+    if try history.standing(of: token, on: connection) == .expired { return .everything }
     let version = Self.pragma("schema_version", connection) ?? schemaVersion
-    guard version != schemaVersion else { return false }
-    guard try history.isIntact(on: connection) else { return true }
+    guard version != schemaVersion else { return nil }
+    let state = try history.state(on: connection)
+    guard state.isWhole else { return .tables(state.broken) }
     schemaVersion = version
-    return false
+    return nil
   }
 
   private mutating func restart(

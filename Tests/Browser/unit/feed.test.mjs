@@ -2,10 +2,9 @@
 // goes wrong. Each step of a script answers one request and checks what was asked.
 
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
-import { once } from 'node:events';
 import { test } from 'node:test';
 import { connect } from '../../../Public/livefetch.js';
+import { json, served, until } from './script.mjs';
 
 const snapshot = (token, ids, more = {}) => ({ entity: 'T', token, count: ids.length,
   sections: [{ name: '', value: null, items: ids.map((id) => ({ id })) }], ...more });
@@ -14,48 +13,14 @@ const diff = (from, to, items = {}, more = {}) => ({ entity: 'T', from, to, coun
   items: { deleted: [], inserted: [], moved: [], updated: [], ...items }, ...more });
 const insert = (place, id) => ({ inserted: [{ to: [0, place], item: { id } }] });
 
-const json = (response, value, status = 200) => {
-  response.writeHead(status, { 'Content-Type': 'application/json' });
-  response.end(JSON.stringify(value));
-};
 const events = (response, ...list) => {
   response.writeHead(200, { 'Content-Type': 'text/event-stream' });
   response.write('retry: 2000\n\n');
   for (const [event, data] of list) response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 };
 
-/** Answers the requests of a path by the steps given, the last one again and again. */
-async function served(context, script) {
-  const asked = [];
-  const server = createServer(async (request, response) => {
-    const chunks = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const url = new URL(request.url, 'http://server');
-    const ask = { path: url.pathname, query: Object.fromEntries(url.searchParams), headers: request.headers,
-      body: chunks.length > 0 ? JSON.parse(Buffer.concat(chunks)) : null,
-      isStream: request.headers.accept === 'text/event-stream' };
-    const steps = script[url.pathname] ?? [];
-    const number = asked.filter(({ path }) => path === url.pathname).length;
-    asked.push(ask);
-    const step = steps[Math.min(number, steps.length - 1)];
-    if (step) step(response, ask);
-    else json(response, { code: 'unknown-path', title: 'Not found' }, 404);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  context.after(() => { server.closeAllConnections(); server.close(); });
-  return { address: `http://127.0.0.1:${server.address().port}`, asked };
-}
-
 const objects = '/v1/objects/T';
 const ids = (live) => live.sections.flatMap(({ items }) => items.map(({ id }) => id));
-
-async function until(condition) {
-  for (let tries = 0; tries < 400 && !condition(); tries += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  assert.ok(condition(), 'it did not come to that');
-}
 
 test('a stream that ends is opened again from the last token, with the credential', async (context) => {
   const { address, asked } = await served(context, { [objects]: [
@@ -214,7 +179,7 @@ test('an edit settles with the diff that contains its save, not with one before'
 test('a save that no diff tells of settles when the server says that nothing came', async (context) => {
   const { address } = await served(context, {
     [objects]: [(response) => events(response, ['snapshot', snapshot('opaque', [1])]),
-      (response, { query }) => { assert.deepEqual([query.since, query.wait], ['opaque', '0']); json(response, diff('opaque', 'other')); }],
+      (response, { query }) => { assert.deepEqual([query.since, query.wait], ['opaque', '0']); json(response, diff('opaque', 'other', {}, { count: 1 })); }],
     '/v1/save': [(response) => json(response, { token: 'other', ids: {}, inserted: 0, updated: 0, deleted: 1 })] });
   const client = connect(address);
   context.after(() => client.close());

@@ -1,0 +1,57 @@
+// Unicode's full case folding of single characters, from the standard library's case mappings:
+// one character may fold to three.
+
+enum CaseFolding {
+  /// What each character folds to that folds to anything but itself.
+  private static let folded: [Unicode.Scalar: [Unicode.Scalar]] = {
+    var folded: [Unicode.Scalar: [Unicode.Scalar]] = [:]
+    // No character beyond has a case.
+    for code in UInt32(0)..<0x1F000 {
+      guard let scalar = Unicode.Scalar(code), scalar.properties.isCaseSensitive else { continue }
+      let result = compute(scalar)
+      if result != [scalar] { folded[scalar] = result }
+    }
+    return folded
+  }()
+
+  /// The characters that fold alike, two or more in each group.
+  static let groups: [[Unicode.Scalar]] = {
+    var groups = Dictionary(grouping: folded.keys) { folded[$0] ?? [] }
+    for (result, members) in groups where result.count == 1 {
+      if !members.contains(result[0]) { groups[result] = members + result }
+    }
+    return groups.values.filter { $0.count > 1 }
+  }()
+
+  /// What `scalar` folds to: one to three characters.
+  static func fold(_ scalar: Unicode.Scalar) -> [Unicode.Scalar] { folded[scalar] ?? [scalar] }
+
+  /// The one character that it folds to; nil where it is none or more than one.
+  static func simpleFold(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {
+    if scalar.isASCII {
+      let code = UInt8(scalar.value)
+      return code &- 0x41 < 26 ? Unicode.Scalar(code | 0x20) : scalar
+    }
+    guard let result = folded[scalar] else { return scalar }
+    return result.count == 1 ? result[0] : nil
+  }
+
+  /// Lower case of upper case, so that all that share either come to the same: ß, ẞ and SS.
+  private static func compute(_ scalar: Unicode.Scalar) -> [Unicode.Scalar] {
+    // The dotless i has I for its upper case, and still is another letter.
+    if scalar == "\u{131}" { return [scalar] }
+    return lower(upper(lower([scalar])))
+  }
+
+  private static func lower(_ scalars: [Unicode.Scalar]) -> [Unicode.Scalar] {
+    scalars.flatMap { $0.properties.lowercaseMapping.unicodeScalars }
+  }
+
+  private static func upper(_ scalars: [Unicode.Scalar]) -> [Unicode.Scalar] {
+    scalars.flatMap { $0.properties.uppercaseMapping.unicodeScalars }
+  }
+}
+
+extension Unicode.Scalar.Properties {
+  fileprivate var isCaseSensitive: Bool { changesWhenCaseMapped || changesWhenCaseFolded }
+}

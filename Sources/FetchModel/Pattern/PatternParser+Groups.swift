@@ -1,0 +1,141 @@
+// Quantifiers, groups and flags.
+
+extension PatternParser {
+  mutating func parseQuantifier(_ node: PatternNode) throws(PatternError) -> PatternNode {
+    skipSpace()
+    let start = offset
+    let (least, most): (Int, Int?)
+    switch next {
+    case "*": (least, most) = (0, nil)
+    case "+": (least, most) = (1, nil)
+    case "?": (least, most) = (0, 1)
+    case "{":
+      offset += 1
+      (least, most) = try parseCounts(at: start)
+      return try repeated(node, least, most, at: start)
+    default: return node
+    }
+    offset += 1
+    return try repeated(node, least, most, at: start)
+  }
+
+  private mutating func repeated(
+    _ node: PatternNode, _ least: Int, _ most: Int?, at start: Int
+  ) throws(PatternError) -> PatternNode {
+    if take("+" as Unicode.Scalar) {
+      guard node.firsts != nil else {
+        throw failure(
+          "a possessive quantifier behind more than one character, which needs memory of earlier text",
+          at: start)
+      }
+      return .repetition(node, least: least, most: most, .possessive)
+    }
+    // Lazy or not, the whole text matches or it does not.
+    let isLazy = take("?" as Unicode.Scalar)
+    return .repetition(node, least: least, most: most, isLazy ? .lazy : .greedy)
+  }
+
+  private mutating func parseCounts(at start: Int) throws(PatternError) -> (Int, Int?) {
+    skipSpace()
+    guard let least = parseNumber() else { throw failure("no number behind `{`", at: start) }
+    var most: Int? = least
+    skipSpace()
+    if take("," as Unicode.Scalar) {
+      skipSpace()
+      most = next == "}" ? nil : parseNumber() ?? -1
+      skipSpace()
+    }
+    guard take("}" as Unicode.Scalar) else { throw failure("no `}` behind a count", at: start) }
+    guard least <= 1_000, (most ?? 0) <= 1_000, (most ?? least) >= least else {
+      throw failure("counts that are not 0 to 1,000 and rising", at: start)
+    }
+    return (least, most)
+  }
+
+  private mutating func parseNumber() -> Int? {
+    var number: Int?
+    while let digit = next, (48...57).contains(digit.value) {
+      number = min(10_000, (number ?? 0) * 10 + Int(digit.value) - 48)
+      offset += 1
+    }
+    return number
+  }
+
+  // MARK: Groups
+
+  mutating func parseGroup() throws(PatternError) -> PatternNode? {
+    let start = offset
+    offset += 1
+    if take("?#") {
+      while next != nil, next != ")" { offset += 1 }
+      guard take(")" as Unicode.Scalar) else {
+        throw failure("a comment that does not end", at: start)
+      }
+      return nil
+    }
+    let outer = flags
+    var isAtomic = false
+    if take("?" as Unicode.Scalar) {
+      isAtomic = take(">" as Unicode.Scalar)
+      if !isAtomic, try parseGroupKind(at: start) { return nil }
+    }
+    let node = try parseAlternatives()
+    guard take(")" as Unicode.Scalar) else { throw failure("`(` without `)`", at: start) }
+    flags = outer
+    guard isAtomic else { return .sequence([node]) }
+    guard let atomic = node.atomic else {
+      throw failure("an atomic group with a choice inside, which needs memory", at: start)
+    }
+    return .sequence([atomic])
+  }
+
+  /// Parses what stands behind `(?`. True if it was flags for the rest of the surrounding group.
+  private mutating func parseGroupKind(at start: Int) throws(PatternError) -> Bool {
+    if take(":" as Unicode.Scalar) { return false }
+    if next == "=" || next == "!" {
+      throw failure("a lookahead, which a linear engine does not have", at: start)
+    }
+    if isAt("<=") || isAt("<!") {
+      throw failure("a lookbehind, which a linear engine does not have", at: start)
+    }
+    if take("<" as Unicode.Scalar) {
+      try parseGroupName(at: start)
+      return false
+    }
+    return try parseFlags(at: start)
+  }
+
+  /// Parses `name>`: ASCII letters and digits, a letter first.
+  private mutating func parseGroupName(at start: Int) throws(PatternError) {
+    let isLetter = next.map { $0.isASCII && $0.properties.isAlphabetic } ?? false
+    while let scalar = next, scalar.isASCII,
+      scalar.properties.isAlphabetic || (48...57).contains(scalar.value)
+    { offset += 1 }
+    guard isLetter, take(">" as Unicode.Scalar) else {
+      throw failure("a group's name that is not ASCII letters and digits", at: start)
+    }
+  }
+
+  private mutating func parseFlags(at start: Int) throws(PatternError) -> Bool {
+    let outer = flags
+    var isOn = true
+    while let scalar = next {
+      offset += 1
+      switch scalar {
+      case "-": isOn = false
+      case "i": flags.ignoresCase = isOn
+      case "s": flags.dotTakesLineEnds = isOn
+      case "m": flags.hasLines = isOn
+      case "d": flags.hasUnixLines = isOn
+      case "x": flags.skipsSpace = isOn
+      case "u": break
+      case ":": return false
+      case ")": return true
+      default:
+        flags = outer
+        throw failure("an unknown flag `\(scalar)`", at: offset - 1)
+      }
+    }
+    throw failure("`(` without `)`", at: start)
+  }
+}

@@ -1,0 +1,68 @@
+// Results in memory as a data store.
+
+import Synchronization
+
+/// A store of results in memory, in the order in which they were inserted.
+///
+/// A request that leaves open whether it means a result means it.
+public final class ArrayDataStore<
+  Result: InstanceIdentifiable & Sendable, Request: DataStoreRequest
+>: DataStore<Result, Request>, @unchecked Sendable where Request.Result == Result {
+  private struct State {
+    var results: [Result]
+    var queries: [Query] = []
+  }
+
+  // Guards the results and who is told of them; queries hear of changes in their order.
+  private let state: Mutex<State>
+
+  public init(_ results: [Result] = []) {
+    state = Mutex(State(results: results))
+    super.init()
+  }
+
+  /// Every result.
+  public var results: [Result] { state.withLock { $0.results } }
+
+  public override func execute(_ query: Query) {
+    state.withLock { state in
+      state.queries.append(query)
+      query.enqueue(all: state.results.filter { query.request.includes($0) ?? true })
+    }
+    query.processPendingChanges()
+  }
+
+  public override func stop(_ query: Query) {
+    state.withLock { $0.queries.removeAll { $0 === query } }
+  }
+
+  public override func save(_ changes: [Change]) async throws {
+    let queries = try state.withLock { state in
+      var results = state.results
+      for change in changes { try Self.apply(change, to: &results) }
+      state.results = results
+      for query in state.queries { Self.tell(changes, to: query) }
+      return state.queries
+    }
+    for query in queries { query.processPendingChanges() }
+  }
+
+  private static func apply(_ change: Change, to results: inout [Result]) throws {
+    let id = change.result.instanceID
+    let place = results.firstIndex { $0.instanceID == id }
+    switch (change.type, place) {
+    case (.insert, nil): results.append(change.result)
+    case (.insert, .some): throw DataStoreError.exists("\(id)")
+    case (.update, let place?): results[place] = change.result
+    case (.delete, let place?): results.remove(at: place)
+    case (.update, nil), (.delete, nil): throw DataStoreError.missing("\(id)")
+    }
+  }
+
+  private static func tell(_ changes: [Change], to query: Query) {
+    for change in changes {
+      let isIncluded = change.type != .delete && query.request.includes(change.result) ?? true
+      query.enqueue(change.result, as: isIncluded ? change.type : .delete)
+    }
+  }
+}

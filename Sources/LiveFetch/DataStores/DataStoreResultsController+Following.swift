@@ -1,0 +1,176 @@
+// How the controller fetches, takes batches over, and tells what they change.
+
+extension DataStoreResultsController {
+  /// Executes the request, waits for its first results, and follows them until the controller is
+  /// gone.
+  ///
+  /// Called again, it executes it anew; what differs from the content so far is told.
+  ///
+  /// - Throws: what the store rejected the request with, or says of a source that cannot be reached;
+  ///   in the latter case the controller goes on waiting. The content so far is kept.
+  public func performFetch(isolation: isolated any Actor = #isolation) async throws {
+    try await fetch(request, isolation: isolation)
+  }
+
+  /// Executes another request; what differs from the content so far is told as one difference.
+  ///
+  /// - Throws: as ``performFetch(isolation:)``.
+  public func update(
+    request newRequest: Request, isolation: isolated any Actor = #isolation
+  ) async throws {
+    try await fetch(newRequest, isolation: isolation)
+  }
+
+  /// Stops following; the content stays as it is.
+  public func stop() {
+    endQuery()
+    set(.initial)
+  }
+
+  private func endQuery() {
+    following?.cancel()
+    following = nil
+    guard let query else { return }
+    self.query = nil
+    store.stop(query)
+    query.finish()
+  }
+
+  private func fetch(_ request: Request, isolation: isolated any Actor) async throws {
+    endQuery()
+    let query = Query(request, throttle: throttle)
+    (self.request, self.query, hasResults) = (request, query, false)
+    set(.loading)
+    store.execute(query)
+    while let event = await query.next() {
+      guard self.query === query else { return }
+      receive(event)
+      switch event {
+      case .batch: return follow(query, isolation: isolation)
+      case .failed(let error): throw error
+      case .offline(let error):
+        follow(query, isolation: isolation)
+        throw error
+      case .online, .notice: continue
+      }
+    }
+  }
+
+  private func follow(_ query: Query, isolation: isolated any Actor) {
+    following = Task { [weak self] in
+      _ = isolation
+      while let event = await query.next() {
+        guard let self, self.query === query else { return }
+        self.receive(event)
+      }
+    }
+  }
+
+  private func receive(_ event: Query.Event) {
+    switch event {
+    case .batch(let batch):
+      take(batch)
+      set(.loaded)
+    case .online: if hasResults { set(.loaded) }
+    case .offline(let error): report(.offline(error), error)
+    case .failed(let error): report(.failed(error), error)
+    case .notice(let error): controllerDidFail?(error)
+    }
+  }
+
+  private func report(_ state: State, _ error: any Error) {
+    set(state)
+    controllerDidFail?(error)
+  }
+
+  private func set(_ state: State) {
+    registrar.withMutation(of: self, keyPath: \.state) { storedState = state }
+  }
+}
+
+// MARK: - Arranging
+
+extension DataStoreResultsController {
+  private func take(_ batch: DataStoreBatch<Result>) {
+    let batch = hasResults ? batch : batch.replacingAll
+    hasResults = true
+    let old = results
+    let (touched, isReordered) = results.apply(batch)
+    let arranged = isReordered ? arrangedAnew() : arranged(touched)
+    show(arranged) { [arrangement, results] id in
+      guard touched.contains(id) else { return true }
+      guard let before = old.entries[id].flatMap(arrangement.place),
+        let now = results.entries[id].flatMap(arrangement.place)
+      else { return false }
+      return arrangement.isSamePlace(before, now)
+    } isUpdated: {
+      touched.contains($0)
+    }
+  }
+
+  /// Shows what there is in another way.
+  func rearrange() {
+    guard wasLoaded else { return }
+    show(arrangedAnew(), isFixed: { _ in true }, isUpdated: { _ in false })
+  }
+
+  private func arrangedAnew() -> [PlacedResult<Result>] {
+    results.entries.values.compactMap(arrangement.place).sorted(by: arrangement.precedes)
+  }
+
+  /// The results in order after those that were `touched` changed.
+  private func arranged(_ touched: Set<Result.InstanceID>) -> [PlacedResult<Result>] {
+    let others = ordered.filter { !touched.contains($0.id) }
+    let changed = touched.compactMap { results.entries[$0].flatMap(arrangement.place) }
+    return arrangement.merged(others, changed.sorted(by: arrangement.precedes))
+  }
+
+  private func show(
+    _ arranged: [PlacedResult<Result>], isFixed: (Result.InstanceID) -> Bool,
+    isUpdated: (Result.InstanceID) -> Bool
+  ) {
+    ordered = arranged
+    let new = sections(of: arrangement.window(of: arranged))
+    let difference = DataStoreDifference(
+      from: storedSections, to: new, isFixed: isFixed, isUpdated: isUpdated)
+    let isFirst = !wasLoaded
+    wasLoaded = true
+    guard isFirst || !difference.isEmpty else { return }
+    controllerWillChangeContent?()
+    registrar.withMutation(of: self, keyPath: \.sections) { (storedSections, positions) = (new, nil) }
+    controllerDidChangeResults?(difference)
+    controllerDidChangeContent?()
+  }
+
+  private func sections(
+    of window: ArraySlice<PlacedResult<Result>>
+  ) -> [DataStoreSection<Result>] {
+    guard arrangement.sectionName != nil else {
+      return [DataStoreSection(name: "", results: window.map(\.result))]
+    }
+    var sections: [(name: String, results: [Result])] = []
+    for placed in window {
+      if sections.last?.name != placed.section { sections.append((placed.section, [])) }
+      sections[sections.count - 1].results.append(placed.result)
+    }
+    return sections.map { DataStoreSection(name: $0.name, results: $0.results) }
+  }
+}
+
+extension DataStoreBatch {
+  /// A query's first batch: whatever it does not name is not there.
+  fileprivate var replacingAll: Self {
+    var batch = Self()
+    batch.replace(with: all ?? [], changed: nil)
+    batch.append(self.changesAlone)
+    return batch
+  }
+
+  private var changesAlone: Self {
+    var batch = Self()
+    for change in changes {
+      if let result = change.result { batch.add(result, .insert) }
+    }
+    return batch
+  }
+}

@@ -1,0 +1,194 @@
+// A store of objects, an SQLite file in this process or a LiveFetch server, as a data store of
+// typed values. A results controller in an actor of its own follows each query: it waits, goes on
+// from its token, compares digests and comes back from being offline.
+
+import Foundation
+import Synchronization
+
+/// Typed values out of an ``ObjectStore``: a ``LocalStore`` or a ``RemoteStore``.
+///
+/// ```swift
+/// let store = ObjectDataStore<City>(RemoteStore(address))
+/// let controller = DataStoreResultsController(
+///   store: store, request: FetchRequest<City>(sortedBy: [.descending("population")]))
+/// ```
+public final class ObjectDataStore<
+  Element: Fetchable & InstanceIdentifiable & Codable & Sendable
+>: DataStore<Element, FetchRequest<Element>>, @unchecked Sendable {
+  /// What happens to an update whose `base` is not what the store holds any more.
+  public enum MergePolicy: String, Sendable {
+    /// The save is refused.
+    case error
+    case overwrite
+    /// Property by property, the store's changes win over one's own.
+    case storeWins
+    /// Property by property, one's own changes win.
+    case objectWins
+  }
+
+  public let objects: any ObjectStore
+  public let mergePolicy: MergePolicy
+  private let holdTime: Double
+
+  // Guards who follows which query, and the names that fetches gave.
+  private let state = Mutex(State())
+  private struct State {
+    var runners: [ObjectIdentifier: ObjectQueryRunner<Element>] = [:]
+  }
+
+  /// - Parameters:
+  ///   - holdTime: how long one request for changes is held, in seconds.
+  public init(
+    _ objects: any ObjectStore, mergePolicy: MergePolicy = .error, holdTime: Double = 25
+  ) {
+    self.objects = objects
+    self.mergePolicy = mergePolicy
+    self.holdTime = holdTime
+    super.init()
+  }
+
+  public override func execute(_ query: Query) {
+    let runner = ObjectQueryRunner<Element>(objects, query.request, holdTime)
+    state.withLock { $0.runners[ObjectIdentifier(query)] = runner }
+    Task { await runner.run(query) }
+  }
+
+  public override func stop(_ query: Query) {
+    let runner = state.withLock { $0.runners.removeValue(forKey: ObjectIdentifier(query)) }
+    if let runner { Task { await runner.stop() } }
+  }
+
+  /// Saves the changes as one transaction.
+  ///
+  /// An update with a base, which those of a draft have, sends what differs from it, and finds
+  /// conflicts. Without one it sends every value that the element encodes; nil, which `Codable`
+  /// leaves out by itself, stays then what it was.
+  ///
+  /// - Throws: ``ObjectStoreError``, or what encoding an element throws.
+  public override func save(_ changes: [Change]) async throws {
+    let body: JSON = .object([
+      .init(name: "changes", value: .array(try changes.map(Self.json))),
+      .init(name: "mergePolicy", value: .string(mergePolicy.rawValue)),
+    ])
+    _ = try await objects.save(body)
+  }
+
+  private static func json(_ change: Change) throws -> JSON {
+    let values = try ElementValues(change.result)
+    var members = [
+      JSON.Member(name: "\(change.type)", value: .string(Element.entityName))
+    ]
+    switch change.type {
+    case .insert:
+      members.append(.init(name: "values", value: values.json))
+    case .update:
+      members.append(.init(name: "id", value: values.id))
+      let base = try change.base.map(ElementValues.init)
+      let changed = base.map(values.changes(from:)) ?? values.withoutID
+      members.append(.init(name: "values", value: changed.json))
+      if let base { members.append(.init(name: "base", value: base.values(of: changed).json)) }
+    case .delete:
+      members.append(.init(name: "id", value: values.id))
+    }
+    return .object(members)
+  }
+}
+
+/// Follows one query in a domain of its own.
+private actor ObjectQueryRunner<Element: Fetchable & InstanceIdentifiable & Sendable> {
+  typealias Query = DataStoreQuery<Element, FetchRequest<Element>>
+
+  private let controller: FetchedResultsController<Element>
+  private var callbacks: FetchedResultsControllerCallbacks<Element>?
+  private var isStopped = false
+
+  init(_ store: any ObjectStore, _ request: FetchRequest<Element>, _ holdTime: Double) {
+    controller = FetchedResultsController(
+      fetchRequest: request, context: ManagedObjectContext(store: store))
+    controller.holdTime = holdTime
+  }
+
+  func run(_ query: Query) async where Element: Codable {
+    let callbacks = FetchedResultsControllerCallbacks(controller)
+    callbacks.didChangeContentWithSnapshot = { [unowned controller] snapshot in
+      let changed = snapshot.reconfiguredItemIdentifiers.union(snapshot.reloadedItemIdentifiers)
+      let ids = changed.compactMap { controller.object(withID: $0)?.instanceID }
+      query.enqueue(all: controller.fetchedObjects ?? [], changed: Set(ids))
+      query.processPendingChanges()
+    }
+    callbacks.didFail = { [unowned controller] error in
+      switch controller.state {
+      case .offline: query.suspend(error)
+      case .failed: query.reject(error)
+      case .initial, .loading, .following: query.report(error)
+      }
+    }
+    controller.stateDidChange = { if case .following = $0 { query.resume() } }
+    self.callbacks = callbacks
+    await fetch(query)
+  }
+
+  /// Fetches until somebody answers.
+  private func fetch(_ query: Query) async {
+    var pause = 100
+    while !isStopped {
+      do throws(FetchError) {
+        return try await controller.performFetch()
+      } catch .store(let error) where error.mayPass {
+        query.suspend(error)
+      } catch {
+        return query.reject(error)
+      }
+      try? await Task.sleep(for: .milliseconds(pause + Int.random(in: 0...pause / 4)))
+      pause = min(5000, pause * 2)
+    }
+  }
+
+  func stop() {
+    isStopped = true
+    controller.stop()
+    callbacks = nil
+  }
+}
+
+/// An element's values by the names that its coding gives them.
+private struct ElementValues {
+  private var members: [JSON.Member]
+
+  init(_ element: some Encodable) throws {
+    let encoder = JSONEncoder()
+    encoder.dataEncodingStrategy = .base64
+    encoder.dateEncodingStrategy = .custom { date, encoder in
+      var container = encoder.singleValueContainer()
+      try container.encode(Instant(date).iso8601)
+    }
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+    let json = try JSON(parsing: Array(try encoder.encode(element)))
+    guard case .object(let members) = json else {
+      throw EncodingError.invalidValue(
+        element, .init(codingPath: [], debugDescription: "an element encodes as an object"))
+    }
+    self.members = members.sorted { $0.name < $1.name }
+  }
+
+  private init(members: [JSON.Member]) { self.members = members }
+
+  var json: JSON { .object(members) }
+  var id: JSON { json["id"] ?? .null }
+  var withoutID: Self { Self(members: members.filter { $0.name != "id" }) }
+
+  /// What differs from `base`; a value that only the base has is nil now.
+  func changes(from base: Self) -> Self {
+    let gone = base.members.filter { json[$0.name] == nil }.map {
+      JSON.Member(name: $0.name, value: .null)
+    }
+    let changed = members.filter { base.json[$0.name] != $0.value }
+    return Self(members: changed + gone).withoutID
+  }
+
+  /// This element's values of what `changes` names.
+  func values(of changes: Self) -> Self {
+    Self(members: changes.members.map { .init(name: $0.name, value: json[$0.name] ?? .null) })
+  }
+}

@@ -1,0 +1,65 @@
+// Results by their ids, in the order in which their store gave them. Batches enter; what they
+// touched leaves.
+
+/// Everything that a query told so far.
+struct StoredResults<Result: InstanceIdentifiable> {
+  typealias ID = Result.InstanceID
+
+  struct Entry {
+    var result: Result
+    /// Its place in the store's order.
+    var sequence: Int
+  }
+
+  private(set) var entries: [ID: Entry] = [:]
+  private var nextSequence = 0
+
+  /// Every result in the store's order. O(n log n).
+  var ordered: [Result] {
+    entries.values.sorted { $0.sequence < $1.sequence }.map(\.result)
+  }
+
+  /// Takes a batch over.
+  ///
+  /// - Returns: the ids of results that came, went or may have other values; nil where the order of
+  ///   all of them was told anew.
+  mutating func apply(_ batch: DataStoreBatch<Result>) -> (touched: Set<ID>, isReordered: Bool) {
+    var touched: Set<ID> = []
+    if let all = batch.all { touched = replace(with: all, changed: batch.changed) }
+    for (id, result) in batch.changes {
+      if let result { set(result, id, &touched) } else if entries.removeValue(forKey: id) != nil {
+        touched.insert(id)
+      }
+    }
+    return (touched, batch.all != nil)
+  }
+
+  private mutating func set(_ result: Result, _ id: ID, _ touched: inout Set<ID>) {
+    if let old = entries[id] {
+      guard !isKnownSame(old.result, result) else { return }
+      entries[id]?.result = result
+    } else {
+      entries[id] = Entry(result: result, sequence: nextSequence)
+      nextSequence += 1
+    }
+    touched.insert(id)
+  }
+
+  private mutating func replace(with all: [Result], changed: Set<ID>?) -> Set<ID> {
+    var touched: Set<ID> = []
+    var new: [ID: Entry] = [:]
+    new.reserveCapacity(all.count)
+    for (sequence, result) in all.enumerated() {
+      let id = result.instanceID
+      new[id] = Entry(result: result, sequence: sequence)
+      guard let old = entries[id] else {
+        touched.insert(id)
+        continue
+      }
+      if changed?.contains(id) ?? true, !isKnownSame(old.result, result) { touched.insert(id) }
+    }
+    for id in entries.keys where new[id] == nil { touched.insert(id) }
+    (entries, nextSequence) = (new, all.count)
+    return touched
+  }
+}

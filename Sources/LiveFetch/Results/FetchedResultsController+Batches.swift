@@ -1,0 +1,126 @@
+// Elements in batches: ids at once, the elements themselves when they are touched or asked for.
+
+extension FetchedResultsController {
+  /// How many elements there are, made so far or not; 0 before the first fetch.
+  public var numberOfObjects: Int {
+    registrar.access(self, keyPath: \.sections)
+    return storedContent?.state.count ?? 0
+  }
+
+  /// Makes the elements with these numbers, counted over all sections, where that was not done
+  /// before.
+  ///
+  /// With a `fetchBatchSize` a controller fetches ids first. An element is made when it is loaded,
+  /// or after ``object(at:)-(Position)`` was asked for it: it gives nil then, a placeholder is to be
+  /// shown, and the whole batch is told as updated when it has come. A loaded element is kept in
+  /// step like any other. Without a batch size there is nothing to load.
+  ///
+  /// - Returns: the elements, but for objects that were deleted meanwhile.
+  /// - Throws: ``FetchError``.
+  @discardableResult
+  public func load(
+    _ range: Range<Int>, isolation: isolated any Actor = #isolation
+  ) async throws(FetchError) -> [Element] {
+    guard let content = storedContent else { return [] }
+    let ids = Array(content.ids[range.clamped(to: 0..<content.state.count)])
+    guard content.isBatched else { return ids.compactMap { element(withID: $0) } }
+    let missing = ids.filter { content.loaded[$0] == nil }
+    let fetch = fetches
+    let elements = try await elements(withIDs: missing, isolation: isolation)
+    guard fetch == fetches, var current = storedContent else { return elements.map(\.1) }
+    let made = Dictionary(elements) { $1 }
+    // What came meanwhile is newer.
+    for (id, element) in made where current.loaded[id] == nil { current.load(element, of: id) }
+    storedContent = current
+    return ids.compactMap { current.loaded[$0] ?? made[$0] }
+  }
+
+  /// The element at `position`, made with its batch where that was not done before; nil where there
+  /// is none.
+  ///
+  /// - Throws: ``FetchError``.
+  public func object(
+    loading position: Position, isolation: isolated any Actor = #isolation
+  ) async throws(FetchError) -> Element? {
+    guard let content = storedContent, let item = content.state[position] else { return nil }
+    if let element = content[position] { return element }
+    try await load(batch(at: content.state.number(of: position)), isolation: isolation)
+    return element(withID: item.id)
+  }
+
+  private func element(withID id: ObjectID) -> Element? {
+    position(of: id).flatMap { storedContent?[$0] }
+  }
+
+  private func batch(at number: Int) -> Range<Int> {
+    let size = max(1, fetchRequest.fetchBatchSize)
+    let start = number / size * size
+    return start..<start + size
+  }
+
+  /// Elements made anew of what the store holds now.
+  func elements(
+    withIDs ids: [ObjectID], isolation: isolated any Actor
+  ) async throws(FetchError) -> [(ObjectID, Element)] {
+    var elements: [(ObjectID, Element)] = []
+    // A predicate has at most 10,000 values.
+    for start in stride(from: 0, to: ids.count, by: 1000) {
+      let some = Array(ids[start..<min(ids.count, start + 1000)])
+      let follower = Follower(
+        store: context.store, request: fetchRequest.body(ids: some), hold: holdTime)
+      switch await follower.snapshot() {
+      case .failure(let error): throw .store(error)
+      case .success(let state):
+        for item in state.sections.flatMap(\.items) {
+          do throws(MaterializationError) {
+            elements.append((item.id, try Element.materialize(item, in: context)))
+          } catch {
+            throw .materialization(error)
+          }
+        }
+      }
+    }
+    return elements
+  }
+}
+
+// MARK: - Touching
+
+extension FetchedResultsController {
+  /// Remembers that the element at `position` was asked for, and is not there.
+  func touch(_ position: Position) {
+    guard let touches, let state = storedContent?.state, state[position] != nil else { return }
+    let batch = batch(at: state.number(of: position))
+    if touched.insert(batch.lowerBound).inserted { touches.yield(batch) }
+  }
+
+  /// Loads the batches that are touched, and tells of them.
+  func loadTouchedBatches(isolation: isolated any Actor) {
+    let (batches, continuation) = AsyncStream.makeStream(of: Range<Int>.self)
+    touches = continuation
+    touched = []
+    Task { [weak self] in
+      _ = isolation
+      for await batch in batches { await self?.loadTouched(batch, isolation: isolation) }
+    }
+  }
+
+  private func loadTouched(_ batch: Range<Int>, isolation: isolated any Actor) async {
+    let before = storedContent
+    let elements = try? await load(batch, isolation: isolation)
+    touched.remove(batch.lowerBound)
+    guard elements?.isEmpty == false, let before, let now = storedContent else { return }
+    let arrived = now.loaded.keys.filter { before.loaded[$0] == nil }
+    let updates = arrived.compactMap { id in
+      position(of: id).map { ObjectChange(.update, id, from: $0, to: $0) }
+    }
+    tell(now, ContentChange(updates: updates))
+  }
+}
+
+extension ResultState {
+  /// The number of the item at `position`, counted over all sections.
+  fileprivate func number(of position: Position) -> Int {
+    sections.prefix(position.section).reduce(position.item) { $0 + $1.items.count }
+  }
+}

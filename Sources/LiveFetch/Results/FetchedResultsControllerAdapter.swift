@@ -1,0 +1,97 @@
+// A controller and whoever shows it: every callback enters from the controller, and leaves typed to
+// a delegate that may come and go.
+
+/// Stands between a controller and its delegate: a place to hold the controller, to override what a
+/// delegate is told, and to exchange the delegate.
+///
+/// ```swift
+/// final class CitiesAdapter: FetchedResultsControllerAdapter<CitiesScreen> {}
+///
+/// let adapter = CitiesAdapter(controller, delegate: screen)
+/// try await adapter.performFetch()
+/// ```
+///
+/// The element type is the delegate's. A subclass may override any callback; what it does not pass
+/// on to `super` the delegate is not told. Which of the three ways to be told applies is decided by
+/// the delegate, or without one by what the subclass overrides.
+open class FetchedResultsControllerAdapter<Delegate: FetchedResultsControllerDelegate>:
+  FetchedResultsControllerDelegate, ResultsRelay
+{
+  public typealias Element = Delegate.Element
+  public typealias Controller = FetchedResultsController<Delegate.Element>
+
+  public private(set) var controller: Controller
+  public weak var delegate: Delegate?
+
+  /// Becomes the delegate of `controller`, and fetches nothing yet.
+  public init(_ controller: Controller, delegate: Delegate? = nil) {
+    self.controller = controller
+    self.delegate = delegate
+    controller.delegate = self
+  }
+
+  /// Fetches, and follows what is saved from then on: see
+  /// ``FetchedResultsController/performFetch(isolation:)``.
+  public func performFetch(
+    isolation: isolated any Actor = #isolation
+  ) async throws(FetchError) {
+    try await controller.performFetch(isolation: isolation)
+  }
+
+  func passesOn(to other: AnyObject) -> Bool { delegate === other }
+
+  // MARK: - Callbacks
+
+  open func controller(_ controller: Controller, didChangeContentWith snapshot: ResultsSnapshot) {
+    guard let delegate else { return controller.tellDifference(to: self) }
+    delegate.controller(controller, didChangeContentWith: snapshot)
+  }
+
+  open func controller(
+    _ controller: Controller, didChangeContentWith difference: CollectionDifference<ObjectID>
+  ) {
+    guard let delegate else { return controller.tellEachChange(to: self) }
+    delegate.controller(controller, didChangeContentWith: difference)
+  }
+
+  open func controllerWillChangeContent(_ controller: Controller) {
+    delegate?.controllerWillChangeContent(controller)
+  }
+
+  open func controller(
+    _ controller: Controller, didChange section: FetchedSection<Delegate.Element>,
+    atSectionIndex index: Int, for type: SectionChangeType
+  ) {
+    delegate?.controller(controller, didChange: section, atSectionIndex: index, for: type)
+  }
+
+  open func controller(
+    _ controller: Controller, didChange object: Delegate.Element, at indexPath: Position?,
+    for type: ObjectChangeType, newIndexPath: Position?
+  ) {
+    delegate?.controller(
+      controller, didChange: object, at: indexPath, for: type, newIndexPath: newIndexPath)
+  }
+
+  open func controller(
+    _ controller: Controller, didChangeObjectWithID id: ObjectID, at indexPath: Position?,
+    for type: ObjectChangeType, newIndexPath: Position?
+  ) {
+    delegate?.controller(
+      controller, didChangeObjectWithID: id, at: indexPath, for: type, newIndexPath: newIndexPath)
+  }
+
+  open func controllerDidChangeContent(_ controller: Controller) {
+    delegate?.controllerDidChangeContent(controller)
+  }
+
+  open func controller(
+    _ controller: Controller, sectionIndexTitleForSectionName name: String
+  ) -> String? {
+    delegate?.controller(controller, sectionIndexTitleForSectionName: name)
+  }
+
+  open func controller(_ controller: Controller, didFailWith error: FetchError) {
+    delegate?.controller(controller, didFailWith: error)
+  }
+}

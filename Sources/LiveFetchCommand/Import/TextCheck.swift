@@ -1,0 +1,36 @@
+// The beginning of a file → whether it is text that can be imported, and if not, what it looks like.
+
+/// Looks at a file's first bytes.
+enum TextCheck {
+  /// How many bytes are looked at.
+  static let size = 1 << 16
+
+  /// - Throws: what the bytes are instead of UTF-8 text, with the line where that shows.
+  static func check(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) throws(ReadError) {
+    let start = Array(bytes.prefix(4))
+    if start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF]) {
+      throw ReadError(detail: "is UTF-16; \(conversion("UTF-16"))")
+    }
+    if let zero = bytes.firstIndex(of: 0) {
+      let line = bytes[..<zero].count { $0 == 0x0A } + 1
+      throw ReadError(
+        detail: isUTF16(bytes)
+          ? "looks like UTF-16; \(conversion("UTF-16LE"))"
+          : "line \(line): is no text: there is a zero byte in it")
+    }
+    let head = bytes.prefix { $0 != 0x0A && $0 != 0x0D }
+    guard head.count == bytes.count || String(validating: head, as: UTF8.self) != nil else {
+      throw ReadError(detail: "line 1: is not UTF-8; \(conversion("LATIN1"))")
+    }
+  }
+
+  /// Every other byte of a western text is zero there.
+  private static func isUTF16(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    let zeros = bytes.prefix(64).count { $0 == 0 }
+    return zeros * 3 >= min(64, bytes.count)
+  }
+
+  private static func conversion(_ encoding: String) -> String {
+    "UTF-8 is needed: iconv -f \(encoding) -t UTF-8 FILE | livefetch import STORE - …"
+  }
+}

@@ -1,0 +1,130 @@
+// A followed file whose tables somebody changed → the tables whose history cannot go on; their
+// history made anew, everything else left as it is.
+
+import FetchModel
+
+/// How a file's following was found.
+struct FollowingState {
+  /// What the file remembers, by the table's name.
+  let records: [String: TableRecord]
+  /// Tables whose triggers, history or record are not as they have to be.
+  let broken: [FollowedTable]
+  /// Triggers and history tables that belong to no table that is followed as it is.
+  let strangers: [(type: String, name: String)]
+
+  /// Whether every table is followed as it was before.
+  var isWhole: Bool { broken.isEmpty && strangers.isEmpty }
+}
+
+extension History {
+  func isIntact(on connection: Connection) throws(StoreError) -> Bool {
+    try state(on: connection).isWhole
+  }
+
+  /// Looks at every trigger, history table and record.
+  func state(on connection: Connection) throws(StoreError) -> FollowingState {
+    let records = try Self.records(on: connection)
+    let found = try connection.all(
+      """
+      SELECT type, name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND
+      name LIKE 'livefetch\\_%' ESCAPE '\\' OR
+      type = 'table' AND name LIKE 'livefetch\\_history\\_%' ESCAPE '\\' ORDER BY type DESC
+      """
+    ) { (type: $0.text(0), name: $0.text(1), sql: $0.text(2)) }
+    let sqlByName = Dictionary(
+      found.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
+    let overtaken = try tablesWithYoungerTriggers(on: connection)
+    let isRenumbered = try !hasKeptSchemaVersion(on: connection)
+    var expected: Set<String> = []
+    let broken = tables.filter { table in
+      let statements = HistoryTriggers(table: table).statements
+      let isWhole =
+        isRemembered(table, records) && statements.allSatisfy { sqlByName[$0.name] == $0.sql }
+        && !overtaken.contains(table.layout.table) && !(isRenumbered && table.isNumbered)
+      if isWhole { expected.formUnion(statements.map(\.name)) }
+      return !isWhole
+    }
+    let strangers = found.filter { !expected.contains($0.name) }.map { ($0.type, $0.name) }
+    return FollowingState(records: records, broken: broken, strangers: strangers)
+  }
+
+  private func isRemembered(_ table: FollowedTable, _ records: [String: TableRecord]) -> Bool {
+    guard let record = records[table.layout.table], record.number == table.number else {
+      return false
+    }
+    return record.isContinued(by: TableSignature(table, schema, model))
+  }
+
+  /// The tables with a trigger of the user's that SQLite fires before this house's own.
+  private func tablesWithYoungerTriggers(
+    on connection: Connection
+  ) throws(StoreError) -> Set<String> {
+    let names = try connection.all(
+      """
+      SELECT DISTINCT own.name FROM main.sqlite_schema AS own JOIN main.sqlite_schema AS other
+      ON other.type = 'trigger' AND other.tbl_name = own.tbl_name AND other.rowid > own.rowid
+      WHERE own.type = 'trigger' AND own.name LIKE 'livefetch\\_insert\\_%' ESCAPE '\\'
+      AND other.name NOT LIKE 'livefetch\\_%' ESCAPE '\\'
+      """
+    ) { $0.text(0) }
+    return Set(names.map { String($0.dropFirst("livefetch_insert_".count)) })
+  }
+
+  /// VACUUM may renumber rows that have no key, and moves the schema's version. Where such rows are
+  /// followed, every move of it counts as a hole.
+  private func hasKeptSchemaVersion(on connection: Connection) throws(StoreError) -> Bool {
+    guard tables.contains(where: \.isNumbered) else { return true }
+    let known = try connection.first(
+      "SELECT value FROM main.livefetch_store WHERE key = 'schema_version'"
+    ) { $0.integer(0) }
+    return try known == Self.schemaVersion(on: connection)
+  }
+
+  static func schemaVersion(on connection: Connection) throws(StoreError) -> Int64? {
+    try connection.first("PRAGMA main.schema_version") { $0.integer(0) }
+  }
+}
+
+extension FollowedTable {
+  /// Whether the row's number tells its rows apart.
+  fileprivate var isNumbered: Bool {
+    if case .rowid = shape.key.kind { true } else { false }
+  }
+}
+
+// MARK: - Mending
+
+extension History {
+  /// Begins the history of broken tables anew. In a transaction of the caller's.
+  func mend(_ state: FollowingState, on connection: Connection) throws(StoreError) {
+    let last = try connection.first(
+      "SELECT coalesce(max(position), 0) FROM main.livefetch_position"
+    ) { $0.integer(0) }
+    let since = (last ?? 0) &+ 1
+    for (type, name) in state.strangers {
+      try connection.execute("DROP \(type == "table" ? "TABLE" : "TRIGGER") main.\(quoted(name))")
+    }
+    for table in state.broken {
+      try follow(table, since: since, state.records[table.layout.table], on: connection)
+    }
+    try rememberRelationships(state, on: connection)
+    // What is new has no saves of before; what was followed has lost them.
+    let isSeam =
+      !state.strangers.isEmpty
+      || state.broken.contains { state.records[$0.layout.table] != nil }
+    try beginPosition(since, isSeam: isSeam, on: connection)
+  }
+
+  /// Remembers the to-many relationships that tables got from others, which may be new.
+  func rememberRelationships(
+    _ state: FollowingState, on connection: Connection
+  ) throws(StoreError) {
+    let broken = Set(state.broken.map(\.number))
+    for table in tables where !broken.contains(table.number) {
+      guard let record = state.records[table.layout.table],
+        !record.knows(TableSignature(table, schema, model))
+      else { continue }
+      try remember(table, since: record.since, record, on: connection)
+    }
+  }
+}

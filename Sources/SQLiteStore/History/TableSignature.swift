@@ -1,0 +1,79 @@
+// A followed table → what the answers to fetches of it hang on, in a form that two models can be
+// compared by: names and columns, no indexes.
+
+import FetchModel
+
+/// What has to be the same for a table's history to go on.
+struct TableSignature {
+  /// A hash of how its rows are read and of what its objects show by themselves.
+  let shape: String
+  /// How each to-many relationship of its objects is kept, by entity and name.
+  let relationships: [String: String]
+
+  init(_ table: FollowedTable, _ schema: Schema, _ model: Model) {
+    var shape = ShapeHash()
+    for statement in HistoryTriggers(table: table).statements { shape.combine(statement.sql) }
+    for column in table.shape.columns {
+      shape.combine("\(column.type.rawValue) \(column.dateFormat?.rawValue ?? "")")
+    }
+    for part in table.shape.key.parts { shape.combine("\(part.form)") }
+    if table.entity == nil {
+      for link in table.links { shape.combine(Self.text(link.key)) }
+    }
+    var relationships: [String: String] = [:]
+    for entity in table.entities {
+      shape.combine(model.entities[entity].name)
+      Self.addProperties(of: entity, schema, model, to: &shape, &relationships)
+    }
+    self.shape = shape.text
+    self.relationships = relationships
+  }
+
+  /// To-many relationships stand apart: one that comes changes nothing for those who do not ask it.
+  private static func addProperties(
+    of index: Int, _ schema: Schema, _ model: Model, to shape: inout ShapeHash,
+    _ relationships: inout [String: String]
+  ) {
+    let (entity, table) = (model.entities[index], schema.entities[index])
+    for (place, attribute) in entity.attributes.enumerated() {
+      shape.combine("\(attribute.name) \(attribute.type.rawValue)")
+      shape.combine(table.column(ofAttribute: place).name)
+      shape.combine(attribute.isHidden ? "hidden" : "shown")
+    }
+    for (relationship, storage) in zip(entity.relationships, table.relationships) {
+      let destination = model.entities[relationship.destination]
+      let end = [destination.name, destination.idType.rawValue]
+      if case .foreignKey(let key) = storage {
+        for part in [relationship.name, text(key)] + end { shape.combine(part) }
+      } else {
+        let name = [entity.name, relationship.name].joined(separator: "\u{1F}")
+        relationships[name] = (end + [text(storage, schema)]).joined(separator: "\u{1E}")
+      }
+    }
+  }
+
+  private static func text(_ storage: RelationshipStorage, _ schema: Schema) -> String {
+    switch storage {
+    case .foreignKey(let key), .inverse(let key): text(key)
+    case .joinTable(let join, let source, let destination):
+      [schema.joinTables[join].name, text(source), text(destination)].joined(separator: "\u{1D}")
+    }
+  }
+
+  private static func text(_ key: ForeignKey) -> String {
+    let names = key.columns + [key.table] + key.referenced + [key.position ?? ""]
+    return names.joined(separator: "\u{1F}") + (key.referencesKey ? "=" : "~")
+  }
+}
+
+/// FNV-1a of 64 bits over texts.
+private struct ShapeHash {
+  private var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+
+  mutating func combine(_ text: String) {
+    for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+    hash = (hash ^ 0xFF) &* 0x0000_0100_0000_01B3
+  }
+
+  var text: String { String(hash, radix: 16) }
+}

@@ -1,0 +1,143 @@
+// A service that ends while the server goes on → the one after it, for everyone whose request the
+// first could not finish.
+
+import FetchModel
+import HTTPServer
+import LiveQueries
+import Synchronization
+
+/// What comes after a service.
+final class Succession: Sendable {
+  typealias Outcome = Result<Service, Problem>
+  typealias Heir = @Sendable (Outcome) -> Void
+
+  private enum State {
+    case serving
+    case awaited([Heir])
+    case settled(Outcome)
+  }
+
+  // Guards the state; never held while an heir is called.
+  private let state = Mutex(State.serving)
+
+  /// Whether the service has ended for another one to come.
+  var hasBegun: Bool { state.withLock { if case .serving = $0 { false } else { true } } }
+
+  /// The service has ended.
+  func begin() {
+    state.withLock { if case .serving = $0 { $0 = .awaited([]) } }
+  }
+
+  /// Has `heir` called with what comes after, at once where that is known.
+  func then(_ heir: @escaping Heir) {
+    let outcome: Outcome? = state.withLock { state in
+      switch state {
+      case .settled(let outcome): return outcome
+      case .serving: state = .awaited([heir])
+      case .awaited(let heirs): state = .awaited(heirs + [heir])
+      }
+      return nil
+    }
+    if let outcome { heir(outcome) }
+  }
+
+  /// Tells everyone who waits, and whoever comes later. The first call counts.
+  func settle(_ outcome: Outcome) {
+    let heirs: [Heir] = state.withLock { state in
+      if case .settled = state { return [] }
+      defer { state = .settled(outcome) }
+      if case .awaited(let heirs) = state { return heirs }
+      return []
+    }
+    for heir in heirs { heir(outcome) }
+  }
+}
+
+/// A request that goes on in another service: from when, until when, and what to say if it cannot.
+final class Continuation: Sendable {
+  let start: LiveStart?
+  let deadline: ContinuousClock.Instant
+  /// Why its token cannot be continued from; nil: as for any other.
+  let reason: Problem?
+  /// Why it cannot be asked any more.
+  let refusal: Problem
+
+  init(
+    start: LiveStart?, deadline: ContinuousClock.Instant, reason: Problem?, refusal: Problem
+  ) {
+    self.start = start
+    self.deadline = deadline
+    self.reason = reason
+    self.refusal = refusal
+  }
+
+  /// The token that it starts from.
+  var token: Token? { if case .token(let token)? = start { token } else { nil } }
+
+  /// Seconds that are left.
+  var seconds: Double { max(0, ContinuousClock.now.duration(to: deadline) / .seconds(1)) }
+}
+
+extension Service {
+  /// Whether another service follows this one.
+  var isRetired: Bool { isDraining && succession.hasBegun }
+
+  /// What ended `plan` where it cannot go on: the table of it that is gone or changed; nil where
+  /// none of its own did.
+  func lossReason(of plan: FetchPlan) -> Problem? {
+    let entities = plan.dependencies(in: store.model)
+    return changed.withLock { $0 }.first(where: entities.contains).map(schemaChanged)
+  }
+
+  /// What ends `plan` when nothing of that name is there any more.
+  func refusalReason(of plan: FetchPlan) -> Problem {
+    lossReason(of: plan) ?? schemaChanged(plan.definition.entity)
+  }
+
+  func schemaChanged(_ entity: Int) -> Problem {
+    Problem(StoreError.schemaChanged(entity: store.model.entities[entity].name))
+  }
+
+  /// Has a request that came from another service answered here.
+  func rejoin(_ request: HTTPRequest, _ exchange: HTTPExchange, _ continuation: Continuation) {
+    let call = Call(
+      request: request, exchange: exchange, service: self, continuation: continuation)
+    do throws(Problem) {
+      try answer(call, Route(path: request.path))
+    } catch {
+      call.refuse(error.status < 500 ? continuation.refusal : error)
+    }
+  }
+}
+
+extension Call {
+  /// Has the service that follows answer, from `start` on.
+  func move(from start: LiveStart?, until deadline: ContinuousClock.Instant) {
+    let plan = try? service.requested(request).fetch.plan
+    let gone = Problem(StoreError.schemaChanged(entity: ""))
+    let continuation = Continuation(
+      start: start == .now ? .token(service.store.newestToken) : start, deadline: deadline,
+      reason: plan.flatMap(service.lossReason),
+      refusal: plan.map(service.refusalReason) ?? gone)
+    service.succession.then { outcome in
+      switch outcome {
+      case .success(let service): service.rejoin(request, exchange, continuation)
+      case .failure(let problem): refuse(problem)
+      }
+    }
+  }
+
+  /// Has the service that follows answer as if the request came to it; false where none does.
+  func redo() -> Bool {
+    guard service.isRetired else { return false }
+    service.succession.then { outcome in
+      switch outcome {
+      case .success(let service):
+        if let continuation { return service.rejoin(request, exchange, continuation) }
+        service.handle(request, exchange)
+      case .failure(let problem): refuse(problem)
+      }
+    }
+    return true
+  }
+}

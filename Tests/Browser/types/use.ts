@@ -1,0 +1,75 @@
+// What a program in TypeScript writes: compiled by the tests, never run. Each line marked with
+// `@ts-expect-error` has to be refused.
+
+import { advance, apply, connect, digest, fnv1a, idOf, isEmptyDiff, isPending, LiveFetchError,
+  OutOfStep, route } from '../../../Public/livefetch.js';
+import type { Diff, FetchRequest, Item, Live, LiveResult, Result, Section } from '../../../Public/livefetch.js';
+
+interface City {
+  id: number;
+  name: string;
+  population: number | null;
+}
+
+const request: FetchRequest = { entity: 'City', where: 'population >= %ld', arguments: [1_000_000],
+  sort: ['-population'], section: 'country.name', limit: 50, as: 'objects', count: 'exact' };
+
+export async function use(): Promise<string[]> {
+  const client = connect('http://127.0.0.1:8080', { token: async () => sessionStorage.getItem('token'),
+    stream: true, multiplex: false, digest: true, int64: null, headers: { 'X-Own': '1' }, fetch });
+  const live: Live<City> = client.live<City>(request, {
+    onChange: (current: LiveResult<City>, { cause, bytes = 0 }) => draw(current.sections, cause, bytes),
+    onDiff: (diff, current) => follow(diff, current.token),
+    onState: (state, error) => state === 'offline' && error?.retryAfter,
+    onReport: ({ kind, expected, actual }) => console.warn(kind, expected, actual),
+    onError: ({ code, offset, hint, problem }) => console.warn(code, offset, hint, problem.found) });
+  const stop = live.subscribe(() => live.current?.total);
+  const once: Result<City> = await client.fetch<City>(request, { signal: new AbortController().signal });
+  const { ids } = await client.save([
+    { insert: 'City', temporaryID: 'c', values: { name: 'Poseidonis' } },
+    { update: 'City', id: { temporaryID: 'c' }, values: { population: 1 } },
+    { delete: 'City', id: 7, ifMatch: '"9f3c"' }], { mergePolicy: 'objectWins', idempotencyKey: 'k' });
+  const { id } = await client.insert('City', { name: 'Atlantis' }, { optimistic: false });
+  await client.update('City', id, { name: 'Atlantis II' }, { base: { name: 'Atlantis' } });
+  await client.delete('City', ids.c, { prefer: 'return=minimal' });
+  const { object, etag } = await client.object<City>('City', id);
+  stop();
+  live.close();
+  return [object.name, etag ?? '', client.temporaryID(), digest(once.sections), String(fnv1a('a'))];
+}
+
+function draw(sections: Section<City>[], cause: string, bytes: number) {
+  for (const { name, items } of sections) {
+    for (const city of items) console.log(name, city.name, isPending(city), cause, bytes, idOf(city));
+  }
+}
+
+function follow(diff: Diff<City>, token: string): Section<City>[] {
+  if (isEmptyDiff(diff) || diff.to !== token) return [];
+  if (diff.reset !== undefined) return diff.sections ?? [];
+  if (!diff.items) return [];
+  const names: (string | undefined)[] = diff.items.inserted.map(({ item }) => item?.name);
+  return names.length > 0 ? apply<City>([], diff) : [];
+}
+
+export function step(held: Result<City>, diff: Diff<City>): Result<City> {
+  try {
+    return advance(held, diff);
+  } catch (error) {
+    if (error instanceof OutOfStep || error instanceof LiveFetchError && error.isTransient) return held;
+    throw error;
+  }
+}
+
+const { method, path, body } = route(request);
+console.log(method === 'POST' ? body : path);
+// @ts-expect-error an entity is needed
+connect().live({ where: 'TRUEPREDICATE' });
+// @ts-expect-error there is no such shape
+connect().fetch({ entity: 'City', as: 'rows' });
+// @ts-expect-error a city has no such attribute
+connect().live<City>(request, { onChange: ({ sections }) => sections[0].items[0].size });
+// @ts-expect-error an update names its object
+connect().save([{ update: 'City', values: {} }]);
+const item: Item = { id: 1, anything: 'goes' };
+console.log(item.anything);

@@ -1,0 +1,104 @@
+import Foundation
+import Testing
+
+@Suite("Exit statuses")
+struct StatusTests {
+  private func folder() throws -> Folder {
+    let folder = try Folder()
+    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.write(String(repeating: "no database ", count: 400), to: "junk.db")
+    let model = #"{"entities":[{"name":"City","attributes":[{"name":"name","type":"String"}]}]}"#
+    try folder.write(model, to: "m.json")
+    return folder
+  }
+
+  @Test(
+    "A file that is not there is 66, and it is the one that is named",
+    arguments: [
+      ["migrate", "GONE", "--model", "m.json"], ["migrate", "w.sqlite", "--model", "GONE"],
+      ["model", "import", "GONE.xcdatamodeld"], ["model", "import", "GONE.xcdatamodel"],
+      ["model", "show", "GONE"], ["model", "diff", "m.json", "GONE"], ["model", "check", "GONE"],
+      ["backup", "GONE", "c.sqlite"], ["restore", "GONE", "w.sqlite"], ["serve", "GONE"],
+      ["serve", "w.sqlite", "--model", "GONE"], ["fetch", "GONE", "City"],
+      ["export", "GONE", "City"], ["save", "GONE"], ["check", "GONE"], ["status", "GONE"],
+      ["detach", "GONE"], ["import", "w.sqlite", "GONE", "--into", "City"],
+    ])
+  func missing(arguments: [String]) throws {
+    let run = try folder().run(arguments)
+    #expect(run.status == 66, "\(run.errors)")
+    #expect(run.errors.hasPrefix("livefetch: GONE"), "\(run.errors)")
+  }
+
+  @Test(
+    "A directory is not taken for a file",
+    arguments: [
+      ["serve", "."], ["demo", "--data", "."], ["fetch", ".", "City"], ["export", ".", "City"],
+      ["save", "."], ["import", ".", "m.json", "--into", "City"], ["check", "."], ["status", "."],
+      ["detach", "."], ["backup", ".", "c.sqlite"], ["backup", "w.sqlite", ".", "--force"],
+      ["restore", ".", "w.sqlite"], ["restore", "w.sqlite", "."], ["model", "show", "."],
+      ["migrate", ".", "--model", "m.json"], ["serve", "w.sqlite", "--model", "."],
+    ])
+  func directory(arguments: [String]) throws {
+    let run = try folder().run(arguments)
+    #expect(run.status == 66, "\(run.errors)")
+    #expect(run.errors == "livefetch: .: is a directory, not a file\n")
+  }
+
+  @Test(
+    "Of two files the one that cannot be used is named",
+    arguments: [
+      (["restore", "junk.db", "w.sqlite"], Int32(65), "junk.db: the file is not an SQLite"),
+      (["restore", "w.sqlite", "junk.db"], 65, "junk.db: the file is not an SQLite"),
+      (["backup", "junk.db", "c.sqlite"], 65, "junk.db: the file is not an SQLite"),
+      (["backup", "w.sqlite", "none/c.sqlite"], 74, "none/c.sqlite: "),
+      (["restore", "w.sqlite", "none/c.sqlite"], 74, "none/c.sqlite: "),
+      (
+        ["demo", "--data", "none/d.sqlite"], 74,
+        "none/d.sqlite: the sample could not be loaded: the file"
+      ),
+      (
+        ["demo", "blog", "--data", "w.sqlite"], 65, "w.sqlite: holds something else than the sample"
+      ),
+      (["fetch", "https://h.example", "City"], 64, "https://h.example: https is not spoken here"),
+      (
+        ["fetch", "ftp://h.example", "City"], 64, "ftp://h.example: an address begins with http://"
+      ),
+    ])
+  func named(arguments: [String], status: Int32, complaint: String) throws {
+    let folder = try folder()
+    let run = try folder.run(arguments)
+    #expect(run.status == status, "\(run.errors)")
+    #expect(run.errors.hasPrefix("livefetch: " + complaint), "\(run.errors)")
+    #expect(try folder.sql("SELECT count(*) FROM City", on: "w.sqlite") == ["3"])
+  }
+
+  @Test("There is no help for what is no command", arguments: [["nosuch"], ["model", "nosuch"]])
+  func help(topics: [String]) throws {
+    let run = try folder().run(["help"] + topics)
+    #expect(run.status == 64)
+    #expect(run.errors.contains("There is no command 'nosuch'"))
+    #expect(try folder().run("help", "model", "import").status == 0)
+  }
+
+  @Test("A server says on standard error that its file is damaged")
+  func damage() throws {
+    let folder = try Folder()
+    try folder.sql(
+      """
+      CREATE TABLE T(id INTEGER PRIMARY KEY, x TEXT);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+      INSERT INTO T SELECT i, hex(zeroblob(100)) FROM n
+      """, on: "t.sqlite")
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.file("t.sqlite")))
+    try file.seek(toOffset: 40 * 4_096)
+    try file.write(contentsOf: Data(repeating: 0xAA, count: 100 * 4_096))
+    try file.close()
+    let (server, address) = try folder.serve("t.sqlite")
+    _ = try folder.run("fetch", address, "T", "--sort", "-x", "--limit", "3")
+    server.terminate()
+    server.waitUntilExit()
+    let said = try folder.read("serve.log.err")
+    #expect(said.contains("database corruption"), "\(said)")
+    #expect(said.contains("`livefetch check t.sqlite` looks for damage"))
+  }
+}
