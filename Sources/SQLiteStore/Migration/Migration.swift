@@ -62,7 +62,7 @@ extension SQLiteStore {
     guard !rehearsed.isEmpty || !(options.before + options.after).isEmpty else {
       return try run.carryOut(progress)
     }
-    _ = try backUp(path: path, to: backup)
+    try keepCopy(of: path, at: backup)
     do {
       var plan = try run.carryOut(progress)
       plan.backup = backup
@@ -70,6 +70,20 @@ extension SQLiteStore {
     } catch {
       removeFiles(backup)
       throw error
+    }
+  }
+}
+
+extension SQLiteStore {
+  fileprivate static func keepCopy(of path: String, at backup: String) throws(StoreError) {
+    do {
+      _ = try backUp(path: path, to: backup)
+    } catch {
+      switch error {
+      case .source(let reason): throw reason
+      case .destination(.diskFull): throw .diskFull
+      case .destination: throw .failed("the copy \(backup) cannot be written")
+      }
     }
   }
 }
