@@ -63,7 +63,7 @@ struct ModelCommandTests {
       #"{"name":"code","type":"String","optional":false}"#,
       #"{"name":"country","destination":"Country","inverse":"City"}"#,
       #"{"name":"City","destination":"City","toMany":true,"inverse":"country","deleteRule":"Deny"}"#,
-      #"{"name":"Tag","destination":"Tag","toMany":true,"inverse":"City"}"#,
+      #"{"name":"Tag","destination":"Tag","toMany":true,"inverse":"City","deleteRule":"Deny"}"#,
       #"{"name":"rank","type":"Integer 64","default":3}"#, #""uniquenessConstraints": [["code"]]"#,
     ] {
       #expect(text.contains(part), "\(part) in \(text)")

@@ -25,8 +25,8 @@ struct ExistingFileTests {
     """
   static let tag = """
     CREATE TABLE Tag(id INTEGER PRIMARY KEY);
-    CREATE TABLE CityTag(city INTEGER NOT NULL REFERENCES City(id),
-      tag INTEGER NOT NULL REFERENCES Tag(id), PRIMARY KEY(city, tag));
+    CREATE TABLE CityTag(city INTEGER NOT NULL REFERENCES City(id) ON DELETE CASCADE,
+      tag INTEGER NOT NULL REFERENCES Tag(id) ON DELETE CASCADE, PRIMARY KEY(city, tag));
     """
 
   private static func refusal(_ sql: String) throws -> [String] {
@@ -99,6 +99,12 @@ struct ExistingFileTests {
     (
       country + city + "CREATE TABLE Tag(id INTEGER PRIMARY KEY);",
       ["the file has no table `City_tags` for a to-many relationship"]
+    ),
+    (
+      country + city + tag.replacing("Tag(id) ON DELETE CASCADE", with: "Tag(id)"),
+      [
+        "Tag.cities has the delete rule Nullify, and the foreign key `tag` of `CityTag` says NO ACTION"
+      ]
     ),
     (
       country.replacing(" PRIMARY KEY", with: "") + tag + city,

@@ -155,8 +155,14 @@ private struct ModelInference {
     relationship.inverse = found.inverse.map {
       entities[found.destination].relationships[$0].name
     }
-    if case .inverse(let key) = storage {
+    switch storage {
+    case .foreignKey: break
+    case .inverse(let key):
       relationship.deleteRule = rule(of: key, in: entities[found.destination].name, name)
+    case .joinTable(let join, let source, _):
+      // The links of an object go with it, or keep it.
+      let table = introspection.schema.joinTables[join].name
+      relationship.deleteRule = rule(of: source, in: table, name) == .deny ? .deny : .nullify
     }
     return relationship
   }

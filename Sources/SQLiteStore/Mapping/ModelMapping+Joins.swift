@@ -38,12 +38,32 @@ extension ModelMapping {
             + "`\(column.name)` for its order")
       }
     }
+    check(ends[0], first, planned, there)
+    check(ends[1], second, planned, there)
     let join = JoinTable(
       name: there.name, key: KeyFinder(table: there).joinKey, columns: there.columns,
       first: first, second: second, firstEntity: rootIndex(ends[0]),
       secondEntity: rootIndex(ends[1]), uniqueIndexes: there.uniqueIndexes)
     joins[planned.name] = (joinOrder.count, join)
     joinOrder.append(join)
+  }
+
+  /// Links go with their object, or keep it, as the relationship's delete rule says.
+  private mutating func check(
+    _ end: PlannedColumn, _ key: ForeignKey, _ planned: PlannedTable, _ there: CatalogueTable
+  ) {
+    let owner = tables.links.first { _, link in
+      if case .join(planned.name, end.name, _) = link { true } else { false }
+    }?.key
+    guard let owner, let relationship = file.relationship(owner.property, of: owner.entity),
+      let raw = there.foreignKeys.first(where: { $0.columns.map(folded) == key.columns.map(folded) })
+    else { return }
+    let isKept = relationship.deleteRule == .deny
+    let fits = isKept ? ["NO ACTION", "RESTRICT"] : ["CASCADE"]
+    guard relationship.deleteRule != .noAction, !fits.contains(raw.onDelete) else { return }
+    problems.append(
+      "\(owner.entity).\(owner.property) has the delete rule \(relationship.deleteRule.rawValue), and "
+        + "the foreign key `\(key.columns[0])` of `\(there.name)` says \(raw.onDelete)")
   }
 
   private func rootIndex(_ end: PlannedColumn) -> Int {
