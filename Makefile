@@ -10,7 +10,7 @@ SOURCES := $(wildcard Package.swift Sources Tests)
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps run test browser openapi schema bench fuzz chaos soak lint format
+.PHONY: help deps run test browser openapi schema bench fuzz chaos soak sanitize lint format
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -56,8 +56,12 @@ chaos: deps ## do faults to real servers, a few minutes (ONLY=R1,R2 for some; AR
 	@python3 Tests/Faults/run.py $(if $(ONLY),--only $(ONLY)) $(ARGS) \
 	  "$$(swift build -c release --show-bin-path)/livefetch"
 
-soak: ## the same in its long forms, three quarters of an hour (ONLY, ARGS="--kills 500")
-	@$(MAKE) chaos ARGS="--soak $(ARGS)"
+soak: ## the same in its long forms, an hour, or SECONDS each (ONLY, ARGS="--kills 500")
+	@$(MAKE) chaos \
+	  ARGS="--soak $(if $(filter command,$(origin SECONDS)),--each $(SECONDS)) $(ARGS)"
+
+sanitize: deps ## run the tests under the thread and the address sanitizer (ONLY=thread, FILTER=…)
+	@bash Tests/Sanitizers/run $(if $(ONLY),$(ONLY),thread address)
 
 lint: ## check the style of the Swift sources
 	@swift format lint --strict -r $(SOURCES)

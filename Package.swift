@@ -21,6 +21,9 @@ let package = Package(
       name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
+    // Waiting for other threads
+    .target(name: "Threads"),
+
     // Pure values
     .target(name: "FetchModel"),
 
@@ -28,17 +31,18 @@ let package = Package(
     .target(
       name: "SQLiteStore",
       dependencies: [
-        "FetchModel", "CSQLite",
+        "FetchModel", "CSQLite", "Threads",
       ]),
-    .target(name: "LiveQueries", dependencies: ["FetchModel"]),
+    .target(name: "LiveQueries", dependencies: ["FetchModel", "Threads"]),
     .target(name: "HTTPServer", dependencies: ["CMicrohttpd", "CZlib"]),
 
     .target(
       name: "Service",
       dependencies: [
-        "FetchModel", "LiveQueries", "HTTPServer",
+        "FetchModel", "LiveQueries", "HTTPServer", "Threads",
       ]),
     .target(name: "LiveFetch", dependencies: ["FetchModel", "LiveQueries", "SQLiteStore"]),
+    .executableTarget(name: "LiveCities", dependencies: ["LiveFetch"]),
     .executableTarget(
       name: "LiveFetchCommand",
       dependencies: [
@@ -48,13 +52,18 @@ let package = Package(
       ],
       resources: [.copy("Resources/world"), .copy("Resources/models")]),
 
+    .testTarget(name: "ThreadsTests", dependencies: ["Threads"]),
     .testTarget(name: "FetchModelTests", dependencies: ["FetchModel"]),
     .testTarget(name: "SQLiteStoreTests", dependencies: ["SQLiteStore"]),
     .testTarget(
       name: "LiveQueriesTests", dependencies: ["LiveQueries", "FetchModel", "SQLiteStore"]),
     .testTarget(
       name: "LiveFetchTests",
-      dependencies: ["LiveFetch", "SQLiteStore", "Service", "HTTPServer"]),
+      dependencies: [
+        "LiveFetch", "SQLiteStore", "Service", "HTTPServer",
+        // Run as a program.
+        "LiveCities",
+      ]),
     .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
     .testTarget(
       name: "ServiceTests",

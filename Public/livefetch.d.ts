@@ -80,9 +80,9 @@ export interface CountDiff extends DiffHead {
   items?: undefined;
 }
 
-/** Of `as: 'dictionaries'`: the new result whole, or, where a wait ran out, `reset: false`. */
+/** Of `as: 'dictionaries'`: the new result whole, or, where a wait ran out, the tokens alone. */
 export interface ResetDiff<T = Item> extends DiffHead {
-  reset: boolean;
+  reset?: true;
   count?: number;
   total?: number;
   sections?: Section<T>[];

@@ -1,6 +1,6 @@
 // The request on show ↔ the page's address, so that a link leads to the same view.
 
-const names = ['entity', 'where', 'sort', 'section', 'limit', 'offset'];
+const names = ['entity', 'where', 'sort', 'section', 'limit', 'offset', 'second'];
 
 /** The request in the address; nothing where it names no entity. */
 export function read() {
@@ -21,15 +21,16 @@ export function write(view, isStep) {
 /** The first view of a model: the cities of the sample data, else the first entity as it is. */
 export function initial(schema) {
   const city = schema.entity('City');
-  if (city && schema.resolve('City', 'population') && schema.resolve('City', 'country.name')) {
-    return { entity: 'City', where: 'population >= 1000000', section: 'country.name',
-      sort: '-population', limit: '', offset: '' };
+  if (city && schema.resolve('City', 'population') && schema.resolve('City', 'country.continent')) {
+    return { entity: 'City', where: 'population >= 1000000', section: 'country.continent',
+      sort: '-population', limit: '', offset: '', second: '' };
   }
   return blank(schema, schema.entities[0]?.name);
 }
 
 export function blank(schema, entity) {
-  return { entity, where: '', section: '', sort: schema.label(entity) ?? '', limit: '', offset: '' };
+  const section = entity && schema.kind(entity).length > 0 ? 'entity' : '';
+  return { entity, where: '', section, sort: schema.label(entity) ?? '', limit: '', offset: '', second: '' };
 }
 
 /** The view as a fetch request of the API. */

@@ -17,7 +17,9 @@ export function curl(request, mode, token, origin = location.origin) {
   return [...head, target, ...lines].join(' \\\n');
 }
 
-/** The command line of a save. */
-export function curlSave(changes, origin = location.origin) {
-  return `curl ${origin}/v1/save --json \\\n  ${quote(JSON.stringify({ changes }))}`;
+/** The command line that changes one object. */
+export function curlUpdate(entity, id, values, origin = location.origin) {
+  const place = [entity, id].map(encodeURIComponent).join('/');
+  return ['curl -X PATCH', `  ${origin}/v1/objects/${place}`,
+    `  --json ${quote(JSON.stringify(values))}`].join(' \\\n');
 }

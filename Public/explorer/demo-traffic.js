@@ -3,7 +3,7 @@
 import { ask } from './dialogs.js';
 import { isNumeric } from './format.js';
 
-const PAUSE = 900;
+const PAUSE = 700;
 
 export class DemoTraffic {
   isRunning = false;
@@ -25,7 +25,7 @@ export class DemoTraffic {
       return;
     }
     const { entity, column } = target();
-    const question = `A few times a second, a random ${entity} that you see gets another ${column}. `
+    const question = `About once a second a ${entity} that you see gets the ${column} of another, roughly. `
       + 'These are real saves: everybody who watches sees them, and they stay.';
     this.#hasAsked ||= await ask('Make random edits?', question, 'Make edits');
     if (!this.#hasAsked) return;
@@ -34,9 +34,10 @@ export class DemoTraffic {
   }
 
   async #edit({ entity, column, items }) {
-    const item = items[Math.floor(Math.random() * items.length)];
+    const [item, other] = [pick(items), pick(items)];
     if (!item) return;
-    const value = Math.max(1, Math.round((item[column] ?? 1) * (0.85 + Math.random() * 0.32)));
+    // Near another one's: it overtakes, and the values stay what such values are.
+    const value = near(other[column] ?? 1);
     const sentAt = performance.now();
     try {
       const { token } = await this.#client.update(entity, item.id, { [column]: value },
@@ -46,6 +47,13 @@ export class DemoTraffic {
       // Refused or gone meanwhile: the next one is another row.
     }
   }
+}
+
+const pick = (items) => items[Math.floor(Math.random() * items.length)];
+
+function near(value) {
+  const moved = value * (0.99 + Math.random() * 0.02);
+  return Number.isInteger(value) ? Math.round(moved) : Number(moved.toPrecision(7));
 }
 
 /** The attribute whose edits show best: the one that sorts, else any number. */

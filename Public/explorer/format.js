@@ -10,10 +10,18 @@ export const isNumeric = (type) => ['integer', 'double', 'decimal'].includes(typ
 export function show(value, type) {
   if (value === null || value === undefined) return '';
   if (type === 'boolean') return value === true || value === 1 ? 'yes' : 'no';
-  if (type === 'date') return String(value).replace('T', ' ').replace(/(:00)?(\.0+)?Z$/, '');
+  if (type === 'date') return String(value).replace('T', ' ').replace(/(\.\d+)?Z$/, '').replace(/( 00:00|(:\d\d)):00$/, '$2');
   if (type === 'binary') return `${bytes(Math.floor(String(value).length * 0.75))} of data`;
   if (typeof value === 'number') return number(value);
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return typeof value === 'object' ? structure(value) : String(value);
+}
+
+/** An object of a class by its name and fields, anything else as JSON. */
+function structure(value) {
+  const { $class: name, ...fields } = value;
+  if (name === undefined) return JSON.stringify(value);
+  const texts = Object.entries(fields).map(([key, field]) => `${key} ${show(field)}`);
+  return `${name} (${texts.join(', ')})`;
 }
 
 export function number(value) {

@@ -23,6 +23,8 @@ export class Grid {
   #handlers;
   #result = null;
   #isScheduled = false;
+  /** The number that is drawn as bars: `{column, most}`, or null. */
+  #measure = null;
 
   /**
    * @param handlers `{onSort(column, isFurther), nameOf(entity, id), editor(item, column, {close}),
@@ -84,12 +86,14 @@ export class Grid {
    * @param isNews whether a diff of the server made it.
    * @param isOther whether it is the result of another request: it is read from the top.
    * @param hasHeaders whether it is sectioned.
+   * @param measure the attribute that is drawn as bars behind its values.
    */
-  show(result, { hasHeaders, moved = new Set(), isNews = false, isOther = false }) {
+  show(result, { hasHeaders, moved = new Set(), isNews = false, isOther = false, measure }) {
     const before = this.#layout;
     const isFirst = this.#result === null;
     const after = new Layout(result.sections, hasHeaders);
     this.#result = result;
+    this.#setMeasure(measure);
     const seen = this.#seen();
     const anchor = isFirst || isOther ? null : this.#anchor(moved);
     const top = this.element.scrollTop;
@@ -102,6 +106,15 @@ export class Grid {
     const plays = this.#motion.begin(isNews) && !isFirst;
     this.#draw({ plays, seen, before, moved, shift, isNews });
     this.strip.show(hasHeaders ? result.sections : []);
+  }
+
+  /** Bars where there are no negative values; all rows are filled again when their scale is another. */
+  #setMeasure(name) {
+    const column = this.#columns.findIndex((each) => each.name === name);
+    const most = column < 0 ? 0 : largest(this.#result.sections, name);
+    const former = this.#measure;
+    this.#measure = most > 0 ? { column, most } : null;
+    if (former?.most !== this.#measure?.most || former?.column !== column) this.refill();
   }
 
   /** Fills the rows again that show, where something beside the result has changed. */
@@ -182,7 +195,8 @@ export class Grid {
   #resized() {
     const isNarrow = this.element.clientWidth < 640;
     this.element.classList.toggle('is-narrow', isNarrow);
-    this.element.style.setProperty('--columns', widths(this.#columns, isNarrow));
+    this.element.style.setProperty('--columns',
+      widths(this.#columns, isNarrow && this.element.clientWidth));
     this.#draw({});
   }
 
@@ -231,7 +245,8 @@ export class Grid {
 
   #fill(row, item) {
     return row.fill(item, {
-      related: (column, id) => this.#related(column, id), staged: this.#handlers.staged(item.id) });
+      related: (column, id) => this.#related(column, id), staged: this.#handlers.staged(item.id),
+      measure: this.#measure });
   }
 
   #related({ destination }, id) {
@@ -261,6 +276,19 @@ export class Grid {
       else this.#motion.leave(row, isNews);
     }
   }
+}
+
+/** The largest value of an attribute; 0 where one is negative or none is a number. */
+function largest(sections, name) {
+  let most = 0;
+  for (const { items } of sections) {
+    for (const item of items) {
+      const value = item[name];
+      if (value < 0) return 0;
+      if (typeof value === 'number' && value > most) most = value;
+    }
+  }
+  return most;
 }
 
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));

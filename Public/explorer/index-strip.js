@@ -55,8 +55,10 @@ export class IndexStrip {
   }
 
   #go({ clientY }) {
-    const { top, height } = this.element.getBoundingClientRect();
-    const share = Math.max(0, Math.min(0.9999, (clientY - top) / height));
+    // The letters stand in the middle of the strip.
+    const { top } = this.element.firstChild.getBoundingClientRect();
+    const { bottom } = this.element.lastChild.getBoundingClientRect();
+    const share = Math.max(0, Math.min(0.9999, (clientY - top) / (bottom - top)));
     this.#onGo(this.#titles[Math.floor(share * this.#titles.length)].section);
   }
 }

@@ -2,7 +2,7 @@
 
 import { h, replace, throttle } from './dom.js';
 import { histogram, SavesChart } from './charts.js';
-import { curl } from './curl.js';
+import { curl, curlUpdate } from './curl.js';
 import { bytes, isNumeric, milliseconds, number } from './format.js';
 
 /** How often figures and charts are drawn: more often nobody can read. */
@@ -29,13 +29,13 @@ export class Inspector {
       onchange: ({ target }) => { this.#attribute = target.value; this.#drawHistogram(); } });
     this.#parts = {
       request: part('Request', this.modeChooser), figures: part('Live'),
-      saves: part('Saves a second'), histogram: part('Distribution', this.attributeChooser),
-      diffs: part('Diffs, as they came') };
+      diffs: part('Diffs, as they came'), saves: part('Saves a second'),
+      histogram: part('Distribution', this.attributeChooser) };
     replace(parent, Object.values(this.#parts).map(({ element }) => element));
     this.savesChart = new SavesChart(this.#parts.saves.body);
   }
 
-  /** @param shown `{request, result, traffic, schema}`. */
+  /** @param shown `{request, result, traffic, schema, example}`; the last is an update to try. */
   show(shown) {
     const isOther = this.#shown.request?.entity !== shown.request.entity;
     this.#shown = shown;
@@ -63,9 +63,7 @@ export class Inspector {
     replace(this.modeChooser, modes.map(([mode, name]) => h('button', {
       role: 'radio', 'aria-checked': String(mode === this.#mode),
       onclick: () => { this.#mode = mode; this.#drawRequest(); } }, name)));
-    replace(this.#parts.request.body, h('div', { class: 'code-block' },
-      h('pre', { class: 'code', tabindex: 0 }, text),
-      h('button', { class: 'button small copy', onclick: ({ target }) => copy(text, target) }, 'Copy')));
+    replace(this.#parts.request.body, codeBlock(text));
   }
 
   // MARK: Figures
@@ -92,14 +90,34 @@ export class Inspector {
     const { traffic } = this.#shown;
     const { body } = this.#parts.diffs;
     if (traffic.diffs.length === 0) {
-      return replace(body, h('p', { class: 'quiet' },
-        'Nothing has changed yet. Edit a cell, or save from another window or curl.'));
+      return this.#drawInvitation(body);
     }
-    body.querySelector('.quiet')?.remove();
+    if (body.signature) replace(body);
+    body.signature = null;
+    this.#drawLatest(body, traffic.diffs[0].diff);
     const list = body.querySelector('ul') ?? body.appendChild(h('ul', { class: 'diffs' }));
     const lines = new Map([...list.children].map((line) => [line.entry, line]));
     replace(list, traffic.diffs.map((entry) => lines.get(entry) ?? diffLine(entry)));
     for (const line of list.children) line.tell();
+  }
+
+  /** Before the first diff: what to do for one, from a terminal too. */
+  #drawInvitation(body) {
+    const { example } = this.#shown;
+    const text = example ? curlUpdate(example.entity, example.id, example.values) : '';
+    if (body.signature === `for ${text}`) return;
+    body.signature = `for ${text}`;
+    replace(body, h('p', { class: 'quiet' },
+      `Nothing has changed yet. Edit a cell${example ? ', or in a terminal:' : ', or save from elsewhere.'}`),
+    example && codeBlock(text));
+  }
+
+  /** The newest diff, byte for byte: that is all that came. */
+  #drawLatest(body, diff) {
+    const text = JSON.stringify(diff);
+    const latest = body.querySelector('.latest')
+      ?? body.insertBefore(h('pre', { class: 'code latest', tabindex: 0 }), body.firstChild);
+    if (latest.textContent !== text) latest.textContent = text;
   }
 
   // MARK: Histogram
@@ -124,13 +142,20 @@ export class Inspector {
   }
 }
 
+/** A command line to copy; lines that are too long go on below, further in. */
+function codeBlock(text) {
+  const lines = text.split('\n').map((line) => h('span', {}, `${line}\n`));
+  return h('div', { class: 'code-block' }, h('pre', { class: 'code lines', tabindex: 0 }, lines),
+    h('button', { class: 'button small copy', onclick: ({ target }) => copy(text, target) }, 'Copy'));
+}
+
 function figure(name, value, note) {
   return h('div', {}, h('dt', {}, name), h('dd', {}, value), h('dd', { class: 'note' }, note));
 }
 
 function saving(received, refetch) {
   if (refetch === 0) return 'would have cost';
-  return `would have cost, ${Math.round(refetch / Math.max(1, received))} × as much`;
+  return `would have cost, ${Math.round(refetch / Math.max(1, received))}\u00a0×\u00a0as\u00a0much`;
 }
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hour12: false });

@@ -25,12 +25,13 @@ export class ModelPanel {
   #entity(schema, entity, isCurrent, counts) {
     const marks = [entity.readOnly && 'read only', entity.observable === false && 'not live'];
     const head = h('button', {
-      class: 'entity', 'aria-current': isCurrent ? 'true' : null,
+      class: 'entity', dataset: { entity: entity.name }, 'aria-current': isCurrent ? 'true' : null,
       onclick: () => this.#handlers.onEntity(entity.name) },
-    h('span', { class: 'entity-name' }, entity.name),
+    h('span', { class: 'entity-name' }, entity.name, entity.abstract && h('small', {}, 'abstract')),
     h('span', { class: 'count' }, counts.has(entity.name) ? number(counts.get(entity.name)) : ''));
+    const depth = schema.depth(entity);
     const note = marks.filter(Boolean).join(', ');
-    return h('li', {}, head, note && h('p', { class: 'entity-note' }, note),
+    return h('li', { class: depth > 0 && `is-sub is-sub-${Math.min(3, depth)}` }, head, note && h('p', { class: 'entity-note' }, note),
       isCurrent && this.#properties(schema, entity));
   }
 

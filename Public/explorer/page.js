@@ -2,6 +2,7 @@
 // panels that show it.
 
 import { connect } from '../livefetch.js';
+import { action, Welcome } from './actions.js';
 import * as address from './address.js';
 import { showConnection, showSummary, emptyNote, refusedNote } from './connection.js';
 import { Controls } from './controls.js';
@@ -16,6 +17,7 @@ import { ModelPanel } from './model-panel.js';
 import { Names } from './names.js';
 import { PredicateField } from './predicate-field.js';
 import { Saving } from './saving.js';
+import { SecondClient } from './second-client.js';
 import { Staged } from './staged.js';
 import { Traffic } from './traffic.js';
 import { Tray } from './tray.js';
@@ -52,8 +54,12 @@ export class Page {
     this.#typed.now = (where) => { this.#typed.cancel(); this.change({ where }); };
     this.controls = new Controls(byID('controls'), (patch) => this.change(patch));
     this.summary = h('div', { class: 'summary' });
-    byID('result').append(this.summary);
-    this.grid = new Grid(byID('result'), this.#gridHandlers());
+    this.welcome = new Welcome(byID('welcome'));
+    this.welcome.onClose = () => this.result && this.#drawAround(this.result);
+    const panes = h('div', { class: 'panes' });
+    byID('result').append(this.summary, panes);
+    this.grid = new Grid(panes, this.#gridHandlers());
+    this.second = new SecondClient(panes, this.#secondPage());
     this.tray = new Tray(byID('tray'), this.#trayHandlers());
     this.inspector = new Inspector(byID('inspector'), (...range) => this.#narrow(...range));
   }
@@ -65,8 +71,8 @@ export class Page {
   /** Goes to a view. @param isStep whether the browser's back button returns from it. */
   go(view, isStep = false) {
     const isOther = view.entity !== this.view?.entity;
-    this.view = view;
-    address.write(view, isStep);
+    this.view = { ...view, second: this.second.isOpen || view.second ? '1' : '' };
+    address.write(this.view, isStep);
     document.title = `${view.entity}${view.where ? ` where ${view.where}` : ''} · LiveFetch`;
     if (this.predicate.value !== view.where) this.predicate.value = view.where;
     this.controls.show(view, this.schema);
@@ -75,6 +81,7 @@ export class Page {
     if (isOther) this.grid.begin(this.schema.columns(view.entity), view.sort);
     else this.grid.heading(view.sort);
     this.#follow();
+    if (this.view.second) this.second.follow();
   }
 
   change(patch) {
@@ -131,6 +138,7 @@ export class Page {
   // MARK: Showing
 
   #diff(diff, current, bytes) {
+    this.second.heard(diff.to);
     const entry = this.traffic.diff(diff, bytes, current.count ?? 0);
     const moved = new Set((diff.items?.moved ?? []).map(({ id }) => String(id)));
     this.#draw(current, moved);
@@ -146,6 +154,7 @@ export class Page {
     this.names.take(current.included);
     this.grid.element.classList.remove('is-stale');
     this.grid.show(current, { hasHeaders: this.view.section !== '', moved,
+      measure: liveliest(this.schema, this.view),
       isNews: moved !== undefined, isOther: this.#isOther });
     this.#isOther = false;
     const isWhole = this.view.where === '' && !this.view.limit && !this.view.offset;
@@ -158,7 +167,15 @@ export class Page {
       nameOfEntity: this.view.entity }, this.#actions());
     this.#note(emptyNote(current, this.view, () => this.change({ where: '' })));
     this.inspector.show({ request: this.request, result: current, traffic: this.traffic,
-      schema: this.schema });
+      schema: this.schema, example: this.#example() });
+  }
+
+  /** An update that would show: a row that is seen gets the value of the one above. */
+  #example() {
+    const column = liveliest(this.schema, this.view);
+    const [first, , third] = this.grid.visible;
+    if (this.isReadOnly || !column || third?.[column] == null) return null;
+    return { entity: this.view.entity, id: third.id, values: { [column]: Math.ceil(first[column] * 1.01) } };
   }
 
   /** How many objects an entity has: shown in the model. */
@@ -172,18 +189,47 @@ export class Page {
     const { limit, offset } = this.view;
     const move = (step) =>
       this.change({ offset: String(Math.max(0, Number(offset) + step * Number(limit))) });
+    const isWelcome = this.welcome.show(this.#buttons(true).slice(0, 2));
+    const buttons = this.#buttons(false).slice(isWelcome ? 2 : 0);
+    return { next: () => move(1), previous: () => move(-1), buttons };
+  }
+
+  /** Random edits, the second client, a new object. @param isFirst whether the first is to be pressed. */
+  #buttons(isFirst) {
     const column = liveliest(this.schema, this.view);
-    const insert = !this.isReadOnly && h('button', { class: 'text-button', onclick: () => this.insert() },
-      `New ${this.view.entity}`);
-    const demo = column && !this.isReadOnly && h('button', { class: 'text-button',
-      'aria-pressed': String(this.demo.isRunning), onclick: () => this.#toggleDemo(column) },
-    this.demo.isRunning ? 'Stop the edits' : 'Make random edits');
-    return { next: () => move(1), previous: () => move(-1), buttons: [demo, insert] };
+    const { isRunning } = this.demo;
+    const { entity } = this.view;
+    return [
+      column && !this.isReadOnly && action(isRunning ? 'stop' : 'play',
+        isRunning ? 'Stop the edits' : 'Make random edits', isRunning ? 'Stop' : 'Edits',
+        () => this.#toggleDemo(column), { isPressed: isRunning, isPrimary: isFirst }),
+      action('second', 'Second client', 'Second', () => this.#toggleSecond(),
+        { isPressed: this.second.isOpen }),
+      this.#canInsert && action('plus', `New ${entity}`, 'New', () => this.insert())];
+  }
+
+  #toggleSecond() {
+    this.second.toggle();
+    this.#secondChanged();
+  }
+
+  #secondChanged() {
+    this.view = { ...this.view, second: this.second.isOpen ? '1' : '' };
+    address.write(this.view, false);
+    if (this.result) this.#drawAround(this.result);
+  }
+
+  #secondPage() {
+    const page = this;
+    return {
+      schema: this.schema, names: this.names, get view() { return page.view; },
+      token: () => sessionStorage.getItem('livefetch-token'), onClose: () => this.#secondChanged() };
   }
 
   async #toggleDemo(column) {
     await this.demo.toggle(() => ({ entity: this.view.entity,
       column: liveliest(this.schema, this.view) ?? column, items: this.grid.visible }));
+    if (this.demo.isRunning) this.welcome.close();
     if (this.result) this.#drawAround(this.result);
   }
 
@@ -203,8 +249,13 @@ export class Page {
 
   // MARK: Editing
 
+  /** An abstract entity has no objects but its subentities'. */
+  get #canInsert() {
+    return !this.isReadOnly && !this.schema.entity(this.view.entity).abstract;
+  }
+
   insert() {
-    if (this.isReadOnly) return;
+    if (!this.#canInsert) return;
     const { entity } = this.view;
     insertDialog(entity, this.schema.columns(entity), {
       add: (values) => this.staged.insert(entity, values, this.client.temporaryID()),

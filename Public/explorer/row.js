@@ -26,7 +26,7 @@ export class Row {
   }
 
   /** Fills the cells; returns those whose text is another than before. */
-  fill(item, { related, staged }) {
+  fill(item, { related, staged, measure }) {
     const changed = [];
     this.#columns.forEach((column, index) => {
       const isStaged = staged?.values && column.name in staged.values;
@@ -36,6 +36,7 @@ export class Row {
       const cell = this.#cells[index];
       cell.classList.toggle('is-staged', !!isStaged);
       cell.classList.toggle('is-nil', value === null);
+      this.#bar(cell, measure?.column === index ? value / measure.most : null);
       const shown = value === null ? 'nil' : text;
       if (cell.textContent === shown) return;
       if (this.item && this.item.id === item.id) changed.push(cell);
@@ -45,6 +46,12 @@ export class Row {
     this.element.classList.toggle('is-pending', isPending(item));
     this.item = item;
     return changed;
+  }
+
+  /** Draws a share of the largest value behind a number. */
+  #bar(cell, share) {
+    cell.classList.toggle('has-bar', share !== null && share > 0);
+    if (share > 0) cell.style.setProperty('--share', (share * 100).toFixed(2));
   }
 
   move(y) {
@@ -66,10 +73,16 @@ function kindOf(column) {
   return isNumeric(column.type) ? 'is-number' : `is-${column.type}`;
 }
 
-/** The widths of the columns, as `grid-template-columns` takes them. */
-export function widths(columns, isNarrow) {
+/**
+ * The widths of the columns, as `grid-template-columns` takes them.
+ *
+ * @param room where it is narrow, the width that the first three columns share.
+ */
+export function widths(columns, room) {
+  if (room) return columns.map((column, index) => narrowWidth(column, index, room, columns.length)).join(' ');
   const width = (column, index) => {
-    if (index === 0) return isNarrow ? 'minmax(132px, 1.4fr)' : 'minmax(160px, 1.6fr)';
+    if (columns.length === 2) return index === 0 ? 'minmax(0, 1fr)' : 'minmax(120px, 46%)';
+    if (index === 0) return 'minmax(160px, 1.6fr)';
     if (column.isID) return '92px';
     if (isNumeric(column.type)) return 'minmax(92px, .7fr)';
     if (column.type === 'boolean') return '84px';
@@ -77,4 +90,13 @@ export function widths(columns, isNarrow) {
     return 'minmax(104px, 1fr)';
   };
   return columns.map(width).join(' ');
+}
+
+const INSETS = 20;
+
+/** Whole columns fill the screen; the others are a swipe away. */
+function narrowWidth(column, index, room, count) {
+  const shares = count === 2 ? [0.56, 0.44] : [0.38, 0.32, 0.3];
+  if (index < shares.length) return `${Math.floor((room - INSETS) * shares[index])}px`;
+  return column.isID ? '92px' : '108px';
 }

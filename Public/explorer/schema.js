@@ -1,14 +1,21 @@
 // The model as the page asks it: entities, key paths, what to call an object.
 
+import { isNumeric } from './format.js';
+
 /** The answer of `GET /v1/model`, made easy to ask. */
 export class Schema {
   constructor(model) {
-    this.entities = model.entities;
+    this.entities = inherited(model.entities);
     this.byName = new Map(model.entities.map((entity) => [entity.name, entity]));
   }
 
   entity(name) {
     return this.byName.get(name);
+  }
+
+  /** How many entities it inherits from. */
+  depth({ parent }) {
+    return parent ? 1 + this.depth(this.entity(parent) ?? {}) : 0;
   }
 
   attribute(entity, name) {
@@ -48,9 +55,16 @@ export class Schema {
     return found;
   }
 
+  /** Of which entity an object is, where it may be one that inherits. */
+  kind(entity) {
+    const hasSubentities = this.entity(entity).subentities?.length > 0;
+    return hasSubentities ? [{ name: 'entity', type: 'string', readOnly: true }] : [];
+  }
+
   /** Key paths to attributes over to-one relationships, at most `depth` steps. */
   paths(entity, depth = 1) {
-    const own = this.entity(entity).attributes.map(({ name, type }) => ({ path: name, type }));
+    const own = [...this.entity(entity).attributes, ...this.kind(entity)]
+      .map(({ name, type }) => ({ path: name, type }));
     if (depth === 0) return own;
     const related = this.toOne(entity).flatMap((relationship) =>
       this.paths(relationship.destination, depth - 1).map(
@@ -58,15 +72,27 @@ export class Schema {
     return [...own, ...related];
   }
 
-  /** The columns of a table of this entity's items, the label first, the id last. */
+  /**
+   * The columns of a table of this entity's items: what it is called, what it belongs to, its
+   * numbers; what is left, and the id last.
+   */
   columns(entity) {
     const label = this.label(entity);
     const attributes = this.entity(entity).attributes.map((attribute) => ({ ...attribute }));
     const first = attributes.filter(({ name }) => name === label);
-    const rest = attributes.filter(({ name }) => name !== label);
+    const others = attributes.filter(({ name }) => name !== label);
+    const numbers = others.filter(({ type }) => isNumeric(type));
+    const rest = others.filter(({ type }) => !isNumeric(type));
     const related = this.toOne(entity).map(
       (relationship) => ({ ...relationship, type: 'relationship' }));
     const id = { name: 'id', type: this.entity(entity).idType, readOnly: true, isID: true };
-    return [...first, ...related, ...rest, id];
+    return [...first, ...this.kind(entity), ...related.slice(0, 1), ...numbers, ...rest, ...related.slice(1), id];
   }
+}
+
+/** Entities in the model's order, each with those that inherit from it behind it. */
+function inherited(entities) {
+  const below = (name) => entities.filter(({ parent }) => parent === name)
+    .flatMap((entity) => [entity, ...below(entity.name)]);
+  return below(undefined);
 }

@@ -26,11 +26,16 @@ export function idOf(item) {
 /** Whether a diff says nothing but that time went by. */
 export function isEmptyDiff(diff) {
   if (diff.reset !== undefined) return !diff.reset;
-  if (!diff.items) return false;
+  if (!diff.items) return isUnchanged(diff);
   const { items, sections, included = {} } = diff;
   const lists = [...Object.values(items), ...Object.values(sections)];
   return !lists.some((list) => list.length > 0)
     && !Object.values(included).some((objects) => Object.keys(objects).length > 0);
+}
+
+/** Whether a diff has nothing but its tokens, as of dictionaries that are what they were. */
+function isUnchanged(diff) {
+  return !diff.reset && !['items', 'total', 'changed', 'deleted'].some((name) => name in diff);
 }
 
 /**
@@ -51,10 +56,10 @@ export function advance(result, diff) {
   if (diff.from !== result.token) {
     throw new OutOfStep(`a diff from ${diff.from} does not fit ${result.token}`);
   }
-  const next = { entity: result.entity, token: diff.to };
   // An expired wait for dictionaries repeats nothing: what it does not say is as it was.
-  const said = diff.reset === false ? { ...result, ...diff } : diff;
-  for (const name of [...summary, 'digest']) if (said[name] !== undefined) next[name] = said[name];
+  if (isUnchanged(diff)) return { ...result, token: diff.to };
+  const next = { entity: result.entity, token: diff.to };
+  for (const name of [...summary, 'digest']) if (diff[name] !== undefined) next[name] = diff[name];
   const hasSections = diff.reset || diff.items;
   if (result.sections) next.sections = hasSections ? apply(result.sections, diff) : result.sections;
   if (result.included) next.included = mergeIncluded(result.included, diff.included);

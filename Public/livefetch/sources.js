@@ -72,7 +72,9 @@ export async function* pollMany(transport, subscriptions, signal) {
     const { data } = await timed(transport, { method: 'POST', path: '/v1/live', body }, signal);
     if (isFirst) yield { kind: 'open' };
     for (const [name, result] of Object.entries(data.results)) {
-      const kind = result.from === undefined ? 'snapshot' : 'diff';
+      // A fetch that has ended, as its table is gone, has a problem in place of its entity.
+      const isOver = result.entity === undefined;
+      const kind = isOver ? 'error' : result.from === undefined ? 'snapshot' : 'diff';
       yield { name, kind, data: result, bytes: byteLength(JSON.stringify(result)) };
     }
   }

@@ -58,16 +58,13 @@ struct ListenSocket {
     return .success(descriptor)
   }
 
-  /// A peer that lost its power is noticed within a minute: by probes while nothing is sent
-  /// (30 s idle, then 3 probes 8 s apart), by the user timeout while something is.
   private static func setOptions(_ descriptor: Int32) {
     set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
     set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
     let tcp = Int32(IPPROTO_TCP)
-    set(descriptor, tcp, TCP_KEEPIDLE, 30)
-    set(descriptor, tcp, TCP_KEEPINTVL, 8)
-    set(descriptor, tcp, TCP_KEEPCNT, 3)
-    set(descriptor, tcp, TCP_USER_TIMEOUT, 55_000)
+    set(descriptor, tcp, TCP_KEEPCNT, 12)
+    set(descriptor, tcp, TCP_USER_TIMEOUT, KeepAlive.userTimeout)
+    KeepAlive(descriptor: 0).apply(to: descriptor)
   }
 
   static func set(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {

@@ -16,7 +16,9 @@ func connectionChanged(
   guard let context, let pointer, let socketContext else { return }
   let server = Unmanaged<ServerContext>.fromOpaque(context).takeUnretainedValue()
   if chttp_is_started(code) != 0 {
-    let connection = Connection(descriptor: chttp_descriptor(pointer))
+    let descriptor = chttp_descriptor(pointer)
+    KeepAlive(descriptor: descriptor).apply(to: descriptor)
+    let connection = Connection(descriptor: descriptor)
     server.table.insert(connection)
     socketContext.pointee = Unmanaged.passRetained(connection).toOpaque()
   } else if let owned = socketContext.pointee {

@@ -37,8 +37,13 @@ struct Demo: ParsableCommand {
         throw failure("\(path): the sample could not be loaded: \(error)", .failed)
       }
     }
-    let greeting = sample == .world ? Self.greeting : { "\n\nTry it: curl \($0)/v1/model" }
-    try Server(path: path, options: options.resolved(), greeting: greeting).run()
+    let options = try options.resolved()
+    let hasPage = options.service.publicDirectory != nil
+    let sample = sample
+    try Server(path: path, options: options) { address in
+      (hasPage ? "\n\nOpen \(address)/ in a browser, in two windows best." : "")
+        + (sample == .world ? Self.greeting(address) : "\n\nTry it: curl \(address)/v1/model")
+    }.run()
   }
 
   private static func greeting(_ address: String) -> String {

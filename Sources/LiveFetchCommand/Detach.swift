@@ -7,7 +7,13 @@ import SQLiteStore
 
 struct Detach: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Take LiveFetch's history tables and triggers out of an SQLite file again.")
+    abstract: "Take LiveFetch's history tables and triggers out of an SQLite file again.",
+    discussion: """
+      Tokens from before end with it. Serving the file again begins a new history.
+
+      EXAMPLES
+        livefetch detach shop.sqlite
+      """)
 
   @Argument(help: "The SQLite file.")
   var store: String

@@ -155,7 +155,7 @@ extension StoreError {
     case .readOnly: "the file may not be written"
     case .schemaChanged(let entity): "the table of \(entity) has changed"
     case .queryTimeout, .tooSlow: "a query took too long"
-    case .failed(let reason): reason
+    case .storageFailed(let reason), .failed(let reason): reason
     }
   }
 

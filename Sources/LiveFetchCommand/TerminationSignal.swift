@@ -9,6 +9,8 @@ enum TerminationSignal {
     var signals = set
     pthread_sigmask(SIG_BLOCK, &signals, nil)
     signal(SIGPIPE, SIG_IGN)
+    // A file that may not grow further is an error of writing, and no reason to end.
+    signal(SIGXFSZ, SIG_IGN)
   }
 
   /// Returns when one has come.

@@ -64,7 +64,8 @@ public final class SQLiteStore: ReopenableStore {
     model = file.model
     history = file.history
     composer = FetchComposer(model: file.model, schema: file.schema)
-    executor = SaveExecutor(model: file.model, schema: file.schema)
+    executor = SaveExecutor(
+      model: file.model, schema: file.schema, batchLimit: UInt64(options.queryTimeout * 1e9))
     let watch = file.watch
     self.watch = watch
     readers = ReaderPool(path: path, access: file.readAccess, capacity: options.readers) {

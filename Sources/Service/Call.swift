@@ -58,13 +58,13 @@ struct Call: Sendable {
             let answer = try run(.full)
             answering { () throws(Problem) in try respond(answer) }
           } catch {
-            if error == .queryTimeout || !redo() { throw Problem(error) }
+            if !redo(after: error) { throw Problem(error) }
           }
         }
       }
       if !isTaken, !redo() { refuse(.overloaded) }
     } catch {
-      if error == .queryTimeout || !redo() { refuse(Problem(error)) }
+      if !redo(after: error) { refuse(Problem(error)) }
     }
   }
 

@@ -90,20 +90,22 @@ final class ChangeStream: StreamSource, ChangeObserver {
       send("diff", history.json(service.store.model), history.to)
       return false
     } catch {
-      service.isRetired ? leave(service) : send("error", Problem(error).json, nil)
+      service.isOver(after: error) ? leave(service) : send("error", Problem(error).json, nil)
       return true
     }
   }
 
   /// Goes on in the service that follows the one that has ended, or ends with it.
   private func leave(_ old: Service) {
-    guard old.isRetired else { return send("error", Problem.shuttingDown.json, nil) }
+    if old.isDraining, !old.isRetired {
+      return send("error", Problem.shuttingDown.json, nil)
+    }
     let isFirst = state.withLock { state in
       defer { state.isLeaving = true }
       return !state.isLeaving
     }
     guard isFirst else { return }
-    old.succession.then { [self] outcome in
+    old.whenSucceeded { [self] outcome in
       switch outcome {
       case .success(let service): goOn(in: service, after: old)
       case .failure(let problem): send("error", problem.json, nil)

@@ -105,11 +105,12 @@ extension EventStream {
     switch answer {
     case .diff(let json, let token, false):
       send(Self.event("diff", json, token), position: .token(token))
-    case .diff(_, let token, true) where isDraining:
-      state.withLock { $0.position = .token(token) }
-      leave(seat)
-    case .diff(_, let token, true): send(nil, position: .token(token))
+    case .diff(_, let token, true):
+      // The client was not told of this moment: the next diff begins where its last event ended.
+      state.withLock { if $0.position == .now { $0.position = .token(token) } }
+      isDraining ? leave(seat) : send(nil, position: nil)
     case .expired where isDraining, .failed where isDraining: leave(seat)
+    case .failed where seat.service.isOver(after: answer): leave(seat)
     case .expired: askForSnapshot(seat)
     case .failed(let error): end(Problem(error))
     }
@@ -120,7 +121,7 @@ extension EventStream {
       do throws(StoreError) {
         try sendSnapshot(seat)
       } catch {
-        seat.service.isRetired ? leave(seat) : end(Problem(error))
+        seat.service.isOver(after: error) ? leave(seat) : end(Problem(error))
       }
     }
     guard !isTaken else { return }
@@ -195,11 +196,11 @@ extension EventStream {
 extension EventStream {
   /// Goes on in the service that follows the one that has ended, or ends with it.
   private func leave(_ old: Seat) {
-    guard old.service.isRetired else { return end(.shuttingDown) }
+    if old.service.isDraining, !old.service.isRetired { return end(.shuttingDown) }
     state.withLock { state in
       if state.position == .now { state.position = .token(old.service.store.newestToken) }
     }
-    old.service.succession.then { [self] outcome in
+    old.service.whenSucceeded { [self] outcome in
       switch outcome {
       case .success(let service): goOn(in: service, after: old)
       case .failure(let problem): end(problem)

@@ -18,7 +18,8 @@ struct LiveFetches: Sendable {
     let start: LiveStart?
 
     init(name: String, fetch: ResolvedFetch) {
-      self.init(name: name, fetch: fetch, start: fetch.request.since.map { _ in fetch.request.start })
+      self.init(
+        name: name, fetch: fetch, start: fetch.request.since.map { _ in fetch.request.start })
     }
 
     private init(name: String, fetch: ResolvedFetch, start: LiveStart?) {

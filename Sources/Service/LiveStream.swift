@@ -23,14 +23,16 @@ final class LiveStream: StreamSource, LiveWaiter {
     var starts: [GroupFetch] = []
     /// Those of which the engine was told and has not answered yet.
     var asked: [GroupFetch] = []
-    /// The moment that the client has of every other fetch.
-    var position: Token?
+    /// The moments of every other fetch at which its last event left the client.
+    var held: [Int: Token] = [:]
     /// Those that have not ended.
     var alive: Set<Int>
     /// The last `id` that was sent.
     var lastToken: Token?
     /// Whether snapshots or an answer of the engine are on their way.
     var isAsking = false
+    /// Whether the service has ended under it.
+    var isLeaving = false
     var isEnding = false
     var heartbeat: Deadline?
   }
@@ -116,20 +118,26 @@ extension LiveStream {
   /// Takes the engine's answer.
   func receive(_ results: [GroupResult], at token: Token?) {
     let service = service
-    let isDraining = service.isDraining
+    let isDraining =
+      service.isDraining || results.contains { service.isOver(after: $0.answer) }
     let socket = state.withLock { state in
+      if let token { Self.settle(&state, at: token) }
       for result in results { append(result, to: &state, isDraining: isDraining) }
-      if let token {
-        state.asked = []
-        state.position = token
-        if state.unsent.isEmpty, state.starts.isEmpty { Self.mark(token, &state) }
-      }
+      if let token, state.unsent.isEmpty, state.starts.isEmpty { Self.mark(token, &state) }
       if isDraining { state.starts += state.asked }
       state.asked = []
       state.isAsking = isDraining
       return state.socket
     }
     isDraining ? leave(service) : socket?.wake()
+  }
+
+  /// Fetches that the engine has begun with are held at the moments from which that was.
+  private static func settle(_ state: inout State, at token: Token) {
+    for fetch in state.asked {
+      state.held[fetch.index] = if case .token(let since) = fetch.since { since } else { token }
+    }
+    state.asked = []
   }
 
   /// Names the moment that the client has once it has every event so far: as the last event's `id`,
@@ -144,9 +152,13 @@ extension LiveStream {
   private func append(_ result: GroupResult, to state: inout State, isDraining: Bool) {
     let name = state.fetches[result.index].name
     switch result.answer {
-    case .diff(let json, _, _): state.outbox += Self.event("diff", json, name)
+    case .diff(let json, let token, _):
+      state.outbox += Self.event("diff", json, name)
+      state.held[result.index] = token
     case .expired where isDraining, .failed where isDraining: putBack(result.index, &state)
-    case .expired: state.unsent.append(result.index)
+    case .expired:
+      state.held[result.index] = nil
+      state.unsent.append(result.index)
     case .failed(let error): Self.end(result.index, Problem(error), &state)
     }
   }
@@ -154,12 +166,13 @@ extension LiveStream {
   /// What a service cannot answer that has ended is the next one's to answer.
   private func putBack(_ index: Int, _ state: inout State) {
     let known = state.asked.first { $0.index == index }?.since
-    guard let since = known ?? state.position.map({ .token($0) }) else {
+    guard let since = known ?? state.held[index].map({ .token($0) }) else {
       state.unsent.append(index)
       return
     }
     let plan = state.fetches[index].fetch.plan
     state.starts.append(GroupFetch(index: index, plan: plan, since: since))
+    state.held[index] = nil
   }
 
   /// One fetch ends; the others go on.
@@ -197,6 +210,7 @@ extension LiveStream {
       while isRoomLeft, let index = state.withLock({ $0.isEnding ? nil : $0.unsent.popLast() }) {
         isRoomLeft = readSnapshot(of: index, service)
       }
+      if state.withLock({ $0.isLeaving }) { return leave(service) }
       wake { $0.isAsking = false }
     }
     guard !isTaken else { return }
@@ -221,10 +235,11 @@ extension LiveStream {
         return state.outbox.count < Self.bytesAtOnce
       }
     } catch {
-      let isRetired = service.isRetired
+      let isOver = service.isOver(after: error)
       return state.withLock { state in
-        guard !isRetired else {
+        guard !isOver else {
           state.unsent.append(index)
+          state.isLeaving = true
           return false
         }
         Self.end(index, Problem(error), &state)
@@ -265,8 +280,8 @@ extension LiveStream {
 extension LiveStream {
   /// Goes on in the service that follows the one that has ended, or ends with it.
   private func leave(_ old: Service) {
-    guard old.isRetired else { return end(.shuttingDown) }
-    old.succession.then { [self] outcome in
+    if old.isDraining, !old.isRetired { return end(.shuttingDown) }
+    old.whenSucceeded { [self] outcome in
       switch outcome {
       case .success(let service): goOn(in: service, after: old)
       case .failure(let problem): end(problem)
@@ -292,6 +307,7 @@ extension LiveStream {
       for (index, reason) in ended { Self.end(index, reason, &state) }
       Self.startAgain(&state, newest)
       state.isAsking = false
+      state.isLeaving = false
       return !state.isEnding
     }
     guard isOpen else { return }
@@ -304,9 +320,10 @@ extension LiveStream {
     let known = Dictionary(
       (state.starts + state.asked).map { ($0.index, $0.since) }, uniquingKeysWith: { $1 })
     state.asked = []
+    defer { state.held = [:] }
     state.unsent = state.unsent.filter(state.alive.contains)
     state.starts = state.alive.subtracting(state.unsent).sorted().compactMap { index in
-      let since = known[index] ?? state.position.map { .token($0) }
+      let since = state.held[index].map { .token($0) } ?? known[index]
       return since.map { since in
         GroupFetch(
           index: index, plan: state.fetches[index].fetch.plan,

@@ -1,7 +1,7 @@
 // Saves between their request and their answer, so that none is made and then not told.
 
-import Dispatch
 import Synchronization
+import Threads
 
 /// Counts saves until the server ends.
 final class SavesUnderWay: Sendable {
@@ -12,7 +12,7 @@ final class SavesUnderWay: Sendable {
 
   // Guards the count; held for moments only.
   private let state = Mutex(State())
-  private let done = DispatchSemaphore(value: 0)
+  private let done = TimedSignal()
 
   /// Counts one more; false once the server ends: the save is not to be made.
   func begin() -> Bool {
@@ -37,6 +37,6 @@ final class SavesUnderWay: Sendable {
       defer { state.isFinishing = true }
       return !state.isFinishing && state.count > 0
     }
-    if mustWait { _ = done.wait(timeout: .now() + seconds) }
+    if mustWait { _ = done.wait(seconds: seconds) }
   }
 }

@@ -154,12 +154,17 @@ private final class ChangeWaiter: ChangeObserver {
       return !isAnswered
     }
     guard isFirst else { return true }
-    if !isNews, call.service.isRetired {
+    if !isNews, isOver(result) {
       move()
     } else {
       respond(result)
     }
     return true
+  }
+
+  private func isOver(_ result: Result<ChangeHistory?, StoreError>) -> Bool {
+    if case .failure(let error) = result { return call.service.isOver(after: error) }
+    return call.service.isRetired
   }
 
   /// Has the service that follows go on.
@@ -169,7 +174,7 @@ private final class ChangeWaiter: ChangeObserver {
     let continuation = Continuation(
       start: query.start.map { .token($0) }, deadline: deadline, reason: reason,
       refusal: reason ?? .tokenExpired)
-    service.succession.then { [call] outcome in
+    service.whenSucceeded { [call] outcome in
       switch outcome {
       case .success(let service): service.rejoin(call.request, call.exchange, continuation)
       case .failure(let problem): call.refuse(problem)

@@ -73,9 +73,18 @@ final class DiffWaiter: LiveWaiter {
 
   /// Hands the request on where the service has ended with nothing to tell; false where it has not.
   func move(_ answer: LiveAnswer) -> Bool {
-    guard call.service.isRetired, !answer.isNews else { return false }
-    call.move(from: answer.end.map { .token($0) } ?? start, until: deadline)
+    guard !answer.isNews, call.service.isOver(after: answer) else { return false }
+    // A client's own token stays: the diff that comes has to begin there.
+    let now = answer.end.map { LiveStart.token($0) } ?? start
+    call.move(from: start == .now ? now : start, until: deadline)
     return true
+  }
+}
+
+extension Service {
+  /// Whether the service that follows has to answer in place of `answer`.
+  func isOver(after answer: LiveAnswer) -> Bool {
+    if case .failed(let error) = answer { isOver(after: error) } else { isRetired }
   }
 }
 

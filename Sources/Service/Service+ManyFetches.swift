@@ -68,6 +68,7 @@ final class LivePoll: LiveWaiter {
     if call.service.isRetired, !results.contains(where: \.answer.isNews) || token == nil {
       return move(at: token)
     }
+    if results.contains(where: { call.service.isOver(after: $0.answer) }) { return move(at: nil) }
     for result in results {
       switch result.answer {
       case .diff(let json, _, _): body.append(json, under: fetches[result.index].name)
@@ -82,7 +83,7 @@ final class LivePoll: LiveWaiter {
     guard hasExpired else {
       return call.respond(json: body.finish(token ?? call.service.store.newestToken))
     }
-    call.service.isRetired ? move(at: nil) : answerAtOneMoment()
+    answerAtOneMoment()
   }
 
   private func end() {
@@ -105,7 +106,7 @@ extension LivePoll {
   /// - Parameter token: the moment up to which there was nothing to tell; nil where that is not
   ///   known.
   private func move(at token: Token?) {
-    call.service.succession.then { [self] outcome in
+    call.service.whenSucceeded { [self] outcome in
       switch outcome {
       case .success(let service): goOn(in: service, at: token)
       case .failure(let problem): call.refuse(problem)
@@ -141,31 +142,20 @@ extension LivePoll {
   /// Answers with what there is to say now, on a thread where that may take its time.
   private func answerAtOneMoment() {
     let isTaken = call.service.slowLane.run { [self] in
-      do throws(Problem) {
-        call.respond(json: try readAtOneMoment())
+      var reading = MomentReading(
+        fetches: fetches, ended: ended, service: call.service,
+        maxBytes: call.service.configuration.maxLiveBytes)
+      do throws(StoreError) {
+        let json = try call.service.store.readAnswers { moment throws(StoreError) in
+          try reading.answer(moment)
+        }
+        json.map { call.respond(json: $0) } ?? call.refuse(reading.tooLarge)
       } catch {
-        call.service.isRetired && error.status >= 500 ? move(at: nil) : call.refuse(error)
+        call.service.isOver(after: error) ? move(at: nil) : call.refuse(reading.problem(error))
       }
     }
     guard !isTaken else { return }
     call.service.isRetired ? move(at: nil) : call.refuse(.overloaded)
-  }
-
-  private func readAtOneMoment() throws(Problem) -> [UInt8] {
-    let service = call.service
-    var reading = MomentReading(
-      fetches: fetches, ended: ended, service: service,
-      maxBytes: service.configuration.maxLiveBytes)
-    let json: [UInt8]?
-    do throws(StoreError) {
-      json = try service.store.readAnswers { moment throws(StoreError) in
-        try reading.answer(moment)
-      }
-    } catch {
-      throw reading.problem(error)
-    }
-    guard let json else { throw reading.tooLarge }
-    return json
   }
 }
 

@@ -36,11 +36,21 @@ public final class Service: HTTPHandler {
   /// ended because of that.
   let changed = Mutex<[Int]>([])
 
+  /// Whether another service follows where the store's tables change.
+  let isHosted: Bool
+
   /// - Throws: ``HTTPServerError/cannotStart`` where the system has no threads to give.
-  public init(
+  public convenience init(
     store: some Store, configuration: ServiceConfiguration = .init()
   ) throws(HTTPServerError) {
+    try self.init(store, configuration, isHosted: false)
+  }
+
+  init(
+    _ store: some Store, _ configuration: ServiceConfiguration, isHosted: Bool
+  ) throws(HTTPServerError) {
     self.store = store
+    self.isHosted = isHosted
     engine = LiveEngine(
       store: store,
       configuration: LiveConfiguration(idleTime: .seconds(configuration.idleSeconds)),
@@ -99,6 +109,7 @@ public final class Service: HTTPHandler {
   /// Answers everyone who waits and takes no more work.
   public func drain() {
     draining.store(true, ordering: .sequentiallyConsistent)
+    succession.disappoint(.shuttingDown)
     savesUnderWay.finish()
     engine.drain()
     feed.storeDidChange()

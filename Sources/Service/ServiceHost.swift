@@ -65,7 +65,7 @@ public final class ServiceHost: HTTPHandler {
     self.open = open
     self.configuration = configuration
     self.onEvent = onEvent
-    let service = try Service(store: store, configuration: configuration)
+    let service = try Service(store, configuration, isHosted: true)
     begin(Served(store: store, service: service))
   }
 
@@ -173,7 +173,7 @@ extension ServiceHost {
   private func reopen() throws(StoreError) -> Served {
     let store = try open()
     do {
-      return Served(store: store, service: try Service(store: store, configuration: configuration))
+      return Served(store: store, service: try Service(store, configuration, isHosted: true))
     } catch {
       store.close()
       throw .failed("the system has no threads to give")

@@ -11,32 +11,26 @@ final class Succession: Sendable {
   typealias Outcome = Result<Service, Problem>
   typealias Heir = @Sendable (Outcome) -> Void
 
-  private enum State {
-    case serving
-    case awaited([Heir])
-    case settled(Outcome)
+  private struct State {
+    var heirs: [Heir] = []
+    var hasBegun = false
+    var outcome: Outcome?
   }
 
   // Guards the state; never held while an heir is called.
-  private let state = Mutex(State.serving)
+  private let state = Mutex(State())
 
   /// Whether the service has ended for another one to come.
-  var hasBegun: Bool { state.withLock { if case .serving = $0 { false } else { true } } }
+  var hasBegun: Bool { state.withLock { $0.hasBegun } }
 
   /// The service has ended.
-  func begin() {
-    state.withLock { if case .serving = $0 { $0 = .awaited([]) } }
-  }
+  func begin() { state.withLock { $0.hasBegun = true } }
 
   /// Has `heir` called with what comes after, at once where that is known.
   func then(_ heir: @escaping Heir) {
-    let outcome: Outcome? = state.withLock { state in
-      switch state {
-      case .settled(let outcome): return outcome
-      case .serving: state = .awaited([heir])
-      case .awaited(let heirs): state = .awaited(heirs + [heir])
-      }
-      return nil
+    let outcome = state.withLock { state in
+      if state.outcome == nil { state.heirs.append(heir) }
+      return state.outcome
     }
     if let outcome { heir(outcome) }
   }
@@ -44,12 +38,22 @@ final class Succession: Sendable {
   /// Tells everyone who waits, and whoever comes later. The first call counts.
   func settle(_ outcome: Outcome) {
     let heirs: [Heir] = state.withLock { state in
-      if case .settled = state { return [] }
-      defer { state = .settled(outcome) }
-      if case .awaited(let heirs) = state { return heirs }
-      return []
+      guard state.outcome == nil else { return [] }
+      state.outcome = outcome
+      defer { state.heirs = [] }
+      return state.heirs
     }
     for heir in heirs { heir(outcome) }
+  }
+
+  /// Tells those who wait for the end of a service that goes on.
+  func disappoint(_ problem: Problem) {
+    let heirs: [Heir] = state.withLock { state in
+      guard !state.hasBegun else { return [] }
+      defer { state.heirs = [] }
+      return state.heirs
+    }
+    for heir in heirs { heir(.failure(problem)) }
   }
 }
 
@@ -81,6 +85,26 @@ final class Continuation: Sendable {
 extension Service {
   /// Whether another service follows this one.
   var isRetired: Bool { isDraining && succession.hasBegun }
+
+  /// How long a table may be changed before that is noticed, in seconds.
+  private static let notice = 5.0
+
+  /// Whether what failed is for the service that follows to answer: this one has ended, or is about
+  /// to, as tables are not what it knows.
+  func isOver(after error: StoreError) -> Bool {
+    if isRetired { return error != .queryTimeout }
+    if case .schemaChanged = error { return isHosted && !isDraining }
+    return false
+  }
+
+  /// Has `heir` called with the service that follows.
+  func whenSucceeded(_ heir: @escaping Succession.Heir) {
+    succession.then(heir)
+    guard !succession.hasBegun else { return }
+    deadlines.schedule(after: Self.notice) { [succession] in
+      succession.disappoint(Problem(StoreError.schemaChanged(entity: "")))
+    }
+  }
 
   /// What ended `plan` where it cannot go on: the table of it that is gone or changed; nil where
   /// none of its own did.
@@ -119,7 +143,7 @@ extension Call {
       start: start == .now ? .token(service.store.newestToken) : start, deadline: deadline,
       reason: plan.flatMap(service.lossReason),
       refusal: plan.map(service.refusalReason) ?? gone)
-    service.succession.then { outcome in
+    service.whenSucceeded { outcome in
       switch outcome {
       case .success(let service): service.rejoin(request, exchange, continuation)
       case .failure(let problem): refuse(problem)
@@ -127,10 +151,11 @@ extension Call {
     }
   }
 
-  /// Has the service that follows answer as if the request came to it; false where none does.
-  func redo() -> Bool {
-    guard service.isRetired else { return false }
-    service.succession.then { outcome in
+  /// Has the service that follows answer as if the request came to it; false where `error` is not
+  /// for it to answer.
+  func redo(after error: StoreError = .busy) -> Bool {
+    guard service.isOver(after: error) else { return false }
+    service.whenSucceeded { outcome in
       switch outcome {
       case .success(let service):
         if let continuation { return service.rejoin(request, exchange, continuation) }

@@ -18,6 +18,8 @@ export class Server {
     this.#options = options;
     this.directory = directory;
     this.file = join(directory, 'demo.sqlite');
+    /** Whether the file is the sample, made where it is not there. */
+    this.isSample = true;
   }
 
   /** @param options more of the command line, `--max-items 200000` say. */
@@ -30,7 +32,7 @@ export class Server {
 
   /** Starts the process, on the port that it had before if it had one. */
   async begin() {
-    const args = ['demo', '--data', this.file, '--port', String(this.port ?? 0), '--public', pages,
+    const args = [...(this.isSample ? ['demo', '--data'] : ['serve']), this.file, '--port', String(this.port ?? 0), '--public', pages,
       ...this.#options];
     this.#process = spawn(this.#binary, args, { cwd: this.directory, stdio: ['ignore', 'pipe', 'pipe'] });
     const [address] = await this.#line(/http:\/\/127\.0\.0\.1:(\d+)/);

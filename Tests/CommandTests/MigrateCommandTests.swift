@@ -32,7 +32,7 @@ struct MigrateCommandTests {
     try folder.write(first, to: "one.json")
     try folder.write(second, to: "two.json")
     try folder.write("", to: "store.sqlite")
-    let (server, _) = try folder.serve("store.sqlite", "--model", "one.json")
+    let (server, _) = try folder.serve("store.sqlite", ["--model", "one.json"])
     server.terminate()
     server.waitUntilExit()
     try folder.sql(

@@ -31,7 +31,7 @@ struct ModelCommandTests {
     #expect(twice.status == 65)
     // A bundle is served as it is.
     try folder.write("", to: "shop.sqlite")
-    let (server, address) = try folder.serve("shop.sqlite", "--model", "Shop.xcdatamodeld")
+    let (server, address) = try folder.serve("shop.sqlite", ["--model", "Shop.xcdatamodeld"])
     defer { server.terminate() }
     let saved = try folder.run(
       "save", address, input: #"[{"insert":"Shop","values":{"name":"much too long"}}]"#)
@@ -71,7 +71,7 @@ struct ModelCommandTests {
     // It is the file's: nothing has to change for it.
     let check = try folder.run("model", "check", "world.json", "world.sqlite")
     #expect(check.output == "world.sqlite: its tables are the model's\n", "\(check.errors)")
-    let (server, address) = try folder.serve("world.sqlite", "--model", "world.json")
+    let (server, address) = try folder.serve("world.sqlite", ["--model", "world.json"])
     defer { server.terminate() }
     let fetched = try folder.run(
       "fetch", address, "City", "--where", "country.code == 'NO'", "--sort", "name", "--format",

@@ -103,8 +103,10 @@ final class Folder {
   }
 
   /// Serves `name` and gives its address.
-  func serve(_ name: String, _ more: String...) throws -> (process: Process, address: String) {
-    let process = try start(["serve", name, "--port", "0"] + more, output: "serve.log")
+  func serve(
+    _ name: String, _ flags: [String] = []
+  ) throws -> (process: Process, address: String) {
+    let process = try start(["serve", name, "--port", "0"] + flags, output: "serve.log")
     let line = try wait(for: "serve.log") { $0.hasSuffix("\n") }
     return (process, String(line.dropFirst("LiveFetch listening on ".count).dropLast()))
   }

@@ -59,9 +59,10 @@ struct StatusTests {
       (
         ["demo", "blog", "--data", "w.sqlite"], 65, "w.sqlite: holds something else than the sample"
       ),
-      (["fetch", "https://h.example", "City"], 64, "https://h.example: https is not spoken here"),
+      (["fetch", "https://127.0.0.1:1", "City"], 69, "https://127.0.0.1:1: curl: (7)"),
       (
-        ["fetch", "ftp://h.example", "City"], 64, "ftp://h.example: an address begins with http://"
+        ["fetch", "ftp://h.example", "City"], 64,
+        "ftp://h.example: an address begins with http:// or https://"
       ),
     ])
   func named(arguments: [String], status: Int32, complaint: String) throws {

@@ -8,12 +8,13 @@ struct TerminalTests {
   @Test(
     "Every command has help with examples, and a place in the completions",
     arguments: [
-      "serve", "fetch", "save", "import", "export", "backup", "restore", "check", "status",
-      "config",
+      "serve", "demo", "fetch", "save", "import", "export", "backup", "restore", "check", "status",
+      "model", "model import", "model show", "model check", "model diff", "model export", "migrate",
+      "detach", "config",
     ])
   func help(command: String) throws {
     let folder = try Folder()
-    let help = try folder.run(command, "--help")
+    let help = try folder.run(command.split(separator: " ").map(String.init) + ["--help"])
     #expect(help.status == 0)
     #expect(help.output.contains("EXAMPLES\n  "), "\(help.output)")
     #expect(help.output.contains("livefetch \(command)"))

@@ -59,9 +59,12 @@ class Follower(threading.Thread):
             if line.startswith(b"event: "):
                 name = line[7:].strip()
             if line.startswith(b"data: ") and line.endswith(b"\n"):
+                told = json.loads(line[6:])
+                if name == b"error" and told.get("code") == "shutting-down":
+                    return
                 if name != b"diff":
                     raise Wrong(f"event {name}: {line[:120]}")
-                self.take(json.loads(line[6:]))
+                self.take(told)
 
     def take(self, diff):
         self.resumed += not self.fresh

@@ -12,7 +12,7 @@ import threading
 import time
 
 from follower import Follower, compare
-from report import Result
+from report import Clock, Result
 from server import Connection, Refused, Server, create
 
 CLIENTS = 32
@@ -93,8 +93,8 @@ def check(file, savers, seen):
     return faults
 
 
-def run(program, folder, kills, seed):
-    chance = random.Random(seed)
+def run(program, folder, kills, seed, seconds=None):
+    chance, clock = random.Random(seed), Clock(seconds)
     file = folder / "kills.sqlite"
     create(file, SCHEMA)
     server, saving, faults, seen = Server(program, file), threading.Event(), [], {}
@@ -104,7 +104,10 @@ def run(program, folder, kills, seed):
                     for i, query in enumerate(queries())]
         for thread in watchers + savers:
             thread.start()
-        for _ in range(kills):
+        for number in range(kills):
+            if clock.is_over():
+                kills = number
+                break
             faults += compare(server, watchers, within=20)
             saving.set()
             time.sleep(chance.uniform(0.02, 0.6))

@@ -1,9 +1,20 @@
 """One line a target: what was done, the figures, and whether it holds."""
 
 import sys
+import time
 from dataclasses import dataclass, field
 
 SHOWN = 5  # faults that are written out
+
+
+class Clock:
+    """Whether a time is over; without seconds it never is."""
+
+    def __init__(self, seconds=None):
+        self.end = None if seconds is None else time.monotonic() + seconds
+
+    def is_over(self):
+        return self.end is not None and time.monotonic() > self.end
 
 
 @dataclass

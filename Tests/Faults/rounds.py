@@ -6,7 +6,7 @@ import random
 import sqlite3
 
 from follower import Follower, compare
-from report import Result
+from report import Clock, Result
 from server import Connection, Refused, Server
 from view import View, Wrong
 
@@ -123,10 +123,10 @@ class Asked:
         return [f"{self.entity} {self.query}: {self.view.difference(fresh)}"]
 
 
-def run(program, folder, rounds, seed):
+def run(program, folder, rounds, seed, seconds=None):
     chance = random.Random(seed)
     file = folder / "rounds.sqlite"
-    world, faults, asked = World(chance, file), [], 0
+    world, faults, asked, clock = World(chance, file), [], 0, Clock(seconds)
     with Server(program, file) as server:
         connection = Connection(server)
         pool = [Asked(connection, chance) for _ in range(POOL)]
@@ -144,8 +144,11 @@ def run(program, folder, rounds, seed):
                         pool[pool.index(one)] = Asked(connection, chance)
             except Refused as refused:
                 faults.append(f"round {number}: {refused}")
-            if number % EVERY == 0 or number == rounds:
+            if number % EVERY == 0 or number == rounds or clock.is_over():
                 faults += compare(server, following)
+            if clock.is_over():
+                rounds = number
+                break
         for thread in following:
             thread.ended.set()
         faults += [fault for thread in following for fault in thread.faults]

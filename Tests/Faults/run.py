@@ -11,9 +11,15 @@ import sys
 import tempfile
 from pathlib import Path
 
+import clocks
+import fuzz
+import hostile
 import idle
 import kills
+import outsider
+import poweroff
 import rounds
+import slow
 import stalled
 import storage
 import vanish
@@ -24,6 +30,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", help="the built livefetch")
     parser.add_argument("--soak", action="store_true", help="the long forms")
+    parser.add_argument("--each", type=float, help="seconds that each target takes, about")
     parser.add_argument("--only", default="", help="targets, by comma: R1,R2")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("--kills", type=int, help="R2: how many (20, soak 200)")
@@ -32,25 +39,46 @@ def arguments():
     parser.add_argument("--minutes", type=float, help="R3: how long (0.3, soak 10)")
     parser.add_argument("--cycles", type=int, help="R4: how many vanish (4000, soak 100000)")
     parser.add_argument("--seconds", type=float, help="R5: of saves (9, soak 600)")
+    parser.add_argument("--commits", type=int, help="R7: of the other process (200, soak 5000)")
     parser.add_argument("--locked", type=float, help="R6: seconds of a lock (6, soak 30)")
     return parser.parse_args()
 
 
 def targets(given):
-    def of(value, short, long):
-        return value if value is not None else long if given.soak else short
+    each = given.each
 
+    def of(value, short, long):
+        if value is not None:
+            return value
+        return 1 << 40 if each else long if given.soak else short
+
+    def lasting(value, short, long):
+        """For what is a time itself."""
+        return value if value is not None else each or (long if given.soak else short)
+
+    program, seed = given.program, given.seed
     return {
-        "R1": lambda folder: rounds.run(
-            given.program, folder, of(given.rounds, 1000, 10000), given.seed),
-        "R2": lambda folder: kills.run(given.program, folder, of(given.kills, 20, 200), given.seed),
+        "R1": lambda folder: rounds.run(program, folder, of(given.rounds, 1000, 10000), seed, each),
+        "R2": lambda folder: kills.run(program, folder, of(given.kills, 20, 200), seed, each),
         "R3": lambda folder: idle.run(
-            given.program, folder, of(given.clients, 2000, 10000), of(given.minutes, 0.3, 10)),
-        "R4": lambda folder: vanish.run(given.program, folder, of(given.cycles, 4000, 100_000)),
-        "R5": lambda folder: stalled.run(
-            given.program, folder, of(given.seconds, 9, 600), given.seed),
-        "R6": lambda folder: storage.run(given.program, folder, of(given.locked, 6, 30)),
+            program, folder, given.clients or (10000 if given.soak else 2000),
+            lasting(given.minutes and given.minutes * 60, 18, 600) / 60),
+        "R4": lambda folder: vanished(given, folder, of(given.cycles, 4000, 100_000)),
+        "R5": lambda folder: stalled.run(program, folder, lasting(given.seconds, 9, 600), seed),
+        "R6": lambda folder: storage.run(
+            program, folder, given.locked or (30 if given.soak else 6)),
+        "R7": lambda folder: outsider.run(
+            program, folder, of(given.commits, 200, 5000), seed, each),
+        "R8": lambda folder: fuzz.run(program, folder, lasting(None, 10, 600), seed),
+        "R9": lambda folder: hostile.run(program, folder, lasting(None, 6, 60)),
+        "R10": lambda folder: slow.run(program, folder, 4 if given.soak else 1),
+        "CLOCKS": lambda folder: clocks.run(program, folder),
     }
+
+
+def vanished(given, folder, cycles):
+    yield vanish.run(given.program, folder, cycles, given.each)
+    yield poweroff.run(given.program, folder)
 
 
 def main():

@@ -12,15 +12,19 @@ from contextlib import closing
 
 
 class Server:
-    def __init__(self, program, file):
-        self.program, self.file = program, file
-        self.process, self.port = None, 0
+    def __init__(self, program, file, *flags, host="127.0.0.1", token=None, environment={}):
+        self.program, self.file, self.flags = program, file, flags
+        self.process, self.host, self.port = None, host, 0
+        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self.environment = os.environ | environment
+        if token:
+            self.flags += "--host", host, "--token", token
 
     def start(self, *flags):
         """Start, and wait for the line that says where it listens."""
-        command = [self.program, "serve", str(self.file), "--port", "0", *flags]
+        command = [self.program, "serve", str(self.file), "--port", "0", *self.flags, *flags]
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         line = self.process.stdout.readline()
         if "listening on" not in line:
             raise RuntimeError(f"the server did not start: exit status {self.process.wait()}")
@@ -72,9 +76,11 @@ class Connection:
     """One kept connection to wherever the server listens now."""
 
     def __init__(self, server, timeout=70):
-        self.http = http.client.HTTPConnection("127.0.0.1", server.port, timeout=timeout)
+        self.http = http.client.HTTPConnection(server.host, server.port, timeout=timeout)
+        self.headers = server.headers
 
     def open(self, method, path, body=None, headers={}):
+        headers = self.headers | headers
         self.http.request(method, path, json.dumps(body) if body else None,
                           {"Content-Type": "application/json"} | headers if body else headers)
         answer = self.http.getresponse()

@@ -1,9 +1,11 @@
-"""R6: a store that cannot be written for a while: disk full, locked by another process, read-only.
+"""R6: a store that cannot be used for a while: disk full, locked by another process, read-only, or a
+disk whose writes, syncs or reads fail.
 
 Saves are refused with 507 or 503, reads and waiting clients go on, nothing refused is in the file,
 and when the cause is gone saves succeed again without anyone's help. A full disk and a read-only one
 are a small tmpfs that the script mounts, so they need root."""
 
+import errno
 import os
 import sqlite3
 import subprocess
@@ -12,6 +14,7 @@ import threading
 import time
 from contextlib import contextmanager
 
+import faulty
 from follower import Follower, compare
 from report import Result
 from server import Connection, Refused, Server, create
@@ -32,12 +35,12 @@ database.execute("ROLLBACK")
 class Trial:
     """A served file, a client that watches it, and what saves and reads said."""
 
-    def __init__(self, program, file):
+    def __init__(self, program, file, environment={}):
         if not file.exists():
             create(
                 file,
                 "CREATE TABLE note(id INTEGER PRIMARY KEY AUTOINCREMENT, mark INTEGER, text TEXT)")
-        self.server, self.file = Server(program, file), file
+        self.server, self.file = Server(program, file, environment=environment), file
         self.faults, self.refusals, self.answered, self.mark = [], {}, [], 0
         self.asked, self.slowest, self.slowest_save = 0, 0, 0
 
@@ -209,8 +212,70 @@ def refused_saves(server):
     return faults, said
 
 
+BROKEN = [
+    ("writes", faulty.WRITE, errno.EIO), ("syncs", faulty.SYNC, errno.EIO),
+    ("cuts", faulty.CUT, errno.EIO), ("quota", faulty.WRITE, errno.EDQUOT),
+    ("all but reads", faulty.WRITE | faulty.SYNC | faulty.CUT, errno.EIO),
+]
+
+
+def broken(program, folder, name, calls, error):
+    """System calls on the file fail, at once or a few calls later; then they work again."""
+    disk = faulty.Faulty(folder, folder / "faulty.so")
+    file = folder / f"{name.replace(' ', '-')}.sqlite"
+    with Trial(program, file, disk.environment) as trial:
+        failures = 0
+        for spared in (0, 1, 2, 3, 5, 8):
+            trial.save(size=3_000)
+            disk.fail(calls, error, spared)
+            for _ in range(10):
+                trial.save(size=3_000)
+                trial.read()
+            failures += disk.work()
+            took = trial.recover()
+        if not failures and calls != faulty.CUT:
+            trial.faults.append("nothing failed")
+        result = trial.result(f"{name} fail with {errno.errorcode[error]}", took)
+        result.figures["calls failed"] = failures
+        return result
+
+
+def unreadable(program, folder):
+    """Reads of the file fail for a while: what is asked is refused, or answered from memory; watchers
+    go on afterwards."""
+    disk, faults, refused = faulty.Faulty(folder, folder / "faulty.so"), [], {}
+    with Trial(program, folder / "unreadable.sqlite", disk.environment) as trial:
+        for _ in range(200):
+            trial.save(size=30_000)
+        disk.fail(faulty.READ, errno.EIO)
+        for number in range(50):
+            try:
+                Connection(trial.server).get("note", {"where": f"text CONTAINS 'y{number}'"})
+            except Refused as said:
+                refused[str(said)] = refused.get(str(said), 0) + 1
+                if said.status != 503:
+                    faults.append(f"a read was refused with {said}")
+        failures = disk.work()
+        said = [fault for thread in trial.watchers for fault in thread.faults]
+        for thread in trial.watchers:
+            thread.faults = [fault for fault in thread.faults if ": 503" not in fault]
+        took = trial.recover()
+        result = trial.result("reads fail with EIO", took)
+        result.faults += faults
+        result.figures["reads refused"] = sum(refused.values())
+        result.figures["calls failed"] = failures
+        result.figures["watchers refused"] = len(said)
+        return result
+
+
 def run(program, folder, seconds):
     yield locked(program, folder, seconds)
+    if faulty.build(folder):
+        for kind in BROKEN:
+            yield broken(program, folder, *kind)
+        yield unreadable(program, folder)
+    else:
+        yield Result("R6", "system calls that fail", [], skipped="no C compiler")
     for name, what in ((full, "disk full"), (read_only, "read-only disk")):
         if os.geteuid() != 0:
             yield Result("R6", what, [], skipped="a tmpfs is mounted by root alone")

@@ -13,8 +13,9 @@ RESET = struct.pack("ii", 1, 0)  # linger 0 seconds: close sends RST
 class Crowd:
     """Connections that wait on one path with `since`; `answered` counts whole answers."""
 
-    def __init__(self, port, path):
-        self.address, self.path = ("127.0.0.1", port), path
+    def __init__(self, port, path, host="127.0.0.1", headers={}):
+        self.address, self.path = (host, port), path
+        self.head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         self.selector = selectors.DefaultSelector()
         self.buffers, self.answered, self.ended, self.faults = {}, 0, 0, []
         self.again, self.wait = True, 60  # ask again after an answer; seconds of a wait
@@ -31,7 +32,7 @@ class Crowd:
 
     def ask(self, connection, token):
         where = f"{self.path}&since={token}&wait={self.wait}"
-        connection.send(f"GET {where} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        connection.send(f"GET {where} HTTP/1.1\r\nHost: x\r\n{self.head}\r\n".encode())
 
     def serve(self, seconds):
         """Read what comes for so long, or once."""

@@ -95,6 +95,22 @@ struct PatternTests {
     #expect(text.withUTF8 { LikePattern(pattern).matches($0) } == expected)
   }
 
+  @Test(
+    "with [c], ? takes one character of the text, whatever it folds to",
+    arguments: [
+      ("?", "ß", true), ("??", "ß", false), ("s?", "ß", false), ("?s", "ß", false),
+      ("*s?", "ß", false),
+      ("?", "İ", true), ("?", "ﬃ", true), ("???", "ﬃ", false), ("?", "ŉ", true),
+      ("?", "e\u{301}", true),
+      ("stra?e", "Straße", true), ("stra??e", "Straße", false), ("STRASS?", "Straße", true),
+      ("straß?", "STRASSE", true), ("S*SSE", "straße", true), ("s*s?", "straße", false),
+      ("*ß*", "xSSy", true), ("?ss", "aß", true), ("\\??", "?ß", true), ("?\\?", "ß?", true),
+      ("??", "ﬀﬁ", true), ("ff?", "ﬀﬁ", true), ("?fi", "ﬀﬁ", true), ("f?fi", "ﬀﬁ", false),
+    ])
+  func likeInAnyCase(pattern: String, text: String, expected: Bool) {
+    #expect(TextSearch(pattern, .like, .caseInsensitive).matches(text) == expected)
+  }
+
   @Test("searching finds what String.contains finds")
   func search() {
     let seed = UInt64.random(in: 0...UInt64.max)

@@ -12,7 +12,8 @@ struct PredicateErrorTests {
         Attribute(name: "name", type: .string), Attribute(name: "population", type: .integer),
         Attribute(name: "capital", type: .boolean),
         Attribute(name: "founded", type: .date, dateFormat: .iso8601),
-        Attribute(name: "flag", type: .binary),
+        Attribute(name: "flag", type: .binary), Attribute(name: "details", type: .json),
+        Attribute(name: "y", type: .double),
       ],
       relationships: [
         Relationship(name: "country", destination: 1, isToMany: false, inverse: 0)
@@ -50,6 +51,16 @@ struct PredicateErrorTests {
     #expect(error("SUBQUERY(country.cities, $x, $y.name == 'a').@count > 0")?.hint == "$x")
     #expect(error("name == 5")?.hint == "`name` is text")
     #expect(error("zzz == 5")?.hint == nil)
+  }
+
+  @Test("one value where several are needed says how these are given")
+  func oneForSeveral() {
+    let message =
+      "at 14: found one value, not several, expected values in braces, an array, or a to-many key path; an array is given as JSON: [1,2]"
+    #expect(error("population IN %@", [.text("5")])?.description == message)
+    #expect(error("population IN %@", [.json(.number("5"))])?.description == message)
+    // Text in text is a search.
+    #expect(error("name IN %@", [.text("from Lima to Oslo")]) == nil)
   }
 
   @Test(
@@ -112,6 +123,44 @@ struct PredicateErrorTests {
   // MARK: Messages
 
   private static let table: [(String, String)] = [
+    (
+      "CAST(1e300, 'NSDate') == founded",
+      "at 5: found a number beyond every date, expected seconds since 2001-01-01"
+    ),
+    (
+      "ANY country.cities.population + 1 > 3",
+      "at 4: found a calculation, expected a to-many key path behind the quantifier; SUBQUERY(path, $x, $x.name + 1 > 2).@count > 0 calculates with each"
+    ),
+    (
+      "FUNCTION('lenght', name) > 1",
+      "at 9: found `lenght`, expected a function; did you mean `length`?"
+    ),
+    (
+      "FUNCTION(name, 'lenght') > 1",
+      "at 15: found `lenght`, expected a function; did you mean `length`?"
+    ),
+    (
+      "TRUEPREDICAT",
+      "at 0: found `TRUEPREDICAT`, expected a comparison; did you mean `TRUEPREDICATE`?"
+    ),
+    (
+      "NOT (FALSEPREDICTE)",
+      "at 5: found `FALSEPREDICTE`, expected a comparison; did you mean `FALSEPREDICATE`?"
+    ),
+    ("details == 5", "at 11: found a number, expected text; `details` is JSON"),
+    (
+      "population > details",
+      "at 13: found `details`, JSON, expected a number; `population` is a number"
+    ),
+    (
+      "details[0].done == 1",
+      "at 0: found `details`, JSON, expected a to-many key path before the brackets; JSON is compared as a whole"
+    ),
+    ("x == 5", "at 0: found `x`, expected a property of City"),
+    (
+      "population IN 5",
+      "at 14: found a number, expected values in braces, an array, or a to-many key path"
+    ),
     ("name", "at 4: found the end, expected a comparison operator"),
     ("name ==", "at 7: found the end, expected a key path, a value or a comparison"),
     ("name = = 'x'", "at 7: found `=`, expected a key path, a value or a comparison"),
@@ -350,7 +399,7 @@ struct PredicateErrorTests {
     ),
     (
       "name[0] == 'x'",
-      "at 0: found a single value, expected a to-many key path before the brackets; an option like `[c]` stands behind its operator"
+      "at 0: found a single value, expected a to-many key path before the brackets"
     ),
     ("name == %@", "at 8: found placeholder 1, expected as many arguments; 0 given"),
     ("name == %", "at 8: found `%`, expected `%@`, `%K`, `%ld` or the like"),
@@ -365,27 +414,27 @@ struct PredicateErrorTests {
     ),
     (
       "name MATCHES '(a'",
-      "at 13: found `(` without `)`, expected a regular expression that MATCHES can read; character 3 of the pattern"
+      "at 14: found `(` without `)`, expected a regular expression that MATCHES can read; character 1 of the pattern"
     ),
     (
       "name MATCHES '[z-a]'",
-      "at 13: found a range that runs backwards, expected a regular expression that MATCHES can read; character 5 of the pattern"
+      "at 15: found a range that runs backwards, expected a regular expression that MATCHES can read; character 2 of the pattern"
     ),
     (
       "name MATCHES 'a{5,2}'",
-      "at 13: found counts that are not 0 to 1,000 and rising, expected a regular expression that MATCHES can read; character 7 of the pattern"
+      "at 15: found counts that are not 0 to 1,000 and rising, expected a regular expression that MATCHES can read; character 2 of the pattern"
     ),
     (
       "name MATCHES '(?<=a)b'",
-      "at 13: found lookaround or an atomic group, which need memory, expected a regular expression that MATCHES can read; character 5 of the pattern"
+      "at 14: found a lookbehind, which a linear engine does not have, expected a regular expression that MATCHES can read; character 1 of the pattern"
     ),
     (
       "name MATCHES '(a)\\\\1'",
-      "at 13: found a backreference or another escape that needs memory, expected a regular expression that MATCHES can read; character 5 of the pattern"
+      "at 17: found a back reference, which needs memory of earlier text, expected a regular expression that MATCHES can read; character 4 of the pattern"
     ),
     (
       "name MATCHES '*'",
-      "at 13: found `*` with nothing to repeat, expected a regular expression that MATCHES can read; character 1 of the pattern"
+      "at 14: found `*` with nothing to repeat, expected a regular expression that MATCHES can read; character 1 of the pattern"
     ),
     (
       "1 == 1 == 1",

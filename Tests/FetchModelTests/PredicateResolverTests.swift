@@ -129,8 +129,21 @@ struct PredicateResolverTests {
   func badPattern() {
     let error = error("population > 1 AND name MATCHES '(a'")
     #expect(error?.code == .badPattern)
-    #expect(error?.offset == 32)
+    #expect(error?.offset == 33)
     #expect(error?.found == "`(` without `)`")
+    #expect(error?.hint == "character 1 of the pattern")
+  }
+
+  @Test(
+    "the place of a mistake in a pattern is the character's own, behind escapes and wide letters",
+    arguments: [
+      (#"name MATCHES 'a(b'"#, 15), (#"name MATCHES 'é(b'"#, 16), (#"name MATCHES '\\\\(b'"#, 18),
+      (#"name MATCHES '\d(b'"#, 16), (#"name MATCHES '\'*+('"#, 18),
+      (#"name MATCHES "😀[z-a]""#, 19),
+      (#"name MATCHES '\u0041(b'"#, 13), (#"name MATCHES[d] 'é(b'"#, 16),
+    ])
+  func placesInPatterns(text: String, offset: Int) {
+    #expect(error(text)?.offset == offset)
   }
 
   @Test("arguments and variables are used up, all of them")

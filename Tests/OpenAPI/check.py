@@ -36,7 +36,15 @@ INSERT INTO City_Club VALUES (1, 1);
 
 MODELS = Path(__file__).parent / "../../Sources/LiveFetchCommand/Resources/models"
 
-# Method, path, the path's template, body.
+HEADERS = {"Idempotency-Key": "once"}
+VOSS = {"name": "Bergen", "population": 1}
+LIVE = {"fetches": {
+    "big": {"entity": "City", "where": "population > 0", "sort": ["-population"]},
+    "groups": {"entity": "City", "as": "dictionaries", "group": ["country.name"],
+               "select": ["country.name", "n:@count"]},
+    "count": {"entity": "Country", "as": "count"}}}
+
+# Method, path, the path's template, body; perhaps headers.
 REQUESTS = [
     ("GET", "/v1", "/v1", None),
     ("GET", "/v1/model", "/v1/model", None),
@@ -67,13 +75,43 @@ REQUESTS = [
     ("POST", "/v1/save", "/v1/save", {"changes": [{"update": "City", "id": 77, "values": {}}]}),
     ("DELETE", "/v1/objects/City?where=id==4", "/v1/objects/City", None),
     ("GET", "/v1/changes", "/v1/changes", None),
+    ("GET", "/v1/objects/City?as=dictionaries&select=country.name,n:@count&group=country.name",
+     "/v1/objects/City", None),
+    ("GET", "/v1/objects/City/1/photo", "/v1/objects/City/{id}/{attribute}", None),
+    ("GET", "/metrics", "/metrics", None),
+    ("GET", "/openapi.json", "/openapi.json", None),
+    ("POST", "/v1/live", "/v1/live", LIVE),
+    ("POST", "/v1/live", "/v1/live", {"fetches": {"a": {"entity": "Nothing"}}}),
+    ("POST", "/v1/objects/City", "/v1/objects/City", VOSS, HEADERS),
+    ("POST", "/v1/objects/City", "/v1/objects/City", VOSS, HEADERS),
+    ("POST", "/v1/objects/City", "/v1/objects/City", {"name": "Moss"}, HEADERS),
+    ("PATCH", "/v1/objects/City/1", "/v1/objects/City/{id}", {"population": 1},
+     {"If-Match": '"no"'}),
+    ("GET", "/v1/fetches/none", "/v1/fetches/{name}", None),
     ("PUT", "/v1/objects/City", "/v1/objects/City", {}),
 ]
 
 
-def ask(address, method, path, body):
+# Of the sample with classes, inheritance and fetch templates.
+SKILL = {"$class": "HeroSkill", "name": "stare", "justicePower": 9}
+HEROES = [
+    ("POST", "/v1/objects/Hero", "/v1/objects/Hero", {"name": "Ada", "power": 70, "skill": SKILL}),
+    ("POST", "/v1/objects/Hero", "/v1/objects/Hero", {"name": "Bo", "skill": {"$class": "None"}}),
+    ("POST", "/v1/objects/Hero", "/v1/objects/Hero", {"name": "", "power": -1}),
+    ("GET", "/v1/objects/Hero?where=skill.justicePower==9", "/v1/objects/Hero", None),
+    ("GET", "/v1/objects/Human/1", "/v1/objects/Human/{id}", None),
+    ("GET", "/v1/fetches/strong?var.MIN=60", "/v1/fetches/{name}", None),
+]
+
+PATHS = [
+    "/", "/v1", "/v1/model", "/openapi.json", "/health/live", "/health/ready", "/metrics",
+    "/v1/fetch", "/v1/live", "/v1/fetches/{name}", "/v1/save", "/v1/changes",
+]
+
+
+def ask(address, method, path, body, more={}):
     data = None if body is None else json.dumps(body).encode()
-    headers = {} if data is None else {"Content-Type": "application/json"}
+    headers = dict(more) if data is None else {"Content-Type": "application/json", **more}
     request = urllib.request.Request(
         address + path.replace(" ", "+"), data, headers, method=method
     )
@@ -102,8 +140,12 @@ def complaints(document, method, template, status, kind, body):
     if response is None:
         return [f"status {status} is not in the document"]
     kind = (kind or "").split(";")[0]
+    if body and "*/*" in response.get("content", {}):
+        return []
     if kind not in response.get("content", {}):
         return [f"{status} {kind} is not in the document"] if body else []
+    if kind != "application/json" and not kind.endswith("+json"):
+        return []
     schema = {**response["content"][kind]["schema"], "components": document["components"]}
     return [
         f"{status} at {'/'.join(map(str, error.absolute_path))}: {error.message[:200]}"
@@ -127,11 +169,40 @@ def check_answers(address, found):
         ("GET", f"/v1/objects/City/1?since={token}&wait=0", "/v1/objects/City/{id}", None),
         ("GET", f"/v1/objects/City?as=count&since={token}&wait=0", "/v1/objects/City", None),
     ]
-    for method, path, template, body in requests:
-        status, kind, answer = ask(address, method, path, body)
+    check_paths(document, found)
+    asked(address, document, requests, found)
+    return f"{len(document['paths'])} paths, {len(requests)} answers"
+
+
+def asked(address, document, requests, found):
+    """Sends the requests and holds their answers against the document."""
+    for method, path, template, body, *headers in requests:
+        status, kind, answer = ask(address, method, path, body, *headers)
         for complaint in complaints(document, method, template, status, kind, answer):
             found.append(f"{method} {path}: {complaint}")
-    return f"{len(document['paths'])} paths, {len(requests)} answers"
+
+
+def check_paths(document, found):
+    """Every route is there, and every write takes a key to be made once."""
+    for path in PATHS:
+        if path not in document["paths"]:
+            found.append(f"{path} is not in the document")
+    for path, item in document["paths"].items():
+        for method in set(item) & {"put", "patch", "delete", "post"}:
+            names = [resolved(each, document)["name"] for each in item[method].get("parameters", [])]
+            if path not in ("/v1/fetch", "/v1/live") and "Idempotency-Key" not in names:
+                found.append(f"{method} {path} has no Idempotency-Key")
+
+
+def check_model(address, name, found):
+    """The document of a sample's model, a snapshot of every entity, and what else it has."""
+    document = validated(address, found)
+    check_paths(document, found)
+    entities = [path for path in document["paths"]
+                if re.fullmatch(r"/v1/objects/[^/]+", path)]
+    asked(address, document, [("GET", path, path, None) for path in entities], found)
+    if name == "heroes":
+        asked(address, document, HEROES, found)
 
 
 def served(program, file, options, body):
@@ -157,7 +228,7 @@ def main(program):
             if model.name.endswith(".data.json"):
                 continue
             store = Path(directory) / f"model-{model.stem}.sqlite"
-            served(program, store, ["--model", str(model)], lambda at: validated(at, found))
+            served(program, store, ["--model", str(model)], lambda at: check_model(at, model.stem, found))
             checked += f", {model.stem}"
     print("\n".join(found) or f"{checked}: valid")
     return 1 if found else 0

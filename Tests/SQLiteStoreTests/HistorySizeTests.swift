@@ -77,4 +77,84 @@ struct HistorySizeTests {
     defer { again.close() }
     #expect(try eventually { figure("livefetch_history_bytes", again) == before })
   }
+
+  @Test func aSmallLimitIsFilledNearlyToTheBrim() throws {
+    var options = SQLiteStoreOptions()
+    options.keptBytes = 100_000
+    let (file, store) = try open(options)
+    defer { store.close() }
+    for round in 0..<3 { try file.outsider("UPDATE note SET n = \(-round) - id") }
+    #expect(try eventually { (figure("livefetch_history_rows", store) ?? 0) > 0 })
+    #expect(try eventually { (figure("livefetch_history_bytes", store) ?? .infinity) <= 100_000 })
+    let bytes = try #require(figure("livefetch_history_bytes", store))
+    #expect((90_000...100_000).contains(bytes))
+    // About 345 bytes a row.
+    let rows = try #require(figure("livefetch_history_rows", store))
+    #expect((250...310).contains(rows))
+    let stored = try file.connect(.read).first("SELECT count(*) FROM livefetch_history_note") {
+      $0.integer(0)
+    }
+    #expect(stored == Int64(rows))
+  }
+
+  @Test func whatTheWriterHasNotNoticedYetIsNotForgotten() throws {
+    let (file, store) = try open()
+    store.close()
+    try file.outsider("UPDATE note SET n = -id")
+    let connection = try file.connect()
+    var size = HistorySize()
+    let retention = WriterSettings.Retention(count: 100, age: 1e9, bytes: .max)
+    let history = store.history
+    func prune(noticed: Int64) throws -> Bool {
+      try history.prune(retention, &size, step: 5_000, noticed: noticed, on: connection)
+    }
+    #expect(try !prune(noticed: 1))
+    #expect(try history.bounds(on: connection)?.first == 1)
+    #expect(try !prune(noticed: 1_001))
+    #expect(try history.bounds(on: connection)?.first == 901)
+  }
+
+  /// The epoch, and the first and the last position.
+  private func positions(_ file: ScratchFile) throws -> String? {
+    try file.connect(.read).first(
+      """
+      SELECT (SELECT value FROM livefetch_store WHERE key = 'epoch') || ' ' || min(position) || ' '
+      || max(position) || ' ' || (SELECT count(*) FROM livefetch_save) FROM livefetch_position
+      """
+    ) { $0.text(0) }
+  }
+
+  @Test func whatIsForgottenByCountIsTakenOffItsSize() throws {
+    var options = SQLiteStoreOptions()
+    options.keptPositions = 150
+    let (file, store) = try open(options)
+    defer { store.close() }
+    for round in 0..<3 { try file.outsider("UPDATE note SET n = \(-round) - id") }
+    // The history is looked at again every ten seconds; a restart looks at once.
+    let before = try positions(file)
+    store.close()
+    let again = try SQLiteStore(path: file.path, options: options)
+    defer { again.close() }
+    let isForgotten = try eventually { figure("livefetch_history_rows", again) == 150 }
+    let after = try positions(file)
+    #expect(isForgotten, "\(before ?? "") became \(after ?? "")")
+    let bytes = try #require(figure("livefetch_history_bytes", again))
+    #expect((45_000...60_000).contains(bytes))
+    again.close()
+    let third = try SQLiteStore(path: file.path, options: options)
+    defer { third.close() }
+    #expect(try eventually { figure("livefetch_history_bytes", third) ?? 0 > 0 })
+    let measured = try #require(figure("livefetch_history_bytes", third))
+    #expect(abs(measured - bytes) < bytes / 10)
+  }
+
+  @Test func aDateThatJumpsMakesNothingOldAtOnce() {
+    let date = SteadyDate(date: 1_000_000, uptime: 500)
+    #expect(date.seconds(date: 1_000_010, uptime: 510) == 1_000_010)
+    // A month forward.
+    #expect(date.seconds(date: 3_592_010, uptime: 520) == 1_000_020)
+    // An hour back: what is later than now is not old either.
+    #expect(date.seconds(date: 996_430, uptime: 530) == 996_430)
+    #expect(date.seconds(date: 1_000_040, uptime: 540) == 1_000_040)
+  }
 }

@@ -16,7 +16,8 @@ struct FollowedFile {
     self.file = file
     connection = try file.connect()
     let introspection = try Introspection(of: connection)
-    history = History(model: introspection.model, schema: introspection.schema)
+    history = try History(
+      model: introspection.model, schema: introspection.schema, on: connection)
     setup = try history.setUp(on: connection, journalMode: "delete")
   }
 
@@ -24,6 +25,16 @@ struct FollowedFile {
 
   func touches(after token: Token) throws -> Touches {
     try history.touches(after: token.position, upTo: self.token.position, on: connection)
+  }
+
+  /// Whether a fetch of `entity` can be continued from `token`.
+  func standing(
+    of token: Token, _ entity: String, _ select: String? = nil
+  ) throws -> TokenStanding {
+    var request = FetchRequest(entity: entity)
+    request.select = select?.split(separator: ",").map(String.init)
+    let plan = try FetchResolver(model: history.model, maxItems: 100).resolve(request)
+    return try history.standing(of: token, for: plan, on: connection)
   }
 
   /// Rows of SQL as text, columns joined by `|`.
@@ -322,7 +333,7 @@ struct HistoryEpochTests {
   }
 
   @Test(
-    "a hole in the history begins a new epoch",
+    "a hole in a table's history cuts that table's alone",
     arguments: [
       "DROP TRIGGER livefetch_update_City",
       "ALTER TABLE City ADD COLUMN mayor TEXT",
@@ -339,12 +350,72 @@ struct HistoryEpochTests {
   func hole(_ sql: String) throws {
     let first = try FollowedFile(world)
     let token = try first.token
+    try first.file.outsider("UPDATE Country SET name = 'before' WHERE id = 1")
     try first.file.outsider(sql)
     let second = try FollowedFile(first.file)
-    #expect(second.setup == .restarted)
-    #expect(try second.history.standing(of: token, on: second.connection) == .expired)
-    #expect(try second.token.position > token.position)
+    #expect(second.setup == .mended)
+    #expect(try second.token.epoch == token.epoch)
+    #expect(try second.standing(of: token, "City") == .expired)
+    #expect(try second.standing(of: second.token, "City") == .known)
+    #expect(try second.standing(of: token, "Country") == .known)
+    #expect(try second.standing(of: token, "Country", "name,City") == .expired)
+    // What was written before is remembered of the others, of this one what comes.
+    try first.file.outsider("UPDATE City SET population = 1 WHERE id = 10")
+    let touched = try second.touches(after: token).objects
+    let places = try ["Country", "City"].map {
+      try #require(second.history.model.entityIndex(named: $0))
+    }
+    #expect(touched == [places[0]: [.integer(1)], places[1]: [.integer(10)]])
+    // The saves between are not told as if nothing were missing.
+    #expect(
+      try second.history.changes(after: token, limit: 9, on: second.connection) == nil)
     #expect(try FollowedFile(first.file).setup == .continued)
+  }
+
+  @Test("a table that comes cuts nothing, one that goes what reaches it")
+  func comingAndGoing() throws {
+    let first = try FollowedFile(
+      """
+      CREATE TABLE Country(id INTEGER PRIMARY KEY);
+      CREATE TABLE City(id INTEGER PRIMARY KEY, country REFERENCES Country)
+      """)
+    let token = try first.token
+    try first.file.outsider("CREATE TABLE River(id INTEGER PRIMARY KEY, city REFERENCES City)")
+    let second = try FollowedFile(first.file)
+    #expect(second.setup == .mended)
+    for entity in ["Country", "City"] {
+      #expect(try second.standing(of: token, entity) == .known)
+    }
+    #expect(try second.standing(of: token, "River") == .expired)
+    #expect(try second.history.changes(after: token, limit: 9, on: second.connection) != nil)
+    let numbers = second.history.tables.map(\.number)
+    #expect(Set(numbers).count == numbers.count)
+    let later = try second.token
+    try first.file.outsider("DROP TABLE River")
+    let third = try FollowedFile(first.file)
+    #expect(try third.standing(of: token, "City") == .known)
+    #expect(try third.history.changes(after: later, limit: 9, on: third.connection) == nil)
+    // A number is never another table's.
+    try first.file.outsider("CREATE TABLE Lake(id INTEGER PRIMARY KEY)")
+    let lake = try FollowedFile(first.file).history.tables.first { $0.layout.table == "Lake" }
+    #expect(lake.map { !numbers.contains($0.number) } == true)
+  }
+
+  @Test("a relationship's name that comes to mean another table cuts the history of its owner")
+  func otherMeaning() throws {
+    let first = try FollowedFile(
+      """
+      CREATE TABLE a(id INTEGER PRIMARY KEY); CREATE TABLE b(id INTEGER PRIMARY KEY, a REFERENCES a);
+      CREATE TABLE c(id INTEGER PRIMARY KEY)
+      """)
+    let token = try first.token
+    // Both give `a` a relationship called `b`; the second one takes what the first one had.
+    try first.file.outsider("DROP TABLE b")
+    #expect(try FollowedFile(first.file).standing(of: token, "a") == .known)
+    try first.file.outsider("CREATE TABLE b(id INTEGER PRIMARY KEY, x, a2 REFERENCES a)")
+    let third = try FollowedFile(first.file)
+    #expect(try third.standing(of: token, "a") == .expired)
+    #expect(try third.standing(of: token, "c") == .known)
   }
 
   @Test(
@@ -361,7 +432,7 @@ struct HistoryEpochTests {
     let keyed = world.replacing(
       "tag TEXT REFERENCES Tag ON UPDATE CASCADE",
       with: "tag TEXT REFERENCES Tag, PRIMARY KEY(city, tag)")
-    for (sql, expected) in [(world, History.Setup.restarted), (keyed, .continued)] {
+    for (sql, expected) in [(world, History.Setup.mended), (keyed, .continued)] {
       let first = try FollowedFile(sql)
       #expect(try FollowedFile(first.file).setup == .continued)
       try first.file.outsider("VACUUM")
@@ -386,12 +457,24 @@ struct HistoryEpochTests {
     #expect(try Token(token.description) == token)
   }
 
+  @Test("a history of the first format begins anew")
+  func olderFormat() throws {
+    let store = try FollowedFile(world)
+    let token = try store.token
+    try store.file.outsider(
+      "UPDATE livefetch_store SET value = 1 WHERE key = 'format'; DROP TABLE livefetch_table")
+    let second = try FollowedFile(store.file)
+    #expect(second.setup == .restarted)
+    #expect(try second.standing(of: token, "City") == .expired)
+    #expect(try FollowedFile(store.file).setup == .continued)
+  }
+
   @Test("a file of a newer format is refused")
   func newerFormat() throws {
     let store = try FollowedFile(world)
-    try store.file.outsider("UPDATE livefetch_store SET value = 2 WHERE key = 'format'")
+    try store.file.outsider("UPDATE livefetch_store SET value = 3 WHERE key = 'format'")
     #expect(
-      throws: StoreError.unusable("the file's history has format 2; this version knows 1")
+      throws: StoreError.unusable("the file's history has format 3; this version knows 2")
     ) { try FollowedFile(store.file) }
   }
 

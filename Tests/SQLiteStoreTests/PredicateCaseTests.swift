@@ -10,6 +10,7 @@ struct PredicateCaseTests {
     ("dates", PredicateCases.dates), ("ids, paths and arguments", PredicateCases.paths),
     ("expressions", PredicateCases.arithmetic), ("quantifiers", PredicateCases.quantifiers),
     ("aggregates", PredicateCases.aggregates), ("SUBQUERY", PredicateCases.subqueries),
+    ("string options and patterns", PredicateCases.words),
   ]
 
   @Test("each line finds what it says", arguments: blocks.map(\.0))

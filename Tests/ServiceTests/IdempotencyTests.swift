@@ -76,6 +76,24 @@ struct IdempotencyTests {
     #expect(try file.ask("/v1/objects/city/1").json["population"]?.integer == 25)
   }
 
+  @Test func aKeyIsLookedAtBeforeWhatIsSaved() throws {
+    let file = try ServedFile(contractWorld)
+    _ = try file.ask("PATCH", "/v1/objects/city/1", body: #"{"population":25}"#, headers: key("k"))
+    let others = [
+      ("POST", "/v1/objects/country", #"{"population":25}"#),
+      ("POST", "/v1/objects/nothing", "{}"), ("POST", "/v1/objects/city", "{"),
+      ("POST", "/v1/save", #"{"changes":[{"insert":"city","values":{"wrong":1}}]}"#),
+      ("PATCH", "/v1/objects/city?where=x%20==", "{}"),
+    ]
+    for (method, target, body) in others {
+      let answer = try file.ask(method, target, body: body, headers: key("k"))
+      #expect(answer.status == 422)
+      #expect(answer.code == "idempotency-key-reused", "\(target): \(answer.text)")
+    }
+    let fresh = try file.ask("POST", "/v1/objects/city", body: "{", headers: key("other"))
+    #expect(fresh.code == "malformed-json")
+  }
+
   @Test func aRefusedSaveIsNotKept() throws {
     let file = try ServedFile(contractWorld)
     let body = #"{"name":"Rome","population":-1}"#

@@ -1,6 +1,7 @@
 import FetchModel
 import Foundation
 import HTTPServer
+import SQLiteStore
 import Service
 import Synchronization
 import Testing
@@ -105,13 +106,31 @@ struct ManyFetchesTests {
     )
   }
 
+  @Test func whatCannotBeFollowedHasASnapshotAllTheSame() throws {
+    var options = SQLiteStoreOptions()
+    options.isReadOnly = true
+    let file = try ServedFile(contractWorld, options: options)
+    let fetches = #""a":{"entity":"city","as":"count"},"b":{"entity":"big","as":"ids"}"#
+    let answer = try file.ask("POST", "/v1/live", body: Self.body(fetches))
+    #expect(answer.status == 200, "\(answer.text)")
+    #expect(answer.json["results"]?["a"]?["total"]?.integer == 3)
+    #expect(answer.json["results"]?["b"]?["sections"] != nil)
+    let since = #""a":{"entity":"city","as":"count"},"b":{"entity":"city","since":"now"}"#
+    let refused = try file.ask("POST", "/v1/live", body: Self.body(since))
+    #expect(refused.code == "not-observable")
+    #expect(refused.json["fetch"]?.string == "b")
+    let stream = try file.ask(
+      "POST", "/v1/live", body: Self.body(fetches), headers: [("Accept", "text/event-stream")])
+    #expect(stream.code == "not-observable")
+  }
+
   static let refusals: [(fetches: String, code: String, name: String?)] = [
     (#""a":{"entity":"city"},"b":{"entity":"town"}"#, "unknown-entity", "b"),
     (#""a":{"entity":"city"},"b":{"entity":"city","where":"x =="}"#, "syntax-error", "b"),
     (#""b":{"entity":"city","since":"zz"}"#, "bad-token", "b"),
     (#""b":{"entity":"city","wait":3}"#, "bad-parameter", "b"),
     (#""b":{"entity":"city","colour":3}"#, "unknown-parameter", "b"),
-    (#""b":{"entity":"big"}"#, "not-observable", "b"),
+    (#""b":{"entity":"big","since":"now"}"#, "not-observable", "b"),
     (#""b":7"#, "bad-parameter", "b"),
     (#""":{"entity":"city"}"#, "bad-parameter", ""),
     ("", "bad-parameter", nil),

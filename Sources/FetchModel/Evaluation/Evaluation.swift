@@ -111,6 +111,10 @@ struct Evaluation<Row: EvaluatedRow> {
     case .arithmetic(let operation, let left, let right, let isReal):
       guard let left = value(left), let right = value(right) else { return nil }
       return left.calculated(operation, right, isReal: isReal)
+    case .decimal(let operation, let left, let right):
+      guard let left = value(left), let right = value(right) else { return nil }
+      return left.decimal(operation, right)
+    case .decimalNumber(let term): return value(term)?.decimalNumber
     case .remainder(let left, let right):
       guard let left = value(left), let right = value(right) else { return nil }
       return left.remainder(right)
@@ -163,6 +167,7 @@ struct Evaluation<Row: EvaluatedRow> {
     case .onesComplement: return first.invertedBits
     case .text: return first.writtenNumber
     case .number: return first.parsedNumber
+    case .dateText: return first.dateText
     case .date, .secondsSinceReference: return nil
     }
   }

@@ -13,6 +13,12 @@ struct EvaluatedOperand {
   var stored: PredicateEvaluator.Term?
   /// Whether it is calculated with as an integer.
   var isInteger = false
+  /// What it is calculated in where it is no integer.
+  var ownPrecision = Precision.binary
+  /// A calculation in decimal digits, for others to go on from.
+  var exact: PredicateEvaluator.Term?
+
+  var precision: Precision { isInteger ? .adapting : ownPrecision }
 
   /// A date as seconds since 1970.
   var inSeconds: EvaluatedOperand {
@@ -100,6 +106,7 @@ extension EvaluatorCompiler {
     var operand = EvaluatedOperand(term: .constant(StoredValue(value, format)))
     switch value {
     case .integer, .boolean, .id(.integer): operand.isInteger = true
+    case .double: operand.ownPrecision = .adapting
     default: break
     }
     return operand
@@ -116,6 +123,7 @@ extension EvaluatorCompiler {
       operand = EvaluatedOperand(term: .standIn(slot, form), form: form, stored: slot)
     }
     operand.isInteger = type == .integer || type == .boolean
+    operand.ownPrecision = Precision(of: type)
     if case .attribute(let index) = path.path.target {
       operand.dateFormat = model.entities[model.walk(path.path).end].attributes[index].dateFormat
     }
@@ -128,10 +136,17 @@ extension EvaluatorCompiler {
     _ operation: ArithmeticOperator, _ left: EvaluatedOperand, _ right: EvaluatedOperand
   ) -> EvaluatedOperand {
     let isInteger = left.isInteger && right.isInteger && operation != .power
+    let precision = Precision(left.precision, right.precision)
+    let (first, second) = (left.stored ?? left.term, right.stored ?? right.term)
+    if precision == .decimal, operation != .power {
+      let exact = PredicateEvaluator.Term.decimal(
+        operation, left.exact ?? first, right.exact ?? second)
+      return EvaluatedOperand(
+        term: .decimalNumber(exact), ownPrecision: .decimal, exact: exact)
+    }
     return EvaluatedOperand(
-      term: .arithmetic(
-        operation, left.stored ?? left.term, right.stored ?? right.term, isReal: !isInteger),
-      isInteger: isInteger)
+      term: .arithmetic(operation, first, second, isReal: !isInteger), isInteger: isInteger,
+      ownPrecision: operation == .power ? .binary : precision)
   }
 
   private mutating func call(
@@ -139,7 +154,9 @@ extension EvaluatorCompiler {
   ) -> EvaluatedOperand {
     guard let first = arguments.first else { return EvaluatedOperand(term: uncovered()) }
     let second = arguments.count > 1 ? arguments[1] : first
-    let result = EvaluatedOperand(term: .function(function, arguments.map(\.term)))
+    let result = EvaluatedOperand(
+      term: .function(function, arguments.map(\.term)),
+      ownPrecision: function.precision(of: first.precision))
     let seconds2001 = PredicateEvaluator.Term.constant(.double(978_307_200))
     switch function {
     case .modulus where first.isInteger && second.isInteger:
@@ -175,7 +192,8 @@ extension EvaluatorCompiler {
     return EvaluatedOperand(
       term: .conditional(test(condition), first.term, second.term),
       dateFormat: first.dateFormat ?? second.dateFormat, form: first.form,
-      isInteger: first.isInteger && second.isInteger)
+      isInteger: first.isInteger && second.isInteger,
+      ownPrecision: Precision(first.precision, second.precision))
   }
 
   // MARK: Aggregates
@@ -186,16 +204,22 @@ extension EvaluatorCompiler {
     // A mean's last digits are those of the store's own sum.
     guard function != .average else { return EvaluatedOperand(term: uncovered()) }
     var operands = expressions.map { operand($0, dateFormat: dateFormat) }
-    if Set(operands.compactMap(\.dateFormat)).count > 1 {
-      operands = expressions.map { operand($0, dateFormat: .unixSeconds).inSeconds }
-    } else if let format = operands.lazy.compactMap(\.dateFormat).first {
-      operands = expressions.map { operand($0, dateFormat: format) }
+    let formats = Set(operands.compactMap(\.dateFormat))
+    if let format = formats.count > 1 ? .unixSeconds : formats.first {
+      // What has no form of its own takes that of the others.
+      for (index, expression) in expressions.enumerated() where operands[index].dateFormat == nil {
+        operands[index] = operand(expression, dateFormat: format)
+      }
     }
+    if formats.count > 1 { operands = operands.map(\.inSeconds) }
     let form = operands.lazy.compactMap { $0.form }.first { $0.hasSpellings }
     operands = operands.map { $0.put(in: form) }
+    let precision = operands.map(\.precision).reduce(.adapting) { Precision($0, $1) }
+    // Sums of decimals are added up by the store alone.
+    if function == .sum, precision == .decimal { return EvaluatedOperand(term: uncovered()) }
     return EvaluatedOperand(
       term: .list(function, operands.map(\.term)), dateFormat: operands.first?.dateFormat,
-      form: form, isInteger: operands.allSatisfy(\.isInteger))
+      form: form, isInteger: operands.allSatisfy(\.isInteger), ownPrecision: precision)
   }
 
   private mutating func aggregate(_ aggregation: Aggregation) -> EvaluatedOperand {
@@ -209,9 +233,13 @@ extension EvaluatorCompiler {
       aggregation.function == .sum && !aggregation.isDistinct
         ? value.stored ?? value.term : value.term, isDistinct: aggregation.isDistinct)
     let isExtreme = aggregation.function == .min || aggregation.function == .max
+    if aggregation.function == .sum, value.precision == .decimal {
+      return EvaluatedOperand(term: uncovered())
+    }
     return EvaluatedOperand(
       term: term, dateFormat: isExtreme ? value.dateFormat : nil,
-      form: isExtreme ? value.form : nil, isInteger: isCount || value.isInteger)
+      form: isExtreme ? value.form : nil, isInteger: isCount || value.isInteger,
+      ownPrecision: value.ownPrecision)
   }
 }
 

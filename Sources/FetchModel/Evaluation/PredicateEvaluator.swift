@@ -67,6 +67,10 @@ extension PredicateEvaluator {
     case unknown
     case slot(Int, scope: Int)
     case arithmetic(ArithmeticOperator, Term, Term, isReal: Bool)
+    /// The same in decimal digits, as another such calculation takes it.
+    case decimal(ArithmeticOperator, Term, Term)
+    /// The result of such calculations as it is compared.
+    case decimalNumber(Term)
     case function(ResolvedFunction, [Term])
     /// The remainder of integers, which `modulus` is where both sides are integers.
     case remainder(Term, Term)

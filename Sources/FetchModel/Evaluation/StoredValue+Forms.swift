@@ -47,6 +47,18 @@ extension StoredValue {
     return seconds.map { .number($0 - 978_307_200) } ?? .null
   }
 
+  /// A stored date as ISO 8601; what is no date is nil.
+  var dateText: StoredValue {
+    let instant: Instant? =
+      switch self {
+      case .integer(let seconds): Instant(seconds: seconds)
+      case .double(let seconds): Instant(secondsSince1970: seconds)
+      case .text: self.instant
+      case .null, .blob: nil
+      }
+    return instant.map { .text($0.iso8601) } ?? .null
+  }
+
   private var instant: Instant? {
     guard case .text(var text) = self else { return nil }
     return text.withUTF8 { Instant(comparable: $0) }

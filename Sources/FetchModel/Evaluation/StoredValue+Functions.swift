@@ -10,10 +10,36 @@
 #endif
 
 extension StoredValue {
-  /// `self` to the power of `other`, always a double.
-  func power(_ other: StoredValue) -> StoredValue {
+  /// `self` to the power of `other`: of integers an integer as long as 64 bits hold it.
+  public func power(_ other: StoredValue) -> StoredValue {
+    if case .integer(let base) = self, case .integer(let exponent) = other,
+      let power = Self.power(base, exponent)
+    {
+      return .integer(power)
+    }
     guard let x = double, let y = other.double else { return .null }
     return .number(pow(x, y))
+  }
+
+  /// nil where 64 bits do not hold the result, or it has a fraction.
+  private static func power(_ base: Int64, _ exponent: Int64) -> Int64? {
+    guard exponent >= 0 else { return nil }
+    var result: Int64 = 1
+    var square = base
+    var rest = exponent
+    while rest > 0 {
+      if rest & 1 == 1 {
+        let (product, isTooLarge) = result.multipliedReportingOverflow(by: square)
+        if isTooLarge { return nil }
+        result = product
+      }
+      rest >>= 1
+      if rest == 0 { break }
+      let (product, isTooLarge) = square.multipliedReportingOverflow(by: square)
+      if isTooLarge { return nil }
+      square = product
+    }
+    return result
   }
 
   /// What is left of a division of doubles.
@@ -29,8 +55,10 @@ extension StoredValue {
     }
   }
 
-  /// A function of one number that gives a double; nil for other functions.
+  /// A function of one number that gives a double, or the whole part of an integer, which is the
+  /// integer itself; nil for other functions.
   func applied(_ function: ResolvedFunction) -> StoredValue? {
+    if case .integer = self, [.floor, .ceiling, .trunc].contains(function) { return self }
     guard let x = double else { return .null }
     let result: Double
     switch function {

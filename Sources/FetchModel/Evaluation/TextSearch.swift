@@ -56,14 +56,18 @@ public struct TextSearch: Sendable {
   }
 
   /// Whether `text`, which is UTF-8, has what is searched for.
-  public func matches(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-    if options.folding.isEmpty { return matches(unfolded: text) }
+  ///
+  /// - Parameter isOver: asked now and then in a long text; where it says so, the answer is no.
+  public func matches(
+    _ text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
+  ) -> Bool {
+    if options.folding.isEmpty { return matches(unfolded: text, isOver) }
     if case .likeInAnyCase(_, let expression) = kind, Folding.expands(text) {
       var plain = String(decoding: Folding.fold(text, options.diacritics), as: UTF8.self)
         .precomposedText
-      return plain.withUTF8 { expression.matches($0) }
+      return plain.withUTF8 { expression.matches($0, isOver: isOver) }
     }
-    return Folding.fold(text, options).withUnsafeBufferPointer { matches(unfolded: $0) }
+    return Folding.fold(text, options).withUnsafeBufferPointer { matches(unfolded: $0, isOver) }
   }
 
   public func matches(_ text: String) -> Bool {
@@ -71,14 +75,16 @@ public struct TextSearch: Sendable {
     return text.withUTF8 { matches($0) }
   }
 
-  private func matches(unfolded text: UnsafeBufferPointer<UInt8>) -> Bool {
+  private func matches(
+    unfolded text: UnsafeBufferPointer<UInt8>, _ isOver: () -> Bool
+  ) -> Bool {
     switch kind {
     case .begins(let prefix): text.starts(with: prefix)
     case .ends(let suffix):
       text.count >= suffix.count && text.suffix(suffix.count).elementsEqual(suffix)
     case .contains(let part): part.isFound(in: text)
     case .like(let pattern), .likeInAnyCase(let pattern, _): pattern.matches(text)
-    case .matches(let expression): expression.matches(text)
+    case .matches(let expression): expression.matches(text, isOver: isOver)
     case .nothing: false
     }
   }

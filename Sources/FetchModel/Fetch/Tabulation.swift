@@ -60,6 +60,13 @@ public struct Tabulation: Sendable, Hashable {
   /// Whether a dictionary stands for a group of objects and not for one.
   public var isAggregated: Bool { !groups.isEmpty || !aggregates.isEmpty }
 
+  /// Whether everything in it fits into one statement.
+  public var isFlat: Bool {
+    Nesting.fits(having) && groups.allSatisfy { Nesting.fits($0) }
+      && columns.allSatisfy { Nesting.fits($0.value) }
+      && order.allSatisfy { Nesting.fits($0.value) }
+  }
+
   /// The aggregate that an attribute of the fetched entity stands for; nil for a real attribute.
   public func aggregate(_ path: PropertyPath) -> Aggregate? {
     guard path.steps.isEmpty, case .attribute(let index) = path.target, index >= firstAggregate

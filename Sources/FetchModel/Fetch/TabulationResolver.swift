@@ -219,9 +219,6 @@ extension TabulationResolver {
     do throws(PredicateError) {
       var resolver = self.resolver()
       let operand = try resolver.operand(expression)
-      guard operand.expression.nesting <= PredicateLimits.places else {
-        throw PredicateError.tooNested
-      }
       note(resolver)
       return (operand.expression, type(of: operand))
     } catch {
@@ -237,7 +234,6 @@ extension TabulationResolver {
       var resolver = self.resolver(arguments, variables)
       let condition = try resolver.resolve(predicate)
       try resolver.refuseUnused()
-      guard condition.nesting <= PredicateLimits.places else { throw PredicateError.tooNested }
       note(resolver)
       return condition
     } catch {

@@ -10,7 +10,8 @@ public func nearestName(to name: String, among candidates: [String]) -> String? 
   return
     candidates.filter { !$0.isEmpty }
     .map { ($0, editDistance(wanted, Array($0.lowercased().unicodeScalars.prefix(64)))) }
-    .filter { $0.1 <= most }
+    // A name of one letter is not near to every other such.
+    .filter { $0.1 <= most && $0.1 < max(wanted.count, $0.0.unicodeScalars.count) }
     .min { $0.1 < $1.1 }?.0
 }
 

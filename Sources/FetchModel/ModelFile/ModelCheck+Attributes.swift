@@ -71,7 +71,7 @@ extension ModelCheck {
     do {
       _ = try RegularExpression(pattern)
     } catch {
-      report("\(place)/regex", "\(error.reason) at character \(error.position)")
+      report("\(place)/regex", "\(error.reason) at character \(error.position + 1)")
     }
   }
 

@@ -66,7 +66,8 @@ extension PatternParser {
     guard let set = ScalarSet.named(name) else {
       throw failure("an unknown property `\(name.prefix(20))`", at: start)
     }
-    return flags.ignoresCase ? set.closedOverCase : set
+    // A block is a range of codes, whatever their case.
+    return flags.ignoresCase && !name.hasPrefix("In") ? set.closedOverCase : set
   }
 
   private mutating func countName(at start: Int) throws(PatternError) {

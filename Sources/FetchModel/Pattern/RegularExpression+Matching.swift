@@ -4,16 +4,28 @@ extension RegularExpression {
   /// Whether the whole of `text`, which is UTF-8, matches.
   ///
   /// Takes at most as many steps as the program has instructions for each character, twice.
-  public func matches(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-    run(over: text).hasMatched
+  ///
+  /// - Parameter isOver: asked every thousand characters; where it says so, the answer is no.
+  public func matches(
+    _ text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
+  ) -> Bool {
+    run(over: text, isOver: isOver).hasMatched
   }
 
   /// The same, and how many instructions were looked at.
-  func run(over text: UnsafeBufferPointer<UInt8>) -> (hasMatched: Bool, steps: Int) {
+  func run(
+    over text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
+  ) -> (hasMatched: Bool, steps: Int) {
     var run = Run(expression: self)
     var place = Surroundings(text, needs)
     run.begin(at: place)
+    var untilQuestion = 1_000
     while let scalar = place.next {
+      untilQuestion &-= 1
+      if untilQuestion == 0 {
+        if isOver() { return (false, run.steps) }
+        untilQuestion = 1_000
+      }
       place.advance()
       run.step(over: scalar, to: place)
       if run.isDead { return (false, run.steps) }

@@ -38,6 +38,8 @@ public struct PredicateError: Error, Sendable, Hashable {
   public let nearest: String?
   /// Another way to write it, as a sentence.
   public let advice: String?
+  /// The character, from 0, of the text at ``offset`` at which what is wrong begins.
+  var character: Int?
 
   public init(
     _ code: Code, at offset: Int, found: String, expected: String, hint: String? = nil,
@@ -85,6 +87,7 @@ public enum PredicateLimits {
   public static let values = 10_000
   /// Brackets and prefixes open at once: what bounds the parser's own stack.
   static let nesting = 160
-  /// What a condition may need of a store's parser: ``Condition/nesting``.
-  static let places = 85
+  /// Parts of calculations that are compared with several values which are no constants, counted
+  /// for each of them.
+  static let copies = 5_000
 }

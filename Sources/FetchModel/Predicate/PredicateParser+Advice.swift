@@ -10,6 +10,18 @@ extension PredicateParser {
       hint: operatorAdvice, nearest: nearestOperator)
   }
 
+  /// The refusal of a lone name that is nearly TRUEPREDICATE or FALSEPREDICATE.
+  func misspeltTruth(_ node: Node) -> PredicateError? {
+    guard case .expression(let expression) = node.content,
+      case .keyPath(nil, let components) = expression.kind, components.count == 1,
+      case .name(let name) = components[0].kind,
+      let nearest = nearestName(to: name, among: ["TRUEPREDICATE", "FALSEPREDICATE"])
+    else { return nil }
+    return PredicateError(
+      .syntaxError, at: node.range.lowerBound, found: "`\(name)`", expected: "a comparison",
+      nearest: nearest)
+  }
+
   private var nearestOperator: String? {
     switch token.kind {
     case .word(let word, nil):

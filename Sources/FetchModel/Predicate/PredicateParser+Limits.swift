@@ -7,6 +7,7 @@ extension PredicateParser {
 
   func predicate(_ node: Node) throws(PredicateError) -> Predicate {
     if case .predicate(let predicate) = node.content { return predicate }
+    if let misspelt = misspeltTruth(node) { throw misspelt }
     throw operatorFailure("a comparison operator")
   }
 
@@ -19,7 +20,7 @@ extension PredicateParser {
 
   /// A node one level above `depth` that counts towards the limit of nodes.
   mutating func counted(
-    _ kind: Expression.Kind, above depth: Int, _ range: Range<Int>
+    _ kind: Expression.Kind, above depth: Depth, _ range: Range<Int>
   ) throws(PredicateError) -> Node {
     try count(at: range.lowerBound)
     return try node(
@@ -27,10 +28,11 @@ extension PredicateParser {
   }
 
   func node(
-    _ content: Node.Content, above depth: Int, _ range: Range<Int>
+    _ content: Node.Content, above depth: Depth, _ range: Range<Int>
   ) throws(PredicateError) -> Node {
-    guard depth < PredicateLimits.depth else { throw tooDeep(at: range.lowerBound) }
-    return Node(content: content, depth: depth + 1, range: range)
+    guard depth.levels < PredicateLimits.depth else { throw tooDeep(at: depth.place) }
+    let depth = Depth(levels: depth.levels + 1, place: depth.place)
+    return Node(content: content, depth: depth, range: range)
   }
 
   mutating func count(at offset: Int) throws(PredicateError) {

@@ -30,7 +30,8 @@ extension PredicateParser {
   private mutating func parseTruth(_ value: Bool) throws(PredicateError) -> Node {
     let range = token.range
     try advance()
-    return Node(content: .predicate(.constant(value)), depth: 0, range: range)
+    return Node(
+      content: .predicate(.constant(value)), depth: .leaf(at: range.lowerBound), range: range)
   }
 
   /// Parses `-` before an operand; before the digits of a number it becomes part of the number.
@@ -120,7 +121,9 @@ extension PredicateParser {
     try advance()
     var node = try parse(.or)
     guard case .symbol(.closeParenthesis) = token.kind else {
-      if case .expression = node.content { throw operatorFailure("a comparison operator or `)`") }
+      if case .expression = node.content {
+        throw misspeltTruth(node) ?? operatorFailure("a comparison operator or `)`")
+      }
       throw operatorFailure("AND, OR or `)`")
     }
     node.range = start..<token.range.upperBound
@@ -141,10 +144,10 @@ extension PredicateParser {
   /// Parses expressions with commas between them, up to `end`, which stays.
   mutating func parseList(
     until end: PredicateSymbol, counting: Bool = false
-  ) throws(PredicateError) -> ([Expression], depth: Int) {
+  ) throws(PredicateError) -> ([Expression], depth: Depth) {
     var elements: [Expression] = []
-    var depth = 0
-    if case .symbol(end) = token.kind { return ([], 0) }
+    var depth = Depth.leaf(at: token.range.lowerBound)
+    if case .symbol(end) = token.kind { return ([], depth) }
     while true {
       let node = try parse(.additive)
       if counting { try countValue() }
@@ -165,7 +168,8 @@ extension PredicateParser {
 
   func leaf(_ kind: Expression.Kind, _ range: Range<Int>) -> Node {
     Node(
-      content: .expression(Expression(kind, range: SourceRange(range))), depth: 0, range: range)
+      content: .expression(Expression(kind, range: SourceRange(range))),
+      depth: .leaf(at: range.lowerBound), range: range)
   }
 
   mutating func placeholder(_ kind: Placeholder.Kind) -> Placeholder {

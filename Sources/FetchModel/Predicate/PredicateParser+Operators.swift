@@ -90,7 +90,7 @@ extension PredicateParser {
     _ first: Node, _ kind: Precedence
   ) throws(PredicateError) -> Node {
     var operands: [Predicate] = []
-    var depth = 0
+    var depth = Depth.leaf(at: first.range.lowerBound)
     var last = first
     try append(first, to: &operands, &depth, kind)
     while let infix, infix.precedence == kind {
@@ -105,13 +105,13 @@ extension PredicateParser {
 
   /// Adds an operand; one that is a chain of the same kind is taken apart, so that it is flat.
   private func append(
-    _ node: Node, to operands: inout [Predicate], _ depth: inout Int, _ kind: Precedence
+    _ node: Node, to operands: inout [Predicate], _ depth: inout Depth, _ kind: Precedence
   ) throws(PredicateError) {
     let predicate = try predicate(node)
     switch (predicate, kind) {
     case (.and(let inner), .and), (.or(let inner), .or):
       operands += inner
-      depth = max(depth, node.depth - 1)
+      depth = max(depth, Depth(levels: node.depth.levels - 1, place: node.depth.place))
     default:
       operands.append(predicate)
       depth = max(depth, node.depth)

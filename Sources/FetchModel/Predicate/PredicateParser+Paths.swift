@@ -96,7 +96,8 @@ extension PredicateParser {
     _ name: String, _ keyword: PredicateKeyword?, _ arguments: [Expression], at range: Range<Int>
   ) throws(PredicateError) -> Expression.Kind {
     guard keyword == .function else { return .function(name, arguments) }
-    if case .literal(.string(let name))? = arguments.first?.kind {
+    if let first = arguments.first, case .literal(.string(let name)) = first.kind {
+      try checkFunction(name, at: first.range)
       return .function(name, Array(arguments.dropFirst()))
     }
     guard arguments.count >= 2, case .literal(.string(let name)) = arguments[1].kind else {
@@ -105,7 +106,15 @@ extension PredicateParser {
         expected: "the function's name as a string among its first two arguments",
         hint: "as in FUNCTION('length', name)")
     }
+    try checkFunction(name, at: arguments[1].range)
     return .function(name, [arguments[0]] + arguments.dropFirst(2))
+  }
+
+  /// A call by name is refused where the name stands.
+  private func checkFunction(_ name: String, at range: SourceRange) throws(PredicateError) {
+    guard PredicateResolver.hasFunction(name) else {
+      throw PredicateResolver.unknownFunction(name, at: range)
+    }
   }
 
   private mutating func parseCast(from start: Int) throws(PredicateError) -> Node {
@@ -145,7 +154,7 @@ extension PredicateParser {
       above: max(condition.depth, max(yes.depth, no.depth)), range)
   }
 
-  private mutating func predicateArgument() throws(PredicateError) -> (Predicate, depth: Int) {
+  private mutating func predicateArgument() throws(PredicateError) -> (Predicate, depth: Depth) {
     let node = try parse(.or)
     let predicate = try predicate(node)
     try expect(.comma)

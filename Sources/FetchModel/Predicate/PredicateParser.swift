@@ -19,8 +19,17 @@ struct PredicateParser {
     }
 
     var content: Content
-    var depth: Int
+    var depth: Depth
     var range: Range<Int>
+  }
+
+  /// How many levels are below something, and where the last of them stands.
+  struct Depth: Comparable {
+    var levels: Int
+    var place: Int
+
+    static func leaf(at place: Int) -> Depth { Depth(levels: 0, place: place) }
+    static func < (left: Depth, right: Depth) -> Bool { left.levels < right.levels }
   }
 
   private var lexer: PredicateLexer
@@ -44,7 +53,9 @@ struct PredicateParser {
   mutating func parseWhole() throws(PredicateError) -> Predicate {
     let node = try parse(.or)
     if case .end = token.kind { return try predicate(node) }
-    if case .expression = node.content { throw operatorFailure("a comparison operator") }
+    if case .expression = node.content {
+      throw misspeltTruth(node) ?? operatorFailure("a comparison operator")
+    }
     throw operatorFailure("AND, OR or the end")
   }
 

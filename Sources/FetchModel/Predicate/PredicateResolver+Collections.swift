@@ -95,9 +95,17 @@ extension PredicateResolver {
   }
 
   private func noCollection(_ expression: Expression) -> PredicateError {
-    PredicateError(
-      .quantifierWithoutToMany, at: expression.range.lowerBound, found: "a single value",
-      expected: "a to-many key path behind the quantifier")
+    let isCalculation: Bool
+    switch expression.kind {
+    case .arithmetic, .negation, .function, .ternary, .cast: isCalculation = true
+    default: isCalculation = false
+    }
+    return PredicateError(
+      .quantifierWithoutToMany, at: expression.range.lowerBound,
+      found: isCalculation ? "a calculation" : "a single value",
+      expected: "a to-many key path behind the quantifier",
+      hint: isCalculation
+        ? "SUBQUERY(path, $x, $x.name + 1 > 2).@count > 0 calculates with each" : nil)
   }
 
   /// `SUBQUERY(path, $x, predicate)` as the start of a walk.

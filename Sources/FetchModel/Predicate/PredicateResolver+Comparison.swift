@@ -136,10 +136,13 @@ extension PredicateResolver {
     do {
       _ = try RegularExpression(Folding.fold(pattern, options.diacritics), options)
     } catch {
-      throw PredicateError(
+      var refusal = PredicateError(
         .badPattern, at: range.lowerBound, found: error.reason,
         expected: "a regular expression that MATCHES can read",
         hint: "character \(error.position + 1) of the pattern")
+      // Without its marks the pattern has other places.
+      if options.diacritics.isEmpty { refusal.character = error.position }
+      throw refusal
     }
   }
 
@@ -201,15 +204,30 @@ extension PredicateResolver {
     if case .object(let entity) = kind { expected = "the id of an object of \(name(entity))" }
     var found = operand.kind.phrase
     if case .string(let text)? = operand.constant { found = "text `\(text.prefix(40))`" }
-    if case .path(let path) = operand.expression { found = "\(text(path)), \(found)" }
+    if case .path(let path) = operand.expression {
+      found = "\(text(path)), \(phrase(path, operand.kind))"
+    }
     var hint: String?
-    if case .path(let path)? = other?.expression { hint = "\(text(path)) is \(kind.phrase)" }
+    if case .path(let path)? = other?.expression {
+      hint = "\(text(path)) is \(phrase(path, kind))"
+    }
     if kind == .date, case .string? = operand.constant { expected = "an ISO 8601 date" }
     return PredicateError(
       .typeMismatch, at: operand.range.lowerBound, found: found, expected: expected, hint: hint)
   }
 
   func name(_ entity: Int) -> String { model.entities[entity].name }
+
+  /// What a key path's values are, as the model says it.
+  private func phrase(_ path: ScopedPath, _ kind: Operand.Kind) -> String {
+    guard case .attribute = path.path.target else { return kind.phrase }
+    return switch model.type(of: path.path) {
+    case .json: "JSON"
+    case .uuid: "a UUID"
+    case .uri: "a URI"
+    default: kind.phrase
+    }
+  }
 
   private func text(_ path: ScopedPath) -> String { "`\(model.text(of: path.path))`" }
 }

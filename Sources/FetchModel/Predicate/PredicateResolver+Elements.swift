@@ -2,6 +2,13 @@
 //
 //     heroes[FIRST].name == 'x'   heroes.name[2]   SUBQUERY(heroes, $h, $h.age > 5)[LAST] == SELF
 
+extension CollectionIndex {
+  /// Whether a name stands in the brackets that is none of the places.
+  fileprivate var isName: Bool {
+    if case .position(let position) = self, case .keyPath = position.kind { true } else { false }
+  }
+}
+
 extension PredicateResolver {
   /// The operand that `expression` is if it is an element, or a key path from one; else nil.
   mutating func element(_ expression: Expression) throws(PredicateError) -> Operand? {
@@ -19,11 +26,20 @@ extension PredicateResolver {
     _ index: CollectionIndex, of collection: Expression, behind components: [KeyPathComponent],
     at range: SourceRange
   ) throws(PredicateError) -> Operand {
-    guard let walk = try walk(collection), walk.isCollection else {
+    let found = try walk(collection)
+    if let found, !found.isCollection, found.aggregate == nil, case .attribute = found.target {
+      let path = PropertyPath(root: found.root, steps: found.steps, target: found.target)
+      if model.type(of: path) == .json {
+        throw PredicateError(
+          .typeMismatch, at: collection.range.lowerBound, found: "`\(model.text(of: path))`, JSON",
+          expected: "a to-many key path before the brackets", hint: "JSON is compared as a whole")
+      }
+    }
+    guard let walk = found, walk.isCollection else {
       throw PredicateError(
         .typeMismatch, at: collection.range.lowerBound, found: "a single value",
         expected: "a to-many key path before the brackets",
-        hint: "an option like `[c]` stands behind its operator")
+        hint: index.isName ? "an option like `[c]` stands behind its operator" : nil)
     }
     if case .size = index {
       guard let component = components.first else { return try aggregate(walk, .count, at: range) }

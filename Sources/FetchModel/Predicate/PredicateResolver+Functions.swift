@@ -15,7 +15,7 @@ extension PredicateResolver {
       let left = try operand(arguments[0])
       return try arithmetic(operation, left, try operand(arguments[1]), at: range)
     }
-    guard let signature = Self.functions[name] else { throw unknownFunction(name, at: range) }
+    guard let signature = Self.functions[name] else { throw Self.unknownFunction(name, at: range) }
     try expect(signature.count, arguments.count, name, at: range)
     return try call(signature, arguments, at: range)
   }
@@ -37,10 +37,16 @@ extension PredicateResolver {
     }
   }
 
-  private func unknownFunction(_ name: String, at range: SourceRange) -> PredicateError {
+  /// Whether there is a function of that name, as FUNCTION takes it.
+  static func hasFunction(_ name: String) -> Bool {
+    let name = canonical(name)
+    return name == "now" || aggregates[name] != nil || operators[name] != nil
+      || functions[name] != nil
+  }
+
+  static func unknownFunction(_ name: String, at range: SourceRange) -> PredicateError {
     let known =
-      ["now"] + Self.aggregates.keys.sorted() + Self.operators.keys.sorted()
-      + Self.functions.keys.sorted()
+      ["now"] + aggregates.keys.sorted() + operators.keys.sorted() + functions.keys.sorted()
     return PredicateError(
       .unknownFunction, at: range.lowerBound, found: "`\(name)`", expected: "a function",
       nearest: nearestName(to: name, among: known))
@@ -195,7 +201,9 @@ extension PredicateResolver {
       return Operand(expression: .function(.date, [seconds]), kind: .date, range: range)
     }
     guard let instant = Instant(secondsSince1970: since2001 + Self.referenceDate) else {
-      throw mismatch(operand, .date)
+      throw PredicateError(
+        .typeMismatch, at: operand.range.lowerBound, found: "a number beyond every date",
+        expected: "seconds since 2001-01-01")
     }
     return Operand(.date(instant), .date, at: range)
   }
@@ -225,6 +233,9 @@ extension PredicateResolver {
     case (.text, _), (.untyped, _):
       return Operand(expression: try text(operand), kind: .text, range: range)
     case (.date, .date(let instant)?): return Operand(.string(instant.iso8601), .text, at: range)
+    case (.date, _):
+      return Operand(
+        expression: .function(.dateText, [operand.expression]), kind: .text, range: range)
     case (_, .integer(let value)?): return Operand(.string(String(value)), .text, at: range)
     default:
       let value = try converted(operand, to: .number(isInteger: false))

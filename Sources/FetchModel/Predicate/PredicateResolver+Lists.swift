@@ -17,14 +17,25 @@ extension PredicateResolver {
     let right = try operand(comparison.right)
     guard [.text, .untyped, .null].contains(right.kind), [.text, .untyped].contains(left.kind)
     else {
+      let isGiven = right.kind == .untyped || Self.isGiven(comparison.right)
       throw PredicateError(
-        .typeMismatch, at: right.range.lowerBound, found: right.kind.phrase,
-        expected: "values in braces, an array, or a to-many key path")
+        .typeMismatch, at: right.range.lowerBound,
+        found: isGiven ? "one value, not several" : right.kind.phrase,
+        expected: "values in braces, an array, or a to-many key path",
+        hint: isGiven ? "an array is given as JSON: [1,2]" : nil)
     }
     return try compare(right, .contains, left, comparison.options)
   }
 
-  private func membership(
+  /// Whether a value came beside the text.
+  private static func isGiven(_ expression: Expression) -> Bool {
+    switch expression.kind {
+    case .placeholder, .variable: true
+    default: false
+    }
+  }
+
+  private mutating func membership(
     _ left: Operand, _ elements: [Operand], _ options: StringOptions
   ) throws(PredicateError) -> Condition {
     var values: [Value] = []
@@ -36,6 +47,7 @@ extension PredicateResolver {
     for element in elements {
       let (leftValue, rightValue, unifiedKind) = try unified(left, element)
       guard let constant = rightValue.constant, leftValue.constant == nil else {
+        try countCopy(of: left.expression, at: left.range)
         others.append(try compare(left, .equal, element, options))
         continue
       }
@@ -69,6 +81,7 @@ extension PredicateResolver {
       return .between(
         Interval(value: low.left, lower: lowest, upper: highest, isNegated: false))
     }
+    try countCopy(of: left.expression, at: left.range)
     return .all([lower, upper])
   }
 

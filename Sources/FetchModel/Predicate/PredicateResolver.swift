@@ -9,8 +9,12 @@ extension ResolvedPredicate {
     parsing text: String, arguments: [PredicateArgument] = [],
     variables: [String: PredicateArgument] = [:], entity: Int, model: Model, now: Instant? = nil
   ) throws(PredicateError) {
-    self = try Predicate(parsing: text).resolved(
-      in: model, entity: entity, arguments: arguments, variables: variables, now: now)
+    do {
+      self = try Predicate(parsing: text).resolved(
+        in: model, entity: entity, arguments: arguments, variables: variables, now: now)
+    } catch {
+      throw error.located(in: text)
+    }
   }
 }
 
@@ -24,11 +28,6 @@ extension Predicate {
       model: model, entity: entity, arguments: arguments, variables: variables, now: now)
     let condition = try resolver.resolve(self)
     try resolver.refuseUnused()
-    guard condition.nesting <= PredicateLimits.places else {
-      throw PredicateError(
-        .tooComplex, at: 0, found: "too many nested calculations or collections",
-        expected: "fewer levels")
-    }
     return ResolvedPredicate(
       condition: condition, paths: resolver.paths, isVolatile: resolver.isVolatile)
   }
@@ -55,7 +54,7 @@ struct PredicateResolver {
   private var usedArguments = 0
   private var usedVariables: Set<String> = []
   private var valueCount = 0
-  private var collectionCount = 0
+  private var copyCount = 0
   private(set) var isVolatile = false
 
   init(
@@ -135,7 +134,7 @@ extension PredicateResolver {
       throw PredicateError(
         .missingVariable, at: range.lowerBound, found: "`$\(name)`",
         expected: "a variable that is given a value",
-        nearest: nearestName(to: name, among: known).map { "$" + $0 })
+        nearest: nearestName(to: "$" + name, among: known.map { "$" + $0 }))
     }
     return value
   }
@@ -150,6 +149,19 @@ extension PredicateResolver {
     }
   }
 
+  /// Counts what stands in `value` once more, since several conditions are made of it: nested in
+  /// each other, they would double with each level.
+  mutating func countCopy(
+    of value: ResolvedExpression, at range: SourceRange
+  ) throws(PredicateError) {
+    copyCount += value.size(upTo: PredicateLimits.copies)
+    guard copyCount <= PredicateLimits.copies else {
+      throw PredicateError(
+        .tooComplex, at: range.lowerBound, found: "a calculation compared with many values",
+        expected: "constants, or fewer of them within each other")
+    }
+  }
+
   func refuseUnused() throws(PredicateError) {
     guard usedArguments == arguments.count else {
       throw PredicateError(
@@ -160,7 +172,7 @@ extension PredicateResolver {
       throw PredicateError(
         .unusedVariable, at: 0, found: "a value for `$\(name)`",
         expected: "variables that stand in the predicate",
-        nearest: nearestName(to: name, among: Array(usedVariables)).map { "$" + $0 })
+        nearest: nearestName(to: "$" + name, among: usedVariables.map { "$" + $0 }))
     }
   }
 }

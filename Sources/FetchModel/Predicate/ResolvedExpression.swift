@@ -89,4 +89,6 @@ public enum ResolvedFunction: String, Sendable, Hashable, CaseIterable {
   case date, secondsSinceReference
   /// A number as text, and text as a number.
   case text, number
+  /// A date as ISO 8601.
+  case dateText
 }

@@ -173,6 +173,12 @@ extension Problem {
       headers = [("Retry-After", "1")]
     case .diskFull:
       self.init(507, "disk-full", "Insufficient storage", "There is no room left to save.")
+    // SQLite takes pages that cannot be read for damage, so the two cannot be told apart.
+    case .storageFailed, .unusable:
+      self.init(
+        503, "storage-failed", "Service unavailable",
+        "The storage could not be read or written; try again.")
+      headers = [("Retry-After", "1")]
     case .readOnly: self = .readOnly
     case .schemaChanged(let entity):
       self.init(
@@ -180,7 +186,7 @@ extension Problem {
         entity.isEmpty
           ? "A table of this request has changed or is gone."
           : "The table of `\(entity)` has changed or is gone.")
-    case .unusable, .failed:
+    case .failed:
       self.init(500, "internal-error", "Internal server error", "The store failed; see the log.")
     }
   }

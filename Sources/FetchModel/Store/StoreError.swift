@@ -9,6 +9,9 @@ public enum StoreError: Error, Sendable, Hashable {
   /// Another process holds the file, or too much waits already.
   case busy
   case diskFull
+  /// The storage under the file did not do its work, perhaps for a while; the text is for the log
+  /// alone.
+  case storageFailed(String)
   /// The store can only be read.
   case readOnly
   /// The table of this entity is gone or changed; the model has to be read again.

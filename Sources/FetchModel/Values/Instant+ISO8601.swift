@@ -231,16 +231,19 @@ private struct ISO8601Reader {
   }
 
   private mutating func readTime() -> (second: Int64, nanoseconds: Int32)? {
-    guard let hour = readTwoDigits(0...23), take(0x3A), let minute = readTwoDigits(0...59) else {
+    guard let hour = readTwoDigits(0...24), take(0x3A), let minute = readTwoDigits(0...59) else {
       return nil
     }
     var second: Int64 = 0
     var nanoseconds: Int32 = 0
     if take(0x3A) {
-      guard let digits = readTwoDigits(0...59), let fraction = readFraction() else { return nil }
+      // A leap second is the first of the next minute.
+      guard let digits = readTwoDigits(0...60), let fraction = readFraction() else { return nil }
       second = digits
       nanoseconds = fraction
     }
+    // 24:00 is the next day's beginning, and nothing comes after it.
+    guard hour < 24 || (minute == 0 && second == 0 && nanoseconds == 0) else { return nil }
     return (hour * 3600 + minute * 60 + second, nanoseconds)
   }
 
@@ -256,6 +259,10 @@ private struct ISO8601Reader {
   /// Seconds that the time is ahead of UTC: 0 where nothing is said.
   private mutating func readOffset() -> Int64? {
     if offset == utf8.count || take(0x5A) || take(0x7A) { return 0 }
+    // As dates are described: 2001-01-01 00:00:00 +0000.
+    if offset + 1 < utf8.count, utf8[offset] == 0x20, [0x2B, 0x2D].contains(utf8[offset + 1]) {
+      offset += 1
+    }
     let isBehind = take(0x2D)
     guard isBehind || take(0x2B), let hour = readTwoDigits(0...23) else { return nil }
     var minute: Int64 = 0

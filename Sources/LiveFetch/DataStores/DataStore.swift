@@ -41,14 +41,17 @@ where Request.Result == Result {
   /// Ends what ``execute(_:)`` began. Nobody reads the query any more.
   open func stop(_ query: Query) {}
 
-  /// Makes all of these changes, or none. ``insert(_:)`` and kin end here.
+  /// Makes all of these changes, or none. ``DataStore/insert(_:)`` and kin
+  /// end here.
   ///
   /// - Throws: what the source says; ``DataStoreError/readOnly`` unless it is overridden.
   open func save(_ changes: [Change]) async throws { throw DataStoreError.readOnly }
 
   open func insert(_ result: Result) async throws { try await save([Change(.insert, result)]) }
 
-  /// - Parameter base: the values seen before, where the store shall find conflicts.
+  /// - Parameters:
+  ///   - result: with its new values.
+  ///   - base: the values seen before, where the store shall find conflicts.
   open func update(_ result: Result, from base: Result? = nil) async throws {
     try await save([Change(.update, result, base: base)])
   }

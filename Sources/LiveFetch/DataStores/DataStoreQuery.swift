@@ -57,7 +57,9 @@ public final class DataStoreQuery<
 
   /// These are all results there are, in the store's order.
   ///
-  /// - Parameter changed: those that may differ from what was told before; nil: the reader compares.
+  /// - Parameters:
+  ///   - results: all of them.
+  ///   - changed: those that may differ from what was told before; nil: the reader compares.
   public func enqueue(all results: [Result], changed: Set<Result.InstanceID>? = nil) {
     change { $0.replace(with: results, changed: changed) }
   }

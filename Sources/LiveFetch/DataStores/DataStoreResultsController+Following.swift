@@ -84,6 +84,7 @@ extension DataStoreResultsController {
   }
 
   private func set(_ state: State) {
+    if case (.loaded, .loaded) = (storedState, state) { return }
     registrar.withMutation(of: self, keyPath: \.state) { storedState = state }
   }
 }
@@ -137,7 +138,9 @@ extension DataStoreResultsController {
     wasLoaded = true
     guard isFirst || !difference.isEmpty else { return }
     controllerWillChangeContent?()
-    registrar.withMutation(of: self, keyPath: \.sections) { (storedSections, positions) = (new, nil) }
+    registrar.withMutation(of: self, keyPath: \.sections) {
+      (storedSections, positions) = (new, nil)
+    }
     controllerDidChangeResults?(difference)
     controllerDidChangeContent?()
   }

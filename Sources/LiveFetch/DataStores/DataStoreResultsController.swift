@@ -32,7 +32,7 @@ public final class DataStoreResultsController<
     case loaded
     /// The source cannot be reached. The content is the last one known; the store tries again.
     case offline(any Error)
-    /// The request ended; ``performFetch(isolation:)`` begins it anew.
+    /// The request ended; ``DataStoreResultsController/performFetch(isolation:)`` begins it anew.
     case failed(any Error)
   }
 

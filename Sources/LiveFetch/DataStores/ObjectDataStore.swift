@@ -37,6 +37,8 @@ public final class ObjectDataStore<
   }
 
   /// - Parameters:
+  ///   - objects: a file in this process, or a server.
+  ///   - mergePolicy: for updates that know what they were made of.
   ///   - holdTime: how long one request for changes is held, in seconds.
   public init(
     _ objects: any ObjectStore, mergePolicy: MergePolicy = .error, holdTime: Double = 25
@@ -134,10 +136,9 @@ private actor ObjectQueryRunner<Element: Fetchable & InstanceIdentifiable & Send
     while !isStopped {
       do throws(FetchError) {
         return try await controller.performFetch()
-      } catch .store(let error) where error.mayPass {
-        query.suspend(error)
       } catch {
-        return query.reject(error)
+        guard error.mayPass else { return query.reject(error) }
+        query.suspend(error)
       }
       try? await Task.sleep(for: .milliseconds(pause + Int.random(in: 0...pause / 4)))
       pause = min(5000, pause * 2)

@@ -27,7 +27,9 @@ struct StoredResults<Result: InstanceIdentifiable> {
     var touched: Set<ID> = []
     if let all = batch.all { touched = replace(with: all, changed: batch.changed) }
     for (id, result) in batch.changes {
-      if let result { set(result, id, &touched) } else if entries.removeValue(forKey: id) != nil {
+      if let result {
+        set(result, id, &touched)
+      } else if entries.removeValue(forKey: id) != nil {
         touched.insert(id)
       }
     }

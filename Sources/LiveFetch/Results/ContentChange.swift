@@ -42,6 +42,12 @@ public struct SectionChange: Sendable, Hashable {
   public let name: String
   /// In the old content where it was deleted, in the new one where it was inserted.
   public let index: Int
+
+  public init(type: SectionChangeType, name: String, index: Int) {
+    self.type = type
+    self.name = name
+    self.index = index
+  }
 }
 
 /// Everything between two contents of a controller.

@@ -79,7 +79,8 @@ extension FetchedResultsController {
   private func relay(
     to delegate: any FetchedResultsControllerDelegate<Element>
   ) -> any FetchedResultsControllerDelegate<Element> {
-    guard let own = self.delegate, let relay = own as? any ResultsRelay, relay.passesOn(to: delegate)
+    guard let own = self.delegate, let relay = own as? any ResultsRelay,
+      relay.passesOn(to: delegate)
     else { return delegate }
     return own
   }

@@ -29,7 +29,7 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
     /// The store cannot be reached. The content is that of the last moment known; the controller
     /// tries again by itself and resumes where it was.
     case offline(ObjectStoreError)
-    /// The fetch ended; ``performFetch()`` begins it anew.
+    /// The fetch ended; ``FetchedResultsController/performFetch(isolation:)`` begins it anew.
     case failed(FetchError)
   }
 
@@ -66,9 +66,12 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
     let change: ContentChange?
   }
 
-  /// Fetches nothing yet: ``performFetch()`` does.
+  /// Fetches nothing yet: ``performFetch(isolation:)`` does.
   ///
-  /// - Parameter section: how elements are grouped; it goes ahead of the request's order.
+  /// - Parameters:
+  ///   - fetchRequest: what is fetched.
+  ///   - context: knows the store, and what elements are made in.
+  ///   - section: how elements are grouped; it goes ahead of the request's order.
   public init(
     fetchRequest: FetchRequest<Element>, context: ManagedObjectContext, section: SortTerm? = nil
   ) {
@@ -175,7 +178,9 @@ extension FetchedResultsController {
 
   /// The first section that `title` of the index stands for; nil for a title that it has not.
   ///
-  /// - Parameter index: the title's place in ``sectionIndexTitles``; tells nothing more.
+  /// - Parameters:
+  ///   - title: one of ``sectionIndexTitles``.
+  ///   - index: the title's place there; tells nothing more.
   public func section(forSectionIndexTitle title: String, at index: Int) -> Int? {
     sections.firstIndex { indexTitle(of: $0) == title }
   }

@@ -31,7 +31,10 @@ public protocol FetchedResultsControllerDelegate<Element>: AnyObject {
   /// An object came, went, moved or changed.
   ///
   /// - Parameters:
+  ///   - controller: whose content changes.
+  ///   - object: as it is now; a deleted one as it was.
   ///   - indexPath: where it stood in the old content; nil for an insert.
+  ///   - type: what happened to it.
   ///   - newIndexPath: where it stands in the new content; nil for a delete.
   func controller(
     _ controller: Controller, didChange object: Element, at indexPath: Position?,

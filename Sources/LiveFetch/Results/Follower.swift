@@ -84,6 +84,11 @@ struct Follower: Sendable {
   }
 }
 
+extension FetchError {
+  /// Whether the same request may succeed later.
+  var mayPass: Bool { if case .store(let error) = self { error.mayPass } else { false } }
+}
+
 extension ObjectStoreError {
   /// Whether the same request may succeed later.
   var mayPass: Bool {

@@ -19,7 +19,10 @@ public final class LocalStore: ObjectStore {
 
   /// Opens the file at `path`, which has to exist, and begins to follow it.
   ///
-  /// - Parameter maxItems: the most items of a snapshot.
+  /// - Parameters:
+  ///   - path: of the file.
+  ///   - options: how the file is opened and written.
+  ///   - maxItems: the most items of a snapshot.
   /// - Throws: `StoreError` where it is no database, is held by another store, or is damaged.
   public init(
     path: String, options: SQLiteStoreOptions = .init(), maxItems: Int = 1_000_000

@@ -21,7 +21,11 @@ struct ModelCommand: ParsableCommand {
 
   struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print a Core Data model as JSON; what has no meaning here goes to standard error.")
+      abstract: "Print a Core Data model as JSON; what has no meaning here goes to standard error.",
+      discussion: """
+        EXAMPLES
+          livefetch model import Shop.xcdatamodeld > shop.json
+        """)
 
     @Argument(help: "The .xcdatamodeld or .xcdatamodel.") var path: String
 
@@ -35,7 +39,12 @@ struct ModelCommand: ParsableCommand {
   }
 
   struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Tell what is in a model.")
+    static let configuration = CommandConfiguration(
+      abstract: "Tell what is in a model.",
+      discussion: """
+        EXAMPLES
+          livefetch model show shop.sqlite
+        """)
 
     @Argument(help: "The model.") var path: String
 
@@ -44,7 +53,12 @@ struct ModelCommand: ParsableCommand {
 
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Check a model, and the tables of a store against it.")
+      abstract: "Check a model, and the tables of a store against it.",
+      discussion: """
+        EXAMPLES
+          livefetch model check shop.json
+          livefetch model check shop.json shop.sqlite
+        """)
 
     @Argument(help: "The model.") var path: String
     @Argument(help: "The SQLite file.") var store: String?
@@ -68,7 +82,11 @@ struct ModelCommand: ParsableCommand {
 
   struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Tell the differences of two versions of a model.")
+      abstract: "Tell the differences of two versions of a model.",
+      discussion: """
+        EXAMPLES
+          livefetch model diff shop.sqlite shop-2.json
+        """)
 
     @Argument(help: "The old version.") var old: String
     @Argument(help: "The new version.") var new: String

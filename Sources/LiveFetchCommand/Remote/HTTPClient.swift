@@ -17,7 +17,7 @@ struct HTTPClientError: Error {
 }
 
 /// A connection to one server, made when it is needed.
-final class HTTPClient {
+final class HTTPClient: HTTPSender {
   private let host: String
   private let port: Int
   private var descriptor: Int32 = -1
@@ -124,28 +124,20 @@ final class HTTPClient {
   // MARK: The answer
 
   private func readAnswer() throws(HTTPClientError) -> HTTPAnswer {
-    let lines = try readHead()
-    let words = lines.first?.split(separator: " ", maxSplits: 2) ?? []
-    guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
+    guard let head = AnswerHead(try readHead()) else {
       throw HTTPClientError(detail: "the server does not speak HTTP")
     }
-    var headers: [String: String] = [:]
-    for line in lines.dropFirst() {
-      let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2 else { continue }
-      headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
-    }
-    let body = try readBody(status, headers)
-    if headers["connection"]?.lowercased() == "close" { disconnect() }
-    return HTTPAnswer(status: status, headers: headers, body: body)
+    let body = try readBody(head.status, head.headers)
+    if head.headers["connection"]?.lowercased() == "close" { disconnect() }
+    return HTTPAnswer(status: head.status, headers: head.headers, body: body)
   }
 
-  private func readHead() throws(HTTPClientError) -> [String] {
+  private func readHead() throws(HTTPClientError) -> String {
     while true {
       if let end = received.firstRange(of: [0x0D, 0x0A, 0x0D, 0x0A]) {
         let head = String(decoding: received[..<end.lowerBound], as: UTF8.self)
         received.removeFirst(end.upperBound)
-        return head.components(separatedBy: "\r\n")
+        return head
       }
       guard received.count < 1 << 18 else {
         throw HTTPClientError(detail: "the server's answer has no end of its headers")

@@ -9,15 +9,12 @@ final class RemoteStore {
   let address: String
   private let base: String
   private let token: String?
-  private let client: HTTPClient
+  private let client: any HTTPSender
 
-  /// - Parameter address: `http://HOST:PORT`, perhaps with a path in front of the API's.
+  /// - Parameter address: `http://HOST:PORT` or `https://…`, perhaps with a path in front of the API's.
   init(address: String, token: String?) throws {
     guard let url = URLComponents(string: address), let host = url.host, !host.isEmpty else {
       throw failure("\(address): is no address", .usage)
-    }
-    guard url.scheme?.lowercased() == "http" else {
-      throw failure(Self.refusal(of: url.scheme ?? "", host, address), .usage)
     }
     var path = url.percentEncodedPath
     while path.hasSuffix("/") { path.removeLast() }
@@ -25,17 +22,21 @@ final class RemoteStore {
     self.address = address
     base = path
     self.token = token
-    let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-    client = HTTPClient(host: name, port: url.port ?? 80)
+    client = try Self.client(url, host)
   }
 
-  private static func refusal(of scheme: String, _ host: String, _ address: String) -> String {
-    guard scheme.lowercased() == "https" else {
-      return "\(address): an address begins with http://"
+  /// http is spoken here, https by curl.
+  private static func client(_ url: URLComponents, _ host: String) throws -> any HTTPSender {
+    let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+    switch url.scheme?.lowercased() {
+    case "http": return HTTPClient(host: name, port: url.port ?? 80)
+    case "https":
+      let shown = name.contains(":") ? "[\(name)]" : name
+      return CurlClient(origin: "https://\(shown):\(url.port ?? 443)")
+    default:
+      throw failure(
+        "\(url.string ?? host): an address begins with http:// or https://", .usage)
     }
-    return
-      "\(address): https is not spoken here. Give the address behind what does TLS, or forward a "
-      + "port to it: ssh -L 8080:127.0.0.1:8080 \(host), and then http://127.0.0.1:8080"
   }
 
   /// The answer to a request, whatever its status.

@@ -38,10 +38,10 @@ extension LiveQuery {
     return members
   }
 
-  /// What ends a wait in which nothing changed.
+  /// What ends a wait in which nothing changed: no members but the tokens.
   func unchangedDictionariesBody(_ token: Token) -> AnswerBody {
     var tail = AnswerBody.to(token)
-    tail.append(json: ",\"reset\":false}")
+    tail.append(json: "}")
     return AnswerBody(head: entityHead, tail: tail, to: token)
   }
 }

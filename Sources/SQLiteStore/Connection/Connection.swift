@@ -89,8 +89,8 @@ final class Connection: @unchecked Sendable {
       try execute("PRAGMA foreign_keys = ON; PRAGMA secure_delete = OFF")
     } else {
       try execute("PRAGMA query_only = ON")
-      watchDeadline()
     }
+    watchDeadline()
   }
 
   /// SQLite 3.40 counts its own JSON functions among those that an untrusted schema may not call, and
@@ -193,13 +193,18 @@ extension Connection {
 
 extension Connection {
   /// Runs `body`; a query in it that lasts longer than `nanoseconds` ends with
-  /// ``StoreError/queryTimeout``. nil: no limit. For connections that read.
+  /// ``StoreError/queryTimeout``. nil: no limit. A statement that writes takes its whole transaction
+  /// with it.
   func withDeadline<Result>(
     after nanoseconds: UInt64?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let outer = deadline
     deadline = nanoseconds.map { monotonicNanoseconds() &+ $0 } ?? 0
-    defer { deadline = outer }
+    QueryDeadline.ofThread = deadline
+    defer {
+      deadline = outer
+      QueryDeadline.ofThread = outer
+    }
     return try body()
   }
 

@@ -1,8 +1,8 @@
 // Threads that read → connections, lent one at a time.
 
-import Dispatch
 import FetchModel
 import Synchronization
+import Threads
 
 /// Connections that read one file. Any thread may take one; there are never more than `capacity`.
 final class ReaderPool: Sendable {
@@ -16,24 +16,24 @@ final class ReaderPool: Sendable {
   /// Guards the connections that nobody uses. The one used last is lent first: its cache is warm.
   private let idle = Mutex(Idle())
   /// As many permits as there may be connections.
-  private let permits: DispatchSemaphore
-  private let patience: DispatchTimeInterval
+  private let permits: TimedSignal
+  private let patience: Double
   private let isCurrent: @Sendable () -> Bool
 
   /// - Parameters:
-  ///   - patience: how long a thread waits for a connection before it is told ``StoreError/busy``.
+  ///   - patience: how many seconds a thread waits for a connection before it is told ``StoreError/busy``.
   ///   - isCurrent: whether `path` still means the file that is served; where it does not, no
   ///     further connection is opened.
   init(
     path: String, access: Connection.Access, capacity: Int = 16,
-    patience: DispatchTimeInterval = .seconds(5),
+    patience: Double = 5,
     isCurrent: @escaping @Sendable () -> Bool = { true }
   ) {
     self.isCurrent = isCurrent
     self.path = path
     self.access = access
     self.patience = patience
-    permits = DispatchSemaphore(value: capacity)
+    permits = TimedSignal(value: capacity)
   }
 
   /// Lends a connection to `body`, inside one read transaction.
@@ -42,7 +42,7 @@ final class ReaderPool: Sendable {
   func read<Result>(
     limit: UInt64? = nil, _ body: (Connection) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    guard permits.wait(timeout: .now() + patience) == .success else { throw .busy }
+    guard permits.wait(seconds: patience) else { throw .busy }
     defer { permits.signal() }
     let connection = try take()
     defer { giveBack(connection) }

@@ -117,6 +117,8 @@ extension StoreError {
     case SQLITE_INTERRUPT: self = .queryTimeout
     case SQLITE_NOTADB: self = .unusable("the file is not an SQLite database")
     case SQLITE_CORRUPT: self = .unusable("the file is damaged")
+    case SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_PROTOCOL:
+      self = .storageFailed("SQLite \(code): \(message)")
     default: self = .failed("SQLite \(code): \(message)")
     }
   }

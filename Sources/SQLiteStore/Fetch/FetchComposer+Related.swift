@@ -81,7 +81,7 @@ extension FetchComposer {
 
   private func way(from entity: Int, over steps: [Int], reading names: [String] = []) -> Way {
     let context = QueryContext(composer: self)
-    let alias = context.nextAlias()
+    let alias = context.nextAlias(of: schema.entities[entity].name)
     var root = TableScope(
       context: context, entity: entity, alias: alias,
       source: "\(schema.entities[entity].quotedName) AS \(quoted(alias))")

@@ -16,6 +16,8 @@ final class QueryContext {
   let uniform: Set<ColumnPlace>
   private var aliasCount = 0
   private(set) var shadows: [HistoryLayout] = []
+  /// The table that each alias stands for, quoted.
+  private var tables: [String: String] = [:]
 
   convenience init(composer: FetchComposer, moment: Moment = .now) {
     self.init(
@@ -33,11 +35,16 @@ final class QueryContext {
 
   var isPast: Bool { moment != .now }
 
-  /// An alias that this query has not used yet.
-  func nextAlias() -> String {
+  /// An alias for `table` that this query has not used yet.
+  func nextAlias(of table: String) -> String {
     defer { aliasCount += 1 }
-    return "t\(aliasCount)"
+    let alias = "t\(aliasCount)"
+    tables[alias] = quoted(table)
+    return alias
   }
+
+  /// The table behind an alias, quoted.
+  func table(of alias: String) -> String? { tables[alias] }
 
   /// `WITH …` for every shadow that was used; empty in the present.
   func withClause() -> SQLFragment {
@@ -80,6 +87,37 @@ final class QueryContext {
       UNION ALL SELECT \(quoted(column)) FROM \(layout.shadowName) \
       WHERE livefetch_existed AND \(condition))
       """
+  }
+
+  /// The same over any number of steps: one call whose statements each find the row for the next.
+  ///
+  /// - Parameters:
+  ///   - steps: the tables, what ties each to the row before it (its columns, in the order of the
+  ///     values given), and what is read of it.
+  ///   - start: SQL for the values that the first statement is given.
+  func walk(
+    _ steps: [(table: TableShape, tie: [String], columns: [String])], from start: [String]
+  ) -> String {
+    let statements = steps.map { step in
+      let layout = HistoryLayout(of: step.table)
+      let columns = step.columns.map(quoted).joined(separator: ", ")
+      let tie = step.tie.enumerated().map { "\(quoted($1)) = ?\($0 + 1)" }
+        .joined(separator: " AND ")
+      return literal(
+        """
+        WITH \(layout.shadowExpression(after: position)) \
+        SELECT \(columns) FROM main.\(quoted(step.table.name)) \
+        WHERE \(tie) AND \(layout.isUntouched) \
+        UNION ALL SELECT \(columns) FROM \(layout.shadowName) \
+        WHERE livefetch_existed AND \(tie)
+        """)
+    }
+    let arguments = ["\(statements.count)"] + statements + start
+    return "livefetch_walk(\(arguments.joined(separator: ", ")))"
+  }
+
+  private var position: String {
+    if case .past(let position) = moment { "\(position)" } else { "0" }
   }
 
   private func shadow(_ table: TableShape) -> HistoryLayout {

@@ -121,7 +121,8 @@ struct TableScope: SQLScope {
 
   private mutating func join(_ steps: [Int]) -> String {
     if let known = joins[steps] { return known }
-    let (target, condition) = toOneTie(steps, alias: context.nextAlias())
+    let alias = context.nextAlias(of: table(at: steps).name)
+    let (target, condition) = toOneTie(steps, alias: alias)
     let kind = required.contains(steps) ? "JOIN" : "LEFT JOIN"
     joinText += " \(kind) \(target.quotedName) AS \(quoted(condition.alias)) ON \(condition.sql)"
     joins[steps] = condition.alias
@@ -129,8 +130,26 @@ struct TableScope: SQLScope {
   }
 
   private mutating func pastColumn(_ name: String, at steps: [Int]) -> String {
+    if steps.count > 2 { return pastWalk(to: name, at: steps) }
     let (target, condition) = toOneTie(steps, alias: nil)
     return context.scalar(name, of: TableShape(target), where: condition.sql)
+  }
+
+  /// The same over many steps, which subqueries would nest and double each time.
+  private mutating func pastWalk(to name: String, at steps: [Int]) -> String {
+    let keys = steps.indices.compactMap { index -> ForeignKey? in
+      let holder = Array(steps[..<index])
+      if case .foreignKey(let key) = storage(of: steps[index], at: holder) { return key }
+      return nil
+    }
+    guard keys.count == steps.count else { return "NULL" }
+    let walk = steps.indices.map { index in
+      (
+        table: TableShape(table(at: Array(steps[...index]))), tie: keys[index].referenced,
+        columns: index + 1 < keys.count ? keys[index + 1].columns : [name]
+      )
+    }
+    return context.walk(walk, from: columns(keys[0].columns, at: []))
   }
 
   /// What ties the object at the end of to-one `steps` to the one before it.
@@ -150,6 +169,18 @@ struct TableScope: SQLScope {
   private func tie(_ left: [String], _ right: [String]) -> String {
     zip(left, right).map { "\($0) = \($1)" }.joined(separator: " AND ")
   }
+}
+
+// MARK: - Statements apart
+
+extension TableScope {
+  var prelude: SQLFragment { context.withClause() }
+
+  func table(of alias: String) -> String? { context.table(of: alias) }
+
+  func isAggregate(_ path: PropertyPath) -> Bool { false }
+
+  var hasAggregates: Bool { false }
 }
 
 // MARK: - To-many steps
@@ -241,7 +272,7 @@ private struct Chain {
 
   private mutating func add(_ table: TableShape, _ columns: [String], _ values: [String]) {
     let isFirst = from.isEmpty
-    alias = context.nextAlias()
+    alias = context.nextAlias(of: table.name)
     let tie = { (alias: String?) in
       zip(columns, values).map { "\(qualified($0, alias)) = \($1)" }.joined(separator: " AND ")
     }

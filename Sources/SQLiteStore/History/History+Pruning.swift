@@ -8,12 +8,16 @@ extension History {
   /// The newest position always stays, and whatever is forgotten is a whole beginning: a token that
   /// is still there can be continued from. One transaction.
   ///
-  /// - Parameter size: what the history takes, as far as it was measured.
+  /// - Parameters:
+  ///   - size: what the history takes, as far as it was measured.
+  ///   - noticed: the last position that the writer knows of. It stays: what others committed since is
+  ///     told from there on, and a writer that did not find it would take that for a hole.
   func prune(
     _ retention: WriterSettings.Retention, _ size: inout HistorySize, step: Int64,
-    on connection: Connection
+    noticed: Int64, on connection: Connection
   ) throws(StoreError) -> Bool {
-    guard let bounds = try bounds(on: connection) else { return false }
+    guard var bounds = try bounds(on: connection) else { return false }
+    bounds.last = min(bounds.last, noticed)
     let target = try target(retention, size, bounds, on: connection)
     guard target > bounds.first else { return false }
     let end = min(target, bounds.first &+ step)
@@ -48,10 +52,11 @@ extension History {
   ) throws(StoreError) -> Int64 {
     let bySize = size.target(keeping: retention.bytes) ?? bounds.first
     let byCount = bounds.last &- max(0, retention.count)
-    // Reads what is too old and one more: the saves stand in the order of their time.
+    // Reads what is too old and one more: the saves stand in the order of their time. A clock that
+    // was set back or forward makes them stay longer, never go sooner.
     let firstRecent = try connection.first(
       "SELECT position FROM main.livefetch_save WHERE at >= ? ORDER BY position LIMIT 1",
-      [.double(currentSeconds() - retention.age)]
+      [.double(steadySeconds() - retention.age)]
     ) { $0.integer(0) }
     let byAge = try connection.first(
       "SELECT max(position) FROM main.livefetch_save WHERE position < ?",

@@ -52,13 +52,16 @@ extension HistoryLayout {
   ///     "livefetch_shadow_City" AS MATERIALIZED (
   ///       SELECT MIN(livefetch_position) AS …, livefetch_existed, "id", "name" FROM …
   ///       WHERE livefetch_position > ? AND "id" IS NOT NULL GROUP BY "id")
-  var shadowExpression: String {
+  var shadowExpression: String { shadowExpression(after: "?") }
+
+  /// The same with SQL for the position.
+  func shadowExpression(after position: String) -> String {
     let keys = keyColumns.map { quoted($0.history) }
     let isKeyed = keys.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
     return """
       \(shadowName) AS MATERIALIZED (SELECT MIN(\(Self.position)) AS \(Self.position), \
       \((shadowColumns).joined(separator: ", ")) FROM main.\(quotedName) \
-      WHERE \(Self.position) > ? AND \(isKeyed) \
+      WHERE \(Self.position) > \(position) AND \(isKeyed) \
       GROUP BY \(keys.map { "\($0) COLLATE BINARY" }.joined(separator: ", ")))
       """
   }

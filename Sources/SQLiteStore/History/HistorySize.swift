@@ -10,7 +10,7 @@ import FetchModel
 struct HistorySize {
   /// Positions up to `end` and behind the segment before.
   private struct Segment {
-    let start: Int64
+    var start: Int64
     var end: Int64
     var bytes: Int64
   }
@@ -29,33 +29,66 @@ struct HistorySize {
   /// How many touched rows were measured and are kept.
   var rows: Int64 { segments.isEmpty ? 0 : max(0, end &- first) }
 
-  /// Measures at most `step` positions more, up to `last`; false where there is nothing left.
+  /// How finely a stretch of history is measured.
+  struct Grain {
+    /// Positions at most.
+    let positions: Int64
+    /// Bytes at most, where that is more than one row.
+    let bytes: Int64
+  }
+
+  /// Measures at most a grain's positions more, up to `last`; false where there is nothing left.
   mutating func measure(
-    from first: Int64, upTo last: Int64, step: Int64, _ history: History,
+    from first: Int64, upTo last: Int64, grain: Grain, _ history: History,
     on connection: Connection
   ) throws(StoreError) -> Bool {
     self.first = first
     let start = max(end, first)
     guard start < last else { return false }
-    let stop = min(last, start &+ step)
+    let stop = min(last, start &+ grain.positions)
     let bytes = try history.bytes(after: start, upTo: stop, on: connection)
-    total &+= bytes
-    if let open = segments.last, open.end == start, stop &- open.start <= step {
-      segments[segments.count - 1].end = stop
-      segments[segments.count - 1].bytes &+= bytes
-    } else {
-      segments.append(Segment(start: start, end: stop, bytes: bytes))
-    }
+    try add(Segment(start: start, end: stop, bytes: bytes), grain, history, on: connection)
     return stop < last
   }
 
-  /// Takes note that everything before `position` is gone.
+  /// Halves what is larger than a grain: forgetting goes by whole segments, and one of them is not
+  /// to be most of what is kept.
+  private mutating func add(
+    _ segment: Segment, _ grain: Grain, _ history: History, on connection: Connection
+  ) throws(StoreError) {
+    let length = segment.end &- segment.start
+    guard segment.bytes > grain.bytes, length > 1 else { return append(segment, grain) }
+    let middle = segment.start &+ length / 2
+    let bytes = try history.bytes(after: segment.start, upTo: middle, on: connection)
+    let older = Segment(start: segment.start, end: middle, bytes: bytes)
+    let newer = Segment(start: middle, end: segment.end, bytes: segment.bytes &- bytes)
+    try add(older, grain, history, on: connection)
+    try add(newer, grain, history, on: connection)
+  }
+
+  private mutating func append(_ segment: Segment, _ grain: Grain) {
+    total &+= segment.bytes
+    if let open = segments.last, open.end == segment.start,
+      segment.end &- open.start <= grain.positions, open.bytes &+ segment.bytes <= grain.bytes
+    {
+      segments[segments.count - 1].end = segment.end
+      segments[segments.count - 1].bytes &+= segment.bytes
+    } else {
+      segments.append(segment)
+    }
+  }
+
+  /// Takes note that the rows up to `position` are gone; of a segment that lost some, a share.
   mutating func forget(before position: Int64) {
     first = position
-    let count = segments.firstIndex { $0.end >= position } ?? segments.count
-    guard count > 0 else { return }
+    let count = segments.firstIndex { $0.end > position } ?? segments.count
     total &-= segments[..<count].reduce(0) { $0 &+ $1.bytes }
     segments.removeFirst(count)
+    guard let open = segments.first, open.start < position else { return }
+    let share = Double(open.end &- position) / Double(open.end &- open.start)
+    segments[0].start = position
+    segments[0].bytes = Int64(Double(open.bytes) * share)
+    total &-= open.bytes &- segments[0].bytes
   }
 
   /// Another history begins.

@@ -56,7 +56,8 @@ extension ModelMapping {
       if case .join(planned.name, end.name, _) = link { true } else { false }
     }?.key
     guard let owner, let relationship = file.relationship(owner.property, of: owner.entity),
-      let raw = there.foreignKeys.first(where: { $0.columns.map(folded) == key.columns.map(folded) })
+      let raw = there.foreignKeys.first(where: { $0.columns.map(folded) == key.columns.map(folded) }
+      )
     else { return }
     let isKept = relationship.deleteRule == .deny
     let fits = isKept ? ["NO ACTION", "RESTRICT"] : ["CASCADE"]

@@ -48,6 +48,7 @@ extension ConditionWriter {
   ) -> String {
     switch function {
     case .count: "count(\(argument))"
+    case .sum where value.type == .decimal: "livefetch_decimal_sum(\(argument))"
     case .sum: "livefetch_sum(\(argument))"
     case .average: "avg(\(argument))"
     case .min: "min(\(argument))"
@@ -61,6 +62,12 @@ extension ConditionWriter {
     var operand = SQLOperand(sql: sql, mayBeNull: function != .count && function != .sum)
     let isInteger = value.type == .integer || value.type == .boolean
     operand.isInteger = function == .count || (function != .average && isInteger)
+    if function != .average { operand.ownPrecision = Precision(of: value.type) }
+    if function == .sum, value.type == .decimal {
+      let calculation = DecimalCalculation(sql)
+      operand.sql = calculation.number
+      operand.decimal = calculation
+    }
     if function == .min || function == .max {
       operand.dateFormat = value.dateFormat
       operand.form = value.form
@@ -73,15 +80,26 @@ extension ConditionWriter {
     _ function: AggregateFunction, _ expressions: [ResolvedExpression], _ dateFormat: DateFormat?
   ) -> SQLOperand {
     var operands = expressions.map { operand($0, dateFormat: dateFormat) }
-    if Set(operands.compactMap(\.dateFormat)).count > 1 {
-      operands = expressions.map { inSeconds(operand($0, dateFormat: .unixSeconds)) }
-    } else if let format = operands.lazy.compactMap(\.dateFormat).first {
-      operands = expressions.map { operand($0, dateFormat: format) }
+    let formats = Set(operands.compactMap(\.dateFormat))
+    if let format = formats.count > 1 ? .unixSeconds : formats.first {
+      // What has no form of its own takes that of the others.
+      for (index, expression) in expressions.enumerated() where operands[index].dateFormat == nil {
+        operands[index] = operand(expression, dateFormat: format)
+      }
     }
+    if formats.count > 1 { operands = operands.map(inSeconds) }
     let form = operands.lazy.compactMap { $0.form }.first { $0.hasSpellings }
     operands = operands.map { $0.put(in: form) }
     // VALUES names its columns after what stands in it; the empty row before it gives the name.
-    let column = SQLColumn(sql: "value", type: .string)
+    let precision = operands.map(\.precision).reduce(.adapting) { Precision($0, $1) }
+    let column = SQLColumn(sql: "value", type: precision == .decimal ? .decimal : .string)
+    if precision == .decimal, function == .sum {
+      operands = operands.map { operand in
+        var exact = operand
+        exact.sql = operand.decimal?.exact ?? operand.sql
+        return exact
+      }
+    }
     var sql = SQLFragment("(SELECT \(Self.call(function, column, "value"))")
     sql.append(" FROM (SELECT NULL AS value WHERE FALSE UNION ALL VALUES ")
     for (index, operand) in operands.enumerated() {
@@ -92,8 +110,14 @@ extension ConditionWriter {
     sql.append("))")
     var result = SQLOperand(
       sql: sql, mayBeNull: function != .sum, dateFormat: operands.first?.dateFormat,
-      isInteger: function != .average && operands.allSatisfy(\.isInteger))
+      isInteger: function != .average && operands.allSatisfy(\.isInteger),
+      ownPrecision: function == .average ? .binary : precision)
     result.form = form
+    if precision == .decimal, function == .sum {
+      let calculation = DecimalCalculation(result.sql)
+      result.sql = calculation.number
+      result.decimal = calculation
+    }
     return result
   }
 }

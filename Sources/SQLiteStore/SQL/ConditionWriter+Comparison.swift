@@ -79,7 +79,7 @@ extension ConditionWriter {
     }
     // The left operand's collation decides, unless it has none of its own.
     if !right.isBinaryCollated { left.isBinaryCollated = false }
-    return (left, right)
+    return (named(left, comparison.left), named(right, comparison.right))
   }
 
   /// Both sides in one form, where one of them has any.
@@ -112,7 +112,7 @@ extension ConditionWriter {
   // MARK: Lists
 
   mutating func write(_ interval: Interval) -> Alternatives {
-    let value = operand(interval.value)
+    let value = named(operand(interval.value), interval.value)
     let lower = bound(interval.lower, beside: value)
     let upper = bound(interval.upper, beside: value)
     guard interval.isNegated else {
@@ -124,7 +124,7 @@ extension ConditionWriter {
 
   mutating func write(_ membership: Membership) -> Alternatives {
     let isNegated = membership.isNegated
-    let value = operand(membership.value)
+    let value = named(operand(membership.value), membership.value)
     var parts: [SQLFragment] = []
     if !membership.values.isEmpty {
       let folded =

@@ -32,6 +32,7 @@ extension ConditionWriter {
       sql: sql, mayBeNull: true,
       isBinaryCollated: value.isBinaryCollated || value.type.isNumeric,
       dateFormat: value.dateFormat,
-      isInteger: value.type == .integer || value.type == .boolean)
+      isInteger: value.type == .integer || value.type == .boolean,
+      ownPrecision: Precision(of: value.type))
   }
 }

@@ -7,12 +7,19 @@ extension ConditionWriter {
   mutating func operand(
     _ expression: ResolvedExpression, dateFormat: DateFormat? = nil
   ) -> SQLOperand {
+    nesting.isApart(expression)
+      ? operandApart(expression, dateFormat) : operandInPlace(expression, dateFormat)
+  }
+
+  mutating func operandInPlace(
+    _ expression: ResolvedExpression, _ dateFormat: DateFormat?
+  ) -> SQLOperand {
     switch expression {
     case .constant(let value): return constant(value, dateFormat)
     case .path(let path): return column(path)
     case .arithmetic(let operation, let left, let right):
-      // The deeper side first: see `ResolvedExpression.nesting`.
-      let isExchanged = operation.isCommutative && right.nesting > left.nesting
+      // The deeper side first: see `Nesting`.
+      let isExchanged = nesting.exchanges(operation, left, right)
       let first = operand(isExchanged ? right : left)
       return arithmetic(operation, first, operand(isExchanged ? left : right))
     case .function(let function, let arguments): return call(function, arguments)
@@ -29,13 +36,17 @@ extension ConditionWriter {
     var operand = SQLOperand(sql: .bound(SQLValue(value, format)), mayBeNull: value == .null)
     switch value {
     case .integer, .boolean, .id(.integer): operand.isInteger = true
+    case .double: operand.ownPrecision = .adapting
     default: break
     }
     return operand
   }
 
   private mutating func column(_ path: ScopedPath) -> SQLOperand {
-    let column = scopes[path.scope].column(path.path)
+    var column = scopes[path.scope].column(path.path)
+    if statementsApart > 0, scopes[path.scope].isAggregate(path.path) {
+      column.sql = given(column.sql)
+    }
     var operand = SQLOperand(
       sql: SQLFragment(column.comparable), mayBeNull: column.mayBeNull,
       isBinaryCollated: column.isComparableBinary || column.type.isNumeric,
@@ -43,6 +54,11 @@ extension ConditionWriter {
       isInteger: column.type == .integer || column.type == .boolean)
     operand.form = column.form
     operand.stored = SQLFragment(column.sql)
+    operand.ownPrecision = Precision(of: column.type)
+    if column.type == .decimal, scopes[path.scope].isAggregate(path.path) {
+      // A sum has every digit, and may be text.
+      operand.sql = DecimalCalculation(operand.sql).number
+    }
     return operand
   }
 
@@ -53,6 +69,13 @@ extension ConditionWriter {
   ) -> SQLOperand {
     let (left, right) = (left.asStored, right.asStored)
     let isInteger = left.isInteger && right.isInteger
+    let precision = Precision(left.precision, right.precision)
+    if precision == .decimal, operation != .power {
+      let calculation = DecimalCalculation(operation, left, right)
+      var operand = SQLOperand(sql: calculation.number, mayBeNull: true, ownPrecision: .decimal)
+      operand.decimal = calculation
+      return operand
+    }
     if operation == .power {
       let call = SQLFragment("livefetch_power(") + left.sql + ", " + right.sql + ")"
       return SQLOperand(sql: call, mayBeNull: true)
@@ -64,7 +87,7 @@ extension ConditionWriter {
     let mayBeNull = left.mayBeNull || right.mayBeNull || !isInteger || operation == .divide
     return SQLOperand(
       sql: SQLFragment("(") + sql + ")", mayBeNull: mayBeNull, isInteger: isInteger,
-      chain: (operation.chain, sql))
+      ownPrecision: precision, chain: (operation.chain, sql))
   }
 
   private mutating func call(
@@ -114,20 +137,23 @@ extension ConditionWriter {
     case .abs: isInteger = operands.allSatisfy(\.isInteger)
     default: isInteger = false
     }
-    return SQLOperand(sql: sql, mayBeNull: true, isInteger: isInteger)
+    return SQLOperand(
+      sql: sql, mayBeNull: true, isInteger: isInteger,
+      ownPrecision: function.precision(of: operands.first?.precision ?? .binary))
   }
 
   private mutating func conditional(
     _ condition: Condition, _ yes: ResolvedExpression, _ no: ResolvedExpression,
     _ dateFormat: DateFormat?
   ) -> SQLOperand {
-    let test = write(condition, between: .ors)
+    let test = write(inSubquery: condition, between: .ors)
     let (first, second) = alternatives(yes, no, dateFormat)
     var operand = SQLOperand(
       sql: SQLFragment("CASE WHEN ") + test + " THEN " + first.sql + " ELSE " + second.sql + " END",
       mayBeNull: first.mayBeNull || second.mayBeNull,
       dateFormat: first.dateFormat ?? second.dateFormat,
-      isInteger: first.isInteger && second.isInteger)
+      isInteger: first.isInteger && second.isInteger,
+      ownPrecision: Precision(first.precision, second.precision))
     operand.form = first.form
     return operand
   }

@@ -37,7 +37,7 @@ extension ConditionWriter {
   private mutating func range(
     _ comparison: Comparison, _ prefix: String, _ successor: String
   ) -> Alternatives {
-    let text = operand(comparison.left).text
+    let text = named(operand(comparison.left).text, comparison.left)
     let lower = SQLFragment.bound(.text(prefix))
     let upper = SQLFragment.bound(.text(successor))
     guard comparison.isNegated else {

@@ -1,5 +1,7 @@
 // Decimals of any order → their sum with every digit, so that 0.1 and 0.2 are 0.3.
 
+import FetchModel
+
 /// A sum of decimal numbers in memory that begins as zeros: limbs of nine digits, the middle one
 /// worth 1, enough of them for every double and its shortest digits.
 struct DecimalSum {
@@ -74,48 +76,6 @@ struct DecimalSum {
       if memory[limb] % Self.base < 0 { over -= 1 }
       memory[limb] -= over * Self.base
       memory[limb + 1] += over
-    }
-  }
-}
-
-/// The digits of a number that was written out.
-private struct DecimalText {
-  let sign: Int64
-  let digits: [UInt8]
-  /// The power of ten of the last digit.
-  let exponent: Int
-
-  init?(_ text: some Collection<UInt8>) {
-    guard text.count <= 800 else { return nil }
-    var rest = text[...]
-    sign = rest.first == UInt8(ascii: "-") ? -1 : 1
-    if let first = rest.first, first == UInt8(ascii: "-") || first == UInt8(ascii: "+") {
-      rest = rest.dropFirst()
-    }
-    var digits: [UInt8] = []
-    var fraction: Int?
-    while let byte = rest.first {
-      if byte >= 0x30, byte <= 0x39 {
-        digits.append(byte - 0x30)
-        fraction = fraction.map { $0 + 1 }
-      } else if byte == UInt8(ascii: "."), fraction == nil {
-        fraction = 0
-      } else {
-        break
-      }
-      rest = rest.dropFirst()
-    }
-    guard !digits.isEmpty, let power = Self.power(rest) else { return nil }
-    self.digits = digits
-    exponent = power - (fraction ?? 0)
-  }
-
-  /// What stands behind `e`; 0 where nothing does.
-  private static func power(_ text: some Collection<UInt8>) -> Int? {
-    guard let first = text.first else { return 0 }
-    guard first | 0x20 == UInt8(ascii: "e") else { return nil }
-    return Int(String(decoding: text.dropFirst(), as: UTF8.self)).flatMap {
-      abs($0) <= 400 ? $0 : nil
     }
   }
 }

@@ -12,6 +12,8 @@ import FetchModel
 private enum UnaryFunction: Int, CaseIterable {
   case sqrt, log, ln, exp, floor, ceiling, trunc
 
+  var givesWholePart: Bool { self == .floor || self == .ceiling || self == .trunc }
+
   func callAsFunction(_ x: Double) -> Double {
     switch self {
     case .sqrt: x.squareRoot()
@@ -41,17 +43,22 @@ func registerNumberFunctions(on handle: OpaquePointer) {
       guard let function = UnaryFunction(rawValue: functionTag(context)),
         let x = number(values?[0])
       else { return }
-      sqlite3_result_double(context, function(x))
+      // An integer is its own whole part, also beyond what a double holds.
+      if function.givesWholePart, sqlite3_value_type(values?[0]) == SQLITE_INTEGER {
+        sqlite3_result_int64(context, sqlite3_value_int64(values?[0]))
+      } else {
+        sqlite3_result_double(context, function(x))
+      }
     }
   }
   registerCalculations(on: handle)
   registerConversions(on: handle)
+  registerDecimals(on: handle)
 }
 
 private func registerCalculations(on handle: OpaquePointer) {
   register("livefetch_power", 2, on: handle) { context, _, values in
-    guard let base = number(values?[0]), let exponent = number(values?[1]) else { return }
-    sqlite3_result_double(context, pow(base, exponent))
+    setResult(context, storedValue(values?[0]).power(storedValue(values?[1])))
   }
   register("livefetch_modulus", 2, on: handle) { context, _, values in
     guard let x = number(values?[0]), let y = number(values?[1]), y != 0 else { return }
@@ -69,6 +76,62 @@ private func registerCalculations(on handle: OpaquePointer) {
   register("livefetch_bitwiseXor", 2, on: handle) { context, _, values in
     guard number(values?[0]) != nil, number(values?[1]) != nil else { return }
     sqlite3_result_int64(context, sqlite3_value_int64(values?[0]) ^ sqlite3_value_int64(values?[1]))
+  }
+}
+
+/// What a call was given.
+func storedValue(_ value: OpaquePointer?) -> StoredValue {
+  switch sqlite3_value_type(value) {
+  case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
+  case SQLITE_FLOAT: return .double(sqlite3_value_double(value))
+  case SQLITE_TEXT: return .text(utf8(value).map { String(decoding: $0, as: UTF8.self) } ?? "")
+  case SQLITE_BLOB:
+    let start = sqlite3_value_blob(value)
+    return .blob(
+      Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))))
+  default: return .null
+  }
+}
+
+func setResult(_ context: OpaquePointer?, _ value: StoredValue) {
+  switch value {
+  case .integer(let integer): sqlite3_result_int64(context, integer)
+  case .double(let double): sqlite3_result_double(context, double)
+  case .text(let text): setResult(context, text)
+  case .blob(let bytes):
+    if bytes.isEmpty {
+      sqlite3_result_zeroblob(context, 0)
+    } else {
+      sqlite3_result_blob64(context, bytes, UInt64(bytes.count), transient)
+    }
+  case .null: sqlite3_result_null(context)
+  }
+}
+
+/// `livefetch_decimal('vv+v*', a, b, c)`: operands and operators in the order in which they are
+/// carried out; with `_exact` the result has every digit.
+private func registerDecimals(on handle: OpaquePointer) {
+  for (tag, name) in ["livefetch_decimal", "livefetch_decimal_exact"].enumerated() {
+    register(name, -1, tag: tag, on: handle) { context, count, values in
+      guard count > 0, let program = utf8(values?[0]) else { return }
+      var results: [StoredValue] = []
+      var next = 1
+      for step in program {
+        if step == UInt8(ascii: "v"), next < Int(count) {
+          results.append(storedValue(values?[next]))
+          next += 1
+        } else if let right = results.popLast(), let left = results.popLast(),
+          let operation = ArithmeticOperator(
+            rawValue: String(decoding: CollectionOfOne(step), as: UTF8.self))
+        {
+          results.append(left.decimal(operation, right))
+        } else {
+          return
+        }
+      }
+      guard let result = results.last else { return }
+      setResult(context, functionTag(context) == 0 ? result.decimalNumber : result)
+    }
   }
 }
 

@@ -30,7 +30,8 @@ func registerSearchFunctions(on handle: OpaquePointer) {
         sqlite3_result_int(context, 0)
         return
       }
-      sqlite3_result_int(context, searched.matches(text) ? 1 : 0)
+      let isFound = searched.matches(text)
+      if !QueryDeadline.end(context) { sqlite3_result_int(context, isFound ? 1 : 0) }
     }
   }
 }
@@ -58,5 +59,7 @@ private final class Searched {
     return searched
   }
 
-  func matches(_ text: UnsafeBufferPointer<UInt8>) -> Bool { search.matches(text) }
+  func matches(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    search.matches(text, isOver: { QueryDeadline.isOver })
+  }
 }

@@ -12,6 +12,7 @@ func registerFunctions(on handle: OpaquePointer) {
   registerAggregates(on: handle)
   registerDateFunctions(on: handle)
   registerFormFunctions(on: handle)
+  registerStatementFunctions(on: handle)
 }
 
 typealias SQLFunctionBody =
@@ -70,11 +71,12 @@ private func registerTextFunctions(on handle: OpaquePointer) {
       return
     }
     let options = StringOptions(rawValue: UInt8(truncatingIfNeeded: sqlite3_value_int(values?[1])))
-    setResult(context, Folding.fold(text, options))
+    let folded = Folding.fold(text, options)
+    if !QueryDeadline.end(context) { setResult(context, folded) }
   }
   for (tag, name) in ["uppercase", "lowercase", "canonical"].enumerated() {
     register("livefetch_" + name, 1, tag: tag, on: handle) { context, _, values in
-      guard let text = utf8(values?[0]) else { return }
+      guard let text = utf8(values?[0]), !QueryDeadline.end(context) else { return }
       switch functionTag(context) {
       case 0: setResult(context, String(decoding: text, as: UTF8.self).uppercased())
       case 1: setResult(context, String(decoding: text, as: UTF8.self).lowercasedText)
@@ -114,6 +116,11 @@ private func registerDateFunctions(on handle: OpaquePointer) {
       guard let instant = instant(values?[0]) else { return setForeign(context, values?[0]) }
       sqlite3_result_double(context, seconds(instant))
     }
+  }
+  // A stored date as ISO 8601; what is no date is no text.
+  register("livefetch_dateText", 1, on: handle) { context, _, values in
+    guard let instant = instant(values?[0]) else { return }
+    setResult(context, instant.iso8601)
   }
   // The same since 2001, to calculate with; what is no date is no number.
   register("livefetch_reference", 1, on: handle) { context, _, values in

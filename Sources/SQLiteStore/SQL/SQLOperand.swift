@@ -16,8 +16,14 @@ struct SQLOperand {
   var stored: SQLFragment?
   /// Whether it is calculated with as an integer.
   var isInteger = false
+  /// What it is calculated in where it is no integer.
+  var ownPrecision = Precision.binary
+  /// How a calculation in decimal digits goes on from here; nil where it is none.
+  var decimal: DecimalCalculation?
   /// A calculation without its parentheses, for where the same operators follow it.
   var chain: (operators: ArithmeticOperator.Chain, sql: SQLFragment)?
+
+  var precision: Precision { isInteger ? .adapting : ownPrecision }
 
   var isNull: SQLFragment { sql + " IS NULL" }
   var isNotNull: SQLFragment { sql + " IS NOT NULL" }

@@ -24,7 +24,7 @@ enum KeptAnswers {
     let found = try storing { () throws(StoreError) in
       try connection.first(
         "SELECT fingerprint, answer FROM main.livefetch_answer WHERE key = ? AND at > ?",
-        [.text(key), .double(currentSeconds() - SaveOnce.keptSeconds)]
+        [.text(key), .double(steadySeconds() - SaveOnce.keptSeconds)]
       ) { (fingerprint: $0.text(0), answer: $0.value(1)) }
     }
     guard let found else { return nil }
@@ -50,7 +50,7 @@ enum KeptAnswers {
       """
       DELETE FROM main.livefetch_answer WHERE rowid IN
       (SELECT rowid FROM main.livefetch_answer WHERE at <= ? ORDER BY at LIMIT ?)
-      """, [.double(currentSeconds() - SaveOnce.keptSeconds), .integer(limit)])
+      """, [.double(steadySeconds() - SaveOnce.keptSeconds), .integer(limit)])
   }
 
   private static func storing<Result>(

@@ -14,8 +14,11 @@ struct SaveExecutor: Sendable {
   let statements = SaveStatements()
   /// What can be said only when every change was made; nil where nothing asks for it.
   let finalChecks: FinalChecks?
+  /// Nanoseconds that a change of every object that matches may take; nil for as long as it takes.
+  let batchLimit: UInt64?
 
-  init(model: Model, schema: Schema) {
+  init(model: Model, schema: Schema, batchLimit: UInt64? = nil) {
+    self.batchLimit = batchLimit
     self.model = model
     self.schema = schema
     tables = zip(model.entities, schema.entities).enumerated().map { index, pair in

@@ -120,9 +120,14 @@ struct SaveRun {
       guard let id = target(reference, of: index) else { return }
       try delete(change, at: index, id: id)
     case .updateAll(let predicate, let limit):
-      try updateAll(change, at: index, where: predicate, limit: limit)
+      // All other saves wait meanwhile.
+      try connection.withDeadline(after: executor.batchLimit) { () throws(StoreError) in
+        try updateAll(change, at: index, where: predicate, limit: limit)
+      }
     case .deleteAll(let predicate, let limit):
-      try deleteAll(change, at: index, where: predicate, limit: limit)
+      try connection.withDeadline(after: executor.batchLimit) { () throws(StoreError) in
+        try deleteAll(change, at: index, where: predicate, limit: limit)
+      }
     }
   }
 

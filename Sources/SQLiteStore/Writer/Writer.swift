@@ -8,6 +8,7 @@
 import Dispatch
 import FetchModel
 import Synchronization
+import Threads
 
 /// The thread that writes.
 final class Writer: Sendable {
@@ -48,7 +49,7 @@ final class Writer: Sendable {
 
   /// Guards the saves that wait.
   private let waiting = Mutex(Waiting())
-  private let wakeUp = DispatchSemaphore(value: 0)
+  private let wakeUp = TimedSignal()
   private let drained = DispatchSemaphore(value: 0)
   private let mayEnd = DispatchSemaphore(value: 0)
   private let finished = DispatchSemaphore(value: 0)
@@ -191,9 +192,8 @@ extension Writer {
     let (isAsleep, isHinted) = waiting.withLock { ($0.isAsleep, $0.isHinted) }
     if isHinted { return false }
     guard isAsleep else { return true }
-    let outcome = wakeUp.wait(timeout: .now() + .nanoseconds(Int(nanoseconds)))
-    waiting.withLock { $0.isAsleep = false }
-    return outcome == .success
+    defer { waiting.withLock { $0.isAsleep = false } }
+    return wakeUp.wait(nanoseconds: nanoseconds)
   }
 
   private func publish(_ commit: Commit, _ token: Token, _ onCommit: (Commit) -> Void) {

@@ -69,7 +69,13 @@ struct WriterGroup {
   private mutating func runAlone(_ jobs: ArraySlice<Writer.Job>, _ state: State) -> Outcome {
     guard jobs.count > 1 else { return Outcome(results: state.results, didCommit: false) }
     var outcome = Outcome(results: [], didCommit: false)
+    // What took too long in company does so alone.
+    let isSlow = state.results.last == .failure(.store(.queryTimeout))
     for index in jobs.indices {
+      if isSlow, index == jobs.indices.last {
+        outcome.results += state.results.suffix(1)
+        break
+      }
       let alone = run(jobs[index...index])
       outcome.results += alone.results
       outcome.didCommit = outcome.didCommit || alone.didCommit

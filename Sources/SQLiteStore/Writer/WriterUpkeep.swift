@@ -66,7 +66,7 @@ struct WriterUpkeep {
     checkpointIfDue()
     let now = monotonicNanoseconds()
     measureIfDue(now, group.token.position)
-    pruneIfDue(now)
+    pruneIfDue(now, group.token.position)
     guard now >= nextPoll || notice.isHinted, !isOutdated else { return nil }
     nextPoll = now &+ settings.pollInterval
     let commit = try? noticeOthers(&group, isWatched: notice.isWatched)
@@ -184,24 +184,30 @@ extension WriterUpkeep {
     sqlite3_busy_timeout(connection.handle, connection.busyTimeout)
   }
 
+  /// What is kept is right to a sixteenth of its limit.
+  private var grain: HistorySize.Grain {
+    HistorySize.Grain(
+      positions: settings.measuringStep, bytes: max(4_096, settings.retention.bytes / 16))
+  }
+
   /// One slice at a time, more of them while there is more to measure.
   private mutating func measureIfDue(_ now: UInt64, _ last: Int64) {
     guard now >= nextMeasuring else { return }
     nextMeasuring = now &+ 1_000_000_000
     guard size.end < last, let bounds = try? history.bounds(on: connection) else { return }
     let hasMore = try? size.measure(
-      from: bounds.first, upTo: last, step: settings.measuringStep, history, on: connection)
+      from: bounds.first, upTo: last, grain: grain, history, on: connection)
     if hasMore == true { nextMeasuring = now &+ 5_000_000 }
     // What is too much is not to wait for the next look.
     if size.total > settings.retention.bytes { nextPruning = min(nextPruning, now &+ 20_000_000) }
   }
 
   /// One step at a time, more of them while there is more to forget.
-  private mutating func pruneIfDue(_ now: UInt64) {
+  private mutating func pruneIfDue(_ now: UInt64, _ last: Int64) {
     guard now >= nextPruning else { return }
     try? KeptAnswers.prune(limit: settings.pruningStep, on: connection)
     let hasMore = try? history.prune(
-      settings.retention, &size, step: settings.pruningStep, on: connection)
+      settings.retention, &size, step: settings.pruningStep, noticed: last, on: connection)
     nextPruning = now &+ (hasMore == true ? 20_000_000 : 10_000_000_000)
   }
 }

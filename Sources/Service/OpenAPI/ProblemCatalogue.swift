@@ -163,6 +163,7 @@ public enum ProblemCatalogue {
         "busy": "another process holds the store; try again",
         "overloaded": "too much waits already; try again",
         "shutting-down": "the server is ending",
+        "storage-failed": "the storage could not be read or written; try again",
       ])
     + codes(
       504,

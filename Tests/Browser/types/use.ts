@@ -46,7 +46,7 @@ function draw(sections: Section<City>[], cause: string, bytes: number) {
 
 function follow(diff: Diff<City>, token: string): Section<City>[] {
   if (isEmptyDiff(diff) || diff.to !== token) return [];
-  if (diff.reset !== undefined) return diff.sections ?? [];
+  if (diff.reset) return diff.sections ?? [];
   if (!diff.items) return [];
   const names: (string | undefined)[] = diff.items.inserted.map(({ item }) => item?.name);
   return names.length > 0 ? apply<City>([], diff) : [];

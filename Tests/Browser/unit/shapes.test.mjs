@@ -25,9 +25,9 @@ async function follow(context, request, answers) {
 }
 
 test('dictionaries are replaced whole, and not where nothing in them differs', async (context) => {
-  const { reset, ...quiet } = { reset: false, entity: 'T', from: 'a-1-x', to: 'a-2-x' };
+  const quiet = { entity: 'T', from: 'a-1-x', to: 'a-2-x' };
   const { live, calls, asked } = await follow(context, { as: 'dictionaries', select: 'n:@count' }, [
-    dictionaries('a-1-x', 1), { ...quiet, reset },
+    dictionaries('a-1-x', 1), quiet,
     { entity: 'T', from: 'a-2-x', to: 'a-3-x', reset: true, count: 1, sections: dictionaries('', 2).sections }]);
   assert.deepEqual(calls, ['snapshot', [{ n: 1 }], 'diff', [{ n: 2 }]]);
   assert.deepEqual(asked.map(({ query }) => query.since), [undefined, 'a-1-x', 'a-2-x', 'a-3-x']);

@@ -1,0 +1,57 @@
+// What can be done with the result, at the end of the line above it; and the same for whoever is
+// here for the first time, with a word about why.
+
+import { h, replace } from './dom.js';
+
+const seen = 'livefetch-welcome';
+
+const icons = {
+  play: h('path', { class: 'filled', d: 'M5 3.2v9.6l7.6-4.8z' }),
+  stop: h('path', { class: 'filled', d: 'M4.5 4.5h7v7h-7z' }),
+  second: h('path', { d: 'M2.5 3.5h11v9h-11zM8.5 3.5v9' }),
+  plus: h('path', { d: 'M8 3.5v9M3.5 8h9' }) };
+
+/** A button with a drawing; `short` is what it says where there is little room. */
+export function action(icon, text, short, onclick, { isPressed, isPrimary } = {}) {
+  return h('button', {
+    class: `action${isPrimary ? ' is-primary' : ''}`, onclick, 'aria-label': text,
+    'aria-pressed': isPressed === undefined ? null : String(isPressed) },
+  h('svg', { viewBox: '0 0 16 16', 'aria-hidden': 'true' }, icons[icon].cloneNode()),
+  h('span', { class: 'long' }, text), h('span', { class: 'short' }, short));
+}
+
+const isSeen = () => {
+  try { return localStorage.getItem(seen) !== null; } catch { return false; }
+};
+
+/** The first minute: why this table is another one than people know, and two ways to see it. */
+export class Welcome {
+  #parent;
+  #isClosed = isSeen();
+  onClose = () => {};
+
+  constructor(parent) {
+    this.#parent = parent;
+  }
+
+  /** Shows itself with the actions that prove it; whether it does. */
+  show(buttons) {
+    this.#parent.hidden = this.#isClosed;
+    if (this.#isClosed) return false;
+    replace(this.#parent,
+      h('p', {}, h('strong', {}, 'This table is live. '),
+        'Whatever anybody saves, here, in another window, by curl or in the sqlite3 shell, arrives '
+        + 'as the smallest diff, and the rows move.'),
+      h('span', { class: 'welcome-actions' }, buttons),
+      h('button', { class: 'icon-button', 'aria-label': 'Close this note',
+        onclick: () => { this.close(); this.onClose(); } }, '×'));
+    return true;
+  }
+
+  close() {
+    this.#isClosed = true;
+    this.#parent.hidden = true;
+    replace(this.#parent);
+    try { localStorage.setItem(seen, 'seen'); } catch { /* private windows may refuse */ }
+  }
+}

@@ -1,0 +1,108 @@
+// Another client beside the table: a connection of its own, by long-poll, with the same objects in
+// another shape. What one of them saves, both see.
+
+import { connect } from '../livefetch.js';
+import { liveliest } from './demo-traffic.js';
+import { h } from './dom.js';
+import { bytes, isNumeric, milliseconds } from './format.js';
+import { Grid } from './grid.js';
+
+const MOST = 500;
+
+export class SecondClient {
+  #parent;
+  #page;
+  #pane = null;
+  #live = null;
+  #client = null;
+  #status = h('span', { class: 'second-status' });
+  /** When the first client heard of each token. */
+  #heard = new Map();
+
+  /** @param page `{schema, names, view, token(), onClose()}`. */
+  constructor(parent, page) {
+    this.#parent = parent;
+    this.#page = page;
+  }
+
+  get isOpen() {
+    return this.#pane !== null;
+  }
+
+  toggle() {
+    if (this.isOpen) this.close();
+    else this.follow();
+  }
+
+  close() {
+    this.#live?.close();
+    this.#pane?.remove();
+    [this.#live, this.#pane, this.grid] = [null, null, null];
+  }
+
+  /** Follows the page's view, in a pane that is made where there is none. */
+  follow() {
+    const { schema, view } = this.#page;
+    const request = shape(schema, view);
+    if (!this.isOpen) this.#open();
+    this.#live?.close();
+    this.#client ??= connect('', { stream: false, token: this.#page.token });
+    this.grid.begin(columns(schema, view.entity, request.sort), request.sort);
+    this.#status.textContent = 'by long-poll';
+    let isOther = true;
+    this.#live = this.#client.live(request, {
+      onSnapshot: (current) => this.#page.names.take(current.included),
+      onDiff: (diff, current, info) => this.#diff(diff, current, info),
+      onChange: (current, { cause }) => {
+        if (cause !== 'diff') this.#draw(current, { isOther });
+        isOther = false;
+      },
+      onState: (state) => { this.#pane.dataset.state = state; } });
+  }
+
+  /** The first client has heard of a token. */
+  heard(token) {
+    this.#heard.set(token, performance.now());
+    if (this.#heard.size > 40) this.#heard.delete(this.#heard.keys().next().value);
+  }
+
+  #open() {
+    this.#pane = h('section', { class: 'second', 'aria-label': 'Second client' },
+      h('header', { class: 'second-head' }, h('h2', {}, 'Second client'), this.#status,
+        h('button', { class: 'icon-button', 'aria-label': 'Close the second client',
+          onclick: () => { this.close(); this.#page.onClose(); } }, '×')));
+    this.grid = new Grid(this.#pane, {
+      staged: () => undefined, nameOf: (...args) => this.#page.names.nameOf(...args),
+      onRemove() {}, onSort() {}, editor: () => null });
+    this.#parent.append(this.#pane);
+  }
+
+  #diff(diff, current, info) {
+    const moved = new Set((diff.items?.moved ?? []).map(({ id }) => String(id)));
+    this.#draw(current, { moved, isNews: true });
+    const first = this.#heard.get(diff.to);
+    const after = first === undefined ? '' : `, ${milliseconds(Math.max(0, performance.now() - first))} later`;
+    this.#status.textContent = `by long-poll: ${bytes(info.bytes)}${after}`;
+  }
+
+  #draw(current, how) {
+    this.grid.show(current, { hasHeaders: false, measure: measure(this.#live?.request ?? {}), ...how });
+  }
+}
+
+const measure = ({ sort }) => [sort].flat()[0]?.replace(/^-/, '');
+
+/** The same objects without sections, ranked by the number whose edits show best. */
+function shape(schema, view) {
+  const number = liveliest(schema, view)
+    ?? schema.entity(view.entity).attributes.find(({ type }) => isNumeric(type))?.name;
+  const sort = number ? `-${number}` : view.sort || schema.label(view.entity) || 'id';
+  return { entity: view.entity, where: view.where.trim(), sort, limit: MOST };
+}
+
+/** What it is called and what ranks it: a second client is a smaller one. */
+function columns(schema, entity, sort) {
+  const all = schema.columns(entity);
+  const ranked = all.find(({ name }) => `-${name}` === sort);
+  return [all[0], ranked ?? all[1]].filter(Boolean).map((column) => ({ ...column, readOnly: true }));
+}

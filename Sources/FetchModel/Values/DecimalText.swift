@@ -1,0 +1,44 @@
+// `-12.50e3` → its digits.
+
+/// The digits of a number that was written out.
+public struct DecimalText: Sendable {
+  public let sign: Int64
+  public let digits: [UInt8]
+  /// The power of ten of the last digit.
+  public let exponent: Int
+
+  /// nil where `text` is no number, or further than 400 powers of ten from 1.
+  public init?(_ text: some Collection<UInt8>) {
+    guard text.count <= 800 else { return nil }
+    var rest = text[...]
+    sign = rest.first == UInt8(ascii: "-") ? -1 : 1
+    if let first = rest.first, first == UInt8(ascii: "-") || first == UInt8(ascii: "+") {
+      rest = rest.dropFirst()
+    }
+    var digits: [UInt8] = []
+    var fraction: Int?
+    while let byte = rest.first {
+      if byte >= 0x30, byte <= 0x39 {
+        digits.append(byte - 0x30)
+        fraction = fraction.map { $0 + 1 }
+      } else if byte == UInt8(ascii: "."), fraction == nil {
+        fraction = 0
+      } else {
+        break
+      }
+      rest = rest.dropFirst()
+    }
+    guard !digits.isEmpty, let power = Self.power(rest) else { return nil }
+    self.digits = digits
+    exponent = power - (fraction ?? 0)
+  }
+
+  /// What stands behind `e`; 0 where nothing does.
+  private static func power(_ text: some Collection<UInt8>) -> Int? {
+    guard let first = text.first else { return 0 }
+    guard first | 0x20 == UInt8(ascii: "e") else { return nil }
+    return Int(String(decoding: text.dropFirst(), as: UTF8.self)).flatMap {
+      abs($0) <= 400 ? $0 : nil
+    }
+  }
+}

@@ -1,0 +1,218 @@
+// Numbers in decimal digits: what decimal attributes are calculated with, so that 0.1 + 0.2 is 0.3.
+// Sums, differences and products are exact as long as 38 digits hold them, as with NSDecimalNumber;
+// what has more, and quotients, are rounded there, halves away from zero.
+
+/// A number as a sign, digits, and the power of ten of the last of them.
+public struct ExactDecimal: Sendable, Hashable {
+  /// Digits that a result keeps.
+  public static let precision = 38
+
+  let isNegative: Bool
+  /// From the first to the last, without zeros on either side; empty for 0.
+  let digits: [UInt8]
+  let exponent: Int
+
+  fileprivate init(isNegative: Bool, _ digits: some Collection<UInt8>, exponent: Int) {
+    let leading = digits.drop { $0 == 0 }
+    var kept = Array(leading)
+    var exponent = exponent
+    while kept.last == 0 {
+      kept.removeLast()
+      exponent += 1
+    }
+    self.digits = kept
+    self.isNegative = isNegative && !kept.isEmpty
+    self.exponent = kept.isEmpty ? 0 : exponent
+  }
+
+  public init(_ integer: Int64) {
+    self.init(
+      isNegative: integer < 0, String(integer.magnitude).utf8.map { $0 - 0x30 }, exponent: 0)
+  }
+
+  /// The shortest decimal that is `double`; nil for infinities.
+  public init?(_ double: Double) {
+    guard double.isFinite else { return nil }
+    self.init(double.description)
+  }
+
+  /// What `text` says, `-12.50e3`; nil where that is no number.
+  public init?(_ text: String) {
+    guard let number = DecimalText(text.utf8) else { return nil }
+    self.init(isNegative: number.sign < 0, number.digits, exponent: number.exponent)
+  }
+
+  /// What a store holds for a decimal; nil where that is no number.
+  public init?(_ value: StoredValue) {
+    switch value {
+    case .integer(let integer): self.init(integer)
+    case .double(let double): self.init(double)
+    case .text(let text): self.init(text)
+    case .null, .blob: return nil
+    }
+  }
+
+  private var isZero: Bool { digits.isEmpty }
+}
+
+// MARK: - Calculations
+
+extension ExactDecimal {
+  /// `self operation other`; nil for a division by zero, and for powers.
+  public func calculated(_ operation: ArithmeticOperator, _ other: ExactDecimal) -> ExactDecimal? {
+    switch operation {
+    case .add: adding(other)
+    case .subtract: adding(other.negated)
+    case .multiply: multiplied(by: other)
+    case .divide: divided(by: other)
+    case .power: nil
+    }
+  }
+
+  private var negated: ExactDecimal {
+    ExactDecimal(isNegative: !isNegative, digits, exponent: exponent)
+  }
+
+  private func adding(_ other: ExactDecimal) -> ExactDecimal {
+    if isZero { return other }
+    if other.isZero { return self }
+    let exponent = min(self.exponent, other.exponent)
+    let (left, right) = (shifted(to: exponent), other.shifted(to: exponent))
+    if isNegative == other.isNegative {
+      return ExactDecimal(isNegative: isNegative, Self.sum(left, right), exponent: exponent).rounded
+    }
+    let isLess = Self.precedes(left, right)
+    let digits = isLess ? Self.difference(right, left) : Self.difference(left, right)
+    return ExactDecimal(isNegative: isNegative != isLess, digits, exponent: exponent).rounded
+  }
+
+  /// The digits with zeros behind them, so that the last stands for 10 to the power of `exponent`.
+  private func shifted(to exponent: Int) -> [UInt8] {
+    digits + [UInt8](repeating: 0, count: self.exponent - exponent)
+  }
+
+  private static func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    left.count != right.count ? left.count < right.count : left.lexicographicallyPrecedes(right)
+  }
+
+  private static func sum(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
+    let (longer, shorter) = left.count < right.count ? (right, left) : (left, right)
+    var sum = [UInt8](repeating: 0, count: longer.count + 1)
+    var carry: UInt8 = 0
+    for place in 0..<longer.count {
+      var digit = longer[longer.count - 1 - place] + carry
+      if place < shorter.count { digit += shorter[shorter.count - 1 - place] }
+      carry = digit / 10
+      sum[sum.count - 1 - place] = digit % 10
+    }
+    sum[0] = carry
+    return sum
+  }
+
+  /// `left` is no less than `right`.
+  private static func difference(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
+    var difference = left
+    var borrow: Int8 = 0
+    for place in 0..<left.count {
+      var digit = Int8(left[left.count - 1 - place]) - borrow
+      if place < right.count { digit -= Int8(right[right.count - 1 - place]) }
+      borrow = digit < 0 ? 1 : 0
+      difference[left.count - 1 - place] = UInt8(digit < 0 ? digit + 10 : digit)
+    }
+    return difference
+  }
+
+  private func multiplied(by other: ExactDecimal) -> ExactDecimal {
+    var sums = [Int](repeating: 0, count: digits.count + other.digits.count)
+    for (i, left) in digits.enumerated() {
+      for (j, right) in other.digits.enumerated() { sums[i + j + 1] += Int(left) * Int(right) }
+    }
+    for place in sums.indices.dropFirst().reversed() {
+      sums[place - 1] += sums[place] / 10
+      sums[place] %= 10
+    }
+    return ExactDecimal(
+      isNegative: isNegative != other.isNegative, sums.map { UInt8($0) },
+      exponent: exponent + other.exponent
+    ).rounded
+  }
+
+  /// Long division, one digit beyond the precision for rounding and one for what is left over.
+  private func divided(by other: ExactDecimal) -> ExactDecimal? {
+    if other.isZero { return nil }
+    var quotient: [UInt8] = []
+    var rest: [UInt8] = []
+    var place = 0
+    while place < digits.count || !rest.isEmpty, quotient.count < Self.precision + 2 {
+      if !rest.isEmpty || place < digits.count {
+        rest.append(place < digits.count ? digits[place] : 0)
+      }
+      if rest == [0] { rest = [] }
+      var digit: UInt8 = 0
+      while !Self.precedes(rest, other.digits) {
+        rest = Array(Self.difference(rest, other.digits).drop { $0 == 0 })
+        digit += 1
+      }
+      if digit > 0 || !quotient.isEmpty { quotient.append(digit) }
+      place += 1
+    }
+    if !rest.isEmpty, let last = quotient.last, last % 5 == 0 {
+      quotient[quotient.count - 1] = last + 1
+    }
+    return ExactDecimal(
+      isNegative: isNegative != other.isNegative, quotient,
+      exponent: exponent - other.exponent + digits.count - place
+    ).rounded
+  }
+
+  private var rounded: ExactDecimal {
+    let excess = digits.count - Self.precision
+    guard excess > 0 else { return self }
+    var kept = Array(digits.prefix(Self.precision))
+    if digits[Self.precision] >= 5 { kept = Self.sum(kept, [1]) }
+    return ExactDecimal(isNegative: isNegative, kept, exponent: exponent + excess)
+  }
+}
+
+// MARK: - Results
+
+extension ExactDecimal {
+  /// The number as a comparison takes it: an integer where it is one of 64 bits, else the nearest
+  /// double.
+  public var number: StoredValue {
+    if let integer { return .integer(integer) }
+    return Double(text).map { .number($0) } ?? .null
+  }
+
+  /// The number as another calculation takes it: an integer, or a text with every digit.
+  public var exact: StoredValue { integer.map { .integer($0) } ?? .text(text) }
+
+  private var integer: Int64? {
+    guard exponent >= 0, digits.count + exponent <= 19 else { return nil }
+    return Int64((isNegative ? "-" : "") + written(shifted(to: 0)))
+  }
+
+  private var text: String { (isNegative ? "-" : "") + written(digits) + "e\(exponent)" }
+
+  private func written(_ digits: [UInt8]) -> String {
+    digits.isEmpty ? "0" : String(decoding: digits.map { $0 + 0x30 }, as: UTF8.self)
+  }
+}
+
+extension StoredValue {
+  /// `self operation other` in decimal digits, as another calculation takes it; nil by zero and
+  /// where one of them is no number. Infinities are calculated with as doubles.
+  public func decimal(_ operation: ArithmeticOperator, _ other: StoredValue) -> StoredValue {
+    if let left = ExactDecimal(self), let right = ExactDecimal(other) {
+      return left.calculated(operation, right)?.exact ?? .null
+    }
+    return isNumber && other.isNumber
+      ? calculated(operation, other, isReal: true) ?? .null : .null
+  }
+
+  /// A decimal as a comparison takes it.
+  public var decimalNumber: StoredValue {
+    if case .text(let text) = self { return ExactDecimal(text)?.number ?? .null }
+    return self
+  }
+}

@@ -1,0 +1,57 @@
+// Two text operations that `#Predicate` knows and that Foundation has on Apple's platforms alone.
+
+#if !canImport(Darwin)
+  import Foundation
+
+  extension PredicateExpressions {
+    /// `text.localizedStandardContains(other)`.
+    public struct StringLocalizedStandardContains<
+      Root: PredicateExpression, Other: PredicateExpression
+    >: PredicateExpression where Root.Output: StringProtocol, Other.Output: StringProtocol {
+      public let root: Root
+      public let other: Other
+
+      public func evaluate(_ bindings: PredicateBindings) throws -> Bool {
+        try root.evaluate(bindings).localizedStandardContains(other.evaluate(bindings))
+      }
+    }
+
+    /// `text.caseInsensitiveCompare(other)`.
+    public struct StringCaseInsensitiveCompare<
+      Root: PredicateExpression, Other: PredicateExpression
+    >: PredicateExpression where Root.Output: StringProtocol, Other.Output: StringProtocol {
+      public let root: Root
+      public let other: Other
+
+      public func evaluate(_ bindings: PredicateBindings) throws -> ComparisonResult {
+        try root.evaluate(bindings).caseInsensitiveCompare(other.evaluate(bindings))
+      }
+    }
+
+    public static func build_localizedStandardContains<Root, Other>(
+      _ root: Root, _ other: Other
+    ) -> StringLocalizedStandardContains<Root, Other> {
+      StringLocalizedStandardContains(root: root, other: other)
+    }
+
+    public static func build_caseInsensitiveCompare<Root, Other>(
+      _ root: Root, _ other: Other
+    ) -> StringCaseInsensitiveCompare<Root, Other> {
+      StringCaseInsensitiveCompare(root: root, other: other)
+    }
+  }
+
+  extension PredicateExpressions.StringLocalizedStandardContains: Sendable
+  where Root: Sendable, Other: Sendable {}
+  extension PredicateExpressions.StringLocalizedStandardContains: Codable
+  where Root: Codable, Other: Codable {}
+  extension PredicateExpressions.StringLocalizedStandardContains: StandardPredicateExpression
+  where Root: StandardPredicateExpression, Other: StandardPredicateExpression {}
+
+  extension PredicateExpressions.StringCaseInsensitiveCompare: Sendable
+  where Root: Sendable, Other: Sendable {}
+  extension PredicateExpressions.StringCaseInsensitiveCompare: Codable
+  where Root: Codable, Other: Codable {}
+  extension PredicateExpressions.StringCaseInsensitiveCompare: StandardPredicateExpression
+  where Root: StandardPredicateExpression, Other: StandardPredicateExpression {}
+#endif

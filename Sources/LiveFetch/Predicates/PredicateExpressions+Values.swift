@@ -1,0 +1,247 @@
+// Variables, key paths, constants, optionals and calculations of `#Predicate`.
+
+import Foundation
+
+extension PredicateExpressions.Variable: PredicateTranslatable {
+  func translated(
+    by translator: inout PredicateTranslator
+  ) throws(PredicateTranslationError) -> PredicateTerm { try translator.term(of: key) }
+}
+
+extension PredicateExpressions.Value: PredicateTranslatable {
+  func translated(
+    by translator: inout PredicateTranslator
+  ) throws(PredicateTranslationError) -> PredicateTerm { .constant(value) }
+}
+
+extension PredicateExpressions.NilLiteral: PredicateTranslatable {
+  func translated(
+    by translator: inout PredicateTranslator
+  ) throws(PredicateTranslationError) -> PredicateTerm {
+    .value(FetchModel.Expression(.literal(.null)))
+  }
+}
+
+extension PredicateExpressions.KeyPath: PredicateTranslatable {
+  func translated(
+    by translator: inout PredicateTranslator
+  ) throws(PredicateTranslationError) -> PredicateTerm {
+    switch try translator.term(root) {
+    case .constant(let constant):
+      guard let constant = constant as? Root.Output else {
+        throw PredicateTranslator.refused(constant)
+      }
+      return .constant(constant[keyPath: keyPath])
+    case .collection(let collection): return try member(ofCollection: collection)
+    case .value(let value):
+      if Root.Output.self is any StringProtocol.Type { return try member(ofText: value) }
+      let name = KeyPathComponent(.name(try name()))
+      let path = PredicateTranslator.path(value, appending: name)
+      return Output.self is any ManyValued.Type ? .collection(path) : .value(path)
+    case .condition, .optional, .range, .ordering: throw .unknownKeyPath("\(keyPath)")
+    }
+  }
+
+  private func name() throws(PredicateTranslationError) -> String {
+    guard let type = Root.Output.self as? any PredicateKeyPathProviding.Type,
+      let name = type.predicateKeyPaths[keyPath]
+    else { throw .unknownKeyPath("\(keyPath)") }
+    return name
+  }
+
+  private func member(
+    ofCollection collection: FetchModel.Expression
+  ) throws(PredicateTranslationError) -> PredicateTerm {
+    switch kind {
+    case .collectionCount: return .value(PredicateTranslator.count(collection))
+    case .collectionIsEmpty:
+      let none = FetchModel.Expression(.literal(.integer(0)))
+      return .condition(
+        PredicateTranslator.comparison(PredicateTranslator.count(collection), .equal, none))
+    case .collectionFirst: return .value(FetchModel.Expression(.index(collection, .first)))
+    case .bidirectionalCollectionLast:
+      return .value(FetchModel.Expression(.index(collection, .last)))
+    default: throw .unknownKeyPath("\(keyPath)")
+    }
+  }
+
+  private func member(
+    ofText text: FetchModel.Expression
+  ) throws(PredicateTranslationError) -> PredicateTerm {
+    switch kind {
+    case .collectionIsEmpty:
+      let empty = FetchModel.Expression(.literal(.string("")))
+      return .condition(PredicateTranslator.comparison(text, .equal, empty))
+    case .collectionCount:
+      throw .unsupported(
+        operation: "String.count", reason: "it counts characters; `length(…)` counts UTF-16 units")
+    default: throw .unsupported(operation: "\(keyPath)", reason: "text has no such property there")
+    }
+  }
+}
+
+/// The types of to-many relationships. Text and data are values.
+private protocol ManyValued {}
+extension Array: ManyValued {}
+extension Set: ManyValued {}
+extension Optional: ManyValued where Wrapped: ManyValued {}
+
+// MARK: - Optionals
+
+extension PredicateExpressions.ForcedUnwrap: PredicateTranslatable {
+  func translated(
+    by translator: inout PredicateTranslator
+  ) throws(PredicateTranslationError) -> PredicateTerm { try translator.term(inner) }
+}
+
+extension PredicateExpressions.NilCoalesce: PredicateTranslatable {
+  func translated(
+    by translator: inout PredicateTranslator
+  ) throws(PredicateTranslationError) -> PredicateTerm {
+    let (optional, other) = (try translator.term(lhs), try translator.term(rhs))
+    if case .constant(let constant) = optional {
+      return PredicateTranslator.unwrapped(constant).map { .constant($0) } ?? other
+    }
+    if case .collection = optional { return optional }
+    if Output.self == Bool.self {
+      return .condition(try condition(optional, else: translator.condition(of: other), translator))
+    }
+    let value = try translator.value(of: optional)
+    return .value(
+      FetchModel.Expression(
+        .ternary(PredicateTranslator.isPresent(value), value, try translator.value(of: other))))
+  }
+
+  private func condition(
+    _ optional: PredicateTerm, else other: FetchModel.Predicate, _ translator: PredicateTranslator
+  ) throws(PredicateTranslationError) -> FetchModel.Predicate {
+    if case .optional(let present, let condition) = optional {
+      return PredicateTranslator.either(present, condition, other)
+    }
+    let present = PredicateTranslator.isPresent(try translator.value(of: optional))
+    return PredicateTranslator.either(present, try translator.condition(of: optional), other)
+  }
+}
+
+extension PredicateExpressions.OptionalFlatMap: PredicateTranslatable {
+  func translated(
+    by translator: inout PredicateTranslator
+  ) throws(PredicateTranslationError) -> PredicateTerm {
+    let outer = try translator.term(wrapped)
+    if case .constant(let constant) = outer {
+      guard let held = PredicateTranslator.unwrapped(constant) else {
+        return .value(FetchModel.Expression(.literal(.null)))
+      }
+      translator.bind(variable.key, to: .constant(held))
+      return try translator.term(transform)
+    }
+    translator.bind(variable.key, to: outer)
+    return try optional(try translator.term(transform), of: outer, translator)
+  }
+
+  /// What `result` is of something that may be nil.
+  private func optional(
+    _ result: PredicateTerm, of outer: PredicateTerm, _ translator: PredicateTranslator
+  ) throws(PredicateTranslationError) -> PredicateTerm {
+    var present = FetchModel.Predicate.constant(true)
+    if case .value(let value) = outer { present = PredicateTranslator.isPresent(value) }
+    switch result {
+    case .condition(let condition): return .optional(present: present, condition)
+    case .optional(let inner, let condition):
+      return .optional(present: PredicateTranslator.all([present, inner]), condition)
+    case .value(let value):
+      // A path through nil is nil by itself.
+      if case .keyPath = value.kind { return result }
+      let null = FetchModel.Expression(.literal(.null))
+      return .value(FetchModel.Expression(.ternary(present, value, null)))
+    case .constant:
+      let null = FetchModel.Expression(.literal(.null))
+      let value = try translator.value(of: result)
+      return .value(FetchModel.Expression(.ternary(present, value, null)))
+    case .collection, .range, .ordering: return result
+    }
+  }
+}
+
+// MARK: - Calculations
+
+extension PredicateTranslator {
+  fileprivate mutating func calculation(
+    _ operation: FetchModel.ArithmeticOperator, _ left: Any, _ right: Any
+  ) throws(PredicateTranslationError) -> PredicateTerm {
+    .value(Expression(.arithmetic(operation, try value(left), try value(right))))
+  }
+}
+
+extension PredicateExpressions.Arithmetic: PredicateTranslatable {
+  func translated(
+    by translator: inout PredicateTranslator
+  ) throws(PredicateTranslationError) -> PredicateTerm {
+    switch op {
+    case .add: return try translator.calculation(.add, lhs, rhs)
+    case .subtract: return try translator.calculation(.subtract, lhs, rhs)
+    case .multiply: return try translator.calculation(.multiply, lhs, rhs)
+    @unknown default: throw .unsupported(operation: "\(op)", reason: "it is not known")
+    }
+  }
+}
+
+extension PredicateExpressions.UnaryMinus: PredicateTranslatable {
+  func translated(
+    by translator: inout PredicateTranslator
+  ) throws(PredicateTranslationError) -> PredicateTerm {
+    .value(FetchModel.Expression(.negation(try translator.value(wrapped))))
+  }
+}
+
+extension PredicateExpressions.IntDivision: PredicateTranslatable {
+  func translated(
+    by translator: inout PredicateTranslator
+  ) throws(PredicateTranslationError) -> PredicateTerm {
+    try translator.calculation(.divide, lhs, rhs)
+  }
+}
+
+extension PredicateExpressions.IntRemainder: PredicateTranslatable {
+  func translated(
+    by translator: inout PredicateTranslator
+  ) throws(PredicateTranslationError) -> PredicateTerm {
+    let operands = [try translator.value(lhs), try translator.value(rhs)]
+    return .value(FetchModel.Expression(.function("modulus:by:", operands)))
+  }
+}
+
+extension PredicateExpressions.FloatDivision: PredicateTranslatable {
+  func translated(
+    by translator: inout PredicateTranslator
+  ) throws(PredicateTranslationError) -> PredicateTerm {
+    var (left, right) = (try translator.value(lhs), try translator.value(rhs))
+    // A column of integers would be divided as integers.
+    if !left.isDouble, !right.isDouble {
+      let one = FetchModel.Expression(.literal(.double(1)))
+      left = FetchModel.Expression(.arithmetic(.multiply, left, one))
+    }
+    return .value(FetchModel.Expression(.arithmetic(.divide, left, right)))
+  }
+}
+
+extension FetchModel.Expression {
+  fileprivate var isDouble: Bool { if case .literal(.double) = kind { true } else { false } }
+}
+
+extension PredicateExpressions.Conditional: PredicateTranslatable {
+  func translated(
+    by translator: inout PredicateTranslator
+  ) throws(PredicateTranslationError) -> PredicateTerm {
+    let condition = try translator.condition(test)
+    let (yes, no) = (try translator.term(trueBranch), try translator.term(falseBranch))
+    if Output.self == Bool.self {
+      return .condition(
+        PredicateTranslator.either(
+          condition, try translator.condition(of: yes), try translator.condition(of: no)))
+    }
+    return .value(
+      FetchModel.Expression(
+        .ternary(condition, try translator.value(of: yes), try translator.value(of: no))))
+  }
+}

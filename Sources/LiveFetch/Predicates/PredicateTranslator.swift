@@ -1,0 +1,173 @@
+// Foundation's predicate expressions → the syntax tree of the store's language. Each expression type
+// says what it becomes; what says nothing is refused by its name.
+
+import Foundation
+
+/// A predicate expression that has a counterpart in the store's language.
+protocol PredicateTranslatable {
+  func translated(
+    by translator: inout PredicateTranslator
+  ) throws(PredicateTranslationError) -> PredicateTerm
+}
+
+/// What a part of a predicate became.
+indirect enum PredicateTerm {
+  case condition(FetchModel.Predicate)
+  /// One value of an object, nil among the values.
+  case value(FetchModel.Expression)
+  /// The objects at the end of a to-many path, or a SUBQUERY of them.
+  case collection(FetchModel.Expression)
+  /// A value of Swift that is the same for every object.
+  case constant(Any)
+  /// A condition on what is perhaps nil: nil itself unless `present` holds.
+  case optional(present: FetchModel.Predicate, FetchModel.Predicate)
+  case range(lower: FetchModel.Expression, upper: FetchModel.Expression, isClosed: Bool)
+  /// How two texts stand to each other without regard to case.
+  case ordering(FetchModel.Expression, FetchModel.Expression)
+}
+
+struct PredicateTranslator {
+  typealias Tree = FetchModel.Predicate
+  typealias Expression = FetchModel.Expression
+
+  private var bindings: [PredicateExpressions.VariableID: PredicateTerm] = [:]
+  private var variables = 0
+
+  mutating func bind(_ variable: PredicateExpressions.VariableID, to term: PredicateTerm) {
+    bindings[variable] = term
+  }
+
+  func term(
+    of variable: PredicateExpressions.VariableID
+  ) throws(PredicateTranslationError) -> PredicateTerm {
+    guard let term = bindings[variable] else {
+      throw .unsupported(operation: "a variable", reason: "it is not the predicate's own")
+    }
+    return term
+  }
+
+  /// A name for the elements of a SUBQUERY that no other one has.
+  mutating func freshVariable() -> String {
+    variables += 1
+    return "x\(variables)"
+  }
+
+  // MARK: - Parts
+
+  mutating func term(_ expression: Any) throws(PredicateTranslationError) -> PredicateTerm {
+    guard let expression = expression as? any PredicateTranslatable else {
+      let name = String(describing: type(of: expression)).prefix { $0 != "<" }
+      throw .unsupported(operation: String(name), reason: "the language has no such operation")
+    }
+    return try expression.translated(by: &self)
+  }
+
+  mutating func condition(_ expression: Any) throws(PredicateTranslationError) -> Tree {
+    try condition(of: try term(expression))
+  }
+
+  mutating func value(_ expression: Any) throws(PredicateTranslationError) -> Expression {
+    try value(of: try term(expression))
+  }
+
+  func condition(of term: PredicateTerm) throws(PredicateTranslationError) -> Tree {
+    switch term {
+    case .condition(let condition): return condition
+    case .value(let value):
+      return Self.comparison(value, .equal, Expression(.literal(.boolean(true))))
+    case .constant(let constant):
+      guard let isTrue = constant as? Bool else { throw Self.refused(constant) }
+      return .constant(isTrue)
+    case .optional(let present, let condition): return Self.all([present, condition])
+    case .collection, .range, .ordering: throw Self.notAValue
+    }
+  }
+
+  func value(of term: PredicateTerm) throws(PredicateTranslationError) -> Expression {
+    switch term {
+    case .value(let value): return value
+    case .constant(let constant): return try Self.literal(of: constant)
+    case .condition(let condition): return Self.ternary(condition, true, false)
+    case .optional(let present, let condition):
+      let value = Self.ternary(condition, true, false)
+      return Expression(.ternary(present, value, Expression(.literal(.null))))
+    case .collection, .range, .ordering: throw Self.notAValue
+    }
+  }
+
+  private static let notAValue = PredicateTranslationError.unsupported(
+    operation: "a collection or range as a value", reason: "ask for its count or what it contains")
+
+  // MARK: - Trees
+
+  static func comparison(
+    _ left: Expression, _ operation: ComparisonPredicate.Operator, _ right: Expression,
+    _ options: StringOptions = []
+  ) -> Tree {
+    .comparison(
+      ComparisonPredicate(left: left, operation: operation, options: options, right: right))
+  }
+
+  static func isNil(_ value: Expression) -> Tree {
+    comparison(value, .equal, Expression(.literal(.null)))
+  }
+
+  static func isPresent(_ value: Expression) -> Tree {
+    comparison(value, .notEqual, Expression(.literal(.null)))
+  }
+
+  /// AND, flat and without what decides nothing.
+  static func all(_ operands: [Tree]) -> Tree {
+    let parts = operands.flatMap { (operand: Tree) -> [Tree] in
+      if case .and(let inner) = operand { inner } else { [operand] }
+    }
+    let flat = parts.filter { !isConstant($0, true) }
+    if flat.contains(where: { isConstant($0, false) }) { return .constant(false) }
+    return flat.count > 1 ? .and(flat) : flat.first ?? .constant(true)
+  }
+
+  /// OR, flat and without what decides nothing.
+  static func any(_ operands: [Tree]) -> Tree {
+    let parts = operands.flatMap { (operand: Tree) -> [Tree] in
+      if case .or(let inner) = operand { inner } else { [operand] }
+    }
+    let flat = parts.filter { !isConstant($0, false) }
+    if flat.contains(where: { isConstant($0, true) }) { return .constant(true) }
+    return flat.count > 1 ? .or(flat) : flat.first ?? .constant(false)
+  }
+
+  private static func isConstant(_ tree: Tree, _ isTrue: Bool) -> Bool {
+    if case .constant(isTrue) = tree { true } else { false }
+  }
+
+  static func not(_ operand: Tree) -> Tree {
+    switch operand {
+    case .constant(let isTrue): .constant(!isTrue)
+    case .not(let inner): inner
+    default: .not(operand)
+    }
+  }
+
+  /// One condition or the other, as a third one decides.
+  static func either(_ test: Tree, _ yes: Tree, _ no: Tree) -> Tree {
+    any([all([test, yes]), all([not(test), no])])
+  }
+
+  private static func ternary(_ test: Tree, _ yes: Bool, _ no: Bool) -> Expression {
+    Expression(
+      .ternary(test, Expression(.literal(.boolean(yes))), Expression(.literal(.boolean(no)))))
+  }
+
+  static func count(_ collection: Expression) -> Expression {
+    Self.path(collection, appending: KeyPathComponent(.collectionOperator("count")))
+  }
+
+  static func path(_ base: Expression, appending component: KeyPathComponent) -> Expression {
+    switch base.kind {
+    case .object: Expression(.keyPath(base: nil, [component]))
+    case .keyPath(let inner, let components):
+      Expression(.keyPath(base: inner, components + [component]))
+    default: Expression(.keyPath(base: base, [component]))
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import FetchModel
+import Foundation
+import Synchronization
+import Testing
+
+@testable import LiveFetchCommand
+
+/// The program serving a file of its own: what a fault is done to. Any thread may ask it.
+final class FaultServer: @unchecked Sendable {
+  // The folder and the process are the test's own thread's.
+  let folder: Folder
+  private(set) var process: Process
+  // Guards the port, which others read while the server is started again.
+  private let listening: Mutex<Int>
+
+  var port: Int { listening.withLock { $0 } }
+
+  init(_ sql: String, _ flags: [String] = []) throws {
+    folder = try Folder()
+    try folder.sql(sql, on: "store.sqlite")
+    let served = try folder.serve("store.sqlite", flags)
+    process = served.process
+    listening = Mutex(try Self.port(served.address))
+  }
+
+  private static func port(_ address: String) throws -> Int {
+    try #require(address.split(separator: ":").last.flatMap { Int($0) })
+  }
+
+  /// Starts it again, on another port.
+  func start() throws {
+    let served = try folder.serve("store.sqlite")
+    process = served.process
+    let port = try Self.port(served.address)
+    listening.withLock { $0 = port }
+  }
+
+  /// Sends a signal and gives the status, or the signal, that the process ended with.
+  @discardableResult
+  func end(by signal: Int32 = SIGTERM) -> Int32 {
+    kill(process.processIdentifier, signal)
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+
+  var client: HTTPClient { HTTPClient(host: "127.0.0.1", port: port) }
+
+  func sql(_ text: String) throws -> [String] { try folder.sql(text, on: "store.sqlite") }
+
+  var descriptors: Int {
+    let path = "/proc/\(process.processIdentifier)/fd"
+    return (try? FileManager.default.contentsOfDirectory(atPath: path).count) ?? 0
+  }
+
+  /// Seconds of processor time so far.
+  var processorTime: Double {
+    let path = "/proc/\(process.processIdentifier)/stat"
+    let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+    let fields = (text.split(separator: ")").last ?? "").split(separator: " ")
+    guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12])
+    else { return 0 }
+    return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+  }
+}
+
+extension HTTPClient {
+  func get(_ target: String) throws -> (status: Int, json: JSON) {
+    let answer = try send("GET", target, headers: [], body: [])
+    return (answer.status, (try? JSON(parsing: answer.body)) ?? .null)
+  }
+
+  /// The status of one save.
+  func save(_ changes: String) throws -> Int {
+    try send(
+      "POST", "/v1/save", headers: [("Content-Type", "application/json")],
+      body: Array("{\"changes\":[\(changes)]}".utf8)
+    ).status
+  }
+}
+
+/// Whether `isTrue` becomes true in so many seconds.
+func becomes(_ seconds: Double, _ isTrue: () throws -> Bool) rethrows -> Bool {
+  let end = ContinuousClock.now + .seconds(seconds)
+  while ContinuousClock.now < end {
+    if try isTrue() { return true }
+    usleep(10_000)
+  }
+  return try isTrue()
+}

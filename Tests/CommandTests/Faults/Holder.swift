@@ -1,0 +1,31 @@
+import CSQLite
+
+/// Holds the write lock of a file from its making on, as another process would.
+final class Holder: @unchecked Sendable {
+  private let database: OpaquePointer?
+
+  init(_ path: String) throws {
+    var opened: OpaquePointer?
+    guard sqlite3_open(path, &opened) == SQLITE_OK,
+      sqlite3_exec(opened, "BEGIN IMMEDIATE", nil, nil, nil) == SQLITE_OK
+    else { throw SQLFailure(text: "the file cannot be locked") }
+    database = opened
+  }
+
+  func letGo() {
+    sqlite3_exec(database, "ROLLBACK", nil, nil, nil)
+    sqlite3_close(database)
+  }
+}
+
+/// A generator whose sequence its seed decides.
+struct Xorshift: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return state
+  }
+}

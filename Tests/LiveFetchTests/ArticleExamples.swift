@@ -1,0 +1,314 @@
+// The examples of the documentation's articles, as they stand there: what is shown compiles. A test
+// looks for each of them in this file and in the other tests.
+
+import Foundation
+import LiveFetch
+import Synchronization
+import Testing
+
+extension FetchedResultsController where Element == City {
+  fileprivate static func article(_ store: any ObjectStore) -> FetchedResultsController<City> {
+    FetchedResultsController(
+      fetchRequest: FetchRequest<City>(sortedBy: [.descending("population")]),
+      context: ManagedObjectContext(store: store))
+  }
+}
+
+@MainActor
+private enum ResultsControllerArticle {
+  static func overview(_ store: any ObjectStore) async throws {
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<City>(sortedBy: [.descending("population")]),
+      context: ManagedObjectContext(store: store), sectionKeyPath: "country.name")
+    try await controller.performFetch()
+
+    for section in controller.sections {
+      print(section.name, section.numberOfObjects, section.objects.first?.name ?? "")
+    }
+    #expect(controller.sections.count == 3)
+    try await places(controller)
+    try await another(controller)
+    try await batches(store)
+  }
+
+  static func places(_ controller: FetchedResultsController<City>) async throws {
+    let first = controller.object(at: Position(section: 0, item: 0))
+    let same = controller.object(at: IndexPath(indexes: [0, 0]))
+    if let first {
+      print(controller.indexPath(for: first)?.indexPath ?? [])  // [0, 0]
+    }
+    let paris = controller.object(withID: .integer(2_988_507))
+    #expect(first == same && paris == nil)
+  }
+
+  static func another(_ controller: FetchedResultsController<City>) async throws {
+    var request = controller.fetchRequest
+    request.predicate = FetchPredicate("population >= %ld", 500_000)
+    request.fetchLimit = 50
+    try await controller.update(fetchRequest: request)
+    #expect(controller.fetchedObjects?.isEmpty == true)
+  }
+
+  static func batches(_ store: any ObjectStore) async throws {
+    var large = FetchRequest<City>(sortedBy: [.ascending("name")])
+    large.fetchBatchSize = 100
+    let list = FetchedResultsController(
+      fetchRequest: large, context: ManagedObjectContext(store: store))
+    try await list.performFetch()
+    print(list.numberOfObjects)  // all of them
+    let visible = try await list.load(0..<30)
+    let later = try await list.object(loading: Position(section: 0, item: 4000))
+    #expect(visible.count == 5 && later == nil)
+  }
+}
+
+class Screen {
+  var rows: [String] = []
+  func beginUpdates() { rows.append("begin") }
+  func endUpdates() { rows.append("end") }
+  func insertSection(_ index: Int) {}
+  func deleteSection(_ index: Int) {}
+  func insertRow(_ city: City, _ place: Position) {}
+  func deleteRow(_ place: Position) { rows.append("delete \(place.item)") }
+  func moveRow(_ old: Position, _ new: Position) {}
+  func showRow(_ city: City, _ place: Position) {}
+}
+
+private enum DelegatesArticle {
+  final class CitiesScreen: Screen, FetchedResultsControllerDelegate {
+    typealias Element = City
+
+    func controllerWillChangeContent(_ controller: Controller) { beginUpdates() }
+
+    func controller(
+      _ controller: Controller, didChange section: FetchedSection<City>, atSectionIndex index: Int,
+      for type: SectionChangeType
+    ) {
+      switch type {
+      case .insert: insertSection(index)
+      case .delete: deleteSection(index)
+      }
+    }
+
+    func controller(
+      _ controller: Controller, didChange object: City, at indexPath: Position?,
+      for type: ObjectChangeType, newIndexPath: Position?
+    ) {
+      switch (type, indexPath, newIndexPath) {
+      case (.insert, _, let new?): insertRow(object, new)
+      case (.delete, let old?, _): deleteRow(old)
+      case (.move, let old?, let new?): moveRow(old, new)
+      case (.update, _, let new?): showRow(object, new)
+      default: break
+      }
+    }
+
+    func controllerDidChangeContent(_ controller: Controller) { endUpdates() }
+  }
+}
+
+@MainActor
+final class CitiesView {
+  var draws = 0
+  func redraw() { draws += 1 }
+}
+
+extension CitiesView: @MainActor FetchedResultsControllerDelegate {
+  typealias Element = City
+
+  func controllerDidChangeContent(_ controller: FetchedResultsController<City>) { redraw() }
+}
+
+@MainActor
+private enum SnapshotsArticle {
+  static func sequence(_ controller: FetchedResultsController<City>) async {
+    for await snapshot in controller.snapshots {
+      for id in snapshot.itemIdentifiers {
+        let mark = snapshot.reconfiguredItemIdentifiers.contains(id) ? "*" : " "
+        print(mark, controller.object(withID: id)?.name ?? "")
+      }
+    }
+  }
+
+  static func mapping(_ snapshot: ResultsSnapshot, _ newer: ResultsSnapshot) {
+    let old = snapshot.map(sections: { $0.name }, items: { "city-\($0)" })
+    let new = newer.map(sections: { $0.name }, items: { "city-\($0)" })
+    let difference = new.difference(from: old)
+    print(old.applying(difference) == new)  // true
+    #expect(old.applying(difference) == new)
+  }
+}
+
+@MainActor
+private enum AdapterArticle {
+  typealias CitiesScreen = DelegatesArticle.CitiesScreen
+
+  final class CitiesAdapter: FetchedResultsControllerAdapter<CitiesScreen> {}
+
+  static func adapting(
+    _ controller: FetchedResultsController<City>, _ screen: CitiesScreen,
+    _ anotherScreen: CitiesScreen
+  ) async throws {
+    let adapter = CitiesAdapter(controller, delegate: screen)
+    try await adapter.performFetch()
+    adapter.delegate = anotherScreen
+    #expect(adapter.controller === controller)
+  }
+
+  static func closures(_ controller: FetchedResultsController<City>) {
+    let callbacks = FetchedResultsControllerCallbacks(controller)
+    callbacks.didChangeObject = { change, city in
+      print(change.type, city?.name ?? "", change.oldPosition as Any, change.newPosition as Any)
+    }
+    callbacks.didFail = { error in print(error) }
+  }
+}
+
+private enum RequestsArticle {
+  static func requests() throws -> [FetchRequest<City>] {
+    [
+      // Text with arguments.
+      FetchRequest<City>(where: FetchPredicate("%K BEGINSWITH[cd] %@", "name", "são")),
+
+      // Swift's own, checked by the compiler.
+      try FetchRequest(where: #Predicate<City> { ($0.population ?? 0) >= 1_000_000 }),
+
+      // Ids.
+      FetchRequest<City>(where: .ids([.integer(1), .integer(2)])),
+
+      // Put together.
+      FetchRequest<City>(
+        where: FetchPredicate("population > 1000") && !FetchPredicate("country == nil"),
+        sortedBy: [.ascending("name", options: .cd)]),
+    ]
+  }
+}
+
+private enum StoresArticle {
+  static func stores(_ path: String, _ address: URL) throws {
+    let file: any ObjectStore = try LocalStore(path: path)
+    let server: any ObjectStore = RemoteStore(address, token: "secret")
+    withExtendedLifetime((file, server)) {}
+  }
+}
+
+@MainActor
+private enum DataStoresArticle {
+  static func overview() async throws {
+    let towns = ArrayDataStore<Town, FilterRequest<Town>>([
+      Town(id: 1, name: "Aba", people: 30), Town(id: 2, name: "Bonn", people: 20),
+    ])
+    let controller = DataStoreResultsController(
+      store: towns, request: FilterRequest { $0.people > 0 })
+    controller.sectionName = { String($0.name.prefix(1)) }
+    controller.itemOrder = { $0.people > $1.people }
+    controller.filter = { $0.people < 1_000_000 }
+    controller.controllerDidChangeResults = { difference in
+      for change in difference.changes { print(change.type, change.result.name) }
+    }
+    controller.controllerDidFail = { error in print(error) }
+    try await controller.performFetch()
+    try await towns.insert(Town(id: 3, name: "Cork", people: 10))
+    try await eventually { controller.sections.map(\.name) == ["A", "B", "C"] }
+    try await drafts(towns)
+  }
+
+  static func drafts(_ towns: ArrayDataStore<Town, FilterRequest<Town>>) async throws {
+    let draft = towns.draft()
+    try await draft.update(Town(id: 1, name: "Aba", people: 31))
+    try await draft.delete(Town(id: 2, name: "Bonn", people: 20))
+    print(draft.changes.count)  // 2
+    try await draft.commit()  // or draft.reset()
+    #expect(towns.results.map(\.people) == [31, 10])
+  }
+
+  static func server(_ address: URL) async throws {
+    let cities = ObjectDataStore<City>(RemoteStore(address))
+    let live = DataStoreResultsController(
+      store: cities, request: FetchRequest<City>(sortedBy: [.descending("population")]))
+    try await live.performFetch()
+    #expect(live.fetchedResults.map(\.id) == [1, 3, 2, 5, 4])
+  }
+}
+
+@MainActor
+@Suite("The articles' examples")
+struct ArticleExamples {
+  @Test("do what the articles say")
+  func running() async throws {
+    let cities = try Cities(.local)
+    try await ResultsControllerArticle.overview(cities.store)
+    let controller = FetchedResultsController.article(cities.store)
+    let (screen, other) = (DelegatesArticle.CitiesScreen(), DelegatesArticle.CitiesScreen())
+    try await AdapterArticle.adapting(controller, screen, other)
+    let view = CitiesView()
+    controller.delegate = view
+    let old = try #require(controller.snapshot)
+    try await cities.save(#"{"delete":"City","id":4}"#)
+    try await eventually { view.draws == 1 }
+    SnapshotsArticle.mapping(old, try #require(controller.snapshot))
+    let reading = Task { @MainActor in await SnapshotsArticle.sequence(controller) }
+    AdapterArticle.closures(controller)
+    reading.cancel()
+    await reading.value
+    for request in try RequestsArticle.requests() {
+      try await controller.update(fetchRequest: request)
+    }
+    try await DataStoresArticle.overview()
+    let server = try Restarting()
+    try await DataStoresArticle.server(server.address)
+    server.stop()
+    try StoresArticle.stores(server.path, server.address)
+  }
+
+  private static let root = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+  @Test(
+    "stand in the tests as they stand in the articles",
+    arguments: [
+      "ResultsController", "Delegates", "Snapshots", "Adapter", "Requests", "StoresAndOffline",
+      "DataStores",
+    ])
+  func texts(article: String) throws {
+    let folder = Self.root.appending(path: "Sources/LiveFetch/LiveFetch.docc")
+    let text = try String(contentsOf: folder.appending(path: article + ".md"), encoding: .utf8)
+    let sources = try ["ArticleExamples", "RestStoreTests", "SwiftPredicateTests"].map {
+      try lines(Self.root.appending(path: "Tests/LiveFetchTests/\($0).swift")).joined(
+        separator: "\n")
+    }
+    let blocks = text.components(separatedBy: "```swift\n").dropFirst().map {
+      $0.components(separatedBy: "```")[0]
+    }
+    #expect(!blocks.isEmpty)
+    for block in blocks.flatMap({ $0.components(separatedBy: "\n\n") }) {
+      let example = Self.trimmed(block)
+      #expect(sources.contains { $0.contains(example) }, "\(article): \(block)")
+    }
+  }
+
+  @Test("of the tutorial end with the program")
+  func tutorial() throws {
+    let last = Self.root.appending(
+      path: "Sources/LiveFetch/LiveFetch.docc/Resources/LiveCities-04.swift")
+    let program = Self.root.appending(path: "Sources/LiveCities/LiveCities.swift")
+    #expect(try lines(last) == lines(program))
+    #expect(try lines(program).count < 120)
+  }
+
+  private func lines(_ file: URL) throws -> [String] {
+    let text = try String(contentsOf: file, encoding: .utf8)
+    return Self.trimmed(text).components(separatedBy: "\n")
+  }
+
+  /// Without indentation, commas between list elements, and the comments that stand alone.
+  private static func trimmed(_ text: String) -> String {
+    text.components(separatedBy: "\n").map { line in
+      var line = line.trimmingCharacters(in: .whitespaces)
+      if line.hasSuffix(","), line.contains("FetchRequest") || line.hasSuffix("),") {
+        line.removeLast()
+      }
+      return line
+    }.filter { !$0.isEmpty }.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,345 @@
+// A data store's controller: what it tells, in which order, and what it does not get wrong.
+
+import LiveFetch
+import Synchronization
+import Testing
+
+struct Town: Identifiable, InstanceIdentifiable, Codable, Hashable, Sendable {
+  let id: Int
+  var name: String
+  var people: Int
+  var land = "A"
+}
+
+typealias Towns = ArrayDataStore<Town, FilterRequest<Town>>
+typealias TownsController = DataStoreResultsController<Town, FilterRequest<Town>>
+
+/// Writes down what a controller tells.
+@MainActor
+final class TownLog {
+  var lines: [String] = []
+
+  init(_ controller: TownsController) {
+    controller.controllerWillChangeContent = { [weak self, unowned controller] in
+      self?.lines.append("will \(controller.fetchedResults.count)")
+    }
+    controller.controllerDidChangeResults = { [weak self] difference in
+      guard let self else { return }
+      lines += difference.sections.map { "\($0.type) section \($0.name) \($0.index)" }
+      lines += difference.changes.map { change in
+        let places = [change.oldPosition, change.newPosition].map { place in
+          place.map { "\($0.section).\($0.item)" } ?? "-"
+        }
+        return "\(change.type) \(change.result.name) \(places[0]) \(places[1])"
+      }
+    }
+    controller.controllerDidChangeContent = { [weak self, unowned controller] in
+      self?.lines.append("did \(controller.fetchedResults.count)")
+    }
+    controller.controllerDidFail = { [weak self] in self?.lines.append("failed \($0)") }
+  }
+
+  func take() -> [String] {
+    defer { lines = [] }
+    return lines
+  }
+}
+
+/// A store that is fed by the test.
+final class FedStore: DataStore<Town, FilterRequest<Town>>, @unchecked Sendable {
+  let queries = Mutex<[Query]>([])
+  let stopped = Mutex(0)
+
+  override func execute(_ query: Query) { queries.withLock { $0.append(query) } }
+  override func stop(_ query: Query) { stopped.withLock { $0 += 1 } }
+
+  var query: Query? { queries.withLock { $0.last } }
+}
+
+@MainActor
+@Suite("A data store's controller")
+struct DataStoreTests {
+  let store = Towns([
+    Town(id: 1, name: "Aba", people: 30), Town(id: 2, name: "Bonn", people: 20, land: "B"),
+    Town(id: 3, name: "Cork", people: 10),
+  ])
+
+  private func loaded(
+    _ arrangement: ResultArrangement<Town> = .init(), _ request: FilterRequest<Town> = .init()
+  ) async throws -> (TownsController, TownLog) {
+    let controller = TownsController(store: store, request: request, arrangement: arrangement)
+    let log = TownLog(controller)
+    try await controller.performFetch()
+    return (controller, log)
+  }
+
+  @Test("fetches nothing by itself; then everything, in sections and in order")
+  func fetching() async throws {
+    let controller = TownsController(store: store, request: FilterRequest())
+    controller.sectionName = { $0.land }
+    controller.sectionOrder = { $0 > $1 }
+    controller.itemOrder = { $0.people < $1.people }
+    let log = TownLog(controller)
+    #expect(controller.sections.isEmpty)
+    guard case .initial = controller.state else { throw FetchError.outOfStep }
+    try await controller.performFetch()
+    guard case .loaded = controller.state else { throw FetchError.outOfStep }
+    #expect(controller.sections.map(\.name) == ["B", "A"])
+    #expect(controller.fetchedResults.map(\.id) == [2, 3, 1])
+    #expect(controller.indexPath(for: 1) == Position(section: 1, item: 1))
+    #expect(controller.result(at: Position(section: 1, item: 0))?.name == "Cork")
+    #expect(controller.result(at: Position(section: 2, item: 0)) == nil)
+    #expect(
+      log.take() == [
+        "will 0", "insert section B 0", "insert section A 1", "insert Bonn - 0.0",
+        "insert Cork - 1.0", "insert Aba - 1.1", "did 3",
+      ])
+  }
+
+  @Test("an update that keeps its place is an update, and one that changes it is one move")
+  func updates() async throws {
+    let (_, log) = try await loaded(.init(itemOrder: { $0.people > $1.people }))
+    _ = log.take()
+    try await store.update(Town(id: 2, name: "Bonn", people: 21, land: "B"))
+    try await eventually { log.lines.count == 3 }
+    #expect(log.take() == ["will 3", "update Bonn 0.1 0.1", "did 3"])
+    try await store.update(Town(id: 2, name: "Bonn", people: 40, land: "B"))
+    try await eventually { log.lines.count == 3 }
+    #expect(log.take() == ["will 3", "move Bonn 0.1 0.0", "did 3"])
+  }
+
+  @Test("an update that changes nothing is not told")
+  func silence() async throws {
+    let (_, log) = try await loaded()
+    _ = log.take()
+    try await store.update(Town(id: 3, name: "Cork", people: 10))
+    try await Task.sleep(for: .milliseconds(100))
+    #expect(log.lines.isEmpty)
+  }
+
+  @Test("a result updated out of the filter, or of the request, is removed once")
+  func leaving() async throws {
+    let (_, filtered) = try await loaded(.init(filter: { $0.people >= 20 }))
+    let (_, requested) = try await loaded(.init(), FilterRequest { $0.people >= 20 })
+    (filtered.lines, requested.lines) = ([], [])
+    try await store.update(Town(id: 1, name: "Aba", people: 1))
+    try await store.update(Town(id: 1, name: "Aba", people: 2))
+    try await eventually { filtered.lines.count == 3 && requested.lines.count == 3 }
+    try await Task.sleep(for: .milliseconds(100))
+    #expect(filtered.lines == ["will 2", "delete Aba 0.0 -", "did 1"])
+    #expect(requested.lines == ["will 2", "delete Aba 0.0 -", "did 1"])
+  }
+
+  @Test("a window refills, from either side")
+  func windows() async throws {
+    let (controller, log) = try await loaded(
+      .init(itemOrder: { $0.people > $1.people }, limit: 1, offset: 1))
+    #expect(controller.fetchedResults.map(\.name) == ["Bonn"])
+    _ = log.take()
+    try await store.delete(Town(id: 1, name: "", people: 0))
+    try await eventually { log.lines.count == 4 }
+    #expect(log.take() == ["will 1", "delete Bonn 0.0 -", "insert Cork - 0.0", "did 1"])
+    controller.arrangement.offset = 0
+    #expect(log.take() == ["will 1", "delete Cork 0.0 -", "insert Bonn - 0.0", "did 1"])
+  }
+
+  @Test("another filter, order or sections of a running controller yield one difference each")
+  func rearranging() async throws {
+    let (controller, log) = try await loaded()
+    _ = log.take()
+    controller.itemOrder = { $0.name > $1.name }
+    #expect(log.take() == ["will 3", "move Cork 0.2 0.0", "move Bonn 0.1 0.1", "did 3"])
+    controller.filter = { $0.land == "A" }
+    #expect(log.take() == ["will 3", "delete Bonn 0.1 -", "did 2"])
+    controller.sectionName = { String($0.name.prefix(1)) }
+    #expect(
+      log.take() == [
+        "will 2", "delete section  0", "insert section A 0", "insert section C 1",
+        "move Aba 0.1 0.0", "move Cork 0.0 1.0", "did 2",
+      ])
+    try await controller.update(request: FilterRequest { $0.people > 10 })
+    #expect(log.take() == ["will 2", "delete section C 1", "delete Cork 1.0 -", "did 1"])
+  }
+
+  @Test("will-change and did-change come for every batch, and a batch is one difference")
+  func batches() async throws {
+    let store = FedStore()
+    let controller = TownsController(store: store, request: FilterRequest())
+    let log = TownLog(controller)
+    let fetch = Task { @MainActor in try await controller.performFetch() }
+    try await eventually { store.query != nil }
+    let query = try #require(store.query)
+    query.processPendingChanges()
+    try await fetch.value
+    #expect(log.take() == ["will 0", "did 0"])
+    for id in 1...3 { query.enqueue(Town(id: id, name: "T\(id)", people: id), as: .insert) }
+    query.enqueue(Town(id: 1, name: "U1", people: 1), as: .update)
+    query.enqueue(Town(id: 2, name: "", people: 0), as: .delete)
+    query.processPendingChanges()
+    try await eventually { log.lines.count == 4 }
+    #expect(log.take() == ["will 0", "insert U1 - 0.0", "insert T3 - 0.1", "did 2"])
+    query.enqueue(Town(id: 1, name: "V1", people: 1), as: .update)
+    query.enqueue(Town(id: 3, name: "", people: 0), as: .delete)
+    // Not processed: the throttle does it.
+    try await eventually { log.lines.count == 4 }
+    #expect(log.take() == ["will 2", "delete T3 0.1 -", "update V1 0.0 0.0", "did 1"])
+    controller.stop()
+    #expect(store.stopped.withLock { $0 } == 1)
+    #expect(query.isFinished)
+  }
+
+  @Test("a slow reader gets everything as one batch")
+  func slowReader() async throws {
+    let (controller, log) = try await loaded()
+    _ = log.take()
+    for people in 100..<200 { try await store.update(Town(id: 3, name: "Cork", people: people)) }
+    try await eventually { controller.fetchedResults.last?.people == 199 }
+    #expect(log.lines.count < 300)
+    #expect(log.lines.count % 3 == 0)
+  }
+
+  @Test("errors surface: thrown by the fetch, told later, and the content stays")
+  func errors() async throws {
+    struct Broken: Error, CustomStringConvertible { let description = "broken" }
+    let store = FedStore()
+    let controller = TownsController(store: store, request: FilterRequest())
+    let log = TownLog(controller)
+    let refused = Task { @MainActor in try await controller.performFetch() }
+    try await eventually { store.query != nil }
+    store.query?.reject(Broken())
+    await #expect(throws: Broken.self) { try await refused.value }
+    let fetch = Task { @MainActor in try await controller.performFetch() }
+    try await eventually { store.queries.withLock { $0.count } == 2 }
+    let query = try #require(store.query)
+    query.enqueue(all: [Town(id: 1, name: "Aba", people: 1)])
+    query.processPendingChanges()
+    try await fetch.value
+    _ = log.take()
+    query.suspend(Broken())
+    try await eventually { log.lines == ["failed broken"] }
+    guard case .offline = controller.state else { throw FetchError.outOfStep }
+    query.resume()
+    try await eventually { if case .loaded = controller.state { true } else { false } }
+    query.reject(Broken())
+    try await eventually { log.lines == ["failed broken", "failed broken"] }
+    guard case .failed = controller.state else { throw FetchError.outOfStep }
+    #expect(controller.fetchedResults.count == 1)
+    await #expect(throws: DataStoreError.readOnly) {
+      try await store.insert(Town(id: 1, name: "", people: 1))
+    }
+  }
+
+  @Test("an array refuses what does not fit, and changes nothing then")
+  func refusals() async throws {
+    await #expect(throws: DataStoreError.exists("1")) {
+      try await store.save([
+        .init(.delete, Town(id: 2, name: "", people: 0)),
+        .init(.insert, Town(id: 1, name: "X", people: 0)),
+      ])
+    }
+    await #expect(throws: DataStoreError.missing("9")) {
+      try await store.update(Town(id: 9, name: "X", people: 0))
+    }
+    #expect(store.results.map(\.id) == [1, 2, 3])
+  }
+}
+
+@MainActor
+@Suite("A draft")
+struct DataStoreDraftTests {
+  let store = Towns([Town(id: 1, name: "Aba", people: 30), Town(id: 2, name: "Bonn", people: 20)])
+
+  private func loaded(
+    _ store: DataStore<Town, FilterRequest<Town>>
+  ) async throws -> (TownsController, TownLog) {
+    let controller = TownsController(
+      store: store, request: FilterRequest(), arrangement: .init(itemOrder: { $0.id < $1.id }))
+    let log = TownLog(controller)
+    try await controller.performFetch()
+    _ = log.take()
+    return (controller, log)
+  }
+
+  @Test("shows its changes, and its parent does not before the commit")
+  func committing() async throws {
+    let draft = store.draft()
+    let (parents, _) = try await loaded(store)
+    let (controller, log) = try await loaded(draft)
+    try await draft.insert(Town(id: 3, name: "Cork", people: 1))
+    try await draft.update(Town(id: 1, name: "Abu", people: 30))
+    try await draft.delete(Town(id: 2, name: "Bonn", people: 20))
+    try await eventually { controller.fetchedResults.map(\.name) == ["Abu", "Cork"] }
+    #expect(draft.changes.map(\.type) == [.insert, .update, .delete])
+    #expect(draft.changes.map(\.base?.name) == [nil, "Aba", "Bonn"])
+    #expect(parents.fetchedResults.map(\.name) == ["Aba", "Bonn"])
+    _ = log.take()
+    try await draft.commit()
+    #expect(!draft.hasChanges)
+    #expect(store.results.map(\.name) == ["Abu", "Cork"])
+    try await eventually { parents.fetchedResults.map(\.name) == ["Abu", "Cork"] }
+    try await Task.sleep(for: .milliseconds(100))
+    #expect(log.lines.isEmpty)
+  }
+
+  @Test("forgets its changes when it is reset")
+  func resetting() async throws {
+    let draft = store.draft()
+    let (controller, log) = try await loaded(draft)
+    try await draft.save([
+      .init(.delete, Town(id: 2, name: "", people: 0)),
+      .init(.insert, Town(id: 3, name: "Cork", people: 1)),
+    ])
+    try await eventually { log.lines.count == 4 }
+    _ = log.take()
+    draft.reset()
+    try await eventually { log.lines.count == 4 }
+    #expect(log.take() == ["will 2", "delete Cork 0.1 -", "insert Bonn - 0.1", "did 2"])
+    #expect(controller.fetchedResults.map(\.name) == ["Aba", "Bonn"])
+    #expect(store.results.count == 2)
+  }
+
+  @Test("keeps its changes where the commit is refused")
+  func refusedCommit() async throws {
+    let draft = store.draft()
+    try await draft.insert(Town(id: 2, name: "Twin", people: 1))
+    await #expect(throws: DataStoreError.exists("2")) { try await draft.commit() }
+    #expect(draft.changes.map(\.result.name) == ["Twin"])
+    #expect(store.results.map(\.name) == ["Aba", "Bonn"])
+  }
+
+  @Test("sees what its parent is told meanwhile, under its own changes")
+  func parentsChanges() async throws {
+    let draft = store.draft()
+    let (controller, _) = try await loaded(draft)
+    try await draft.update(Town(id: 1, name: "Mine", people: 1))
+    try await store.update(Town(id: 1, name: "Theirs", people: 1))
+    try await store.insert(Town(id: 5, name: "New", people: 1))
+    try await eventually { controller.fetchedResults.map(\.name) == ["Mine", "Bonn", "New"] }
+    draft.reset()
+    try await eventually { controller.fetchedResults.map(\.name) == ["Theirs", "Bonn", "New"] }
+  }
+
+  @Test("of a draft commits to the draft, and changes of one result become one")
+  func trees() async throws {
+    let draft = store.draft()
+    let child = draft.draft()
+    #expect(child.parent === draft)
+    let (controller, _) = try await loaded(child)
+    try await draft.update(Town(id: 1, name: "One", people: 1))
+    try await child.update(Town(id: 1, name: "Two", people: 1))
+    try await child.insert(Town(id: 7, name: "Seven", people: 1))
+    try await child.delete(Town(id: 7, name: "", people: 1))
+    try await eventually { controller.fetchedResults.map(\.name) == ["Two", "Bonn"] }
+    #expect(child.changes.map(\.type) == [.update])
+    try await child.commit()
+    #expect(draft.changes.map(\.result.name) == ["Two"])
+    #expect(draft.changes.map(\.base?.name) == ["Aba"])
+    #expect(store.results.map(\.name) == ["Aba", "Bonn"])
+    try await draft.commit()
+    #expect(store.results.map(\.name) == ["Two", "Bonn"])
+    await #expect(throws: DataStoreError.exists("7")) {
+      try await child.insert(Town(id: 7, name: "a", people: 1))
+      try await child.insert(Town(id: 7, name: "b", people: 1))
+    }
+  }
+}

@@ -1,0 +1,171 @@
+// The same generated scenario on a file in this process and on a server over it: saves, other
+// predicates, orders, sections and windows. What the delegate is told has to be the same, and has
+// to lead from content to content.
+
+import LiveFetch
+import Testing
+
+@MainActor
+@Suite("A file and a server")
+struct EqualEventsTests {
+  @Test("tell the same of the same scenario", arguments: [11, 12, 13, 14])
+  func sameEvents(offset: UInt64) async throws {
+    let seed = UInt64.random(in: 0...UInt64.max / 2) &+ offset
+    let comment = Comment(rawValue: "seed \(seed)")
+    let local = try await Scenario(.local, seed: seed).run(steps: 30)
+    let remote = try await Scenario(.remote, seed: seed).run(steps: 30)
+    #expect(local.faults.isEmpty, comment)
+    #expect(remote.faults.isEmpty, comment)
+    #expect(local.events == remote.events, comment)
+    #expect(local.events.count > 60)
+  }
+}
+
+/// A way through saves and requests that a seed decides.
+@MainActor
+private final class Scenario {
+  let cities: Cities
+  var random: SeededRandom
+  var events: [String] = []
+  var faults: [String] = []
+  private var ids = [1, 2, 3, 4, 5]
+  private var nextID = 10
+  private var replayed = ReplayedContent<City>(sections: [])
+  private var sectionChanges: [SectionChange] = []
+  private var changes: [ReplayedContent<City>.Change] = []
+
+  init(_ kind: Kind, seed: UInt64) throws {
+    cities = try Cities(kind)
+    random = SeededRandom(seed: seed)
+  }
+
+  func run(steps: Int) async throws -> Scenario {
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<City>(sortedBy: [.descending("population")]),
+      context: ManagedObjectContext(store: cities.store))
+    let callbacks = listen(to: controller)
+    try await controller.performFetch()
+    replayed.sections = content(of: controller)
+    for step in 0..<steps {
+      events.append("step \(step)")
+      if Int.random(in: 0...4, using: &random) == 0 {
+        try await changeRequest(of: controller)
+      } else {
+        try await cities.save(save())
+      }
+      try await settle(controller)
+    }
+    withExtendedLifetime(callbacks) {}
+    return self
+  }
+
+  /// Waits until the controller shows what a new fetch gives.
+  private func settle(_ controller: FetchedResultsController<City>) async throws {
+    let fresh = FetchedResultsController(
+      fetchRequest: controller.fetchRequest, context: controller.context,
+      section: controller.section)
+    try await fresh.performFetch()
+    fresh.stop()
+    try await eventually { content(of: controller) == content(of: fresh) }
+    if replayed.sections != content(of: controller) { faults.append("replay at \(events.count)") }
+    events.append("\(controller.fetchedObjects?.map(\.id) ?? [])")
+  }
+
+  private func content(
+    of controller: FetchedResultsController<City>
+  ) -> [ReplayedContent<City>.Section] {
+    controller.sections.map { .init(name: $0.name, items: $0.objects) }
+  }
+
+  private func listen(
+    to controller: FetchedResultsController<City>
+  ) -> FetchedResultsControllerCallbacks<City> {
+    let callbacks = FetchedResultsControllerCallbacks(controller)
+    callbacks.willChangeContent = { [unowned self, unowned controller] in
+      if content(of: controller) != replayed.sections {
+        faults.append("will shows the new content")
+      }
+      (sectionChanges, changes) = ([], [])
+      events.append("will")
+    }
+    callbacks.didChangeSection = { [unowned self] section, index, type in
+      if !changes.isEmpty { faults.append("a section behind objects") }
+      sectionChanges.append(SectionChange(type: type, name: section.name, index: index))
+      events.append("\(type) section \(section.name) \(index)")
+    }
+    callbacks.didChangeObject = { [unowned self] change, city in
+      guard let city else { return faults.append("no city") }
+      changes.append(
+        .init(type: change.type, value: city, old: change.oldPosition, new: change.newPosition))
+      events.append(ChangeLog.line(change, "\(city)"))
+    }
+    callbacks.didChangeContent = { [unowned self, unowned controller] in
+      if let fault = replayed.apply(sectionChanges, changes) { faults.append(fault) }
+      if replayed.sections != content(of: controller) { faults.append("another content") }
+      events.append("did")
+    }
+    return callbacks
+  }
+
+  private func changeRequest(of controller: FetchedResultsController<City>) async throws {
+    var request = controller.fetchRequest
+    var section = controller.section
+    switch Int.random(in: 0...3, using: &random) {
+    case 0:
+      let least = Int.random(in: 0...500, using: &random)
+      request.predicate =
+        Bool.random(using: &random) ? nil : FetchPredicate("population >= %ld", least)
+    case 1:
+      let orders: [[SortTerm]] = [
+        [.descending("population")], [.ascending("name")],
+        [.ascending("country.name"), .ascending("id")],
+      ]
+      request.sortDescriptors = orders.randomElement(using: &random) ?? []
+    case 2:
+      let sections: [SortTerm?] = [nil, .ascending("country.name"), .descending("country.name")]
+      section = sections.randomElement(using: &random) ?? nil
+    default:
+      request.fetchLimit = [nil, 3, 5].randomElement(using: &random) ?? nil
+      request.fetchOffset = Int.random(in: 0...2, using: &random)
+    }
+    try await controller.update(fetchRequest: request, section: section)
+  }
+
+  private func save() -> String {
+    var parts: [String] = []
+    var (touched, gone) = (Set<Int>(), Set<Int>())
+    for _ in 0..<Int.random(in: 1...4, using: &random) {
+      guard let id = ids.randomElement(using: &random), touched.insert(id).inserted else {
+        continue
+      }
+      switch Int.random(in: 0...9, using: &random) {
+      case 0 where ids.count > 4:
+        gone.insert(id)
+        parts.append(#"{"delete":"City","id":\#(id)}"#)
+      case 1...3: parts.append(update(id, #""name":"N\#(number(20))""#))
+      case 4: parts.append(update(id, #""country":\#(1 + number(2))"#))
+      case 5: parts.append(update(id, #""population":null"#))
+      default: parts.append(update(id, #""population":\#(number(9) * 100)"#))
+      }
+    }
+    ids.removeAll { gone.contains($0) }
+    if number(1) == 0 || parts.isEmpty {
+      nextID += 1
+      ids.append(nextID)
+      parts.append(
+        #"{"insert":"City","values":{"id":\#(nextID),"name":"I\#(nextID)","#
+          + #""population":\#(number(9) * 100),"country":\#(1 + number(2))}}"#)
+    }
+    if number(5) == 0 {
+      parts.append(
+        #"{"update":"country","id":\#(1 + number(2)),"values":{"name":"L\#(number(5))"}}"#)
+    }
+    return parts.joined(separator: ",")
+  }
+
+  private func update(_ id: Int, _ values: String) -> String {
+    #"{"update":"City","id":\#(id),"values":{\#(values)}}"#
+  }
+
+  private func number(_ most: Int) -> Int { Int.random(in: 0...most, using: &random) }
+}

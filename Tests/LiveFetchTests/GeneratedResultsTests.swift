@@ -1,0 +1,185 @@
+// Generated changes of an array: what the controller tells leads from the old content to the new,
+// with the fewest moves, and never contradicts itself.
+
+import LiveFetch
+import Testing
+
+/// Random numbers that a printed seed brings back (SplitMix64).
+struct SeededRandom: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var bits = state
+    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+    return bits ^ (bits >> 31)
+  }
+}
+
+/// A list of sections of ids, and the steps that ``ContentChange`` tells everyone.
+struct ReplayedContent<Value: Equatable>: Equatable {
+  struct Section: Equatable {
+    var name: String
+    var items: [Value]
+  }
+
+  struct Change {
+    let type: ObjectChangeType
+    let value: Value
+    let old: Position?
+    let new: Position?
+  }
+
+  var sections: [Section]
+
+  /// What is wrong with the changes; nil where they could be applied.
+  mutating func apply(_ sectionChanges: [SectionChange], _ changes: [Change]) -> String? {
+    let leaving = changes.filter { $0.type == .delete || $0.type == .move }
+      .compactMap(\.old).sorted(by: >)
+    for place in leaving {
+      guard sections.indices.contains(place.section),
+        sections[place.section].items.indices.contains(place.item)
+      else { return "nothing leaves \(place)" }
+      sections[place.section].items.remove(at: place.item)
+    }
+    for change in sectionChanges where change.type == .delete {
+      guard sections.indices.contains(change.index), sections[change.index].items.isEmpty,
+        sections[change.index].name == change.name
+      else { return "section \(change.name) is not empty at \(change.index)" }
+      sections.remove(at: change.index)
+    }
+    for change in sectionChanges where change.type == .insert {
+      guard change.index <= sections.count else { return "no section \(change.index)" }
+      sections.insert(Section(name: change.name, items: []), at: change.index)
+    }
+    for change in changes where change.type == .insert || change.type == .move {
+      guard let place = change.new, sections.indices.contains(place.section),
+        place.item <= sections[place.section].items.count
+      else { return "nothing comes to \(String(describing: change.new))" }
+      sections[place.section].items.insert(change.value, at: place.item)
+    }
+    for change in changes where change.type == .update {
+      guard let place = change.new, sections.indices.contains(place.section),
+        sections[place.section].items.indices.contains(place.item)
+      else { return "nothing to update" }
+      sections[place.section].items[place.item] = change.value
+    }
+    return nil
+  }
+}
+
+@MainActor
+@Suite("Generated changes")
+struct GeneratedResultsTests {
+  @Test("lead from content to content by the fewest moves", arguments: [1, 2, 3, 4, 5, 6])
+  func changes(offset: UInt64) async throws {
+    let seed = UInt64.random(in: 0...UInt64.max / 2) &+ offset
+    var random = SeededRandom(seed: seed)
+    let comment = Comment(rawValue: "seed \(seed)")
+    let store = Towns((0..<12).map { Self.town($0, &random) })
+    let controller = TownsController(
+      store: store, request: FilterRequest(),
+      arrangement: .init(
+        sectionName: { $0.land }, itemOrder: { $0.people < $1.people }, limit: 10))
+    var replayed = ReplayedContent<Town>(sections: [])
+    var (old, faults) = ([Town](), [String]())
+    controller.controllerDidChangeResults = { [unowned controller] difference in
+      let changes = difference.changes.map {
+        ReplayedContent<Town>.Change(
+          type: $0.type, value: $0.result, old: $0.oldPosition, new: $0.newPosition)
+      }
+      let before = replayed
+      if let fault = replayed.apply(difference.sections, changes) { faults.append(fault) }
+      let now = controller.sections.map {
+        ReplayedContent<Town>.Section(name: $0.name, items: $0.results)
+      }
+      if replayed.sections != now { faults.append("\(replayed.sections) is not \(now)") }
+      let least = Self.fewestMoves(from: before.sections, to: now)
+      let moves = changes.count { $0.type == .move }
+      if moves != least { faults.append("\(moves) moves instead of \(least)") }
+      for change in changes where change.type == .move {
+        let was = old.first { $0.id == change.value.id }
+        if was?.people == change.value.people, was?.land == change.value.land {
+          faults.append("\(change.value.name) moved unchanged")
+        }
+      }
+      if Set(changes.map(\.value.id)).count != changes.count { faults.append("named twice") }
+    }
+    controller.controllerDidChangeContent = { [unowned controller] in
+      old = controller.fetchedResults
+    }
+    try await controller.performFetch()
+    for _ in 0..<60 {
+      try await store.save(Self.save(store.results, &random))
+      let wanted = Self.window(store.results)
+      try await eventually { controller.fetchedResults == wanted }
+      #expect(faults.isEmpty, comment)
+      if !faults.isEmpty { return }
+    }
+  }
+
+  private static func town(_ id: Int, _ random: inout SeededRandom) -> Town {
+    Town(
+      id: id, name: "T\(id)", people: Int.random(in: 0...9, using: &random),
+      land: ["A", "B", "C"].randomElement(using: &random) ?? "A")
+  }
+
+  private static func save(
+    _ towns: [Town], _ random: inout SeededRandom
+  ) -> [DataStoreChange<Town>] {
+    var changes: [DataStoreChange<Town>] = []
+    for town in towns.shuffled(using: &random).prefix(Int.random(in: 1...5, using: &random)) {
+      switch Int.random(in: 0...5, using: &random) {
+      case 0 where towns.count > 6: changes.append(.init(.delete, town))
+      case 1:
+        var renamed = town
+        renamed.name += "'"
+        changes.append(.init(.update, renamed))
+      default: changes.append(.init(.update, self.town(town.id, &random)))
+      }
+    }
+    if Bool.random(using: &random) {
+      let id = (towns.map(\.id).max() ?? 0) + 1
+      changes.append(.init(.insert, town(id, &random)))
+    }
+    return changes
+  }
+
+  private static func window(_ towns: [Town]) -> [Town] {
+    let ordered = towns.enumerated().sorted { left, right in
+      let keys = (left.element.land, left.element.people, left.offset)
+      return keys < (right.element.land, right.element.people, right.offset)
+    }
+    return ordered.prefix(10).map(\.element)
+  }
+
+  /// By trying: what changed its section has to move; in a section the heaviest ascending run
+  /// stays, those that did not change their keys weighing more than all others.
+  private static func fewestMoves(
+    from old: [ReplayedContent<Town>.Section], to new: [ReplayedContent<Town>.Section]
+  ) -> Int {
+    let places = Dictionary(
+      uniqueKeysWithValues: old.flatMap { section in
+        section.items.enumerated().map { ($1.id, (section.name, $0, $1)) }
+      })
+    var moves = 0
+    for section in new {
+      let known = section.items.compactMap { town in places[town.id].map { ($0, town) } }
+      let staying = known.filter { $0.0.0 == section.name }
+      moves += known.count - staying.count
+      var heaviest: [(weight: Int, count: Int)] = []
+      for (index, element) in staying.enumerated() {
+        let weight = element.0.2.people == element.1.people ? 1000 : 1
+        let before =
+          staying[..<index].indices.filter { staying[$0].0.1 < element.0.1 }
+          .map { heaviest[$0] }.max { $0.weight < $1.weight } ?? (0, 0)
+        heaviest.append((before.weight + weight, before.count + 1))
+      }
+      moves += staying.count - (heaviest.max { $0.weight < $1.weight }?.count ?? 0)
+    }
+    return moves
+  }
+}

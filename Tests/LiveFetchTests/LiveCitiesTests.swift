@@ -1,0 +1,52 @@
+// The tutorial's program, run as one.
+
+import Foundation
+import Synchronization
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("The live table")
+struct LiveCitiesTests {
+  /// Everything that a program wrote so far.
+  private final class Output: Sendable {
+    private let bytes = Mutex(Data())
+    func append(_ data: Data) { bytes.withLock { $0.append(data) } }
+    var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
+  }
+
+  private static let program = URL(fileURLWithPath: CommandLine.arguments[0])
+    .deletingLastPathComponent().appendingPathComponent("LiveCities")
+
+  @Test("draws again when a save arrives, and ends at an interrupt")
+  func drawing() async throws {
+    let path = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString + ".sqlite"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try sqlite(path, Cities.schema)
+    let (table, output, pipe) = (Process(), Output(), Pipe())
+    table.executableURL = Self.program
+    table.arguments = [path]
+    table.standardOutput = pipe
+    pipe.fileHandleForReading.readabilityHandler = { output.append($0.availableData) }
+    try table.run()
+    defer { if table.isRunning { kill(table.processIdentifier, SIGKILL) } }
+    try await appears("5 cities", in: output)
+    #expect(output.text.hasPrefix("  Tokyo                            900  Japan\n"))
+    #expect(!output.text.contains("\u{1B}"))
+    try sqlite(path, "UPDATE City SET population = 950 WHERE name = 'Cusco'")
+    try await appears("* Cusco                            950  Peru\n", in: output)
+    kill(table.processIdentifier, SIGINT)
+    table.waitUntilExit()
+    pipe.fileHandleForReading.readabilityHandler = nil
+    #expect(table.terminationStatus == 0)
+  }
+
+  private func appears(_ text: String, in output: Output) async throws {
+    for _ in 0..<1000 where !output.text.contains(text) {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    #expect(output.text.contains(text), "\(output.text)")
+  }
+}

@@ -1,0 +1,197 @@
+// Files and servers as data stores: what they tell, saves with conflicts, servers that go and come.
+
+import Foundation
+import HTTPServer
+import LiveFetch
+import SQLiteStore
+import Service
+import Synchronization
+import Testing
+
+extension City: InstanceIdentifiable {}
+
+/// A server on a file that can go and come back under the same port.
+final class Restarting: @unchecked Sendable {
+  let path = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString + ".sqlite"
+  private(set) var port = 0
+  private var end: () -> Void = {}
+
+  init() throws {
+    try sqlite(path, Cities.schema)
+    try start()
+  }
+
+  deinit {
+    end()
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  func start() throws {
+    let file = try SQLiteStore(path: path)
+    let service = try Service(store: file)
+    var configuration = HTTPServerConfiguration()
+    configuration.port = port
+    let http = try HTTPServer(configuration, handler: service)
+    port = http.port
+    end = {
+      service.drain()
+      http.stop()
+      file.close()
+    }
+  }
+
+  func stop() {
+    end()
+    end = {}
+  }
+
+  var address: URL { URL(string: "http://127.0.0.1:\(port)") ?? URL(filePath: "/") }
+}
+
+@MainActor
+@Suite("A file or a server as a data store")
+struct ObjectDataStoreTests {
+  typealias Controller = DataStoreResultsController<City, FetchRequest<City>>
+
+  private func loaded(
+    _ store: DataStore<City, FetchRequest<City>>, limit: Int? = nil
+  ) async throws -> (Controller, Log) {
+    var request = FetchRequest<City>(sortedBy: [.descending("population")])
+    request.fetchLimit = limit
+    let controller = Controller(store: store, request: request)
+    let log = Log(controller)
+    try await controller.performFetch()
+    log.lines = []
+    return (controller, log)
+  }
+
+  @MainActor final class Log {
+    var lines: [String] = []
+
+    init(_ controller: Controller) {
+      controller.controllerWillChangeContent = { [weak self] in self?.lines.append("will") }
+      controller.controllerDidChangeResults = { [weak self] difference in
+        self?.lines += difference.changes.map { change in
+          ChangeLog.line(
+            ObjectChange(
+              change.type, .integer(0), from: change.oldPosition, to: change.newPosition),
+            change.result.name)
+        }
+      }
+      controller.controllerDidChangeContent = { [weak self] in self?.lines.append("did") }
+      controller.controllerDidFail = { [weak self] _ in self?.lines.append("failed") }
+    }
+  }
+
+  @Test("keeps the store's order and window, and tells what changed", arguments: Kind.allCases)
+  func following(kind: Kind) async throws {
+    let cities = try Cities(kind)
+    let (controller, log) = try await loaded(ObjectDataStore(cities.store), limit: 3)
+    #expect(controller.fetchedResults.map(\.name) == ["Tokyo", "Lima", "Osaka"])
+    try await cities.save(
+      #"{"delete":"City","id":3},{"update":"City","id":2,"values":{"population":950}}"#)
+    try await eventually { log.lines.count == 5 }
+    #expect(
+      log.lines == [
+        "will", "delete Lima 0.1 -", "insert Bamako - 0.2", "move Osaka 0.2 0.0", "did",
+      ])
+  }
+
+  @Test("inserts, updates and deletes; a draft saves all or nothing", arguments: Kind.allCases)
+  func saving(kind: Kind) async throws {
+    let cities = try Cities(kind)
+    let store = ObjectDataStore<City>(cities.store)
+    let (controller, _) = try await loaded(store)
+    try await store.insert(City(id: 9, name: "Ur", population: 1, country: 3))
+    try await eventually { controller.fetchedResults.map(\.id) == [1, 3, 2, 5, 4, 9] }
+    let draft = store.draft()
+    let (drafted, _) = try await loaded(draft)
+    try await draft.update(City(id: 9, name: "Ur", population: nil, country: nil))
+    try await draft.delete(try #require(controller.fetchedResults.first))
+    try await eventually { drafted.fetchedResults.count == 5 }
+    #expect(controller.fetchedResults.count == 6)
+    try await draft.commit()
+    try await eventually {
+      controller.fetchedResults.last == City(id: 9, name: "Ur", population: nil, country: nil)
+        && controller.fetchedResults.count == 5
+    }
+  }
+
+  @Test("a draft does not overwrite what others saved, unless it is told to")
+  func conflicts() async throws {
+    let cities = try Cities(.local)
+    let store = ObjectDataStore<City>(cities.store)
+    let (drafted, _) = try await loaded(store)
+    let draft = store.draft()
+    let tokyo = try #require(drafted.fetchedResults.first)
+    try await draft.update(
+      City(id: 1, name: tokyo.name, population: 1, country: tokyo.country), from: tokyo)
+    try await cities.save(#"{"update":"City","id":1,"values":{"population":901}}"#)
+    await #expect(throws: ObjectStoreError.self) { try await draft.commit() }
+    #expect(draft.hasChanges)
+    let forcing = ObjectDataStore<City>(cities.store, mergePolicy: .objectWins)
+    try await forcing.save(draft.changes)
+    try await eventually { drafted.fetchedResults.last?.population == 1 }
+  }
+
+  @Test("what a store refuses is thrown")
+  func refusals() async throws {
+    let cities = try Cities(.local)
+    let controller = Controller(
+      store: ObjectDataStore(cities.store),
+      request: FetchRequest(where: FetchPredicate("popluation > 1")))
+    await #expect(throws: FetchError.self) { try await controller.performFetch() }
+    guard case .failed = controller.state else { throw FetchError.outOfStep }
+  }
+
+  @Test("a server that goes is told, and one that comes back is resumed from its token")
+  func restarting() async throws {
+    let server = try Restarting()
+    let (controller, log) = try await loaded(
+      ObjectDataStore(RemoteStore(server.address), holdTime: 2))
+    server.stop()
+    try await eventually { log.lines.contains("failed") }
+    guard case .offline = controller.state else { throw FetchError.outOfStep }
+    #expect(controller.fetchedResults.count == 5)
+    try sqlite(
+      server.path, "UPDATE City SET name = 'Edo' WHERE id = 1; DELETE FROM City WHERE id = 5")
+    try server.start()
+    try await eventually {
+      controller.fetchedResults.map(\.name) == ["Edo", "Lima", "Osaka", "Cusco"]
+    }
+    guard case .loaded = controller.state else { throw FetchError.outOfStep }
+    #expect(
+      log.lines.filter { $0 != "failed" } == [
+        "will", "delete Bamako 0.3 -", "update Edo 0.0 0.0", "did",
+      ])
+  }
+
+  @Test("a controller that began without a server has its results when there is one")
+  func beginningOffline() async throws {
+    let server = try Restarting()
+    server.stop()
+    let controller = Controller(
+      store: ObjectDataStore(RemoteStore(server.address)), request: FetchRequest())
+    await #expect(throws: FetchError.self) { try await controller.performFetch() }
+    guard case .offline = controller.state else { throw FetchError.outOfStep }
+    try server.start()
+    try await eventually { controller.fetchedResults.count == 5 }
+  }
+
+  @Test("one controller shows a file and a server alike")
+  func alike() async throws {
+    var names: [[String]] = []
+    for kind in Kind.allCases {
+      let cities = try Cities(kind)
+      let controller = Controller(
+        store: ObjectDataStore(cities.store), request: FetchRequest(),
+        arrangement: .init(
+          sectionName: { String($0.name.prefix(1)) }, itemOrder: { $0.name > $1.name }))
+      try await controller.performFetch()
+      names.append(controller.sections.flatMap { [$0.name] + $0.results.map(\.name) })
+    }
+    #expect(
+      names[0] == ["B", "Bamako", "C", "Cusco", "L", "Lima", "O", "Osaka", "T", "Tokyo"])
+    #expect(names[0] == names[1])
+  }
+}

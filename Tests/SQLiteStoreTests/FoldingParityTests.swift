@@ -1,0 +1,135 @@
+// [c], [d], [cd] and [n] on hard texts: SQL and the evaluator against Foundation itself.
+
+import FetchModel
+import Foundation
+import Testing
+
+@testable import SQLiteStore
+
+@Suite("Folding: SQL and the evaluator give Foundation's results")
+struct FoldingParityTests {
+  private static let texts = [
+    "", "a", "A", "ä", "Ä", "a\u{308}", "A\u{308}", "å", "\u{212B}", "ß", "ẞ", "ss", "SS", "sS",
+    "ſ", "s",
+    "S", "İ", "I", "i", "ı", "i\u{307}", "é", "É", "e\u{301}", "e", "E", "ñ", "n", "ø", "Ø", "o",
+    "ł", "Ł",
+    "l", "ﬁ", "fi", "FI", "ﬃ", "ŉ", "ʼn", "Ǆ", "ǅ", "ǆ", "Σ", "σ", "ς", "ΟΔΟΣ", "οδός", "Ά", "α",
+    "Α", "ᾳ",
+    "ᾼ", "αι", "Ω", "\u{2126}", "Й", "и", "И\u{306}", "Ё", "е", "Ế", "ế", "が", "か", "か\u{3099}",
+    "ガ",
+    "カ", "ｶﾞ", "가", "\u{1100}\u{1161}", "कि", "क", "ก่", "ก", "أ", "ا", "ا\u{654}", "\u{5E9}\u{5C1}",
+    "ש",
+    "ａ", "Ａ", "Ⅷ", "ⅷ", "µ", "μ", "K", "\u{212A}", "k", "𐐀", "𐐨", "😀", "👩‍👩‍👧", "x\u{3099}", "x",
+    "e\u{20DD}",
+    "日", "日\u{301}", "日\u{FE00}", "q\u{307}\u{323}", "q\u{323}\u{307}", "q", "Straße", "STRASSE",
+    "straße",
+  ]
+
+  private static let options: [(String, String.CompareOptions)] = [
+    ("[c]", .caseInsensitive), ("[d]", .diacriticInsensitive),
+    ("[cd]", [.caseInsensitive, .diacriticInsensitive]),
+  ]
+
+  private static func key(_ text: String, _ options: String.CompareOptions) -> [UInt8] {
+    Array(text.folding(options: options, locale: nil).precomposedStringWithCanonicalMapping.utf8)
+  }
+
+  /// A row of texts as the evaluator asks for it.
+  private struct Row: EvaluatedRow {
+    let text: String
+    func value(of slot: Int) -> StoredValue? { .text(text) }
+    func elements(of collection: Int) -> [Row]? { nil }
+  }
+
+  private func world() throws -> PredicateFixture {
+    let fixture = try PredicateFixture("CREATE TABLE word(id INTEGER PRIMARY KEY, s TEXT);")
+    for (index, text) in Self.texts.enumerated() {
+      try fixture.insert("word", [.integer(Int64(index)), .text(text)])
+    }
+    return fixture
+  }
+
+  /// Checks one predicate over all the texts on both sides.
+  private func check(
+    _ text: String, _ argument: String, _ world: PredicateFixture, _ holds: (String) -> Bool
+  ) throws {
+    let predicate = try world.resolve(text, [.json(.string(argument))], entity: "word")
+    let found = Set(try world.run(predicate, entity: "word").ids)
+    let evaluator = PredicateEvaluator(
+      predicate.condition, model: world.model, columns: world.columns)
+    for (index, own) in Self.texts.enumerated() {
+      let expected = holds(own)
+      #expect(found.contains("\(index)") == expected, "\(own) \(text) \(argument): SQL")
+      let verdict = evaluator.evaluate(Row(text: own))
+      #expect(verdict == expected, "\(own) \(text) \(argument): evaluator")
+    }
+  }
+
+  @Test("equal texts and their order", arguments: options.indices)
+  func comparing(index: Int) throws {
+    let (letters, options) = Self.options[index]
+    let world = try world()
+    for argument in Self.texts {
+      let key = Self.key(argument, options)
+      try check("s ==\(letters) %@", argument, world) { Self.key($0, options) == key }
+      try check("s !=\(letters) %@", argument, world) { Self.key($0, options) != key }
+      try check("s <\(letters) %@", argument, world) {
+        Self.key($0, options).lexicographicallyPrecedes(key)
+      }
+      try check("NOT s >=\(letters) %@", argument, world) {
+        Self.key($0, options).lexicographicallyPrecedes(key)
+      }
+    }
+  }
+
+  @Test("texts within texts", arguments: options.indices)
+  func searching(index: Int) throws {
+    let (letters, options) = Self.options[index]
+    let world = try world()
+    for argument in Self.texts {
+      let key = Self.key(argument, options)
+      try check("s BEGINSWITH\(letters) %@", argument, world) {
+        !key.isEmpty && Self.key($0, options).starts(with: key)
+      }
+      try check("s ENDSWITH\(letters) %@", argument, world) {
+        !key.isEmpty && Self.key($0, options).reversed().starts(with: key.reversed())
+      }
+      try check("NOT s CONTAINS\(letters) %@", argument, world) {
+        key.isEmpty || !Self.holds(Self.key($0, options), key)
+      }
+      try check("s IN\(letters) {%@}", argument, world) { Self.key($0, options) == key }
+    }
+  }
+
+  @Test("[n] compares what is written, code point by code point")
+  func normalized() throws {
+    let world = try world()
+    for argument in Self.texts {
+      let utf8 = Array(argument.utf8)
+      try check("s ==[n] %@", argument, world) { Array($0.utf8) == utf8 }
+      try check("s BEGINSWITH[n] %@", argument, world) {
+        !utf8.isEmpty && Array($0.utf8).starts(with: utf8)
+      }
+      try check("s IN[n] {%@}", argument, world) { Array($0.utf8) == utf8 }
+    }
+  }
+
+  @Test("MATCHES[c] of a text as it is finds what Foundation's regular expression finds")
+  func matching() throws {
+    let world = try world()
+    for argument in Self.texts {
+      let pattern = NSRegularExpression.escapedPattern(for: argument)
+      let reference = try NSRegularExpression(
+        pattern: "\\A(?:\(pattern))\\z", options: .caseInsensitive)
+      try check("s MATCHES[c] %@", pattern, world) { text in
+        let whole = NSRange(location: 0, length: text.utf16.count)
+        return reference.firstMatch(in: text, range: whole) != nil
+      }
+    }
+  }
+
+  private static func holds(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {
+    guard part.count <= bytes.count else { return false }
+    return (0...bytes.count - part.count).contains { bytes[$0...].starts(with: part) }
+  }
+}

@@ -1,0 +1,110 @@
+import FetchModel
+import Foundation
+import Service
+import Testing
+
+/// Windows deep in a large table, and what is left of a fetch that nobody asks for.
+@Suite("Windows over many rows, through the service")
+struct WindowContractTests {
+  private static let world = """
+    CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT NOT NULL, population INTEGER NOT NULL);
+    CREATE INDEX city_population ON city(population);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+    INSERT INTO city SELECT i, 'c' || i % 97, i * 7919 % 20011 FROM n;
+    """
+
+  private func snapshot(_ file: ServedFile, _ target: String) throws -> ResultSnapshot {
+    let answer = try file.ask("GET", "/v1/objects/\(target)")
+    return try #require(ResultSnapshot(json: answer.json), "\(answer.text)")
+  }
+
+  private static func change(_ random: inout SeededGenerator) -> String {
+    let id = Int.random(in: 1...21_000, using: &random)
+    let place = Int.random(in: 0...20_011, using: &random)
+    return [
+      "UPDATE city SET population = \(place) WHERE id = \(id)",
+      "DELETE FROM city WHERE population BETWEEN \(place) AND \(place + 40)",
+      "INSERT OR REPLACE INTO city VALUES (\(id), 'new', \(place))",
+      "UPDATE city SET population = population + 9000 WHERE id % 500 = \(id % 500)",
+      "UPDATE city SET name = 'x' WHERE population BETWEEN \(place) AND \(place + 300)",
+    ].randomElement(using: &random)!
+  }
+
+  @Test(arguments: [21, 22] as [UInt64])
+  func deepOffsetsAndCursorsAreExactWhileRowsComeAndGo(seed: UInt64) throws {
+    let file = try ServedFile(Self.world)
+    var random = SeededGenerator(seed: seed)
+    var cursor = try #require(
+      try file.ask("/v1/objects/city?sort=population,name&limit=5000&as=ids").json["next"]?.string)
+    cursor = cursor.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+    let fetches = [
+      "city?sort=population,name&offset=15000&limit=20&digest=true",
+      "city?sort=-population&offset=19990&limit=40&digest=true&count=exact",
+      "city?sort=population,name&after=\(cursor)&limit=15&digest=true",
+      "city?sort=population,name&after=\(cursor)&offset=9000&limit=15&digest=true&count=exact",
+      "city?where=name+==+%27c5%27&sort=population&offset=100&limit=30&count=exact&digest=true",
+    ]
+    var held = try fetches.map { try snapshot(file, $0) }
+    for round in 0..<40 {
+      try file.outsider(Self.change(&random))
+      Thread.sleep(forTimeInterval: 0.12)
+      for (index, fetch) in fetches.enumerated() {
+        let place = Comment("seed \(seed), round \(round), \(fetch)")
+        let answer = try file.ask(
+          "GET", "/v1/objects/\(fetch)&since=\(held[index].token)&wait=0")
+        try held[index].apply(try #require(Diff(json: answer.json), place))
+        let fresh = try snapshot(file, fetch)
+        #expect(held[index].sections == fresh.sections, place)
+        #expect(held[index].summary == fresh.summary, place)
+      }
+    }
+  }
+
+  /// The number of a metric.
+  private func metric(_ name: String, _ file: ServedFile) throws -> Int? {
+    let lines = try file.ask("/metrics").text.split(separator: "\n")
+    return lines.first { $0.hasPrefix(name + " ") }.flatMap {
+      Int($0.split(separator: " ").last ?? "")
+    }
+  }
+
+  @Test func aFetchThatNobodyAsksForIsDroppedAndItsReturnCostsNoSnapshot() throws {
+    var configuration = ServiceConfiguration()
+    configuration.idleSeconds = 0.2
+    let file = try ServedFile(contractWorld, configuration: configuration)
+    let fetch = "/v1/objects/city?sort=-population&limit=2"
+    let token = try #require(file.ask(fetch).json["token"]?.string)
+    #expect(try file.ask(fetch + "&since=\(token)&wait=0").status == 200)
+    #expect(try metric("livefetch_live_fetches", file) == 1)
+    for _ in 0..<200 where try metric("livefetch_live_fetches", file) != 0 {
+      Thread.sleep(forTimeInterval: 0.02)
+    }
+    #expect(try metric("livefetch_live_fetches", file) == 0)
+    let save = try file.ask("PATCH", "/v1/objects/city/3", body: #"{"population":30}"#)
+    #expect(save.status == 200)
+    let diff = try file.ask(fetch + "&since=\(token)&wait=0")
+    #expect(diff.status == 200)
+    #expect(diff.json["from"]?.string == token)
+    #expect(diff.text.contains(#""deleted":[{"from":[0,1],"id":2}]"#), "\(diff.text)")
+    #expect(diff.text.contains(#""to":[0,0],"item":{"id":3"#), "\(diff.text)")
+  }
+
+  @Test func clientsOfOneFetchAndWindowsOfOneOrderAreOneFetch() throws {
+    let file = try ServedFile(contractWorld)
+    let windows = ["limit=1", "limit=2", "offset=1&limit=1", "count=exact"]
+    let waiting = (0..<20).map { index in
+      file.begin(
+        "GET", "/v1/objects/city?sort=-population&\(windows[index % 4])&since=now&wait=20")
+    }
+    Thread.sleep(forTimeInterval: 0.3)
+    #expect(try metric("livefetch_live_waiting", file) == 20)
+    #expect(try metric("livefetch_live_fetches", file) == 1)
+    _ = try file.ask("PATCH", "/v1/objects/city/1", body: #"{"population":1}"#)
+    let answers = try waiting.map { try #require($0.wait(seconds: 5)) }
+    #expect(answers.allSatisfy { $0.status == 200 })
+    #expect(try metric("livefetch_live_considered_total", file) == 1)
+    // One diff for each window, whoever many wait for it.
+    #expect(try metric("livefetch_live_diffs_total", file) == 4)
+    #expect(try metric("livefetch_live_delivered_total", file) == 20)
+  }
+}

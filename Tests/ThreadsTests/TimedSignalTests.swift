@@ -1,0 +1,39 @@
+import Dispatch
+import Testing
+
+@testable import Threads
+
+@Suite struct TimedSignalTests {
+  @Test func `a signal that came before lets a wait pass`() {
+    let signal = TimedSignal()
+    signal.signal()
+    signal.signal()
+    signal.wait()
+    #expect(signal.wait(nanoseconds: 0))
+    #expect(!signal.wait(nanoseconds: 0))
+  }
+
+  @Test func `what it begins with is counted`() {
+    let signal = TimedSignal(value: 2)
+    #expect(signal.wait(nanoseconds: 0))
+    #expect(signal.wait(nanoseconds: 0))
+    #expect(!signal.wait(nanoseconds: 1_000_000))
+  }
+
+  @Test func `a wait ends with its time`() {
+    let signal = TimedSignal()
+    let began = ContinuousClock.now
+    #expect(!signal.wait(seconds: 0.05))
+    #expect(ContinuousClock.now - began >= .milliseconds(50))
+  }
+
+  @Test func `a signal from another thread ends a wait`() {
+    let signal = TimedSignal()
+    for _ in 0..<100 {
+      DispatchQueue.global().async { signal.signal() }
+      #expect(signal.wait(seconds: 10))
+    }
+    DispatchQueue.global().async { signal.signal() }
+    signal.wait()
+  }
+}
