@@ -20,6 +20,8 @@ struct ContextTests {
       where: World.CityKeys.predicate(\.population >= 1_000_000 && \.name != "Osaka"))
     #expect(try await context.fetch(large).map(\.name) == ["Tokyo"])
     #expect(try await context.fetchSingleObject(large)?.name == "Tokyo")
+    let translated = try FetchRequest(where: #Predicate<World.City> { $0.name == "Osaka" })
+    #expect(try await context.fetch(translated).map(\.population) == [2_700_000])
     let none = City.sortedFetchRequest(where: "name == %@", "Nowhere")
     #expect(try await context.fetchSingleObject(none) == nil)
     do {

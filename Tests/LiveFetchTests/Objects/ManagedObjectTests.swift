@@ -132,7 +132,7 @@ struct ManagedObjectTests {
     #expect(japan?.cities.count == 2)
     #expect(japan?.hasFault(forRelationship: .cities) == false)
     let gone = context.object(City.self, with: .integer(777_777))
-    await #expect(throws: ContextError.self) { try await gone.materialize() }
+    await #expect(throws: ContextError.self) { _ = try await gone.materialize() }
   }
 
   @Test("is prefetched with what refers to it", arguments: Kind.allCases)

@@ -142,7 +142,8 @@ private enum ContextsArticle {
 
     do {
       try await context.save()
-    } catch .refused(let refusal) {
+    } catch {
+      guard case .refused(let refusal) = error else { throw error }
       for failure in refusal.failures(of: city) {
         print(failure.key(City.Key.self) as Any, failure.code, failure.reason)
       }

@@ -113,7 +113,10 @@ struct ObservingTests {
       try await context.save()
     }
     var names: [[String]] = []
-    for _ in 0..<2 { names.append(await iterator.next()?.inserted(City.self).map(\.name) ?? []) }
+    for _ in 0..<2 {
+      names.append(
+        await iterator.next(isolation: #isolation)?.inserted(City.self).map(\.name) ?? [])
+    }
     #expect(names == [["Nara"], ["Kobe"]])
     let task = Task {
       var count = 0

@@ -110,6 +110,12 @@ enum World {
     @ManagedToOne(.mayorOf) var mayorOf: Fault<City>?
   }
 
+  /// A store with three cities, and their ids.
+  static func store(_ kind: Kind) async throws -> (SampleStore, [String: ObjectID]) {
+    let sample = try await SampleStore(kind, "world")
+    return (sample, try await sample.save(data).ids)
+  }
+
   /// The same entity as plain values.
   struct PlainCity: Codable, Fetchable, Hashable {
     static let entityName = "City"
@@ -139,11 +145,11 @@ enum World {
     {"insert":"City","temporaryID":"cusco","values":{"name":"Cusco","population":430000,
       "country":{"temporaryID":"pe"}}}
     """
+}
 
-  /// A store with three cities, and their ids.
-  static func store(_ kind: Kind) async throws -> (SampleStore, [String: ObjectID]) {
-    let sample = try await SampleStore(kind, "world")
-    return (sample, try await sample.save(data).ids)
+extension World.City: PredicateKeyPathProviding {
+  static var predicateKeyPaths: [AnyKeyPath: String] {
+    [\World.City.name: Key.name.rawValue, \World.City.latitude: Key.latitude.rawValue]
   }
 }
 

@@ -37,7 +37,8 @@ extension ContextError: CustomStringConvertible {
 /// ```swift
 /// do {
 ///   try await context.save()
-/// } catch .refused(let refusal) {
+/// } catch {
+///   guard case .refused(let refusal) = error else { throw error }
 ///   for failure in refusal.failures(of: city) { mark(failure.key(City.Key.self), failure.reason) }
 ///   for conflict in refusal.conflicts { offer(conflict.stored, conflict.given) }
 /// }

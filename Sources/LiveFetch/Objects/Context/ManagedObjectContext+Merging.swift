@@ -30,7 +30,6 @@ extension ManagedObjectContext {
     guard let id = object.objectID.permanentID, !object.isInserted else { return }
     let layout = layout(of: object)
     let loaded = layout.properties.filter { $0.isToMany && object.row[$0.name] != nil }
-    object.rowMoment = 0
     let read = try await read(
       layout, ids: [id], extra: loaded.map(\.name), isolation: isolation)
     guard !read.isEmpty else { throw .notFound(entity: layout.entityName, id: object.objectID) }

@@ -5,11 +5,14 @@ extension ManagedObjectContext {
   func ask(
     _ body: [JSON.Member], isolation: isolated (any Actor)?
   ) async throws(ContextError) -> JSON {
+    let answer: JSON
     do throws(ObjectStoreError) {
-      return try await store.fetch(.object(body))
+      answer = try await store.fetch(.object(body))
     } catch {
       throw .store(error)
     }
+    await saveIsSettled(isolation: isolation)
+    return answer
   }
 
   /// Remembers from when on the store's changes concern what is in memory.
@@ -129,13 +132,16 @@ extension ManagedObjectContext {
     root.noteMoment(state.token)
     let items = state.sections.flatMap(\.items)
     try? await completeItems(items, as: type, isolation: isolation)
+    await saveIsSettled(isolation: isolation)
   }
 
   /// Before a controller makes objects of what `diff`, which leads to `state`, brings.
   func completeObjects<Element>(
     of diff: Diff, in state: ResultState, as type: Element.Type, isolation: isolated (any Actor)?
   ) async {
-    guard let type = type as? any ManagedEntity.Type, !type.subentities.isEmpty else { return }
+    guard let type = type as? any ManagedEntity.Type else { return }
+    await saveIsSettled(isolation: isolation)
+    guard !type.subentities.isEmpty else { return }
     let positions = diff.inserted.map(\.to) + diff.moved.map(\.to) + diff.updated.map(\.to)
     try? await completeItems(
       positions.compactMap { state[$0] }, as: type, isolation: isolation)
@@ -159,15 +165,7 @@ extension ManagedObjectContext {
   func keepIncluded(
     _ json: JSON?, _ paths: [String], of owners: [Any], _ type: any ManagedEntity.Type, _ start: Int
   ) throws(ContextError) {
-    var types: [String: any ManagedEntity.Type] = [:]
-    for path in paths {
-      var owner = type
-      for name in path.split(separator: ".") {
-        guard let next = layout(of: owner)[String(name)]?.destination else { break }
-        for known in [next] + next.subentities { types[known.entityName] = known }
-        owner = next
-      }
-    }
+    let types = entities(along: paths, from: type)
     var kept: [ManagedObject] = []
     try reading(since: start) { () throws(MaterializationError) in
       guard case .object(let entities)? = json else { return }
@@ -180,12 +178,25 @@ extension ManagedObjectContext {
         }
       }
     }
-    for path in paths {
-      keep(
-        path.split(separator: ".").map(String.init)[...],
-        of: owners.compactMap { $0 as? ManagedObject })
-    }
+    let objects = owners.compactMap { $0 as? ManagedObject }
+    for path in paths { keep(path.split(separator: ".").map(String.init)[...], of: objects) }
     withExtendedLifetime(kept) {}
+  }
+
+  /// The classes that key paths of relationships lead to, by their entities' names.
+  private func entities(
+    along paths: [String], from type: any ManagedEntity.Type
+  ) -> [String: any ManagedEntity.Type] {
+    var types: [String: any ManagedEntity.Type] = [:]
+    for path in paths {
+      var owner = type
+      for name in path.split(separator: ".") {
+        guard let next = layout(of: owner)[String(name)]?.destination else { break }
+        for known in [next] + next.subentities { types[known.entityName] = known }
+        owner = next
+      }
+    }
+    return types
   }
 
   private func keep(_ path: ArraySlice<String>, of owners: [ManagedObject]) {

@@ -63,6 +63,8 @@ extension ManagedObjectContext {
     if mergePolicy != .error {
       body.append(.init(name: "mergePolicy", value: .string(mergePolicy.rawValue)))
     }
+    isSending = true
+    defer { endSending() }
     let receipt: SaveReceipt
     do throws(ObjectStoreError) {
       receipt = try await store.save(.object(body))
@@ -72,12 +74,29 @@ extension ManagedObjectContext {
     saves += 1
     let summary = summary(of: draft)
     settle(draft, receipt)
+    endSending()
     await takeOverSave(draft, receipt, isolation: isolation)
     processPendingChanges()
     for case .insertion(let sent) in draft.origins { sent.object.didSave() }
     for case .update(let sent) in draft.origins { sent.object.didSave() }
     observers.tell(summary)
     return receipt
+  }
+
+  /// Waits until no save is under way whose ids are not known: what the store tells meanwhile may be
+  /// of objects that are here under their temporary ids.
+  func saveIsSettled(isolation: isolated (any Actor)?) async {
+    let root = root
+    while root.isSending {
+      await withCheckedContinuation(isolation: isolation) { root.settlers.append($0) }
+    }
+  }
+
+  private func endSending() {
+    isSending = false
+    let waiting = settlers
+    settlers = []
+    for continuation in waiting { continuation.resume() }
   }
 
   private func summary(of draft: SaveDraft) -> DidSave {

@@ -45,6 +45,9 @@ public final class ManagedObjectContext {
   var pending = ObjectsDidChange()
   var observers = ContextObservers()
   var saveQueue = SaveQueue()
+  /// Whether a save was sent whose ids are not known yet.
+  var isSending = false
+  var settlers: [CheckedContinuation<Void, Never>] = []
 
   /// A context whose changes go to `store`.
   public init(store: any ObjectStore) {

@@ -29,6 +29,35 @@ struct SaveDraft {
     origins.append(origin)
     changes.append(.object(change))
   }
+
+  /// Appends an insertion.
+  mutating func append(_ object: ManagedObject, _ sent: Sent, _ values: [JSON.Member]) {
+    var values = values
+    if let id = object.objectID.permanentID {
+      values.insert(.init(name: "id", value: id.predicateArgument), at: 0)
+    }
+    append(
+      .insertion(sent),
+      [
+        .init(name: "insert", value: .string(object.entityName)),
+        .init(name: "temporaryID", value: .string(sent.name)),
+        .init(name: "values", value: .object(values)),
+      ])
+  }
+
+  /// Appends an update, with what its object had been read with.
+  mutating func append(_ id: ObjectID, _ sent: Sent, _ values: [JSON.Member]) {
+    var change: [JSON.Member] = [
+      .init(name: "update", value: .string(sent.object.entityName)),
+      .init(name: "id", value: id.predicateArgument),
+      .init(name: "values", value: .object(values)),
+    ]
+    let base = sent.edits.keys.sorted().map { name in
+      JSON.Member(name: name, value: sent.bases[name] ?? .null)
+    }
+    if !base.isEmpty { change.append(.init(name: "base", value: .object(base))) }
+    append(.update(sent), change)
+  }
 }
 
 /// A change of a value that is no managed object.
@@ -78,51 +107,31 @@ extension ManagedObjectContext {
   /// What is to be saved now.
   func draft() -> SaveDraft {
     var draft = SaveDraft()
-    // Each insertion is called by a name, also one that has its permanent id already.
+    let names = insertionNames()
+    for object in insertions {
+      draft.append(object, sent(object, names), values(of: object, names))
+    }
+    for object in updates {
+      guard let id = object.objectID.permanentID else { continue }
+      draft.append(id, sent(object, names), values(of: object, names))
+    }
+    for change in valueChanges { draft.append(.value(change), change.change(mergePolicy)) }
+    for object in deletions {
+      guard let id = object.objectID.permanentID else { continue }
+      let change = ValueChange(entity: object.entityName, kind: .delete(id))
+      draft.append(.deletion(object), change.change(mergePolicy))
+    }
+    return draft
+  }
+
+  /// What each insertion is called in the save, also one that has its permanent id already.
+  private func insertionNames() -> [ObjectIdentifier: String] {
     var names: [ObjectIdentifier: String] = [:]
     for object in insertions {
       names[ObjectIdentifier(object)] =
         object.objectID.isTemporary ? object.objectID.description : TemporaryNames.next()
     }
-    for object in insertions {
-      let sent = sent(object, names)
-      var values = members(of: sent, object, names)
-      if let id = object.objectID.permanentID {
-        values.insert(.init(name: "id", value: id.predicateArgument), at: 0)
-      }
-      draft.append(
-        .insertion(sent),
-        [
-          .init(name: "insert", value: .string(object.entityName)),
-          .init(name: "temporaryID", value: .string(sent.name)),
-          .init(name: "values", value: .object(values)),
-        ])
-    }
-    for object in updates {
-      guard let id = object.objectID.permanentID else { continue }
-      let sent = sent(object, names)
-      let base = sent.edits.keys.sorted().map { name in
-        JSON.Member(name: name, value: sent.bases[name] ?? .null)
-      }
-      var change: [JSON.Member] = [
-        .init(name: "update", value: .string(object.entityName)),
-        .init(name: "id", value: id.predicateArgument),
-        .init(name: "values", value: .object(members(of: sent, object, names))),
-      ]
-      if !base.isEmpty { change.append(.init(name: "base", value: .object(base))) }
-      draft.append(.update(sent), change)
-    }
-    for change in valueChanges { draft.append(.value(change), change.change(mergePolicy)) }
-    for object in deletions {
-      guard let id = object.objectID.permanentID else { continue }
-      draft.append(
-        .deletion(object),
-        [
-          .init(name: "delete", value: .string(object.entityName)),
-          .init(name: "id", value: id.predicateArgument),
-        ])
-    }
-    return draft
+    return names
   }
 
   private func sent(_ object: ManagedObject, _ names: [ObjectIdentifier: String]) -> SaveDraft.Sent
@@ -133,8 +142,8 @@ extension ManagedObjectContext {
   }
 
   /// The values of a change, links to objects of the same save by what they are called there.
-  private func members(
-    of sent: SaveDraft.Sent, _ object: ManagedObject, _ names: [ObjectIdentifier: String]
+  private func values(
+    of object: ManagedObject, _ names: [ObjectIdentifier: String]
   ) -> [JSON.Member] {
     let layout = layout(of: object)
     func link(_ json: JSON, _ name: String) -> JSON {
@@ -145,10 +154,10 @@ extension ManagedObjectContext {
       return ManagedObjectID.temporary(called).json
     }
     var members: [JSON.Member] = []
-    for (name, json) in sent.edits.sorted(by: { $0.key < $1.key }) {
+    for (name, json) in object.edits.sorted(by: { $0.key < $1.key }) {
       members.append(.init(name: name, value: link(json, name)))
     }
-    for (name, edits) in sent.memberEdits.sorted(by: { $0.key < $1.key }) {
+    for (name, edits) in object.memberEdits.sorted(by: { $0.key < $1.key }) {
       members.append(.init(name: name, value: edits.json.mappingElements { link($0, name) }))
     }
     return members
