@@ -18,8 +18,10 @@ typealias TownsController = DataStoreResultsController<Town, FilterRequest<Town>
 @MainActor
 final class TownLog {
   var lines: [String] = []
+  private let controller: TownsController
 
   init(_ controller: TownsController) {
+    self.controller = controller
     controller.controllerWillChangeContent = { [weak self, unowned controller] in
       self?.lines.append("will \(controller.fetchedResults.count)")
     }
@@ -171,7 +173,7 @@ struct DataStoreTests {
     let query = try #require(store.query)
     query.processPendingChanges()
     try await fetch.value
-    #expect(log.take() == ["will 0", "did 0"])
+    #expect(log.take() == ["will 0", "insert section  0", "did 0"])
     for id in 1...3 { query.enqueue(Town(id: id, name: "T\(id)", people: id), as: .insert) }
     query.enqueue(Town(id: 1, name: "U1", people: 1), as: .update)
     query.enqueue(Town(id: 2, name: "", people: 0), as: .delete)

@@ -55,7 +55,9 @@ struct ReplayedContent<Value: Equatable>: Equatable {
       guard change.index <= sections.count else { return "no section \(change.index)" }
       sections.insert(Section(name: change.name, items: []), at: change.index)
     }
-    for change in changes where change.type == .insert || change.type == .move {
+    let coming = changes.filter { $0.type == .insert || $0.type == .move }
+      .sorted { ($0.new ?? .first) < ($1.new ?? .first) }
+    for change in coming {
       guard let place = change.new, sections.indices.contains(place.section),
         place.item <= sections[place.section].items.count
       else { return "nothing comes to \(String(describing: change.new))" }

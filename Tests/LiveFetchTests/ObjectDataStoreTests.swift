@@ -67,8 +67,10 @@ struct ObjectDataStoreTests {
 
   @MainActor final class Log {
     var lines: [String] = []
+    private let controller: Controller
 
     init(_ controller: Controller) {
+      self.controller = controller
       controller.controllerWillChangeContent = { [weak self] in self?.lines.append("will") }
       controller.controllerDidChangeResults = { [weak self] difference in
         self?.lines += difference.changes.map { change in

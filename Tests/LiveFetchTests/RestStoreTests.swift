@@ -21,7 +21,6 @@ struct LargeTowns: DataStoreRequest {
 final class RestTowns: DataStore<Town, LargeTowns>, @unchecked Sendable {
   private let address: URL
   private let interval: Duration
-  private let polls = Mutex<[ObjectIdentifier: Task<Void, Never>]>([:])
 
   init(_ address: URL, every interval: Duration = .seconds(5)) {
     self.address = address
@@ -30,24 +29,19 @@ final class RestTowns: DataStore<Town, LargeTowns>, @unchecked Sendable {
   }
 
   override func execute(_ query: Query) {
-    let poll = Task { [interval] in
-      while !Task.isCancelled {
+    Task {
+      while !query.isFinished {
         do {
           query.enqueue(all: try await towns(query.request))
           query.processPendingChanges()
         } catch let error as URLError {
           query.suspend(error)  // tried again
         } catch {
-          return query.reject(error)
+          query.reject(error)
         }
         try? await Task.sleep(for: interval)
       }
     }
-    polls.withLock { $0[ObjectIdentifier(query)] = poll }
-  }
-
-  override func stop(_ query: Query) {
-    polls.withLock { $0.removeValue(forKey: ObjectIdentifier(query)) }?.cancel()
   }
 
   override func save(_ changes: [Change]) async throws {

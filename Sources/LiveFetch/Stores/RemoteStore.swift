@@ -73,9 +73,9 @@ public final class RemoteStore: ObjectStore {
   private func send(
     _ request: URLRequest
   ) async throws(ObjectStoreError) -> (Data, URLResponse) {
-    do {
-      return try await session.data(for: request)
-    } catch {
+    switch await HTTPCall().answer(to: request, in: session) {
+    case .success(let answer): return answer
+    case .failure(let error):
       if Task.isCancelled { throw .cancelled }
       throw .unreachable(error.localizedDescription)
     }
