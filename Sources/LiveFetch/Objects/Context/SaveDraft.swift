@@ -111,7 +111,10 @@ extension ManagedObjectContext {
     for object in insertions {
       draft.append(object, sent(object, names), values(of: object, names))
     }
-    for object in updates {
+    // Members are edited last: they are the other objects' values, which are compared with their base.
+    let ordered =
+      updates.filter { $0.memberEdits.isEmpty } + updates.filter { !$0.memberEdits.isEmpty }
+    for object in ordered {
       guard let id = object.objectID.permanentID else { continue }
       draft.append(id, sent(object, names), values(of: object, names))
     }
