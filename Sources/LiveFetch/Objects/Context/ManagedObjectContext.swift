@@ -119,7 +119,8 @@ public final class ManagedObjectContext {
   }
 
   /// Deletes an object with the next save. What becomes of those it is related to, the store decides
-  /// by its rules; objects in memory that go with it are told as deleted after the save.
+  /// by its rules; objects in memory that go with it are told as deleted after the save. What the
+  /// store has no more by then counts as deleted.
   public func delete(_ object: ManagedObject) {
     guard object.managedObjectContext === self else { return }
     switch object.stage {
