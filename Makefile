@@ -10,7 +10,7 @@ SOURCES := $(wildcard Package.swift Sources Tests)
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps run test browser openapi bench fuzz chaos soak sanitize lint format
+.PHONY: help deps run test browser openapi schema bench fuzz chaos soak sanitize lint format
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -38,6 +38,11 @@ openapi: deps ## check /openapi.json by a validator, and the server's answers ag
 	@.build-openapi/bin/python -m pip install -q "openapi-spec-validator==0.9.*"
 	@swift build --product livefetch
 	@.build-openapi/bin/python Tests/OpenAPI/check.py "$$(swift build --show-bin-path)/livefetch"
+
+schema: ## check the model files' JSON Schema by a validator, and the samples against it
+	@test -x .build-openapi/bin/python || python3 -m venv .build-openapi
+	@.build-openapi/bin/python -m pip install -q "jsonschema==4.*"
+	@.build-openapi/bin/python Tests/ModelSchema/check.py
 
 bench: deps ## measure against the limit and the peers (ONLY=P1,P2 for some of it)
 	@bash .ci/install --optional wrk

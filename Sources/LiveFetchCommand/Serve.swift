@@ -22,7 +22,7 @@ struct Serve: ParsableCommand {
   func run() throws {
     let isThere = try isFile(store)
     let options = try options.resolved()
-    let model = try options.modelPath.map { try ModelFile(atPath: $0) }
+    let model = try options.modelPath.map { try modelAnywhere($0) }
     // A model makes the tables of a new file.
     guard
       isThere || model != nil && FileManager.default.createFile(atPath: store, contents: nil)

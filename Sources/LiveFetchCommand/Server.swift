@@ -49,7 +49,7 @@ struct Server {
   }
 
   private func openStore() throws -> SQLiteStore {
-    let model = try options.modelPath.map { try ModelFile(atPath: $0) }
+    let model = try options.modelPath.map { try modelAnywhere($0) }
     do throws(StoreError) {
       let store = try SQLiteStore(path: path, options: options.store(model))
       if store.isNewlyFollowed {
@@ -72,7 +72,7 @@ struct Server {
   private func serve(
     _ store: SQLiteStore, at address: ServedAddress
   ) throws -> ServiceHost {
-    let model = try options.modelPath.map { try ModelFile(atPath: $0) }
+    let model = try options.modelPath.map { try modelAnywhere($0) }
     let (path, storeOptions) = (path, options.store(model))
     return try ServiceHost(store, configuration: options.service) { event in
       switch event {

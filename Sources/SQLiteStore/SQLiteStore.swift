@@ -328,7 +328,7 @@ extension SQLiteStore {
 extension StoreError {
   /// What a statement that was made of a plan failed with: it names what was there when the model was
   /// read, so a name that is missing is one that somebody took away.
-  fileprivate var ofPlan: StoreError {
+  var ofPlan: StoreError {
     guard case .failed(let text) = self, text.hasPrefix("SQLite 1:"),
       text.contains("no such table") || text.contains("no such column")
         || text.contains("has no column named")

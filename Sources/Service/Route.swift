@@ -22,6 +22,14 @@ enum Route: Hashable {
   /// Anything else: a file of the public directory.
   case file
 
+  /// The entity that the path names.
+  var entity: String? {
+    switch self {
+    case .objects(let entity), .object(let entity, _), .value(let entity, _, _): entity
+    default: nil
+    }
+  }
+
   /// The route of a raw path.
   ///
   /// - Throws: a 404 for a path below `/v1` that is none, a 400 for a malformed escape.
@@ -64,7 +72,10 @@ enum Route: Hashable {
       guard let segment = PercentEncoding.decode(Substring(part), plus: .itself) else {
         throw .badRequest("malformed-encoding", "The path is not percent-encoded UTF-8.")
       }
-      guard !segment.isEmpty else { throw .noSuchPath }
+      // An id may be the empty text.
+      guard !segment.isEmpty || (segments.count == 2 && segments[0] == "objects") else {
+        throw .noSuchPath
+      }
       segments.append(segment)
     }
     return segments

@@ -36,7 +36,10 @@ extension Service {
   }
 
   /// Answers OPTIONS: what the path takes, and to browsers what they may send.
-  func allow(_ call: Call, _ route: Route) {
+  ///
+  /// - Throws: 404 for an entity that is not there, to those who may know.
+  func allow(_ call: Call, _ route: Route) throws(Problem) {
+    if isAuthorized(call.request), let entity = route.entity { _ = try entityIndex(named: entity) }
     let methods = route.allowedMethods.joined(separator: ", ")
     var headers = [(name: "Allow", value: methods)]
     if configuration.corsOrigin != nil,

@@ -7,7 +7,6 @@ extension Service {
   /// Routes that save, with the methods that do.
   func change(_ call: Call, _ route: Route) throws(Problem) {
     guard !store.properties.isReadOnly else { throw .readOnly }
-    engine.storeMayChange()
     let preferences = Preferences(call.request.headerValues("Prefer"))
     let key = try IdempotencyKey(call.request)
     let change: SaveCall

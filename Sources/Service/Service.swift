@@ -91,7 +91,7 @@ public final class Service: HTTPHandler {
       let route = try Route(path: request.path)
       exchange.mark(RequestKind(route, method: request.method).rawValue)
       try check(call, route)
-      if request.method == "OPTIONS" { return allow(call, route) }
+      if request.method == "OPTIONS" { return try allow(call, route) }
       try answer(call, route)
     }
   }

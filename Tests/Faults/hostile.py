@@ -173,7 +173,7 @@ def note(answer, data, file, faults, statuses):
 
 def carry_smuggled(server, faults):
     for data in SMUGGLED:
-        answer = send(server.port, data, patience=10, until_closed=True)
+        answer = send(server.port, data, patience=20, until_closed=True)
         if not answer.is_closed:
             faults.append(f"kept open: {data[:120]!r}")
         if answer.status and not 400 <= answer.status < 500 and answer.status != 505:

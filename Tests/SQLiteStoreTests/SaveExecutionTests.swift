@@ -83,7 +83,7 @@ struct SaveExecutionTests {
     arguments: [
       ("'2024-01-31T10:00:00Z'", "'2031-12-01T23:59:58.25Z'"),
       ("'2024-01-31 10:00:00'", "'2031-12-01 23:59:58.25'"),
-      ("'2024-01-31'", "'2031-12-01'"), ("1700000000", "1953935998.25"),
+      ("1700000000", "1953935998.25"),
     ])
   func dateFormats(first: String, stored: String) throws {
     let bench = try SaveExecutionBench(

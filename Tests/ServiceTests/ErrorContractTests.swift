@@ -12,7 +12,7 @@ struct ErrorContractTests {
     Exchange("GET", "/v1/", 404, "unknown-path"),
     Exchange("OPTIONS", "/v1/nope", 404, "unknown-path"),
     Exchange("GET", "/v1/objects", 404, "unknown-path"),
-    Exchange("GET", "/v1/objects/city/", 404, "unknown-path"),
+    Exchange("GET", "/v1/objects/city/", 404, "unknown-id"),
     Exchange("GET", "/v1/objects/City", 404, "unknown-entity", text: #""hint":"city""#),
     Exchange("GET", "/v1/objects/city/9", 404, "unknown-id"),
     Exchange("GET", "/v1/objects/city/abc", 404, "unknown-id"),

@@ -218,7 +218,7 @@ struct MigrationTests {
     let file = try Self.file()
     file.stop()
     var options = MigrationOptions()
-    options.sql = "UPDATE Author SET nothing = 1"
+    options.after = [MigrationScript(name: "own.sql", sql: "UPDATE Author SET nothing = 1")]
     let text = Self.version(more: #",{"name":"Shelf"}"#)
     #expect(throws: StoreError.self) {
       _ = try SQLiteStore.migrate(
@@ -233,7 +233,7 @@ struct MigrationTests {
     let file = try Self.file()
     file.stop()
     var options = MigrationOptions()
-    options.sql = "UPDATE Author SET note = 'moved'"
+    options.after = [MigrationScript(name: "own.sql", sql: "UPDATE Author SET note = 'moved'")]
     options.backup = file.path + ".before"
     let text = Self.version(more: #",{"name":"Shelf"}"#)
     _ = try SQLiteStore.migrate(
@@ -283,40 +283,191 @@ struct MigrationTests {
     #expect(try again.ask("/v1/objects/Book/99999").json["title"]?.string == "b99999")
   }
 
-  /// Fifty entities with inheritance and every type, created, read back, migrated and exported.
+  // MARK: Renaming
+
+  /// One entity with text attributes, each with what it was called.
+  private static func names(_ attributes: [(name: String, was: String?)]) throws -> ModelFile {
+    let text = attributes.map { name, was in
+      #"{"name":"\#(name)","type":"String"\#(was.map { #","renamingIdentifier":"\#($0)""# } ?? "")}"#
+    }
+    return try ModelFile(
+      parsing: Array(
+        #"{"entities":[{"name":"T","attributes":[\#(text.joined(separator: ","))]}]}"#.utf8))
+  }
+
+  @Test(arguments: [true, false])
+  func aChainOfRenamesKeepsItsValues(throughEach: Bool) throws {
+    let file = try SampleModel.served(Self.names([("a", nil)]))
+    _ = try file.insert("T", #"{"a":"x"}"#)
+    file.stop()
+    let versions = [[("b", "a")], [("c", "a")], [("d", "c")]].map {
+      $0.map { ($0.0, $0.1 as String?) }
+    }
+    for version in throughEach ? versions : [versions[1]] {
+      _ = try SQLiteStore.migrate(path: file.path, to: Self.names(version))
+    }
+    let again = try ServedFile("", adopting: file)
+    #expect(
+      try again.ask("/v1/objects/T/1").text == #"{"id":1,"\#(throughEach ? "d" : "c")":"x"}"#)
+  }
+
+  @Test func namesMayBeSwappedAndGivenToSomethingNew() throws {
+    let file = try SampleModel.served(Self.names([("a", nil), ("b", nil)]))
+    _ = try file.insert("T", #"{"a":"x","b":"y"}"#)
+    file.stop()
+    _ = try SQLiteStore.migrate(
+      path: file.path, to: Self.names([("a", "b"), ("b", "a")]))
+    // What was `a` at first is called `b` by now, and goes on as `c`.
+    _ = try SQLiteStore.migrate(
+      path: file.path, to: Self.names([("a", nil), ("b", nil), ("c", "a")]))
+    let again = try ServedFile("", adopting: file)
+    #expect(try again.ask("/v1/objects/T/1").text == #"{"id":1,"a":"y","b":null,"c":"x"}"#)
+  }
+
+  @Test func idsThatWereGivenAreNotGivenAgainThoughAllAreGone() throws {
+    let file = try SampleModel.served(Self.names([("a", nil)]))
+    for _ in 0..<3 { _ = try file.insert("T", "{}") }
+    _ = try file.ask("DELETE", "/v1/objects/T?where=TRUEPREDICATE")
+    file.stop()
+    _ = try SQLiteStore.migrate(path: file.path, to: Self.names([("a", nil), ("b", nil)]))
+    let again = try ServedFile("", adopting: file)
+    #expect(try again.insert("T", "{}") == 4)
+  }
+
+  @Test func valuesThatBreakANewConstraintAreRefusedBeforehand() throws {
+    #expect(
+      try Self.refusal(Self.version(authorMore: #","uniquenessConstraints":[["note"]]"#)) == "")
+    let file = try Self.file()
+    _ = try file.insert("Author", #"{"name":"Ann"}"#)
+    file.stop()
+    let text = Self.version(authorMore: #","uniquenessConstraints":[["name"]]"#)
+    #expect(
+      throws: StoreError.unusable(
+        "Author.name has to be unique, and 1 values stand more than once there")
+    ) {
+      _ = try SQLiteStore.migrate(path: file.path, to: ModelFile(parsing: Array(text.utf8)))
+    }
+  }
+
+  // MARK: Large models
+
+  /// Fifty entities with inheritance and every type: from Core Data's own file, created, read back,
+  /// migrated and exported again.
   @Test func aLargeModelGoesRound() throws {
-    let model = try Self.large(extra: false)
+    let contents = CoreDataContents(try Self.large(extra: false))
+    #expect(contents.remarks == [])
+    let imported = try CoreDataModel(contents: contents.text)
+    #expect(imported.remarks == [])
+    let model = imported.model
+    #expect(model == (try Self.large(extra: false)))
     let file = try SampleModel.served(model)
+    let first = try file.insert("E49", Self.values)
+    #expect(try file.ask("/v1/objects/E49/\(first)").text.hasPrefix(Self.shown))
     file.stop()
     #expect(try SQLiteStore.rememberedModel(path: file.path) == model)
     let next = try Self.large(extra: true)
     _ = try SQLiteStore.migrate(path: file.path, to: next)
-    #expect(try SQLiteStore.rememberedModel(path: file.path) == next)
-    #expect(try ModelFile(parsing: next.text) == next)
+    let exported = try #require(try SQLiteStore.rememberedModel(path: file.path))
+    #expect(exported == next)
+    #expect(try ModelFile(parsing: exported.text) == next)
+    #expect(try CoreDataModel(contents: CoreDataContents(exported).text).model == next)
     #expect(try SQLiteStore.mismatches(path: file.path, with: next) == [])
     let again = try ServedFile("", adopting: file)
+    #expect(try again.ask("/v1/objects/E49/\(first)").text.hasPrefix(Self.shown))
     let id = try again.insert("E49", #"{"integer16":7,"extra":"x"}"#)
     #expect(try again.ask("/v1/objects/E0/\(id)").json["entity"]?.string == "E49")
     #expect(try again.ask("/v1/objects/E7/\(id)").status == 404)
   }
 
-  /// E0 at the top, every other one below the one a third of its number.
+  /// A value of every type.
+  static let values = """
+    {"integer16":-7,"integer32":70000,"integer64":9007199254740993,"decimal":1.25,"double":0.1,\
+    "float":0.5,"string":"s","boolean":true,"date":"2024-01-31T10:00:00Z","binary":"AAEC",\
+    "uuid":"6BA7B810-9DAD-11D1-80B4-00C04FD430C8","uri":"https://a.b/c","transformable":{"a":[1]}}
+    """
+  static let shown = """
+    {"id":1,"integer16":-7,"integer32":70000,"integer64":9007199254740993,"decimal":1.25,\
+    "double":0.1,"float":0.5,"string":"s","boolean":true,"date":"2024-01-31T10:00:00Z",\
+    "binary":"AAEC","uuid":"6BA7B810-9DAD-11D1-80B4-00C04FD430C8","uri":"https://a.b/c",\
+    "transformable":{"a":[1]}
+    """
+
+  /// E0 at the top, every other one below the one a third of its number; each with what a model can
+  /// say of its attributes and with a relationship to the next.
   private static func large(extra: Bool) throws -> ModelFile {
     var model = ModelFile()
+    model.version = "1"
     for index in 0..<50 {
       var entity = ModelFile.Entity(name: "E\(index)")
       if index > 0, index % 5 > 0 || index > 45 { entity.parent = "E\(index / 3 / 5 * 5)" }
       if index > 45 { entity.parent = "E0" }
-      guard entity.parent != entity.name else { continue }
+      let own = index == 0 || entity.parent == nil ? "" : "_\(index)"
       entity.attributes = ModelFile.AttributeType.allCases.map { type in
-        let own = index == 0 || entity.parent == nil ? "" : "_\(index)"
-        let name = type.rawValue.lowercased().filter { $0 != " " }
-        return ModelFile.Attribute(name: name + own, type: type)
+        attribute(type, type.rawValue.lowercased().filter { $0 != " " } + own, index)
       }
+      entity.isAbstract = index == 5
+      entity.relationships = [
+        link("next", index, to: index + 1), link("previous", index, to: index - 1),
+      ]
+      entity.fetchIndexes = [Self.index(of: "string" + own)]
+      if index % 10 == 0 { entity.uniquenessConstraints = [["uuid" + own]] }
       if extra { entity.attributes.append(.init(name: "extra\(index)", type: .string)) }
       model.entities.append(entity)
     }
     if extra { model.entities[0].attributes.append(.init(name: "extra", type: .string)) }
+    var template = ModelFile.FetchTemplate(name: "some", entity: "E0")
+    template.predicate = "integer16 > $LEAST"
+    template.limit = 5
+    template.includesSubentities = false
+    model.fetchTemplates = [template]
     return try ModelFile(model.json)
+  }
+
+  private static func attribute(
+    _ type: ModelFile.AttributeType, _ name: String, _ index: Int
+  ) -> ModelFile.Attribute {
+    var attribute = ModelFile.Attribute(name: name, type: type)
+    guard index % 3 == 1 else { return attribute }
+    switch type {
+    case .string:
+      (attribute.minimumLength, attribute.maximumLength, attribute.pattern) = (1, 40, "[a-z<>&\"]+")
+      attribute.defaultValue = .string("a<b>&\"c\"")
+    case .integer16, .integer32, .integer64, .decimal, .double, .float:
+      attribute.minimum = .number("-8")
+      attribute.maximum = .number(
+        "90000000000000000".prefix(type == .integer16 ? 4 : 9).description)
+      attribute.defaultValue = .number("3")
+      attribute.isOptional = false
+    case .date:
+      attribute.minimum = .string("1969-12-31T23:59:59Z")
+      attribute.defaultValue = .string("2001-01-01T00:00:00Z")
+    case .boolean: attribute.defaultValue = .boolean(true)
+    case .uri: attribute.defaultValue = .string("https://a.b/?c=d&e")
+    case .uuid: attribute.renamingIdentifier = "old_\(name)"
+    case .transformable: attribute.transformer = "Dictionary"
+    case .binary: attribute.isTransient = true
+    }
+    return attribute
+  }
+
+  /// Each leads to the next one, which has it as its inverse; the ends lead round.
+  private static func link(_ name: String, _ index: Int, to other: Int) -> ModelFile.Relationship {
+    let isNext = name == "next"
+    var link = ModelFile.Relationship(
+      name: "\(name)_\(index)", destination: "E\((other + 50) % 50)")
+    link.inverse = "\(isNext ? "previous" : "next")_\((other + 50) % 50)"
+    link.isToMany = isNext
+    link.isOrdered = isNext && index % 2 == 0
+    link.deleteRule = isNext ? ModelFile.DeleteRule.allCases[index % 4] : .nullify
+    if isNext { link.maximumCount = 7 }
+    return link
+  }
+
+  private static func index(of property: String) -> ModelFile.FetchIndex {
+    var index = ModelFile.FetchIndex(name: "by_\(property)")
+    var element = ModelFile.FetchIndex.Element(property: property)
+    element.isDescending = true
+    index.elements = [element]
+    return index
   }
 }

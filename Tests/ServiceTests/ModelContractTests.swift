@@ -111,6 +111,32 @@ struct ModelContractTests {
     #expect(changes.contains(#""Team":[{"id":1,"properties":["members"]}]"#), "\(changes)")
   }
 
+  @Test func membersStandAtThePlacesOfTheList() throws {
+    let file = try SampleModel.served("heroes")
+    let team = try file.insert("Team", #"{"name":"T"}"#)
+    let ids = try (0..<6).map { try file.insert("Hero", #"{"name":"h\#($0)"}"#) }
+    let path = "/v1/objects/Team?select=members"
+    var token = try file.ask(path).json["token"]?.string ?? ""
+    for order in [
+      [0, 1, 2], [3, 0, 1, 2], [3, 0, 4, 1, 2], [2, 1, 4, 0, 3], [4, 5], [], [5, 4],
+    ] {
+      let list = "[\(order.map { "\(ids[$0])" }.joined(separator: ","))]"
+      let answer = try file.ask(
+        "PATCH", "/v1/objects/Team/\(team)", body: #"{"members":\#(list)}"#)
+      #expect(answer.status == 200, "\(answer.text)")
+      let diff = try file.ask("\(path)&since=\(token)&wait=10")
+      #expect(
+        diff.text.contains(
+          #""updated":[{"from":[0,0],"to":[0,0],"id":1,"changed":{"members":\#(list)}}]"#),
+        "\(list): \(diff.text)")
+      token = diff.json["to"]?.string ?? ""
+    }
+    // The order that is there already is no change.
+    _ = try file.ask("PATCH", "/v1/objects/Team/1", body: #"{"members":[\#(ids[5]),\#(ids[4])]}"#)
+    let silent = try file.ask("\(path)&since=\(token)&wait=0")
+    #expect(silent.text.contains(#""updated":[]"#), "\(silent.text)")
+  }
+
   @Test func anOrderedManyToManyRelationshipKeepsItsOrder() throws {
     let file = try SampleModel.served("blog")
     let author = try file.insert("Author", #"{"name":"A"}"#)

@@ -54,9 +54,24 @@ private struct CoreDataReader {
     }
   }
 
+  private mutating func checkChildren(of element: XMLElement, _ place: String) {
+    for child in element.children {
+      remark(
+        place,
+        child.name == "userInfo"
+          ? "user info has no meaning here" : "`\(child.name)` is not supported")
+    }
+  }
+
   mutating func model(_ root: XMLElement) -> ModelFile {
     var model = ModelFile()
     model.version = root["userDefinedModelVersionIdentifier"].flatMap { $0.isEmpty ? nil : $0 }
+    check(
+      root, "model",
+      [
+        "type", "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion",
+        "sourceLanguage", "userDefinedModelVersionIdentifier",
+      ])
     entityNames = Set(root.children.filter { $0.name == "entity" }.compactMap { $0["name"] })
     for child in root.children {
       switch child.name {
@@ -130,6 +145,7 @@ private struct CoreDataReader {
       if attribute.derivation == nil { remark(place, "the derivation `\(text)` is not supported") }
     }
     if type == .transformable { readTransformer(of: &attribute, element, place) }
+    checkChildren(of: element, place)
     if element["allowsExternalBinaryDataStorage"] == "YES" {
       remark(place, "external storage has no meaning here: values stand in the store")
     }
@@ -181,7 +197,11 @@ private struct CoreDataReader {
   private mutating func readTransformer(
     of attribute: inout ModelFile.Attribute, _ element: XMLElement, _ place: String
   ) {
-    if let transformer = element["valueTransformerName"] {
+    if let transformer = element["valueTransformerName"],
+      ModelFile.builtInTransformers.contains(transformer)
+    {
+      attribute.transformer = transformer
+    } else if let transformer = element["valueTransformerName"] {
       remark(place, "the transformer `\(transformer)` is read as JSON")
     }
     if let name = element["customClassName"] {
@@ -213,6 +233,7 @@ private struct CoreDataReader {
       relationship.maximumCount = element["maxCount"].flatMap { Int($0) }
     }
     relationship.renamingIdentifier = element["elementID"]
+    checkChildren(of: element, place)
     check(
       element, place,
       [

@@ -82,9 +82,11 @@ public struct ClassHierarchy: Sendable, Hashable {
     guard case .array(let elements) = json else {
       return "the field `\(field.name)` takes an array, not \(json.kind)"
     }
-    for element in elements {
-      let problem = problem(in: element, type: field.type, name: field.name, depth: depth)
-      if let problem { return problem }
+    for (index, element) in elements.enumerated() {
+      let name = "\(field.name)[\(index)]"
+      if let problem = problem(in: element, type: field.type, name: name, depth: depth) {
+        return problem
+      }
     }
     return nil
   }
@@ -126,14 +128,18 @@ public struct ClassHierarchy: Sendable, Hashable {
     guard depth < Self.depth else { return "nests too deep" }
     switch json {
     case .array(let elements):
-      return elements.lazy.compactMap { problem(inPlain: $0, depth: depth + 1) }.first
+      return elements.enumerated().lazy.compactMap { index, element in
+        problem(inPlain: element, depth: depth + 1).map { "[\(index)]: \($0)" }
+      }.first
     case .object(let members):
       if let name = json["$class"] {
         guard let name = name.string else { return "needs a `$class` that is a string" }
         guard classes[name] != nil else { return "`\(name)` is not a declared class" }
         return problem(in: json, base: name, depth: depth)
       }
-      return members.lazy.compactMap { problem(inPlain: $0.value, depth: depth + 1) }.first
+      return members.lazy.compactMap { member in
+        problem(inPlain: member.value, depth: depth + 1).map { "`\(member.name)`: \($0)" }
+      }.first
     case .null, .boolean, .number, .string: return nil
     }
   }
@@ -155,13 +161,17 @@ extension ClassHierarchy {
     case "Array":
       guard case .array(let elements) = json else { return "takes an array, not \(json.kind)" }
       guard let base = attribute.className else { return problem(inPlain: json) }
-      return elements.lazy.compactMap { problem(in: $0, base: base) }.first
+      return elements.enumerated().lazy.compactMap { index, element in
+        problem(in: element, base: base).map { "[\(index)]: \($0)" }
+      }.first
     case "Dictionary":
       guard case .object(let members) = json else { return "takes an object, not \(json.kind)" }
       guard let base = attribute.className else {
-        return members.lazy.compactMap { problem(inPlain: $0.value) }.first
+        return problem(inPlain: json)
       }
-      return members.lazy.compactMap { problem(in: $0.value, base: base) }.first
+      return members.lazy.compactMap { member in
+        problem(in: member.value, base: base).map { "`\(member.name)`: \($0)" }
+      }.first
     default:
       guard let base = attribute.className else { return problem(inPlain: json) }
       return problem(in: json, base: base)

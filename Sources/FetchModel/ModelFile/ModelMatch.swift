@@ -12,23 +12,33 @@ public struct ModelMatch: Sendable {
     self.new = new
     oldEntities = Dictionary(
       new.entities.compactMap { entity in
-        Self.match(entity.name, entity.renamingIdentifier, old.entities) {
-          ($0.name, $0.renamingIdentifier)
-        }.map { (entity.name, $0.name) }
+        Self.match(entity, among: new.entities, old.entities) { ($0.name, $0.renamingIdentifier) }
+          .map { (entity.name, $0.name) }
       }, uniquingKeysWith: { first, _ in first })
   }
 
+  /// What one of `siblings` was. A part that another one says it was is nobody's by its name alone.
   private static func match<Part>(
-    _ name: String, _ identifier: String?, _ parts: [Part],
+    _ part: Part, among siblings: [Part], _ parts: [Part],
     _ names: (Part) -> (name: String, identifier: String?)
   ) -> Part? {
-    if let identifier {
-      let renamed = parts.first {
-        names($0).identifier == identifier || names($0).name == identifier
-      }
-      if let renamed { return renamed }
+    let (name, identifier) = names(part)
+    if let renamed = identifier.flatMap({ renamed($0, parts, names) }) { return renamed }
+    guard let same = parts.first(where: { names($0).name == name }) else { return nil }
+    let isClaimed = siblings.contains { sibling in
+      let other = names(sibling)
+      guard other.name != name, let claim = other.identifier else { return false }
+      return renamed(claim, parts, names).map { names($0).name } == name
     }
-    return parts.first { names($0).name == name }
+    return isClaimed ? nil : same
+  }
+
+  /// What an identifier names: what has the same one, or is called like it.
+  private static func renamed<Part>(
+    _ identifier: String, _ parts: [Part], _ names: (Part) -> (name: String, identifier: String?)
+  ) -> Part? {
+    parts.first { names($0).identifier == identifier }
+      ?? parts.first { names($0).name == identifier }
   }
 
   /// What the entity called `name` now was called.
@@ -44,9 +54,9 @@ public struct ModelMatch: Sendable {
     -> ModelFile.Attribute?
   {
     oldEntities[entity].flatMap { old in
-      Self.match(attribute.name, attribute.renamingIdentifier, self.old.attributes(of: old)) {
-        ($0.name, $0.renamingIdentifier)
-      }
+      Self.match(
+        attribute, among: new.attributes(of: entity), self.old.attributes(of: old)
+      ) { ($0.name, $0.renamingIdentifier) }
     }
   }
 
@@ -56,7 +66,7 @@ public struct ModelMatch: Sendable {
   {
     oldEntities[entity].flatMap { old in
       Self.match(
-        relationship.name, relationship.renamingIdentifier, self.old.relationships(of: old)
+        relationship, among: new.relationships(of: entity), self.old.relationships(of: old)
       ) { ($0.name, $0.renamingIdentifier) }
     }
   }

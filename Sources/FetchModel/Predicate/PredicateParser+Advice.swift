@@ -18,7 +18,7 @@ extension PredicateParser {
       let nearest = nearestName(to: name, among: ["TRUEPREDICATE", "FALSEPREDICATE"])
     else { return nil }
     return PredicateError(
-      .syntaxError, at: node.range.lowerBound, found: "`\(name)`", expected: "a comparison",
+      .syntaxError, at: expression.range.lowerBound, found: "`\(name)`", expected: "a comparison",
       nearest: nearest)
   }
 

@@ -87,8 +87,23 @@ extension PredicateParser {
     let (arguments, depth) = try parseList(until: .closeParenthesis)
     let range = start.lowerBound..<token.range.upperBound
     try advance()
-    return try counted(
+    var node = try counted(
       try call(name, keyword, arguments, at: start), above: depth, range)
+    // What is wrong with a call by name is wrong where the name stands.
+    if keyword == .function, let place = Self.place(ofName: arguments),
+      case .expression(let call) = node.content
+    {
+      node.content = .expression(
+        Expression(call.kind, range: SourceRange(place..<range.upperBound)))
+    }
+    return node
+  }
+
+  /// Where the name among the arguments of FUNCTION stands.
+  private static func place(ofName arguments: [Expression]) -> Int? {
+    arguments.prefix(2).first {
+      if case .literal(.string) = $0.kind { true } else { false }
+    }?.range.lowerBound
   }
 
   /// A direct call, or what `FUNCTION('add:to:', a, b)` and `FUNCTION(a, 'add:to:', b)` mean.
@@ -96,8 +111,7 @@ extension PredicateParser {
     _ name: String, _ keyword: PredicateKeyword?, _ arguments: [Expression], at range: Range<Int>
   ) throws(PredicateError) -> Expression.Kind {
     guard keyword == .function else { return .function(name, arguments) }
-    if let first = arguments.first, case .literal(.string(let name)) = first.kind {
-      try checkFunction(name, at: first.range)
+    if case .literal(.string(let name))? = arguments.first?.kind {
       return .function(name, Array(arguments.dropFirst()))
     }
     guard arguments.count >= 2, case .literal(.string(let name)) = arguments[1].kind else {
@@ -106,15 +120,7 @@ extension PredicateParser {
         expected: "the function's name as a string among its first two arguments",
         hint: "as in FUNCTION('length', name)")
     }
-    try checkFunction(name, at: arguments[1].range)
     return .function(name, [arguments[0]] + arguments.dropFirst(2))
-  }
-
-  /// A call by name is refused where the name stands.
-  private func checkFunction(_ name: String, at range: SourceRange) throws(PredicateError) {
-    guard PredicateResolver.hasFunction(name) else {
-      throw PredicateResolver.unknownFunction(name, at: range)
-    }
   }
 
   private mutating func parseCast(from start: Int) throws(PredicateError) -> Node {

@@ -37,14 +37,7 @@ extension PredicateResolver {
     }
   }
 
-  /// Whether there is a function of that name, as FUNCTION takes it.
-  static func hasFunction(_ name: String) -> Bool {
-    let name = canonical(name)
-    return name == "now" || aggregates[name] != nil || operators[name] != nil
-      || functions[name] != nil
-  }
-
-  static func unknownFunction(_ name: String, at range: SourceRange) -> PredicateError {
+  private static func unknownFunction(_ name: String, at range: SourceRange) -> PredicateError {
     let known =
       ["now"] + aggregates.keys.sorted() + operators.keys.sorted() + functions.keys.sorted()
     return PredicateError(

@@ -4,6 +4,7 @@ extension Problem {
   package init(_ error: SaveError, model: Model) {
     switch error {
     case .malformed(let detail): self = .badRequest("malformed-save", detail)
+    case .condition(let error): self.init(error, isPath: false)
     case .invalid(let problems) where problems.allSatisfy({ $0.code == .readOnlyEntity }):
       self.init(403, "read-only", "Read only", Self.summary(problems), listing: problems)
     case .invalid(let problems):

@@ -16,6 +16,8 @@ public struct ChangeDraft: Sendable {
   let target: Target?
   let values: [JSON.Member]
   var base: [JSON.Member]?
+  /// The members of a batch that say which objects it means: `where`, `arguments`, `variables`.
+  var condition: [JSON.Member]?
   let precondition: Precondition
 
   init(
@@ -40,11 +42,12 @@ public struct ChangeDraft: Sendable {
     }
     kind = kinds[0]
     self.entity = entity
-    let allowed = Self.memberNames(kind)
+    condition = Self.condition(members, kind)
+    let allowed = condition == nil ? Self.memberNames(kind) : Self.batchNames(kind)
     if let unknown = members.first(where: { !allowed.contains($0.name) }) {
       throw .malformed("\(place): a \(kind.rawValue) has no member `\(unknown.name)`")
     }
-    guard kind == .insert || json["id"] != nil else {
+    guard kind == .insert || condition != nil || json["id"] != nil else {
       throw .malformed("\(place): a \(kind.rawValue) needs an `id`")
     }
     target = json["id"].map { .json($0) }
@@ -73,6 +76,20 @@ public struct ChangeDraft: Sendable {
     case .update: ["update", "id", "values", "ifMatch", "base"]
     case .replace, .delete: ["delete", "id", "ifMatch", "base"]
     }
+  }
+
+  /// Which objects a change without an id means; nil where it names one.
+  private static func condition(_ members: [JSON.Member], _ kind: Kind) -> [JSON.Member]? {
+    guard kind == .update || kind == .delete, members.contains(where: { $0.name == "where" }) else {
+      return nil
+    }
+    return members.filter { conditionNames.contains($0.name) }
+  }
+
+  private static let conditionNames: Set = ["where", "arguments", "variables"]
+
+  private static func batchNames(_ kind: Kind) -> Set<String> {
+    conditionNames.union(kind == .update ? ["update", "values"] : ["delete"])
   }
 
   private static func precondition(

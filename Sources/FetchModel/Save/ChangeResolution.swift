@@ -1,10 +1,13 @@
-// Drafts of changes → changes: names become indexes, JSON becomes typed values.
+// Drafts of changes → changes: names become indexes, JSON becomes typed values. What is wrong with a
+// change is told, and the rest of it goes on to the store, which may find more.
 
 struct ChangeResolution {
   let model: Model
   private let rules: ChangeRules
   private var inserts: [String: (change: Int, entity: String)] = [:]
   private(set) var problems: [ChangeProblem] = []
+  /// Why the `where` of a batch among the changes is refused.
+  private(set) var refusedCondition: FetchRequestError?
   private var change = 0
 
   init(model: Model, rules: ChangeRules, drafts: [ChangeDraft]) {
@@ -16,7 +19,7 @@ struct ChangeResolution {
         change = index
         report(.repeatedTemporaryID, nil, "`\(id)` names an earlier insert already")
       } else {
-        inserts[id] = (index, draft.entity)
+        inserts[id] = (index, Self.statedEntity(draft, model) ?? draft.entity)
       }
       guard let other = Int(id), other.description == id, drafts.indices.contains(other),
         drafts[other].kind == .insert, drafts[other].temporaryID == nil
@@ -34,21 +37,11 @@ struct ChangeResolution {
       ChangeProblem(change: change, property: property, code: code, detail: detail, hint: hint))
   }
 
-  /// The change that `draft` means; nil where problems were reported.
-  mutating func resolve(_ draft: ChangeDraft, at index: Int) -> Change? {
+  /// The change that `draft` means, as far as it means one.
+  mutating func resolve(_ draft: ChangeDraft, at index: Int) -> Change {
     change = index
-    guard let entityIndex = model.entityIndex(named: draft.entity) else {
-      let names = model.entities.map(\.name)
-      report(
-        .unknownEntity, nil, "there is no entity `\(draft.entity)`",
-        hint: nearestName(to: draft.entity, among: names))
-      return nil
-    }
+    guard let entityIndex = entityIndex(of: draft) else { return Change(.nothing, entity: 0) }
     let entity = model.entities[entityIndex]
-    guard entity.isWritable else {
-      report(.readOnlyEntity, nil, "`\(entity.name)` is read only")
-      return nil
-    }
     let before = problems.count
     var id: ObjectID?
     var values = values(
@@ -63,20 +56,47 @@ struct ChangeResolution {
         "`\(entity.name)` is abstract: insert an object of one of its subentities")
     }
     values += rules.derivedValues(of: entity, from: values)
-    let operation = operation(of: draft, entity: entity)
     let precondition = precondition(of: draft, entity: entity)
-    guard problems.count == before, let operation else { return nil }
-    return Change(
-      operation, entity: entityIndex, id: id, values: values, precondition: precondition)
+    var change = Change(
+      operation(of: draft, entity: entity) ?? .nothing, entity: entityIndex, id: id,
+      values: values, precondition: precondition)
+    change.namesEntity = draft.stated != nil && entity.inheritance.discriminator != nil
+    if problems.count > before { change.faults = faults(since: before, of: entity) }
+    return change
+  }
+
+  private func faults(since first: Int, of entity: Entity) -> Set<Property> {
+    Set(
+      problems[first...].compactMap { problem in
+        problem.property.flatMap { entity.property(named: $0) }
+      })
   }
 
   private mutating func operation(of draft: ChangeDraft, entity: Entity) -> Change.Operation? {
-    switch (draft.kind, target(of: draft, entity: entity)) {
+    if let condition = draft.condition {
+      guard let predicate = predicate(condition, entity) else { return nil }
+      return draft.kind == .update
+        ? .updateAll(predicate, limit: nil) : .deleteAll(predicate, limit: nil)
+    }
+    return switch (draft.kind, target(of: draft, entity: entity)) {
     case (.insert, _): .insert(temporaryID: draft.temporaryID)
     case (.update, let target?): .update(target)
     case (.replace, .id(let id)?): .replace(id)
     case (.delete, let target?): .delete(target)
     case (_, _): nil
+    }
+  }
+
+  private mutating func predicate(
+    _ condition: [JSON.Member], _ entity: Entity
+  ) -> ResolvedPredicate? {
+    do throws(FetchRequestError) {
+      let name = JSON.Member(name: "entity", value: .string(entity.name))
+      let request = try FetchRequest(json: .object([name] + condition))
+      return try FetchResolver(model: model, maxItems: 1).resolve(request).definition.predicate
+    } catch {
+      refusedCondition = refusedCondition ?? error
+      return nil
     }
   }
 
@@ -107,6 +127,62 @@ struct ChangeResolution {
     }
   }
 }
+
+// MARK: - Which entity
+
+extension ChangeResolution {
+  /// The entity that a change is about: the one it names, or the one below it that its values name.
+  private mutating func entityIndex(of draft: ChangeDraft) -> Int? {
+    guard let index = model.entityIndex(named: draft.entity) else {
+      report(
+        .unknownEntity, nil, "there is no entity `\(draft.entity)`",
+        hint: nearestName(to: draft.entity, among: model.entities.map(\.name)))
+      return nil
+    }
+    let entity = model.entities[index]
+    guard entity.isWritable else {
+      report(.readOnlyEntity, nil, "`\(entity.name)` is read only")
+      return nil
+    }
+    guard entity.inheritance.discriminator != nil, let stated = draft.stated else { return index }
+    return below(entity, at: index, stated)
+  }
+
+  /// The entity that an object says it is of: `entity` itself or one below.
+  private mutating func below(_ entity: Entity, at index: Int, _ stated: JSON) -> Int? {
+    let kinds = [index] + entity.inheritance.subentities
+    guard let name = stated.string else {
+      report(
+        .wrongType, Inheritance.key, "`entity` takes the name of an entity, not \(stated.kind)")
+      return nil
+    }
+    if let found = kinds.first(where: { model.entities[$0].name == name }) { return found }
+    let names = kinds.map { model.entities[$0].name }
+    let isEntity = model.entityIndex(named: name) != nil
+    report(
+      isEntity ? .wrongEntity : .unknownEntity, Inheritance.key,
+      isEntity
+        ? "`\(name)` is not \(entity.name), nor does it inherit from it"
+        : "there is no entity `\(name)`",
+      hint: isEntity ? nil : nearestName(to: name, among: names))
+    return nil
+  }
+
+  /// What an insert says that its object is.
+  private static func statedEntity(_ draft: ChangeDraft, _ model: Model) -> String? {
+    guard let index = model.entityIndex(named: draft.entity),
+      model.entities[index].inheritance.discriminator != nil
+    else { return nil }
+    return draft.stated?.string
+  }
+}
+
+extension ChangeDraft {
+  /// What the values say of the object's entity.
+  fileprivate var stated: JSON? { values.first { $0.name == Inheritance.key }?.value }
+}
+
+// MARK: - Defaults
 
 extension ChangeResolution {
   /// Gives the attributes that an insert or a replacement leaves out the model's defaults.
@@ -156,7 +232,7 @@ extension ChangeResolution {
     for member in members {
       switch entity.property(named: member.name) {
       case .attribute(let index)
-      where index == entity.inheritance.discriminator && isOwnName(member.value, of: entity):
+      where index == entity.inheritance.discriminator && (!isBase || isOwnName(member.value)):
         continue
       case .id where isInsert: id = objectID(member.value, entity: entity, property: "id")
       case .id: report(.notWritable, "id", "an object's id is permanent")
@@ -178,10 +254,8 @@ extension ChangeResolution {
     return values
   }
 
-  /// Whether an object says of itself what it is: it may be sent back as it was got.
-  private func isOwnName(_ json: JSON, of entity: Entity) -> Bool {
-    let kinds = [entity.name] + entity.inheritance.subentities.map { model.entities[$0].name }
-    return json.string.map(kinds.contains) ?? false
+  private func isOwnName(_ json: JSON) -> Bool {
+    json.string.flatMap { model.entityIndex(named: $0) } != nil
   }
 
   private mutating func value(_ json: JSON, of attribute: Attribute, isBase: Bool) -> Value? {

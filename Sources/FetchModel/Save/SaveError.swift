@@ -4,6 +4,8 @@
 public enum SaveError: Error, Sendable, Hashable {
   /// The body has not the form of a save (400).
   case malformed(String)
+  /// The `where` of a batch among the changes is refused (400).
+  case condition(FetchRequestError)
   /// What the changes say is wrong in itself, every failure of it (422).
   case invalid([ChangeProblem])
   /// What the changes say collides with what is stored, every failure of it (409).

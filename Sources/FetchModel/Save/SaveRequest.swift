@@ -10,6 +10,9 @@ public struct SaveRequest: Sendable, Hashable {
   public var isSingle: Bool
   /// Whether the result is to show the one object with its usual values.
   public var showsObject = false
+  /// What is wrong with the changes in themselves. A store refuses such a save; it gets to see it so
+  /// that the refusal can list what is wrong with the store's objects as well.
+  public var problems: [ChangeProblem] = []
 
   public init(changes: [Change], mergePolicy: MergePolicy = .error, isSingle: Bool = false) {
     self.changes = changes
@@ -41,6 +44,8 @@ public struct Change: Sendable, Hashable {
     /// Every object that matches; more than `limit` refuse the save.
     case updateAll(ResolvedPredicate, limit: Int?)
     case deleteAll(ResolvedPredicate, limit: Int?)
+    /// What was written means no change; told among the save's problems.
+    case nothing
   }
 
   public var operation: Operation
@@ -50,6 +55,11 @@ public struct Change: Sendable, Hashable {
   /// Each property at most once.
   public var values: [PropertyValue]
   public var precondition: Precondition
+  /// The properties whose values are wrong in themselves; nil where the change can be made. The
+  /// others are among `values`.
+  public var faults: Set<Property>?
+  /// Whether the client said which entity the object is of: then it has to be of exactly this one.
+  public var namesEntity = false
 
   public init(
     _ operation: Operation, entity: Int, id: ObjectID? = nil, values: [PropertyValue] = [],

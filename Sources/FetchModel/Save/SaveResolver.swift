@@ -12,8 +12,9 @@ public struct SaveResolver: Sendable {
 
   /// Resolves the body of `POST /v1/save`.
   ///
-  /// - Throws: ``SaveError/malformed(_:)`` where the body has not the form of a save,
-  ///   ``SaveError/invalid(_:)`` with every failure of what its changes say.
+  /// What is wrong with what the changes say stands in the request's ``SaveRequest/problems``.
+  ///
+  /// - Throws: ``SaveError/malformed(_:)`` where the body has not the form of a save.
   public func resolve(_ body: JSON) throws(SaveError) -> SaveRequest {
     guard case .object(let members) = body, case .array(let elements)? = body["changes"] else {
       throw .malformed("a save is an object with an array `changes`")
@@ -33,7 +34,9 @@ public struct SaveResolver: Sendable {
     for (index, element) in elements.enumerated() {
       drafts.append(try ChangeDraft(element, index: index))
     }
-    return SaveRequest(changes: try resolve(drafts), mergePolicy: policy)
+    var request = try resolve(drafts)
+    request.mergePolicy = policy
+    return request
   }
 
   /// Resolves the one change of a route of one object; `values` is the request's body.
@@ -49,7 +52,9 @@ public struct SaveResolver: Sendable {
     let draft = ChangeDraft(
       kind: kind, entity: model.entities[entity].name, target: id.map { .id($0) },
       values: members, precondition: precondition)
-    return SaveRequest(changes: try resolve([draft]), isSingle: true)
+    var request = try resolve([draft])
+    request.isSingle = true
+    return request
   }
 
   /// Resolves the values of a batch update.
@@ -60,15 +65,25 @@ public struct SaveResolver: Sendable {
     let nobody = model.entities[entity].idType == .integer ? ObjectID.text("") : .integer(0)
     var request = try single(.update, entity: entity, id: nobody, values: values)
     request.isSingle = false
-    request.changes[0].operation = .updateAll(predicate, limit: limit)
+    if request.changes[0].namesEntity {
+      request.problems.append(
+        ChangeProblem(
+          change: 0, property: Inheritance.key, code: .notWritable,
+          detail: "what entity an object is of is permanent"))
+    }
+    if request.changes[0].operation != .nothing {
+      request.changes[0].operation = .updateAll(predicate, limit: limit)
+    }
     return request
   }
 
-  private func resolve(_ drafts: [ChangeDraft]) throws(SaveError) -> [Change] {
+  private func resolve(_ drafts: [ChangeDraft]) throws(SaveError) -> SaveRequest {
     var resolution = ChangeResolution(model: model, rules: rules, drafts: drafts)
-    let changes = drafts.indices.compactMap { resolution.resolve(drafts[$0], at: $0) }
-    guard resolution.problems.isEmpty else { throw .invalid(resolution.problems) }
-    return changes
+    var request = SaveRequest(
+      changes: drafts.indices.map { resolution.resolve(drafts[$0], at: $0) })
+    if let error = resolution.refusedCondition { throw .condition(error) }
+    request.problems = resolution.problems
+    return request
   }
 }
 

@@ -84,6 +84,9 @@ public protocol LiveMoment {
   func standing(of token: Token) throws(StoreError) -> TokenStanding
   /// The same for what `plan` touches alone: tables may begin a history of their own.
   func standing(of token: Token, for plan: FetchPlan) throws(StoreError) -> TokenStanding
+  /// What it means that one of these questions failed with `error`: a table that is not what the
+  /// model says is ``StoreError/schemaChanged(entity:)``.
+  func meaning(of error: StoreError) -> StoreError
   /// What was touched after `position`, up to this state.
   func touches(after position: Int64) throws(StoreError) -> Touches
   /// The ids of `plan`'s entity whose row may differ because of `touches`: those touched
@@ -123,6 +126,8 @@ extension LiveStore {
 }
 
 extension LiveMoment {
+  public func meaning(of error: StoreError) -> StoreError { error }
+
   /// A store whose history is one for everything.
   public func standing(
     of token: Token, for plan: FetchPlan

@@ -6,32 +6,12 @@ extension Fetchable where Self: Decodable {
   public static func materialize(
     _ item: Item, in context: ManagedObjectContext
   ) throws(MaterializationError) -> Self {
-    do {
-      return try ItemDecoder.shared.decode(Self.self, from: Data(item.json.bytes))
-    } catch let error as DecodingError {
-      throw MaterializationError(entity: entityName, id: item.id, reason: error.reason)
+    do throws(UnreadableValue) {
+      return try ItemCoding.decode(Self.self, from: item.json)
     } catch {
-      throw MaterializationError(entity: entityName, id: item.id, reason: "\(error)")
+      throw MaterializationError(entity: entityName, id: item.id, reason: error.reason)
     }
   }
-}
-
-private enum ItemDecoder {
-  static let shared: JSONDecoder = {
-    let decoder = JSONDecoder()
-    decoder.dataDecodingStrategy = .base64
-    decoder.dateDecodingStrategy = .custom { decoder in
-      let text = try decoder.singleValueContainer().decode(String.self)
-      guard let instant = Instant(iso8601: text) else {
-        throw DecodingError.dataCorrupted(
-          .init(codingPath: decoder.codingPath, debugDescription: "`\(text)` is no date"))
-      }
-      return Date(instant)
-    }
-    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
-      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
-    return decoder
-  }()
 }
 
 extension Date {
@@ -49,20 +29,5 @@ extension Instant {
     self.init(
       seconds: Int64(exactly: whole) ?? (whole < 0 ? .min : .max),
       nanoseconds: Int32(min(999_999_999, max(0, ((seconds - whole) * 1e9).rounded()))))
-  }
-}
-
-extension DecodingError {
-  /// The property and what is wrong with it.
-  fileprivate var reason: String {
-    let context: Context
-    switch self {
-    case .typeMismatch(_, let found), .valueNotFound(_, let found), .dataCorrupted(let found):
-      context = found
-    case .keyNotFound(let key, _): return "`\(key.stringValue)` was not fetched"
-    @unknown default: return "\(self)"
-    }
-    let path = context.codingPath.map(\.stringValue).joined(separator: ".")
-    return path.isEmpty ? context.debugDescription : "`\(path)`: \(context.debugDescription)"
   }
 }

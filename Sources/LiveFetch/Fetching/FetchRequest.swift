@@ -20,6 +20,9 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
   public var fetchBatchSize = 0
   /// What is selected; nil: what the element says.
   public var propertiesToFetch: [String]?
+  /// Relationships, by their key paths, whose objects ``ManagedObjectContext/fetch(_:isolation:)``
+  /// brings along: for managed objects alone.
+  public var relationshipsToPrefetch: [String] = []
   public var includesSubentities = true
   /// Whether the element's default predicate is left out.
   public var ignoresDefaultPredicate = false

@@ -13,6 +13,7 @@ struct FetchedContent<Element: Fetchable> {
   init(
     _ state: ResultState, isBatched: Bool, in context: ManagedObjectContext
   ) throws(MaterializationError) {
+    defer { context.wholeItems = [:] }
     var elements: [[Element]] = []
     for section in isBatched ? [] : state.sections {
       var made: [Element] = []
@@ -29,6 +30,7 @@ struct FetchedContent<Element: Fetchable> {
   init(
     _ state: ResultState, from old: Self, by diff: Diff, in context: ManagedObjectContext
   ) throws(MaterializationError) {
+    defer { context.wholeItems = [:] }
     self.state = state
     isBatched = old.isBatched
     if isBatched {

@@ -71,6 +71,7 @@ extension FetchedResultsController {
       switch await follower.snapshot() {
       case .failure(let error): throw .store(error)
       case .success(let state):
+        await context.completeObjects(of: state, as: Element.self, isolation: isolation)
         for item in state.sections.flatMap(\.items) {
           do throws(MaterializationError) {
             elements.append((item.id, try Element.materialize(item, in: context)))

@@ -58,6 +58,8 @@ extension FetchedResultsController {
       store: context.store, request: request.followedBody(section: section), hold: holdTime)
     let result: Result<ResultState, ObjectStoreError> = await follower.snapshot()
     guard fetch == fetches else { return }
+    await prepare(result, isolation: isolation)
+    guard fetch == fetches else { return }
     do throws(FetchError) {
       try replaceContent(with: result, isBatched: request.fetchBatchSize > 0)
     } catch {
@@ -67,6 +69,14 @@ extension FetchedResultsController {
     }
     (fetchRequest, self.section) = (request, section)
     follow(isolation: isolation)
+  }
+
+  /// Reads what a fetch through a parent entity leaves out of its objects.
+  private func prepare(
+    _ result: Result<ResultState, ObjectStoreError>, isolation: isolated any Actor
+  ) async {
+    guard case .success(let state) = result else { return }
+    await context.completeObjects(of: state, as: Element.self, isolation: isolation)
   }
 
   private func replaceContent(
@@ -129,6 +139,7 @@ extension FetchedResultsController {
     do throws(MaterializationError) {
       switch event {
       case .state(let state):
+        await prepare(.success(state), isolation: isolation)
         try replaceContent(with: state, isBatched: fetchRequest.fetchBatchSize > 0)
         set(.following)
         return .goOn(token: state.token)
@@ -154,10 +165,12 @@ extension FetchedResultsController {
       report(.loading, .outOfStep)
       return .fetchAnew
     }
+    let fetch = fetches
+    await context.completeObjects(of: diff, in: state, as: Element.self, isolation: isolation)
+    guard fetch == fetches else { return .end }
     var content = try FetchedContent(state, from: old, by: diff, in: context)
     let stale = diff.stale.filter { old.loaded[$0] != nil }
     if !stale.isEmpty {
-      let fetch = fetches
       let elements = try? await elements(withIDs: stale, isolation: isolation)
       guard fetch == fetches else { return .end }
       for (id, element) in elements ?? [] { content.load(element, of: id) }

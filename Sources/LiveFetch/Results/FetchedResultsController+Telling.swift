@@ -4,6 +4,8 @@ extension FetchedResultsController {
   /// Makes `content` the content and tells everyone; `change` is nil for the first one.
   func tell(_ content: FetchedContent<Element>, _ change: ContentChange?) {
     let old = storedContent
+    // Objects that the content changed in place are told of once it shows.
+    defer { context.processPendingChanges() }
     show(content)
     guard old == nil || change?.isEmpty == false else { return }
     channels.removeAll { $0.isFinished }

@@ -88,6 +88,24 @@ public final class LocalStore: ObjectStore {
     }
   }
 
+  public func changes(since token: String) async throws(ObjectStoreError) -> JSON {
+    guard !isClosed.withLock({ $0 }) else { throw .cancelled }
+    guard let start = Token(token) else { throw .refused(.badToken) }
+    let result: Result<ChangeHistory?, StoreError> = await withCheckedContinuation { continuation in
+      queue.async { [store] in
+        continuation.resume(
+          returning: Result { () throws(StoreError) in
+            try store.changes(after: start, limit: 1000)
+          })
+      }
+    }
+    switch result {
+    case .success(let history?): return try Self.parse(history.json(store.model))
+    case .success(nil): throw .tokenExpired
+    case .failure(let error): throw .refused(Problem(error))
+    }
+  }
+
   /// How long a diff is waited for when the request does not say, in seconds.
   private static let defaultWait = 25.0
 

@@ -12,6 +12,20 @@ public protocol ObjectStore: Sendable {
 
   /// Makes the changes of a save, as `POST /v1/save` takes them, all or none.
   func save(_ request: JSON) async throws(ObjectStoreError) -> SaveReceipt
+
+  /// The saves after the moment `token`, oldest first, as `GET /v1/changes` gives them: some of them,
+  /// up to the moment `to`; none where there are no more.
+  ///
+  /// - Throws: ``ObjectStoreError/tokenExpired`` where history does not reach back. A store without a
+  ///   history refuses, as the default does; contexts then take over their own saves alone.
+  func changes(since token: String) async throws(ObjectStoreError) -> JSON
+}
+
+extension ObjectStore {
+  public func changes(since token: String) async throws(ObjectStoreError) -> JSON {
+    throw .refused(
+      Problem(501, "not-implemented", "Not implemented", "This store keeps no history."))
+  }
 }
 
 /// Why a store did not do what it was asked.

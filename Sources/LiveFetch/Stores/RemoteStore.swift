@@ -38,11 +38,26 @@ public final class RemoteStore: ObjectStore {
     return receipt
   }
 
+  public func changes(since token: String) async throws(ObjectStoreError) -> JSON {
+    let path = address.appendingPathComponent("/v1/changes")
+    guard var parts = URLComponents(url: path, resolvingAgainstBaseURL: false) else {
+      throw .notUnderstood("no address")
+    }
+    parts.queryItems = [.init(name: "since", value: token), .init(name: "wait", value: "0")]
+    guard let url = parts.url else { throw .notUnderstood("no address") }
+    return try await answer(to: URLRequest(url: url))
+  }
+
   private func post(_ path: String, _ body: JSON) async throws(ObjectStoreError) -> JSON {
     var request = URLRequest(url: address.appendingPathComponent(path))
     request.httpMethod = "POST"
     request.httpBody = Data(body.bytes)
     request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+    return try await answer(to: request)
+  }
+
+  private func answer(to request: URLRequest) async throws(ObjectStoreError) -> JSON {
+    var request = request
     if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
     let (data, response) = try await send(request)
     guard let json = try? JSON(parsing: Array(data)) else {

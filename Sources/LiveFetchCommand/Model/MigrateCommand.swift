@@ -15,30 +15,33 @@ struct MigrateCommand: ParsableCommand {
       EXAMPLES
         livefetch migrate shop.sqlite --model shop-2.json --dry-run
         livefetch migrate shop.sqlite --model shop-2.json
+        livefetch migrate shop.sqlite --model shop-2.json --sql-before keep.sql --sql split.sql
       """)
 
   @Argument(help: "The SQLite file.") var store: String
   @Option(help: "The new version of the model.") var model: String
   @Flag(help: "Print the plan and change nothing.") var dryRun = false
   @Flag(help: "Let go what the new version has no place for.") var allowLoss = false
-  @Option(help: "Where to copy the file before; STORE.before if left out.") var backup: String?
+  @Option(help: "Where to copy the file before; STORE.before-DATE-TIME if left out.")
+  var backup: String?
   @Flag(help: "Make no copy.") var noBackup = false
-  @Option(help: "A file of SQL to run in the same transaction, on the new tables.")
-  var sql: String?
+  @Option(
+    help: "A file of SQL to run first, on the old tables, in the same transaction (repeatable).")
+  var sqlBefore: [String] = []
+  @Option(
+    help: "A file of SQL to run last, on the new tables, in the same transaction (repeatable).")
+  var sql: [String] = []
+
+  func validate() throws {
+    if noBackup, backup != nil {
+      throw ValidationError("--backup and --no-backup contradict each other.")
+    }
+  }
 
   func run() throws {
     try requireFile(store)
     let model = try modelAnywhere(model)
-    var options = MigrationOptions()
-    options.isDryRun = dryRun
-    options.allowsLoss = allowLoss
-    options.backup = noBackup ? nil : backup ?? store + ".before"
-    options.sql = try sql.map { path in
-      guard let data = FileManager.default.contents(atPath: path) else {
-        throw failure("\(path): there is no such file", .noInput)
-      }
-      return String(decoding: data, as: UTF8.self)
-    }
+    let options = try options()
     do throws(StoreError) {
       let plan = try SQLiteStore.migrate(
         path: store, to: model, options: options, progress: Self.show)
@@ -47,6 +50,49 @@ struct MigrateCommand: ParsableCommand {
       let lines = error.message.split(separator: "\n").map { "\(store): \($0)" }
       throw failure(lines.joined(separator: "\n"), error.exitStatus)
     }
+  }
+
+  private func options() throws -> MigrationOptions {
+    var options = MigrationOptions()
+    options.isDryRun = dryRun
+    options.allowsLoss = allowLoss
+    options.backup = noBackup || dryRun ? nil : try backupPath()
+    options.before = try sqlBefore.map(Self.script)
+    options.after = try sql.map(Self.script)
+    return options
+  }
+
+  private static func script(_ path: String) throws -> MigrationScript {
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw failure("\(path): there is no such file", .noInput)
+    }
+    guard let sql = String(bytes: data, encoding: .utf8) else {
+      throw failure("\(path): is not UTF-8", .unusableStore)
+    }
+    return MigrationScript(name: path, sql: sql)
+  }
+
+  /// The path that was asked for, or the first free one of this second.
+  private func backupPath() throws -> String {
+    let manager = FileManager.default
+    if let backup {
+      guard !manager.fileExists(atPath: backup) else {
+        throw failure("\(backup): is there already, and would be lost", .unusableStore)
+      }
+      return backup
+    }
+    let wanted = "\(store).before-\(Self.stamp)"
+    guard manager.fileExists(atPath: wanted) else { return wanted }
+    return (2...).lazy.map { "\(wanted)-\($0)" }.first { !manager.fileExists(atPath: $0) } ?? wanted
+  }
+
+  /// `20240131-100000`, UTC.
+  private static var stamp: String {
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.timeZone = TimeZone(secondsFromGMT: 0)
+    formatter.dateFormat = "yyyyMMdd-HHmmss"
+    return formatter.string(from: Date())
   }
 
   private func report(_ plan: MigrationPlan) {

@@ -9,7 +9,8 @@ struct ModelCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "model", abstract: "Read, check and compare models.",
     discussion: """
-      A MODEL is a JSON file, an .xcdatamodeld or .xcdatamodel, or a store that remembers one.
+      A MODEL is a JSON file, an .xcdatamodeld or .xcdatamodel, or a store: the one that it
+      remembers, or else the one that its tables amount to.
 
       EXAMPLES
         livefetch model import Shop.xcdatamodeld > shop.json
@@ -100,22 +101,64 @@ struct ModelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Print the model that a store remembers, or any other, as JSON.",
       discussion: """
+        A store that remembers no model has the one that its tables amount to. What the result has no
+        place for goes to standard error.
+
         EXAMPLES
           livefetch model export shop.sqlite > shop.json
+          livefetch model export shop.json --output Shop.xcdatamodeld
         """)
 
     @Argument(help: "The model.") var path: String
+    @Option(help: "Where to write it, which must not be there: X.json, or X.xcdatamodeld.")
+    var output: String?
 
-    func run() throws { write(try modelAnywhere(path).text) }
+    func run() throws {
+      let model = try modelAnywhere(path, tellsRemarks: true)
+      guard let output else { return write(model.text) }
+      guard !FileManager.default.fileExists(atPath: output) else {
+        throw failure("\(output): is there already, and would be lost", .unusableStore)
+      }
+      do {
+        if output.hasSuffix(".xcdatamodeld") || output.hasSuffix(".xcdatamodel") {
+          try writeBundle(CoreDataContents(model), to: output)
+        } else {
+          try Data(model.text).write(to: URL(fileURLWithPath: output))
+        }
+      } catch let error as CocoaError {
+        throw failure("\(output): cannot be written (\(error.code.rawValue))", .failed)
+      }
+    }
+
+    /// A versioned bundle has one version, called like itself.
+    private func writeBundle(_ contents: CoreDataContents, to output: String) throws {
+      for remark in contents.remarks { note("\(path): \(remark)") }
+      var folder = URL(fileURLWithPath: output, isDirectory: true)
+      if output.hasSuffix(".xcdatamodeld") {
+        let version = folder.deletingPathExtension().lastPathComponent + ".xcdatamodel"
+        let named = ["_XCCurrentVersionName": version]
+        let list = try PropertyListSerialization.data(
+          fromPropertyList: named, format: .xml, options: 0)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try list.write(to: folder.appendingPathComponent(".xccurrentversion"))
+        folder.appendPathComponent(version, isDirectory: true)
+      }
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      try Data(contents.text).write(to: folder.appendingPathComponent("contents"))
+    }
   }
 }
 
 private func write(_ bytes: [UInt8]) { FileHandle.standardOutput.write(Data(bytes)) }
 
 /// The model of a JSON file, of Core Data's own, or of a store.
-func modelAnywhere(_ path: String) throws -> ModelFile {
+///
+/// - Parameter tellsRemarks: whether what was left out of it goes to standard error.
+func modelAnywhere(_ path: String, tellsRemarks: Bool = false) throws -> ModelFile {
   if path.hasSuffix(".xcdatamodeld") || path.hasSuffix(".xcdatamodel") {
-    return try CoreDataModel(atPath: path).model
+    let read = try CoreDataModel(atPath: path)
+    if tellsRemarks { for remark in read.remarks { note("\(path): \(remark)") } }
+    return read.model
   }
   try requireFile(path)
   guard let file = FileHandle(forReadingAtPath: path) else {
@@ -125,10 +168,12 @@ func modelAnywhere(_ path: String) throws -> ModelFile {
   guard start.starts(with: "SQLite format 3".utf8) else { return try ModelFile(atPath: path) }
   do throws(StoreError) {
     if let model = try SQLiteStore.rememberedModel(path: path) { return model }
+    let inferred = try SQLiteStore.inferredModel(path: path)
+    if tellsRemarks { for remark in inferred.remarks { note("\(path): \(remark)") } }
+    return inferred.model
   } catch {
     throw failure("\(path): \(error.message)", error.exitStatus)
   }
-  throw failure("\(path): the file remembers no model", .unusableStore)
 }
 
 extension CoreDataModel {

@@ -35,12 +35,6 @@ public final class LiveEngine: Sendable {
   /// answered, and when another process's commit was noticed.
   public func storeDidChange() { mailbox.tell { $0.storeDidChange = true } }
 
-  /// A save has come: the store will change soon, unless it is refused. Cheap.
-  public func storeMayChange() {
-    guard metrics.withLock({ $0.waiters > 0 }) else { return }
-    mailbox.expect(for: .microseconds(500), rest: .milliseconds(5))
-  }
-
   /// Tells `waiter` the diff of `plan` from `since` on as soon as there is one.
   ///
   /// - Parameter deadline: when to answer with a diff without entries; nil to wait for ever.

@@ -36,7 +36,7 @@ extension LiveQueries {
       }
       try follow(request, from: from, context, now: now)
     } catch {
-      send(.failed(error), to: request.waiter)
+      send(.failed(context.moment.meaning(of: error)), to: request.waiter)
     }
   }
 

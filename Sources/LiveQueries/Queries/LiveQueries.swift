@@ -141,7 +141,7 @@ struct LiveQueries {
       if hasDiff { counters.changed += 1 }
       query.log.trim(to: configuration.maxLoggedChanges)
     } catch {
-      end(query, error)
+      end(query, context.moment.meaning(of: error))
     }
   }
 

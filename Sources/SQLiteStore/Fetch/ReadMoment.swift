@@ -18,6 +18,8 @@ struct ReadMoment: StoreMoment {
     try history.standing(of: token, for: plan, on: connection)
   }
 
+  func meaning(of error: StoreError) -> StoreError { error.ofPlan }
+
   func touches(after position: Int64) throws(StoreError) -> Touches {
     try history.touches(after: position, upTo: token.position, on: connection)
   }

@@ -56,6 +56,7 @@ struct ModelledRows {
   private static func refusal(_ error: SaveError) throws(StoreError) -> RowRefusal {
     switch error {
     case .malformed(let detail): return RowRefusal(detail: detail)
+    case .condition: return RowRefusal(detail: "a batch is no row")
     case .invalid(let problems), .conflicts(let problems), .notFound(let problems):
       return RowRefusal(
         property: problems.first?.property,

@@ -55,7 +55,14 @@ struct ModelOpening {
       }
     }
     let introspection = try Self.introspection(of: tables, on: connection)
-    try transaction { () throws(StoreError) in try ensureTriggers(tables) }
+    if remembered == nil {
+      let problems = try Self.mismatches(of: tables, on: connection)
+      guard problems.isEmpty else { throw Self.refusal(problems) }
+    }
+    let isAsPlanned = try Self.mapping(of: tables, on: connection).isAsPlanned
+    let triggers = ModelTriggers(tables).statements
+      .filter { isAsPlanned || !ModelTriggers.isRepetition($0) }
+    try transaction { () throws(StoreError) in try ensure(triggers) }
     return introspection
   }
 
@@ -63,14 +70,40 @@ struct ModelOpening {
   static func introspection(
     of tables: ModelTables, on connection: Connection
   ) throws(StoreError) -> Introspection {
+    let mapping = try mapping(of: tables, on: connection)
+    guard mapping.problems.isEmpty else { throw refusal(mapping.problems) }
+    return mapping.introspection
+  }
+
+  private static func mapping(
+    of tables: ModelTables, on connection: Connection
+  ) throws(StoreError) -> ModelMapping {
     let catalogue = try CatalogueReader(connection: connection).tables()
     let encoding = try connection.first("PRAGMA encoding") { $0.text(0) }
-    let mapping = ModelMapping(tables, catalogue, isUTF8: encoding == "UTF-8")
-    guard mapping.problems.isEmpty else {
-      throw .unusable(
-        "the tables are not the model's:\n" + mapping.problems.joined(separator: "\n"))
+    return ModelMapping(tables, catalogue, isUTF8: encoding == "UTF-8")
+  }
+
+  private static func refusal(_ problems: [String]) -> StoreError {
+    .unusable("the tables are not the model's:\n" + problems.joined(separator: "\n"))
+  }
+
+  /// Everything in which the tables, or the rows in them, are not the model's.
+  static func mismatches(
+    of tables: ModelTables, on connection: Connection
+  ) throws(StoreError) -> [String] {
+    let mapping = try mapping(of: tables, on: connection)
+    guard mapping.problems.isEmpty else { return mapping.problems }
+    var problems: [String] = []
+    for column in mapping.columnsToFill {
+      let missing = try connection.first(
+        "SELECT count(*) FROM \(quoted(column.table)) WHERE \(quoted(column.name)) IS NULL"
+      ) { $0.integer(0) }
+      guard let missing, missing > 0 else { continue }
+      problems.append(
+        "\(column.key.entity).\(column.key.property) is not optional, and \(missing) rows of "
+          + "`\(column.table)` have no value in `\(column.name)`")
     }
-    return mapping.introspection
+    return problems
   }
 
   /// Rules may change as they like; tables only by a migration.
@@ -82,8 +115,7 @@ struct ModelOpening {
   }
 
   /// Makes the triggers anew where they are not exactly the model's.
-  private func ensureTriggers(_ tables: ModelTables) throws(StoreError) {
-    let expected = ModelTriggers(tables).statements
+  private func ensure(_ expected: [NamedStatement]) throws(StoreError) {
     let found = try connection.all(
       """
       SELECT name, sql FROM main.sqlite_schema
@@ -92,6 +124,9 @@ struct ModelOpening {
     ) { NamedStatement(name: $0.text(0), sql: $0.text(1)) }
     guard Set(found) != Set(expected) else { return }
     for trigger in found { try connection.execute("DROP TRIGGER main.\(quoted(trigger.name))") }
+    if expected.contains(where: { $0.sql.contains(CascadeTriggers.table) }) {
+      try connection.execute(CascadeTriggers.creation)
+    }
     try run(expected)
   }
 

@@ -4,7 +4,8 @@
 //     one-to-one inverses         setting one side sets the other
 //     positions                   who joins an ordered relationship stands last
 //     delete rules                Cascade and Deny of the side that holds the column, and of tables
-//                                 between; the others are foreign keys' own
+//                                 between; the others are foreign keys' own, and Nullify and Cascade
+//                                 triggers as well, for programs that have foreign keys off
 //     derived attributes          key paths, @count, @sum and now()
 //
 // They are older than the history's triggers, which thereby see what they do. All their names begin
@@ -20,6 +21,13 @@ struct ModelTriggers {
   static let prefix = "model_"
 
   init(_ tables: ModelTables) { self.tables = tables }
+
+  private var cascades: CascadeTriggers { CascadeTriggers(self) }
+
+  /// Those that repeat what foreign keys do; for tables that have the planned names.
+  static func isRepetition(_ statement: NamedStatement) -> Bool {
+    statement.name.hasPrefix(prefix + "members_") || statement.name.hasPrefix(prefix + "links_")
+  }
 
   var statements: [NamedStatement] {
     var statements: [NamedStatement] = []
@@ -174,10 +182,52 @@ extension ModelTriggers {
     switch tables.links[key] {
     case .column(let column)?: columnDeleteTriggers(relationship, key, column)
     case .join(let table, let source, let destination)?:
-      relationship.deleteRule == .cascade
-        ? [joinCascade(relationship, key, table, source, destination)] : []
-    case .members?, nil: []
+      (relationship.deleteRule == .cascade
+        ? [joinCascade(relationship, key, table, source, destination)] : [])
+        + linkTriggers(relationship, key, table, source)
+    case .members?: memberDeleteTriggers(relationship, key)
+    case nil: []
     }
+  }
+
+  /// The foreign key's own rule once more, for programs that have foreign keys off.
+  private func memberDeleteTriggers(
+    _ relationship: ModelFile.Relationship, _ key: PropertyKey
+  ) -> [NamedStatement] {
+    guard let place = memberColumn(of: key) else { return [] }
+    let table = tableName(of: key.entity)
+    let members = "FROM \(quoted(place.table)) WHERE \(quoted(place.owner)) = OLD.\(Self.id)"
+    let isOwner = "EXISTS (SELECT 1 \(members))"
+    let name = "members_\(table)_\(relationship.name)"
+    switch relationship.deleteRule {
+    case .cascade:
+      let deletion = cascades.deletion(
+        of: "\(Self.id) \(members)", from: table, to: place.table, when: isOwner)
+      return [
+        trigger(name, "AFTER DELETE", on: table, when: deletion.condition, deletion.statements)
+      ]
+    case .nullify:
+      let update = """
+        UPDATE \(quoted(place.table)) SET \(quoted(place.owner)) = NULL \
+        WHERE \(quoted(place.owner)) = OLD.\(Self.id)
+        """
+      return [trigger(name, "AFTER DELETE", on: table, when: isOwner, [update])]
+    case .deny, .noAction: return []
+    }
+  }
+
+  /// The links of an object go with it, also for programs that have foreign keys off.
+  private func linkTriggers(
+    _ relationship: ModelFile.Relationship, _ key: PropertyKey, _ join: String, _ source: String
+  ) -> [NamedStatement] {
+    guard relationship.deleteRule != .deny else { return [] }
+    let table = tableName(of: key.entity)
+    let links = "FROM \(quoted(join)) WHERE \(quoted(source)) = OLD.\(Self.id)"
+    return [
+      trigger(
+        "links_\(table)_\(relationship.name)", "AFTER DELETE", on: table,
+        when: "EXISTS (SELECT 1 \(links))", ["DELETE \(links)"])
+    ]
   }
 
   private func columnDeleteTriggers(
@@ -188,16 +238,25 @@ extension ModelTriggers {
     let old = "OLD.\(quoted(column))"
     switch relationship.deleteRule {
     case .cascade:
+      let deletion = cascades.deletion(
+        of: old, from: table, to: tableName(of: relationship.destination),
+        when: "\(old) IS NOT NULL")
       return [
         trigger(
-          "cascade_\(table)_\(column)", "AFTER DELETE", on: table, when: "\(old) IS NOT NULL",
-          ["DELETE FROM \(far) WHERE \(Self.id) = \(old)"])
+          "cascade_\(table)_\(column)", "AFTER DELETE", on: table, when: deletion.condition,
+          deletion.statements)
       ]
     case .deny:
+      // Who goes along keeps nobody.
+      let going = """
+        SELECT 1 FROM \(CascadeTriggers.table) \
+        WHERE entity = \(literal(tableName(of: relationship.destination))) AND id = \(old)
+        """
       return [
         trigger(
           "deny_\(table)_\(column)", "AFTER DELETE", on: table,
-          when: "EXISTS (SELECT 1 FROM \(far) WHERE \(Self.id) = \(old))",
+          when: "EXISTS (SELECT 1 FROM \(far) WHERE \(Self.id) = \(old))"
+            + (cascades.needsTable ? " AND NOT EXISTS (\(going))" : ""),
           ["SELECT RAISE(ABORT, \(literal(Self.denial + relationship.name)))"])
       ]
     case .nullify, .noAction: return []
@@ -210,10 +269,12 @@ extension ModelTriggers {
     _ destination: String
   ) -> NamedStatement {
     let owner = quoted(tableName(of: key.entity))
-    let far = quoted(tableName(of: relationship.destination))
+    let deletion = cascades.deletion(
+      of: "OLD.\(quoted(destination))", from: tableName(of: key.entity),
+      to: tableName(of: relationship.destination),
+      when: "NOT EXISTS (SELECT 1 FROM \(owner) WHERE \(Self.id) = OLD.\(quoted(source)))")
     return trigger(
-      "cascade_\(table)_\(source)", "AFTER DELETE", on: table,
-      when: "NOT EXISTS (SELECT 1 FROM \(owner) WHERE \(Self.id) = OLD.\(quoted(source)))",
-      ["DELETE FROM \(far) WHERE \(Self.id) = OLD.\(quoted(destination))"])
+      "cascade_\(table)_\(source)", "AFTER DELETE", on: table, when: deletion.condition,
+      deletion.statements)
   }
 }

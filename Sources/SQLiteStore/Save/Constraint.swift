@@ -7,6 +7,8 @@ import FetchModel
 struct Constraint {
   enum Kind {
     case unique, notNull, check, foreignKey, trigger, type
+    /// Triggers and delete rules within each other, deeper than SQLite goes.
+    case depth
     /// An expression of the table's own failed on what it was given.
     case other
   }
@@ -21,6 +23,7 @@ struct Constraint {
     kind =
       switch code {
       case _ where isRestriction: .foreignKey
+      case _ where message == "too many levels of trigger recursion": .depth
       case Code.unique, Code.primaryKey, Code.rowid: .unique
       case Code.notNull: .notNull
       case Code.check: .check
@@ -30,6 +33,14 @@ struct Constraint {
       default: .other
       }
   }
+
+  /// The relationship whose delete rule refused; nil where none did.
+  var deniedRelationship: String? {
+    guard kind == .trigger, message.hasPrefix(ModelTriggers.denial) else { return nil }
+    return String(message.dropFirst(ModelTriggers.denial.count))
+  }
+
+  var isDenial: Bool { deniedRelationship != nil }
 
   /// What stands behind the message's colon: columns, or a constraint.
   var subject: Substring {

@@ -17,11 +17,7 @@ struct ConstraintProblem {
       let name = Self.columns(of: constraint.subject, table)?.first.map { table.propertyNames[$0] }
       self.init(
         .notOptional, name, "may not be nil", else: "something would be left without a value")
-    case .check:
-      let name = Self.checkedColumn(constraint.subject, table).map { table.propertyNames[$0] }
-      self.init(
-        .checkFailed, name, "is not what the table allows",
-        else: "the values are not what the table allows")
+    case .check: self.init(check: constraint.subject, on: table)
     case .type:
       let name = Self.typedColumn(constraint.message, table).map { table.propertyNames[$0] }
       self.init(
@@ -30,8 +26,30 @@ struct ConstraintProblem {
     case .trigger: self.init(.refused, nil, "a rule of the store: \(constraint.message)")
     case .foreignKey:
       self.init(.noSuchObject, nil, "a relationship refers to an object that does not exist")
+    case .depth:
+      self.init(.refused, nil, "its delete rules lead more than 1,000 objects deep")
     case .other: self.init(.refused, nil, "the table cannot work with these values")
     }
+  }
+
+  /// A CHECK whose text, or name, is `expression`.
+  init(check expression: Substring, on table: SaveTable) {
+    let name = Self.checkedColumn(expression, table).map { table.propertyNames[$0] }
+    self.init(
+      .checkFailed, name, "is not what the table allows",
+      else: "the values are not what the table allows")
+  }
+
+  /// Columns whose values another object has together.
+  init(notUnique columns: [Int], of table: SaveTable) {
+    let entity = table.entity.name
+    guard let first = columns.first, !columns.allSatisfy(table.keyColumns.contains) else {
+      self.init(.notUnique, "id", "there is a \(entity) with this id already")
+      return
+    }
+    let names = columns.map { "`\(table.propertyNames[$0])`" }.joined(separator: " and ")
+    self.init(
+      .notUnique, table.propertyNames[first], "another \(entity) has the same \(names)")
   }
 
   /// - Parameter predicate: what is said of the property; `other` where none is known.
@@ -49,16 +67,10 @@ struct ConstraintProblem {
 
   /// `City.country, City.name`, or `index 'name'`.
   private static func notUnique(_ constraint: Constraint, _ table: SaveTable) -> Self {
-    guard let columns = columns(of: constraint.subject, table), let first = columns.first else {
+    guard let columns = columns(of: constraint.subject, table), !columns.isEmpty else {
       return Self(.notUnique, nil, "another object has the same values")
     }
-    let entity = table.entity.name
-    if columns.allSatisfy(table.keyColumns.contains) {
-      return Self(.notUnique, "id", "there is a \(entity) with this id already")
-    }
-    let names = columns.map { "`\(table.propertyNames[$0])`" }.joined(separator: " and ")
-    return Self(
-      .notUnique, table.propertyNames[first], "another \(entity) has the same \(names)")
+    return Self(notUnique: columns, of: table)
   }
 
   /// The columns that a message lists; nil where they are not this table's.
@@ -83,11 +95,16 @@ struct ConstraintProblem {
 
   /// The only column that the text of a CHECK names; nil for none or several.
   private static func checkedColumn(_ expression: Substring, _ table: SaveTable) -> Int? {
+    let named = columnsNamed(in: expression, table)
+    return named.count == 1 ? named[0] : nil
+  }
+
+  /// The columns whose names stand in a text of SQL.
+  static func columnsNamed(in expression: Substring, _ table: SaveTable) -> [Int] {
     let words = Set(
       expression.split { !($0.isLetter || $0.isNumber || $0 == "_" || $0 == "$") }
         .map { folded(String($0)) })
-    let named = table.columns.indices.filter { words.contains(folded(table.columns[$0].name)) }
-    return named.count == 1 ? named[0] : nil
+    return table.columns.indices.filter { words.contains(folded(table.columns[$0].name)) }
   }
 
   /// `cannot store TEXT value in INTEGER column City.population`

@@ -77,7 +77,7 @@ extension SaveRun {
   mutating func run(_ checks: FinalChecks, after start: Int64?) throws(StoreError) {
     guard let start, let last = try checks.position(on: connection), last > start else { return }
     let touches = try checks.history.touches(after: start, upTo: last, on: connection)
-    for rule in checks.rules {
+    for rule in checks.rules where !failuresMayExcuse(rule) {
       let place = RelationshipPlace(entity: rule.entity, relationship: rule.relationship)
       let ids = (touches.objects[rule.entity] ?? []).union(touches.members[place] ?? [])
       guard !ids.isEmpty else { continue }
@@ -87,6 +87,34 @@ extension SaveRun {
           problem.code, rule.name, "\(problem.detail) (object \(id))",
           at: change(behind: id, of: rule.entity))
       }
+    }
+  }
+
+  /// Whether a change that was not made could have put the rule's relationship right.
+  private func failuresMayExcuse(_ rule: FinalChecks.Rule) -> Bool {
+    request.changes.indices.contains { index in
+      guard progress[index] == .failed else { return false }
+      let change = request.changes[index]
+      switch change.operation {
+      case .delete, .deleteAll, .nothing: return true
+      case .insert, .update, .replace, .updateAll: return sets(change, rule)
+      }
+    }
+  }
+
+  /// Whether a change is about one of the relationship's two ends.
+  private func sets(_ change: Change, _ rule: FinalChecks.Rule) -> Bool {
+    let model = executor.model
+    let declared = model.entities[rule.entity].relationships[rule.relationship]
+    let inverse = declared.inverse.map {
+      model.entities[declared.destination].relationships[$0].name
+    }
+    let entity = model.entities[change.entity]
+    let properties = (change.faults ?? []).union(change.values.map(\.property))
+    return properties.contains { property in
+      guard case .relationship(let place) = property else { return false }
+      let name = entity.relationships[place].name
+      return name == rule.name || name == inverse
     }
   }
 

@@ -164,6 +164,12 @@ extension SaveRun {
   private mutating func report(
     _ constraint: Constraint, deleting matches: Matches, at index: Int
   ) throws(StoreError) {
+    if let name = constraint.deniedRelationship {
+      return report(
+        .stillReferenced, name,
+        "some of them cannot be deleted while they have objects in `\(name)`",
+        at: index)
+    }
     guard constraint.kind == .foreignKey || constraint.kind == .notNull else {
       let problem = ConstraintProblem(constraint, on: matches.table)
       return report(problem.code, problem.property, problem.detail, at: index)

@@ -6,10 +6,17 @@ extension SaveRun {
   /// Reports what refused the row in `row`.
   ///
   /// - Parameter id: of the object updated; nil for an insert.
+  /// - Parameter base: where the columns that `row` does not give have their values from.
   mutating func report(
-    _ constraint: Constraint, writing table: SaveTable, at change: Int, id: ObjectID?
+    _ constraint: Constraint, writing table: SaveTable, at change: Int, id: ObjectID?,
+    from base: ProspectiveRow.Base = .stored
   ) throws(StoreError) {
     guard constraint.kind == .foreignKey, !connection.isInAutocommit else {
+      let key = id.flatMap { table.key.bindings(of: $0) }
+      if try reportEverything(table, at: change, key: key, from: base) {
+        _ = try reportDangling(table, at: change, id: id)
+        return
+      }
       let problem = ConstraintProblem(constraint, on: table)
       return report(problem.code, problem.property, problem.detail, at: change)
     }
@@ -31,12 +38,12 @@ extension SaveRun {
         connection.isInAutocommit ? nil : try referring(to: table, id: id, on: .delete)
       let whose = name.map { " in `\($0)`" } ?? ""
       report(.stillReferenced, name, "other objects\(whose) refer to it", at: change)
-    case .trigger where constraint.message.hasPrefix(ModelTriggers.denial):
-      let name = String(constraint.message.dropFirst(ModelTriggers.denial.count))
+    case .trigger where constraint.isDenial:
+      let name = constraint.deniedRelationship ?? ""
       report(
         .stillReferenced, name, "it cannot be deleted while it has objects in `\(name)`",
         at: change)
-    case .unique, .check, .trigger, .type, .other:
+    case .unique, .check, .trigger, .type, .depth, .other:
       let problem = ConstraintProblem(constraint, on: table)
       report(problem.code, problem.property, problem.detail, at: change)
     }
@@ -47,7 +54,7 @@ extension SaveRun {
 
 extension SaveRun {
   /// Reports each link among the columns of `row` that refers to nothing; false if there is none.
-  private mutating func reportDangling(
+  mutating func reportDangling(
     _ table: SaveTable, at change: Int, id: ObjectID?
   ) throws(StoreError) -> Bool {
     var isFound = false
@@ -154,8 +161,18 @@ extension SaveRun {
 // MARK: - Foreign keys checked at the commit
 
 extension SaveRun {
+  /// Whether a change that was not made could have set right what others refer to.
+  var failuresMayExcuseReferences: Bool {
+    zip(request.changes, progress).contains { change, progress in
+      guard progress == .failed else { return false }
+      if case .insert = change.operation { return false }
+      return true
+    }
+  }
+
   /// Reports which changes left a deferred foreign key violated.
   mutating func reportDeferredViolations() throws(StoreError) {
+    let before = problems.count
     for (index, change) in request.changes.enumerated() {
       let table = table(change.entity)
       guard let id = owner(of: index), let key = table.key.bindings(of: id) else { continue }
@@ -167,7 +184,7 @@ extension SaveRun {
         try reportDanglingMembers(change, table, at: index)
       }
     }
-    guard problems.isEmpty else { return }
+    guard problems.count == before else { return }
     report(
       .noSuchObject, nil, "a relationship refers to an object that does not exist",
       at: max(0, request.changes.count - 1))

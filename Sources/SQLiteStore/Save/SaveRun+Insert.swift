@@ -22,6 +22,7 @@ extension SaveRun {
     case .complete: break
     case .failed:
       progress[index] = .failed
+      try reportEverything(table, at: index, key: nil, from: .defaults)
       return nil
     case .comes(let insert, let property):
       wait(index, for: insert, property: property)

@@ -7,8 +7,10 @@ extension SaveRun {
     var change = change
     let table = table(change.entity)
     guard let key = table.key.bindings(of: id) else { return reportMissing(at: index) }
-    guard try check(&change, at: index, id: id, key: key) == .holds else { return }
-    guard try fillUpdate(change, at: index, table, key: key) else { return }
+    guard try check(&change, at: index, id: id, key: key) == .holds,
+      try isOfNamedEntity(change, at: index, table, key: key),
+      try fillUpdate(change, at: index, table, key: key)
+    else { return }
     if row.isEmpty {
       guard try exists(key, in: table) else { return reportMissing(at: index) }
     } else {
@@ -26,6 +28,7 @@ extension SaveRun {
   ) throws(StoreError) -> Bool {
     guard case .complete = try fill(change.values, of: index, table, for: .update) else {
       progress[index] = .failed
+      try reportEverything(table, at: index, key: key, from: .stored)
       return false
     }
     return keepKey(table, key, at: index)
@@ -57,7 +60,8 @@ extension SaveRun {
     mayBeMissing: Bool = false
   ) throws(StoreError) -> Writing {
     if let constraint = try attempt(sql, row.values, key) {
-      try report(constraint, writing: table, at: index, id: id)
+      try report(
+        constraint, writing: table, at: index, id: id, from: mayBeMissing ? .defaults : .stored)
       return .failed
     }
     guard connection.changedRows == 0 else { return .done }
@@ -73,8 +77,10 @@ extension SaveRun {
     var change = change
     let table = table(change.entity)
     guard let key = table.key.bindings(of: id) else { return reportMissing(at: index) }
-    guard try check(&change, at: index, id: id, key: key) == .holds else { return }
-    guard try fillUpdate(change, at: index, table, key: key) else { return }
+    guard try check(&change, at: index, id: id, key: key) == .holds,
+      try isOfNamedEntity(change, at: index, table, key: key),
+      try fillUpdate(change, at: index, table, key: key)
+    else { return }
     let isThere: Bool
     if let sql = statements.replace(table, row.columns) {
       let writing = try write(sql, table, at: index, id: id, key: key, mayBeMissing: true)
@@ -97,6 +103,7 @@ extension SaveRun {
     guard let key = table.key.bindings(of: id) else { return reportMissing(at: index) }
     guard try check(&change, at: index, id: id, key: key) == .holds else { return }
     if let constraint = try attempt(statements.delete(from: table), key) {
+      if constraint.isDenial, !isLastTry { return refusedDeletes.append(index) }
       return try report(constraint, deleting: table, at: index, id: id)
     }
     guard connection.changedRows == 0 else {

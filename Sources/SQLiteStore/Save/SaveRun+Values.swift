@@ -57,7 +57,10 @@ extension SaveRun {
       return true
     }
     let name = table.entity.attributes[attribute].name
-    report(.outOfRange, name, "`\(name)` cannot hold this number in full", at: change)
+    let reason =
+      table.columns[column].type == .date
+      ? "holds days alone, and this one has a time" : "cannot hold this number in full"
+    report(.outOfRange, name, "`\(name)` \(reason)", at: change)
     return false
   }
 

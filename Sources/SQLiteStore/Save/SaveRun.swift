@@ -26,6 +26,10 @@ struct SaveRun {
   /// By the insert waited for.
   var waiting: [Int: [Postponed]] = [:]
   private var isReordered = false
+  /// Deletes that a rule refused, which another change may make possible.
+  var refusedDeletes: [Int] = []
+  /// Whether a refused delete is tried for the last time.
+  var isLastTry = false
 
   var problems: [ChangeProblem] = []
   var missingObjects = 0
@@ -48,7 +52,10 @@ struct SaveRun {
     self.request = request
     result = SaveResult(token: token)
     insertedIDs = Array(repeating: nil, count: request.changes.count)
-    progress = Array(repeating: .open, count: request.changes.count)
+    progress = request.changes.map {
+      $0.operation == .nothing || $0.faults != nil ? .failed : .open
+    }
+    problems = request.problems
   }
 
   var statements: SaveStatements { executor.statements }
@@ -64,11 +71,26 @@ struct SaveRun {
       try apply(index)
       if !waiting.isEmpty { try resume(after: index) }
     }
+    try deleteRefused()
     reportCircles()
-    if problems.isEmpty, connection.hasDeferredViolations { try reportDeferredViolations() }
-    if problems.isEmpty, let checks = executor.finalChecks, let start {
-      try run(checks, after: start)
+    // What was not made could have made good what is wrong now.
+    if connection.hasDeferredViolations, !failuresMayExcuseReferences {
+      try reportDeferredViolations()
     }
+    if let checks = executor.finalChecks, let start { try run(checks, after: start) }
+  }
+
+  /// Tries the deletes again that were refused, as long as that leads on.
+  private mutating func deleteRefused() throws(StoreError) {
+    var last = 0
+    while !refusedDeletes.isEmpty, !isOver {
+      isLastTry = refusedDeletes.count == last
+      last = refusedDeletes.count
+      let again = refusedDeletes
+      refusedDeletes = []
+      for index in again { try apply(index) }
+    }
+    isLastTry = false
   }
 
   /// Runs a statement that writes. Every write of a save goes through here: behind a constraint
@@ -86,7 +108,9 @@ struct SaveRun {
   private mutating func apply(_ index: Int) throws(StoreError) {
     let change = request.changes[index]
     current = index
+    guard change.faults == nil else { return try diagnose(change, at: index) }
     switch change.operation {
+    case .nothing: break
     case .insert: try insert(change, at: index)
     case .update(let reference):
       guard let id = target(reference, of: index) else { return }
@@ -135,9 +159,10 @@ extension SaveRun {
       if case .id(let id) = reference { return .id(id) }
       return .never
     }
-    guard request.changes.indices.contains(insert),
-      case .insert = request.changes[insert].operation
-    else {
+    switch request.changes.indices.contains(insert) ? request.changes[insert].operation : nil {
+    case .insert?: break
+    case .nothing?: return .never
+    default:
       report(.unknownTemporaryID, nil, "a temporary id names no insert of this save", at: change)
       return .never
     }
@@ -185,7 +210,7 @@ extension SaveRun {
     case .update(.id(let id)), .delete(.id(let id)), .replace(let id): id
     case .update(.inserted(let insert)), .delete(.inserted(let insert)):
       insertedIDs.indices.contains(insert) ? insertedIDs[insert] : nil
-    case .updateAll, .deleteAll: nil
+    case .updateAll, .deleteAll, .nothing: nil
     }
   }
 }
@@ -226,7 +251,9 @@ extension SaveRun {
     if let exceededLimit { return .tooManyAffected(limit: exceededLimit) }
     guard !problems.isEmpty else { return nil }
     if request.isSingle, let failedPrecondition { return .preconditionFailed(failedPrecondition) }
-    if request.isSingle, missingObjects > 0 { return .notFound(problems) }
+    if request.isSingle, missingObjects > 0, request.problems.isEmpty {
+      return .notFound(problems)
+    }
     let sorted = problems.sorted { $0.change < $1.change }
     return sorted.contains { !$0.code.isConflict } ? .invalid(sorted) : .conflicts(sorted)
   }
@@ -235,14 +262,15 @@ extension SaveRun {
     _ code: ChangeProblem.Code, _ property: String?, _ detail: String, at change: Int
   ) {
     progress[change] = .failed
-    problems.append(
-      ChangeProblem(change: change, property: property, code: code, detail: detail))
+    let problem = ChangeProblem(change: change, property: property, code: code, detail: detail)
+    if !problems.contains(problem) { problems.append(problem) }
   }
 
   /// Reports that the object of a change is not there.
   mutating func reportMissing(at change: Int) {
-    missingObjects += 1
     let entity = executor.model.entities[request.changes[change].entity]
+    if request.changes[change].namesEntity, reportOtherEntity(at: change) { return }
+    missingObjects += 1
     report(.noSuchObject, nil, "there is no such \(entity.name), or none any more", at: change)
   }
 

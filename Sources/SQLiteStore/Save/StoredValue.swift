@@ -48,7 +48,10 @@ extension SQLValue {
     return .double(double)
   }
 
-  fileprivate static func date(_ date: Instant, _ column: Column) -> SQLValue {
+  /// nil for a time of day where the column holds days.
+  fileprivate static func date(_ date: Instant, _ column: Column) -> SQLValue? {
+    let isMidnight = date.seconds % 86_400 == 0 && date.nanoseconds == 0
+    if column.dateFormat == .day, !isMidnight { return nil }
     guard column.dateFormat == .unixSeconds else {
       guard case .date(let style)? = column.form else {
         return .text(date.stored(as: column.dateFormat ?? .iso8601))

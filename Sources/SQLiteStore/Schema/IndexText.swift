@@ -34,7 +34,7 @@ struct IndexText {
 }
 
 /// Walks over SQL text, whole strings, names and comments at a time.
-private struct IndexScanner {
+struct IndexScanner {
   private let text: [Unicode.Scalar]
   private var offset = 0
 
@@ -67,6 +67,47 @@ private struct IndexScanner {
     return nil
   }
 
+  /// The text in the parentheses behind the next `word`, and goes behind them; nil at the end.
+  mutating func parenthesized(behind word: String) -> String? {
+    while offset < text.count {
+      guard isNamePart(text[offset]) else {
+        advance()
+        continue
+      }
+      let start = offset
+      while offset < text.count, isNamePart(text[offset]) { offset += 1 }
+      guard folded(string(start..<offset)) == word else { continue }
+      while offset < text.count, text[offset].properties.isWhitespace { offset += 1 }
+      guard offset < text.count, text[offset] == "(" else { continue }
+      offset += 1
+      return inside()
+    }
+    return nil
+  }
+
+  private func isNamePart(_ scalar: Unicode.Scalar) -> Bool {
+    scalar == "_" || scalar == "$" || scalar.properties.isAlphabetic
+      || scalar.properties.numericType != nil
+  }
+
+  /// The text up to the parenthesis that closes what was opened before.
+  private mutating func inside() -> String? {
+    let start = offset
+    var depth = 0
+    while offset < text.count {
+      if text[offset] == ")" {
+        if depth == 0 {
+          defer { offset += 1 }
+          return string(start..<offset)
+        }
+        depth -= 1
+      }
+      if text[offset] == "(" { depth += 1 }
+      advance()
+    }
+    return nil
+  }
+
   /// What stands behind WHERE.
   mutating func afterWhere() -> String? {
     let rest = string(offset..<text.count)
@@ -81,6 +122,7 @@ private struct IndexScanner {
 
   /// Goes over one character, or one quoted name or string.
   private mutating func advance() {
+    if skipComment() { return }
     let closing: Unicode.Scalar? =
       switch text[offset] {
       case "'", "\"", "`": text[offset]
@@ -91,5 +133,21 @@ private struct IndexScanner {
     guard let closing else { return }
     while offset < text.count, text[offset] != closing { offset += 1 }
     offset = min(offset + 1, text.count)
+  }
+
+  private mutating func skipComment() -> Bool {
+    guard offset + 1 < text.count else { return false }
+    switch (text[offset], text[offset + 1]) {
+    case ("-", "-"):
+      while offset < text.count, text[offset] != "\n" { offset += 1 }
+    case ("/", "*"):
+      offset += 2
+      while offset + 1 < text.count, !(text[offset] == "*" && text[offset + 1] == "/") {
+        offset += 1
+      }
+      offset = min(offset + 2, text.count)
+    default: return false
+    }
+    return true
   }
 }

@@ -18,6 +18,8 @@ extension OpenAPIDocument {
   /// What an item holds. With `select` it may lack members, and have key paths as further ones.
   private func objectSchema(_ entity: Entity) -> OpenAPINode {
     var properties: [(String, OpenAPINode)] = [("id", idSchema(entity))]
+    properties +=
+      kinds(of: entity).map { [(Inheritance.key, OpenAPINode(members: [("enum", $0)]))] } ?? []
     for property in entity.propertyOrder {
       switch property {
       case .id: continue
@@ -35,6 +37,13 @@ extension OpenAPIDocument {
       "properties": OpenAPINode(members: properties),
       "description": "An object of \(entity.name). To-many relationships only where selected.",
     ]
+  }
+
+  /// The names of the entities that objects of `entity` can be of; nil where it is the only one.
+  private func kinds(of entity: Entity) -> OpenAPINode? {
+    guard !entity.inheritance.subentities.isEmpty else { return nil }
+    let below = entity.inheritance.subentities.map { model.entities[$0] }
+    return OpenAPINode(([entity] + below).filter { !$0.inheritance.isAbstract }.map(\.name))
   }
 
   func idSchema(_ entity: Entity) -> OpenAPINode {
@@ -99,6 +108,8 @@ extension OpenAPIDocument {
   private func valuesSchema(_ entity: Entity, isInsert: Bool) -> OpenAPINode {
     var properties: [(String, OpenAPINode)] = []
     if isInsert { properties.append(("id", idSchema(entity))) }
+    properties +=
+      kinds(of: entity).map { [(Inheritance.key, OpenAPINode(members: [("enum", $0)]))] } ?? []
     for attribute in entity.attributes where attribute.isWritable && !attribute.isHidden {
       properties.append((attribute.name, Self.schema(of: attribute)))
     }
@@ -110,7 +121,8 @@ extension OpenAPIDocument {
     var schema: OpenAPINode = [
       "type": "object", "properties": OpenAPINode(members: properties),
     ]
-    let required = isInsert ? Self.required(entity) : []
+    let kind = entity.inheritance.isAbstract ? [Inheritance.key] : []
+    let required = isInsert ? kind + Self.required(entity) : []
     if !required.isEmpty { schema = schema.adding("required", OpenAPINode(required)) }
     return schema
   }
@@ -125,7 +137,7 @@ extension OpenAPIDocument {
 
   /// A change of any entity, as `POST /v1/save` takes it.
   var changeSchema: OpenAPINode {
-    var changes: [OpenAPINode] = [.schema("Delete")]
+    var changes: [OpenAPINode] = [.schema("Delete"), .schema("DeleteAll")]
     for (index, entity) in model.entities.enumerated() where entity.isWritable {
       if !entity.inheritance.isAbstract {
         changes.append([
@@ -142,6 +154,14 @@ extension OpenAPIDocument {
           "update": ["const": "\(entity.name)"], "id": .schema("ID"),
           "values": .schema("\(names[index])Update"), "ifMatch": ["type": "string"],
           "base": ["type": "object"],
+        ],
+      ])
+      changes.append([
+        "type": "object", "required": ["update", "where", "values"],
+        "properties": [
+          "update": ["const": "\(entity.name)"], "where": ["type": "string"],
+          "arguments": ["type": "array"], "variables": ["type": "object"],
+          "values": .schema("\(names[index])Update"),
         ],
       ])
     }

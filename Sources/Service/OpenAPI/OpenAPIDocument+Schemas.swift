@@ -178,6 +178,16 @@ extension OpenAPIDocument {
       ]
     ),
     (
+      "DeleteAll",
+      [
+        "type": "object", "required": ["delete", "where"],
+        "properties": [
+          "delete": ["type": "string"], "where": ["type": "string"],
+          "arguments": ["type": "array"], "variables": ["type": "object"],
+        ],
+      ]
+    ),
+    (
       "TemporaryID",
       [
         "type": "object", "required": ["temporaryID"], "additionalProperties": false,

@@ -1,9 +1,7 @@
 // A part of the history → the JSON of `GET /v1/changes`.
 
-import FetchModel
-
 extension ChangeHistory {
-  func json(_ model: Model) -> [UInt8] {
+  package func json(_ model: Model) -> [UInt8] {
     var json: [UInt8] = []
     json.append(contentsOf: "{\"from\":\"\(from)\",\"to\":\"\(to)\",\"saves\":[".utf8)
     for (index, save) in saves.enumerated() {

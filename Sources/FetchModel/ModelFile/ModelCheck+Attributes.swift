@@ -1,0 +1,178 @@
+// The rules of an attribute → those that contradict its type or each other.
+
+extension ModelCheck {
+  mutating func check(
+    _ attribute: ModelFile.Attribute, of entity: ModelFile.Entity, _ place: String
+  ) {
+    checkDefault(attribute, place)
+    checkBounds(attribute, place)
+    checkTransformer(attribute, place)
+    checkDerivation(attribute, of: entity, place)
+  }
+
+  private mutating func checkDefault(_ attribute: ModelFile.Attribute, _ place: String) {
+    guard let value = attribute.defaultValue else { return }
+    if attribute.type == .transformable {
+      if let reason = hierarchy.problem(in: value, of: attribute) {
+        report("\(place)/default", reason)
+      }
+      return
+    }
+    guard let typed = Value(value, as: attribute.storedType) else {
+      return report(
+        "\(place)/default",
+        "\(attribute.type.rawValue) takes \(attribute.storedType.expectation), not \(value.kind)")
+    }
+    if let violation = attribute.violation(of: typed) {
+      report("\(place)/default", "the default \(violation.predicate)")
+    }
+  }
+
+  private mutating func checkBounds(_ attribute: ModelFile.Attribute, _ place: String) {
+    let isOrdered =
+      switch attribute.type {
+      case .boolean, .binary, .uuid, .uri, .transformable, .string: false
+      default: true
+      }
+    for (name, bound) in [("minimum", attribute.minimum), ("maximum", attribute.maximum)] {
+      guard let bound else { continue }
+      if !isOrdered {
+        report("\(place)/\(name)", "\(attribute.type.rawValue) has no order to bound")
+      } else if Value(bound, as: attribute.storedType) == nil {
+        report(
+          "\(place)/\(name)",
+          "takes \(attribute.storedType.expectation), not \(bound.kind)")
+      }
+    }
+    if isOrdered, let maximum = attribute.maximum,
+      let most = Value(maximum, as: attribute.storedType)
+    {
+      var lower = ModelFile.Attribute(name: attribute.name, type: attribute.type)
+      lower.minimum = attribute.minimum
+      if lower.violation(of: most)?.code == .tooSmall {
+        report("\(place)/maximum", "is less than the minimum")
+      }
+    }
+    checkLengths(attribute, place)
+  }
+
+  private mutating func checkLengths(_ attribute: ModelFile.Attribute, _ place: String) {
+    let hasLength = [.string, .uri, .binary].contains(attribute.type)
+    if !hasLength, attribute.minimumLength != nil || attribute.maximumLength != nil {
+      report("\(place)/minimumLength", "\(attribute.type.rawValue) has no length")
+    }
+    if let least = attribute.minimumLength, let most = attribute.maximumLength, least > most {
+      report("\(place)/maximumLength", "is less than the minimum")
+    }
+    guard let pattern = attribute.pattern else { return }
+    guard [.string, .uri].contains(attribute.type) else {
+      return report("\(place)/regex", "is matched with texts alone")
+    }
+    do {
+      _ = try RegularExpression(pattern)
+    } catch {
+      report("\(place)/regex", "\(error.reason) at character \(error.position + 1)")
+    }
+  }
+
+  private mutating func checkTransformer(_ attribute: ModelFile.Attribute, _ place: String) {
+    guard attribute.type == .transformable else {
+      if attribute.className != nil { report("\(place)/class", "is for Transformable alone") }
+      if attribute.transformer != nil {
+        report("\(place)/transformer", "is for Transformable alone")
+      }
+      return
+    }
+    if let name = attribute.className, hierarchy[name] == nil {
+      report("\(place)/class", "there is no class `\(name)`")
+    }
+    if ["Color", "UUID"].contains(attribute.transformer), attribute.className != nil {
+      report("\(place)/class", "\(attribute.transformer ?? "") has no classes")
+    }
+  }
+
+  private mutating func checkDerivation(
+    _ attribute: ModelFile.Attribute, of entity: ModelFile.Entity, _ place: String
+  ) {
+    guard let derivation = attribute.derivation else { return }
+    let place = "\(place)/derivation"
+    switch derivation {
+    case .now:
+      if attribute.type != .date { report(place, "now() is a Date") }
+    case .text(_, let source):
+      let found = model.attributes(of: entity.name).first { $0.name == source }
+      if found?.type != .string || attribute.type != .string {
+        report(place, "`\(source)` and the derived attribute have to be a String")
+      }
+      if found?.derivation != nil { report(place, "`\(source)` is derived itself") }
+    case .path(let names):
+      if let reason = problem(inToOnePath: names, of: entity.name) { report(place, reason) }
+    case .count(let name), .sum(let name, _):
+      guard let relationship = model.relationship(name, of: entity.name),
+        relationship.isToMany
+      else { return report(place, "\(entity.name) has no to-many relationship `\(name)`") }
+      guard case .sum(_, let summed) = derivation else { return }
+      let found = model.attributes(of: relationship.destination).first { $0.name == summed }
+      if found?.storedType.isNumeric != true {
+        report(place, "\(relationship.destination) has no number `\(summed)`")
+      }
+    }
+    if isDerivedFromItself(attribute.name, of: entity.name) {
+      report(place, "it is derived from itself")
+    }
+    if !attribute.isOptional, case .path = derivation {
+      report(place, "what a key path reads may be nil, so the attribute has to be optional")
+    }
+  }
+}
+
+// MARK: - Derivations of derivations
+
+extension ModelCheck {
+  /// An attribute by the entity that declares it.
+  private struct Place: Hashable {
+    let entity: String
+    let attribute: String
+  }
+
+  /// Whether what an attribute is derived from leads, over other derivations, back to it.
+  private func isDerivedFromItself(_ attribute: String, of entity: String) -> Bool {
+    guard let start = place(attribute, of: entity) else { return false }
+    var seen: Set<Place> = []
+    var next = source(of: start)
+    while let place = next, place != start, seen.insert(place).inserted {
+      next = source(of: place)
+    }
+    return next == start
+  }
+
+  private func place(_ attribute: String, of entity: String) -> Place? {
+    model.lineage(of: entity).first { $0.attributes.contains { $0.name == attribute } }
+      .map { Place(entity: $0.name, attribute: attribute) }
+  }
+
+  /// The attribute that another one is derived from.
+  private func source(of place: Place) -> Place? {
+    let attribute = model.entity(named: place.entity)?.attributes
+      .first { $0.name == place.attribute }
+    switch attribute?.derivation {
+    case .text(_, let source)?: return self.place(source, of: place.entity)
+    case .path(let names)?: return end(of: names, from: place.entity)
+    case .sum(let relationship, let summed)?:
+      return model.relationship(relationship, of: place.entity)
+        .flatMap { self.place(summed, of: $0.destination) }
+    case .count?, .now?, nil: return nil
+    }
+  }
+
+  private func end(of names: [String], from entity: String) -> Place? {
+    var entity = entity
+    for name in names {
+      guard let relationship = model.relationship(name, of: entity) else {
+        return place(name, of: entity)
+      }
+      entity = relationship.destination
+    }
+    return nil
+  }
+}

@@ -1,0 +1,80 @@
+// The decoder and the encoder of values that are `Codable`: dates, data and infinities are this
+// API's, everything else Foundation's.
+
+import Foundation
+
+enum ItemCoding {
+  static let decoder: JSONDecoder = {
+    let decoder = JSONDecoder()
+    decoder.dataDecodingStrategy = .base64
+    decoder.dateDecodingStrategy = .custom { decoder in
+      let text = try decoder.singleValueContainer().decode(String.self)
+      guard let instant = Instant(iso8601: text) else {
+        throw DecodingError.dataCorrupted(
+          .init(codingPath: decoder.codingPath, debugDescription: "`\(text)` is no date"))
+      }
+      return Date(instant)
+    }
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+    return decoder
+  }()
+
+  static let encoder: JSONEncoder = {
+    let encoder = JSONEncoder()
+    encoder.dataEncodingStrategy = .base64
+    encoder.dateEncodingStrategy = .custom { date, encoder in
+      var container = encoder.singleValueContainer()
+      try container.encode(Instant(date).iso8601)
+    }
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return encoder
+  }()
+
+  static func decode<Value: Decodable>(
+    _ type: Value.Type, from json: JSON
+  ) throws(UnreadableValue) -> Value {
+    do {
+      return try decoder.decode(type, from: Data(json.bytes))
+    } catch let error as DecodingError {
+      throw UnreadableValue(error.reason)
+    } catch {
+      throw UnreadableValue("\(error)")
+    }
+  }
+
+  static func encode(_ value: some Encodable) throws(UnreadableValue) -> JSON {
+    do {
+      return try JSON(parsing: Array(encoder.encode(value)))
+    } catch let error as UnreadableValue {
+      throw error
+    } catch let error as EncodingError {
+      throw UnreadableValue(error.reason)
+    } catch {
+      throw UnreadableValue("\(error)")
+    }
+  }
+}
+
+extension DecodingError {
+  /// The property and what is wrong with it.
+  var reason: String {
+    let context: Context
+    switch self {
+    case .typeMismatch(_, let found), .valueNotFound(_, let found), .dataCorrupted(let found):
+      context = found
+    case .keyNotFound(let key, _): return "`\(key.stringValue)` was not fetched"
+    @unknown default: return "\(self)"
+    }
+    let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+    return path.isEmpty ? context.debugDescription : "`\(path)`: \(context.debugDescription)"
+  }
+}
+
+extension EncodingError {
+  fileprivate var reason: String {
+    if case .invalidValue(_, let context) = self { context.debugDescription } else { "\(self)" }
+  }
+}

@@ -1,0 +1,221 @@
+// What a context tells: changes of its objects, and saves. To closures, and as sequences.
+
+import Synchronization
+
+/// Something that a context tells.
+public protocol ContextEvent {}
+
+/// Objects of a context changed: in the program, or by what the store told. Told after each fetch,
+/// merge and save, and by ``ManagedObjectContext/processPendingChanges()``.
+///
+/// ```swift
+/// let token = context.observe(ObjectsDidChange.self) { change in
+///   for city in change.updated(City.self) { redraw(city) }
+/// }
+/// for await change in context.events(ObjectsDidChange.self) { … }
+/// ```
+public struct ObjectsDidChange: ContextEvent {
+  /// Inserted in this context, not saved yet or just now.
+  public internal(set) var insertedObjects: Set<ManagedObject> = []
+  /// Assigned to in this context.
+  public internal(set) var updatedObjects: Set<ManagedObject> = []
+  /// Deleted in this context, or by somebody else.
+  public internal(set) var deletedObjects: Set<ManagedObject> = []
+  /// Given other values by the store, a parent context, or a rollback.
+  public internal(set) var refreshedObjects: Set<ManagedObject> = []
+
+  public var isEmpty: Bool {
+    insertedObjects.isEmpty && updatedObjects.isEmpty && deletedObjects.isEmpty
+      && refreshedObjects.isEmpty
+  }
+
+  public func inserted<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
+    insertedObjects.only(type)
+  }
+
+  public func updated<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
+    updatedObjects.only(type)
+  }
+
+  public func deleted<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
+    deletedObjects.only(type)
+  }
+
+  public func refreshed<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
+    refreshedObjects.only(type)
+  }
+}
+
+/// A save is about to begin. What an observer changes now is saved with it.
+public struct WillSave: ContextEvent {
+  public let context: ManagedObjectContext
+}
+
+/// A save was made: of what it inserted, updated and deleted as the context asked.
+public struct DidSave: ContextEvent {
+  public let context: ManagedObjectContext
+  public internal(set) var insertedObjects: Set<ManagedObject> = []
+  public internal(set) var updatedObjects: Set<ManagedObject> = []
+  public internal(set) var deletedObjects: Set<ManagedObject> = []
+
+  init(context: ManagedObjectContext) { self.context = context }
+
+  public func inserted<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
+    insertedObjects.only(type)
+  }
+
+  public func updated<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
+    updatedObjects.only(type)
+  }
+
+  public func deleted<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
+    deletedObjects.only(type)
+  }
+}
+
+extension Set<ManagedObject> {
+  fileprivate func only<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
+    Set<Object>(compactMap { $0 as? Object })
+  }
+}
+
+extension ManagedObjectContext {
+  /// Calls `handler` for each event of one kind, as long as the token is kept.
+  public func observe<Event: ContextEvent>(
+    _ event: Event.Type, _ handler: @escaping (Event) -> Void
+  ) -> ObservationToken {
+    let number = observers.add { told in if let event = told as? Event { handler(event) } }
+    return ObservationToken { [weak self] in self?.observers.remove(number) }
+  }
+
+  /// The events of one kind from now on. What comes faster than it is read waits.
+  public func events<Event: ContextEvent>(_ event: Event.Type) -> ContextEvents<Event> {
+    let queue = EventQueue<Event>()
+    let token = observe(event) { [weak queue] in queue?.append($0) }
+    queue.token = token
+    return ContextEvents(queue: queue)
+  }
+
+  /// Tells what changed since the last time; fetches, merges and saves do so by themselves.
+  public func processPendingChanges() {
+    guard !pending.isEmpty else { return }
+    var told = pending
+    pending = ObjectsDidChange()
+    told.updatedObjects.subtract(told.insertedObjects)
+    observers.tell(told)
+  }
+}
+
+/// Keeps an observation alive; it ends with the token, or when it is cancelled.
+public final class ObservationToken {
+  private var end: (() -> Void)?
+
+  init(_ end: @escaping () -> Void) { self.end = end }
+
+  deinit { end?() }
+
+  public func cancel() {
+    end?()
+    end = nil
+  }
+}
+
+/// Who is told.
+struct ContextObservers {
+  private var handlers: [(number: Int, handler: (any ContextEvent) -> Void)] = []
+  private var last = 0
+
+  mutating func add(_ handler: @escaping (any ContextEvent) -> Void) -> Int {
+    last += 1
+    handlers.append((last, handler))
+    return last
+  }
+
+  mutating func remove(_ number: Int) { handlers.removeAll { $0.number == number } }
+
+  func tell(_ event: any ContextEvent) { for entry in handlers { entry.handler(event) } }
+}
+
+// MARK: - Sequences
+
+/// The events of a context, one after the other, for the isolation domain of the context.
+public struct ContextEvents<Event: ContextEvent>: AsyncSequence {
+  let queue: EventQueue<Event>
+
+  public func makeAsyncIterator() -> Iterator { Iterator(queue: queue) }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    let queue: EventQueue<Event>
+
+    public mutating func next() async -> Event? { await next(isolation: #isolation) }
+
+    public mutating func next(
+      isolation: isolated (any Actor)?
+    ) async -> Event? {
+      await queue.next(isolation: isolation)
+    }
+  }
+}
+
+/// Events on their way to one reader.
+final class EventQueue<Event> {
+  private var events: [Event] = []
+  private let reader = WaitingReader()
+  var token: ObservationToken?
+
+  func append(_ event: Event) {
+    events.append(event)
+    reader.wake()
+  }
+
+  /// The next event; nil when the task is cancelled.
+  func next(isolation: isolated (any Actor)?) async -> Event? {
+    while events.isEmpty {
+      guard await reader.wait(isolation: isolation) else { return nil }
+    }
+    return events.removeFirst()
+  }
+}
+
+/// One task that waits to be woken.
+private final class WaitingReader: Sendable {
+  private struct State {
+    var isWoken = false
+    var isCancelled = false
+    var continuation: CheckedContinuation<Void, Never>?
+  }
+
+  // Guards the one continuation: waking and cancelling may come from anywhere.
+  private let state = Mutex(State())
+
+  func wake() { resume { $0.isWoken = true } }
+
+  /// False where the task was cancelled.
+  func wait(isolation: isolated (any Actor)?) async -> Bool {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isDone = state.withLock { state in
+          if state.isWoken || state.isCancelled || state.continuation != nil { return true }
+          state.continuation = continuation
+          return false
+        }
+        if isDone { continuation.resume() }
+      }
+    } onCancel: {
+      resume { $0.isCancelled = true }
+    }
+    return state.withLock { state in
+      state.isWoken = false
+      return !state.isCancelled
+    }
+  }
+
+  private func resume(after change: (inout State) -> Void) {
+    let continuation = state.withLock { state in
+      change(&state)
+      defer { state.continuation = nil }
+      return state.continuation
+    }
+    continuation?.resume()
+  }
+}

@@ -1,0 +1,108 @@
+// A child context's save: its changes become the parent's. And permanent ids before a save.
+
+extension ManagedObjectContext {
+  /// Makes the changes of this context changes of `parent`, which saves them when it is saved.
+  func push(into parent: ManagedObjectContext) {
+    var summary = DidSave(context: self)
+    for object in insertions { parent.adoptInsertion(object, layout(of: object)) }
+    for object in updates { parent.adoptEdits(of: object, layout(of: object)) }
+    for object in deletions {
+      let twin = parent.registeredTwin(of: object) ?? parent.twin(of: object, layout(of: object))
+      parent.delete(twin)
+    }
+    parent.valueChanges += valueChanges
+    valueChanges = []
+    summary.insertedObjects = insertedObjects
+    summary.updatedObjects = updatedObjects
+    summary.deletedObjects = deletedObjects
+    settleInParent()
+    saves += 1
+    parent.processPendingChanges()
+    for object in summary.insertedObjects.union(summary.updatedObjects) { object.didSave() }
+    observers.tell(summary)
+  }
+
+  /// What the parent has taken is no change of this context any more.
+  private func settleInParent() {
+    for object in insertions + updates {
+      object.row.merge(object.edits) { $1 }
+      for name in object.memberEdits.keys {
+        let ids = object.memberIDs(of: name)
+        object.memberEdits[name] = nil
+        object.row[name] = ids.map { .array($0.map(\.json)) }
+      }
+      object.edits = [:]
+      object.bases = [:]
+      object.stage = .stored
+    }
+    for object in deletions { forget(object, as: .gone) }
+    insertions = []
+    updates = []
+    deletions = []
+  }
+
+  private func adoptInsertion(_ object: ManagedObject, _ layout: EntityLayout) {
+    guard let twin = layout.type.init() as ManagedObject? else { return }
+    twin.objectID = object.objectID
+    twin.stage = .inserted
+    twin.edits = object.edits
+    twin.memberEdits = object.memberEdits
+    register(twin, self.layout(of: layout.type))
+    insertions.append(twin)
+    pending.insertedObjects.insert(twin)
+  }
+
+  private func adoptEdits(of object: ManagedObject, _ layout: EntityLayout) {
+    let twin = registeredTwin(of: object) ?? twin(of: object, layout)
+    for (name, json) in object.edits { twin.set(json, of: name) }
+    for (name, edits) in object.memberEdits {
+      twin.editMembers(of: name) { $0.merge(edits) }
+    }
+  }
+
+  /// An object for what a child knows and this context does not.
+  private func twin(of object: ManagedObject, _ layout: EntityLayout) -> ManagedObject {
+    let twin: ManagedObject = layout.type.init()
+    twin.objectID = object.objectID
+    twin.stage = .stored
+    twin.row = object.row
+    register(twin, self.layout(of: layout.type))
+    return twin
+  }
+
+  // MARK: - Permanent ids
+
+  /// Gives new objects their permanent ids before they are saved: for what needs to name an object
+  /// elsewhere. The ids are this process' choice, see ``ManagedObjectType/makePermanentID()``; an id
+  /// that somebody else took before the save refuses it.
+  ///
+  /// After a save every object has its permanent id without this.
+  public func obtainPermanentIDs(for objects: some Sequence<ManagedObject>) {
+    var ids: [String: ObjectID] = [:]
+    for object in objects where object.isInserted {
+      guard case .temporary(let name) = object.objectID,
+        let type = type(of: object) as? any ManagedObjectType.Type
+      else { continue }
+      ids[name] = type.makePermanentID()
+    }
+    root.givenIDs.merge(ids) { $1 }
+    resolveEverywhere(ids)
+  }
+
+  /// The permanent id that an insert got; nil as long as it was not saved.
+  public func permanentID(for id: ManagedObjectID) -> ObjectID? {
+    switch id {
+    case .permanent(let id): id
+    case .temporary(let name): root.givenIDs[name]
+    }
+  }
+}
+
+extension MemberEdits {
+  /// Does to the members what `later` does.
+  mutating func merge(_ later: MemberEdits) {
+    if let all = later.all { self = MemberEdits(all: all) }
+    for id in later.removed { remove(id) }
+    for id in later.added { insert(id) }
+  }
+}

@@ -1,0 +1,219 @@
+// What stands behind a context's fetches: asking the store, whole objects of subentities, prefetched
+// relationships.
+
+extension ManagedObjectContext {
+  func ask(
+    _ body: [JSON.Member], isolation: isolated (any Actor)?
+  ) async throws(ContextError) -> JSON {
+    let answer: JSON
+    do throws(ObjectStoreError) {
+      answer = try await store.fetch(.object(body))
+    } catch {
+      throw .store(error)
+    }
+    await saveIsSettled(isolation: isolation)
+    return answer
+  }
+
+  /// Remembers from when on the store's changes concern what is in memory.
+  func noteMoment(_ token: String) {
+    if moment == nil { moment = token }
+  }
+
+  /// Makes objects of what was asked for when there had been `start` saves.
+  func reading(
+    since start: Int, _ body: () throws(MaterializationError) -> Void
+  ) throws(ContextError) {
+    readMoment = start
+    defer { readMoment = nil }
+    do throws(MaterializationError) { try body() } catch { throw .materialization(error) }
+  }
+
+  /// The body of a fetch, with the ids of prefetched to-many relationships selected.
+  func body<Element: Fetchable>(of request: FetchRequest<Element>) -> [JSON.Member] {
+    var body = request.body()
+    guard !request.relationshipsToPrefetch.isEmpty,
+      let type = Element.self as? any ManagedEntity.Type
+    else { return body }
+    let layout = layout(of: type)
+    let toMany = request.relationshipsToPrefetch.filter { layout[$0]?.isToMany == true }
+    let names = (request.propertiesToFetch ?? layout.itemNames) + toMany
+    body.removeAll { $0.name == "select" }
+    body.append(.init(name: "select", value: .array(names.map { .string($0) })))
+    body.append(
+      .init(
+        name: "expand", value: .array(request.relationshipsToPrefetch.map { .string($0) })))
+    return body
+  }
+
+  // MARK: - Objects by their ids
+
+  /// Reads objects anew, a thousand at a time.
+  ///
+  /// - Parameter extra: to-many relationships that are read as well.
+  func read(
+    _ layout: EntityLayout, ids: [ObjectID], extra: [String] = [],
+    isolation: isolated (any Actor)?
+  ) async throws(ContextError) -> [ManagedObject] {
+    var objects: [ManagedObject] = []
+    for start in stride(from: 0, to: ids.count, by: 1000) {
+      let some = Array(ids[start..<min(ids.count, start + 1000)])
+      let before = saves
+      let items = try await items(layout, ids: some, extra: extra, isolation: isolation)
+      try await completeItems(items, as: layout.type, isolation: isolation)
+      defer { wholeItems = [:] }
+      try reading(since: before) { () throws(MaterializationError) in
+        for item in items { objects.append(try register(item, as: layout.type)) }
+      }
+    }
+    return objects
+  }
+
+  private func items(
+    _ layout: EntityLayout, ids: [ObjectID], extra: [String], isolation: isolated (any Actor)?
+  ) async throws(ContextError) -> [Item] {
+    let list = JSON.array(ids.map(\.predicateArgument))
+    var body: [JSON.Member] = [
+      .init(name: "entity", value: .string(layout.entityName)),
+      .init(name: "where", value: .string("SELF IN %@")),
+      .init(name: "arguments", value: .array([list])),
+    ]
+    let names = layout.itemNames + extra
+    if !names.isEmpty {
+      body.append(.init(name: "select", value: .array(names.map { .string($0) })))
+    }
+    let answer = try await ask(body, isolation: isolation)
+    guard let state = ResultState(json: answer) else {
+      throw .store(.notUnderstood("no snapshot"))
+    }
+    root.noteMoment(state.token)
+    return state.sections.flatMap(\.items)
+  }
+
+  /// A fetch through a parent entity shows the parent's properties alone: reads the rest of those
+  /// whose class declares more.
+  func completeItems<Element>(
+    _ items: [Item], as type: Element.Type, isolation: isolated (any Actor)?
+  ) async throws(ContextError) {
+    guard let type = type as? any ManagedEntity.Type else { return }
+    try await completeItems(items, as: type, isolation: isolation)
+  }
+
+  func completeItems(
+    _ items: [Item], as type: any ManagedEntity.Type, isolation: isolated (any Actor)?
+  ) async throws(ContextError) {
+    wholeItems = [:]
+    guard !type.subentities.isEmpty else { return }
+    var partial: [ObjectIdentifier: (layout: EntityLayout, ids: [ObjectID])] = [:]
+    for item in items {
+      let found = layout(of: concreteType(of: item, type))
+      guard found.itemNames.contains(where: { item[$0] == nil }) else { continue }
+      partial[ObjectIdentifier(found.type), default: (found, [])].ids.append(item.id)
+    }
+    var whole: [RegistryKey: Item] = [:]
+    for (layout, ids) in partial.values {
+      for start in stride(from: 0, to: ids.count, by: 1000) {
+        let some = Array(ids[start..<min(ids.count, start + 1000)])
+        for item in try await self.items(layout, ids: some, extra: [], isolation: isolation) {
+          whole[RegistryKey(root: layout.root, id: .permanent(item.id))] = item
+        }
+      }
+    }
+    wholeItems = whole
+  }
+
+  // MARK: - For controllers
+
+  /// Before a controller makes objects of `state`. What cannot be read is missed by the object, and
+  /// told then.
+  func completeObjects<Element>(
+    of state: ResultState, as type: Element.Type, isolation: isolated (any Actor)?
+  ) async {
+    root.noteMoment(state.token)
+    let items = state.sections.flatMap(\.items)
+    try? await completeItems(items, as: type, isolation: isolation)
+    await saveIsSettled(isolation: isolation)
+  }
+
+  /// Before a controller makes objects of what `diff`, which leads to `state`, brings.
+  func completeObjects<Element>(
+    of diff: Diff, in state: ResultState, as type: Element.Type, isolation: isolated (any Actor)?
+  ) async {
+    guard let type = type as? any ManagedEntity.Type else { return }
+    await saveIsSettled(isolation: isolation)
+    guard !type.subentities.isEmpty else { return }
+    let positions = diff.inserted.map(\.to) + diff.moved.map(\.to) + diff.updated.map(\.to)
+    try? await completeItems(
+      positions.compactMap { state[$0] }, as: type, isolation: isolation)
+  }
+
+  // MARK: - Relationships
+
+  /// Reads which members an object's to-many relationship has.
+  func fetchMembers(
+    of owner: ManagedObject, _ name: String, isolation: isolated (any Actor)?
+  ) async throws(ContextError) {
+    guard let id = owner.objectID.permanentID else {
+      throw .notFound(entity: owner.entityName, id: owner.objectID)
+    }
+    let layout = layout(of: owner)
+    let read = try await read(layout, ids: [id], extra: [name], isolation: isolation)
+    guard !read.isEmpty else { throw .notFound(entity: owner.entityName, id: owner.objectID) }
+  }
+
+  /// Makes objects of what was sent along, and has those that refer to them keep them.
+  func keepIncluded(
+    _ json: JSON?, _ paths: [String], of owners: [Any], _ type: any ManagedEntity.Type, _ start: Int
+  ) throws(ContextError) {
+    let types = entities(along: paths, from: type)
+    var kept: [ManagedObject] = []
+    try reading(since: start) { () throws(MaterializationError) in
+      guard case .object(let entities)? = json else { return }
+      for entity in entities {
+        guard let type = types[entity.name], case .object(let objects) = entity.value else {
+          continue
+        }
+        for item in objects.compactMap({ Item(json: $0.value) }) {
+          kept.append(try register(item, as: type))
+        }
+      }
+    }
+    let objects = owners.compactMap { $0 as? ManagedObject }
+    for path in paths { keep(path.split(separator: ".").map(String.init)[...], of: objects) }
+    withExtendedLifetime(kept) {}
+  }
+
+  /// The classes that key paths of relationships lead to, by their entities' names.
+  private func entities(
+    along paths: [String], from type: any ManagedEntity.Type
+  ) -> [String: any ManagedEntity.Type] {
+    var types: [String: any ManagedEntity.Type] = [:]
+    for path in paths {
+      var owner = type
+      for name in path.split(separator: ".") {
+        guard let next = layout(of: owner)[String(name)]?.destination else { break }
+        for known in [next] + next.subentities { types[known.entityName] = known }
+        owner = next
+      }
+    }
+    return types
+  }
+
+  private func keep(_ path: ArraySlice<String>, of owners: [ManagedObject]) {
+    guard let name = path.first else { return }
+    var next: [ManagedObject] = []
+    for owner in owners {
+      guard let property = layout(of: owner)[name], let type = property.destination else {
+        continue
+      }
+      let ids =
+        property.isToMany
+        ? owner.memberIDs(of: name) ?? []
+        : owner.current(name).flatMap(ManagedObjectID.init(json:)).map { [$0] } ?? []
+      let found = ids.compactMap { registeredObject(type, $0) }
+      owner.related[name] = found
+      next += found
+    }
+    keep(path.dropFirst(), of: next)
+  }
+}

@@ -1,0 +1,150 @@
+// One instance an id: items of the store enter, the objects that stand for them leave.
+
+/// What tells objects apart: the class at the top of their entities, and the id.
+struct RegistryKey: Hashable {
+  let root: ObjectIdentifier
+  let id: ManagedObjectID
+}
+
+struct WeakObject { weak var object: ManagedObject? }
+
+extension ManagedObjectContext {
+  func layout(of type: any ManagedEntity.Type) -> EntityLayout {
+    let key = ObjectIdentifier(type)
+    if let layout = layouts[key] { return layout }
+    let layout = EntityLayout(type)
+    layouts[key] = layout
+    return layout
+  }
+
+  func layout(of object: ManagedObject) -> EntityLayout {
+    layout(of: object.entityType ?? UndeclaredEntity.self)
+  }
+
+  func registeredObject(
+    _ type: any ManagedEntity.Type, _ id: ManagedObjectID
+  ) -> ManagedObject? {
+    registry[RegistryKey(root: layout(of: type).root, id: id)]?.object
+  }
+
+  func register(_ object: ManagedObject, _ layout: EntityLayout) {
+    object.managedObjectContext = self
+    registry[RegistryKey(root: layout.root, id: object.objectID)] = WeakObject(object: object)
+    guard registry.count > registryLimit else { return }
+    registry = registry.filter { $0.value.object != nil }
+    registryLimit = max(1024, registry.count * 2)
+  }
+
+  /// Takes an object out of the context.
+  func forget(_ object: ManagedObject, as stage: ManagedObject.Stage) {
+    registry[RegistryKey(root: layout(of: object).root, id: object.objectID)] = nil
+    insertions.removeAll { $0 === object }
+    updates.removeAll { $0 === object }
+    deletions.removeAll { $0 === object }
+    object.stage = stage
+    object.related = [:]
+    object.managedObjectContext = nil
+  }
+
+  /// The object that `item` stands for: the one in memory, which takes the item's values over, or a
+  /// new one.
+  func register(
+    _ item: Item, as type: any ManagedEntity.Type
+  ) throws(MaterializationError) -> ManagedObject {
+    let layout = layout(of: concreteType(of: item, type))
+    let key = RegistryKey(root: layout.root, id: .permanent(item.id))
+    var values = item.values
+    if let whole = wholeItems[key] { values.merge(whole.values) { first, _ in first } }
+    if let object = registry[key]?.object {
+      return try update(object, with: values, layout, item)
+    }
+    if let twin = parent?.registry[key]?.object {
+      for name in values.keys { values[name] = twin.current(name) ?? values[name] }
+    }
+    if let problem = layout.problem(in: values) {
+      throw MaterializationError(entity: layout.entityName, id: item.id, reason: problem)
+    }
+    guard let object = layout.type.init() as ManagedObject? else {
+      throw MaterializationError(entity: layout.entityName, id: item.id, reason: "has no class")
+    }
+    object.objectID = .permanent(item.id)
+    object.stage = .stored
+    object.row = values
+    object.rowMoment = readMoment ?? saves
+    register(object, layout)
+    object.awakeFromFetch()
+    return object
+  }
+
+  private func update(
+    _ object: ManagedObject, with values: [String: JSON], _ layout: EntityLayout, _ item: Item
+  ) throws(MaterializationError) -> ManagedObject {
+    // What was asked for before the last save of the object may be older than what it holds.
+    guard (readMoment ?? saves) >= object.rowMoment else { return object }
+    for (name, value) in values {
+      guard let problem = layout[name]?.problem(value) else { continue }
+      throw MaterializationError(
+        entity: layout.entityName, id: item.id, reason: "`\(name)` \(problem)")
+    }
+    if object.take(values) { pending.refreshedObjects.insert(object) }
+    for child in children { child.context?.takeOver(values, of: object) }
+    return object
+  }
+
+  /// Takes over what the parent was told of an object that is here as well.
+  private func takeOver(_ values: [String: JSON], of twin: ManagedObject) {
+    guard let object = registeredTwin(of: twin) else { return }
+    if object.take(values.filter { twin.edits[$0.key] == nil }) {
+      pending.refreshedObjects.insert(object)
+    }
+    for child in children { child.context?.takeOver(values, of: object) }
+  }
+
+  /// The object here that stands for the same as one of another context.
+  func registeredTwin(of object: ManagedObject) -> ManagedObject? {
+    registry[RegistryKey(root: layout(of: object).root, id: object.objectID)]?.object
+  }
+
+  /// The class of the item's entity, `type` or one below it.
+  func concreteType(of item: Item, _ type: any ManagedEntity.Type) -> any ManagedEntity.Type {
+    guard let name = item.entity else { return type }
+    return Self.find(name, below: type, depth: 0) ?? type
+  }
+
+  private static func find(
+    _ name: String, below type: any ManagedEntity.Type, depth: Int
+  ) -> (any ManagedEntity.Type)? {
+    if type.entityName == name { return type }
+    guard depth < 32 else { return nil }
+    for sub in type.subentities where sub != type {
+      if let found = find(name, below: sub, depth: depth + 1) { return found }
+    }
+    return nil
+  }
+
+  /// The names of a type's entity and of those that share its ids, as far as classes tell.
+  func familyNames(of type: any ManagedEntity.Type) -> Set<String> {
+    let root = layout(of: type).root
+    var names: Set = [type.entityName]
+    for layout in layouts.values where layout.root == root { names.insert(layout.entityName) }
+    for sub in type.subentities where sub != type { names.insert(sub.entityName) }
+    return names
+  }
+}
+
+extension Item {
+  /// The values by name, but the id and the entity's name.
+  var values: [String: JSON] {
+    guard case .object(let members) = json else { return [:] }
+    var values: [String: JSON] = [:]
+    for member in members where member.name != "id" && member.name != "entity" {
+      values[member.name] = member.value
+    }
+    return values
+  }
+}
+
+/// Stands for the class of an object that declares no entity, and has no properties.
+final class UndeclaredEntity: ManagedObject, ManagedEntity {
+  static let entityName = ""
+}

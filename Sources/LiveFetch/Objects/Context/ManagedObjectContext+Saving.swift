@@ -1,0 +1,228 @@
+// Changes → one save. What was refused stays as it was; what was saved takes over what the store made
+// of it.
+
+extension ManagedObjectContext {
+  /// Saves every change as one: to the store, or into the parent context.
+  ///
+  /// Rules of one's own are asked first, then the store's. New objects get their permanent ids, in
+  /// every context that knows them, and what the store computed and what else the save did (other
+  /// objects deleted with one, derived attributes, the other sides of relationships) is taken over
+  /// by the objects in memory. A property that was assigned to again while the save was under way
+  /// stays to be saved.
+  ///
+  /// - Returns: what the store answered; nil where there was nothing to save, or a parent took it.
+  /// - Throws: ``ContextError/refused(_:)`` with every failure, ``ContextError/store(_:)``. Then
+  ///   nothing was saved and every change is still there.
+  @discardableResult
+  public func save(
+    isolation: isolated (any Actor)? = #isolation
+  ) async throws(ContextError) -> SaveReceipt? {
+    await enterSaveQueue(isolation: isolation)
+    defer { saveQueue.leave() }
+    guard hasChanges else { return nil }
+    processPendingChanges()
+    observers.tell(WillSave(context: self))
+    for object in insertions + updates { object.willSave() }
+    processPendingChanges()
+    let failures = validationFailures()
+    guard failures.isEmpty else { throw .refused(SaveRefusal(failures: failures)) }
+    if let parent {
+      push(into: parent)
+      return nil
+    }
+    return try await saveToStore(isolation: isolation)
+  }
+
+  /// Runs `changes` and saves; where either throws, every unsaved change is thrown away.
+  ///
+  /// ```swift
+  /// try await context.performChanges {
+  ///   let city: City = context.insertObject()
+  ///   city.name = "Poseidonis"
+  /// }
+  /// ```
+  @discardableResult
+  public func performChanges<Result>(
+    isolation: isolated (any Actor)? = #isolation, _ changes: () throws -> Result
+  ) async throws -> Result {
+    do {
+      let result = try changes()
+      try await save(isolation: isolation)
+      return result
+    } catch {
+      rollback()
+      throw error
+    }
+  }
+
+  private func saveToStore(
+    isolation: isolated (any Actor)?
+  ) async throws(ContextError) -> SaveReceipt {
+    let draft = draft()
+    var body = draft.body
+    if mergePolicy != .error {
+      body.append(.init(name: "mergePolicy", value: .string(mergePolicy.rawValue)))
+    }
+    isSending = true
+    defer { endSending() }
+    let receipt: SaveReceipt
+    do throws(ObjectStoreError) {
+      receipt = try await store.save(.object(body))
+    } catch {
+      throw ContextError(error, draft)
+    }
+    saves += 1
+    let summary = summary(of: draft)
+    settle(draft, receipt)
+    endSending()
+    await takeOverSave(draft, receipt, isolation: isolation)
+    processPendingChanges()
+    for case .insertion(let sent) in draft.origins { sent.object.didSave() }
+    for case .update(let sent) in draft.origins { sent.object.didSave() }
+    observers.tell(summary)
+    return receipt
+  }
+
+  /// Waits until no save is under way whose ids are not known: what the store tells meanwhile may be
+  /// of objects that are here under their temporary ids.
+  func saveIsSettled(isolation: isolated (any Actor)?) async {
+    let root = root
+    while root.isSending {
+      await withCheckedContinuation(isolation: isolation) { root.settlers.append($0) }
+    }
+  }
+
+  private func endSending() {
+    isSending = false
+    let waiting = settlers
+    settlers = []
+    for continuation in waiting { continuation.resume() }
+  }
+
+  private func summary(of draft: SaveDraft) -> DidSave {
+    var summary = DidSave(context: self)
+    for origin in draft.origins {
+      switch origin {
+      case .insertion(let sent): summary.insertedObjects.insert(sent.object)
+      case .update(let sent): summary.updatedObjects.insert(sent.object)
+      case .deletion(let object): summary.deletedObjects.insert(object)
+      case .value: break
+      }
+    }
+    return summary
+  }
+
+  /// Makes what was sent what is stored.
+  private func settle(_ draft: SaveDraft, _ receipt: SaveReceipt) {
+    givenIDs.merge(receipt.ids) { $1 }
+    resolveEverywhere(receipt.ids)
+    for origin in draft.origins {
+      switch origin {
+      case .insertion(let sent): settle(sent, receipt.ids, isNew: true)
+      case .update(let sent): settle(sent, receipt.ids, isNew: false)
+      case .deletion(let object): forgetEverywhere(object)
+      case .value: break
+      }
+    }
+    let sent = draft.origins.count { if case .value = $0 { true } else { false } }
+    valueChanges.removeFirst(min(sent, valueChanges.count))
+  }
+
+  private func settle(_ sent: SaveDraft.Sent, _ ids: [String: ObjectID], isNew: Bool) {
+    let object = sent.object
+    object.rowMoment = saves
+    guard object.managedObjectContext === self else { return }
+    for (name, json) in sent.edits {
+      let stored = json.resolved(ids)
+      object.row[name] = stored
+      if object.edits[name] == stored {
+        object.edits[name] = nil
+        object.bases[name] = nil
+      } else if object.edits[name] != nil {
+        object.bases[name] = stored
+      }
+    }
+    for (name, edits) in sent.memberEdits {
+      var edits = edits
+      edits.resolve(ids)
+      guard object.memberEdits[name] == edits else { continue }
+      let now = object.memberIDs(of: name)
+      object.memberEdits[name] = nil
+      object.row[name] = now.map { .array($0.map(\.json)) }
+    }
+    if object.stage == .inserted {
+      insertions.removeAll { $0 === object }
+      object.stage = .stored
+    }
+    updates.removeAll { $0 === object }
+    if object.stage == .stored, object.hasEdits { updates.append(object) }
+  }
+
+  /// Puts the permanent ids in place of temporary ones, in every context of this tree.
+  func resolveEverywhere(_ ids: [String: ObjectID]) {
+    guard !ids.isEmpty else { return }
+    root.resolve(ids)
+  }
+
+  private func resolve(_ ids: [String: ObjectID]) {
+    for (key, entry) in registry {
+      guard let object = entry.object else { continue }
+      object.resolve(ids)
+      guard object.objectID != key.id else { continue }
+      registry[key] = nil
+      registry[RegistryKey(root: key.root, id: object.objectID)] = entry
+    }
+    for child in children { child.context?.resolve(ids) }
+  }
+
+  /// Forgets an object that the store has no more, here and in the contexts below.
+  func forgetEverywhere(_ object: ManagedObject) {
+    for child in children {
+      guard let context = child.context, let twin = context.registeredTwin(of: object) else {
+        continue
+      }
+      if !twin.isDeleted { context.pending.deletedObjects.insert(twin) }
+      context.forgetEverywhere(twin)
+      context.processPendingChanges()
+    }
+    forget(object, as: .gone)
+  }
+}
+
+extension JSON {
+  /// The permanent id in place of a temporary one.
+  fileprivate func resolved(_ ids: [String: ObjectID]) -> JSON {
+    guard case .temporary(let name)? = ManagedObjectID(json: self), let id = ids[name] else {
+      return self
+    }
+    return id.predicateArgument
+  }
+}
+
+/// Saves of one context, one after the other.
+struct SaveQueue {
+  private var isBusy = false
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  mutating func leave() {
+    if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
+  }
+
+  /// Whether the queue was empty: then it is no more.
+  mutating func begin() -> Bool {
+    defer { isBusy = true }
+    return !isBusy
+  }
+
+  mutating func wait(_ continuation: CheckedContinuation<Void, Never>) {
+    waiting.append(continuation)
+  }
+}
+
+extension ManagedObjectContext {
+  /// Waits until no other save is under way.
+  fileprivate func enterSaveQueue(isolation: isolated (any Actor)?) async {
+    guard !saveQueue.begin() else { return }
+    await withCheckedContinuation(isolation: isolation) { saveQueue.wait($0) }
+  }
+}

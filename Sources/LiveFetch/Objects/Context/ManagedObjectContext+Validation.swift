@@ -1,0 +1,122 @@
+// Rules of one's own before a save, and the store's refusals after one, as the same failures.
+
+extension ManagedObjectContext {
+  /// What breaks the rules of the changed objects' classes.
+  func validationFailures() -> [ValidationFailure] {
+    insertions.flatMap { failures(of: $0) { try $0.validateForInsert() } }
+      + updates.flatMap { failures(of: $0) { try $0.validateForUpdate() } }
+      + deletions.flatMap { object in
+        Self.failures(named: object, nil) { try object.validateForDelete() }
+      }
+  }
+
+  private func failures(
+    of object: ManagedObject, _ whole: (ManagedObject) throws -> Void
+  ) -> [ValidationFailure] {
+    var failures = object.unstorable.sorted { $0.key < $1.key }.map { name, error in
+      var failure = ValidationFailure(property: name, code: "invalid-value", reason: error.reason)
+      failure.objectID = object.objectID
+      failure.entity = object.entityName
+      return failure
+    }
+    failures += (object as? any ManagedObjectType)?.keyFailures ?? []
+    return failures + Self.failures(named: object, nil) { try whole(object) }
+  }
+
+  /// What `rule` throws, as failures of `object`.
+  fileprivate static func failures(
+    named object: ManagedObject, _ property: String?, _ rule: () throws -> Void
+  ) -> [ValidationFailure] {
+    var failures: [ValidationFailure] = []
+    do {
+      try rule()
+    } catch let error as ValidationFailures {
+      failures = error.failures
+    } catch let error as ValidationFailure {
+      failures = [error]
+    } catch {
+      failures = [
+        ValidationFailure(property: property, code: "invalid-value", reason: "\(error)")
+      ]
+    }
+    for index in failures.indices {
+      failures[index].entity = object.entityName
+      failures[index].objectID = object.objectID
+    }
+    return failures
+  }
+}
+
+extension ManagedObjectType {
+  /// What breaks the rules of single properties: of those that change, of all in a new object.
+  fileprivate var keyFailures: [ValidationFailure] {
+    Key.allCases.filter { isInserted || changedValuesByName[$0.rawValue] != nil }.flatMap { key in
+      ManagedObjectContext.failures(named: self, key.rawValue) { try validateValue(for: key) }
+    }
+  }
+}
+
+extension ContextError {
+  /// The store's refusal of a save, by the objects that it concerns.
+  init(_ error: ObjectStoreError, _ draft: SaveDraft) {
+    guard case .refused(let problem) = error,
+      case .array(let errors)? = problem.members.first(where: { $0.name == "errors" })?.value
+    else {
+      self = .store(error)
+      return
+    }
+    var refusal = SaveRefusal()
+    for error in errors { refusal.add(error, of: draft, isMissing: problem.status == 404) }
+    self = refusal.isEmpty ? .store(error) : .refused(refusal)
+  }
+}
+
+extension SaveRefusal {
+  fileprivate mutating func add(_ error: JSON, of draft: SaveDraft, isMissing: Bool) {
+    guard let code = error["code"]?.string, let index = error["change"]?.integer,
+      draft.origins.indices.contains(Int(clamping: index))
+    else { return }
+    let origin = draft.origins[Int(clamping: index)]
+    let property = error["property"]?.string
+    if code == "changed" || isMissing {
+      conflicts.append(
+        MergeConflict(
+          entity: origin.entity, objectID: origin.objectID, property: property,
+          stored: error["stored"], given: error["given"], base: property.flatMap(origin.base),
+          isDeletion: isMissing))
+    } else {
+      var failure = ValidationFailure(
+        property: property, code: code, reason: error["detail"]?.string ?? code,
+        hint: error["hint"]?.string)
+      failure.entity = origin.entity
+      failure.objectID = origin.objectID
+      failures.append(failure)
+    }
+  }
+}
+
+extension SaveDraft.Origin {
+  fileprivate var entity: String {
+    switch self {
+    case .insertion(let sent), .update(let sent): sent.object.entityName
+    case .deletion(let object): object.entityName
+    case .value(let change): change.entity
+    }
+  }
+
+  fileprivate var objectID: ManagedObjectID {
+    switch self {
+    case .insertion(let sent), .update(let sent): sent.object.objectID
+    case .deletion(let object): object.objectID
+    case .value(let change): change.objectID
+    }
+  }
+
+  fileprivate func base(of property: String) -> JSON? {
+    switch self {
+    case .insertion, .deletion: nil
+    case .update(let sent): sent.bases[property]
+    case .value(let change): change.base?.first { $0.name == property }?.value
+    }
+  }
+}

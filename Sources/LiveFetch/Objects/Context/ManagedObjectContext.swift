@@ -1,0 +1,190 @@
+// Objects in memory and what is to become of them: fetches make objects here, changes collect here,
+// a save takes them to the store. For one isolation domain, like the controllers.
+
+/// A place for objects: each stands in it once, and what is changed in it is saved as one.
+///
+/// ```swift
+/// let context = ManagedObjectContext(store: try LocalStore(path: "world.sqlite"))
+/// let city: City = context.insertObject()
+/// city.name = "Poseidonis"
+/// try await context.save()
+/// ```
+///
+/// A context, its objects, and the controllers and observers that use it belong to one isolation
+/// domain: the actor that made it. Its asynchronous methods run there.
+public final class ManagedObjectContext {
+  public let store: any ObjectStore
+  /// Where ``save(isolation:)`` takes the changes; nil: to the store.
+  public let parent: ManagedObjectContext?
+  /// What a save does where somebody else saved the same properties in between.
+  ///
+  /// `error` refuses it and names both versions, `storeWins` keeps the store's values of those
+  /// properties, `objectWins` writes the object's, `overwrite` does not look.
+  public var mergePolicy = MergePolicy.error
+
+  var children: [WeakContext] = []
+  var layouts: [ObjectIdentifier: EntityLayout] = [:]
+  var registry: [RegistryKey: WeakObject] = [:]
+  /// At how many objects the registry is next cleared of those that are gone.
+  var registryLimit = 1024
+  /// Changed objects, in the order in which they were first changed.
+  var insertions: [ManagedObject] = []
+  var updates: [ManagedObject] = []
+  var deletions: [ManagedObject] = []
+  /// Changes of values that are no managed objects.
+  var valueChanges: [ValueChange] = []
+  /// The ids that inserts got in earlier saves.
+  var givenIDs: [String: ObjectID] = [:]
+  /// The moment of the store that everything told is at least as new as; nil: not known.
+  var moment: String?
+  /// How many saves were made, and how many when what is being read was asked for.
+  var saves = 0
+  var readMoment: Int?
+  /// Items of subentities, whole, while a parent's items are made into objects.
+  var wholeItems: [RegistryKey: Item] = [:]
+  var pending = ObjectsDidChange()
+  var observers = ContextObservers()
+  var saveQueue = SaveQueue()
+  /// Whether a save was sent whose ids are not known yet.
+  var isSending = false
+  var settlers: [CheckedContinuation<Void, Never>] = []
+
+  /// A context whose changes go to `store`.
+  public init(store: any ObjectStore) {
+    self.store = store
+    parent = nil
+  }
+
+  /// A context whose changes go to another one, which saves them with its own or throws them away.
+  ///
+  /// It sees the parent's unsaved values in the objects that both know. Both belong to the same
+  /// isolation domain.
+  public init(parent: ManagedObjectContext) {
+    store = parent.store
+    self.parent = parent
+    mergePolicy = parent.mergePolicy
+    parent.children.removeAll { $0.context == nil }
+    parent.children.append(WeakContext(context: self))
+  }
+
+  deinit {
+    // Objects that materialized each other would keep each other.
+    for entry in registry.values { entry.object?.related = [:] }
+  }
+
+  /// The context at the top, which saves to the store.
+  var root: ManagedObjectContext {
+    var context = self
+    while let parent = context.parent { context = parent }
+    return context
+  }
+
+  // MARK: - Changes
+
+  /// Whether a save would do something.
+  public var hasChanges: Bool {
+    !insertions.isEmpty || !updates.isEmpty || !deletions.isEmpty || !valueChanges.isEmpty
+  }
+
+  public var insertedObjects: Set<ManagedObject> { Set(insertions) }
+  public var updatedObjects: Set<ManagedObject> { Set(updates) }
+  public var deletedObjects: Set<ManagedObject> { Set(deletions) }
+  /// The objects in memory.
+  public var registeredObjects: Set<ManagedObject> { Set(registry.values.compactMap(\.object)) }
+
+  /// A new object with the values that its class declares. The store does not know it before the
+  /// save: fetches and controllers do not show it until then.
+  ///
+  /// ```swift
+  /// let city: City = context.insertObject()
+  /// ```
+  public func insertObject<Object: ManagedObjectType>(
+    _ type: Object.Type = Object.self
+  ) -> Object {
+    let object = Object()
+    insert(object)
+    return object
+  }
+
+  /// Inserts an object that belongs to no context yet.
+  public func insert(_ object: some ManagedObjectType) {
+    guard object.stage == .detached else { return }
+    let layout = layout(of: object)
+    object.edits = layout.initialValues.merging(object.edits) { $1 }
+    object.stage = .inserted
+    register(object, layout)
+    insertions.append(object)
+    pending.insertedObjects.insert(object)
+    object.awakeFromInsert()
+  }
+
+  /// Deletes an object with the next save. What becomes of those it is related to, the store decides
+  /// by its rules; objects in memory that go with it are told as deleted after the save.
+  public func delete(_ object: ManagedObject) {
+    guard object.managedObjectContext === self else { return }
+    switch object.stage {
+    case .inserted:
+      object.prepareForDeletion()
+      forget(object, as: .gone)
+    case .stored:
+      object.prepareForDeletion()
+      object.stage = .deleted
+      updates.removeAll { $0 === object }
+      deletions.append(object)
+    case .detached, .deleted, .gone: return
+    }
+    pending.insertedObjects.remove(object)
+    pending.updatedObjects.remove(object)
+    pending.deletedObjects.insert(object)
+  }
+
+  /// Throws every unsaved change away. New objects belong to no context any more.
+  public func rollback() {
+    for object in insertions {
+      pending.insertedObjects.remove(object)
+      pending.deletedObjects.insert(object)
+      forget(object, as: .detached)
+    }
+    for object in deletions {
+      object.stage = .stored
+      pending.deletedObjects.remove(object)
+    }
+    for object in updates + deletions {
+      object.discardEdits()
+      pending.updatedObjects.remove(object)
+      pending.refreshedObjects.insert(object)
+    }
+    insertions = []
+    updates = []
+    deletions = []
+    valueChanges = []
+    processPendingChanges()
+  }
+
+  /// Forgets every object and every change. The objects belong to no context any more and keep the
+  /// values that they had.
+  public func reset() {
+    for object in registeredObjects { forget(object, as: .detached) }
+    registry = [:]
+    insertions = []
+    updates = []
+    deletions = []
+    valueChanges = []
+    pending = ObjectsDidChange()
+    moment = nil
+  }
+
+  /// An object's value was assigned.
+  func objectDidChange(_ object: ManagedObject) {
+    guard object.stage == .stored || object.stage == .inserted else { return }
+    pending.updatedObjects.insert(object)
+    guard object.stage == .stored else { return }
+    if !object.hasEdits {
+      updates.removeAll { $0 === object }
+    } else if !updates.contains(where: { $0 === object }) {
+      updates.append(object)
+    }
+  }
+}
+
+struct WeakContext { weak var context: ManagedObjectContext? }

@@ -1,0 +1,114 @@
+// One object → what becomes of it, told by the store's diffs.
+
+/// Follows one object: what this program saves, and what others do.
+///
+/// ```swift
+/// observer = ManagedObjectObserver(city) { change in
+///   switch change {
+///   case .update: label.text = city.name
+///   case .delete: close()
+///   }
+/// }
+/// ```
+///
+/// The object shows its new values when the handler is called. An observer of an object that is not
+/// saved yet begins when it is. It ends after `delete`, when it is cancelled, and with itself.
+public final class ManagedObjectObserver<Object: ManagedEntity> {
+  public enum Change: Sendable, Hashable {
+    /// The object has other values.
+    case update
+    /// The object was deleted, or its entity's default predicate matches it no more.
+    case delete
+  }
+
+  public let object: Object
+  private let handler: (Change) -> Void
+  private var controller: FetchedResultsController<Object>?
+  private var listener: Listener?
+  private var start: Task<Void, Never>?
+  private var saveToken: ObservationToken?
+
+  /// - Parameter handler: is called in the isolation domain that makes the observer.
+  public init(
+    _ object: Object, isolation: isolated any Actor = #isolation,
+    handler: @escaping (Change) -> Void
+  ) {
+    self.object = object
+    self.handler = handler
+    guard let context = object.managedObjectContext else { return }
+    if let id = object.objectID.permanentID, !object.isInserted {
+      begin(id, in: context, isolation: isolation)
+    } else {
+      saveToken = context.observe(DidSave.self) { [weak self] _ in
+        guard let self, let id = object.objectID.permanentID, !object.isInserted else { return }
+        saveToken = nil
+        begin(id, in: context, isolation: isolation)
+      }
+    }
+  }
+
+  deinit { start?.cancel() }
+
+  /// Whether the observer has been told of everything that there will be.
+  public private(set) var isEnded = false
+
+  /// Calls the handler no more.
+  public func cancel() {
+    isEnded = true
+    start?.cancel()
+    controller?.stop()
+    controller = nil
+    saveToken = nil
+  }
+
+  private func begin(
+    _ id: ObjectID, in context: ManagedObjectContext, isolation: isolated any Actor
+  ) {
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<Object>(where: .ids([id])), context: context)
+    let listener = Listener { [weak self] change in self?.tell(change) }
+    controller.delegate = listener
+    self.controller = controller
+    self.listener = listener
+    start = Task { [weak self] in
+      _ = isolation
+      let before = self?.object.row
+      do {
+        try await controller.performFetch(isolation: isolation)
+      } catch {
+        return
+      }
+      guard let self, !isEnded else { return }
+      if controller.fetchedObjects?.isEmpty == true {
+        tell(.delete)
+      } else if object.row != before {
+        tell(.update)
+      }
+    }
+  }
+
+  private func tell(_ change: Change) {
+    guard !isEnded else { return }
+    if change == .delete { cancel() }
+    handler(change)
+  }
+
+  /// Makes of the controller's changes those of the one object.
+  private final class Listener: FetchedResultsControllerDelegate {
+    typealias Element = Object
+    private let tell: (Change) -> Void
+
+    init(_ tell: @escaping (Change) -> Void) { self.tell = tell }
+
+    func controller(
+      _ controller: Controller, didChange object: Object, at position: Position?,
+      for type: ObjectChangeType, newPosition: Position?
+    ) {
+      switch type {
+      case .update, .move: tell(.update)
+      case .delete: tell(.delete)
+      case .insert: break
+      }
+    }
+  }
+}

@@ -1,0 +1,177 @@
+// A context's changes → the body of `POST /v1/save`, and what each part of it stands for.
+
+/// One save of a context, as it was sent.
+struct SaveDraft {
+  /// Whose change stands at an index of the save.
+  enum Origin {
+    case insertion(Sent)
+    case update(Sent)
+    case deletion(ManagedObject)
+    case value(ValueChange)
+  }
+
+  /// An object and the edits that were sent of it.
+  struct Sent {
+    let object: ManagedObject
+    /// What an insertion is called in the save.
+    let name: String
+    let edits: [String: JSON]
+    let memberEdits: [String: MemberEdits]
+    let bases: [String: JSON]
+  }
+
+  private(set) var origins: [Origin] = []
+  private(set) var changes: [JSON] = []
+
+  var body: [JSON.Member] { [.init(name: "changes", value: .array(changes))] }
+
+  mutating func append(_ origin: Origin, _ change: [JSON.Member]) {
+    origins.append(origin)
+    changes.append(.object(change))
+  }
+
+  /// Appends an insertion.
+  mutating func append(_ object: ManagedObject, _ sent: Sent, _ values: [JSON.Member]) {
+    var values = values
+    if let id = object.objectID.permanentID {
+      values.insert(.init(name: "id", value: id.predicateArgument), at: 0)
+    }
+    append(
+      .insertion(sent),
+      [
+        .init(name: "insert", value: .string(object.entityName)),
+        .init(name: "temporaryID", value: .string(sent.name)),
+        .init(name: "values", value: .object(values)),
+      ])
+  }
+
+  /// Appends an update, with what its object had been read with.
+  mutating func append(_ id: ObjectID, _ sent: Sent, _ values: [JSON.Member]) {
+    var change: [JSON.Member] = [
+      .init(name: "update", value: .string(sent.object.entityName)),
+      .init(name: "id", value: id.predicateArgument),
+      .init(name: "values", value: .object(values)),
+    ]
+    let base = sent.edits.keys.sorted().map { name in
+      JSON.Member(name: name, value: sent.bases[name] ?? .null)
+    }
+    if !base.isEmpty { change.append(.init(name: "base", value: .object(base))) }
+    append(.update(sent), change)
+  }
+}
+
+/// A change of a value that is no managed object.
+struct ValueChange {
+  enum Kind {
+    case insert(name: String)
+    case update(ObjectID)
+    case delete(ObjectID)
+  }
+
+  let entity: String
+  let kind: Kind
+  var values: [JSON.Member] = []
+  var base: [JSON.Member]?
+
+  var objectID: ManagedObjectID {
+    switch kind {
+    case .insert(let name): .temporary(name)
+    case .update(let id), .delete(let id): .permanent(id)
+    }
+  }
+
+  func change(_ policy: MergePolicy) -> [JSON.Member] {
+    switch kind {
+    case .insert(let name):
+      [
+        .init(name: "insert", value: .string(entity)),
+        .init(name: "temporaryID", value: .string(name)),
+        .init(name: "values", value: .object(values)),
+      ]
+    case .update(let id):
+      [
+        .init(name: "update", value: .string(entity)),
+        .init(name: "id", value: id.predicateArgument),
+        .init(name: "values", value: .object(values)),
+      ] + (base.map { [.init(name: "base", value: .object($0))] } ?? [])
+    case .delete(let id):
+      [
+        .init(name: "delete", value: .string(entity)),
+        .init(name: "id", value: id.predicateArgument),
+      ]
+    }
+  }
+}
+
+extension ManagedObjectContext {
+  /// What is to be saved now.
+  func draft() -> SaveDraft {
+    var draft = SaveDraft()
+    let names = insertionNames()
+    for object in insertions {
+      draft.append(object, sent(object, names), values(of: object, names))
+    }
+    for object in updates {
+      guard let id = object.objectID.permanentID else { continue }
+      draft.append(id, sent(object, names), values(of: object, names))
+    }
+    for change in valueChanges { draft.append(.value(change), change.change(mergePolicy)) }
+    for object in deletions {
+      guard let id = object.objectID.permanentID else { continue }
+      let change = ValueChange(entity: object.entityName, kind: .delete(id))
+      draft.append(.deletion(object), change.change(mergePolicy))
+    }
+    return draft
+  }
+
+  /// What each insertion is called in the save, also one that has its permanent id already.
+  private func insertionNames() -> [ObjectIdentifier: String] {
+    var names: [ObjectIdentifier: String] = [:]
+    for object in insertions {
+      names[ObjectIdentifier(object)] =
+        object.objectID.isTemporary ? object.objectID.description : TemporaryNames.next()
+    }
+    return names
+  }
+
+  private func sent(_ object: ManagedObject, _ names: [ObjectIdentifier: String]) -> SaveDraft.Sent
+  {
+    SaveDraft.Sent(
+      object: object, name: names[ObjectIdentifier(object)] ?? "", edits: object.edits,
+      memberEdits: object.memberEdits, bases: object.bases)
+  }
+
+  /// The values of a change, links to objects of the same save by what they are called there.
+  private func values(
+    of object: ManagedObject, _ names: [ObjectIdentifier: String]
+  ) -> [JSON.Member] {
+    let layout = layout(of: object)
+    func link(_ json: JSON, _ name: String) -> JSON {
+      guard let destination = layout[name]?.destination, let id = ManagedObjectID(json: json),
+        let target = registeredObject(destination, id),
+        let called = names[ObjectIdentifier(target)]
+      else { return json }
+      return ManagedObjectID.temporary(called).json
+    }
+    var members: [JSON.Member] = []
+    for (name, json) in object.edits.sorted(by: { $0.key < $1.key }) {
+      members.append(.init(name: name, value: link(json, name)))
+    }
+    for (name, edits) in object.memberEdits.sorted(by: { $0.key < $1.key }) {
+      members.append(.init(name: name, value: edits.json.mappingElements { link($0, name) }))
+    }
+    return members
+  }
+}
+
+extension JSON {
+  /// The same with every element of its lists replaced: `[…]`, or `{"add":[…],"remove":[…]}`.
+  fileprivate func mappingElements(_ map: (JSON) -> JSON) -> JSON {
+    switch self {
+    case .array(let elements): .array(elements.map(map))
+    case .object(let members):
+      .object(members.map { Member(name: $0.name, value: $0.value.mappingElements(map)) })
+    case .null, .boolean, .number, .string: self
+    }
+  }
+}

@@ -1,0 +1,90 @@
+// A class → the properties that it and its superclasses declare, found once by looking at an
+// instance.
+
+/// A property wrapper of a managed object.
+protocol DeclaredProperty {
+  var layout: PropertyLayout { get }
+}
+
+/// One declared property.
+struct PropertyLayout {
+  enum Kind {
+    /// - Parameter initial: what a new object has and saves; nil where it has no value.
+    case attribute(initial: JSON?)
+    case toOne(any ManagedEntity.Type)
+    case toMany(any ManagedEntity.Type)
+  }
+
+  let name: String
+  let kind: Kind
+  /// Why a value of the store's is none of this property; nil where it is one.
+  let problem: (JSON) -> String?
+
+  var destination: (any ManagedEntity.Type)? {
+    switch kind {
+    case .attribute: nil
+    case .toOne(let type), .toMany(let type): type
+    }
+  }
+
+  var isToMany: Bool { if case .toMany = kind { true } else { false } }
+}
+
+/// What a class of managed objects declares.
+struct EntityLayout {
+  let type: any ManagedEntity.Type
+  let entityName: String
+  /// The class at the top: ids are unique among its objects.
+  let root: ObjectIdentifier
+  /// In the order of declaration, those of superclasses first, each name once.
+  let properties: [PropertyLayout]
+  private let indexes: [String: Int]
+
+  init(_ type: any ManagedEntity.Type) {
+    self.type = type
+    entityName = type.entityName
+    var root = ObjectIdentifier(type)
+    var levels: [[PropertyLayout]] = []
+    var mirror: Mirror? = Mirror(reflecting: type.init())
+    while let level = mirror {
+      if level.subjectType is any ManagedEntity.Type { root = ObjectIdentifier(level.subjectType) }
+      levels.append(level.children.compactMap { ($0.value as? any DeclaredProperty)?.layout })
+      mirror = level.superclassMirror
+    }
+    var properties: [PropertyLayout] = []
+    var indexes: [String: Int] = [:]
+    for property in levels.reversed().joined() where indexes[property.name] == nil {
+      indexes[property.name] = properties.count
+      properties.append(property)
+    }
+    self.root = root
+    self.properties = properties
+    self.indexes = indexes
+  }
+
+  subscript(name: String) -> PropertyLayout? { indexes[name].map { properties[$0] } }
+
+  /// What an item of the entity holds: all but to-many relationships.
+  var itemNames: [String] { properties.filter { !$0.isToMany }.map(\.name) }
+
+  /// The values that a new object begins with.
+  var initialValues: [String: JSON] {
+    var values: [String: JSON] = [:]
+    for property in properties {
+      if case .attribute(let initial?) = property.kind { values[property.name] = initial }
+    }
+    return values
+  }
+
+  /// Why `values` make no whole object; nil where they do.
+  func problem(in values: [String: JSON]) -> String? {
+    for property in properties {
+      guard let value = values[property.name] else {
+        if property.isToMany { continue }
+        return "`\(property.name)` was not fetched"
+      }
+      if let problem = property.problem(value) { return "`\(property.name)` \(problem)" }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,86 @@
+// A reference to an object that may not be in memory.
+
+/// Names an object of a relationship, or one that was asked for by its id. Stores may be far away, so
+/// getting the object itself is asynchronous, and until then there is nothing to read: a fault has no
+/// attributes that could be wrong.
+///
+/// ```swift
+/// city.mayor?.id                                 // known at once
+/// city.mayor?.object?.name                       // nil unless the mayor is in memory
+/// try await city.mayor?.materialize().name       // fetched where it is not
+/// city.mayor = Fault(person)
+/// ```
+public struct Fault<Destination: ManagedEntity>: Hashable {
+  public let id: ManagedObjectID
+  /// The object whose relationship it is, and which keeps what is materialized.
+  private let owner: ManagedObject?
+  private let name: String
+  private let target: Destination?
+  private let context: ManagedObjectContext?
+
+  /// A reference to an object that is there.
+  public init(_ object: Destination) {
+    id = object.objectID
+    target = object
+    owner = nil
+    name = ""
+    context = object.managedObjectContext
+  }
+
+  init(id: ManagedObjectID, owner: ManagedObject, name: String) {
+    self.id = id
+    self.owner = owner
+    self.name = name
+    target = nil
+    context = nil
+  }
+
+  init(id: ManagedObjectID, in context: ManagedObjectContext) {
+    self.id = id
+    owner = nil
+    name = ""
+    target = nil
+    self.context = context
+  }
+
+  private var home: ManagedObjectContext? { context ?? owner?.managedObjectContext }
+
+  /// The object, if it is in memory.
+  public var object: Destination? {
+    target ?? home?.registeredObject(Destination.self, id) as? Destination
+  }
+
+  /// Whether the object is not in memory.
+  public var isFault: Bool { object == nil }
+
+  /// The object, fetched if it is not in memory. The object whose relationship this is keeps it from
+  /// then on.
+  ///
+  /// - Throws: ``ContextError``; ``ContextError/notFound(entity:id:)`` where it is gone.
+  @discardableResult
+  public func materialize(
+    isolation: isolated (any Actor)? = #isolation
+  ) async throws(ContextError) -> Destination {
+    if let object {
+      keep(object)
+      return object
+    }
+    guard let home else { throw .detached }
+    guard let permanentID = id.permanentID else {
+      throw .notFound(entity: Destination.entityName, id: id)
+    }
+    let object = try await home.materializedObject(
+      Destination.self, with: permanentID, isolation: isolation)
+    keep(object)
+    return object
+  }
+
+  private func keep(_ object: Destination) {
+    guard let owner, owner.current(name) == id.json else { return }
+    owner.related[name] = [object]
+  }
+
+  public static func == (left: Fault, right: Fault) -> Bool { left.id == right.id }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+}

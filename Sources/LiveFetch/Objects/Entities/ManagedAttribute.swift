@@ -1,0 +1,151 @@
+// Declared attributes: property wrappers that read and write the values of the object they stand in.
+
+extension ManagedObjectType {
+  /// An attribute: `@Managed(.name) var name = ""`.
+  public typealias Managed<Value> = ManagedAttribute<Key, Value>
+  /// An attribute that the store makes: `@ManagedDerived(.total) var total: Int?`.
+  public typealias ManagedDerived<Value> = DerivedAttribute<Key, Value>
+  /// A to-one relationship: `@ManagedToOne(.mayor) var mayor: Fault<Person>?`.
+  public typealias ManagedToOne<Destination: ManagedEntity> = ToOneRelationship<Key, Destination>
+  /// A to-many relationship: `@ManagedToMany(.cities) var cities: Members<City>`.
+  public typealias ManagedToMany<Destination: ManagedEntity> = ToManyRelationship<Key, Destination>
+}
+
+/// An attribute of a managed object.
+///
+/// ```swift
+/// @Managed(.name) var name = ""                                  // required
+/// @Managed(.due) var due: Date?                                  // optional
+/// @Managed(.mood) var mood = Mood.calm                           // an enumeration with raw values
+/// @Managed(.skill) var skill: Skill?                             // a transformable of declared classes
+/// @Managed(.colour, transformer: "HexColour") var colour: Colour?
+/// @Managed(.legacy) var legacy: Result<Mood, UnreadableValue>?   // what cannot be read says why
+/// ```
+///
+/// An object's attributes are all there and all of their declared types: where the store gives
+/// something else, the object is refused with a ``MaterializationError``. So reading neither fails nor
+/// invents a value.
+@propertyWrapper
+public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
+  let key: Key
+  let initial: Value
+  /// Whether the initial value was written down, and is saved.
+  let isInitialSaved: Bool
+  let coding: AttributeCoding<Value>
+
+  public init(wrappedValue: Value, _ key: Key) where Value: AttributeValue {
+    self.init(key, initial: wrappedValue, isInitialSaved: true, AttributeCoding())
+  }
+
+  public init(_ key: Key) where Value: AttributeValue & ExpressibleByNilLiteral {
+    self.init(key, initial: nil, isInitialSaved: false, AttributeCoding())
+  }
+
+  /// An optional attribute through a transformer.
+  public init<Wrapped, Stored: AttributeValue>(
+    _ key: Key, transformer: ValueTransformer<Wrapped, Stored>
+  ) where Value == Wrapped? {
+    self.init(key, initial: nil, isInitialSaved: false, transformer.coding.optional)
+  }
+
+  /// An optional attribute through the transformer registered under `transformer`.
+  public init<Wrapped>(_ key: Key, transformer: String) where Value == Wrapped? {
+    self.init(
+      key, initial: nil, isInitialSaved: false,
+      AttributeCoding<Wrapped>(transformer: transformer).optional)
+  }
+
+  /// A required attribute through a transformer.
+  public init<Stored: AttributeValue>(
+    wrappedValue: Value, _ key: Key, transformer: ValueTransformer<Value, Stored>
+  ) {
+    self.init(key, initial: wrappedValue, isInitialSaved: true, transformer.coding)
+  }
+
+  private init(
+    _ key: Key, initial: Value, isInitialSaved: Bool, _ coding: AttributeCoding<Value>
+  ) {
+    self.key = key
+    self.initial = initial
+    self.isInitialSaved = isInitialSaved
+    self.coding = coding
+  }
+
+  @available(*, unavailable, message: "attributes belong to managed objects")
+  public var wrappedValue: Value {
+    get { initial }
+    set { _ = newValue }
+  }
+
+  public static subscript<Owner: ManagedObject>(
+    _enclosingInstance owner: Owner,
+    wrapped wrapped: ReferenceWritableKeyPath<Owner, Value>,
+    storage storage: ReferenceWritableKeyPath<Owner, Self>
+  ) -> Value {
+    get {
+      let attribute = owner[keyPath: storage]
+      return owner.value(
+        of: attribute.name, initial: attribute.initial, attribute.coding.decode)
+    }
+    set {
+      let attribute = owner[keyPath: storage]
+      owner.setValue(newValue, of: attribute.name, attribute.coding.encode)
+    }
+  }
+
+  var name: String { key.rawValue }
+
+  var layout: PropertyLayout {
+    let initialJSON = isInitialSaved ? try? coding.encode(initial) : nil
+    return PropertyLayout(name: name, kind: .attribute(initial: initialJSON)) { [coding] json in
+      do throws(UnreadableValue) {
+        _ = try coding.decode(json)
+        return nil
+      } catch {
+        return error.reason
+      }
+    }
+  }
+}
+
+/// An attribute that the store makes of others and that no save writes: nil in an object that was
+/// not saved yet, and what the last save or fetch told afterwards.
+///
+/// ```swift
+/// @ManagedDerived(.memberCount) var memberCount: Int?
+/// ```
+@propertyWrapper
+public struct DerivedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
+  let key: Key
+  let coding: AttributeCoding<Value?>
+
+  public init(_ key: Key) where Value: AttributeValue {
+    self.key = key
+    coding = AttributeCoding<Value?>()
+  }
+
+  @available(*, unavailable, message: "attributes belong to managed objects")
+  public var wrappedValue: Value? { nil }
+
+  public static subscript<Owner: ManagedObject>(
+    _enclosingInstance owner: Owner,
+    wrapped wrapped: KeyPath<Owner, Value?>,
+    storage storage: ReferenceWritableKeyPath<Owner, Self>
+  ) -> Value? {
+    let attribute = owner[keyPath: storage]
+    return owner.value(of: attribute.name, initial: nil, attribute.coding.decode)
+  }
+
+  var name: String { key.rawValue }
+
+  var layout: PropertyLayout {
+    PropertyLayout(name: name, kind: .attribute(initial: nil)) { [coding] json in
+      do throws(UnreadableValue) {
+        _ = try coding.decode(json)
+        return nil
+      } catch {
+        return error.reason
+      }
+    }
+  }
+}

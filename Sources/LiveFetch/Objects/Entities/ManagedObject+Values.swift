@@ -1,0 +1,172 @@
+// Reading and assigning values, by name: what the declared properties and the keyed methods do.
+
+extension ManagedObject {
+  /// The present value; nil where none is in memory.
+  func current(_ name: String) -> JSON? { edits[name] ?? row[name] }
+
+  func value<Value>(
+    of name: String, initial: Value, _ decode: (JSON) throws(UnreadableValue) -> Value
+  ) -> Value {
+    if let known = values[name], let value = known as? Value { return value }
+    // What the row holds was looked through when it came in; there is no value in new objects alone.
+    guard let json = current(name), let value = try? decode(json) else { return initial }
+    values[name] = value
+    return value
+  }
+
+  func setValue<Value>(
+    _ value: Value, of name: String, _ encode: (Value) throws(UnreadableValue) -> JSON
+  ) {
+    do throws(UnreadableValue) {
+      set(try encode(value), of: name)
+    } catch {
+      if unstorable.isEmpty || unstorable[name] != error { noteChange() }
+      unstorable[name] = error
+    }
+    values[name] = value
+  }
+
+  /// Assigns a value. What is equal to the stored one is no change.
+  func set(_ json: JSON, of name: String) {
+    unstorable[name] = nil
+    guard current(name) != json else { return }
+    values[name] = nil
+    related[name] = nil
+    if stage == .inserted || stage == .detached {
+      edits[name] = json
+    } else if row[name] == json {
+      edits[name] = nil
+      bases[name] = nil
+    } else {
+      if bases[name] == nil { bases[name] = row[name] ?? .null }
+      edits[name] = json
+    }
+    noteChange()
+  }
+
+  /// Tells the context that there is something to save, or to tell.
+  func noteChange() { managedObjectContext?.objectDidChange(self) }
+
+  /// Takes over what the store tells. Assigned values stay.
+  ///
+  /// - Returns: whether a value that shows is another one.
+  @discardableResult
+  func take(_ told: [String: JSON]) -> Bool {
+    var isShown = false
+    for (name, value) in told where row[name] != value {
+      row[name] = value
+      guard edits[name] == nil else { continue }
+      values[name] = nil
+      related[name] = nil
+      isShown = true
+    }
+    return isShown
+  }
+
+  /// Throws the unsaved values away.
+  func discardEdits() {
+    for name in edits.keys { values[name] = nil }
+    for name in unstorable.keys { values[name] = nil }
+    related = related.filter { edits[$0.key] == nil && memberEdits[$0.key] == nil }
+    edits = [:]
+    memberEdits = [:]
+    bases = [:]
+    unstorable = [:]
+  }
+
+  // MARK: - Relationships
+
+  func fault<Destination: ManagedEntity>(of name: String) -> Fault<Destination>? {
+    guard let json = current(name), let id = ManagedObjectID(json: json) else { return nil }
+    return Fault(id: id, owner: self, name: name)
+  }
+
+  func setFault<Destination: ManagedEntity>(_ fault: Fault<Destination>?, of name: String) {
+    set(fault?.id.json ?? .null, of: name)
+    if let object = fault?.object { related[name] = [object] }
+  }
+
+  /// The ids of a to-many relationship with its unsaved changes; nil where they were not fetched.
+  func memberIDs(of name: String) -> [ManagedObjectID]? {
+    let edits = memberEdits[name] ?? MemberEdits()
+    if let all = edits.all { return all }
+    let stored: [ManagedObjectID]
+    if case .array(let elements)? = row[name] {
+      stored = elements.compactMap(ManagedObjectID.init(json:))
+    } else if stage == .inserted || stage == .detached {
+      stored = []
+    } else {
+      return nil
+    }
+    return stored.filter { !edits.removed.contains($0) }
+      + edits.added.filter { !stored.contains($0) }
+  }
+
+  func editMembers(of name: String, _ edit: (inout MemberEdits) -> Void) {
+    var edits = memberEdits[name] ?? MemberEdits()
+    edit(&edits)
+    memberEdits[name] = edits.isEmpty ? nil : edits
+    noteChange()
+  }
+
+  /// Puts the permanent ids in place of temporary ones.
+  func resolve(_ ids: [String: ObjectID]) {
+    func resolved(_ json: JSON) -> JSON? {
+      guard case .temporary(let name)? = ManagedObjectID(json: json) else { return nil }
+      return ids[name]?.predicateArgument
+    }
+    for (name, json) in row {
+      if let json = resolved(json) { row[name] = json }
+      if case .array(let elements) = json {
+        row[name] = .array(elements.map { resolved($0) ?? $0 })
+      }
+    }
+    for (name, json) in edits { if let json = resolved(json) { edits[name] = json } }
+    for (name, json) in bases { if let json = resolved(json) { bases[name] = json } }
+    for name in memberEdits.keys { memberEdits[name]?.resolve(ids) }
+    if case .temporary(let name) = objectID, let id = ids[name] { objectID = .permanent(id) }
+  }
+}
+
+/// What was done to a to-many relationship and is not saved yet.
+struct MemberEdits: Hashable {
+  /// Exactly these; nil: what the store has, with what was added and removed.
+  var all: [ManagedObjectID]?
+  var added: [ManagedObjectID] = []
+  var removed: [ManagedObjectID] = []
+
+  var isEmpty: Bool { all == nil && added.isEmpty && removed.isEmpty }
+
+  mutating func insert(_ id: ManagedObjectID) {
+    if all?.contains(id) == false { all?.append(id) }
+    guard all == nil else { return }
+    removed.removeAll { $0 == id }
+    if !added.contains(id) { added.append(id) }
+  }
+
+  mutating func remove(_ id: ManagedObjectID) {
+    all?.removeAll { $0 == id }
+    guard all == nil else { return }
+    added.removeAll { $0 == id }
+    if !removed.contains(id) { removed.append(id) }
+  }
+
+  mutating func resolve(_ ids: [String: ObjectID]) {
+    func resolved(_ id: ManagedObjectID) -> ManagedObjectID {
+      guard case .temporary(let name) = id else { return id }
+      return ids[name].map { .permanent($0) } ?? id
+    }
+    all = all?.map(resolved)
+    added = added.map(resolved)
+    removed = removed.map(resolved)
+  }
+
+  /// The edit as a save takes it.
+  var json: JSON {
+    if let all { return .array(all.map(\.json)) }
+    return .object([
+      .init(name: "add", value: .array(added.map(\.json))),
+      .init(name: "remove", value: .array(removed.map(\.json))),
+    ])
+  }
+}

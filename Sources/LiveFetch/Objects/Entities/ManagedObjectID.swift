@@ -1,0 +1,40 @@
+// The identity of a managed object, before and after it was saved.
+
+/// An object's id: permanent, as the store has given it, or temporary until the object is saved.
+///
+/// Results controllers, snapshots and everything else that comes from a store tell permanent ids
+/// alone. A temporary one is of this process and means nothing to a store; when a save makes it
+/// permanent, every context that knows the object learns of it.
+public enum ManagedObjectID: Sendable, Hashable, CustomStringConvertible {
+  case permanent(ObjectID)
+  case temporary(String)
+
+  /// The id by which the store knows the object; nil as long as it does not.
+  public var permanentID: ObjectID? { if case .permanent(let id) = self { id } else { nil } }
+  public var isTemporary: Bool { permanentID == nil }
+
+  public var description: String {
+    switch self {
+    case .permanent(let id): id.description
+    case .temporary(let name): name
+    }
+  }
+
+  /// The id as a relationship's value in a save.
+  var json: JSON {
+    switch self {
+    case .permanent(let id): id.predicateArgument
+    case .temporary(let name): .object([.init(name: "temporaryID", value: .string(name))])
+    }
+  }
+
+  init?(json: JSON) {
+    if let name = json["temporaryID"]?.string {
+      self = .temporary(name)
+    } else if let id = ObjectID(json: json) {
+      self = .permanent(id)
+    } else {
+      return nil
+    }
+  }
+}

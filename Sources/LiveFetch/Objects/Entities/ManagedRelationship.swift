@@ -1,0 +1,78 @@
+// Declared relationships: property wrappers that give references to other objects.
+
+/// A to-one relationship of a managed object: nil where there is no object, else a ``Fault``, which
+/// names the object whether or not it is in memory.
+///
+/// ```swift
+/// @ManagedToOne(.mayor) var mayor: Fault<Person>?
+///
+/// city.mayor = Fault(person)
+/// let mayor = try await city.mayor?.materialize()
+/// ```
+@propertyWrapper
+public struct ToOneRelationship<Key: KeyCodable, Destination: ManagedEntity>: DeclaredProperty {
+  let key: Key
+
+  public init(_ key: Key) { self.key = key }
+
+  @available(*, unavailable, message: "relationships belong to managed objects")
+  public var wrappedValue: Fault<Destination>? {
+    get { nil }
+    set { _ = newValue }
+  }
+
+  public static subscript<Owner: ManagedObject>(
+    _enclosingInstance owner: Owner,
+    wrapped wrapped: ReferenceWritableKeyPath<Owner, Fault<Destination>?>,
+    storage storage: ReferenceWritableKeyPath<Owner, Self>
+  ) -> Fault<Destination>? {
+    get { owner.fault(of: owner[keyPath: storage].name) }
+    set { owner.setFault(newValue, of: owner[keyPath: storage].name) }
+  }
+
+  var name: String { key.rawValue }
+
+  var layout: PropertyLayout {
+    PropertyLayout(name: name, kind: .toOne(Destination.self)) { json in
+      json == .null || ManagedObjectID(json: json) != nil ? nil : "is \(json.kind), not an id"
+    }
+  }
+}
+
+/// A to-many relationship of a managed object: the ``Members``, which are fetched when they are asked
+/// for.
+///
+/// ```swift
+/// @ManagedToMany(.cities) var cities: Members<City>
+///
+/// country.cities.insert(city)
+/// for city in try await country.cities.materialize() { … }
+/// ```
+@propertyWrapper
+public struct ToManyRelationship<Key: KeyCodable, Destination: ManagedEntity>: DeclaredProperty {
+  let key: Key
+
+  public init(_ key: Key) { self.key = key }
+
+  @available(*, unavailable, message: "relationships belong to managed objects")
+  public var wrappedValue: Members<Destination> { Members(owner: ManagedObject(), name: name) }
+
+  public static subscript<Owner: ManagedObject>(
+    _enclosingInstance owner: Owner,
+    wrapped wrapped: KeyPath<Owner, Members<Destination>>,
+    storage storage: ReferenceWritableKeyPath<Owner, Self>
+  ) -> Members<Destination> {
+    Members(owner: owner, name: owner[keyPath: storage].name)
+  }
+
+  var name: String { key.rawValue }
+
+  var layout: PropertyLayout {
+    PropertyLayout(name: name, kind: .toMany(Destination.self)) { json in
+      guard case .array(let ids) = json, ids.allSatisfy({ ManagedObjectID(json: $0) != nil }) else {
+        return "is \(json.kind), not a list of ids"
+      }
+      return nil
+    }
+  }
+}

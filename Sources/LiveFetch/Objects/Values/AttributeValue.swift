@@ -1,0 +1,253 @@
+// Swift values as the store's JSON and back: what the attributes of managed objects may hold.
+
+import Foundation
+
+/// Why a value cannot be read from, or written to, what a store holds.
+///
+/// An attribute of type `Result<Value, UnreadableValue>` shows this in place of its value; any other
+/// attribute refuses the whole object, see ``MaterializationError``.
+public struct UnreadableValue: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What is wrong, without the attribute's name: ``"takes a date, not a number"``.
+  public let reason: String
+
+  public init(_ reason: String) { self.reason = reason }
+
+  public var description: String { reason }
+
+  static func expected(_ what: String, _ json: JSON) -> UnreadableValue {
+    UnreadableValue("is \(json.kind), not \(what)")
+  }
+}
+
+/// A type whose values an attribute can hold.
+///
+/// Numbers, texts, dates, decimals, UUIDs, URLs and data conform, optionals and arrays of these, and
+/// every enumeration with a raw value that does and says so:
+///
+/// ```swift
+/// enum Mood: String, AttributeValue { case calm, stormy }
+/// ```
+public protocol AttributeValue {
+  /// The value that `json` tells, as a store gives it.
+  static func attributeValue(of json: JSON) throws(UnreadableValue) -> Self
+  /// The value as a save takes it.
+  func attributeJSON() throws(UnreadableValue) -> JSON
+}
+
+extension AttributeValue where Self: PredicateArgumentConvertible {
+  public func attributeJSON() throws(UnreadableValue) -> JSON { predicateArgument }
+}
+
+// MARK: - Numbers
+
+extension FixedWidthInteger {
+  fileprivate static func whole(_ json: JSON) throws(UnreadableValue) -> Self {
+    guard let integer = json.integer ?? json.string.flatMap({ Int64($0) }) else {
+      throw .expected("a whole number", json)
+    }
+    guard let value = Self(exactly: integer) else {
+      throw UnreadableValue("is \(integer), which does not fit in \(Self.self)")
+    }
+    return value
+  }
+}
+
+extension Int: AttributeValue {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Int {
+    try whole(json)
+  }
+}
+
+extension Int64: AttributeValue {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Int64 {
+    try whole(json)
+  }
+}
+
+extension Int32: AttributeValue {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Int32 {
+    try whole(json)
+  }
+}
+
+extension Int16: AttributeValue {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Int16 {
+    try whole(json)
+  }
+
+  public func attributeJSON() throws(UnreadableValue) -> JSON { .number(description) }
+}
+
+extension Double: AttributeValue {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Double {
+    switch json {
+    case .string("Infinity"): return .infinity
+    case .string("-Infinity"): return -.infinity
+    default:
+      guard let double = json.double else { throw .expected("a number", json) }
+      return double
+    }
+  }
+
+  /// The number; what is none cannot be stored.
+  public func attributeJSON() throws(UnreadableValue) -> JSON {
+    guard !isNaN else { throw UnreadableValue("is not a number") }
+    return predicateArgument
+  }
+}
+
+extension Float: AttributeValue {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Float {
+    Float(try Double.attributeValue(of: json))
+  }
+
+  public func attributeJSON() throws(UnreadableValue) -> JSON { try Double(self).attributeJSON() }
+}
+
+extension Decimal: AttributeValue {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Decimal {
+    guard case .number(let text) = json,
+      let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX"))
+    else { throw .expected("a decimal number", json) }
+    return decimal
+  }
+
+  public func attributeJSON() throws(UnreadableValue) -> JSON {
+    guard !isNaN else { throw UnreadableValue("is not a number") }
+    return predicateArgument
+  }
+}
+
+extension Bool: AttributeValue {
+  /// A boolean, or 0 and 1 where a table of one's own keeps its booleans as numbers.
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Bool {
+    switch (json, json.integer) {
+    case (.boolean(let isTrue), _): return isTrue
+    case (_, 0?): return false
+    case (_, 1?): return true
+    default: throw .expected("a boolean", json)
+    }
+  }
+}
+
+// MARK: - Texts, dates, bytes
+
+extension JSON {
+  fileprivate func text(_ what: String) throws(UnreadableValue) -> String {
+    guard case .string(let text) = self else { throw .expected(what, self) }
+    return text
+  }
+}
+
+extension String: AttributeValue {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> String {
+    try json.text("a text")
+  }
+}
+
+extension Instant: AttributeValue {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Instant {
+    let text = try json.text("a date")
+    guard let instant = Instant(iso8601: text) else { throw UnreadableValue("is no date") }
+    return instant
+  }
+}
+
+extension Date: AttributeValue {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Date {
+    Date(try Instant.attributeValue(of: json))
+  }
+}
+
+extension UUID: AttributeValue {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> UUID {
+    guard let uuid = UUID(uuidString: try json.text("a UUID")) else {
+      throw UnreadableValue("is no UUID")
+    }
+    return uuid
+  }
+}
+
+extension URL: AttributeValue {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> URL {
+    guard let url = URL(string: try json.text("a URL")) else { throw UnreadableValue("is no URL") }
+    return url
+  }
+}
+
+extension Data: AttributeValue {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Data {
+    guard let bytes = [UInt8](base64: try json.text("data in base64"), .standard) else {
+      throw UnreadableValue("is not base64")
+    }
+    return Data(bytes)
+  }
+}
+
+extension JSON: AttributeValue {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> JSON { json }
+}
+
+// MARK: - Values of values
+
+extension Optional: AttributeValue where Wrapped: AttributeValue {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Wrapped? {
+    if case .null = json { return nil }
+    return try Wrapped.attributeValue(of: json)
+  }
+
+  public func attributeJSON() throws(UnreadableValue) -> JSON {
+    guard let self else { return .null }
+    return try self.attributeJSON()
+  }
+}
+
+extension Array: AttributeValue where Element: AttributeValue {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> [Element] {
+    guard case .array(let elements) = json else { throw .expected("an array", json) }
+    var values: [Element] = []
+    for element in elements { values.append(try Element.attributeValue(of: element)) }
+    return values
+  }
+
+  public func attributeJSON() throws(UnreadableValue) -> JSON {
+    var elements: [JSON] = []
+    for element in self { elements.append(try element.attributeJSON()) }
+    return .array(elements)
+  }
+}
+
+extension RawRepresentable where Self: AttributeValue, RawValue: AttributeValue {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Self {
+    let raw = try RawValue.attributeValue(of: json)
+    guard let value = Self(rawValue: raw) else {
+      throw UnreadableValue("is `\(raw)`, which is no \(Self.self)")
+    }
+    return value
+  }
+
+  public func attributeJSON() throws(UnreadableValue) -> JSON { try rawValue.attributeJSON() }
+}
+
+/// A value that is read where it can be, and says why where it cannot.
+///
+/// ```swift
+/// @Managed(.mood) var mood: Result<Mood, UnreadableValue> = .success(.calm)
+/// ```
+extension Result: AttributeValue where Success: AttributeValue, Failure == UnreadableValue {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Self {
+    do throws(UnreadableValue) {
+      return .success(try Success.attributeValue(of: json))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// A failure cannot be saved: assign a value.
+  public func attributeJSON() throws(UnreadableValue) -> JSON {
+    switch self {
+    case .success(let value): return try value.attributeJSON()
+    case .failure(let error): throw error
+    }
+  }
+}

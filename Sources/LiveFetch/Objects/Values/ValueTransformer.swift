@@ -1,0 +1,112 @@
+// Values of any type ↔ what an attribute stores, by closures both ways.
+
+import Foundation
+import SQLiteStore
+import Synchronization
+
+/// Makes what is stored of a value, and the value of what is stored.
+///
+/// ```swift
+/// let hexColour = ValueTransformer<Colour, String>(
+///   transform: { $0.hexadecimal },
+///   reverseTransform: { try Colour(hexadecimal: $0) })
+/// hexColour.register(as: "HexColour")
+///
+/// final class Team: ManagedObject, ManagedObjectType {
+///   enum Key: String, KeyCodable { case colour }
+///   @Managed(.colour, transformer: "HexColour") var colour: Colour?
+/// }
+/// ```
+public struct ValueTransformer<Value, Stored>: Sendable {
+  public let transform: @Sendable (Value) throws -> Stored
+  public let reverseTransform: @Sendable (Stored) throws -> Value
+
+  public init(
+    transform: @escaping @Sendable (Value) throws -> Stored,
+    reverseTransform: @escaping @Sendable (Stored) throws -> Value
+  ) {
+    self.transform = transform
+    self.reverseTransform = reverseTransform
+  }
+}
+
+extension ValueTransformer where Stored: AttributeValue {
+  /// The transformer registered under `name`, if it is one of these types.
+  public static func named(_ name: String) -> ValueTransformer? {
+    RegisteredTransformers.shared[name] as? ValueTransformer
+  }
+
+  /// Lets attributes use the transformer by its name, in the whole program. A second one under the
+  /// same name takes the place of the first.
+  public func register(as name: String) {
+    RegisteredTransformers.shared[name] = self
+  }
+
+  var coding: AttributeCoding<Value> {
+    AttributeCoding(
+      decode: { [reverseTransform] json throws(UnreadableValue) in
+        let stored = try Stored.attributeValue(of: try json.checkedForError())
+        do { return try reverseTransform(stored) } catch { throw UnreadableValue(error) }
+      },
+      encode: { [transform] value throws(UnreadableValue) in
+        let stored: Stored
+        do { stored = try transform(value) } catch { throw UnreadableValue(error) }
+        return try stored.attributeJSON()
+      })
+  }
+}
+
+extension UnreadableValue {
+  init(_ error: any Error) {
+    self = error as? UnreadableValue ?? UnreadableValue("cannot be transformed: \(error)")
+  }
+}
+
+/// A transformer of some types.
+protocol RegisteredTransformer: Sendable {
+  /// An `AttributeCoding` of its values.
+  var anyCoding: Any { get }
+}
+
+extension ValueTransformer: RegisteredTransformer where Stored: AttributeValue {
+  var anyCoding: Any { coding }
+}
+
+/// The transformers of this program.
+final class RegisteredTransformers: Sendable {
+  static let shared = RegisteredTransformers()
+
+  // Guards the table alone.
+  private let byName = Mutex<[String: any RegisteredTransformer]>([:])
+
+  subscript(name: String) -> (any RegisteredTransformer)? {
+    get { byName.withLock { $0[name] } }
+    set { byName.withLock { $0[name] = newValue } }
+  }
+}
+
+// MARK: - In a store of this process
+
+extension LocalStore {
+  /// How a file is opened.
+  public typealias Options = SQLiteStoreOptions
+}
+
+extension SQLiteStoreOptions {
+  /// Has the store keep values through `transformer` where a model's attribute names it: the file
+  /// then holds what the transformer makes of them, and clients see the values as JSON.
+  ///
+  /// ```swift
+  /// var options = LocalStore.Options()
+  /// options.register(sealed, as: "Sealed")  // {"name":"key","type":"Transformable","transformer":"Sealed"}
+  /// ```
+  public mutating func register<Value: Codable & Sendable>(
+    _ transformer: ValueTransformer<Value, Data>, as name: String
+  ) {
+    transformers[name] = FetchModel.ValueTransformer(
+      encode: { json in
+        Array(try transformer.transform(try ItemCoding.decode(Value.self, from: json)))
+      },
+      decode: { bytes in try ItemCoding.encode(try transformer.reverseTransform(Data(bytes))) })
+  }
+}

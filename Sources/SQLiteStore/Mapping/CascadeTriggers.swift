@@ -1,0 +1,113 @@
+// A to-one relationship, or a table between, whose rule is Cascade → the trigger that takes the objects
+// at the other end along.
+//
+// SQLite fires no trigger within itself, so where a cascade can come round to the same trigger, the
+// first one collects all that will go and takes that in one go:
+//
+//     livefetch_cascade    the objects that are on their way out: which root entity's, and their ids.
+//                          Empty but within a DELETE; the triggers that fire meanwhile leave it alone
+
+import FetchModel
+
+/// The cascades of a model between its tables.
+struct CascadeTriggers {
+  static let table = "livefetch_cascade"
+  static let creation = """
+    CREATE TABLE IF NOT EXISTS \(table)(entity TEXT, id INTEGER, PRIMARY KEY(entity, id)) \
+    WITHOUT ROWID
+    """
+
+  /// Whoever goes from `from` takes those along in `to` that `rows` gives.
+  private struct Edge {
+    let from: String
+    let to: String
+    /// What follows from the row `go`: FROM and WHERE behind `SELECT`, and the id that is read.
+    let id: String
+    let source: String
+  }
+
+  private let edges: [Edge]
+
+  init(_ triggers: ModelTriggers) {
+    edges = triggers.file.entities.flatMap { entity in
+      entity.relationships.compactMap { Self.edge($0, entity.name, triggers) }
+    }
+  }
+
+  private static func edge(
+    _ relationship: ModelFile.Relationship, _ entity: String, _ triggers: ModelTriggers
+  ) -> Edge? {
+    guard relationship.deleteRule == .cascade else { return nil }
+    let key = PropertyKey(entity: entity, property: relationship.name)
+    let from = triggers.tableName(of: entity)
+    let to = triggers.tableName(of: relationship.destination)
+    let own = ModelTriggers.id
+    switch triggers.tables.links[key] {
+    case .column(let column)?:
+      let value = "t.\(quoted(column))"
+      return Edge(
+        from: from, to: to, id: value,
+        source: "\(quoted(from)) AS t ON t.\(own) = go.id AND \(value) IS NOT NULL")
+    case .members?, .join?:
+      guard let place = triggers.memberColumn(of: key) else { return nil }
+      return Edge(
+        from: from, to: to, id: "t.\(place.member.map(quoted) ?? own)",
+        source: "\(quoted(place.table)) AS t ON t.\(quoted(place.owner)) = go.id")
+    case nil: return nil
+    }
+  }
+
+  /// The edges that lead on from `table`, near and far.
+  private func edges(behind table: String) -> [Edge] {
+    var tables: Set<String> = [table]
+    while true {
+      let found = edges.filter { tables.contains($0.from) }
+      let more = tables.union(found.map(\.to))
+      guard more.count > tables.count else { return found }
+      tables = more
+    }
+  }
+
+  /// Whether a cascade from `from` to `to` can come round to itself.
+  private func comesRound(from: String, to: String) -> Bool {
+    from == to || edges(behind: to).contains { $0.to == from }
+  }
+
+  /// Whether any cascade does.
+  var needsTable: Bool { edges.contains { comesRound(from: $0.from, to: $0.to) } }
+
+  /// What a trigger does that takes objects of `to` along, and when.
+  ///
+  /// - Parameters:
+  ///   - ids: what gives their ids, behind SELECT.
+  ///   - from: the table whose objects' deletion it is about.
+  func deletion(
+    of ids: String, from: String, to: String, when condition: String
+  ) -> (condition: String, statements: [String]) {
+    guard comesRound(from: from, to: to) else {
+      return (
+        condition, ["DELETE FROM \(quoted(to)) WHERE \(ModelTriggers.id) IN (SELECT \(ids))"]
+      )
+    }
+    let steps = edges(behind: to)
+    let tables = Set(steps.map(\.to)).union([to]).sorted()
+    let selects =
+      ["SELECT \(literal(to)), \(ids)"]
+      + steps.map {
+        "SELECT \(literal($0.to)), \($0.id) FROM go JOIN \($0.source) "
+          + "WHERE go.entity = \(literal($0.from))"
+      }
+    let collecting = """
+      INSERT INTO \(Self.table)(entity, id) SELECT entity, id FROM (WITH RECURSIVE \
+      go(entity, id) AS (\(selects.joined(separator: " UNION "))) SELECT entity, id FROM go)
+      """
+    let deleting = tables.map {
+      "DELETE FROM \(quoted($0)) WHERE \(ModelTriggers.id) IN "
+        + "(SELECT id FROM \(Self.table) WHERE entity = \(literal($0)))"
+    }
+    return (
+      "\(condition) AND NOT EXISTS (SELECT 1 FROM \(Self.table))",
+      [collecting] + deleting + ["DELETE FROM \(Self.table)"]
+    )
+  }
+}

@@ -1,0 +1,230 @@
+// A file without a model → the model that its tables amount to, which can be served with the same
+// file; and a report of what in the tables no model can say.
+
+import FetchModel
+
+/// What the tables of a file say, as a model.
+public struct InferredModel: Sendable {
+  public let model: ModelFile
+  /// What was left out, each with its place.
+  public let remarks: [ModelFileProblem]
+}
+
+extension SQLiteStore {
+  /// The model that the tables of the file at `path` amount to.
+  ///
+  /// - Throws: ``StoreError/unusable(_:)`` where no table can be an entity of a model.
+  public static func inferredModel(path: String) throws(StoreError) -> InferredModel {
+    let (connection, _) = try OpenFile.openForReading(path)
+    defer { connection.close() }
+    let catalogue = try CatalogueReader(connection: connection).tables()
+    var inference = ModelInference(catalogue)
+    inference.run()
+    do {
+      return InferredModel(model: try ModelFile(inference.model.json), remarks: inference.remarks)
+    } catch {
+      throw .unusable(error.description)
+    }
+  }
+}
+
+private struct ModelInference {
+  private let catalogue: [CatalogueTable]
+  private let introspection: Introspection
+  private(set) var model = ModelFile()
+  private(set) var remarks: [ModelFileProblem] = []
+
+  init(_ catalogue: [CatalogueTable]) {
+    self.catalogue = catalogue
+    introspection = Introspection(tables: catalogue)
+  }
+
+  private mutating func leaveOut(_ place: String, _ reason: String) {
+    remarks.append(ModelFileProblem(place, "\(reason): left out"))
+  }
+
+  mutating func run() {
+    let entities = introspection.model.entities
+    let kept = entities.indices.filter { isEntity($0) }
+    for index in kept { model.entities.append(entity(at: index)) }
+    for (place, index) in kept.enumerated() {
+      model.entities[place].relationships = entities[index].relationships.indices.compactMap {
+        relationship($0, of: index, kept: Set(kept))
+      }
+    }
+    dropUnmatched()
+  }
+
+  // MARK: Entities
+
+  private mutating func isEntity(_ index: Int) -> Bool {
+    let entity = introspection.model.entities[index]
+    let table = introspection.schema.entities[index]
+    if table.isView {
+      leaveOut(entity.name, "a view")
+    } else if !entity.isWritable {
+      leaveOut(entity.name, "a table without a primary key")
+    } else if table.key.columns.count != 1 {
+      leaveOut(entity.name, "a key of several columns")
+    } else if !ModelFile.canName(entity: entity.name) {
+      leaveOut(entity.name, "the name is not one that an entity can have")
+    } else {
+      return true
+    }
+    return false
+  }
+
+  private mutating func entity(at index: Int) -> ModelFile.Entity {
+    let found = introspection.model.entities[index]
+    let table = introspection.schema.entities[index]
+    var entity = ModelFile.Entity(name: found.name)
+    for (attribute, column) in zip(found.attributes, table.attributeColumns) {
+      if let attribute = self.attribute(attribute, table.columns[column], of: found.name) {
+        entity.attributes.append(attribute)
+      }
+    }
+    entity.uniquenessConstraints = constraints(of: found, table)
+    return entity
+  }
+
+  private mutating func attribute(
+    _ found: Attribute, _ column: Column, of entity: String
+  ) -> ModelFile.Attribute? {
+    let place = "\(entity).\(column.name)"
+    guard found.name == column.name, ModelFile.canName(property: found.name) else {
+      leaveOut(place, "the name is not one that a property can have")
+      return nil
+    }
+    guard !column.isGenerated else {
+      leaveOut(place, "a generated column")
+      return nil
+    }
+    var attribute = ModelFile.Attribute(name: found.name, type: found.type.declared)
+    attribute.isOptional = found.isOptional
+    attribute.defaultValue = column.defaultJSON(as: found.type)
+    if column.defaultSQL != nil, attribute.defaultValue == nil {
+      remarks.append(ModelFileProblem(place, "the default stays the table's own"))
+    }
+    return attribute
+  }
+
+  /// The properties of indexes that let their values stand once.
+  private func constraints(of entity: Entity, _ table: EntityTable) -> [[String]] {
+    table.uniqueIndexes.compactMap { index in
+      guard index.condition == nil else { return nil }
+      let names = index.parts.compactMap { part in
+        part.column.flatMap { propertyName($0, of: entity, table) }
+      }
+      return names.count == index.parts.count ? names : nil
+    }
+  }
+
+  private func propertyName(
+    _ column: String, of entity: Entity, _ table: EntityTable
+  ) -> String? {
+    for (relationship, storage) in zip(entity.relationships, table.relationships) {
+      if case .foreignKey(let key) = storage, key.columns == [column] { return relationship.name }
+    }
+    let place = table.columns.firstIndex { $0.name == column }
+    let index = table.attributeColumns.firstIndex { $0 == place }
+    return index.map { entity.attributes[$0].name }
+  }
+
+  // MARK: Relationships
+
+  private mutating func relationship(
+    _ place: Int, of index: Int, kept: Set<Int>
+  ) -> ModelFile.Relationship? {
+    let entities = introspection.model.entities
+    let found = entities[index].relationships[place]
+    let storage = introspection.schema.entities[index].relationships[place]
+    let name = "\(entities[index].name).\(found.name)"
+    guard kept.contains(found.destination) else { return nil }
+    guard ModelFile.canName(property: found.name) else {
+      leaveOut(name, "the name is not one that a property can have")
+      return nil
+    }
+    if case .foreignKey(let key) = storage, key.columns.count != 1 {
+      leaveOut(name, "a foreign key of several columns")
+      return nil
+    }
+    var relationship = ModelFile.Relationship(
+      name: found.name, destination: entities[found.destination].name)
+    relationship.isToMany = found.isToMany
+    relationship.isOptional = found.isOptional
+    relationship.inverse = found.inverse.map {
+      entities[found.destination].relationships[$0].name
+    }
+    switch storage {
+    case .foreignKey: break
+    case .inverse(let key):
+      relationship.deleteRule = rule(of: key, in: entities[found.destination].name, name)
+    case .joinTable(let join, let source, _):
+      // The links of an object go with it, or keep it.
+      let table = introspection.schema.joinTables[join].name
+      relationship.deleteRule = rule(of: source, in: table, name) == .deny ? .deny : .nullify
+    }
+    return relationship
+  }
+
+  /// What the deletion of the owner does to those whose columns `key` has.
+  private mutating func rule(
+    of key: ForeignKey, in table: String, _ place: String
+  ) -> ModelFile.DeleteRule {
+    let raw = catalogue.first { $0.name == table }?.foreignKeys
+      .first { $0.columns.map(folded) == key.columns.map(folded) }
+    switch raw?.onDelete {
+    case "CASCADE"?: return .cascade
+    case "SET NULL"?: return .nullify
+    case "SET DEFAULT"?:
+      remarks.append(ModelFileProblem(place, "SET DEFAULT is no delete rule of a model"))
+      return .deny
+    default: return .deny
+    }
+  }
+
+  /// Takes out inverses whose other side was left out.
+  private mutating func dropUnmatched() {
+    let whole = model
+    for index in model.entities.indices {
+      model.entities[index].relationships.removeAll { relationship in
+        relationship.inverse.map { whole.relationship($0, of: relationship.destination) == nil }
+          ?? false
+      }
+    }
+  }
+}
+
+extension AttributeType {
+  /// The widest type of a model that has such values.
+  fileprivate var declared: ModelFile.AttributeType {
+    switch self {
+    case .integer: .integer64
+    case .double: .double
+    case .decimal: .decimal
+    case .string: .string
+    case .boolean: .boolean
+    case .date: .date
+    case .binary: .binary
+    case .uuid: .uuid
+    case .uri: .uri
+    case .json: .transformable
+    }
+  }
+}
+
+extension Column {
+  /// A default that is a plain number or text; nil for others.
+  fileprivate func defaultJSON(as type: AttributeType) -> JSON? {
+    guard let sql = defaultSQL, type != .json, type != .binary else { return nil }
+    let json: JSON?
+    if sql.hasPrefix("'"), sql.hasSuffix("'"), sql.utf8.count > 1 {
+      json = .string(String(sql.dropFirst().dropLast()).replacing("''", with: "'"))
+    } else if type == .boolean {
+      json = ["1": true, "0": false, "true": true, "false": false][folded(sql)].map { .boolean($0) }
+    } else {
+      json = try? JSON(parsing: Array(sql.utf8))
+    }
+    return json.flatMap { Value($0, as: type) == nil ? nil : $0 }
+  }
+}

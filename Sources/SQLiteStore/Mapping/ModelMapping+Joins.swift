@@ -1,0 +1,92 @@
+// Relationships that have a table of their own → the table of the file that they lie in.
+
+import FetchModel
+
+extension ModelMapping {
+  mutating func findJoins() {
+    for planned in tables.tables where planned.isJoin {
+      let ends = planned.columns.filter { $0.role == .end }
+      let targets = ends.compactMap { $0.references.map { folded($0.table) } }
+      let there =
+        catalogue.first { folded($0.name) == folded(planned.name) }
+        ?? catalogue.first { table in
+          table.foreignKeys.count == 2
+            && table.foreignKeys.map { folded($0.table) }.sorted() == targets.sorted()
+            && found.values.allSatisfy { $0.name != table.name }
+            && joinOrder.allSatisfy { $0.name != table.name }
+        }
+      guard let there, ends.count == 2, there.foreignKeys.count == 2 else {
+        problems.append("the file has no table `\(planned.name)` for a to-many relationship")
+        continue
+      }
+      add(planned, ends, there)
+    }
+  }
+
+  private mutating func add(
+    _ planned: PlannedTable, _ ends: [PlannedColumn], _ there: CatalogueTable
+  ) {
+    guard let first = key(of: ends[0], in: there, besides: nil),
+      let second = key(of: ends[1], in: there, besides: first.columns[0])
+    else {
+      return problems.append("`\(there.name)` does not refer to the tables that it is between")
+    }
+    for column in planned.columns {
+      if case .position(let key) = column.role, there.column(named: column.name) == nil {
+        problems.append(
+          "\(key.entity).\(key.property) is ordered, and `\(there.name)` has no column "
+            + "`\(column.name)` for its order")
+      }
+    }
+    check(ends[0], first, planned, there)
+    check(ends[1], second, planned, there)
+    let join = JoinTable(
+      name: there.name, key: KeyFinder(table: there).joinKey, columns: there.columns,
+      first: first, second: second, firstEntity: rootIndex(ends[0]),
+      secondEntity: rootIndex(ends[1]), uniqueIndexes: there.uniqueIndexes)
+    joins[planned.name] = (joinOrder.count, join)
+    joinOrder.append(join)
+  }
+
+  /// Links go with their object, or keep it, as the relationship's delete rule says.
+  private mutating func check(
+    _ end: PlannedColumn, _ key: ForeignKey, _ planned: PlannedTable, _ there: CatalogueTable
+  ) {
+    let owner = tables.links.first { _, link in
+      if case .join(planned.name, end.name, _) = link { true } else { false }
+    }?.key
+    guard let owner, let relationship = file.relationship(owner.property, of: owner.entity),
+      let raw = there.foreignKeys.first(where: { $0.columns.map(folded) == key.columns.map(folded) }
+      )
+    else { return }
+    let isKept = relationship.deleteRule == .deny
+    let fits = isKept ? ["NO ACTION", "RESTRICT"] : ["CASCADE"]
+    guard relationship.deleteRule != .noAction, !fits.contains(raw.onDelete) else { return }
+    problems.append(
+      "\(owner.entity).\(owner.property) has the delete rule \(relationship.deleteRule.rawValue), and "
+        + "the foreign key `\(key.columns[0])` of `\(there.name)` says \(raw.onDelete)")
+  }
+
+  private func rootIndex(_ end: PlannedColumn) -> Int {
+    end.references.flatMap { indexes[$0.table] } ?? 0
+  }
+
+  /// The foreign key that an end of a link has: by its column's name, or by where it leads.
+  private func key(
+    of end: PlannedColumn, in there: CatalogueTable, besides taken: String?
+  ) -> ForeignKey? {
+    let candidates = there.foreignKeys.filter {
+      $0.columns.count == 1 && $0.columns[0] != taken
+        && folded($0.table) == folded(end.references?.table ?? "")
+    }
+    let raw = candidates.first { folded($0.columns[0]) == folded(end.name) } ?? candidates.first
+    guard let raw, let target = found[end.references?.table ?? ""] else { return nil }
+    let referenced = raw.referenced ?? target.primaryKey
+    guard referenced.count == 1, let column = there.column(named: raw.columns[0]) else {
+      return nil
+    }
+    return ForeignKey(
+      columns: [column.name], table: target.name, referenced: referenced,
+      referencesKey: referenced.map(folded) == target.primaryKey.map(folded))
+  }
+}

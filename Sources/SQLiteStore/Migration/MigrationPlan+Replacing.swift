@@ -1,0 +1,89 @@
+// What stands in the place of what: drafts take the names of the tables they were filled from, indexes
+// and derived values follow.
+
+import FetchModel
+
+extension MigrationPlanner {
+  mutating func replaceTables() {
+    let dropped = old.tables.map(\.name).filter { !kept.contains($0) }
+    let highest = rebuilt.flatMap { name -> [String] in
+      let sources = old.tables.filter { table in
+        table.root.map { match.newEntity(of: $0).map(new.file.root(of:)) == name } ?? false
+      }
+      guard !sources.isEmpty else { return [] }
+      let draft = literal(Self.draft(name))
+      // Ids that were given once are never given again.
+      return [
+        """
+        INSERT INTO sqlite_sequence(name, seq) SELECT \(draft), 0 \
+        WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = \(draft))
+        """,
+        """
+        UPDATE sqlite_sequence SET seq = max(seq, (SELECT coalesce(max(seq), 0) \
+        FROM sqlite_sequence WHERE name IN \
+        (\(sources.map { literal($0.name) }.joined(separator: ", "))))) WHERE name = \(draft)
+        """,
+      ]
+    }
+    plan.statements += highest.map { NamedStatement(name: "ids", sql: $0) }
+    for name in dropped {
+      plan.statements.append(
+        NamedStatement(name: "replace \(name)", sql: "DROP TABLE \(quoted(name))"))
+    }
+    for name in dropped where !rebuilt.contains(name) {
+      plan.steps.append("remove the table \(name)")
+    }
+    for name in rebuilt {
+      plan.statements.append(
+        NamedStatement(
+          name: "replace \(name)",
+          sql: "ALTER TABLE \(quoted(Self.draft(name))) RENAME TO \(quoted(name))"))
+    }
+  }
+
+  mutating func keep(_ table: String) { kept.insert(table) }
+  mutating func rebuild(_ table: String) { rebuilt.append(table) }
+
+  mutating func changeIndexes() {
+    // Those of tables that went are gone with them.
+    let keptNames = kept
+    let isKept = { (statement: NamedStatement) in
+      keptNames.contains { statement.sql.contains(" ON \(quoted($0))(") }
+    }
+    let before = old.indexes.filter(isKept)
+    for index in before where !new.indexes.contains(index) {
+      add("remove the index \(index.name)", ["DROP INDEX IF EXISTS \(quoted(index.name))"])
+    }
+    for index in new.indexes where !before.contains(index) {
+      if isKept(index) { plan.steps.append("create the index \(index.name)") }
+      plan.statements.append(index)
+    }
+  }
+
+  /// Gives derived attributes the values that triggers keep from then on.
+  mutating func recompute() {
+    let triggers = ModelTriggers(new)
+    for entity in new.file.entities {
+      for attribute in entity.attributes {
+        guard let derivation = attribute.derivation, !attribute.isTransient,
+          match.oldAttribute(attribute, of: entity.name)?.derivation != derivation
+        else { continue }
+        let key = PropertyKey(entity: entity.name, property: attribute.name)
+        let sql =
+          DerivedTriggers(triggers: triggers, key: key).recomputation(derivation)
+          ?? textRecomputation(key, derivation)
+        if let sql { add("compute \(entity.name).\(attribute.name)", [sql]) }
+      }
+    }
+  }
+
+  private func textRecomputation(_ key: PropertyKey, _ derivation: Derivation) -> String? {
+    guard case .text(let function, let source) = derivation,
+      let column = new.columnNames[key], let read = new.column(source, of: key.entity)
+    else { return nil }
+    return """
+      UPDATE \(quoted(new.file.root(of: key.entity))) SET \(quoted(column)) = \
+      livefetch_\(function.rawValue)(\(quoted(read))) WHERE \(quoted(read)) IS NOT NULL
+      """
+  }
+}

@@ -1,0 +1,93 @@
+// One column of a new table and the old table's rows → the SQL of the value that each row gets, or why
+// it can get none.
+
+import FetchModel
+
+extension MigrationPlanner {
+  mutating func value(
+    of column: PlannedColumn, in source: MigrationSource, _ pair: (old: String, new: String)
+  ) throws(StoreError) -> String {
+    switch column.role {
+    case .key: return "o.\(ModelTriggers.id)"
+    case .discriminator: return literal(pair.new)
+    case .field, .end: return "NULL"
+    case .position(let key): return try placeValue(key, pair)
+    case .property(let key):
+      guard new.file.isKind(pair.new, of: key.entity) else { return "NULL" }
+      let declarer = new.file.entity(named: key.entity)
+      if let attribute = declarer?.attributes.first(where: { $0.name == key.property }) {
+        return try attributeValue(attribute, column, source, pair)
+      }
+      guard let relationship = new.file.relationship(key.property, of: key.entity) else {
+        return "NULL"
+      }
+      return try linkValue(relationship, key, pair)
+    }
+  }
+
+  private mutating func attributeValue(
+    _ attribute: ModelFile.Attribute, _ column: PlannedColumn, _ source: MigrationSource,
+    _ pair: (old: String, new: String)
+  ) throws(StoreError) -> String {
+    let name = "\(pair.new).\(attribute.name)"
+    let fallback = attribute.literalDefault ?? (column.defaultSQL ?? "NULL")
+    let before = match.oldAttribute(attribute, of: pair.new)
+    guard let before, before.derivation == nil || attribute.derivation != nil,
+      !before.isTransient, let stored = old.column(before.name, of: pair.old)
+    else {
+      if !attribute.isOptional, attribute.derivation == nil, fallback == "NULL",
+        try rows(source, pair) > 0
+      {
+        refuse("\(name) is not optional and has no default for the objects that are there")
+      }
+      return fallback
+    }
+    guard before.type.widens(to: attribute.type), before.transformer == attribute.transformer
+    else {
+      refuse(
+        "\(name) was \(before.type.rawValue): no value of it is known to be a "
+          + attribute.type.rawValue)
+      return "NULL"
+    }
+    let value = "o.\(quoted(stored))"
+    guard !attribute.isOptional, attribute.derivation == nil else { return value }
+    guard fallback == "NULL" else { return "coalesce(\(value), \(fallback))" }
+    let missing = try rows(source, pair, where: "\(value) IS NULL")
+    if before.isOptional, missing > 0 {
+      refuse("\(name) is not optional and has no default, and \(missing) objects have no value")
+    }
+    return value
+  }
+
+  private func rows(
+    _ source: MigrationSource, _ pair: (old: String, new: String), where condition: String = "TRUE"
+  ) throws(StoreError) -> Int64 {
+    let kind =
+      source.table.column(.discriminator) == nil
+      ? "" : " AND o.\(quoted(ModelTables.discriminatorName)) = \(literal(pair.old))"
+    return try count(
+      "SELECT count(*) FROM \(quoted(source.table.name)) AS o WHERE \(condition)\(kind)")
+  }
+}
+
+// MARK: - Types
+
+extension ModelFile.AttributeType {
+  /// Whether every value of it is one of `other`.
+  fileprivate func widens(to other: Self) -> Bool {
+    if self == other { return true }
+    return switch (self, other) {
+    case (.integer16, .integer32), (.integer16, .integer64), (.integer32, .integer64),
+      (.integer16, .decimal), (.integer32, .decimal), (.integer64, .decimal),
+      (.integer16, .float), (.integer16, .double), (.integer32, .double), (.float, .double),
+      (.uuid, .string), (.uri, .string):
+      true
+    default: false
+    }
+  }
+}
+
+extension ModelFile.Attribute {
+  /// The default as SQL, also of attributes whose column has none.
+  fileprivate var literalDefault: String? { isOpaque ? nil : defaultLiteral }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import Testing
+
+/// `livefetch model`: what goes in comes out, as JSON and as Core Data's own files.
+@Suite("livefetch model")
+struct ModelCommandTests {
+  static let model = """
+    {"entities":[
+    {"name":"Shop","attributes":[{"name":"name","type":"String","optional":false,"maximumLength":9}],
+     "relationships":[{"name":"items","destination":"Item","toMany":true,"ordered":true,"inverse":"shop","deleteRule":"Cascade"}]},
+    {"name":"Item","attributes":[{"name":"price","type":"Decimal","default":1.5}],
+     "relationships":[{"name":"shop","destination":"Shop","inverse":"items"}],"sort":["-price"]}]}
+    """
+
+  @Test func aModelIsExportedAsABundleAndImportedAgain() throws {
+    let folder = try Folder()
+    try folder.write(Self.model, to: "shop.json")
+    let export = try folder.run("model", "export", "shop.json", "--output", "Shop.xcdatamodeld")
+    #expect(export.status == 0, "\(export.errors)")
+    #expect(
+      export.errors
+        == "livefetch: shop.json: entities/Item/sort: Core Data has no default order: left out\n")
+    #expect(folder.has("Shop.xcdatamodeld/Shop.xcdatamodel/contents"))
+    let read = try folder.run("model", "import", "Shop.xcdatamodeld")
+    #expect(read.errors == "")
+    try folder.write(read.output, to: "again.json")
+    #expect(
+      try folder.run("model", "diff", "shop.json", "again.json").output
+        == "changed Item: default order\n")
+    let twice = try folder.run("model", "export", "shop.json", "--output", "Shop.xcdatamodeld")
+    #expect(twice.status == 65)
+    // A bundle is served as it is.
+    try folder.write("", to: "shop.sqlite")
+    let (server, address) = try folder.serve("shop.sqlite", ["--model", "Shop.xcdatamodeld"])
+    defer { server.terminate() }
+    let saved = try folder.run(
+      "save", address, input: #"[{"insert":"Shop","values":{"name":"much too long"}}]"#)
+    #expect(saved.status != 0)
+    #expect(saved.errors.contains("holds at most 9 characters"), "\(saved.errors)")
+  }
+
+  @Test func aFileWithoutAModelHasTheOneOfItsTables() throws {
+    let folder = try Folder()
+    try folder.sql(
+      smallWorld + """
+        CREATE TABLE Pair(a INTEGER, b INTEGER, PRIMARY KEY(a, b));
+        CREATE VIEW Large AS SELECT * FROM City WHERE population > 1000000;
+        CREATE TABLE Tag(id INTEGER PRIMARY KEY, "odd name" TEXT, rank INTEGER DEFAULT 3);
+        CREATE TABLE CityTag(city INTEGER REFERENCES City(id), tag INTEGER REFERENCES Tag(id),
+          PRIMARY KEY(city, tag));
+        """, on: "world.sqlite")
+    let export = try folder.run("model", "export", "world.sqlite", "--output", "world.json")
+    #expect(export.status == 0, "\(export.errors)")
+    #expect(
+      export.errors == """
+        livefetch: world.sqlite: Pair: a key of several columns: left out
+        livefetch: world.sqlite: Large: a view: left out
+        livefetch: world.sqlite: Tag.odd name: the name is not one that a property can have: left out
+
+        """)
+    let text = try folder.read("world.json")
+    for part in [
+      #"{"name":"code","type":"String","optional":false}"#,
+      #"{"name":"country","destination":"Country","inverse":"City"}"#,
+      #"{"name":"City","destination":"City","toMany":true,"inverse":"country","deleteRule":"Deny"}"#,
+      #"{"name":"Tag","destination":"Tag","toMany":true,"inverse":"City","deleteRule":"Deny"}"#,
+      #"{"name":"rank","type":"Integer 64","default":3}"#, #""uniquenessConstraints": [["code"]]"#,
+    ] {
+      #expect(text.contains(part), "\(part) in \(text)")
+    }
+    // It is the file's: nothing has to change for it.
+    let check = try folder.run("model", "check", "world.json", "world.sqlite")
+    #expect(check.output == "world.sqlite: its tables are the model's\n", "\(check.errors)")
+    let (server, address) = try folder.serve("world.sqlite", ["--model", "world.json"])
+    defer { server.terminate() }
+    let fetched = try folder.run(
+      "fetch", address, "City", "--where", "country.code == 'NO'", "--sort", "name", "--format",
+      "csv", "--select", "name,population")
+    #expect(fetched.output.contains("Bergen,213585"), "\(fetched.output)\(fetched.errors)")
+    #expect(try folder.run("model", "show", "world.sqlite").output.contains("→ Country?"))
+  }
+
+  @Test func aFileThatDoesNotFitIsNamedWithPlaceAndReason() throws {
+    let folder = try Folder()
+    try folder.write(Self.model, to: "shop.json")
+    try folder.sql(
+      "CREATE TABLE Shop(id INTEGER PRIMARY KEY, name INTEGER NOT NULL)", on: "shop.sqlite")
+    let check = try folder.run("model", "check", "shop.json", "shop.sqlite")
+    #expect(check.status == 65)
+    #expect(check.errors.contains("shop.sqlite: Item: the file has no table of this name"))
+    let serve = try folder.run("serve", "shop.sqlite", "--model", "shop.json", "--port", "0")
+    #expect(serve.status == 65)
+    #expect(serve.errors.contains("shop.sqlite: "), "\(serve.errors)")
+    #expect(serve.errors.contains("Item: the file has no table of this name"))
+    try folder.write(#"{"entities":[{"name":"A","parent":"B"}]}"#, to: "bad.json")
+    let bad = try folder.run("model", "check", "bad.json")
+    #expect(bad.errors == "livefetch: bad.json: entities/A/parent: there is no entity `B`\n")
+  }
+}

@@ -1,0 +1,419 @@
+// What a context fetches, saves and merges; in process and over HTTP alike.
+
+import Foundation
+import LiveFetch
+import Testing
+
+@MainActor
+@Suite("A context")
+struct ContextTests {
+  typealias City = World.City
+  typealias Country = World.Country
+  typealias PlainCity = World.PlainCity
+
+  @Test("fetches by keys, builder and values", arguments: Kind.allCases)
+  func fetching(kind: Kind) async throws {
+    let (sample, _) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    #expect(try await context.count(City.sortedFetchRequest) == 3)
+    let large = City.sortedFetchRequest(
+      where: World.CityKeys.predicate(\.population >= 1_000_000 && \.name != "Osaka"))
+    #expect(try await context.fetch(large).map(\.name) == ["Tokyo"])
+    #expect(try await context.fetchSingleObject(large)?.name == "Tokyo")
+    let translated = try FetchRequest(where: #Predicate<World.City> { $0.name == "Osaka" })
+    #expect(try await context.fetch(translated).map(\.population) == [2_700_000])
+    let none = City.sortedFetchRequest(where: "name == %@", "Nowhere")
+    #expect(try await context.fetchSingleObject(none) == nil)
+    do {
+      _ = try await context.fetchSingleObject(City.sortedFetchRequest)
+      Issue.record("one of three")
+    } catch {
+      guard case .notUnique(entity: "City") = error else { throw error }
+    }
+    let peru = try await context.findOrFetch(Country.self, where: .code, equals: "PE")
+    #expect(peru?.name == "Peru")
+    #expect(try await context.findOrFetch(Country.self, where: .code, equals: "XX") == nil)
+    let plain = try await context.fetch(PlainCity.sortedFetchRequest(where: "name == 'Cusco'"))
+    #expect(plain.map(\.population) == [430_000])
+    do {
+      _ = try await context.fetch(City.sortedFetchRequest(where: "popluation > 1"))
+      Issue.record("it was not refused")
+    } catch {
+      guard case .store(let error) = error else { throw error }
+      #expect(error.code == "unknown-key-path")
+    }
+  }
+
+  @Test("finds or makes", arguments: Kind.allCases)
+  func findOrCreate(kind: Kind) async throws {
+    let (sample, _) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let mali = try await context.findOrCreate(Country.self, where: .code, equals: "ML") {
+      $0.name = "Mali"
+    }
+    #expect(mali.isInserted && mali.code == "ML" && mali.name == "Mali")
+    let again = try await context.findOrCreate(Country.self, where: .code, equals: "ML")
+    #expect(again === mali)
+    try await context.save()
+    #expect(try await context.count(Country.sortedFetchRequest) == 3)
+  }
+
+  @Test("performs changes, or none of them", arguments: Kind.allCases)
+  func performing(kind: Kind) async throws {
+    let (sample, _) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let country = try await context.performChanges {
+      let country: Country = context.insertObject()
+      (country.code, country.name) = ("ML", "Mali")
+      return country
+    }
+    #expect(!country.objectID.isTemporary)
+    await #expect(throws: ContextError.self) {
+      try await context.performChanges {
+        country.name = "Mali Federation"
+        let other: Country = context.insertObject()
+        other.code = "much too long"
+      }
+    }
+    #expect(country.name == "Mali")
+    #expect(!context.hasChanges)
+    #expect(try await context.count(Country.sortedFetchRequest) == 3)
+  }
+
+  @Test("lists everything that a save breaks by object and key", arguments: Kind.allCases)
+  func validation(kind: Kind) async throws {
+    let (sample, _) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let country: Country = context.insertObject()
+    country.code = "much too long"
+    let city: City = context.insertObject()
+    city.name = "Ys"
+    city.population = -1
+    city.latitude = 91
+    do {
+      try await context.save()
+      Issue.record("it was not refused")
+    } catch {
+      guard case .refused(let refusal) = error else { throw error }
+      #expect(
+        refusal.failures(of: city).map { [$0.property, $0.code] }
+          == [["latitude", "too-large"], ["population", "too-small"]])
+      #expect(
+        refusal.failures(of: country).map { [$0.property, $0.code] }
+          == [["code", "too-long"], ["name", "too-short"]])
+      #expect(refusal.failures(of: city).first?.key(City.Key.self) == .latitude)
+    }
+    #expect(context.insertedObjects == [country, city])
+    city.population = 1
+    city.latitude = nil
+    (country.code, country.name) = ("JP", "Second Japan")
+    do {
+      try await context.save()
+      Issue.record("it was not refused")
+    } catch {
+      guard case .refused(let refusal) = error else { throw error }
+      #expect(refusal.failures.map(\.code) == ["not-unique"])
+      #expect(refusal.failures[0].objectID == country.objectID)
+    }
+    country.code = "YS"
+    try await context.save()
+  }
+
+  @Test("asks rules of one's own first, for a key, an object, a deletion, a value")
+  func ownRules() async throws {
+    let (sample, ids) = try await World.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let atlantis: City = context.insertObject()
+    atlantis.name = "Atlantis"
+    let tokyo = try await context.materializedObject(City.self, with: #require(ids["tokyo"]))
+    tokyo.latitude = .nan
+    let rome: City = context.insertObject()
+    rome.name = "Rome"
+    do {
+      try await context.save()
+      Issue.record("it was not refused")
+    } catch {
+      guard case .refused(let refusal) = error else { throw error }
+      #expect(
+        refusal.failures.map { [$0.property, $0.code, $0.reason] } == [
+          ["name", "sunken", "lies under water"],
+          ["latitude", "invalid-value", "is not a number"],
+        ])
+    }
+    tokyo.latitude = 35.7
+    atlantis.name = "Santorini"
+    try await context.save()
+    context.delete(rome)
+    do {
+      try await context.save()
+      Issue.record("it was not refused")
+    } catch {
+      guard case .refused(let refusal) = error else { throw error }
+      #expect(refusal.failures(of: rome).map(\.reason) == ["is eternal"])
+    }
+    context.rollback()
+    #expect(!rome.isDeleted)
+  }
+
+  @Test("finds what others changed, and tells both versions", arguments: Kind.allCases)
+  func conflicts(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let osaka = try #require(ids["osaka"])
+    let city = try await context.materializedObject(City.self, with: osaka)
+    city.population = 3
+    try await sample.save(
+      #"{"update":"City","id":\#(osaka),"values":{"population":4,"name":"Ōsaka"}}"#)
+    do {
+      try await context.save()
+      Issue.record("it was not refused")
+    } catch {
+      guard case .refused(let refusal) = error else { throw error }
+      let conflict = try #require(refusal.conflicts(of: city).first)
+      #expect(refusal.conflicts.count == 1)
+      #expect(conflict.key(City.Key.self) == .population)
+      #expect(conflict.stored == .number("4"))
+      #expect(conflict.given == .number("3"))
+      #expect(conflict.base == .number("2700000"))
+    }
+    // Fetched anew, the edit stays and is still one of the old value.
+    _ = try await context.fetch(City.sortedFetchRequest)
+    #expect(city.name == "Ōsaka" && city.population == 3)
+    await #expect(throws: ContextError.self) { try await context.save() }
+    try await context.refresh(city, mergeChanges: true)
+    #expect(city.population == 3)
+    try await context.save()
+    try await context.refresh(city, mergeChanges: false)
+    #expect(city.population == 3)
+  }
+
+  @Test("merges as its policy says", arguments: Kind.allCases)
+  func policies(kind: Kind) async throws {
+    let expected: [(MergePolicy, Int?)] = [(.overwrite, 3), (.storeWins, 4), (.objectWins, 3)]
+    let (sample, ids) = try await World.store(kind)
+    let osaka = try #require(ids["osaka"])
+    for (policy, population) in expected {
+      let context = ManagedObjectContext(store: sample.store)
+      context.mergePolicy = policy
+      let city = try await context.materializedObject(City.self, with: osaka)
+      city.population = 3
+      city.latitude = Double(population ?? 0)
+      try await sample.save(#"{"update":"City","id":\#(osaka),"values":{"population":4}}"#)
+      try await context.save()
+      #expect(city.population == population, "\(policy)")
+      #expect(city.latitude == population.map(Double.init), "\(policy)")
+      try await sample.save(
+        #"{"update":"City","id":\#(osaka),"values":{"population":2700000,"latitude":null}}"#)
+    }
+  }
+
+  @Test("tells of a conflict where the object was deleted", arguments: Kind.allCases)
+  func deletedElsewhere(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let cities = try await context.fetch(City.sortedFetchRequest)
+    cities[0].population = 1
+    try await sample.save(#"{"delete":"City","id":\#(try #require(ids["cusco"]))}"#)
+    try await sample.save(#"{"delete":"City","id":\#(try #require(ids["osaka"]))}"#)
+    try await context.mergeChanges()
+    #expect(cities.map(\.isDeleted) == [false, true, false])
+    do {
+      try await context.save()
+      Issue.record("it was not refused")
+    } catch {
+      guard case .refused(let refusal) = error else { throw error }
+      #expect(refusal.conflicts(of: cities[0]).map(\.isDeletion) == [true])
+    }
+    context.rollback()
+    try await context.mergeChanges()
+    await #expect(throws: ContextError.self) {
+      try await context.refresh(cities[0], mergeChanges: false)
+    }
+  }
+
+  @Test("takes over what others saved when it is told to", arguments: Kind.allCases)
+  func merging(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let cities = try await context.fetch(City.sortedFetchRequest)
+    let japan = try #require(try await cities[1].country?.materialize())
+    try await japan.cities.materialize()
+    try await sample.save(
+      """
+      {"update":"City","id":\(try #require(ids["cusco"])),"values":{"name":"Qosqo",
+        "country":\(try #require(ids["jp"]))}}
+      """)
+    #expect(cities[0].name == "Cusco")
+    var refreshed: Set<City> = []
+    let token = context.observe(ObjectsDidChange.self) {
+      refreshed.formUnion($0.refreshed(City.self))
+    }
+    try await context.mergeChanges()
+    #expect(cities[0].name == "Qosqo")
+    #expect(refreshed == [cities[0]])
+    #expect(japan.cities.count == 3)
+    token.cancel()
+  }
+
+  @Test("saves values beside objects", arguments: Kind.allCases)
+  func values(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let inserted = try context.insert(PlainCity(id: nil, name: "Nara", population: 360_000))
+    let kyoto: City = context.insertObject()
+    kyoto.name = "Kyoto"
+    let old = try await context.fetch(PlainCity.sortedFetchRequest(where: "name == 'Osaka'"))
+    var osaka = try #require(old.first)
+    osaka.population = nil
+    try context.update(osaka, from: old[0])
+    context.delete(PlainCity.self, with: try #require(ids["cusco"]))
+    let receipt = try #require(try await context.save())
+    #expect((receipt.inserted, receipt.updated, receipt.deleted) == (2, 1, 1))
+    let id = try #require(context.permanentID(for: inserted))
+    #expect(try await context.materializedObject(City.self, with: id).name == "Nara")
+    let now = try await context.fetch(
+      FetchRequest<PlainCity>(sortedBy: [.ascending("name")]))
+    #expect(now.map(\.name) == ["Kyoto", "Nara", "Osaka", "Tokyo"])
+    #expect(now[2].population == nil)
+
+    // The value that is changed was read before somebody else changed it.
+    osaka.name = "Ōsaka"
+    try await sample.save(
+      #"{"update":"City","id":\#(try #require(ids["osaka"])),"values":{"name":"Naniwa"}}"#)
+    try context.update(osaka, from: now[2])
+    do {
+      try await context.save()
+      Issue.record("it was not refused")
+    } catch {
+      guard case .refused(let refusal) = error else { throw error }
+      #expect(refusal.conflicts.map(\.stored) == [.string("Naniwa")])
+      #expect(refusal.conflicts.map(\.objectID) == [ids["osaka"].map { .permanent($0) }])
+    }
+  }
+
+  @Test("changes and deletes whatever matches", arguments: Kind.allCases)
+  func batches(kind: Kind) async throws {
+    let (sample, _) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let cities = try await context.fetch(City.sortedFetchRequest)
+    let updated = try await context.batchUpdate(
+      City.self,
+      where: FetchPredicate("population > %ld AND name IN %@", 1_000_000, ["Osaka", "Tokyo"]),
+      set: [.population: 7, .latitude: 1.5])
+    #expect(updated == 2)
+    #expect(cities.map(\.population) == [430_000, 7, 7])
+    #expect(cities.map(\.latitude) == [nil, 1.5, 1.5])
+    let deleted = try await context.batchDelete(City.self, where: FetchPredicate("population == 7"))
+    #expect(deleted == 2)
+    #expect(cities.map(\.isDeleted) == [false, true, true])
+    do {
+      try await context.batchDelete(City.self, where: FetchPredicate("popluation == 7"))
+      Issue.record("it was not refused")
+    } catch {
+      guard case .store(let error) = error else { throw error }
+      #expect(error.code == "unknown-key-path")
+    }
+  }
+
+  @Test("gives its changes to its parent", arguments: Kind.allCases)
+  func children(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let parent = ManagedObjectContext(store: sample.store)
+    let osaka = try #require(ids["osaka"])
+    let tokyo = try #require(ids["tokyo"])
+    let parentOsaka = try await parent.materializedObject(City.self, with: osaka)
+    parentOsaka.name = "Naniwa"
+    let child = ManagedObjectContext(parent: parent)
+    let childOsaka = try await child.materializedObject(City.self, with: osaka)
+    #expect(childOsaka.name == "Naniwa", "the parent's unsaved value")
+    childOsaka.population = 5
+    let city: City = child.insertObject()
+    city.name = "Nara"
+    let country: Country = child.insertObject()
+    (country.code, country.name) = ("YM", "Yamato")
+    city.country = Fault(country)
+    child.delete(try await child.materializedObject(City.self, with: tokyo))
+    #expect(parentOsaka.population == 2_700_000)
+    #expect(try await child.save() == nil)
+    #expect(!child.hasChanges && parent.hasChanges)
+    #expect(parentOsaka.population == 5)
+    #expect(city.objectID.isTemporary)
+    let twin = parent.insertedObjects.compactMap { $0 as? City }.first
+    #expect(twin?.name == "Nara" && twin !== city)
+    #expect(twin?.country?.object?.name == "Yamato")
+    #expect(try await parent.count(City.sortedFetchRequest) == 3, "nothing is in the store")
+    let receipt = try #require(try await parent.save())
+    #expect((receipt.inserted, receipt.updated, receipt.deleted) == (2, 1, 1))
+    #expect(city.objectID == twin?.objectID && !city.objectID.isTemporary)
+    #expect(city.country?.id == country.objectID && !country.objectID.isTemporary)
+    #expect(city.country?.object === country)
+    city.population = 9
+    try await child.save()
+    try await parent.save()
+    let fresh = try await ManagedObjectContext(store: sample.store)
+      .fetch(City.sortedFetchRequest)
+    #expect(fresh.map(\.name) == ["Cusco", "Naniwa", "Nara"])
+    #expect(fresh.map(\.population) == [430_000, 5, 9])
+  }
+
+  @Test("throws a child's changes away with it, and its own with rollback and reset")
+  func discarding() async throws {
+    let (sample, ids) = try await World.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let city = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
+    let child = ManagedObjectContext(parent: context)
+    try await child.materializedObject(City.self, with: #require(ids["osaka"])).population = 1
+    child.rollback()
+    #expect(!context.hasChanges && city.population == 2_700_000)
+    let new: City = context.insertObject()
+    city.population = 2
+    context.delete(city)
+    context.rollback()
+    #expect(new.managedObjectContext == nil && !new.isInserted)
+    #expect(!city.isDeleted && city.population == 2_700_000)
+    context.reset()
+    #expect(city.managedObjectContext == nil && city.name == "Osaka")
+    #expect(context.registeredObjects.isEmpty)
+    let again = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
+    #expect(again !== city)
+  }
+
+  @Test("gives permanent ids before a save", arguments: Kind.allCases)
+  func permanentIDs(kind: Kind) async throws {
+    let (sample, _) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let country: Country = context.insertObject()
+    (country.code, country.name) = ("ML", "Mali")
+    let city: City = context.insertObject()
+    city.name = "Bamako"
+    city.country = Fault(country)
+    context.obtainPermanentIDs(for: [country])
+    let id = try #require(country.objectID.permanentID)
+    #expect(city.country?.id == .permanent(id))
+    #expect(city.country?.object === country)
+    try await context.save()
+    #expect(country.objectID == .permanent(id))
+    let other = ManagedObjectContext(store: sample.store)
+    #expect(try await other.materializedObject(Country.self, with: id).name == "Mali")
+  }
+
+  @Test("saves one after the other, and keeps what is assigned meanwhile", arguments: Kind.allCases)
+  func overlappingSaves(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let city = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
+    city.population = 1
+    let first = Task { try await context.save() }
+    let second = Task {
+      city.population = 2
+      try await context.save()
+    }
+    _ = try await (first.value, second.value)
+    city.population = 3
+    try await context.save()
+    let fresh = try await ManagedObjectContext(store: sample.store)
+      .materializedObject(City.self, with: #require(ids["osaka"]))
+    #expect(fresh.population == 3)
+    #expect(!context.hasChanges)
+  }
+}

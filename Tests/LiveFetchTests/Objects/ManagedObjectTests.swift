@@ -1,0 +1,237 @@
+// Objects in a context: identity, properties, keys, faults, saves; in process and over HTTP alike.
+
+import Foundation
+import LiveFetch
+import Testing
+
+@MainActor
+@Suite("A managed object")
+struct ManagedObjectTests {
+  typealias City = World.City
+  typealias Country = World.Country
+  typealias Person = World.Person
+
+  @Test("is one instance an id, whoever fetches it", arguments: Kind.allCases)
+  func uniquing(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let cities = try await context.fetch(City.sortedFetchRequest)
+    #expect(cities.map(\.name) == ["Cusco", "Osaka", "Tokyo"])
+    let again = try await context.fetch(
+      City.sortedFetchRequest(where: "%K >= %ld", City.Key.population, 1_000_000))
+    #expect(again.map(\.name) == ["Osaka", "Tokyo"])
+    #expect(again[0] === cities[1])
+    let tokyo = try #require(ids["tokyo"])
+    #expect(try await context.materializedObject(City.self, with: tokyo) === cities[2])
+    #expect(context.registeredObject(City.self, with: tokyo) === cities[2])
+    #expect(cities[2].objectID == .permanent(tokyo))
+    #expect(cities[2].population == 9_700_000)
+    #expect(cities[2].latitude == nil)
+  }
+
+  @Test("is kept by its context while it has changes, and else by whoever holds it")
+  func keeping() async throws {
+    let (sample, ids) = try await World.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let tokyo = try #require(ids["tokyo"])
+    let osaka = try #require(ids["osaka"])
+    try await context.materializedObject(City.self, with: tokyo).population = 1
+    _ = try await context.materializedObject(City.self, with: osaka)
+    #expect(context.registeredObject(City.self, with: osaka) == nil)
+    #expect(context.registeredObject(City.self, with: tokyo)?.population == 1)
+    context.rollback()
+    #expect(context.registeredObject(City.self, with: tokyo) == nil)
+  }
+
+  @Test("is saved, and gets a permanent id", arguments: Kind.allCases)
+  func insertion(kind: Kind) async throws {
+    let (sample, _) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let city: City = context.insertObject()
+    #expect(city.objectID.isTemporary)
+    #expect(city.isInserted && city.name == "")
+    city.name = "Poseidonis"
+    city.latitude = 36.5
+    let receipt = try #require(try await context.save())
+    #expect(receipt.inserted == 1)
+    #expect(!city.isInserted && !city.hasChanges && !context.hasChanges)
+    let id = try #require(city.objectID.permanentID)
+    let other = ManagedObjectContext(store: sample.store)
+    let found = try await other.materializedObject(City.self, with: id)
+    #expect(found.name == "Poseidonis")
+    #expect(found.latitude == 36.5)
+    #expect(found !== city)
+  }
+
+  @Test(
+    "a to-do item titled 试试 is there when it is asked for by the id of a snapshot",
+    arguments: Kind.allCases)
+  func tryIt(kind: Kind) async throws {
+    let sample = try await SampleStore(kind, "todo")
+    let context = ManagedObjectContext(store: sample.store)
+    let controller = FetchedResultsController(
+      fetchRequest: ToDo.Item.sortedFetchRequest, context: context)
+    try await controller.performFetch()
+    let item: ToDo.Item = context.insertObject()
+    item.title = "试试"
+    #expect(controller.fetchedObjects?.isEmpty == true)
+    try await context.save()
+    try await eventually { controller.snapshot?.numberOfItems == 1 }
+    let id = try #require(controller.snapshot?.itemIdentifiers.first)
+    #expect(context.registeredObject(ToDo.Item.self, with: id) === item)
+    #expect(controller.fetchedObjects?.first === item)
+    let later = ManagedObjectContext(store: sample.store)
+    #expect(try await later.materializedObject(ToDo.Item.self, with: id).title == "试试")
+  }
+
+  @Test("tells changed and committed values by keys")
+  func keys() async throws {
+    let (sample, ids) = try await World.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let city = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
+    #expect(city.changedValues().isEmpty)
+    city.population = 5
+    city.setValue("Ōsaka", for: .name)
+    #expect(city.name == "Ōsaka")
+    #expect(city.changedValues() == [.population: .number("5"), .name: .string("Ōsaka")])
+    #expect(city.changedValue(for: .population) == .number("5"))
+    #expect(city.changedValue(for: .latitude) == nil)
+    #expect(city.committedValue(for: .population) == .number("2700000"))
+    #expect(city.committedValues(for: [.name]) == [.name: .string("Osaka")])
+    #expect(try city.value(Int.self, for: .population) == 5)
+    #expect(city.value(for: .name) == .string("Ōsaka"))
+    #expect(throws: UnreadableValue("is a string, not a whole number")) {
+      try city.value(Int.self, for: .name)
+    }
+    city.population = 2_700_000
+    city.name = "Osaka"
+    #expect(!city.hasChanges && !context.hasChanges)
+  }
+
+  @Test("shows related objects as faults until they are materialized", arguments: Kind.allCases)
+  func faults(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let city = try await context.materializedObject(City.self, with: #require(ids["tokyo"]))
+    #expect(city.hasFault(forRelationship: .mayor))
+    #expect(city.mayor?.id.permanentID == ids["yuriko"])
+    #expect(city.mayor?.object == nil)
+    let mayor = try await city.mayor?.materialize()
+    #expect(mayor?.name == "Yuriko")
+    #expect(!city.hasFault(forRelationship: .mayor))
+    #expect(city.mayor?.object === mayor)
+    #expect(mayor?.mayorOf?.object === city)
+    let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
+    #expect(osaka.mayor == nil)
+    #expect(!osaka.hasFault(forRelationship: .mayor))
+
+    let japan = try await city.country?.materialize()
+    #expect(japan?.cities.ids == nil)
+    #expect(japan?.hasFault(forRelationship: .cities) == true)
+    #expect(try await japan?.cities.materialize().map(\.name) == ["Tokyo", "Osaka"])
+    #expect(japan?.cities.count == 2)
+    #expect(japan?.hasFault(forRelationship: .cities) == false)
+    let gone = context.object(City.self, with: .integer(777_777))
+    await #expect(throws: ContextError.self) { _ = try await gone.materialize() }
+  }
+
+  @Test("is prefetched with what refers to it", arguments: Kind.allCases)
+  func prefetching(kind: Kind) async throws {
+    let (sample, _) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    var request = Country.sortedFetchRequest
+    request.prefetch(.cities)
+    request.relationshipsToPrefetch.append("cities.mayor")
+    let countries = try await context.fetch(request)
+    #expect(countries.map { $0.cities.objects?.map(\.name) } == [["Tokyo", "Osaka"], ["Cusco"]])
+    #expect(countries[0].cities.objects?[0].mayor?.object?.name == "Yuriko")
+  }
+
+  @Test("new objects may refer to each other", arguments: Kind.allCases)
+  func newRelations(kind: Kind) async throws {
+    let (sample, _) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let country: Country = context.insertObject()
+    (country.code, country.name) = ("AT2", "Atlantica")
+    let city: City = context.insertObject()
+    city.name = "Poseidonis"
+    city.country = Fault(country)
+    let mayor: Person = context.insertObject()
+    mayor.name = "Plato"
+    city.mayor = Fault(mayor)
+    let second: City = context.insertObject()
+    second.name = "Kerne"
+    country.cities.insert(second)
+    #expect(city.country?.object === country)
+    #expect(country.cities.objects?.map(\.name) == ["Kerne"])
+    try await context.save()
+    #expect(city.country?.id == country.objectID && !country.objectID.isTemporary)
+    #expect(second.country?.object === country)
+    #expect(mayor.mayorOf?.object === city)
+    #expect(try await country.cities.materialize().map(\.name).sorted() == ["Kerne", "Poseidonis"])
+    country.cities.remove(second)
+    try await context.save()
+    #expect(second.country == nil)
+    #expect(country.cities.ids == [city.objectID])
+  }
+
+  @Test("goes with what the store deletes it with", arguments: Kind.allCases)
+  func propagation(kind: Kind) async throws {
+    let sample = try await SampleStore(kind, "todo")
+    let context = ManagedObjectContext(store: sample.store)
+    let list: ToDo.List = context.insertObject()
+    list.title = "Home"
+    let items = ["Sweep", "Cook"].map { title in
+      let item: ToDo.Item = context.insertObject()
+      item.title = title
+      return item
+    }
+    list.items.replace(with: items)
+    try await context.save()
+    #expect(list.itemCount == 2)
+    #expect(list.items.objects == items)
+    #expect(items[0].list?.object === list)
+    list.items.replace(with: items.reversed())
+    try await context.save()
+    #expect(try await list.items.materialize().map(\.title) == ["Cook", "Sweep"])
+    var deleted: Set<ToDo.Item> = []
+    let token = context.observe(ObjectsDidChange.self) {
+      deleted.formUnion($0.deleted(ToDo.Item.self))
+    }
+    context.delete(list)
+    #expect(list.isDeleted)
+    try await context.save()
+    #expect(deleted == Set(items))
+    #expect(items.allSatisfy { $0.isDeleted && $0.managedObjectContext == nil })
+    #expect(items[0].title == "Sweep")
+    token.cancel()
+  }
+
+  @Test("is refused where the store holds another type than is declared")
+  func mistyped() async throws {
+    let cities = try Cities(.local)
+    let context = ManagedObjectContext(store: cities.store)
+    do {
+      _ = try await context.fetch(MistypedCity.sortedFetchRequest)
+      Issue.record("it was made")
+    } catch {
+      guard case .materialization(let error) = error else { throw error }
+      #expect(error.reason == "`name` is a string, not a whole number")
+    }
+    let readable = try await context.fetch(LenientCity.sortedFetchRequest(where: "id == 1"))
+    #expect(
+      readable.map(\.name) == [.failure(UnreadableValue("is a string, not a whole number"))])
+  }
+}
+
+private final class MistypedCity: ManagedObject, ManagedObjectType {
+  static let entityName = "City"
+  enum Key: String, KeyCodable { case name }
+  @Managed(.name) var name = 0
+}
+
+private final class LenientCity: ManagedObject, ManagedObjectType {
+  static let entityName = "City"
+  enum Key: String, KeyCodable { case name }
+  @Managed(.name) var name: Result<Int, UnreadableValue> = .success(0)
+}

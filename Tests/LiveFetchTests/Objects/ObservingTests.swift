@@ -1,0 +1,180 @@
+// Controllers of managed objects, events of a context, observers; in process and over HTTP alike.
+
+import LiveFetch
+import Testing
+
+/// Writes down what a delegate is told of cities.
+private final class CityLog: FetchedResultsControllerDelegate {
+  typealias Element = World.City
+  var lines: [String] = []
+
+  func controller(
+    _ controller: Controller, didChange object: World.City, at position: Position?,
+    for type: ObjectChangeType, newPosition: Position?
+  ) { lines.append("\(type) \(object.name) \(object.population ?? 0)") }
+}
+
+@MainActor
+@Suite("Observing managed objects")
+struct ObservingTests {
+  typealias City = World.City
+  typealias Country = World.Country
+
+  @Test(
+    "a controller shows the unique instances and changes them in place", arguments: Kind.allCases)
+  func controllers(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
+    let controller = FetchedResultsController(
+      fetchRequest: City.sortedFetchRequest, context: context, sectionKeyPath: "country.name")
+    let log = CityLog()
+    controller.delegate = log
+    try await controller.performFetch()
+    #expect(controller.sections.map(\.name) == ["Japan", "Peru"])
+    #expect(controller.object(at: .first) === osaka)
+    let unsaved: City = context.insertObject()
+    unsaved.name = "Aa"
+    osaka.population = 1
+    try await sample.save(
+      #"{"update":"City","id":\#(try #require(ids["osaka"])),"values":{"name":"Ōsaka","population":2}}"#
+    )
+    try await eventually { log.lines.count == 1 }
+    // The edit stays, and what is not saved does not show.
+    #expect(log.lines == ["move Ōsaka 1"])
+    #expect(controller.object(at: Position(section: 0, item: 1)) === osaka)
+    #expect(osaka.changedValues() == [.population: .number("1")])
+    context.rollback()
+    #expect(osaka.population == 2)
+  }
+
+  @Test(
+    "a controller in batches makes managed objects as they are asked for", arguments: Kind.allCases)
+  func batches(kind: Kind) async throws {
+    let (sample, _) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    var request = City.sortedFetchRequest
+    request.fetchBatchSize = 2
+    let controller = FetchedResultsController(fetchRequest: request, context: context)
+    try await controller.performFetch()
+    #expect(context.registeredObjects.isEmpty)
+    #expect(try await controller.load(0..<2).map(\.name) == ["Cusco", "Osaka"])
+    #expect(context.registeredObjects.count == 2)
+  }
+
+  @Test("a context tells what changed, and of its saves, typed")
+  func events() async throws {
+    let (sample, ids) = try await World.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    var lines: [String] = []
+    let tokens = [
+      context.observe(ObjectsDidChange.self) { change in
+        lines.append(
+          "changed \(change.inserted(City.self).map(\.name)) \(change.updated(City.self).map(\.name))"
+            + " \(change.deleted(City.self).map(\.name)) \(change.inserted(Country.self).count)")
+      },
+      context.observe(WillSave.self) { event in
+        lines.append("will save \(event.context.insertedObjects.count)")
+      },
+      context.observe(DidSave.self) { event in
+        lines.append(
+          "did save \(event.inserted(City.self).map(\.name)) \(event.updated(City.self).count)"
+            + " \(event.deleted(City.self).count)")
+      },
+    ]
+    let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
+    let cusco = try await context.materializedObject(City.self, with: #require(ids["cusco"]))
+    let city: City = context.insertObject()
+    city.name = "Nara"
+    osaka.population = 5
+    context.delete(cusco)
+    context.processPendingChanges()
+    context.processPendingChanges()
+    #expect(lines == [#"changed ["Nara"] ["Osaka"] ["Cusco"] 0"#])
+    lines = []
+    try await context.save()
+    #expect(lines.first == "will save 1")
+    #expect(lines.last == #"did save ["Nara"] 1 1"#)
+    lines = []
+    for token in tokens { token.cancel() }
+    city.name = "Heijō"
+    try await context.save()
+    #expect(lines.isEmpty)
+  }
+
+  @Test("events are a sequence as well")
+  func sequences() async throws {
+    let (sample, _) = try await World.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    var iterator = context.events(DidSave.self).makeAsyncIterator()
+    for name in ["Nara", "Kobe"] {
+      let city: City = context.insertObject()
+      city.name = name
+      try await context.save()
+    }
+    var names: [[String]] = []
+    for _ in 0..<2 {
+      names.append(
+        await iterator.next(isolation: #isolation)?.inserted(City.self).map(\.name) ?? [])
+    }
+    #expect(names == [["Nara"], ["Kobe"]])
+    let task = Task {
+      var count = 0
+      for await event in context.events(WillSave.self) {
+        count += event.context.insertedObjects.count
+      }
+      return count
+    }
+    for _ in 0..<100 { await Task.yield() }
+    let city: City = context.insertObject()
+    city.name = "Uji"
+    try await context.save()
+    task.cancel()
+    #expect(await task.value == 1)
+  }
+
+  @Test("an observer follows one object, whoever changes it", arguments: Kind.allCases)
+  func observer(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let osaka = try #require(ids["osaka"])
+    let city = try await context.materializedObject(City.self, with: osaka)
+    var told: [String] = []
+    let observer = ManagedObjectObserver(city) { change in
+      switch change {
+      case .update: told.append("update \(city.name)")
+      case .delete: told.append("delete")
+      }
+    }
+    // Whether the first change is told as one or by the observer's first look, it is told once.
+    try await sample.save(#"{"update":"City","id":\#(osaka),"values":{"name":"Ōsaka"}}"#)
+    try await eventually { told == ["update Ōsaka"] }
+    city.name = "Naniwa"
+    try await context.save()
+    try await eventually { told.count == 2 }
+    #expect(told.last == "update Naniwa")
+    try await sample.save(#"{"delete":"City","id":\#(osaka)}"#)
+    try await eventually { told.count == 3 }
+    #expect(told.last == "delete")
+    #expect(observer.isEnded)
+  }
+
+  @Test(
+    "an observer ends when its object matches its default predicate no more",
+    arguments: Kind.allCases)
+  func leaving(kind: Kind) async throws {
+    let sample = try await SampleStore(kind, "todo")
+    let context = ManagedObjectContext(store: sample.store)
+    let item: ToDo.OpenItem = context.insertObject()
+    item.title = "Sweep"
+    var told: [ManagedObjectObserver<ToDo.OpenItem>.Change] = []
+    let observer = ManagedObjectObserver(item) { told.append($0) }
+    try await context.save()
+    let id = try #require(item.objectID.permanentID)
+    try await Task.sleep(for: .milliseconds(100))
+    try await sample.save(#"{"update":"Item","id":\#(id),"values":{"done":true}}"#)
+    try await eventually { told.contains(.delete) }
+    #expect(observer.isEnded)
+    #expect(try await context.count(FetchRequest<ToDo.Item>()) == 1, "it is still there")
+  }
+}

@@ -1,0 +1,55 @@
+// Changes of everything that matches, among the changes of one save.
+
+import Testing
+
+@Suite("A save with a condition in place of an id")
+struct BatchInSaveTests {
+  private func served() throws -> ServedFile {
+    try ServedFile(
+      """
+      CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT NOT NULL, population INTEGER);
+      INSERT INTO City VALUES (1, 'Tokyo', 900), (2, 'Osaka', 300), (3, 'Lima', 800);
+      """)
+  }
+
+  @Test("changes and deletes every object that matches, in the order of the changes")
+  func batches() throws {
+    let file = try served()
+    let answer = try file.ask(
+      "POST", "/v1/save",
+      body: """
+        {"changes":[
+          {"insert":"City","values":{"id":4,"name":"Nara","population":100}},
+          {"update":"City","where":"population > %ld AND name IN %@",
+           "arguments":[500,["Tokyo","Lima"]],"values":{"population":7}},
+          {"delete":"City","where":"population == $N","variables":{"N":300}}]}
+        """)
+    #expect(answer.status == 200)
+    #expect(answer.json["inserted"]?.integer == 1)
+    #expect(answer.json["updated"]?.integer == 2)
+    #expect(answer.json["deleted"]?.integer == 1)
+    let now = try file.ask("GET", "/v1/objects/City?sort=id&select=population")
+    #expect(
+      now.text.contains(
+        #"[{"id":1,"population":7},{"id":3,"population":7},{"id":4,"population":100}]"#))
+  }
+
+  @Test(
+    "is refused where the condition is, or stands beside an id",
+    arguments: [
+      (#"{"delete":"City","where":"popluation > 1"}"#, "unknown-key-path"),
+      (#"{"update":"City","where":"name == 'x'"}"#, "malformed-save"),
+      (#"{"delete":"City","where":"name == 'x'","id":1}"#, "malformed-save"),
+      (#"{"delete":"City","where":1}"#, "bad-parameter"),
+      (#"{"insert":"City","where":"name == 'x'","values":{}}"#, "malformed-save"),
+      (
+        #"{"update":"City","where":"name == 'x'","values":{"population":"much"}}"#,
+        "validation-failed"
+      ),
+    ])
+  func refusals(change: String, code: String) throws {
+    let answer = try served().ask("POST", "/v1/save", body: #"{"changes":[\#(change)]}"#)
+    #expect(answer.json["code"]?.string == code)
+    #expect((400..<500).contains(answer.status))
+  }
+}

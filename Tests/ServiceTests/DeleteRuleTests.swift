@@ -1,0 +1,231 @@
+import FetchModel
+import Foundation
+import Testing
+
+/// Delete rules that come round: cycles, chains within one table, Deny on the way; through the server
+/// and by another program.
+@Suite("Delete rules go all the way")
+struct DeleteRuleTests {
+  /// A list of nodes, each of which takes the next one along.
+  static let chain = """
+    {"entities":[{"name":"Node","attributes":[{"name":"name","type":"String"}],"relationships":[
+    {"name":"next","destination":"Node","inverse":"previous","deleteRule":"Cascade"},
+    {"name":"previous","destination":"Node","inverse":"next"}]}]}
+    """
+
+  /// a → b → c → a, each to the one object of the next.
+  static let triangle = """
+    {"entities":[
+    {"name":"A","relationships":[
+      {"name":"b","destination":"B","inverse":"as","deleteRule":"Cascade"},
+      {"name":"cs","destination":"C","toMany":true,"inverse":"a"}]},
+    {"name":"B","relationships":[
+      {"name":"c","destination":"C","inverse":"bs","deleteRule":"Cascade"},
+      {"name":"as","destination":"A","toMany":true,"inverse":"b"}]},
+    {"name":"C","relationships":[
+      {"name":"a","destination":"A","inverse":"cs","deleteRule":"Cascade"},
+      {"name":"bs","destination":"B","toMany":true,"inverse":"c"}]}]}
+    """
+
+  private static func count(_ file: ServedFile, _ entity: String) throws -> Int64? {
+    try file.ask("/v1/objects/\(entity)?as=count").json["total"]?.integer
+  }
+
+  private static func nodes(_ count: Int) throws -> ServedFile {
+    let file = try SampleModel.served(text: chain)
+    let inserts = (1...count).map { index in
+      let next = index < count ? #""next":{"temporaryID":"n\#(index + 1)"}"# : ""
+      return #"{"insert":"Node","temporaryID":"n\#(index)","values":{\#(next)}}"#
+    }
+    let answer = try file.ask(
+      "POST", "/v1/save", body: #"{"changes":[\#(inserts.joined(separator: ","))]}"#)
+    #expect(answer.status == 200, "\(answer.text)")
+    return file
+  }
+
+  @Test func aChainWithinOneTableGoesToItsEnd() throws {
+    let alone = #"{"name":"next","destination":"Node","deleteRule":"Cascade"}"#
+    let file = try SampleModel.served(
+      text: #"{"entities":[{"name":"Node","relationships":[\#(alone)]}]}"#)
+    try file.outsider(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+      INSERT INTO Node(id, next) SELECT i, nullif(i + 1, 2501) FROM n
+      """)
+    let token = try file.ask("/v1/objects/Node?as=ids").json["token"]?.string ?? ""
+    #expect(try file.ask("DELETE", "/v1/objects/Node/3").status == 204)
+    #expect(try Self.count(file, "Node") == 2)
+    let diff = try file.ask("/v1/objects/Node?as=ids&since=\(token)")
+    #expect(diff.json["items"]?["deleted"]?.elements?.count == 2_498)
+  }
+
+  /// Foreign keys carry a cascade along the inverse, and SQLite lets these go 1,000 deep.
+  @Test func whatLeadsTooDeepIsRefusedAndNothingIsDone() throws {
+    let file = try Self.nodes(1_200)
+    let head = try file.ask("/v1/objects/Node?as=ids&where=previous==nil").json
+    let id = try #require(head["sections"]?.elements?.first?["items"]?.elements?.first?.integer)
+    let answer = try file.ask("DELETE", "/v1/objects/Node/\(id)")
+    #expect(answer.status == 422)
+    #expect(answer.text.contains("more than 1,000 objects deep"), "\(answer.text)")
+    #expect(try Self.count(file, "Node") == 1_200)
+  }
+
+  @Test func aRingGoesWhole() throws {
+    let file = try Self.nodes(5)
+    let ids = try file.ask("/v1/objects/Node?as=ids&where=next==nil").json
+    let last = try #require(ids["sections"]?.elements?.first?["items"]?.elements?.first?.integer)
+    let first = try file.ask("/v1/objects/Node?as=ids&where=previous==nil").json
+    let head = try #require(first["sections"]?.elements?.first?["items"]?.elements?.first?.integer)
+    _ = try file.ask("PATCH", "/v1/objects/Node/\(last)", body: #"{"next":\#(head)}"#)
+    #expect(try file.ask("DELETE", "/v1/objects/Node/\(head)").status == 204)
+    #expect(try Self.count(file, "Node") == 0)
+  }
+
+  @Test func anObjectThatLeadsToItselfGoes() throws {
+    let file = try SampleModel.served(text: Self.chain)
+    let id = try file.insert("Node", "{}")
+    _ = try file.ask("PATCH", "/v1/objects/Node/\(id)", body: #"{"next":\#(id)}"#)
+    #expect(try file.ask("DELETE", "/v1/objects/Node/\(id)").status == 204)
+    #expect(try Self.count(file, "Node") == 0)
+  }
+
+  /// Two rounds of a → b → c, and one object of each beside them.
+  private static func triangles() throws -> ServedFile {
+    let file = try SampleModel.served(text: triangle)
+    try file.outsider(
+      """
+      INSERT INTO A(id, b) VALUES (1, 1), (2, 2), (3, 3);
+      INSERT INTO B(id, c) VALUES (1, 1), (2, 2), (3, 3);
+      INSERT INTO C(id, a) VALUES (1, 2), (2, NULL), (3, 3);
+      """)
+    return file
+  }
+
+  @Test func aCycleThroughThreeTablesGoesAllTheWay() throws {
+    let file = try Self.triangles()
+    #expect(try file.ask("DELETE", "/v1/objects/A/1").status == 204)
+    for entity in ["A", "B", "C"] { #expect(try Self.count(file, entity) == 1) }
+    #expect(try file.ask("DELETE", "/v1/objects/B/3").status == 204)
+    for entity in ["A", "B", "C"] { #expect(try Self.count(file, entity) == 0) }
+  }
+
+  @Test func aBatchDeleteGoesAllTheWayToo() throws {
+    let file = try Self.triangles()
+    let answer = try file.ask("DELETE", "/v1/objects/C?where=SELF==1")
+    #expect(answer.json["deleted"]?.integer == 1)
+    #expect(try ["A", "B", "C"].map { try Self.count(file, $0) } == [2, 2, 1])
+  }
+
+  @Test(.enabled(if: Sqlite3.isInstalled)) func anotherProgramsDeleteGoesAllTheWay() throws {
+    let file = try Self.triangles()
+    let token = try file.ask("/v1/objects/C?as=ids").json["token"]?.string ?? ""
+    let output = try Sqlite3.run(
+      "DELETE FROM A WHERE id = 1;", file.path)
+    #expect(output == "")
+    let diff = try file.ask("/v1/objects/C?as=ids&since=\(token)&wait=10")
+    #expect(
+      diff.text.contains(#""deleted":[{"from":[0,0],"id":1},{"from":[0,1],"id":2}]"#),
+      "\(diff.text)")
+    for entity in ["A", "B", "C"] { #expect(try Self.count(file, entity) == 1) }
+  }
+
+  /// The `sqlite3` shell has foreign keys off unless it is told otherwise.
+  @Test func rulesHoldForAProgramThatHasForeignKeysOff() throws {
+    let model = """
+      {"entities":[
+      {"name":"A","relationships":[
+        {"name":"bs","destination":"B","toMany":true,"inverse":"a","deleteRule":"Cascade"},
+        {"name":"cs","destination":"C","toMany":true,"inverse":"a"},
+        {"name":"ds","destination":"D","toMany":true,"inverse":"as"}]},
+      {"name":"B","relationships":[{"name":"a","destination":"A","inverse":"bs"}]},
+      {"name":"C","relationships":[{"name":"a","destination":"A","inverse":"cs"}]},
+      {"name":"D","attributes":[{"name":"count","type":"Integer 32","derivation":"as.@count"}],
+       "relationships":[{"name":"as","destination":"A","toMany":true,"inverse":"ds"}]}]}
+      """
+    let file = try SampleModel.served(text: model)
+    let a = try file.insert("A", "{}")
+    _ = try file.insert("B", #"{"a":\#(a)}"#)
+    let c = try file.insert("C", #"{"a":\#(a)}"#)
+    let d = try file.insert("D", #"{"as":[\#(a)]}"#)
+    #expect(try file.ask("/v1/objects/D/\(d)").json["count"]?.integer == 1)
+    let token = try file.ask("/v1/objects/C").json["token"]?.string ?? ""
+    try file.outsider("DELETE FROM A")
+    let diff = try file.ask("/v1/objects/C?since=\(token)&wait=10")
+    #expect(diff.text.contains(#""id":\#(c),"changed":{"a":null}"#), "\(diff.text)")
+    #expect(try Self.count(file, "B") == 0)
+    #expect(try file.ask("/v1/objects/D/\(d)").json["count"]?.integer == 0)
+    let links = "SELECT count(*) FROM A_ds"
+    #expect(try SQLiteShell.integer(links, path: file.path) == 0)
+  }
+
+  /// a takes its b along, and b may not go while it has a c.
+  static let denied = """
+    {"entities":[
+    {"name":"A","relationships":[
+      {"name":"bs","destination":"B","toMany":true,"inverse":"a","deleteRule":"Cascade"}]},
+    {"name":"B","relationships":[
+      {"name":"a","destination":"A","inverse":"bs"},
+      {"name":"c","destination":"C","inverse":"bs","deleteRule":"Deny"}]},
+    {"name":"C","relationships":[{"name":"bs","destination":"B","toMany":true,"inverse":"c"}]}]}
+    """
+
+  @Test func denyInTheMiddleOfACascadeRefusesAll() throws {
+    let file = try SampleModel.served(text: Self.denied)
+    let c = try file.insert("C", "{}")
+    let a = try file.insert("A", "{}")
+    _ = try file.insert("B", #"{"a":\#(a)}"#)
+    let kept = try file.insert("B", #"{"a":\#(a),"c":\#(c)}"#)
+    _ = try file.insert("B", #"{"a":\#(a)}"#)
+    let refused = try file.ask("DELETE", "/v1/objects/A/\(a)")
+    #expect(refused.status == 409)
+    #expect(refused.text.contains("still-referenced"), "\(refused.text)")
+    #expect(try Self.count(file, "A") == 1)
+    #expect(try Self.count(file, "B") == 3)
+    // With what it denies for gone in the same save, in whichever order, all goes.
+    let both = try file.ask(
+      "POST", "/v1/save",
+      body: #"{"changes":[{"delete":"A","id":\#(a)},{"delete":"C","id":\#(c)}]}"#)
+    #expect(both.status == 200, "\(both.text)")
+    #expect(both.json["deleted"]?.integer == 2)
+    #expect(try Self.count(file, "B") == 0)
+    #expect(try file.ask("/v1/objects/B/\(kept)").status == 404)
+  }
+
+  @Test func toManyCascadesOfATreeGoAllTheWay() throws {
+    let tree = """
+      {"entities":[{"name":"Node","relationships":[
+      {"name":"children","destination":"Node","toMany":true,"inverse":"parent","deleteRule":"Cascade"},
+      {"name":"parent","destination":"Node","inverse":"children"}]}]}
+      """
+    let file = try SampleModel.served(text: tree)
+    let root = try file.insert("Node", "{}")
+    let child = try file.insert("Node", #"{"parent":\#(root)}"#)
+    let leaf = try file.insert("Node", #"{"parent":\#(child)}"#)
+    // Round: the root hangs below its own leaf.
+    _ = try file.ask("PATCH", "/v1/objects/Node/\(root)", body: #"{"parent":\#(leaf)}"#)
+    #expect(try file.ask("DELETE", "/v1/objects/Node/\(child)").status == 204)
+    #expect(try Self.count(file, "Node") == 0)
+  }
+
+  @Test func manyToManyCascadesGoAllTheWay() throws {
+    let model = """
+      {"entities":[{"name":"P","relationships":[
+      {"name":"likes","destination":"P","toMany":true,"inverse":"likedBy","deleteRule":"Cascade"},
+      {"name":"likedBy","destination":"P","toMany":true,"inverse":"likes"}]}]}
+      """
+    let file = try SampleModel.served(text: model)
+    let ids = try (0..<6).map { _ in try file.insert("P", "{}") }
+    for (from, to) in [(0, 1), (1, 2), (2, 3), (3, 1)] {
+      _ = try file.ask("PATCH", "/v1/objects/P/\(ids[from])", body: #"{"likes":[\#(ids[to])]}"#)
+    }
+    _ = try file.ask("PATCH", "/v1/objects/P/\(ids[4])", body: #"{"likes":[\#(ids[5])]}"#)
+    #expect(try file.ask("DELETE", "/v1/objects/P/\(ids[0])").status == 204)
+    #expect(try Self.count(file, "P") == 2)
+  }
+}
+
+extension JSON {
+  fileprivate var elements: [JSON]? {
+    if case .array(let elements) = self { elements } else { nil }
+  }
+}

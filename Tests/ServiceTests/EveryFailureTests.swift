@@ -1,0 +1,138 @@
+import FetchModel
+import Testing
+
+/// API.md section 6: validation failures are 422 and list every one.
+@Suite("Every failure of a save is listed")
+struct EveryFailureTests {
+  private struct NoList: Error { let text: String }
+
+  /// `change property code` of each failure.
+  private static func failures(_ answer: Answer) throws -> [String] {
+    guard case .array(let errors)? = answer.json["errors"] else {
+      throw NoList(text: answer.text)
+    }
+    return errors.map { error in
+      "\(error["change"]?.integer ?? -1) \(error["property"]?.string ?? "-") "
+        + (error["code"]?.string ?? "")
+    }.sorted()
+  }
+
+  static let tables = """
+    CREATE TABLE Maker(id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE Product(id INTEGER PRIMARY KEY, sku TEXT NOT NULL UNIQUE, code TEXT COLLATE NOCASE,
+      price REAL CHECK (price >= 0), stock INTEGER DEFAULT 5 CHECK(stock < 100 /* (full) */),
+      maker_id INTEGER REFERENCES Maker(id), CONSTRAINT ')odd(' CHECK (length(sku) > 2),
+      UNIQUE(code));
+    INSERT INTO Product(sku, code) VALUES ('abc', 'X'), ('def', 'Y');
+    """
+
+  @Test func everyConstraintOfARowIsListed() throws {
+    let file = try ServedFile(Self.tables)
+    let answer = try file.ask(
+      "POST", "/v1/objects/Product",
+      body: #"{"sku":"abc","code":"x","price":-1,"stock":100,"maker":9}"#)
+    #expect(answer.status == 422)
+    #expect(
+      try Self.failures(answer) == [
+        "0 code not-unique", "0 maker no-such-object", "0 price check-failed", "0 sku not-unique",
+        "0 stock check-failed",
+      ])
+  }
+
+  @Test func anUpdateIsHeldAgainstWhatIsStored() throws {
+    let file = try ServedFile(Self.tables)
+    let answer = try file.ask(
+      "PATCH", "/v1/objects/Product/1", body: #"{"sku":"de","code":"Y","price":-2}"#)
+    #expect(
+      try Self.failures(answer) == [
+        "0 code not-unique", "0 price check-failed", "0 sku check-failed",
+      ])
+    // Its own values do not stand in its way.
+    #expect(
+      try file.ask("PATCH", "/v1/objects/Product/1", body: #"{"sku":"abc","code":"x"}"#).status
+        == 200)
+  }
+
+  @Test func whatIsWrongInItselfAndWhatCollidesAreListedTogether() throws {
+    let file = try ServedFile(Self.tables)
+    let answer = try file.ask(
+      "POST", "/v1/save",
+      body: """
+        {"changes":[
+        {"insert":"Product","values":{"sku":"abc","price":"much","stock":200}},
+        {"insert":"Product","values":{"price":-1}},
+        {"update":"Product","id":2,"values":{"sku":"abc","colour":1}},
+        {"insert":"Producer","values":{}},
+        {"delete":"Product","id":77}]}
+        """)
+    #expect(answer.status == 422)
+    #expect(
+      try Self.failures(answer) == [
+        "0 price wrong-type", "0 sku not-unique", "0 stock check-failed", "1 price check-failed",
+        "1 sku missing", "2 colour unknown-property", "2 sku not-unique", "3 - unknown-entity",
+        "4 - no-such-object",
+      ])
+    #expect(try file.ask("/v1/objects/Product?as=count").json["total"]?.integer == 2)
+  }
+
+  @Test func countsAreListedBesideOtherFailures() throws {
+    let model = """
+      {"entities":[
+      {"name":"Order","attributes":[{"name":"number","type":"Integer 32","optional":false}],
+       "uniquenessConstraints":[["number"]],
+       "relationships":[{"name":"lines","destination":"Line","toMany":true,"inverse":"order","optional":false,"maximumCount":2,"deleteRule":"Cascade"}]},
+      {"name":"Line","attributes":[{"name":"amount","type":"Integer 16","minimum":1}],
+       "relationships":[{"name":"order","destination":"Order","inverse":"lines"}]}]}
+      """
+    let file = try SampleModel.served(text: model)
+    let first = try file.ask(
+      "POST", "/v1/save",
+      body: """
+        {"changes":[{"insert":"Order","temporaryID":"o","values":{"number":1}},
+        {"insert":"Line","values":{"order":{"temporaryID":"o"}}}]}
+        """)
+    #expect(first.status == 200, "\(first.text)")
+    let answer = try file.ask(
+      "POST", "/v1/save",
+      body: """
+        {"changes":[{"insert":"Order","values":{"number":2}},
+        {"insert":"Order","values":{"number":1,"lines":[]}},
+        {"insert":"Line","values":{"amount":0}}]}
+        """)
+    #expect(
+      try Self.failures(answer).filter { !$0.contains("lines") } == [
+        "1 number not-unique", "2 amount too-small",
+      ], "\(answer.text)")
+    // What a refused line might have made good is not held against the order.
+    let excused = try file.ask(
+      "POST", "/v1/save",
+      body: """
+        {"changes":[{"insert":"Order","temporaryID":"o","values":{"number":3}},
+        {"insert":"Line","values":{"amount":0,"order":{"temporaryID":"o"}}}]}
+        """)
+    #expect(try Self.failures(excused) == ["1 amount too-small"])
+    let counted = try file.ask(
+      "POST", "/v1/save",
+      body: """
+        {"changes":[{"insert":"Order","values":{"number":4}},{"insert":"Order","values":{"number":5}},
+        {"insert":"Line","values":{"amount":0}}]}
+        """)
+    #expect(
+      try Self.failures(counted) == ["0 lines too-few", "1 lines too-few", "2 amount too-small"])
+  }
+
+  @Test func aModelsConstraintsOfSubentitiesAreListed() throws {
+    let model = """
+      {"entities":[{"name":"P","abstract":true,"attributes":[{"name":"code","type":"String"}]},
+      {"name":"A","parent":"P","uniquenessConstraints":[["code"]],
+       "attributes":[{"name":"size","type":"Integer 16","maximum":9}]},
+      {"name":"B","parent":"P"}]}
+      """
+    let file = try SampleModel.served(text: model)
+    _ = try file.insert("A", #"{"code":"x"}"#)
+    _ = try file.insert("B", #"{"code":"x"}"#)
+    let answer = try file.ask("POST", "/v1/objects/A", body: #"{"code":"x","size":10}"#)
+    #expect(try Self.failures(answer) == ["0 code not-unique", "0 size too-large"])
+    #expect(try file.ask("POST", "/v1/objects/B", body: #"{"code":"x"}"#).status == 201)
+  }
+}

@@ -1,0 +1,147 @@
+import FetchModel
+import SQLiteStore
+import Testing
+
+/// A model on a file that has tables already: it is served where they are the model's, and else every
+/// difference is told with its place and reason.
+@Suite("A model on an existing file")
+struct ExistingFileTests {
+  static let model = """
+    {"entities":[
+    {"name":"City","attributes":[{"name":"name","type":"String","optional":false},
+      {"name":"people","type":"Integer 32"},{"name":"founded","type":"Date"}],
+     "uniquenessConstraints":[["name"]],
+     "relationships":[{"name":"country","destination":"Country","inverse":"cities"},
+      {"name":"tags","destination":"Tag","toMany":true,"inverse":"cities"}]},
+    {"name":"Country","relationships":[
+      {"name":"cities","destination":"City","toMany":true,"inverse":"country","deleteRule":"Cascade"}]},
+    {"name":"Tag","relationships":[
+      {"name":"cities","destination":"City","toMany":true,"inverse":"tags"}]}]}
+    """
+  static let country = "CREATE TABLE Country(id INTEGER PRIMARY KEY);"
+  static let city = """
+    CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, people INTEGER, founded TEXT,
+      country_id INTEGER REFERENCES Country(id) ON DELETE CASCADE);
+    """
+  static let tag = """
+    CREATE TABLE Tag(id INTEGER PRIMARY KEY);
+    CREATE TABLE CityTag(city INTEGER NOT NULL REFERENCES City(id) ON DELETE CASCADE,
+      tag INTEGER NOT NULL REFERENCES Tag(id) ON DELETE CASCADE, PRIMARY KEY(city, tag));
+    """
+
+  private static func refusal(_ sql: String) throws -> [String] {
+    do {
+      _ = try SampleModel.served(text: model, sql: sql)
+      return []
+    } catch StoreError.unusable(let reason) {
+      var lines = reason.split(separator: "\n").map(String.init)
+      #expect(lines.removeFirst() == "the tables are not the model's:")
+      return lines
+    }
+  }
+
+  @Test func whatFitsIsServedAsItIs() throws {
+    let file = try SampleModel.served(
+      text: Self.model,
+      sql: Self.country + Self.city + Self.tag
+        + """
+        INSERT INTO Country VALUES (7); INSERT INTO City VALUES (1, 'Oslo', 5, '1048-01-01', 7);
+        INSERT INTO Tag VALUES (3); INSERT INTO CityTag VALUES (1, 3);
+        """)
+    #expect(
+      try file.ask("/v1/objects/City/1?select=name,people,founded,country,tags").text
+        == #"{"id":1,"name":"Oslo","people":5,"founded":"1048-01-01T00:00:00Z","country":7,"tags":[3]}"#
+    )
+    #expect(
+      try file.ask("POST", "/v1/objects/City", body: #"{"name":"Rome","people":3000000000}"#)
+        .text.contains("out-of-range"))
+    #expect(try file.ask("DELETE", "/v1/objects/Country/7").status == 204)
+    #expect(try file.ask("/v1/objects/City/1").status == 404)
+  }
+
+  static let misfits: [(sql: String, problems: [String])] = [
+    (country + city, ["Tag: the file has no table of this name"]),
+    (
+      country + tag + city.replacing(" people INTEGER,", with: ""),
+      ["City.people: `City` has no column `people`"]
+    ),
+    (
+      country + tag + city.replacing("people INTEGER", with: "people TEXT"),
+      ["City.people is Integer 32, and the column is declared TEXT"]
+    ),
+    (
+      country + tag + city.replacing("people INTEGER", with: "people INTEGER NOT NULL"),
+      ["City.people is optional, and the column `people` of `City` is NOT NULL"]
+    ),
+    (
+      country + tag + city.replacing("name TEXT NOT NULL UNIQUE", with: "name TEXT UNIQUE")
+        + "INSERT INTO City(name) VALUES (NULL), ('a'), (NULL);",
+      ["City.name is not optional, and 2 rows of `City` have no value in `name`"]
+    ),
+    (
+      country + tag + city.replacing(" UNIQUE", with: ""),
+      ["City.name has to be unique, and `City` has no unique index of `name`"]
+    ),
+    (
+      country + tag + city.replacing(" ON DELETE CASCADE", with: ""),
+      [
+        "Country.cities has the delete rule Cascade, and the foreign key of City.country says NO ACTION"
+      ]
+    ),
+    (
+      country + tag + city.replacing("REFERENCES Country(id)", with: "REFERENCES Tag(id)"),
+      ["City.country leads to Country, and the column refers to `Tag`"]
+    ),
+    (
+      country + tag + city.replacing("founded TEXT", with: "founded TEXT, mayor TEXT NOT NULL"),
+      ["`City`: the column `mayor` needs a value, and the model has no such property"]
+    ),
+    (
+      country + city + "CREATE TABLE Tag(id INTEGER PRIMARY KEY);",
+      ["the file has no table `City_tags` for a to-many relationship"]
+    ),
+    (
+      country + city + tag.replacing("Tag(id) ON DELETE CASCADE", with: "Tag(id)"),
+      [
+        "Tag.cities has the delete rule Nullify, and the foreign key `tag` of `CityTag` says NO ACTION"
+      ]
+    ),
+    (
+      country.replacing(" PRIMARY KEY", with: "") + tag + city,
+      ["Country: the table has no primary key"]
+    ),
+    (
+      tag + city.replacing(" people INTEGER,", with: ""),
+      ["Country: the file has no table of this name"]
+    ),
+  ]
+
+  @Test(arguments: misfits.indices)
+  func everyDifferenceIsToldWithItsPlaceAndReason(_ index: Int) throws {
+    let (sql, problems) = Self.misfits[index]
+    let told = try Self.refusal(sql)
+    for problem in problems { #expect(told.contains(problem), "\(told)") }
+  }
+
+  @Test func everyDifferenceIsToldAtOnce() throws {
+    let told = try Self.refusal(
+      Self.country + Self.tag
+        + Self.city.replacing(" people INTEGER,", with: "").replacing(
+          "founded TEXT", with: "founded BLOB"))
+    #expect(told.count == 2, "\(told)")
+  }
+
+  @Test func aRefusedFileIsLeftAsItWas() throws {
+    let file = try ServedFile(Self.country + Self.city)
+    file.stop()
+    var options = SQLiteStoreOptions()
+    options.model = try ModelFile(parsing: Array(Self.model.utf8))
+    #expect(throws: StoreError.self) { _ = try SQLiteStore(path: file.path, options: options) }
+    #expect(
+      try SQLiteShell.integer(
+        "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'model\\_%' ESCAPE '\\'",
+        path: file.path) == 0)
+    let again = try ServedFile("", adopting: file)
+    #expect(try again.ask("/v1/objects/City?as=count").json["total"]?.integer == 0)
+  }
+}

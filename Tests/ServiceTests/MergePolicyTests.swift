@@ -1,0 +1,89 @@
+import FetchModel
+import Testing
+
+/// `ifMatch`, `base` and the merge policies over HTTP: two clients that saw the same object.
+@Suite("Conflicts of two clients")
+struct MergePolicyTests {
+  /// A hero whose power somebody else has changed since it was seen.
+  private static func file() throws -> (ServedFile, etag: String) {
+    let file = try SampleModel.served("heroes")
+    _ = try file.insert("Hero", #"{"name":"Ann","power":10,"motto":"Up"}"#)
+    let etag = try file.ask("/v1/objects/Hero/1")["ETag"] ?? ""
+    _ = try file.ask("PATCH", "/v1/objects/Hero/1", body: #"{"power":20}"#)
+    return (file, etag)
+  }
+
+  /// A save of both properties by a client that saw power 10.
+  private static func save(_ file: ServedFile, _ policy: String?) throws -> Answer {
+    let policy = policy.map { #","mergePolicy":"\#($0)""# } ?? ""
+    return try file.ask(
+      "POST", "/v1/save",
+      body: """
+        {"changes":[{"update":"Hero","id":1,"values":{"power":30,"motto":"Away"},
+        "base":{"power":10,"motto":"Up"}}]\(policy)}
+        """)
+  }
+
+  @Test(arguments: [nil, "error"])
+  func aConflictShowsBothVersionsOfEachProperty(_ policy: String?) throws {
+    let (file, _) = try Self.file()
+    let answer = try Self.save(file, policy)
+    #expect(answer.status == 409)
+    #expect(answer.code == "conflict")
+    #expect(answer.text.contains(#""change":0,"property":"power","code":"changed""#))
+    #expect(answer.text.contains(#""stored":20,"given":30"#), "\(answer.text)")
+    #expect(!answer.text.contains(#""property":"motto""#))
+    #expect(try file.ask("/v1/objects/Hero/1").json["motto"]?.string == "Up")
+  }
+
+  @Test(arguments: [("overwrite", 30), ("objectWins", 30), ("storeWins", 20)])
+  func aPolicySaysWhoWinsPropertyByProperty(_ policy: String, _ power: Int64) throws {
+    let (file, _) = try Self.file()
+    #expect(try Self.save(file, policy).status == 200)
+    let hero = try file.ask("/v1/objects/Hero/1").json
+    #expect(hero["power"]?.integer == power)
+    // Nobody else had changed this one.
+    #expect(hero["motto"]?.string == "Away")
+  }
+
+  @Test func anETagThatIsNoMoreShowsBothVersionsOfTheObject() throws {
+    let (file, etag) = try Self.file()
+    let tag = etag.replacing("\"", with: "\\\"")
+    let save = { (policy: String) in
+      try file.ask(
+        "POST", "/v1/save",
+        body:
+          #"{"changes":[{"update":"Hero","id":1,"values":{"power":30},"ifMatch":"\#(tag)"}]\#(policy)}"#
+      )
+    }
+    let answer = try save("")
+    #expect(answer.status == 409)
+    #expect(answer.text.contains(#""stored":{"id":1,"#), "\(answer.text)")
+    #expect(answer.text.contains(#""power":20"#) && answer.text.contains(#""given":{"power":30"#))
+    let single = try file.ask(
+      "PATCH", "/v1/objects/Hero/1", body: #"{"power":30}"#, headers: [("If-Match", etag)])
+    #expect(single.status == 412)
+    #expect(try save(#","mergePolicy":"overwrite""#).status == 200)
+    #expect(try file.ask("/v1/objects/Hero/1").json["power"]?.integer == 30)
+  }
+
+  @Test func everyConflictOfASaveIsListed() throws {
+    let (file, _) = try Self.file()
+    _ = try file.insert("Hero", #"{"name":"Bob","power":1}"#)
+    _ = try file.ask("PATCH", "/v1/objects/Hero/2", body: #"{"name":"Rob","power":2}"#)
+    let answer = try file.ask(
+      "POST", "/v1/save",
+      body: """
+        {"changes":[{"update":"Hero","id":1,"values":{"power":30},"base":{"power":10}},
+        {"update":"Hero","id":2,"values":{"power":3},"base":{"name":"Bob","power":1}},
+        {"delete":"Hero","id":2,"base":{"name":"Bob"}}]}
+        """)
+    guard case .array(let errors)? = answer.json["errors"] else {
+      Issue.record("\(answer.text)")
+      return
+    }
+    #expect(
+      errors.map { "\($0["change"]?.integer ?? 9) \($0["property"]?.string ?? "")" }
+        == ["0 power", "1 name", "1 power", "2 name"])
+  }
+}
