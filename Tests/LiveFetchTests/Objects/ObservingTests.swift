@@ -9,8 +9,8 @@ private final class CityLog: FetchedResultsControllerDelegate {
   var lines: [String] = []
 
   func controller(
-    _ controller: Controller, didChange object: World.City, at position: Position?,
-    for type: ObjectChangeType, newPosition: Position?
+    _ controller: Controller, didChange object: World.City, at indexPath: Position?,
+    for type: ObjectChangeType, newIndexPath: Position?
   ) { lines.append("\(type) \(object.name) \(object.population ?? 0)") }
 }
 

@@ -66,18 +66,20 @@ extension ContextError {
       return
     }
     var refusal = SaveRefusal()
-    for error in errors { refusal.add(error, of: draft, isMissing: problem.status == 404) }
+    for error in errors { refusal.add(error, of: draft) }
     self = refusal.isEmpty ? .store(error) : .refused(refusal)
   }
 }
 
 extension SaveRefusal {
-  fileprivate mutating func add(_ error: JSON, of draft: SaveDraft, isMissing: Bool) {
+  fileprivate mutating func add(_ error: JSON, of draft: SaveDraft) {
     guard let code = error["code"]?.string, let index = error["change"]?.integer,
       draft.origins.indices.contains(Int(clamping: index))
     else { return }
     let origin = draft.origins[Int(clamping: index)]
     let property = error["property"]?.string
+    // Of a property, it is the object that it refers to which is not there.
+    let isMissing = code == "no-such-object" && property == nil
     if code == "changed" || isMissing {
       conflicts.append(
         MergeConflict(

@@ -104,8 +104,8 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
     init(_ tell: @escaping (Change) -> Void) { self.tell = tell }
 
     func controller(
-      _ controller: Controller, didChange object: Object, at position: Position?,
-      for type: ObjectChangeType, newPosition: Position?
+      _ controller: Controller, didChange object: Object, at indexPath: Position?,
+      for type: ObjectChangeType, newIndexPath: Position?
     ) {
       switch type {
       case .update, .move: tell(.update)

@@ -20,8 +20,8 @@ extension ManagedObject {
     do throws(UnreadableValue) {
       set(try encode(value), of: name)
     } catch {
-      if unstorable.isEmpty || unstorable[name] != error { noteChange() }
       unstorable[name] = error
+      noteChange()
     }
     values[name] = value
   }
