@@ -207,6 +207,27 @@ struct ManagedObjectTests {
     token.cancel()
   }
 
+  @Test("may be deleted beside what it goes with, or when it is gone", arguments: Kind.allCases)
+  func repeatedDeletion(kind: Kind) async throws {
+    let sample = try await SampleStore(kind, "todo")
+    let context = ManagedObjectContext(store: sample.store)
+    let list: ToDo.List = context.insertObject()
+    list.title = "Home"
+    let item: ToDo.Item = context.insertObject()
+    item.title = "Sweep"
+    item.list = Fault(list)
+    let other: ToDo.Item = context.insertObject()
+    other.title = "Cook"
+    try await context.save()
+    try await sample.save(#"{"delete":"Item","id":\#(try #require(other.objectID.permanentID))}"#)
+    context.delete(list)
+    context.delete(item)
+    context.delete(other)
+    try await context.save()
+    #expect(!context.hasChanges && context.registeredObjects.isEmpty)
+    #expect(try await context.count(ToDo.Item.sortedFetchRequest) == 0)
+  }
+
   @Test("is refused where the store holds another type than is declared")
   func mistyped() async throws {
     let cities = try Cities(.local)

@@ -68,8 +68,9 @@ extension ManagedObjectContext {
         return try await reread(own, isolation: isolation)
       }
       let told = try? await touched(since: start, isolation: isolation)
-      let touched = told?.touched ?? own
-      try await reread(touched, isolation: isolation)
+      // History tells what differs in the end; what was sent and came to nothing is read as well.
+      if let told { own.merge(told.touched) }
+      try await reread(own, isolation: isolation)
       moment = told?.moment ?? receipt.token
     } catch {
       return
@@ -84,6 +85,12 @@ extension ManagedObjectContext {
     var entities: Set<String> = []
     /// History does not reach back: everything may have changed.
     var isEverything = false
+
+    mutating func merge(_ other: Touched) {
+      ids.merge(other.ids) { $0.union($1) }
+      entities.formUnion(other.entities)
+      isEverything = isEverything || other.isEverything
+    }
 
     mutating func insert(_ object: ManagedObject) {
       entities.insert(object.entityName)

@@ -58,19 +58,10 @@ extension ManagedObjectContext {
   private func saveToStore(
     isolation: isolated (any Actor)?
   ) async throws(ContextError) -> SaveReceipt {
-    let draft = draft()
-    var body = draft.body
-    if mergePolicy != .error {
-      body.append(.init(name: "mergePolicy", value: .string(mergePolicy.rawValue)))
-    }
+    var draft = draft()
     isSending = true
     defer { endSending() }
-    let receipt: SaveReceipt
-    do throws(ObjectStoreError) {
-      receipt = try await store.save(.object(body))
-    } catch {
-      throw ContextError(error, draft)
-    }
+    let receipt = try await send(&draft, isolation: isolation)
     saves += 1
     let summary = summary(of: draft)
     settle(draft, receipt)
@@ -81,6 +72,23 @@ extension ManagedObjectContext {
     for case .update(let sent) in draft.origins { sent.object.didSave() }
     observers.tell(summary)
     return receipt
+  }
+
+  private func send(
+    _ draft: inout SaveDraft, isolation: isolated (any Actor)?
+  ) async throws(ContextError) -> SaveReceipt {
+    while true {
+      var body = draft.body
+      if mergePolicy != .error {
+        body.append(.init(name: "mergePolicy", value: .string(mergePolicy.rawValue)))
+      }
+      do throws(ObjectStoreError) {
+        return try await store.save(.object(body))
+      } catch {
+        let refusal = ContextError(error, draft)
+        guard draft.dropMissingDeletions(error) else { throw refusal }
+      }
+    }
   }
 
   /// Waits until no save is under way whose ids are not known: what the store tells meanwhile may be
@@ -109,6 +117,7 @@ extension ManagedObjectContext {
       case .value: break
       }
     }
+    summary.deletedObjects.formUnion(draft.goneObjects)
     return summary
   }
 
@@ -124,8 +133,8 @@ extension ManagedObjectContext {
       case .value: break
       }
     }
-    let sent = draft.origins.count { if case .value = $0 { true } else { false } }
-    valueChanges.removeFirst(min(sent, valueChanges.count))
+    for object in draft.goneObjects { forgetEverywhere(object) }
+    valueChanges.removeFirst(min(draft.valueCount, valueChanges.count))
   }
 
   private func settle(_ sent: SaveDraft.Sent, _ ids: [String: ObjectID], isNew: Bool) {

@@ -119,12 +119,14 @@ public final class ManagedObjectContext {
   }
 
   /// Deletes an object with the next save. What becomes of those it is related to, the store decides
-  /// by its rules; objects in memory that go with it are told as deleted after the save.
+  /// by its rules; objects in memory that go with it are told as deleted after the save. What the
+  /// store has no more by then counts as deleted.
   public func delete(_ object: ManagedObject) {
     guard object.managedObjectContext === self else { return }
     switch object.stage {
     case .inserted:
       object.prepareForDeletion()
+      unlink(object)
       forget(object, as: .gone)
     case .stored:
       object.prepareForDeletion()
@@ -136,6 +138,23 @@ public final class ManagedObjectContext {
     pending.insertedObjects.remove(object)
     pending.updatedObjects.remove(object)
     pending.deletedObjects.insert(object)
+  }
+
+  /// Takes an object that no store will know out of the relationships of others.
+  private func unlink(_ object: ManagedObject) {
+    let id = object.objectID
+    for other in registeredObjects {
+      let layout = layout(of: other)
+      func leads(_ name: String) -> Bool {
+        layout[name]?.destination.map { registeredObject($0, id) === object } ?? false
+      }
+      for (name, json) in other.edits where ManagedObjectID(json: json) == id && leads(name) {
+        other.set(other.row[name] ?? .null, of: name)
+      }
+      for (name, edits) in other.memberEdits where edits.holds(id) && leads(name) {
+        other.editMembers(of: name) { $0.forget(id) }
+      }
+    }
   }
 
   /// Throws every unsaved change away. New objects belong to no context any more.

@@ -8,6 +8,14 @@ struct SaveDraft {
     case update(Sent)
     case deletion(ManagedObject)
     case value(ValueChange)
+
+    var isDeletion: Bool {
+      switch self {
+      case .deletion: true
+      case .value(let change): if case .delete = change.kind { true } else { false }
+      case .insertion, .update: false
+      }
+    }
   }
 
   /// An object and the edits that were sent of it.
@@ -23,9 +31,37 @@ struct SaveDraft {
   private(set) var origins: [Origin] = []
   private(set) var changes: [JSON] = []
 
+  /// Objects to delete that the store has no more.
+  private(set) var goneObjects: [ManagedObject] = []
+  /// How many of the changes are of values.
+  private(set) var valueCount = 0
+
+  /// Leaves out deletions of what is deleted already, by somebody else or by an earlier deletion of
+  /// the save itself. False where that is not all that is wrong.
+  mutating func dropMissingDeletions(_ error: ObjectStoreError) -> Bool {
+    guard case .refused(let problem) = error,
+      case .array(let errors)? = problem.members.first(where: { $0.name == "errors" })?.value
+    else { return false }
+    var dropped: Set<Int> = []
+    for error in errors {
+      let index = error["change"]?.integer.map { Int(clamping: $0) } ?? -1
+      guard error["code"]?.string == "no-such-object", error["property"] == nil,
+        origins.indices.contains(index), origins[index].isDeletion
+      else { return false }
+      dropped.insert(index)
+    }
+    for index in dropped.sorted(by: >) {
+      if case .deletion(let object) = origins[index] { goneObjects.append(object) }
+      origins.remove(at: index)
+      changes.remove(at: index)
+    }
+    return !dropped.isEmpty
+  }
+
   var body: [JSON.Member] { [.init(name: "changes", value: .array(changes))] }
 
   mutating func append(_ origin: Origin, _ change: [JSON.Member]) {
+    if case .value = origin { valueCount += 1 }
     origins.append(origin)
     changes.append(.object(change))
   }
@@ -111,7 +147,10 @@ extension ManagedObjectContext {
     for object in insertions {
       draft.append(object, sent(object, names), values(of: object, names))
     }
-    for object in updates {
+    // Members are edited last: they are the other objects' values, which are compared with their base.
+    let ordered =
+      updates.filter { $0.memberEdits.isEmpty } + updates.filter { !$0.memberEdits.isEmpty }
+    for object in ordered {
       guard let id = object.objectID.permanentID else { continue }
       draft.append(id, sent(object, names), values(of: object, names))
     }

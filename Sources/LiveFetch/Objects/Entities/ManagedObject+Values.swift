@@ -151,6 +151,16 @@ struct MemberEdits: Hashable {
     if !removed.contains(id) { removed.append(id) }
   }
 
+  func holds(_ id: ManagedObjectID) -> Bool {
+    all?.contains(id) == true || added.contains(id)
+  }
+
+  /// Says nothing of `id` any more.
+  mutating func forget(_ id: ManagedObjectID) {
+    all?.removeAll { $0 == id }
+    added.removeAll { $0 == id }
+  }
+
   mutating func resolve(_ ids: [String: ObjectID]) {
     func resolved(_ id: ManagedObjectID) -> ManagedObjectID {
       guard case .temporary(let name) = id else { return id }
