@@ -10,7 +10,7 @@ SOURCES := $(wildcard Package.swift Sources Tests)
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps run test browser openapi schema bench fuzz chaos soak sanitize lint format
+.PHONY: help deps run test browser openapi schema docs bench fuzz chaos soak sanitize lint format
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -43,6 +43,9 @@ schema: ## check the model files' JSON Schema by a validator, and the samples ag
 	@test -x .build-openapi/bin/python || python3 -m venv .build-openapi
 	@.build-openapi/bin/python -m pip install -q "jsonschema==4.*"
 	@.build-openapi/bin/python Tests/ModelSchema/check.py
+
+docs: deps ## build the library's documentation; links that lead nowhere fail
+	@bash .ci/docs
 
 bench: deps ## measure against the limit and the peers (ONLY=P1,P2 for some of it)
 	@bash .ci/install --optional wrk

@@ -157,15 +157,7 @@ private struct ElementValues {
   private var members: [JSON.Member]
 
   init(_ element: some Encodable) throws {
-    let encoder = JSONEncoder()
-    encoder.dataEncodingStrategy = .base64
-    encoder.dateEncodingStrategy = .custom { date, encoder in
-      var container = encoder.singleValueContainer()
-      try container.encode(Instant(date).iso8601)
-    }
-    encoder.nonConformingFloatEncodingStrategy = .convertToString(
-      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
-    let json = try JSON(parsing: Array(try encoder.encode(element)))
+    let json = try ItemCoding.encode(element)
     guard case .object(let members) = json else {
       throw EncodingError.invalidValue(
         element, .init(codingPath: [], debugDescription: "an element encodes as an object"))

@@ -31,7 +31,7 @@ extension FetchedResultsController {
     let made = Dictionary(elements) { $1 }
     // What came meanwhile is newer.
     for (id, element) in made where current.loaded[id] == nil { current.load(element, of: id) }
-    storedContent = current
+    registrar.withMutation(of: self, keyPath: \.sections) { storedContent = current }
     return ids.compactMap { current.loaded[$0] ?? made[$0] }
   }
 

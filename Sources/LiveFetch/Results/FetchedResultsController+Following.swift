@@ -174,6 +174,10 @@ extension FetchedResultsController {
       let elements = try? await elements(withIDs: stale, isolation: isolation)
       guard fetch == fetches else { return .end }
       for (id, element) in elements ?? [] { content.load(element, of: id) }
+      // What was loaded meanwhile stays loaded.
+      for (id, element) in storedContent?.loaded ?? [:] where old.loaded[id] == nil {
+        content.load(element, of: id)
+      }
     }
     if case .following = storedState {} else { set(.following) }
     if diff.isEmpty && old.state.summary == state.summary {

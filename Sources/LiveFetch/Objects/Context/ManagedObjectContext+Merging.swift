@@ -19,8 +19,11 @@ extension ManagedObjectContext {
 
   /// Reads an object anew.
   ///
-  /// - Parameter mergeChanges: whether unsaved values stay, and are saved over what the store has
-  ///   now; false throws them away.
+  /// - Parameters:
+  ///   - object: one of this context.
+  ///   - mergeChanges: whether unsaved values stay, and are saved over what the store has now; false
+  ///     throws them away.
+  ///   - isolation: the context's own.
   /// - Throws: ``ContextError/notFound(entity:id:)`` where it is gone.
   public func refresh(
     _ object: ManagedObject, mergeChanges: Bool,

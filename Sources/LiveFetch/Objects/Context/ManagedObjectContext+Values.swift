@@ -22,8 +22,10 @@ extension ManagedObjectContext {
 
   /// Changes an object to what `value` says, with the next save.
   ///
-  /// - Parameter old: the value as it was read. Then what differs is written, and the save finds out
-  ///   whether somebody else changed it; without it, everything that the value encodes is written.
+  /// - Parameters:
+  ///   - value: as it shall be.
+  ///   - old: the value as it was read. Then what differs is written, and the save finds out whether
+  ///     somebody else changed it; without it, everything that the value encodes is written.
   /// - Throws: ``ContextError/unwritable(_:)``, also for a value without an id.
   public func update<Value: Fetchable & Encodable>(
     _ value: Value, from old: Value? = nil

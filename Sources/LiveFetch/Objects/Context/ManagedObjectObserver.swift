@@ -28,7 +28,10 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
   private var start: Task<Void, Never>?
   private var saveToken: ObservationToken?
 
-  /// - Parameter handler: is called in the isolation domain that makes the observer.
+  /// - Parameters:
+  ///   - object: whose changes are told.
+  ///   - isolation: the object's context's own.
+  ///   - handler: is called in the isolation domain that makes the observer.
   public init(
     _ object: Object, isolation: isolated any Actor = #isolation,
     handler: @escaping (Change) -> Void

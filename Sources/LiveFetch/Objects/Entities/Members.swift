@@ -2,8 +2,9 @@
 
 /// The members of an object's to-many relationship.
 ///
-/// Which they are is not told with the object itself: ``ids`` is nil until ``materialize()`` asked, or
-/// a fetch that prefetched the relationship. Members are added and removed without asking.
+/// Which they are is not told with the object itself: ``ids`` is nil until
+/// ``materialize(isolation:)`` asked, or a fetch that prefetched the relationship. Members are added
+/// and removed without asking.
 ///
 /// The other side of a relationship shows a change after the save, since the store keeps inverses.
 public struct Members<Destination: ManagedEntity> {

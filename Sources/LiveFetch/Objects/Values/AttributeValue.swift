@@ -7,7 +7,7 @@ import Foundation
 /// An attribute of type `Result<Value, UnreadableValue>` shows this in place of its value; any other
 /// attribute refuses the whole object, see ``MaterializationError``.
 public struct UnreadableValue: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What is wrong, without the attribute's name: ``"takes a date, not a number"``.
+  /// What is wrong, without the attribute's name: `takes a date, not a number`.
   public let reason: String
 
   public init(_ reason: String) { self.reason = reason }
