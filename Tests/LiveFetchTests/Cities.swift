@@ -64,12 +64,7 @@ final class Cities: Sendable {
   }
 
   private static func createFile(_ path: String) throws {
-    let shell = Process()
-    shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    shell.arguments = ["sqlite3", path, schema]
-    try shell.run()
-    shell.waitUntilExit()
-    try #require(shell.terminationStatus == 0)
+    try sqlite(path, schema)
   }
 
   func save(_ changes: String) async throws {

@@ -1,5 +1,6 @@
 // Foundation's #Predicate, asked of a store, finds what Swift finds over the same rows.
 
+import CSQLite
 import Foundation
 import LiveFetch
 import Testing
@@ -122,12 +123,11 @@ final class Gazetteer: Sendable {
 
 /// Runs `statements` on a new file.
 func sqlite(_ path: String, _ statements: String) throws {
-  let shell = Process()
-  shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-  shell.arguments = ["sqlite3", path, statements]
-  try shell.run()
-  shell.waitUntilExit()
-  try #require(shell.terminationStatus == 0)
+  // In this process: Foundation's Process is not for many tests that begin at once.
+  var database: OpaquePointer?
+  defer { sqlite3_close(database) }
+  try #require(sqlite3_open(path, &database) == SQLITE_OK)
+  try #require(sqlite3_exec(database, statements, nil, nil, nil) == SQLITE_OK)
 }
 
 @Suite("Foundation's #Predicate")
