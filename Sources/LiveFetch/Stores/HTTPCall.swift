@@ -1,7 +1,7 @@
-// One request of a URL session, awaited. Foundation's own async call is not used: on Linux, cancelling
-// it waits, under the lock of the task, for the queue that may just be resuming that task.
+// One request of a URL session, awaited. Foundation's tasks are never cancelled: on Linux, cancelling
+// one that is just ending ends the process, or waits under its lock for the queue that resumes it. Who
+// is cancelled goes on at once; the request ends by itself when its hold is over.
 
-import Dispatch
 import Foundation
 import Synchronization
 
@@ -9,30 +9,54 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// A call that can be cancelled at any moment.
+/// A call whose wait can be cancelled at any moment.
 final class HTTPCall: Sendable {
-  // Guards the session's task from the moment it is there.
-  private let task = Mutex<URLSessionDataTask?>(nil)
+  typealias Answer = Result<(Data, URLResponse), any Error>
+
+  private enum State {
+    case idle
+    case waiting(CheckedContinuation<Answer, Never>)
+    case ended
+  }
+
+  // Guards the one resumption: the answer and the cancellation may come in any order.
+  private let state = Mutex(State.idle)
 
   /// Sends `request`, once; the task that waits may be cancelled.
-  func answer(
-    to request: URLRequest, in session: URLSession
-  ) async -> Result<(Data, URLResponse), any Error> {
+  func answer(to request: URLRequest, in session: URLSession) async -> Answer {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let task = session.dataTask(with: request) { data, response, error in
+        guard begin(continuation) else { return }
+        session.dataTask(with: request) { data, response, error in
           if let data, let response {
-            continuation.resume(returning: .success((data, response)))
+            self.end(.success((data, response)))
           } else {
-            continuation.resume(returning: .failure(error ?? URLError(.unknown)))
+            self.end(.failure(error ?? URLError(.unknown)))
           }
-        }
-        self.task.withLock { $0 = task }
-        task.resume()
-        if Task.isCancelled { task.cancel() }
+        }.resume()
       }
     } onCancel: {
-      DispatchQueue.global().async { self.task.withLock { $0 }?.cancel() }
+      end(.failure(URLError(.cancelled)))
     }
+  }
+
+  /// Takes the waiting task; false if it was cancelled before, which resumes it.
+  private func begin(_ continuation: CheckedContinuation<Answer, Never>) -> Bool {
+    let hasBegun = state.withLock { state in
+      guard case .idle = state else { return false }
+      state = .waiting(continuation)
+      return true
+    }
+    if !hasBegun { continuation.resume(returning: .failure(URLError(.cancelled))) }
+    return hasBegun
+  }
+
+  private func end(_ answer: Answer) {
+    let continuation: CheckedContinuation<Answer, Never>? = state.withLock { state in
+      defer { state = .ended }
+      if case .waiting(let continuation) = state { return continuation }
+      return nil
+    }
+    continuation?.resume(returning: answer)
   }
 }

@@ -21,13 +21,12 @@ public final class RemoteStore: ObjectStore {
     let configuration = URLSessionConfiguration.ephemeral
     // A held request is answered after a minute at the latest; the rest is the network's.
     configuration.timeoutIntervalForRequest = 90
-    configuration.httpMaximumConnectionsPerHost = 64
+    configuration.httpMaximumConnectionsPerHost = 512
     configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
     session = URLSession(configuration: configuration)
   }
 
-  /// Whoever waits keeps the store, so that cancelled calls alone are left. On Linux, a session that
-  /// cancels these again ends the process.
+  /// Whoever waits keeps the store: requests that nobody waits for alone are left, and end by themselves.
   deinit { session.finishTasksAndInvalidate() }
 
   public func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
