@@ -60,7 +60,7 @@ let package = Package(
     .testTarget(
       name: "LiveFetchTests",
       dependencies: [
-        "LiveFetch", "SQLiteStore", "Service", "HTTPServer",
+        "LiveFetch", "SQLiteStore", "Service", "HTTPServer", "CSQLite",
         // Run as a program.
         "LiveCities",
       ]),

@@ -120,16 +120,6 @@ final class Gazetteer: Sendable {
   }
 }
 
-/// Runs `statements` on a new file.
-func sqlite(_ path: String, _ statements: String) throws {
-  let shell = Process()
-  shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-  shell.arguments = ["sqlite3", path, statements]
-  try shell.run()
-  shell.waitUntilExit()
-  try #require(shell.terminationStatus == 0)
-}
-
 @Suite("Foundation's #Predicate")
 struct SwiftPredicateTests {
   @Test("finds what Swift finds, over generated rows", arguments: [1, 2, 3, 4])
