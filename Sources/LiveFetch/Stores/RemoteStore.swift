@@ -26,7 +26,9 @@ public final class RemoteStore: ObjectStore {
     session = URLSession(configuration: configuration)
   }
 
-  deinit { session.invalidateAndCancel() }
+  /// Whoever waits keeps the store, so that cancelled calls alone are left. On Linux, a session that
+  /// cancels these again ends the process.
+  deinit { session.finishTasksAndInvalidate() }
 
   public func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
     try await post("/v1/fetch", request)

@@ -120,8 +120,10 @@ struct TabulationComposer {
   /// Values that differ by code point are different, whatever their column declares.
   private func distinguished(_ operand: SQLOperand) -> SQLFragment { operand.collated }
 
-  /// A value as it is stored; where rows are put together, what they are compared by.
+  /// A value as it is stored; where rows are put together, what they are compared by. Sums of
+  /// decimals keep their digits.
   private func selected(_ operand: SQLOperand) -> SQLFragment {
+    if operand.decimal != nil, let sum = operand.stored { return sum }
     let isMerged = tabulation.isDistinct || tabulation.isAggregated
     return isMerged ? distinguished(operand) : operand.stored ?? distinguished(operand)
   }

@@ -57,7 +57,9 @@ extension ConditionWriter {
     operand.ownPrecision = Precision(of: column.type)
     if column.type == .decimal, scopes[path.scope].isAggregate(path.path) {
       // A sum has every digit, and may be text.
-      operand.sql = DecimalCalculation(operand.sql).number
+      let calculation = DecimalCalculation(operand.sql)
+      operand.sql = calculation.number
+      operand.decimal = calculation
     }
     return operand
   }
