@@ -36,7 +36,7 @@ final class Cities: Sendable {
     let directory = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString
     let path = directory + "/store.sqlite"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-    try Self.createFile(path)
+    try sqlite(path, Self.schema)
     self.directory = directory
     switch kind {
     case .local:
@@ -61,10 +61,6 @@ final class Cities: Sendable {
   deinit {
     end()
     try? FileManager.default.removeItem(atPath: directory)
-  }
-
-  private static func createFile(_ path: String) throws {
-    try sqlite(path, schema)
   }
 
   func save(_ changes: String) async throws {

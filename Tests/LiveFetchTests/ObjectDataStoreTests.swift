@@ -13,6 +13,8 @@ extension City: InstanceIdentifiable {}
 /// A server on a file that can go and come back under the same port.
 final class Restarting: @unchecked Sendable {
   let path = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString + ".sqlite"
+  // An address of its own, so that nobody else takes the port while the server is away.
+  private let host = "127.0.0.\(Int.random(in: 2...250))"
   private(set) var port = 0
   private var end: () -> Void = {}
 
@@ -30,7 +32,7 @@ final class Restarting: @unchecked Sendable {
     let file = try SQLiteStore(path: path)
     let service = try Service(store: file)
     var configuration = HTTPServerConfiguration()
-    configuration.port = port
+    (configuration.host, configuration.port) = (host, port)
     let http = try HTTPServer(configuration, handler: service)
     port = http.port
     end = {
@@ -45,7 +47,7 @@ final class Restarting: @unchecked Sendable {
     end = {}
   }
 
-  var address: URL { URL(string: "http://127.0.0.1:\(port)") ?? URL(filePath: "/") }
+  var address: URL { URL(string: "http://\(host):\(port)") ?? URL(filePath: "/") }
 }
 
 @MainActor

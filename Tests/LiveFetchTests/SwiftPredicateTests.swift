@@ -1,6 +1,5 @@
 // Foundation's #Predicate, asked of a store, finds what Swift finds over the same rows.
 
-import CSQLite
 import Foundation
 import LiveFetch
 import Testing
@@ -119,15 +118,6 @@ final class Gazetteer: Sendable {
     else { return [] }
     return ids.compactMap { $0.integer.map { Int($0) } }
   }
-}
-
-/// Runs `statements` on a new file.
-func sqlite(_ path: String, _ statements: String) throws {
-  // In this process: Foundation's Process is not for many tests that begin at once.
-  var database: OpaquePointer?
-  defer { sqlite3_close(database) }
-  try #require(sqlite3_open(path, &database) == SQLITE_OK)
-  try #require(sqlite3_exec(database, statements, nil, nil, nil) == SQLITE_OK)
 }
 
 @Suite("Foundation's #Predicate")

@@ -38,6 +38,8 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   /// By what the elements are grouped; nil: not at all.
   public internal(set) var section: SortTerm?
   public weak var delegate: (any FetchedResultsControllerDelegate<Element>)?
+  /// Is told of every new ``state``: the store went, or it is back.
+  public var stateDidChange: ((State) -> Void)?
   /// How long one request for changes is held by the store, in seconds.
   public var holdTime = 25.0
 
@@ -46,8 +48,6 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   /// Where each object of the content stands, once that was asked for.
   var storedPositions: [ObjectID: Position]?
   var storedState = State.initial
-  /// For who follows the state without observation.
-  var stateDidChange: ((State) -> Void)?
   var pending: PendingChange?
   /// How many fetches were begun: the answer to an earlier one than the last counts no more.
   var fetches = 0
