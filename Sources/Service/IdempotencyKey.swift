@@ -41,8 +41,8 @@ struct IdempotencyKey: Sendable {
 /// Two FNV-1a hashes of 64 bits that begin differently. Keeps mistakes apart, not attackers: whoever
 /// chooses the key chooses both requests.
 private struct WideHash {
-  private var first: UInt64 = 0xCBF2_9CE4_8422_2325
-  private var second: UInt64 = 0x6C62_272E_07BB_0142
+  private var first = WideFNV1a()
+  private var second = WideFNV1a(start: 0x6C62_272E_07BB_0142)
 
   mutating func combine(_ bytes: some Sequence<UInt8>) {
     for byte in bytes { combine(byte) }
@@ -52,11 +52,11 @@ private struct WideHash {
   }
 
   private mutating func combine(_ byte: UInt8) {
-    first = (first ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
-    second = (second ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
+    first.combine(byte)
+    second.combine(byte)
   }
 
-  var text: String { String(first, radix: 16) + "-" + String(second, radix: 16) }
+  var text: String { first.text + "-" + second.text }
 }
 
 extension Service {

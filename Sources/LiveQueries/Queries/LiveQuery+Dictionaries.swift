@@ -60,11 +60,11 @@ extension Tabulation {
 /// Bytes as far as they have to be told from others.
 struct ResultFingerprint: Hashable {
   private let length: Int
-  private let hash: UInt64
+  private var hash = WideFNV1a()
 
   init(_ bytes: [UInt8]) {
     length = bytes.count
-    hash = bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    hash.combine(bytes)
   }
 }
 

@@ -6,7 +6,7 @@ import FetchModel
 
 /// Hashes stored values one after the other.
 struct ETagHasher {
-  private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+  private var hash = WideFNV1a()
 
   /// An integer and the double of the same value are the same to a client.
   mutating func combine(_ value: OpaquePointer?) {
@@ -24,29 +24,25 @@ struct ETagHasher {
     case SQLITE_BLOB:
       let start = sqlite3_value_blob(value)?.assumingMemoryBound(to: UInt8.self)
       combine(0x04, start, sqlite3_value_bytes(value))
-    default: combine(byte: 0x05)
+    default: hash.combine(0x05)
     }
   }
 
-  private mutating func combine(byte: UInt8) {
-    value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
-  }
-
   private mutating func combine(_ tag: UInt8, word: UInt64) {
-    combine(byte: tag)
+    hash.combine(tag)
     for shift in stride(from: UInt64(0), to: 64, by: 8) {
-      combine(byte: UInt8(truncatingIfNeeded: word >> shift))
+      hash.combine(UInt8(truncatingIfNeeded: word >> shift))
     }
   }
 
   private mutating func combine(_ tag: UInt8, _ start: UnsafePointer<UInt8>?, _ count: Int32) {
     combine(tag, word: UInt64(count))
-    for byte in UnsafeBufferPointer(start: start, count: Int(count)) { combine(byte: byte) }
+    hash.combine(UnsafeBufferPointer(start: start, count: Int(count)))
   }
 
   /// 16 lower-case hexadecimal digits.
   var text: String {
-    let hex = String(value, radix: 16)
+    let hex = hash.text
     return String(repeating: "0", count: 16 - hex.count) + hex
   }
 }

@@ -66,14 +66,14 @@ struct TableSignature {
   }
 }
 
-/// FNV-1a of 64 bits over texts.
+/// Over texts; each ends with a byte that no text has.
 private struct ShapeHash {
-  private var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+  private var hash = WideFNV1a()
 
   mutating func combine(_ text: String) {
-    for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-    hash = (hash ^ 0xFF) &* 0x0000_0100_0000_01B3
+    hash.combine(text.utf8)
+    hash.combine(0xFF)
   }
 
-  var text: String { String(hash, radix: 16) }
+  var text: String { hash.text }
 }
