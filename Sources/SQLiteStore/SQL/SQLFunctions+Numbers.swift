@@ -57,6 +57,9 @@ func registerNumberFunctions(on handle: OpaquePointer) {
 }
 
 private func registerCalculations(on handle: OpaquePointer) {
+  register("livefetch_quantity", 1, on: handle) { context, _, values in
+    if number(values?[0]) != nil { sqlite3_result_value(context, values?[0]) }
+  }
   register("livefetch_power", 2, on: handle) { context, _, values in
     setResult(context, storedValue(values?[0]).power(storedValue(values?[1])))
   }
