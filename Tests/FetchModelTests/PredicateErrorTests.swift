@@ -322,7 +322,16 @@ struct PredicateErrorTests {
       "founded > 'yesterday'",
       "at 10: found text `yesterday`, expected an ISO 8601 date; `founded` is a date"
     ),
-    ("founded > 5", "at 10: found a number, expected a date; `founded` is a date"),
+    (
+      "founded > 5",
+      "at 10: found a number, expected a date; `founded` is a date; "
+        + "CAST(…, 'NSDate') takes seconds since 2001"
+    ),
+    (
+      "founded + 60 > now()",
+      "at 0: found `founded`, a date, expected a number; "
+        + "CAST(…, 'NSNumber') gives seconds since 2001"
+    ),
     ("founded == name", "at 11: found `name`, text, expected a date; `founded` is a date"),
     ("flag == 5", "at 8: found a number, expected binary data; `flag` is binary data"),
     ("flag == '!!'", "at 8: found text `!!`, expected binary data; `flag` is binary data"),

@@ -33,6 +33,8 @@ struct PredicateArithmeticTests {
       ("price + tax IN {0.3, 7}", "1"), ("price + tax BETWEEN {0.3, 0.3}", "1"),
       ("SUBQUERY(shop.item, $i, $i.price + $i.tax == 0.3).@count == 1 AND id == 1", "1"),
       ("shop.item.@sum.price == 1.25", "1 2"), ("shop.item.@sum.tax + 0.09 == 0.3", "1 2"),
+      ("average({price, tax}) == 0.15", "1"), ("shop.item.@avg.tax == 0.105", "1 2"),
+      ("SUBQUERY(shop.item, $i, $i.id == 1).@avg.tax == 0.2", "1 2"),
     ])
   func decimals(text: String, ids: String) throws {
     let fixture = try PredicateFixture(Self.sql)
@@ -58,6 +60,32 @@ struct PredicateArithmeticTests {
     ])
   func integers(text: String, ids: String) throws {
     #expect(try PredicateFixture(Self.sql).ids(text, entity: "item") == ids)
+  }
+
+  @Test(
+    "what is no number in a column of numbers is nil in calculations, and left out of aggregates",
+    arguments: [
+      ("count + 1 == nil", "2 3"), ("1 - count == nil", "2 3"), ("count * 2 == 0", ""),
+      ("-count == 0", ""), ("ratio / 2 == 0", ""), ("ratio + ratio == nil", "2 3"),
+      ("modulus:by:(count, 2) == 0", "1"), ("bitwiseAnd:with:(count, 1) == nil", "2 3"),
+      ("onesComplement:(count) == -1", ""), ("leftshift:by:(count, 1) == 8", "1"),
+      ("price + 1 == nil", "2 3"), ("price + ratio == nil", "2 3"),
+      ("TERNARY(id == 2, count, 5) + 1 == 6", "1 3"), ("max({count, 3}) - 1 == 3", "1"),
+      ("shop.item.@max.count + 1 == nil", "1 2 3"), ("CAST(count, 'NSDate') == nil", "2 3"),
+      ("shop.item.@avg.count == 4", "1 2 3"), ("shop.item.@avg.ratio == 1.5", "1 2 3"),
+      ("shop.item.@avg.price == 0.1", "1 2 3"), ("shop.item.@sum.count + 1 == 5", "1 2 3"),
+    ])
+  func noNumbers(text: String, ids: String) throws {
+    let fixture = try PredicateFixture(
+      """
+      CREATE TABLE shop(id INTEGER PRIMARY KEY);
+      CREATE TABLE item(id INTEGER PRIMARY KEY, price DECIMAL, ratio REAL, count INTEGER,
+        shop_id INTEGER REFERENCES shop);
+      INSERT INTO shop VALUES (1);
+      INSERT INTO item VALUES (1, 0.1, 1.5, 4, 1), (2, 'dear', 'half', 'many', 1),
+        (3, x'00', x'', x'31', 1);
+      """)
+    #expect(try fixture.ids(text, entity: "item") == ids)
   }
 
   @Test("a long sum of decimals is one call")

@@ -68,7 +68,7 @@ struct PredicateCollectionTests {
       "3"),
     Row(
       "country", "city.@avg.population > 3000000",
-      "(SELECT avg(t1.population) FROM city AS t1 WHERE t1.country_id = t0.id) > ?",
+      "(SELECT livefetch_average(t1.population) FROM city AS t1 WHERE t1.country_id = t0.id) > ?",
       "2"),
     Row(
       "country", "city.@min.population == 0",

@@ -237,7 +237,7 @@ struct PredicateComparisonTests {
       "1 2 3 4 5"),
     Row(
       "-population == 5",
-      "(? - t0.population) = ?",
+      "(? - livefetch_quantity(t0.population)) = ?",
       "6"),
     Row(
       "TRUEPREDICATE",

@@ -15,19 +15,19 @@ struct PredicateExpressionTests {
   private static let rows: [PredicateRow] = [
     Row(
       "population / 7 == 142857",
-      "(t0.population / ?) = ?",
+      "(livefetch_quantity(t0.population) / ?) = ?",
       "2"),
     Row(
       "rating / 2 == 1.5",
-      "(t0.rating / CAST(? AS REAL)) = ?",
+      "(livefetch_quantity(t0.rating) / CAST(? AS REAL)) = ?",
       "2"),
     Row(
       "population + 5 == 0",
-      "(t0.population + ?) = ?",
+      "(livefetch_quantity(t0.population) + ?) = ?",
       "6"),
     Row(
       "population / 0 == nil",
-      "(t0.population / ?) IS NULL",
+      "(livefetch_quantity(t0.population) / ?) IS NULL",
       "1 2 3 4 5 6"),
     Row(
       "population ** 2 == 25",
@@ -51,7 +51,7 @@ struct PredicateExpressionTests {
       "2"),
     Row(
       "modulus:by:(population, 2) == 0",
-      "(t0.population % ?) = ?",
+      "(livefetch_quantity(t0.population) % ?) = ?",
       "1 2 3 5"),
     Row(
       "sqrt(population) == 1000",
@@ -75,11 +75,11 @@ struct PredicateExpressionTests {
       "5"),
     Row(
       "bitwiseAnd:with:(population, 1) == 1",
-      "(t0.population & ?) = ?",
+      "(livefetch_quantity(t0.population) & ?) = ?",
       "6"),
     Row(
       "onesComplement:(population) == 4",
-      "(~t0.population) = ?",
+      "(~livefetch_quantity(t0.population)) = ?",
       "6"),
     Row(
       "floor(rating) == 4",
@@ -107,7 +107,7 @@ struct PredicateExpressionTests {
       "1 2 3 4 5"),
     Row(
       "average({population, 5}) == 0",
-      "(SELECT avg(value) FROM (SELECT NULL AS value WHERE FALSE UNION ALL VALUES "
+      "(SELECT livefetch_average(value) FROM (SELECT NULL AS value WHERE FALSE UNION ALL VALUES "
         + "(t0.population), (?))) = ?",
       "6"),
     Row(

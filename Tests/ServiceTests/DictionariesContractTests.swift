@@ -245,6 +245,21 @@ struct DictionariesContractTests {
       "\(answer.text)")
   }
 
+  @Test func averagesOfDecimalsAreTakenInDecimalDigits() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, g INTEGER, n DECIMAL);
+      INSERT INTO t VALUES (1,1,0.1),(2,1,0.2),(3,2,1),(4,2,9e999),(5,3,'x'),(6,4,1),(7,4,2);
+      """)
+    let answer = try file.ask(
+      "/v1/objects/t?as=dictionaries&select=s:@sum.n,a:@avg.n&group=g")
+    #expect(
+      answer.text.hasSuffix(
+        #"[{"s":0.3,"a":0.15},{"s":"Infinity","a":"Infinity"},{"s":0,"a":null},{"s":3,"a":1.5}]}]}"#
+      ),
+      "\(answer.text)")
+  }
+
   @Test func dictionariesAreMadeOfTheEntitysOwnObjects() throws {
     let file = try ModelContractTests.heroes()
     let count = { (query: String) in

@@ -50,18 +50,24 @@ public struct FetchResolver: Sendable {
 
   /// Refuses more relationships than a store can join.
   private func checked(_ plan: FetchPlan) throws(FetchRequestError) -> FetchPlan {
+    let count = Self.ways(of: plan.paths)
+    guard count <= Self.maxWays else {
+      let isPredicate = Self.ways(of: plan.definition.predicate.paths) > Self.maxWays
+      throw .badValue(
+        parameter: isPredicate ? "where" : "select",
+        detail: "the fetch goes over \(count) relationships, and \(Self.maxWays) are the most")
+    }
+    return plan
+  }
+
+  private static func ways(of paths: [PropertyPath]) -> Int {
     var ways: Set<[Int]> = []
-    for path in plan.paths {
+    for path in paths {
       for length in stride(from: 1, through: path.steps.count, by: 1) {
         ways.insert(Array(path.steps[..<length]))
       }
     }
-    guard ways.count <= Self.maxWays else {
-      throw .badValue(
-        parameter: "select",
-        detail: "the fetch goes over \(ways.count) relationships, and \(Self.maxWays) are the most")
-    }
-    return plan
+    return ways.count
   }
 
   /// SQLite joins 64 tables.

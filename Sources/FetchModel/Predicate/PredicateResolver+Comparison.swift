@@ -212,8 +212,20 @@ extension PredicateResolver {
       hint = "\(text(path)) is \(phrase(path, kind))"
     }
     if kind == .date, case .string? = operand.constant { expected = "an ISO 8601 date" }
+    if let cast = Self.cast(operand, kind) {
+      hint = [hint, cast].compactMap { $0 }.joined(separator: "; ")
+    }
     return PredicateError(
       .typeMismatch, at: operand.range.lowerBound, found: found, expected: expected, hint: hint)
+  }
+
+  /// How a number is taken for a date, and the other way round.
+  private static func cast(_ operand: Operand, _ kind: Operand.Kind) -> String? {
+    switch (operand.kind, kind) {
+    case (.number, .date): "CAST(…, 'NSDate') takes seconds since 2001"
+    case (.date, .number): "CAST(…, 'NSNumber') gives seconds since 2001"
+    default: nil
+    }
   }
 
   func name(_ entity: Int) -> String { model.entities[entity].name }

@@ -50,7 +50,8 @@ extension ConditionWriter {
     case .count: "count(\(argument))"
     case .sum where value.type == .decimal: "livefetch_decimal_sum(\(argument))"
     case .sum: "livefetch_sum(\(argument))"
-    case .average: "avg(\(argument))"
+    case .average where value.type == .decimal: "livefetch_decimal_average(\(argument))"
+    case .average: "livefetch_average(\(argument))"
     case .min: "min(\(argument))"
     case .max: "max(\(argument))"
     }
@@ -62,6 +63,7 @@ extension ConditionWriter {
     var operand = SQLOperand(sql: sql, mayBeNull: function != .count && function != .sum)
     let isInteger = value.type == .integer || value.type == .boolean
     operand.isInteger = function == .count || (function != .average && isInteger)
+    operand.isNumber = function != .min && function != .max
     if function != .average { operand.ownPrecision = Precision(of: value.type) }
     if function == .sum, value.type == .decimal {
       let calculation = DecimalCalculation(sql)
@@ -93,7 +95,7 @@ extension ConditionWriter {
     // VALUES names its columns after what stands in it; the empty row before it gives the name.
     let precision = operands.map(\.precision).reduce(.adapting) { Precision($0, $1) }
     let column = SQLColumn(sql: "value", type: precision == .decimal ? .decimal : .string)
-    if precision == .decimal, function == .sum {
+    if precision == .decimal, function == .sum || function == .average {
       operands = operands.map { operand in
         var exact = operand
         exact.sql = operand.decimal?.exact ?? operand.sql

@@ -29,6 +29,7 @@ extension ConditionWriter {
     var result = SQLOperand(
       sql: sql, mayBeNull: true, dateFormat: operand?.dateFormat,
       isInteger: operand?.isInteger ?? false)
+    result.isNumber = operand?.isNumber ?? false
     result.form = operand?.form
     result.ownPrecision = operand?.ownPrecision ?? .binary
     if operand?.decimal != nil {

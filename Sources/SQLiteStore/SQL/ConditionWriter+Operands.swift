@@ -39,6 +39,7 @@ extension ConditionWriter {
     case .double: operand.ownPrecision = .adapting
     default: break
     }
+    operand.isNumber = true
     return operand
   }
 
@@ -74,21 +75,22 @@ extension ConditionWriter {
     let precision = Precision(left.precision, right.precision)
     if precision == .decimal, operation != .power {
       let calculation = DecimalCalculation(operation, left, right)
-      var operand = SQLOperand(sql: calculation.number, mayBeNull: true, ownPrecision: .decimal)
+      var operand = SQLOperand(
+        sql: calculation.number, mayBeNull: true, isNumber: true, ownPrecision: .decimal)
       operand.decimal = calculation
       return operand
     }
     if operation == .power {
       let call = SQLFragment("livefetch_power(") + left.sql + ", " + right.sql + ")"
-      return SQLOperand(sql: call, mayBeNull: true)
+      return SQLOperand(sql: call, mayBeNull: true, isNumber: true)
     }
-    let first = left.chain?.operators == operation.chain ? left.chain?.sql ?? left.sql : left.sql
-    var second = right.sql
+    let chain = left.chain?.operators == operation.chain ? left.chain?.sql : nil
+    let first = chain ?? left.quantity
+    var second = right.quantity
     if operation == .divide, !isInteger { second = SQLFragment("CAST(") + second + " AS REAL)" }
     let sql = first + " \(operation.rawValue) " + second
-    let mayBeNull = left.mayBeNull || right.mayBeNull || !isInteger || operation == .divide
     return SQLOperand(
-      sql: SQLFragment("(") + sql + ")", mayBeNull: mayBeNull, isInteger: isInteger,
+      sql: SQLFragment("(") + sql + ")", mayBeNull: true, isInteger: isInteger, isNumber: true,
       ownPrecision: precision, chain: (operation.chain, sql))
   }
 
@@ -105,11 +107,12 @@ extension ConditionWriter {
     case .rightShift: return infix(first, ">>", second)
     case .onesComplement:
       return SQLOperand(
-        sql: SQLFragment("(~") + first.sql + ")", mayBeNull: first.mayBeNull, isInteger: true)
+        sql: SQLFragment("(~") + first.quantity + ")", mayBeNull: true, isInteger: true,
+        isNumber: true)
     case .modulus where first.isInteger && second.isInteger: return infix(first, "%", second)
     case .date:
       return SQLOperand(
-        sql: SQLFragment("(") + first.sql + " + 978307200.0)", mayBeNull: true,
+        sql: SQLFragment("(") + first.quantity + " + 978307200.0)", mayBeNull: true,
         dateFormat: .unixSeconds)
     case .secondsSinceReference:
       return SQLOperand(
@@ -120,8 +123,8 @@ extension ConditionWriter {
 
   private func infix(_ left: SQLOperand, _ symbol: String, _ right: SQLOperand) -> SQLOperand {
     SQLOperand(
-      sql: SQLFragment("(") + left.sql + " \(symbol) " + right.sql + ")",
-      mayBeNull: left.mayBeNull || right.mayBeNull || symbol == "%", isInteger: true)
+      sql: SQLFragment("(") + left.quantity + " \(symbol) " + right.quantity + ")",
+      mayBeNull: true, isInteger: true, isNumber: true)
   }
 
   private func call(
@@ -155,6 +158,7 @@ extension ConditionWriter {
       mayBeNull: first.mayBeNull || second.mayBeNull,
       dateFormat: first.dateFormat ?? second.dateFormat,
       isInteger: first.isInteger && second.isInteger,
+      isNumber: first.isNumber && second.isNumber,
       ownPrecision: Precision(first.precision, second.precision))
     operand.form = first.form
     return operand

@@ -14,8 +14,7 @@ func registerAggregates(on handle: OpaquePointer) {
     }
   }
   register(aggregate: "livefetch_average", on: handle, addToSum, finishAverage)
-  register(aggregate: "livefetch_decimal_average", on: handle, addDecimal, finishAverage)
-  registerDecimalSum(on: handle)
+  registerDecimals(on: handle)
   registerValues(on: handle)
 }
 
@@ -63,28 +62,57 @@ private func addToSum(
   }
 }
 
-/// The same for decimals, which may be texts.
-private func addDecimal(
-  _ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
-) {
-  guard let text = utf8(values?[0]) else { return addToSum(context, count, values) }
-  guard let double = Double(String(decoding: text, as: UTF8.self)),
-    let memory = memory(context, words: ExactSum.words)
-  else { return }
-  ExactSum(memory).add(double)
+// MARK: - Decimals
+
+/// A sum in decimal digits, how many numbers are in it, and what is too far from 1 for it.
+private struct DecimalTotal {
+  static let words = DecimalSum.words + 2
+  private let memory: UnsafeMutablePointer<Int64>
+
+  init(_ memory: UnsafeMutablePointer<Int64>) { self.memory = memory }
+
+  var sum: DecimalSum { DecimalSum(memory) }
+  var count: Int64 { memory[DecimalSum.words] }
+
+  /// Infinities and what else has no place in the digits; nil where there was none.
+  var beyond: Double? {
+    let double = Double(bitPattern: UInt64(bitPattern: memory[DecimalSum.words + 1]))
+    return double == 0 ? nil : double
+  }
+
+  func add(_ value: OpaquePointer?) {
+    switch sqlite3_value_type(value) {
+    case SQLITE_INTEGER: sum.add(sqlite3_value_int64(value))
+    case SQLITE_FLOAT:
+      let double = sqlite3_value_double(value)
+      if !sum.add(double.description.utf8) { addBeyond(double) }
+    default:
+      guard let text = utf8(value) else { return }
+      if !sum.add(text) {
+        guard let double = Double(String(decoding: text, as: UTF8.self)) else { return }
+        addBeyond(double)
+      }
+    }
+    memory[DecimalSum.words] &+= 1
+  }
+
+  private func addBeyond(_ double: Double) {
+    memory[DecimalSum.words + 1] = Int64(bitPattern: ((beyond ?? 0) + double).bitPattern)
+  }
 }
 
-private func registerDecimalSum(on handle: OpaquePointer) {
-  register(aggregate: "livefetch_decimal_sum", on: handle) { context, _, values in
-    guard let memory = memory(context, words: DecimalSum.words) else { return }
-    switch sqlite3_value_type(values?[0]) {
-    case SQLITE_INTEGER: DecimalSum(memory).add(sqlite3_value_int64(values?[0]))
-    case SQLITE_FLOAT:
-      _ = DecimalSum(memory).add(sqlite3_value_double(values?[0]).description.utf8)
-    default: if let text = utf8(values?[0]) { _ = DecimalSum(memory).add(text) }
-    }
-  } _: { context in
-    let text = existing(context).map { DecimalSum($0).text } ?? "0"
+private func addDecimal(
+  _ context: OpaquePointer?, _: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
+) {
+  guard let memory = memory(context, words: DecimalTotal.words) else { return }
+  DecimalTotal(memory).add(values?[0])
+}
+
+private func registerDecimals(on handle: OpaquePointer) {
+  register(aggregate: "livefetch_decimal_sum", on: handle, addDecimal) { context in
+    let total = existing(context).map { DecimalTotal($0) }
+    if let beyond = total?.beyond { return sqlite3_result_double(context, beyond) }
+    let text = total?.sum.text ?? "0"
     if let integer = Int64(text) {
       sqlite3_result_int64(context, integer)
     } else if let double = Double(text), text.utf8.count(where: { $0 >= 0x30 && $0 <= 0x39 }) <= 15
@@ -92,6 +120,17 @@ private func registerDecimalSum(on handle: OpaquePointer) {
       sqlite3_result_double(context, double)
     } else {
       setResult(context, text)
+    }
+  }
+  register(aggregate: "livefetch_decimal_average", on: handle, addDecimal) { context in
+    guard let total = existing(context).map({ DecimalTotal($0) }), total.count > 0 else { return }
+    if let beyond = total.beyond { return sqlite3_result_double(context, beyond) }
+    // Halves of 0.3 are 0.15, which those of the nearest double are not.
+    let sum = ExactDecimal(total.sum.text)
+    switch sum?.calculated(.divide, ExactDecimal(total.count))?.number {
+    case .integer(let integer)?: sqlite3_result_double(context, Double(integer))
+    case .double(let double)?: sqlite3_result_double(context, double)
+    default: break
     }
   }
 }

@@ -57,6 +57,13 @@ func registerNumberFunctions(on handle: OpaquePointer) {
 }
 
 private func registerCalculations(on handle: OpaquePointer) {
+  register("livefetch_quantity", 1, on: handle) { context, _, values in
+    if number(values?[0]) != nil { return sqlite3_result_value(context, values?[0]) }
+    // A decimal may be stored as text.
+    guard let text = utf8(values?[0]) else { return }
+    let decimal = ExactDecimal(String(decoding: text, as: UTF8.self))
+    if let decimal { setResult(context, decimal.number) }
+  }
   register("livefetch_power", 2, on: handle) { context, _, values in
     setResult(context, storedValue(values?[0]).power(storedValue(values?[1])))
   }

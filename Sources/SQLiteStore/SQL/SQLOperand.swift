@@ -16,6 +16,8 @@ struct SQLOperand {
   var stored: SQLFragment?
   /// Whether it is calculated with as an integer.
   var isInteger = false
+  /// Whether it is a number or NULL whatever the columns hold.
+  var isNumber = false
   /// What it is calculated in where it is no integer.
   var ownPrecision = Precision.binary
   /// How a calculation in decimal digits goes on from here; nil where it is none.
@@ -35,6 +37,12 @@ struct SQLOperand {
   func wrapped(in function: String, _ arguments: String = "") -> SQLOperand {
     let call = SQLFragment("\(function)(\(sql.text)\(arguments))", bindings: sql.bindings)
     return SQLOperand(sql: call, mayBeNull: mayBeNull)
+  }
+
+  /// This operand as what is calculated with: NULL where a column holds what is no number, which
+  /// SQLite would take for 0.
+  var quantity: SQLFragment {
+    isNumber ? sql : SQLFragment("livefetch_quantity(") + sql + ")"
   }
 
   /// This operand as it is stored.
