@@ -110,4 +110,44 @@ struct SharingTests {
     #expect(queries.counters.considered == 1)
     withExtendedLifetime(waiters) {}
   }
+
+  /// A city's name changes, and the store forgets all that was before.
+  private func saveAndForget(_ name: String) {
+    let token = store.save { $0.cities[1]?.name = name }
+    store.state.withLock { $0.oldest = Int(token.position) }
+  }
+
+  private func hasExpired(_ queries: LiveQueries) -> Bool {
+    if case .expired? = queries.outbox.last?.answer { true } else { false }
+  }
+
+  @Test func aTokenThatWasShownOnceAndIsForgottenSinceIsExpired() throws {
+    var queries = engine()
+    let token = store.token
+    try inMoment(&queries)
+    saveAndForget("c")
+    _ = try follow(&queries, since: token)
+    #expect(hasExpired(queries))
+  }
+
+  @Test func aFetchThatRestedWhileTheHistoryWasForgottenIsMadeAnew() throws {
+    var queries = engine()
+    let waiter = try follow(&queries, since: store.token)
+    queries.cancel(ObjectIdentifier(waiter))
+    let before = try #require(queries.queries.values.first)
+    saveAndForget("c")
+    saveAndForget("d")
+    _ = try follow(&queries, since: store.token)
+    #expect(queries.outbox.isEmpty)
+    #expect(queries.queries.values.first !== before)
+  }
+
+  @Test func whoWaitsWhileTheHistoryIsForgottenIsToldSo() throws {
+    var queries = engine()
+    _ = try follow(&queries, since: store.token)
+    saveAndForget("c")
+    try inMoment(&queries)
+    #expect(hasExpired(queries))
+    #expect(!queries.hasActiveQueries)
+  }
 }

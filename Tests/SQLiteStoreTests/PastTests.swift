@@ -42,6 +42,31 @@ struct PastTests {
     }
   }
 
+  @Test func rowsOverManyStepsAreThoseOfThePositionThatIsAsked() throws {
+    let file = try FetchFixture(
+      """
+      CREATE TABLE Region(id INTEGER PRIMARY KEY, size INTEGER);
+      CREATE TABLE Country(id INTEGER PRIMARY KEY, region INTEGER REFERENCES Region);
+      CREATE TABLE City(id INTEGER PRIMARY KEY, country INTEGER REFERENCES Country);
+      CREATE TABLE Street(id INTEGER PRIMARY KEY, city INTEGER REFERENCES City);
+      INSERT INTO Region VALUES (1, 9);
+      INSERT INTO Country VALUES (1, 1);
+      INSERT INTO City VALUES (1, 1);
+      INSERT INTO Street VALUES (1, 1);
+      """)
+    let plan = try file.plan("Street", "where=city.country.region.size>5")
+    var positions: [Int64] = []
+    for size in [1, 7, 2] {
+      positions.append(try file.followed.token.position)
+      try file.followed.file.outsider("UPDATE Region SET size = \(size)")
+    }
+    let moment = try file.moment
+    let found = try positions.map {
+      try moment.rows(of: plan, ids: [.integer(1)], at: .past($0)).count
+    }
+    #expect(found == [1, 0, 1])
+  }
+
   private static func allRows(_ file: FetchFixture, _ plan: FetchPlan) throws -> [ObjectID: Row] {
     var rows: [ObjectID: Row] = [:]
     var open = plan

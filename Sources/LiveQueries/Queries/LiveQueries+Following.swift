@@ -57,6 +57,10 @@ extension LiveQueries {
     now: ContinuousClock.Instant
   ) throws(StoreError) {
     let query = try upToDateQuery(request, context)
+    guard try isToldSince(from, request, query, context) else {
+      send(.expired, to: request.waiter)
+      return
+    }
     let view = try query.view(request.viewKey, context, now: now)
     view.lastUse = now
     if let body = try query.body(for: view, from: from.position, context) {
@@ -66,13 +70,25 @@ extension LiveQueries {
     }
   }
 
+  /// Whether what happened to the result since `from` can be told. A token that the store showed
+  /// once may be of a time that it has forgotten.
+  private func isToldSince(
+    _ from: Token, _ request: FollowRequest, _ query: LiveQuery, _ context: MomentContext
+  ) throws(StoreError) -> Bool {
+    if query.lastChange <= from.position { return true }
+    return try context.moment.standing(of: from, for: request.plan) == .known
+  }
+
   private mutating func upToDateQuery(
     _ request: FollowRequest, _ context: MomentContext
   ) throws(StoreError) -> LiveQuery {
     let key = QueryKey(request.plan, only: request.only)
     if let query = queries[key] {
-      if !query.isActive { try wake(query, context) }
-      return query
+      if query.isActive { return query }
+      if try isWhole(since: query.position, context) {
+        try wake(query, context)
+        return query
+      }
     }
     let query = LiveQuery(
       key: key, model: model, columns: columns, position: context.token.position)

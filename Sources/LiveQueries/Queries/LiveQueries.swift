@@ -82,6 +82,8 @@ struct LiveQueries {
       return
     }
     if hasActiveQueries {
+      // What was forgotten of the history since then cannot be told.
+      guard try isWhole(since: last.position, context) else { return startAnew(token) }
       for query in try candidates(after: last.position, context) {
         step(query, from: last.position, context)
       }
@@ -103,6 +105,13 @@ struct LiveQueries {
 
   /// Whether `token` is one that the store showed lately.
   func isKnown(_ token: Token) -> Bool { known[token.position] == token }
+
+  /// Whether the store can still tell all that was touched after `position`.
+  func isWhole(since position: Int64, _ context: MomentContext) throws(StoreError) -> Bool {
+    if position == context.token.position { return true }
+    guard let token = known[position] else { return false }
+    return try context.moment.standing(of: token) == .known
+  }
 
   private mutating func note(_ token: Token) {
     current = token

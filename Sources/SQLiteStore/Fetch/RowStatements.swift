@@ -32,7 +32,9 @@ struct RowStatements {
       uniform = composer.uniform
     }
     let shape = Shape(plan: plan, isPast: moment != .now, isOneID: ids.count == 1)
-    return rows(shape, key, composer).filled(ids: bindings[0], moment)
+    let open = rows(shape, key, composer)
+    guard open.isReusable else { return composer.rows(of: plan, ids: ids, at: moment) }
+    return open.filled(ids: bindings[0], moment)
   }
 
   private mutating func rows(_ shape: Shape, _ key: Key, _ composer: FetchComposer) -> OpenRows {
@@ -50,6 +52,9 @@ private struct OpenRows {
   private static let marker = Int64.random(in: Int64.min..<(.min / 2))
 
   let statement: FetchStatement
+  /// Whether the position stands nowhere but among the bindings: statements within the statement
+  /// (walks over many steps, predicates too deep for one) are texts that hold it.
+  let isReusable: Bool
   private let idPlaces: [Int]
   private let positionPlaces: [Int]
 
@@ -62,6 +67,11 @@ private struct OpenRows {
     }
     let ids = Set(markers)
     statement = composer.rows(of: plan, ids: ids, at: isPast ? .past(Self.marker) : .now)
+    isReusable =
+      !isPast
+      || statement.isSame(
+        as: composer.rows(of: plan, ids: ids, at: .past(Self.marker &- 1)),
+        but: (.integer(Self.marker), .integer(Self.marker &- 1)))
     let idMarker = IDRestriction(key: key, ids: ids).bindings.first
     idPlaces = statement.bindings.indices.filter { [statement] in
       statement.bindings[$0] == idMarker
@@ -78,5 +88,15 @@ private struct OpenRows {
       for place in positionPlaces { bindings[place] = .integer(position) }
     }
     return statement.binding(bindings)
+  }
+}
+
+extension FetchStatement {
+  /// Whether `other` is the same but for one value that it binds.
+  fileprivate func isSame(
+    as other: FetchStatement, but difference: (own: SQLValue, other: SQLValue)
+  ) -> Bool {
+    sql == other.sql && bindings.count == other.bindings.count
+      && zip(bindings, other.bindings).allSatisfy { $0 == $1 || ($0, $1) == difference }
   }
 }
