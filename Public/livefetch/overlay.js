@@ -18,7 +18,18 @@ export function overlay(sections, request, changes) {
   let list = edits.size > 0 ? sections.map((section) => edit(section, edits)) : [...sections];
   if (request.section) list = list.filter((section) => section.items.length > 0);
   for (const item of inserts.values()) list = insert(list, request, item);
-  return list;
+  return inserts.size > 0 && request.limit !== undefined ? windowed(list, request) : list;
+}
+
+/** No more than the window holds: what is inserted pushes the last ones out, or is behind them. */
+function windowed(sections, { limit, section: path }) {
+  let left = Number(limit);
+  const list = sections.map((section) => {
+    const items = section.items.length > left ? section.items.slice(0, left) : section.items;
+    left -= items.length;
+    return items === section.items ? section : { ...section, items };
+  });
+  return path ? list.filter(({ items }) => items.length > 0) : list;
 }
 
 /** What becomes of each object: `edits` by id (null: deleted), `inserts` by temporary id. */

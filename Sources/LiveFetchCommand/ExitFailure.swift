@@ -25,7 +25,9 @@ func failure(_ message: String, _ status: ExitStatus) -> ExitCode {
 
 /// Prints a line for the person at the terminal, apart from the command's output.
 func note(_ message: String) {
-  FileHandle.standardError.write(Data("livefetch: \(message)\n".utf8))
+  let lines = message.split(separator: "\n", omittingEmptySubsequences: false)
+  Terminal.errors.write(
+    "livefetch: \(lines.map { String($0).onOneLine }.joined(separator: "\n"))\n")
 }
 
 /// The same under a name that a type's own `failure` does not hide.

@@ -1,6 +1,7 @@
 // The program `livefetch`: reads its arguments and runs one of its commands.
 
 import ArgumentParser
+import Foundation
 
 /// `livefetch`
 @main
@@ -39,6 +40,10 @@ struct LiveFetchCommand: ParsableCommand {
       exit(withError: ValidationError("There is no command '\(unknown)' to help with."))
     }
     main(arguments)
+    // A server has told its address long ago, and ends with 0.
+    if !["serve", "demo"].contains(arguments.first), fflush(nil) != 0 {
+      exit(withError: Terminal.unwritable())
+    }
   }
 
   /// The first of `topics` that is no command of the one before it.

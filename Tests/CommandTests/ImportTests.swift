@@ -106,6 +106,61 @@ struct ImportTests {
     #expect(!folder.has("new.sqlite"))
   }
 
+  @Test(
+    "An array that was cut off, or that something follows, is refused as a whole",
+    arguments: [
+      (#"[{"a":1},{"a":2}"#, "the array is not closed: is the file whole?"),
+      (#"[{"a":1},{"a":2},"#, "the array is not closed: is the file whole?"),
+      ("[{\"a\":1}]\n[{\"a\":2}]\n", "there is more behind the end of the array"),
+    ])
+  func cutArray(text: String, problem: String) throws {
+    let folder = try Folder()
+    try folder.sql("CREATE TABLE T(id INTEGER PRIMARY KEY, a INTEGER)", on: "w.sqlite")
+    try folder.write(text, to: "t.json")
+    for store in ["w.sqlite", "new.sqlite"] {
+      let run = try folder.run("import", store, "t.json", "--into", "T")
+      #expect(run.status == 65)
+      #expect(run.errors.contains(problem))
+    }
+    #expect(try folder.sql("SELECT count(*) FROM T", on: "w.sqlite") == ["0"])
+    #expect(!folder.has("new.sqlite"))
+  }
+
+  @Test("A long array that ends too early leaves nothing behind, whatever of it was read before")
+  func cutLongArray() throws {
+    let folder = try Folder()
+    let text = "[" + String(repeating: #"{"a":1},"#, count: 20_000) + #"{"a":1}"#
+    for (input, status) in [(text, Int32(65)), (text + "]", 0)] {
+      let run = try folder.run("import", "new.sqlite", "-", "--into", "T", input: input)
+      #expect(run.status == status, "\(run.errors)")
+      #expect(folder.has("new.sqlite") == (status == 0))
+    }
+    #expect(try folder.sql("SELECT count(*) FROM T", on: "new.sqlite") == ["20001"])
+  }
+
+  @Test("Types of JSON hold every value of the sample: mixed ones, and integers of any length")
+  func mixedJSON() throws {
+    let folder = try Folder()
+    try folder.write(
+      #"[{"x":{"k":1},"n":123456789012345678901,"f":1e3},{"x":"s","n":5,"f":1}]"#, to: "t.json")
+    let run = try folder.run("import", "new.sqlite", "t.json", "--into", "T")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(
+      try folder.sql("SELECT x, n, f FROM T", on: "new.sqlite") == [
+        #"{"k":1}|123456789012345678901|1000"#, #""s"|5|1"#,
+      ])
+  }
+
+  @Test("A number that does not fit is shown; an entity has a name")
+  func oddArguments() throws {
+    let folder = try Folder()
+    try folder.write("{\"a\":1}\n{\"a\":1e400}\n", to: "t.ndjson")
+    let run = try folder.run("import", "new.sqlite", "t.ndjson", "--into", "T")
+    #expect(run.errors.contains("line 2: `a` takes a number, not 1e400"))
+    #expect(try folder.run("import", "other.sqlite", "t.ndjson", "--into", "").status == 64)
+    #expect(!folder.has("other.sqlite"))
+  }
+
   @Test("A table that is not there is made, with types that fit its values")
   func newTable() throws {
     let folder = try Folder()

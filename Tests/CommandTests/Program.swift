@@ -92,6 +92,20 @@ final class Folder {
       errors: try read(id + ".err"))
   }
 
+  /// Runs the program by way of a shell, with an output led elsewhere: `>/dev/full`.
+  func run(_ arguments: [String], redirected redirection: String) throws -> Outcome {
+    let process = process([], [:])
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments =
+      ["-c", "exec \"$0\" \"$@\" \(redirection)", Self.program.path] + arguments
+    process.standardOutput = try handle("run.out")
+    process.standardError = try handle("run.err")
+    try process.run()
+    process.waitUntilExit()
+    return Outcome(
+      status: process.terminationStatus, output: try read("run.out"), errors: try read("run.err"))
+  }
+
   /// Starts the program; its standard output is the file `name`.
   func start(_ arguments: [String], output name: String) throws -> Process {
     let process = process(arguments, [:])

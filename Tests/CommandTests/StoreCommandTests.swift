@@ -276,6 +276,17 @@ struct StoreCommandTests {
     #expect(!folder.has("w.sqlite.restoring"))
   }
 
+  @Test("What is left of a copy that failed, a file without a table, is not restored over a store")
+  func emptyBackup() throws {
+    let folder = try Folder()
+    try folder.sql(smallWorld, on: "w.sqlite")
+    try folder.write("", to: "empty.sqlite")
+    let run = try folder.run("restore", "empty.sqlite", "w.sqlite")
+    #expect(run.status == 65)
+    #expect(run.errors.contains("there is no table in it: nothing was restored"))
+    #expect(try folder.sql("SELECT count(*) FROM City", on: "w.sqlite") == ["3"])
+  }
+
   @Test("A damaged backup is not restored, and a damaged file not backed up")
   func damagedBackup() throws {
     let folder = try Folder()

@@ -27,6 +27,28 @@ struct TerminalTests {
     for word in ["import", "restore", "query-timeout"] { #expect(script.output.contains(word)) }
   }
 
+  @Test(
+    "An output that takes nothing more is status 74, whoever writes to it",
+    arguments: [
+      ["fetch", "w.sqlite", "City"], ["fetch", "w.sqlite", "City", "--format", "json"],
+      ["export", "w.sqlite", "City"], ["status", "w.sqlite"], ["check", "w.sqlite"], ["config"],
+      ["model", "export", "w.sqlite"], ["model", "show", "w.sqlite"],
+    ])
+  func fullOutput(arguments: [String]) throws {
+    let folder = try Folder()
+    try folder.sql(smallWorld, on: "w.sqlite")
+    let run = try folder.run(arguments, redirected: ">/dev/full")
+    #expect(run.status == 74)
+    #expect(run.errors == "livefetch: standard output: No space left on device\n")
+  }
+
+  @Test("A full disk under standard error ends nothing", arguments: ["2>/dev/full", "2>&-"])
+  func fullErrors(redirection: String) throws {
+    let folder = try Folder()
+    let run = try folder.run(["fetch", "nosuch.sqlite", "City"], redirected: redirection)
+    #expect(run.status == 66)
+  }
+
   @Test("No colours and no bars where the output is no terminal")
   func plain() throws {
     let folder = try Folder()
@@ -35,6 +57,23 @@ struct TerminalTests {
     #expect(!fetch.output.contains("\u{1B}"))
     let load = try folder.run("import", "w.sqlite", "-", "--into", "City", input: "name\nX\n")
     #expect(load.errors == "")
+  }
+
+  @Test("What is stored commands no terminal: control characters are shown as pictures")
+  func controlCharacters() throws {
+    let folder = try Folder()
+    try folder.sql(
+      "CREATE TABLE T(id INTEGER PRIMARY KEY, a, n INTEGER); "
+        + "INSERT INTO T(a) VALUES (char(27) || '[2Jx' || char(7, 155, 10) || 'y')", on: "w.sqlite")
+    let table = try folder.run("fetch", "w.sqlite", "T", "--select", "a")
+    #expect(table.output == "id  a\n 1  ␛[2Jx␇\u{FFFD} y\n")
+    let sections = try folder.run("fetch", "w.sqlite", "T", "--section", "a", "--select", "n")
+    #expect(sections.output.contains("␛[2Jx␇\u{FFFD} y (1)"))
+    let load = try folder.run(
+      "import", "w.sqlite", "-", "--into", "T", input: "n\n\u{1B}[2J\n")
+    #expect(load.errors.contains("not '␛[2J'"))
+    let csv = try folder.run("fetch", "w.sqlite", "T", "--select", "a", "--format", "csv")
+    #expect(csv.output.contains("\u{1B}[2Jx"))
   }
 
   @Test(

@@ -146,8 +146,7 @@ struct ExportSink {
 
   private func put(_ bytes: [UInt8]) throws {
     if let terminal {
-      guard terminal.write(bytes) else { throw ExitCode(ExitStatus.failed.rawValue) }
-      return
+      return try terminal.put(bytes)
     }
     do {
       try file?.write(contentsOf: Data(bytes))

@@ -74,7 +74,7 @@ struct FetchCommand: ParsableCommand {
     } else if watch {
       try follow(source)
     } else {
-      show(try source.snapshot())
+      try show(try source.snapshot())
     }
   }
 
@@ -86,28 +86,28 @@ struct FetchCommand: ParsableCommand {
   private func follow(_ source: any FetchSource) throws {
     TerminationSignal.endProcess()
     var last = try source.snapshot()
-    var columns = show(last)
+    var columns = try show(last)
     while true {
       guard let next = try source.next() else { continue }
       guard next.shownParts != last.shownParts else { continue }
-      if format == .table, !count { write("\n") }
-      columns = show(next, known: columns)
+      if format == .table, !count { try write("\n") }
+      columns = try show(next, known: columns)
       last = next
     }
   }
 
   /// Gives the columns that were shown, for a result without items after it.
   @discardableResult
-  private func show(_ json: JSON, known: [String] = []) -> [String] {
+  private func show(_ json: JSON, known: [String] = []) throws -> [String] {
     if count {
-      write("\(json["total"]?.integer ?? 0)\n")
+      try write("\(json["total"]?.integer ?? 0)\n")
       return []
     }
     let result = FetchResult(json, known: known)
     switch format {
-    case .table: showTable(result)
-    case .json: write(json.text + "\n")
-    case .csv, .tsv, .ndjson: showRows(json, result.columns)
+    case .table: try showTable(result)
+    case .json: try write(json.text + "\n")
+    case .csv, .tsv, .ndjson: try showRows(json, result.columns)
     }
     if result.isTruncated {
       note("only the first \(result.count.grouped) are shown; `livefetch export` has no limit")
@@ -115,20 +115,20 @@ struct FetchCommand: ParsableCommand {
     return result.columns
   }
 
-  private func showTable(_ result: FetchResult) {
+  private func showTable(_ result: FetchResult) throws {
     let table = FetchTable(result: result, terminal: .output)
     let width = Terminal.output.isTerminal ? Terminal.output.size.columns : .max
-    write(table.lines().map { FetchScreen.cut($0, to: width) + "\n" }.joined())
+    try write(table.lines().map { FetchScreen.cut($0, to: width) + "\n" }.joined())
   }
 
-  private func showRows(_ json: JSON, _ columns: [String]) {
+  private func showRows(_ json: JSON, _ columns: [String]) throws {
     var writer = RowWriterText(RowFormat(rawValue: format.rawValue) ?? .csv)
     let items = FetchResult.sections(json).flatMap(\.items)
     let head = writer.begin(columns: columns)
-    Terminal.output.write(head + writer.write(items) + writer.end())
+    try Terminal.output.put(head + writer.write(items) + writer.end())
   }
 
-  private func write(_ text: String) { Terminal.output.write(text) }
+  private func write(_ text: String) throws { try Terminal.output.put(Array(text.utf8)) }
 }
 
 extension JSON {

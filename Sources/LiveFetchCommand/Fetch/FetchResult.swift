@@ -88,8 +88,7 @@ extension JSON {
   var shown: String {
     switch self {
     case .null: return ""
-    case .string(let text):
-      return String(text.map { $0.isNewline || $0 == "\t" ? " " : $0 })
+    case .string(let text): return text.onOneLine
     default:
       var bytes: [UInt8] = []
       bytes.append(json: self)

@@ -19,7 +19,7 @@ struct FetchTable {
     var lines = [heading(widths, isMarked)]
     for section in result.sections {
       if result.isSectioned {
-        let name = section.name.isEmpty ? "(nil)" : section.name
+        let name = section.name.isEmpty ? "(nil)" : section.name.onOneLine
         lines.append(terminal.paint("\(name) (\(section.rows.count))", .blue))
       }
       for row in section.rows { lines.append(line(row, widths, isMarked)) }

@@ -6,6 +6,8 @@ import Foundation
 /// Why a file could not be read.
 struct ReadError: Error {
   let detail: String
+  /// How a command ends that had begun to read.
+  var status = ExitStatus.failed
 }
 
 /// Reads one input from its beginning to its end, once.
@@ -17,6 +19,8 @@ final class ByteSource {
   private let descriptor: Int32
   /// Bytes of the file as it lies there; nil where that is not known.
   let size: Int?
+  /// Whether its end is that of the input, and not that of a sample.
+  var isWhole: Bool { descriptor >= 0 }
   /// How many of them were read.
   private(set) var consumed = 0
   private var raw: [UInt8] = []

@@ -77,6 +77,7 @@ struct ImportCommand: ParsableCommand {
 
   func validate() throws {
     guard !files.isEmpty else { throw ValidationError("Name a file to import, or '-'.") }
+    guard !into.isEmpty else { throw ValidationError("--into takes the name of an entity.") }
     guard mapping.allSatisfy({ $0.contains("=") }) else {
       throw ValidationError("--map takes HEADER=PROPERTY.")
     }

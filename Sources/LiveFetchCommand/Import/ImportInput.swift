@@ -74,7 +74,7 @@ struct ImportInput {
     do {
       return try records.next()
     } catch {
-      throw failure("\(source.name): line \(records.line + 1): \(error.detail)", .failed)
+      throw failure("\(source.name): line \(records.line + 1): \(error.detail)", error.status)
     }
   }
 

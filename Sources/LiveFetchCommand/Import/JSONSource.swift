@@ -1,7 +1,8 @@
 // A JSON array of objects, or an object a line (NDJSON) → records.
 //
 // The array is cut into its elements without being read as a whole. The names are those that the
-// first records have; a record may leave some of them out.
+// first records have; a record may leave some of them out. An array that is not closed, or that
+// something follows, is refused as a whole: a file that was cut off looks like that.
 
 import FetchModel
 import SQLiteStore
@@ -14,6 +15,8 @@ final class JSONSource: RecordSource {
   private var ahead: [(line: Int, raw: [UInt8])] = []
   private var aheadIndex = 0
   private var nextLine = 1
+  /// Whether the array's bracket was read and the one that closes it was not.
+  private var isOpen = false
   private var isOver = false
   private var places: [String: Int] = [:]
 
@@ -28,7 +31,10 @@ final class JSONSource: RecordSource {
     self.buffer = buffer
     self.isArray = isArray
     try buffer.skipMark()
-    if isArray, try skipSpace() == 0x5B { advance(1) }
+    if isArray, try skipSpace() == 0x5B {
+      advance(1)
+      isOpen = true
+    }
     while ahead.count < sample, try readRecord() {
       ahead.append((line, raw))
       guard case .object(let members)? = try? JSON(parsing: raw) else { continue }
@@ -76,14 +82,14 @@ final class JSONSource: RecordSource {
 extension JSONSource {
   /// Puts the next record's bytes into `raw`; false at the end.
   private func readRecord() throws(ReadError) -> Bool {
-    guard !isOver, var first = try skipSpace() else { return false }
+    guard !isOver else { return false }
+    var first = try skipSpace()
     if isArray, first == 0x2C {
       advance(1)
-      guard let next = try skipSpace() else { return false }
-      first = next
+      first = try skipSpace()
     }
-    if isArray, first == 0x5D {
-      isOver = true
+    if first == nil || isArray && first == 0x5D {
+      try end(at: first)
       return false
     }
     line = nextLine
@@ -91,6 +97,18 @@ extension JSONSource {
     raw = Array(buffer.bytes.prefix(end))
     advance(end)
     return true
+  }
+
+  /// - Parameter bracket: what ends the array; nil where the file ends.
+  private func end(at bracket: UInt8?) throws(ReadError) {
+    isOver = true
+    guard bracket != nil else {
+      guard isOpen, buffer.isWhole else { return }
+      throw ReadError(detail: "the array is not closed: is the file whole?", status: .unusableStore)
+    }
+    advance(1)
+    guard try skipSpace() != nil else { return }
+    throw ReadError(detail: "there is more behind the end of the array", status: .unusableStore)
   }
 
   private func advance(_ count: Int) {

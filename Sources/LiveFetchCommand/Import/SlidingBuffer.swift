@@ -21,6 +21,9 @@ final class SlidingBuffer {
 
   deinit { base.deallocate() }
 
+  /// Whether the source's end is that of the input.
+  var isWhole: Bool { source.isWhole }
+
   /// What is not used up yet. Good until the next ``grow()``.
   var bytes: UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(start: base + begin, count: end - begin)

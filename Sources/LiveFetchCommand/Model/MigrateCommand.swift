@@ -110,6 +110,6 @@ struct MigrateCommand: ParsableCommand {
     let filled = width * done / all
     let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled)
     let end = done == all ? "\n" : ""
-    FileHandle.standardError.write(Data("\r\u{1B}[K[\(bar)] \(step)\(end)".utf8))
+    Terminal.errors.write("\r\u{1B}[K[\(bar)] \(step)\(end)")
   }
 }

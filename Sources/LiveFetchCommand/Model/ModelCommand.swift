@@ -32,9 +32,9 @@ struct ModelCommand: ParsableCommand {
     func run() throws {
       let read = try CoreDataModel(atPath: path)
       for remark in read.remarks {
-        FileHandle.standardError.write(Data("livefetch: \(path): \(remark)\n".utf8))
+        note("\(path): \(remark)")
       }
-      write(read.model.text)
+      try write(read.model.text)
     }
   }
 
@@ -115,7 +115,7 @@ struct ModelCommand: ParsableCommand {
 
     func run() throws {
       let model = try modelAnywhere(path, tellsRemarks: true)
-      guard let output else { return write(model.text) }
+      guard let output else { return try write(model.text) }
       guard !FileManager.default.fileExists(atPath: output) else {
         throw failure("\(output): is there already, and would be lost", .unusableStore)
       }
@@ -149,7 +149,7 @@ struct ModelCommand: ParsableCommand {
   }
 }
 
-private func write(_ bytes: [UInt8]) { FileHandle.standardOutput.write(Data(bytes)) }
+private func write(_ bytes: [UInt8]) throws { try Terminal.output.put(bytes) }
 
 /// The model of a JSON file, of Core Data's own, or of a store.
 ///

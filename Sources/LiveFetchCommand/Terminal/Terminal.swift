@@ -1,5 +1,6 @@
 // What standard output and standard error are: a terminal with colours and a width, or a file.
 
+import ArgumentParser
 import Foundation
 
 /// One of the process's outputs.
@@ -43,6 +44,17 @@ struct Terminal: Sendable {
       rest = rest.dropFirst(count)
     }
     return true
+  }
+
+  /// Writes all of `bytes`, or ends the command.
+  func put(_ bytes: [UInt8]) throws {
+    guard !write(bytes) else { return }
+    throw Self.unwritable()
+  }
+
+  /// Ends a command whose output could not be written, as `errno` says.
+  static func unwritable() -> ExitCode {
+    failure("standard output: \(String(cString: strerror(errno)))", .failed)
   }
 
   func paint(_ text: String, _ style: Style) -> String {

@@ -68,10 +68,31 @@ extension String {
     return result + "…"
   }
 
+  /// Fit to be shown: breaks and tabs as spaces, other control characters as their pictures, so
+  /// that no stored value commands the terminal.
+  var onOneLine: String {
+    String(
+      String.UnicodeScalarView(
+        map { $0.isNewline || $0 == "\t" ? " " : $0 }
+          .flatMap(\.unicodeScalars).map(\.picture)))
+  }
+
   /// Without spaces at its end.
   var trimmingEnd: String {
     var end = endIndex
     while end > startIndex, self[index(before: end)] == " " { end = index(before: end) }
     return String(self[..<end])
+  }
+}
+
+extension Unicode.Scalar {
+  /// What stands for it where it is a control character: `␛`.
+  fileprivate var picture: Unicode.Scalar {
+    switch value {
+    case 0..<0x20: Unicode.Scalar(0x2400 + value) ?? self
+    case 0x7F: "\u{2421}"
+    case 0x80..<0xA0: "\u{FFFD}"
+    default: self
+    }
   }
 }

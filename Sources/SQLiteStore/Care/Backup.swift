@@ -63,7 +63,18 @@ extension SQLiteStore {
     defer { removeFiles(draft) }
     _ = try copy(backup, toNew: draft, progress)
     try of(.source) { () throws(StoreError) in try verify(draft, against: backup, nil) }
+    try of(.source) { () throws(StoreError) in try requireContent(draft) }
     return try of(.destination) { () throws(StoreError) in try take(draft, as: path) }
+  }
+
+  /// A file without a table is what is left of a copy that failed, not a backup: SQLite takes one of
+  /// no bytes for a sound database.
+  private static func requireContent(_ draft: String) throws(StoreError) {
+    let connection = try Connection(path: draft, access: .read)
+    defer { connection.close() }
+    guard try connection.hasRow("SELECT 1 FROM main.sqlite_schema WHERE type = 'table'", []) else {
+      throw .unusable("there is no table in it: nothing was restored")
+    }
   }
 
   /// Gives the draft's content to the file at `path`, which need not be there.

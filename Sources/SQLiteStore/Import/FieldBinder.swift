@@ -207,6 +207,8 @@ extension ImportedField {
     case .text(let utf8):
       let text = String(decoding: utf8.prefix(40), as: UTF8.self)
       return "'\(text)\(utf8.count > 40 ? "…" : "")'"
+    case .json(.number(let text)):
+      return String(text.prefix(40)) + (text.utf8.count > 40 ? "…" : "")
     case .json(let json): return json.kind
     }
   }

@@ -7,6 +7,7 @@ import FetchModel
 public struct TypeGuess: Sendable, Hashable {
   private var candidates: Set<AttributeType> = [.boolean, .integer, .double, .date, .json]
   private var hasTime = false
+  private var hasStructure = false
   private var isEmpty = true
 
   public init() {}
@@ -33,13 +34,21 @@ public struct TypeGuess: Sendable, Hashable {
     switch json {
     case .null: return
     case .boolean: candidates.formIntersection([.boolean])
-    case .number:
-      candidates.formIntersection(json.integer == nil ? [.double] : [.integer, .double])
+    case .number(let text):
+      candidates.formIntersection(Self.types(ofNumber: text, json))
     case .string(let text):
       candidates.formIntersection([.date])
       add(date: text)
-    case .array, .object: candidates.formIntersection([.json])
+    case .array, .object:
+      candidates.formIntersection([.json])
+      hasStructure = true
     }
+  }
+
+  /// Integers of more than 64 bits are text, which keeps their digits.
+  private static func types(ofNumber text: String, _ json: JSON) -> Set<AttributeType> {
+    if json.integer != nil { return [.integer, .double] }
+    return text.utf8.contains { [0x2E, 0x45, 0x65].contains($0) } ? [.double] : []
   }
 
   private mutating func add(date text: String) {
@@ -66,10 +75,12 @@ public struct TypeGuess: Sendable, Hashable {
     return !text.hasPrefix("00")
   }
 
-  /// The type that every value has; text where there is none, or no value.
+  /// The type that every value has. Where there is none, JSON if an array or an object is among
+  /// them, else text, as where there is no value.
   public var type: AttributeType {
     guard !isEmpty else { return .string }
-    return [.boolean, .integer, .double, .date, .json].first { candidates.contains($0) } ?? .string
+    return [.boolean, .integer, .double, .date, .json].first { candidates.contains($0) }
+      ?? (hasStructure ? .json : .string)
   }
 
   /// How a table declares a column of these values.

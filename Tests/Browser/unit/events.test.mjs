@@ -72,6 +72,17 @@ test('an insert whose section cannot be told is not shown', () => {
   assert.deepEqual(shown, sections);
 });
 
+test('an insert leaves a full window full: the last one goes, or it is behind the last itself', () => {
+  const window = { ...request, limit: 3 };
+  const before = overlay(sections, window, [{ insert: 'T', temporaryID: 't', values: { n: 7, c: 1 } }]);
+  assert.deepEqual(before.map(({ items }) => items.map(({ id }) => id)), [[1, 't', 2]]);
+  const behind = overlay(sections, window, [{ insert: 'T', temporaryID: 't', values: { n: 1, c: 2 } }]);
+  assert.deepEqual(behind, sections);
+  const refilled = overlay(sections, window,
+    [{ delete: 'T', id: 3 }, { insert: 'T', temporaryID: 't', values: { n: 7, c: 1 } }]);
+  assert.deepEqual(refilled.map(({ items }) => items.map(({ id }) => id)), [[1, 't', 2]]);
+});
+
 test('changes of other entities change nothing', () => {
   const shown = overlay(sections, request, [{ delete: 'Other', id: 1 }]);
   assert.deepEqual(shown, sections);
