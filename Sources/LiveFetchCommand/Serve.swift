@@ -3,6 +3,7 @@
 import ArgumentParser
 import FetchModel
 import Foundation
+import SQLiteStore
 
 struct Serve: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -29,6 +30,17 @@ struct Serve: ParsableCommand {
     else {
       throw failure("\(store): there is no such file", .noInput)
     }
-    try Server(path: store, options: options).run()
+    do {
+      try Server(path: store, options: options).run()
+    } catch {
+      if !isThere { removeIfEmpty() }
+      throw error
+    }
+  }
+
+  /// A model that cannot be served leaves no file of no bytes behind.
+  private func removeIfEmpty() {
+    let size = try? FileManager.default.attributesOfItem(atPath: store)[.size] as? Int
+    if size == 0 { SQLiteStore.remove(path: store) }
   }
 }

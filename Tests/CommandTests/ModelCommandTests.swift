@@ -96,4 +96,17 @@ struct ModelCommandTests {
     let bad = try folder.run("model", "check", "bad.json")
     #expect(bad.errors == "livefetch: bad.json: entities/A/parent: there is no entity `B`\n")
   }
+
+  @Test func aModelThatCannotBeServedLeavesNoFile() throws {
+    let folder = try Folder()
+    try folder.write(
+      """
+      {"entities":[{"name":"A","attributes":[
+        {"name":"z","type":"Transformable","transformer":"Zip"}]}]}
+      """, to: "bad.json")
+    let serve = try folder.run("serve", "new.sqlite", "--model", "bad.json", "--port", "0")
+    #expect(serve.status == 65)
+    #expect(serve.errors == "livefetch: new.sqlite: A.z: there is no transformer `Zip`\n")
+    #expect(!FileManager.default.fileExists(atPath: folder.file("new.sqlite")))
+  }
 }

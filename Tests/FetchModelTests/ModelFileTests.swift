@@ -81,6 +81,14 @@ struct ModelFileTests {
       "attributes/x/default: the default holds integers of 16 bits alone"
     ),
     (
+      #""attributes":[{"name":"x","type":"String","default":"a\u0000b"}]"#,
+      "attributes/x/default: a default may not hold the character U+0000"
+    ),
+    (
+      #""attributes":[{"name":"x","type":"Float","default":1e39}]"#,
+      "attributes/x/default: the default is beyond what a Float holds"
+    ),
+    (
       #""attributes":[{"name":"x","type":"Integer 16","default":"a"}]"#,
       "attributes/x/default: Integer 16 takes an integer of 64 bits, not a string"
     ),

@@ -23,6 +23,9 @@ extension ModelCheck {
         "\(place)/default",
         "\(attribute.type.rawValue) takes \(attribute.storedType.expectation), not \(value.kind)")
     }
+    if case .string(let text) = typed, text.unicodeScalars.contains("\0") {
+      report("\(place)/default", "a default may not hold the character U+0000")
+    }
     if let violation = attribute.violation(of: typed) {
       report("\(place)/default", "the default \(violation.predicate)")
     }

@@ -36,6 +36,11 @@ extension ModelFile.Attribute {
   }
 
   private func rangeViolation(of value: Value) -> Violation? {
+    if type == .float, case .double(let double) = value, double.isFinite,
+      !Float(double).isFinite
+    {
+      return Violation(code: .outOfRange, predicate: "is beyond what a Float holds")
+    }
     guard case .integer(let integer) = value else { return nil }
     let fits =
       switch type {

@@ -40,6 +40,8 @@ struct OpenFile {
     let connection = try Connection(path: path, access: .write)
     // Before anything is changed: a file of a newer version stays as it is.
     if try History.isPresent(on: connection) { try History.checkFormat(on: connection) }
+    // Nor is a table made for a model that cannot be served.
+    try options.model?.checkTransformers(among: options.transformers)
     let opening = ModelOpening(connection: connection, given: options.model)
     let introspection =
       if let modelled = try opening.open() { modelled } else {
@@ -88,6 +90,21 @@ struct OpenFile {
       throw .unusable(reason)
     } catch {
       return (try Connection(path: path, access: .immutableFile), .immutableFile)
+    }
+  }
+}
+
+extension ModelFile {
+  /// - Throws: where an attribute names a transformer that there is not.
+  fileprivate func checkTransformers(
+    among registered: [String: ValueTransformer]
+  ) throws(StoreError) {
+    let known = Set(Self.builtInTransformers).union(registered.keys)
+    for entity in entities {
+      for attribute in entity.attributes {
+        guard let name = attribute.transformer, !known.contains(name) else { continue }
+        throw .unusable("\(entity.name).\(attribute.name): there is no transformer `\(name)`")
+      }
     }
   }
 }

@@ -351,6 +351,7 @@ extension ModelFile.Attribute {
       dateFormat: storedType == .date ? .unixSeconds : nil)
     return switch value.stored(in: column) {
     case .integer(let integer): "\(integer)"
+    case .double(let double) where double.isInfinite: double < 0 ? "-9e999" : "9e999"
     case .double(let double): "\(double)"
     case .text(let text): literal(text)
     case .blob(let bytes): "X'\(hexadecimal(bytes))'"

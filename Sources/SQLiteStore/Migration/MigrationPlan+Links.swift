@@ -18,6 +18,7 @@ extension MigrationPlanner {
     if let before = match.oldRelationship(relationship, of: pair.new), !before.isToMany,
       let column = old.column(before.name, of: pair.old)
     {
+      try checkPresence(relationship, pair, "\(quoted(column)) IS NULL")
       return "o.\(quoted(column))"
     }
     guard let links = oldLinks(relationship, of: pair.new) else {
@@ -37,7 +38,62 @@ extension MigrationPlanner {
     if several > 0 {
       refuse("\(name) is to-one, and \(several) objects have several there")
     }
+    try checkPresence(
+      relationship, pair, "\(ModelTriggers.id) NOT IN (SELECT owner FROM (\(links.sql)))")
     return "(SELECT l.member FROM (\(links.sql)) AS l WHERE l.owner = o.\(ModelTriggers.id))"
+  }
+
+  /// Refuses a to-one relationship that has to be there where objects have none.
+  private mutating func checkPresence(
+    _ relationship: ModelFile.Relationship, _ pair: (old: String, new: String),
+    _ isMissing: String
+  ) throws(StoreError) {
+    guard !relationship.isOptional, let table = old.table(of: pair.old) else { return }
+    let missing = try count(
+      "SELECT count(*) FROM \(quoted(table.name)) WHERE \(isMissing) AND \(kinds([pair.old], table))"
+    )
+    guard missing > 0 else { return }
+    refuse("\(pair.new).\(relationship.name) is not optional, and \(missing) objects have none")
+  }
+
+  /// Refuses relationships whose objects there are not of the destination, or are gone.
+  mutating func checkDestinations() throws(StoreError) {
+    for entity in new.file.entities {
+      let heirs = ([entity] + new.file.subentities(of: entity.name)).map(\.name)
+        .filter { match.oldEntity(of: $0) != nil }
+      let owners = heirs.compactMap(match.oldEntity)
+      guard let heir = heirs.first, let owner = owners.first else { continue }
+      for relationship in entity.relationships {
+        guard let before = match.oldRelationship(relationship, of: heir),
+          let links = links(before, of: owner, isSwapped: false),
+          let table = old.table(of: owner)
+        else { continue }
+        let living =
+          "owner IN (SELECT \(ModelTriggers.id) FROM \(quoted(table.name)) "
+          + "WHERE \(kinds(owners, table)))"
+        try checkDestination(
+          "\(entity.name).\(relationship.name)", before, relationship.destination,
+          links.sql, living)
+      }
+    }
+  }
+
+  private mutating func checkDestination(
+    _ name: String, _ before: ModelFile.Relationship, _ destination: String,
+    _ links: String, _ isLiving: String
+  ) throws(StoreError) {
+    let family = [before.destination] + old.file.subentities(of: before.destination).map(\.name)
+    let fitting = family.filter { kind in
+      match.newEntity(of: kind).map { new.file.isKind($0, of: destination) } ?? false
+    }
+    guard fitting != family, let table = old.table(of: before.destination) else { return }
+    let others = try count(
+      """
+      SELECT count(DISTINCT member) FROM (\(links)) WHERE \(isLiving) AND member NOT IN \
+      (SELECT \(ModelTriggers.id) FROM \(quoted(table.name)) WHERE \(kinds(fitting, table)))
+      """)
+    guard others > 0 else { return }
+    refuse("\(name) refers to \(others) objects that are no \(destination) in this version")
   }
 
   /// A member's place: as it was, or by its id.

@@ -7,67 +7,103 @@ extension MigrationPlanner {
   mutating func findLosses() throws(StoreError) {
     for entity in old.file.entities {
       guard let table = old.table(of: entity.name) else { continue }
-      let kinds =
-        table.column(.discriminator) == nil
-        ? "TRUE" : "\(quoted(ModelTables.discriminatorName)) = \(literal(entity.name))"
-      let heirs = match.newEntity(of: entity.name)
-      if heirs == nil, !entity.isAbstract {
-        try lose("every object of \(entity.name)", "\(quoted(table.name)) WHERE \(kinds)")
-      }
+      if !entity.isAbstract { try findLoss(of: entity, table) }
       for attribute in entity.attributes where attribute.derivation == nil {
-        guard !isKept(attribute, of: entity.name), heirs != nil,
-          let column = old.column(attribute.name, of: entity.name)
-        else { continue }
+        guard let column = old.column(attribute.name, of: entity.name) else { continue }
         try lose(
-          "the values of \(entity.name).\(attribute.name)",
-          "\(quoted(table.name)) WHERE \(quoted(column)) IS NOT NULL")
+          { "the values of \($0).\(attribute.name)" }, entity.name,
+          heirless(entity.name) { isKept(attribute, in: $0) },
+          { "\(quoted(table.name)) WHERE \(quoted(column)) IS NOT NULL AND \($0)" }, table)
       }
-      for relationship in entity.relationships where heirs != nil {
+      for relationship in entity.relationships {
         try findLoss(of: relationship, in: entity.name, table)
       }
     }
   }
 
-  private func isKept(_ attribute: ModelFile.Attribute, of entity: String) -> Bool {
-    new.file.entities.contains { candidate in
-      guard let before = match.oldEntity(of: candidate.name),
-        old.file.isKind(before, of: entity)
-      else { return false }
-      return new.file.attributes(of: candidate.name).contains {
-        match.oldAttribute($0, of: candidate.name)?.name == attribute.name && !$0.isTransient
-      }
+  private mutating func findLoss(
+    of entity: ModelFile.Entity, _ table: PlannedTable
+  ) throws(StoreError) {
+    let rows = "\(quoted(table.name)) WHERE \(kinds([entity.name], table))"
+    guard let heir = match.newEntity(of: entity.name) else {
+      return try lose("every object of \(entity.name)", rows)
+    }
+    guard new.file.entity(named: heir)?.isAbstract == true else { return }
+    let there = try count("SELECT count(*) FROM \(rows)")
+    if there > 0 { refuse("\(heir) is abstract now, and \(there) objects of it are there") }
+  }
+
+  /// Which rows of a table of the old version are of one of the entities.
+  func kinds(_ names: [String], _ table: PlannedTable) -> String {
+    guard table.column(.discriminator) != nil else { return names.isEmpty ? "FALSE" : "TRUE" }
+    let list = names.map(literal).joined(separator: ", ")
+    return "\(quoted(ModelTables.discriminatorName)) IN (\(list))"
+  }
+
+  /// The entities, of those that are `entity`, which live on without what `isKept` asks for.
+  private func heirless(
+    _ entity: String, _ isKept: (_ heir: String) -> Bool
+  ) -> (lost: [String], all: [String]) {
+    let all = ([entity] + old.file.subentities(of: entity).map(\.name))
+      .filter { match.newEntity(of: $0) != nil }
+    return (all.filter { match.newEntity(of: $0).map(isKept) == false }, all)
+  }
+
+  private func isKept(_ attribute: ModelFile.Attribute, in heir: String) -> Bool {
+    new.file.attributes(of: heir).contains {
+      match.oldAttribute($0, of: heir)?.name == attribute.name && !$0.isTransient
     }
   }
 
   private mutating func findLoss(
     of relationship: ModelFile.Relationship, in entity: String, _ table: PlannedTable
   ) throws(StoreError) {
-    let isKept = new.file.entities.contains { candidate in
-      new.file.relationships(of: candidate.name).contains { now in
-        match.oldRelationship(now, of: candidate.name) == relationship
-          || new.file.inverse(of: now).map {
-            match.oldRelationship($0, of: now.destination) == relationship
-          } ?? false
-      }
+    let without = heirless(entity) { heir in
+      new.file.relationships(of: heir).contains {
+        match.oldRelationship($0, of: heir)?.name == relationship.name
+      } || isKept(inverseOf: relationship, for: heir)
     }
-    // An inverse that is kept keeps the links.
-    let inverseIsKept =
-      old.file.inverse(of: relationship).map { inverse in
-        new.file.entities.contains { candidate in
-          new.file.relationships(of: candidate.name).contains {
-            match.oldRelationship($0, of: candidate.name) == inverse
-          }
-        }
-      } ?? false
-    guard !isKept, !inverseIsKept else { return }
+    let subject = { (owner: String) in "the links of \(owner).\(relationship.name)" }
     switch old.links[PropertyKey(entity: entity, property: relationship.name)] {
     case .column(let column)?:
       try lose(
-        "the links of \(entity).\(relationship.name)",
-        "\(quoted(table.name)) WHERE \(quoted(column)) IS NOT NULL")
-    case .join(let join, _, _)?:
-      try lose("the links of \(entity).\(relationship.name)", quoted(join))
+        subject, entity, without,
+        { "\(quoted(table.name)) WHERE \(quoted(column)) IS NOT NULL AND \($0)" }, table)
+    case .join(let join, let source, _)?:
+      let id = quoted(ModelTables.keyName)
+      try lose(
+        subject, entity, without,
+        {
+          "\(quoted(join)) WHERE \(quoted(source)) IN "
+            + "(SELECT \(id) FROM \(quoted(table.name)) WHERE \($0))"
+        }, table)
     case .members?, nil: break
+    }
+  }
+
+  /// An inverse that is kept, and leads to the heir, keeps the links.
+  private func isKept(inverseOf relationship: ModelFile.Relationship, for heir: String) -> Bool {
+    guard let inverse = old.file.inverse(of: relationship) else { return false }
+    return new.file.entities.contains { candidate in
+      new.file.relationships(of: candidate.name).contains {
+        match.oldRelationship($0, of: candidate.name) == inverse
+          && new.file.isKind(heir, of: $0.destination)
+      }
+    }
+  }
+
+  /// Says of what is gone for all that inherit it that its declarer has lost it, else who has.
+  private mutating func lose(
+    _ subject: (_ entity: String) -> String, _ declarer: String,
+    _ entities: (lost: [String], all: [String]),
+    _ rows: (_ kinds: String) -> String, _ table: PlannedTable
+  ) throws(StoreError) {
+    guard !entities.lost.isEmpty else { return }
+    guard entities.lost != entities.all else {
+      return try lose(subject(declarer), rows(kinds(entities.lost, table)))
+    }
+    for name in entities.lost {
+      try lose(subject(name), rows(kinds([name], table)))
     }
   }
 
@@ -97,14 +133,28 @@ extension MigrationPlanner {
     guard let oldEntity = match.oldEntity(of: entity) else { return nil }
     let columns = names.compactMap { name -> String? in
       if let attribute = new.file.attributes(of: entity).first(where: { $0.name == name }) {
-        let before = match.oldAttribute(attribute, of: entity)
-        return before.flatMap { old.column($0.name, of: oldEntity) }
+        return oldValue(attribute, of: entity, oldEntity)
       }
       let relationship = new.file.relationship(name, of: entity)
       let before = relationship.flatMap { match.oldRelationship($0, of: entity) }
-      return before.flatMap { $0.isToMany ? nil : old.column($0.name, of: oldEntity) }
+      return before.flatMap { $0.isToMany ? nil : old.column($0.name, of: oldEntity).map(quoted) }
     }
-    return columns.count == names.count ? columns.map(quoted) : nil
+    return columns.count == names.count ? columns : nil
+  }
+
+  /// Where an attribute's values come from: the old column, its default, or the one for want of the
+  /// other.
+  private func oldValue(
+    _ attribute: ModelFile.Attribute, of entity: String, _ oldEntity: String
+  ) -> String? {
+    let column = match.oldAttribute(attribute, of: entity)
+      .flatMap { $0.isTransient ? nil : old.column($0.name, of: oldEntity) }
+      .map(quoted)
+    guard attribute.derivation == nil, let initial = attribute.literalDefault else {
+      return column
+    }
+    guard let column else { return "coalesce(NULL, \(initial))" }
+    return attribute.isOptional ? column : "coalesce(\(column), \(initial))"
   }
 
   private mutating func checkUniqueness(

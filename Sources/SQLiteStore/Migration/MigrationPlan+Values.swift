@@ -89,5 +89,5 @@ extension ModelFile.AttributeType {
 
 extension ModelFile.Attribute {
   /// The default as SQL, also of attributes whose column has none.
-  fileprivate var literalDefault: String? { isOpaque ? nil : defaultLiteral }
+  var literalDefault: String? { isOpaque ? nil : defaultLiteral }
 }

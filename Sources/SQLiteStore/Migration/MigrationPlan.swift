@@ -50,6 +50,7 @@ struct MigrationPlanner {
       if table.isJoin { try planJoin(table) } else { try planTable(table) }
     }
     try checkUniqueness()
+    try checkDestinations()
     replaceTables()
     changeIndexes()
     recompute()
