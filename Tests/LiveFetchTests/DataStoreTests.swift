@@ -59,6 +59,15 @@ final class FedStore: DataStore<Town, FilterRequest<Town>>, @unchecked Sendable 
   var query: Query? { queries.withLock { $0.last } }
 }
 
+/// Rejects at once, before anybody waits, and goes on as if it had not.
+private final class RejectingStore: DataStore<Town, FilterRequest<Town>>, @unchecked Sendable {
+  override func execute(_ query: Query) {
+    query.enqueue(all: [Town(id: 1, name: "Aba", people: 30)])
+    query.reject(DataStoreError.notExecutable)
+    query.processPendingChanges()
+  }
+}
+
 @MainActor
 @Suite("A data store's controller")
 struct DataStoreTests {
@@ -242,6 +251,27 @@ struct DataStoreTests {
     await #expect(throws: DataStoreError.readOnly) {
       try await store.insert(Town(id: 1, name: "", people: 1))
     }
+  }
+
+  @Test("a store that processes after it rejected does not take the error's place")
+  func rejectedBeforeItIsRead() async throws {
+    let rejecting = RejectingStore()
+    let controller = TownsController(store: rejecting, request: FilterRequest())
+    let log = TownLog(controller)
+    await #expect(throws: DataStoreError.self) { try await controller.performFetch() }
+    #expect(log.take() == ["failed \(DataStoreError.notExecutable)"])
+  }
+
+  @Test("a fetch whose task is cancelled throws, and does not load for ever")
+  func cancelledFetch() async throws {
+    let fed = FedStore()
+    let controller = TownsController(store: fed, request: FilterRequest())
+    let fetch = Task { @MainActor in try await controller.performFetch() }
+    try await eventually { fed.query != nil }
+    fetch.cancel()
+    await #expect(throws: CancellationError.self) { try await fetch.value }
+    guard case .initial = controller.state else { throw FetchError.outOfStep }
+    #expect(fed.stopped.withLock { $0 } == 1)
   }
 
   @Test("an array refuses what does not fit, and changes nothing then")

@@ -109,6 +109,26 @@ struct ResultsControllerContractTests {
     #expect(controller.sections.map(\.name) == ["Tokyo", "Osaka", "Lima", "Cusco", "Bamako"])
   }
 
+  @Test("changes hold what comes before they are first read")
+  func changesBeforeReading() async throws {
+    let cities = try Cities(.local)
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<City>(sortedBy: [.ascending("name")]),
+      context: ManagedObjectContext(store: cities.store))
+    try await controller.performFetch()
+    let changes = controller.changes
+    try await cities.save(#"{"delete":"City","id":4}"#)
+    try await eventually { controller.fetchedObjects?.count == 4 }
+    controller.stop()
+    let reading = Task.detached { () -> ContentChange? in
+      for await change in changes { return change }
+      return nil
+    }
+    try await Task.sleep(for: .milliseconds(200))
+    reading.cancel()
+    #expect(await reading.value?.objects.map(\.id) == [.integer(4)])
+  }
+
   @Test("observers are told once when the content changes")
   func observation() async throws {
     let cities = try Cities(.local)

@@ -67,6 +67,8 @@ public final class DataStoreQuery<
   /// Hands on what was enqueued, as one batch.
   public func processPendingChanges() {
     resumeReader { state in
+      // Nothing comes before the error of a rejected query, which would end in a fetch without it.
+      guard !state.isFinished else { return }
       var batch = state.ready ?? DataStoreBatch()
       batch.append(state.pending)
       state.ready = batch

@@ -7,7 +7,8 @@ extension DataStoreResultsController {
   /// Called again, it executes it anew; what differs from the content so far is told.
   ///
   /// - Throws: what the store rejected the request with, or says of a source that cannot be reached;
-  ///   in the latter case the controller goes on waiting. The content so far is kept.
+  ///   in the latter case the controller goes on waiting. `CancellationError` where the task was
+  ///   cancelled before results came. The content so far is kept.
   public func performFetch(isolation: isolated any Actor = #isolation) async throws {
     try await fetch(request, isolation: isolation)
   }
@@ -54,6 +55,10 @@ extension DataStoreResultsController {
       case .online, .notice: continue
       }
     }
+    guard self.query === query else { return }
+    endQuery()
+    set(.initial)
+    throw CancellationError()
   }
 
   private func follow(_ query: Query, isolation: isolated any Actor) {

@@ -105,7 +105,9 @@ extension FetchedResultsController {
   /// Every change from now on. A reader that is slower than the store gets one change that holds
   /// all since the last one it had.
   public var changes: ContentChanges {
-    ContentChanges(channel: openChannel())
+    let channel = openChannel()
+    channel.skipPresent()
+    return ContentChanges(channel: channel)
   }
 
   private func openChannel() -> ResultChannel {

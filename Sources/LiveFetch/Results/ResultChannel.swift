@@ -110,10 +110,7 @@ public struct ResultsSnapshots: AsyncSequence, Sendable {
 public struct ContentChanges: AsyncSequence, Sendable {
   let channel: ResultChannel
 
-  public func makeAsyncIterator() -> Iterator {
-    channel.skipPresent()
-    return Iterator(channel: channel)
-  }
+  public func makeAsyncIterator() -> Iterator { Iterator(channel: channel) }
 
   public struct Iterator: AsyncIteratorProtocol {
     let channel: ResultChannel

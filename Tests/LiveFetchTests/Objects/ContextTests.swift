@@ -80,6 +80,26 @@ struct ContextTests {
     #expect(try await context.count(Country.sortedFetchRequest) == 3)
   }
 
+  @Test("a refused save does not throw away what is performed meanwhile", arguments: Kind.allCases)
+  func performingTwice(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
+    let refused = Task { @MainActor in
+      try await context.performChanges {
+        let other: Country = context.insertObject()
+        other.code = "much too long"
+      }
+    }
+    await Task.yield()
+    try await context.performChanges { osaka.population = 5 }
+    await #expect(throws: ContextError.self) { try await refused.value }
+    #expect(osaka.population == 5)
+    let fresh = ManagedObjectContext(store: sample.store)
+    let stored = try await fresh.materializedObject(City.self, with: #require(ids["osaka"]))
+    #expect(stored.population == 5)
+  }
+
   @Test("lists everything that a save breaks by object and key", arguments: Kind.allCases)
   func validation(kind: Kind) async throws {
     let (sample, _) = try await World.store(kind)

@@ -19,6 +19,13 @@ extension ManagedObjectContext {
   ) async throws(ContextError) -> SaveReceipt? {
     await enterSaveQueue(isolation: isolation)
     defer { saveQueue.leave() }
+    return try await saveInTurn(isolation: isolation)
+  }
+
+  /// Saves; this save's turn has come.
+  private func saveInTurn(
+    isolation: isolated (any Actor)?
+  ) async throws(ContextError) -> SaveReceipt? {
     guard hasChanges else { return nil }
     processPendingChanges()
     observers.tell(WillSave(context: self))
@@ -33,7 +40,8 @@ extension ManagedObjectContext {
     return try await saveToStore(isolation: isolation)
   }
 
-  /// Runs `changes` and saves; where either throws, every unsaved change is thrown away.
+  /// Runs `changes` and saves; where either throws, every unsaved change is thrown away. Where a save
+  /// is under way, `changes` runs after it.
   ///
   /// ```swift
   /// try await context.performChanges {
@@ -45,9 +53,12 @@ extension ManagedObjectContext {
   public func performChanges<Result>(
     isolation: isolated (any Actor)? = #isolation, _ changes: () throws -> Result
   ) async throws -> Result {
+    // An earlier save that is refused must not throw these changes away, so they wait for it.
+    await enterSaveQueue(isolation: isolation)
+    defer { saveQueue.leave() }
     do {
       let result = try changes()
-      try await save(isolation: isolation)
+      _ = try await saveInTurn(isolation: isolation)
       return result
     } catch {
       rollback()
