@@ -18,6 +18,7 @@ struct EqualEventsTests {
     #expect(remote.faults.isEmpty, comment)
     #expect(local.events == remote.events, comment)
     #expect(local.events.count > 60)
+    #expect(local.moves > 0, comment)
   }
 }
 
@@ -33,6 +34,10 @@ private final class Scenario {
   private var replayed = ReplayedContent<City>(sections: [])
   private var sectionChanges: [SectionChange] = []
   private var changes: [ReplayedContent<City>.Change] = []
+  /// What the order looks at; nil while another request is what changes the content.
+  private var key: ((City) -> AnyHashable)?
+  /// How many objects were told as moved.
+  private(set) var moves = 0
 
   init(_ kind: Kind, seed: UInt64) throws {
     cities = try Cities(kind)
@@ -51,9 +56,11 @@ private final class Scenario {
       if Int.random(in: 0...4, using: &random) == 0 {
         try await changeRequest(of: controller)
       } else {
+        key = Self.key(of: controller.fetchRequest)
         try await cities.save(save())
       }
       try await settle(controller)
+      key = nil
     }
     withExtendedLifetime(callbacks) {}
     return self
@@ -100,11 +107,31 @@ private final class Scenario {
       events.append(ChangeLog.line(change, "\(city)"))
     }
     callbacks.didChangeContent = { [unowned self, unowned controller] in
+      countMoves(to: content(of: controller))
       if let fault = replayed.apply(sectionChanges, changes) { faults.append(fault) }
       if replayed.sections != content(of: controller) { faults.append("another content") }
       events.append("did")
     }
     return callbacks
+  }
+
+  private static func key(of request: FetchRequest<City>) -> (City) -> AnyHashable {
+    switch request.sortDescriptors.first?.keyPath {
+    case "population": { $0.population }
+    case "name": { $0.name }
+    default: { $0.id }
+    }
+  }
+
+  /// Of what a save changes no more objects are told as moved than have to be.
+  private func countMoves(to new: [ReplayedContent<City>.Section]) {
+    let told = changes.filter { $0.type == .move }
+    moves += told.count
+    guard let key else { return }
+    let fewest = ReplayedContent.fewestMoves(from: replayed.sections, to: new) {
+      key($0) == key($1)
+    }
+    if told.count != fewest { faults.append("\(told.count) moves for \(fewest)") }
   }
 
   private func changeRequest(of controller: FetchedResultsController<City>) async throws {

@@ -99,7 +99,9 @@ struct GeneratedResultsTests {
         ReplayedContent<Town>.Section(name: $0.name, items: $0.results)
       }
       if replayed.sections != now { faults.append("\(replayed.sections) is not \(now)") }
-      let least = Self.fewestMoves(from: before.sections, to: now)
+      let least = ReplayedContent<Town>.fewestMoves(from: before.sections, to: now) {
+        $0.people == $1.people
+      }
       let moves = changes.count { $0.type == .move }
       if moves != least { faults.append("\(moves) moves instead of \(least)") }
       for change in changes where change.type == .move {
@@ -156,32 +158,5 @@ struct GeneratedResultsTests {
       return keys < (right.element.land, right.element.people, right.offset)
     }
     return ordered.prefix(10).map(\.element)
-  }
-
-  /// By trying: what changed its section has to move; in a section the heaviest ascending run
-  /// stays, those that did not change their keys weighing more than all others.
-  private static func fewestMoves(
-    from old: [ReplayedContent<Town>.Section], to new: [ReplayedContent<Town>.Section]
-  ) -> Int {
-    let places = Dictionary(
-      uniqueKeysWithValues: old.flatMap { section in
-        section.items.enumerated().map { ($1.id, (section.name, $0, $1)) }
-      })
-    var moves = 0
-    for section in new {
-      let known = section.items.compactMap { town in places[town.id].map { ($0, town) } }
-      let staying = known.filter { $0.0.0 == section.name }
-      moves += known.count - staying.count
-      var heaviest: [(weight: Int, count: Int)] = []
-      for (index, element) in staying.enumerated() {
-        let weight = element.0.2.people == element.1.people ? 1000 : 1
-        let before =
-          staying[..<index].indices.filter { staying[$0].0.1 < element.0.1 }
-          .map { heaviest[$0] }.max { $0.weight < $1.weight } ?? (0, 0)
-        heaviest.append((before.weight + weight, before.count + 1))
-      }
-      moves += staying.count - (heaviest.max { $0.weight < $1.weight }?.count ?? 0)
-    }
-    return moves
   }
 }

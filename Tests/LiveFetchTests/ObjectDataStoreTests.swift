@@ -121,6 +121,56 @@ struct ObjectDataStoreTests {
     }
   }
 
+  @Test("an update without a base sets nil as well", arguments: Kind.allCases)
+  func settingNil(kind: Kind) async throws {
+    let cities = try Cities(kind)
+    let store = ObjectDataStore<City>(cities.store)
+    let (controller, _) = try await loaded(store)
+    try await store.update(City(id: 1, name: "Edo", population: nil, country: nil))
+    try await eventually {
+      controller.fetchedResults.last == City(id: 1, name: "Edo", population: nil, country: nil)
+    }
+  }
+
+  @Test("a source's window refills for what a draft takes out of it", arguments: Kind.allCases)
+  func draftWindows(kind: Kind) async throws {
+    let cities = try Cities(kind)
+    let draft = ObjectDataStore<City>(cities.store).draft()
+    var request = FetchRequest<City>(sortedBy: [.descending("population")])
+    (request.fetchOffset, request.fetchLimit) = (1, 2)
+    let controller = Controller(store: draft, request: request)
+    let log = Log(controller)
+    try await controller.performFetch()
+    #expect(controller.fetchedResults.map(\.name) == ["Lima", "Osaka"])
+    log.lines = []
+    // One in the window, then one before it.
+    try await draft.delete(City(id: 3, name: "Lima"))
+    try await eventually { controller.fetchedResults.map(\.name) == ["Osaka", "Bamako"] }
+    try await draft.delete(City(id: 1, name: "Tokyo"))
+    try await eventually { controller.fetchedResults.map(\.name) == ["Bamako", "Cusco"] }
+    try await cities.save(#"{"insert":"City","values":{"id":7,"name":"Quito","population":250}}"#)
+    try await eventually { controller.fetchedResults.map(\.name) == ["Quito", "Bamako"] }
+    let child = draft.draft()
+    let below = Controller(store: child, request: request)
+    try await below.performFetch()
+    try await child.delete(City(id: 7, name: "Quito"))
+    try await eventually { below.fetchedResults.map(\.name) == ["Bamako", "Cusco"] }
+    #expect(controller.fetchedResults.map(\.name) == ["Quito", "Bamako"])
+    draft.reset()
+    try await eventually { controller.fetchedResults.map(\.name) == ["Lima", "Osaka"] }
+    #expect(!log.lines.contains("failed"))
+    // A draft that has changes before it is looked at.
+    let second = draft.draft()
+    try await second.delete(City(id: 1, name: "Tokyo"))
+    let late = Controller(store: second, request: request)
+    try await late.performFetch()
+    try await eventually { late.fetchedResults.map(\.name) == ["Osaka", "Quito"] }
+    try await second.commit()
+    try await draft.commit()
+    try await eventually { controller.fetchedResults.map(\.name) == ["Osaka", "Quito"] }
+    try await eventually { late.fetchedResults.map(\.name) == ["Osaka", "Quito"] }
+  }
+
   @Test("a draft does not overwrite what others saved, unless it is told to")
   func conflicts() async throws {
     let cities = try Cities(.local)

@@ -5,9 +5,10 @@ import Synchronization
 
 /// Changes that can be looked at before they are made.
 ///
-/// A draft is a store itself: controllers show it, and it can have drafts. Queries over a window that
-/// the source cuts (`fetchLimit`) are not refilled for what a draft deletes; a controller's own
-/// window is.
+/// A draft is a store itself: controllers show it, and it can have drafts. A window that the source
+/// cuts (`fetchLimit`) is refilled for what a draft takes out of it: see
+/// ``DataStoreRequest/showing(_:)``. New results stand at the end, beyond the window, as the draft does not
+/// know the source's order.
 public final class DataStoreDraft<
   Result: InstanceIdentifiable & Sendable, Request: DataStoreRequest
 >: DataStore<Result, Request>, @unchecked Sendable where Request.Result == Result {
@@ -21,9 +22,13 @@ public final class DataStoreDraft<
   }
 
   /// A query of this store, and the parent's query under it.
-  private struct Overlay {
+  fileprivate struct Overlay {
     let query: Query
-    let inner: Query
+    var inner: Query
+    /// A query for more of the source's results; it takes the place of `inner` when it has answered.
+    var wider: Query?
+    /// How many results beside the window were asked for; nil: the window as it is.
+    var slack: Int?
     var base = StoredResults<Result>()
     var hasBase = false
   }
@@ -55,6 +60,7 @@ public final class DataStoreDraft<
       state.changes = draft
       tell(Set(changes.map(\.result.instanceID)), &state)
     }
+    widen()
   }
 
   /// Saves the changes to the parent, all or none.
@@ -124,25 +130,38 @@ public final class DataStoreDraft<
   public override func execute(_ query: Query) {
     let inner = Query(query.request, throttle: query.throttle)
     state.withLock { $0.overlays.append(Overlay(query: query, inner: inner)) }
+    run(inner)
+    widen()
+  }
+
+  private func run(_ inner: Query) {
     source.execute(inner)
     Task { [weak self] in
-      while let event = await inner.next() { self?.receive(event, inner, for: query) }
+      while let event = await inner.next() { self?.receive(event, inner) }
     }
   }
 
   public override func stop(_ query: Query) {
-    let inner = state.withLock { state in
+    let ended = state.withLock { state in
       let place = state.overlays.firstIndex { $0.query === query }
-      return place.map { state.overlays.remove(at: $0).inner }
+      return place.map { state.overlays.remove(at: $0) }
     }
-    guard let inner else { return }
+    guard let ended else { return }
+    end(ended.inner)
+    if let wider = ended.wider { end(wider) }
+  }
+
+  private func end(_ inner: Query) {
     source.stop(inner)
     inner.finish()
   }
 
-  private func receive(_ event: Query.Event, _ inner: Query, for query: Query) {
+  private func receive(_ event: Query.Event, _ inner: Query) {
+    if case .batch(let batch) = event { return receive(batch, inner) }
+    let query = state.withLock { state in state.overlays.first { $0.reads(inner) }?.query }
+    guard let query else { return }
     switch event {
-    case .batch(let batch): receive(batch, inner)
+    case .batch: return
     case .offline(let error): query.suspend(error)
     case .online: query.resume()
     case .notice(let error): query.report(error)
@@ -151,12 +170,32 @@ public final class DataStoreDraft<
   }
 
   private func receive(_ batch: DataStoreBatch<Result>, _ inner: Query) {
-    state.withLock { state in
-      guard let place = state.overlays.firstIndex(where: { $0.inner === inner }) else { return }
+    let replaced: Query? = state.withLock { state in
+      guard let place = state.overlays.firstIndex(where: { $0.reads(inner) }) else { return nil }
+      let replaced = state.overlays[place].take(inner)
       state.overlays[place].hasBase = true
-      let touched = state.overlays[place].base.apply(batch).touched
+      var touched = state.overlays[place].base.apply(batch).touched
+      if replaced != nil { touched.formUnion(state.changes.map(\.id)) }
       Self.tell(touched, state.changes, to: state.overlays[place])
+      return replaced
     }
+    if let replaced { end(replaced) }
+  }
+
+  /// Asks the source for more where the changes take results out of its window.
+  private func widen() {
+    let (begun, ended) = state.withLock { state in
+      let changes = state.changes
+      var (begun, ended) = ([Query](), [Query]())
+      for index in state.overlays.indices {
+        guard let wider = state.overlays[index].widen(for: changes) else { continue }
+        begun.append(wider.begun)
+        ended += wider.ended.map { [$0] } ?? []
+      }
+      return (begun, ended)
+    }
+    for query in ended { end(query) }
+    for query in begun { run(query) }
   }
 
   private func tell(_ ids: Set<ID>, _ state: inout State) {
@@ -169,9 +208,49 @@ public final class DataStoreDraft<
   private static func tell(
     _ ids: Set<ID>, _ changes: [DraftChange<Result>], to overlay: Overlay
   ) {
-    let visible = overlay.base.ordered(under: changes, overlay.query.request)
+    let visible = overlay.base.ordered(
+      under: changes, overlay.query.request, isWhole: !overlay.isWidened)
     overlay.query.enqueue(all: visible, changed: ids)
     overlay.query.processPendingChanges()
+  }
+}
+
+extension DataStoreDraft.Overlay {
+  /// Whether more is read than the window shows.
+  var isWidened: Bool { inner.request.window != query.request.window }
+
+  func reads(_ query: DataStoreQuery<Result, Request>) -> Bool {
+    query === inner || query === wider
+  }
+
+  /// Makes the wider query the one that is read, if it is `query`.
+  ///
+  /// - Returns: the one that was read until now.
+  mutating func take(
+    _ query: DataStoreQuery<Result, Request>
+  ) -> DataStoreQuery<Result, Request>? {
+    guard query === wider else { return nil }
+    defer { (inner, wider, base) = (query, nil, StoredResults()) }
+    return inner
+  }
+
+  /// The wider query that `changes` need, and one that it makes needless; nil where none is needed.
+  mutating func widen(
+    for changes: [DraftChange<Result>]
+  ) -> (begun: DataStoreQuery<Result, Request>, ended: DataStoreQuery<Result, Request>?)? {
+    guard let window = query.request.window else { return nil }
+    let needed = changes.count { change in
+      change.change.type == .delete
+        || change.change.type == .update && query.request.includes(change.change.result) == false
+    }
+    guard needed > slack ?? 0 else { return nil }
+    // Some more, so that not each deletion asks again.
+    let slack = max(16, needed * 2)
+    let (end, overflow) = window.upperBound.addingReportingOverflow(slack)
+    let begun = DataStoreQuery(
+      query.request.showing(0..<(overflow ? .max : end)), throttle: query.throttle)
+    defer { (wider, self.slack) = (begun, slack) }
+    return (begun, wider)
   }
 }
 
@@ -185,8 +264,10 @@ struct DraftChange<Result: InstanceIdentifiable & Sendable>: Sendable {
 
 extension StoredResults where Result: Sendable {
   /// The results as `changes` leave them, in the store's order, new ones last.
+  ///
+  /// - Parameter isWhole: whether the request's window is not cut here.
   fileprivate func ordered<Request: DataStoreRequest>(
-    under changes: [DraftChange<Result>], _ request: Request
+    under changes: [DraftChange<Result>], _ request: Request, isWhole: Bool = true
   ) -> [Result] where Request.Result == Result {
     let byID = Dictionary(changes.map { ($0.id, $0.change) }) { $1 }
     let kept = ordered.compactMap { result -> Result? in
@@ -203,7 +284,8 @@ extension StoredResults where Result: Sendable {
       case .delete: return false
       }
     }
-    return kept + new.map(\.result)
+    guard !isWhole, let window = request.window else { return kept + new.map(\.result) }
+    return kept.dropFirst(window.lowerBound).prefix(window.count) + new.map(\.result)
   }
 
   /// Takes over what the parent has saved, before it tells so itself.

@@ -18,10 +18,17 @@ public protocol DataStoreRequest<Result>: Sendable {
 
   /// Whether `result` is meant; nil where the store alone can tell.
   func includes(_ result: Result) -> Bool?
+  /// The part of the results that the store gives; nil: all of them.
+  var window: Range<Int>? { get }
+  /// The same request for another part of the results. A draft asks so for what comes into a window
+  /// in place of what it deletes.
+  func showing(_ window: Range<Int>) -> Self
 }
 
 extension DataStoreRequest {
   public func includes(_ result: Result) -> Bool? { nil }
+  public var window: Range<Int>? { nil }
+  public func showing(_ window: Range<Int>) -> Self { self }
 }
 
 /// A request that a closure decides, for results in memory.
@@ -40,4 +47,19 @@ public struct FilterRequest<Result: InstanceIdentifiable & Sendable>: DataStoreR
 extension FetchRequest: DataStoreRequest
 where Element: InstanceIdentifiable {
   public typealias Result = Element
+
+  /// From the offset to the limit; nil without a limit and an offset.
+  public var window: Range<Int>? {
+    guard fetchLimit != nil || fetchOffset > 0 else { return nil }
+    let start = max(0, fetchOffset)
+    let (end, overflow) = start.addingReportingOverflow(max(0, fetchLimit ?? .max))
+    return start..<(overflow ? .max : end)
+  }
+
+  public func showing(_ window: Range<Int>) -> FetchRequest {
+    var request = self
+    request.fetchOffset = window.lowerBound
+    request.fetchLimit = window.upperBound == .max ? nil : window.count
+    return request
+  }
 }

@@ -63,8 +63,7 @@ public final class ObjectDataStore<
   /// Saves the changes as one transaction.
   ///
   /// An update with a base, which those of a draft have, sends what differs from it, and finds
-  /// conflicts. Without one it sends every value that the element encodes; nil, which `Codable`
-  /// leaves out by itself, stays then what it was.
+  /// conflicts. Without one it sends every value of the element, nil where it has none.
   ///
   /// - Throws: ``ObjectStoreError``, or what encoding an element throws.
   public override func save(_ changes: [Change]) async throws {
@@ -85,8 +84,8 @@ public final class ObjectDataStore<
       members.append(.init(name: "values", value: values.json))
     case .update:
       members.append(.init(name: "id", value: values.id))
-      let base = try change.base.map(ElementValues.init)
-      let changed = base.map(values.changes(from:)) ?? values.withoutID
+      let base = try change.base.map { try ElementValues($0) }
+      let changed = try base.map(values.changes(from:)) ?? ElementValues(whole: change.result)
       members.append(.init(name: "values", value: changed.json))
       if let base { members.append(.init(name: "base", value: base.values(of: changed).json)) }
     case .delete:
@@ -163,6 +162,16 @@ private struct ElementValues {
         element, .init(codingPath: [], debugDescription: "an element encodes as an object"))
     }
     self.members = members.sorted { $0.name < $1.name }
+  }
+
+  /// Without the id, and with null for what the element has no value of.
+  init(whole element: some Encodable) throws {
+    let members =
+      try ElementValues(element).members
+      + NilKeys.of(element).map {
+        JSON.Member(name: $0, value: .null)
+      }
+    self.members = members.filter { $0.name != "id" }.sorted { $0.name < $1.name }
   }
 
   private init(members: [JSON.Member]) { self.members = members }

@@ -24,6 +24,9 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
   /// brings along: for managed objects alone.
   public var relationshipsToPrefetch: [String] = []
   public var includesSubentities = true
+  /// Whether a context's fetch judges objects with unsaved changes as they are in the context, new
+  /// ones too; false: everything as the store has it. For managed objects alone.
+  public var includesPendingChanges = true
   /// Whether the element's default predicate is left out.
   public var ignoresDefaultPredicate = false
 

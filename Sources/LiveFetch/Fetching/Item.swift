@@ -38,6 +38,13 @@ public struct Item: Sendable, Hashable, Identifiable {
   /// The item as the JSON it came as.
   public var json: JSON { .object(members) }
 
+  /// The item but for some values.
+  func without(_ names: [String]) -> Item {
+    var item = self
+    item.members.removeAll { names.contains($0.name) }
+    return item
+  }
+
   /// Takes the values of a diff's `changed` over.
   mutating func merge(_ changes: JSON?) {
     guard case .object(let changes)? = changes, !changes.isEmpty else { return }

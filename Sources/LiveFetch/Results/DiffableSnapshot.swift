@@ -97,6 +97,16 @@ extension DiffableSnapshot {
     return result
   }
 
+  /// Makes this the snapshot that `difference` leads to.
+  ///
+  /// - Returns: false where it leads from another one; this one is then as it was.
+  @discardableResult
+  public mutating func apply(_ difference: Difference) -> Bool {
+    guard let result = applying(difference) else { return false }
+    self = result
+    return true
+  }
+
   /// Two snapshots' difference: sections and items, each as Swift's own.
   public struct Difference {
     public let sections: CollectionDifference<SectionID>

@@ -82,6 +82,22 @@ struct FetchedContent<Element: Fetchable> {
     return isBatched ? loaded[item.id] : elements[position.section][position.item]
   }
 
+  /// Which elements differ from those of a batched content before, or were not made there, as far as
+  /// they are made here.
+  func changes(from old: Self, in context: ManagedObjectContext) -> Set<ObjectID> {
+    let present =
+      isBatched ? loaded : Dictionary(zip(ids, elements.flatMap { $0 })) { first, _ in first }
+    return Set(
+      present.filter { id, element in
+        guard let before = old.loaded[id] else { return true }
+        if let object = element as? ManagedObject {
+          return before as? ManagedObject !== object
+            || context.pending.refreshedObjects.contains(object)
+        }
+        return !isKnownSame(before, element)
+      }.keys)
+  }
+
   /// Takes an element over that was made later.
   mutating func load(_ element: Element, of id: ObjectID) { loaded[id] = element }
 

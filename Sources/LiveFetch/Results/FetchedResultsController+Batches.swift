@@ -24,11 +24,12 @@ extension FetchedResultsController {
     guard let content = storedContent else { return [] }
     let ids = Array(content.ids[range.clamped(to: 0..<content.state.count)])
     guard content.isBatched else { return ids.compactMap { element(withID: $0) } }
-    let missing = ids.filter { content.loaded[$0] == nil }
     let fetch = fetches
-    let elements = try await elements(withIDs: missing, isolation: isolation)
-    guard fetch == fetches, var current = storedContent else { return elements.map(\.1) }
-    let made = Dictionary(elements) { $1 }
+    let made = try await elements(
+      loading: ids.filter { content.loaded[$0] == nil }, isolation: isolation)
+    guard fetch == fetches, var current = storedContent else {
+      return ids.compactMap { content.loaded[$0] ?? made[$0] }
+    }
     // What came meanwhile is newer.
     for (id, element) in made where current.loaded[id] == nil { current.load(element, of: id) }
     registrar.withMutation(of: self, keyPath: \.sections) { storedContent = current }
@@ -46,6 +47,36 @@ extension FetchedResultsController {
     if let element = content[position] { return element }
     try await load(batch(at: content.state.number(of: position)), isolation: isolation)
     return element(withID: item.id)
+  }
+
+  /// Elements made anew. Those that are told as changed while they are read may have been read before,
+  /// and are read again.
+  private func elements(
+    loading ids: [ObjectID], isolation: isolated any Actor
+  ) async throws(FetchError) -> [ObjectID: Element] {
+    lastLoad += 1
+    let number = lastLoad
+    defer { changedWhileLoading[number] = nil }
+    var made: [ObjectID: Element] = [:]
+    var missing = ids
+    for _ in 0..<8 where !missing.isEmpty {
+      changedWhileLoading[number] = []
+      made.merge(try await elements(withIDs: missing, isolation: isolation)) { $1 }
+      let changed = changedWhileLoading[number] ?? []
+      missing = missing.filter(changed.contains)
+    }
+    return made
+  }
+
+  /// Of a content that no diff led to, the elements that had been made, made anew; none where the
+  /// store does not give them.
+  func elementsKept(
+    in state: ResultState, isBatched: Bool, isolation: isolated any Actor
+  ) async -> [ObjectID: Element] {
+    guard isBatched, let loaded = storedContent?.loaded, !loaded.isEmpty else { return [:] }
+    let ids = state.sections.flatMap { $0.items.map(\.id) }.filter { loaded[$0] != nil }
+    let elements = try? await elements(withIDs: ids, isolation: isolation)
+    return Dictionary(elements ?? []) { $1 }
   }
 
   private func element(withID id: ObjectID) -> Element? {

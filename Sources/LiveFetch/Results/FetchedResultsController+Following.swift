@@ -58,10 +58,11 @@ extension FetchedResultsController {
       store: context.store, request: request.followedBody(section: section), hold: holdTime)
     let result: Result<ResultState, ObjectStoreError> = await follower.snapshot()
     guard fetch == fetches else { return }
-    await prepare(result, isolation: isolation)
+    let kept = await prepare(
+      result, isBatched: request.fetchBatchSize > 0, isolation: isolation)
     guard fetch == fetches else { return }
     do throws(FetchError) {
-      try replaceContent(with: result, isBatched: request.fetchBatchSize > 0)
+      try replaceContent(with: result, kept, isBatched: request.fetchBatchSize > 0)
     } catch {
       set(.failed(error))
       if storedContent != nil { follow(isolation: isolation) }
@@ -71,22 +72,26 @@ extension FetchedResultsController {
     follow(isolation: isolation)
   }
 
-  /// Reads what a fetch through a parent entity leaves out of its objects.
+  /// Reads what a fetch through a parent entity leaves out of its objects, and of a batched one the
+  /// elements that had been made.
   private func prepare(
-    _ result: Result<ResultState, ObjectStoreError>, isolation: isolated any Actor
-  ) async {
-    guard case .success(let state) = result else { return }
+    _ result: Result<ResultState, ObjectStoreError>, isBatched: Bool, isolation: isolated any Actor
+  ) async -> [ObjectID: Element] {
+    guard case .success(let state) = result else { return [:] }
+    let kept = await elementsKept(in: state, isBatched: isBatched, isolation: isolation)
     await context.completeObjects(of: state, as: Element.self, isolation: isolation)
+    return kept
   }
 
   private func replaceContent(
-    with result: Result<ResultState, ObjectStoreError>, isBatched: Bool
+    with result: Result<ResultState, ObjectStoreError>, _ kept: [ObjectID: Element],
+    isBatched: Bool
   ) throws(FetchError) {
     switch result {
     case .failure(let error): throw .store(error)
     case .success(let state):
       do throws(MaterializationError) {
-        try replaceContent(with: state, isBatched: isBatched)
+        try replaceContent(with: state, kept, isBatched: isBatched)
       } catch {
         throw .materialization(error)
       }
@@ -94,11 +99,16 @@ extension FetchedResultsController {
   }
 
   /// Takes over a state that no diff led to.
+  ///
+  /// - Parameter kept: of a batched content, the elements that had been made, as they are now.
   private func replaceContent(
-    with state: ResultState, isBatched: Bool
+    with state: ResultState, _ kept: [ObjectID: Element], isBatched: Bool
   ) throws(MaterializationError) {
-    let content = try FetchedContent<Element>(state, isBatched: isBatched, in: context)
-    tell(content, storedContent.map { ContentChange($0.state.difference(to: state)) })
+    var content = try FetchedContent<Element>(state, isBatched: isBatched, in: context)
+    for (id, element) in kept { content.load(element, of: id) }
+    guard let old = storedContent else { return tell(content, nil) }
+    let changed = old.isBatched ? content.changes(from: old, in: context) : []
+    tell(content, ContentChange(old.state.difference(to: state, changed: changed)))
   }
 }
 
@@ -139,8 +149,10 @@ extension FetchedResultsController {
     do throws(MaterializationError) {
       switch event {
       case .state(let state):
-        await prepare(.success(state), isolation: isolation)
-        try replaceContent(with: state, isBatched: fetchRequest.fetchBatchSize > 0)
+        let (fetch, isBatched) = (fetches, fetchRequest.fetchBatchSize > 0)
+        let kept = await prepare(.success(state), isBatched: isBatched, isolation: isolation)
+        guard fetch == fetches else { return .end }
+        try replaceContent(with: state, kept, isBatched: isBatched)
         set(.following)
         return .goOn(token: state.token)
       case .diff(let diff): return try await receive(diff, isolation: isolation)
@@ -166,6 +178,9 @@ extension FetchedResultsController {
       return .fetchAnew
     }
     let fetch = fetches
+    for number in changedWhileLoading.keys {
+      changedWhileLoading[number]?.formUnion(diff.stale)
+    }
     await context.completeObjects(of: diff, in: state, as: Element.self, isolation: isolation)
     guard fetch == fetches else { return .end }
     var content = try FetchedContent(state, from: old, by: diff, in: context)

@@ -58,6 +58,9 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   var touches: AsyncStream<Range<Int>>.Continuation?
   /// The first numbers of the batches on their way.
   var touched: Set<Int> = []
+  /// What was told as changed while elements were read, by the number of the reading.
+  var changedWhileLoading: [Int: Set<ObjectID>] = [:]
+  var lastLoad = 0
 
   /// Both contents while a change is told.
   struct PendingChange {

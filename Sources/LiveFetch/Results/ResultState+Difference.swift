@@ -4,10 +4,17 @@
 extension ResultState {
   /// The diff that leads from this state to `new`. Items whose values are the same move only where
   /// another order, or values that were not fetched, moved them.
-  func difference(to new: ResultState) -> Diff {
-    let places = ArrangementDifference(from: arrangement, to: new.arrangement) {
-      self[$0.from] == new[$0.to]
+  ///
+  /// - Parameter changed: items that have other values, where the states do not tell.
+  func difference(to new: ResultState, changed: Set<ObjectID> = []) -> Diff {
+    func isSame(_ place: ArrangementDifference<ObjectID>.Place) -> Bool {
+      guard !changed.contains(place.id), let old = self[place.from], let now = new[place.to] else {
+        return false
+      }
+      // Of one of them there may be the id alone.
+      return old == now || old.names.count == 1 || now.names.count == 1
     }
+    let places = ArrangementDifference(from: arrangement, to: new.arrangement, isFixed: isSame)
     var diff = Diff(entity: "", from: token, to: new.token, summary: new.summary)
     diff.deletedSections = places.deletedSections.map {
       .init(index: $0, section: sections[$0].info)
@@ -20,7 +27,7 @@ extension ResultState {
       .init(to: $0.to, id: $0.id, item: new[$0.to]?.json.bytes)
     }
     diff.moved = places.moved.map { change($0, to: new) }
-    diff.updated = places.stayed.filter { self[$0.from] != new[$0.to] }.map { change($0, to: new) }
+    diff.updated = places.stayed.filter { !isSame($0) }.map { change($0, to: new) }
     return diff
   }
 

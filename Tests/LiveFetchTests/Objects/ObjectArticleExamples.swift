@@ -121,7 +121,10 @@ private enum ContextsArticle {
     let lima = try await context.fetchSingleObject(City.sortedFetchRequest(where: "name == 'Lima'"))
     let tokyo = try await context.materializedObject(City.self, with: .integer(1_850_147))
     let peru = try await context.findOrFetch(Country.self, where: .code, equals: "PE")
-    print(large, count, lima as Any, tokyo, peru as Any)
+
+    var stored = City.sortedFetchRequest
+    stored.includesPendingChanges = false  // everything as the store has it
+    print(large, count, lima as Any, tokyo, peru as Any, stored)
   }
 
   @MainActor
@@ -167,7 +170,7 @@ private enum ContextsArticle {
     let draft = try await editor.materializedObject(City.self, with: .integer(1_850_147))
     draft.name = "Edo"
     try await editor.save()  // the parent's Tokyo is called Edo
-    context.rollback()  // it is not
+    context.rollback()  // it is not, and the editor shows Tokyo again
   }
 
   struct PlainCity: Codable, Fetchable {

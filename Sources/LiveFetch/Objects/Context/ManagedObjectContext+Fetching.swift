@@ -1,8 +1,17 @@
 // Fetches of a context: requests go to the store, objects and values come back.
 
 extension ManagedObjectContext {
-  /// The objects, or values, that `request` means, as the store has them: what is not saved yet does
-  /// not match, and an object that is to be deleted is left out.
+  /// The objects, or values, that `request` means.
+  ///
+  /// Objects of this context with unsaved changes are judged by their present values, and stand where
+  /// these say: a new one that matches is found, one that was changed so that it matches no more is
+  /// not, nor is one that is to be deleted; order, offset and limit are theirs too. Changes of the
+  /// contexts above count as well. Everything else is as the store has it, and values that are no
+  /// managed objects always are. ``FetchRequest/includesPendingChanges`` turns this off.
+  ///
+  /// What the classes do not declare cannot be judged here: where a predicate or an order names such a
+  /// property, or compares what is stored as a whole, changed objects are found as they are stored,
+  /// and new ones are not.
   ///
   /// ```swift
   /// let large = try await context.fetch(
@@ -13,37 +22,27 @@ extension ManagedObjectContext {
   public func fetch<Element: Fetchable>(
     _ request: FetchRequest<Element>, isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) -> [Element] {
-    let start = saves
-    let prefetch = request.relationshipsToPrefetch
-    let answer = try await ask(body(of: request), isolation: isolation)
-    guard let state = ResultState(json: answer) else {
-      throw .store(.notUnderstood("no snapshot"))
+    guard let view = try await unsavedView(of: request, isolation: isolation) else {
+      return try await fetchStored(request, isolation: isolation).map(\.element)
     }
-    root.noteMoment(state.token)
-    let items = state.sections.flatMap(\.items)
-    try await completeItems(items, as: Element.self, isolation: isolation)
-    defer { wholeItems = [:] }
-    var elements: [Element] = []
-    try reading(since: start) { () throws(MaterializationError) in
-      for item in items { elements.append(try Element.materialize(item, in: self)) }
-    }
-    if !prefetch.isEmpty, let type = Element.self as? any ManagedEntity.Type {
-      try keepIncluded(answer["included"], prefetch, of: elements as [Any], type, start)
-    }
-    processChangesOfTree()
-    return elements.filter { ($0 as? ManagedObject)?.isDeleted != true }
+    let stored = try await fetchStored(
+      view.rest, ordering: view.judge?.orderPaths ?? [], isolation: isolation)
+    return view.merged(stored, try await judged(view, isolation: isolation))
   }
 
-  /// How many objects match, whatever the request's window.
+  /// How many objects match, whatever the request's window. Unsaved changes count as in
+  /// ``fetch(_:isolation:)``.
   public func count<Element: Fetchable>(
     _ request: FetchRequest<Element>, isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) -> Int {
+    let view = try await unsavedView(of: request, isolation: isolation)
     let left: Set = ["limit", "offset", "sort", "select", "expand"]
-    let body = request.body().filter { !left.contains($0.name) }
+    let body = (view?.rest ?? request).body().filter { !left.contains($0.name) }
     let answer = try await ask(
       body + [.init(name: "as", value: .string("count"))], isolation: isolation)
     guard let total = answer["total"]?.integer else { throw .store(.notUnderstood("no count")) }
-    return Int(clamping: total)
+    guard let view else { return Int(clamping: total) }
+    return Int(clamping: total) + (try await judged(view, isolation: isolation)).count
   }
 
   /// The one object that matches; nil where none does.
@@ -106,7 +105,8 @@ extension ManagedObjectContext {
 
   // MARK: - By a value
 
-  /// An object in memory whose property has this value, unsaved ones too, else one of the store's.
+  /// An object in memory whose property has this value, unsaved ones too, else one of the store's:
+  /// one that the class' default predicate means, and that is not to be deleted.
   ///
   /// ```swift
   /// let japan = try await context.findOrFetch(Country.self, where: .code, equals: "JP")
@@ -116,10 +116,10 @@ extension ManagedObjectContext {
     isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) -> Object?
   where Value: AttributeValue & PredicateArgumentConvertible {
-    if let object = materializedObject(type, where: key, equals: value) { return object }
     var request = type.sortedFetchRequest(
       where: FetchPredicate(
         format: "%K == %@", arguments: [.string(key.rawValue), value.predicateArgument]))
+    if let object = objectInMemory(request, where: key, equals: value) { return object }
     request.fetchLimit = 1
     return try await fetch(request, isolation: isolation).first
   }
@@ -133,11 +133,25 @@ extension ManagedObjectContext {
     let found = try await findOrFetch(type, where: key, equals: value, isolation: isolation)
     if let found { return found }
     // Somebody else may have made it while the store was asked.
-    if let object = materializedObject(type, where: key, equals: value) { return object }
+    if let object = objectInMemory(type.sortedFetchRequest, where: key, equals: value) {
+      return object
+    }
     let object = insertObject(type)
     object.setValue(value, for: key)
     configure(object)
     return object
+  }
+
+  /// An object in memory whose property has this value, and which the request is known to mean.
+  private func objectInMemory<Object: ManagedObjectType>(
+    _ request: FetchRequest<Object>, where key: Object.Key, equals value: some AttributeValue
+  ) -> Object? {
+    guard let json = try? value.attributeJSON() else { return nil }
+    let judge = Object.defaultPredicate.flatMap { _ in UnsavedJudge(request, in: self) }
+    return materializedObject(Object.self) { object in
+      guard object.value(for: key) == json else { return false }
+      return Object.defaultPredicate == nil || judge?.matches(object) == true
+    }
   }
 
   /// An object in memory whose property has this value.
@@ -153,7 +167,10 @@ extension ManagedObjectContext {
     _ type: Object.Type = Object.self, where matches: (Object) -> Bool
   ) -> Object? {
     for entry in registry.values {
-      if let object = entry.object as? Object, !object.isDeleted, matches(object) { return object }
+      guard let object = entry.object as? Object, !object.isDeleted,
+        !isDeletedAbove(key(of: object))
+      else { continue }
+      if matches(object) { return object }
     }
     return nil
   }

@@ -15,6 +15,43 @@ extension ManagedObjectContext {
     return answer
   }
 
+  /// What the store has of a request, each element with the item that it was made of.
+  ///
+  /// - Parameter ordering: key paths that the items tell beside what is selected.
+  func fetchStored<Element: Fetchable>(
+    _ request: FetchRequest<Element>, ordering: [String] = [], isolation: isolated (any Actor)?
+  ) async throws(ContextError) -> [(item: Item, element: Element)] {
+    let start = saves
+    let prefetch = request.relationshipsToPrefetch
+    var asked = request
+    let names = request.propertiesToFetch ?? Element.propertiesToFetch ?? []
+    let extra = ordering.filter { !names.contains($0) }
+    if !extra.isEmpty { asked.propertiesToFetch = names + extra }
+    let answer = try await ask(body(of: asked), isolation: isolation)
+    guard let state = ResultState(json: answer) else {
+      throw .store(.notUnderstood("no snapshot"))
+    }
+    root.noteMoment(state.token)
+    let items = state.sections.flatMap(\.items)
+    try await completeItems(items, as: Element.self, isolation: isolation)
+    defer { wholeItems = [:] }
+    var rows: [(item: Item, element: Element)] = []
+    try reading(since: start) { () throws(MaterializationError) in
+      for item in items {
+        let plain = extra.isEmpty ? item : item.without(extra)
+        rows.append((item, try Element.materialize(plain, in: self)))
+      }
+    }
+    if !prefetch.isEmpty, let type = Element.self as? any ManagedEntity.Type {
+      try keepIncluded(answer["included"], prefetch, of: rows.map(\.element), type, start)
+    }
+    processChangesOfTree()
+    return rows.filter { row in
+      guard let object = row.element as? ManagedObject else { return true }
+      return !object.isDeleted && !isDeletedAbove(key(of: object))
+    }
+  }
+
   /// Remembers from when on the store's changes concern what is in memory.
   func noteMoment(_ token: String) {
     if moment == nil { moment = token }

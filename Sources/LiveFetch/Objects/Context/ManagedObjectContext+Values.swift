@@ -25,7 +25,7 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - value: as it shall be.
   ///   - old: the value as it was read. Then what differs is written, and the save finds out whether
-  ///     somebody else changed it; without it, everything that the value encodes is written.
+  ///     somebody else changed it; without it, all of it is written, nil where it has no value.
   /// - Throws: ``ContextError/unwritable(_:)``, also for a value without an id.
   public func update<Value: Fetchable & Encodable>(
     _ value: Value, from old: Value? = nil
@@ -33,7 +33,8 @@ extension ManagedObjectContext {
     let new = try members(of: value)
     let id = try id(in: new)
     var change = ValueChange(entity: Value.entityName, kind: .update(id))
-    change.values = new.filter { $0.name != "id" }
+    let none = old == nil ? NilKeys.of(value).map { JSON.Member(name: $0, value: .null) } : []
+    change.values = (new + none).filter { $0.name != "id" }
     if let old {
       let before = try members(of: old).filter { $0.name != "id" }
       let names = Set((before + change.values).map(\.name)).sorted()

@@ -87,7 +87,7 @@ public final class ManagedObjectContext {
   public var registeredObjects: Set<ManagedObject> { Set(registry.values.compactMap(\.object)) }
 
   /// A new object with the values that its class declares. The store does not know it before the
-  /// save: fetches and controllers do not show it until then.
+  /// save: controllers do not show it until then, fetches of this context do.
   ///
   /// ```swift
   /// let city: City = context.insertObject()

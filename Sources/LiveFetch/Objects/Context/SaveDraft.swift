@@ -144,15 +144,19 @@ extension ManagedObjectContext {
   func draft() -> SaveDraft {
     var draft = SaveDraft()
     let names = insertionNames()
-    for object in insertions {
-      draft.append(object, sent(object, names), values(of: object, names))
-    }
     // Members are edited last: they are the other objects' values, which are compared with their base.
+    let plain = updates.filter { $0.memberEdits.isEmpty }
+    let late = plain.isEmpty ? [] : insertions.filter { !$0.memberEdits.isEmpty }
     let ordered =
-      updates.filter { $0.memberEdits.isEmpty } + updates.filter { !$0.memberEdits.isEmpty }
+      insertions.filter { object in !late.contains { $0 === object } } + plain + late
+      + updates.filter { !$0.memberEdits.isEmpty }
     for object in ordered {
-      guard let id = object.objectID.permanentID else { continue }
-      draft.append(id, sent(object, names), values(of: object, names))
+      let (sent, values) = (sent(object, names), values(of: object, names))
+      if object.stage == .inserted {
+        draft.append(object, sent, values)
+      } else if let id = object.objectID.permanentID {
+        draft.append(id, sent, values)
+      }
     }
     for change in valueChanges { draft.append(.value(change), change.change(mergePolicy)) }
     for object in deletions {

@@ -17,6 +17,8 @@ struct PropertyLayout {
 
   let name: String
   let kind: Kind
+  /// What an attribute's values are in a store, as far as its type tells.
+  var type: AttributeType?
   /// Why a value of the store's is none of this property; nil where it is one.
   let problem: (JSON) -> String?
 

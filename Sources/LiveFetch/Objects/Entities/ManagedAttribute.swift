@@ -32,13 +32,18 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
   /// Whether the initial value was written down, and is saved.
   let isInitialSaved: Bool
   let coding: AttributeCoding<Value>
+  /// What is stored; nil where that is a transformer's affair.
+  let storedType: AttributeType?
 
   public init(wrappedValue: Value, _ key: Key) where Value: AttributeValue {
-    self.init(key, initial: wrappedValue, isInitialSaved: true, AttributeCoding())
+    self.init(
+      key, initial: wrappedValue, isInitialSaved: true, AttributeCoding(),
+      AttributeType(of: Value.self))
   }
 
   public init(_ key: Key) where Value: AttributeValue & ExpressibleByNilLiteral {
-    self.init(key, initial: nil, isInitialSaved: false, AttributeCoding())
+    self.init(
+      key, initial: nil, isInitialSaved: false, AttributeCoding(), AttributeType(of: Value.self))
   }
 
   /// An optional attribute through a transformer.
@@ -63,12 +68,14 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
   }
 
   private init(
-    _ key: Key, initial: Value, isInitialSaved: Bool, _ coding: AttributeCoding<Value>
+    _ key: Key, initial: Value, isInitialSaved: Bool, _ coding: AttributeCoding<Value>,
+    _ storedType: AttributeType? = nil
   ) {
     self.key = key
     self.initial = initial
     self.isInitialSaved = isInitialSaved
     self.coding = coding
+    self.storedType = storedType
   }
 
   @available(*, unavailable, message: "attributes belong to managed objects")
@@ -97,7 +104,9 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
 
   var layout: PropertyLayout {
     let initialJSON = isInitialSaved ? try? coding.encode(initial) : nil
-    return PropertyLayout(name: name, kind: .attribute(initial: initialJSON)) { [coding] json in
+    return PropertyLayout(
+      name: name, kind: .attribute(initial: initialJSON), type: storedType
+    ) { [coding] json in
       do throws(UnreadableValue) {
         _ = try coding.decode(json)
         return nil
@@ -139,7 +148,9 @@ public struct DerivedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
   var name: String { key.rawValue }
 
   var layout: PropertyLayout {
-    PropertyLayout(name: name, kind: .attribute(initial: nil)) { [coding] json in
+    PropertyLayout(
+      name: name, kind: .attribute(initial: nil), type: AttributeType(of: Value.self)
+    ) { [coding] json in
       do throws(UnreadableValue) {
         _ = try coding.decode(json)
         return nil

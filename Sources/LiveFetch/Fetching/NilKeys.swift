@@ -1,0 +1,101 @@
+// A value → the names under which it would encode values that it does not have. Foundation's encoder
+// leaves these out, so that an update could not say that a property is nil now.
+
+/// Asks a value to encode itself and notes what it leaves out.
+enum NilKeys {
+  /// The keys of the optionals that are nil, sorted; of the value itself, not of values in it.
+  static func of(_ value: some Encodable) -> [String] {
+    let collector = NilKeyCollector()
+    // What cannot be encoded says so where it is encoded in earnest.
+    try? value.encode(to: collector)
+    return collector.names.subtracting(collector.written).sorted()
+  }
+}
+
+/// An encoder that writes nothing.
+private final class NilKeyCollector: Encoder {
+  var names: Set<String> = []
+  var written: Set<String> = []
+  let codingPath: [any CodingKey] = []
+  let userInfo: [CodingUserInfoKey: Any] = [:]
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    KeyedEncodingContainer(NilKeyContainer<Key>(collector: self))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer { IgnoredValues() }
+  func singleValueContainer() -> any SingleValueEncodingContainer { IgnoredValues() }
+}
+
+private struct NilKeyContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  let collector: NilKeyCollector
+  var codingPath: [any CodingKey] { [] }
+
+  func encodeNil(forKey key: Key) { collector.written.insert(key.stringValue) }
+
+  func encode<Value: Encodable>(_ value: Value, forKey key: Key) {
+    collector.written.insert(key.stringValue)
+  }
+
+  func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) { note(value, key) }
+  func encodeIfPresent(_ value: Bool?, forKey key: Key) { note(value, key) }
+  func encodeIfPresent(_ value: String?, forKey key: Key) { note(value, key) }
+  func encodeIfPresent(_ value: Double?, forKey key: Key) { note(value, key) }
+  func encodeIfPresent(_ value: Float?, forKey key: Key) { note(value, key) }
+  func encodeIfPresent(_ value: Int?, forKey key: Key) { note(value, key) }
+  func encodeIfPresent(_ value: Int8?, forKey key: Key) { note(value, key) }
+  func encodeIfPresent(_ value: Int16?, forKey key: Key) { note(value, key) }
+  func encodeIfPresent(_ value: Int32?, forKey key: Key) { note(value, key) }
+  func encodeIfPresent(_ value: Int64?, forKey key: Key) { note(value, key) }
+  func encodeIfPresent(_ value: UInt?, forKey key: Key) { note(value, key) }
+  func encodeIfPresent(_ value: UInt8?, forKey key: Key) { note(value, key) }
+  func encodeIfPresent(_ value: UInt16?, forKey key: Key) { note(value, key) }
+  func encodeIfPresent(_ value: UInt32?, forKey key: Key) { note(value, key) }
+  func encodeIfPresent(_ value: UInt64?, forKey key: Key) { note(value, key) }
+
+  private func note<Value>(_ value: Value?, _ key: Key) {
+    if value == nil {
+      collector.names.insert(key.stringValue)
+    } else {
+      collector.written.insert(key.stringValue)
+    }
+  }
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy type: NestedKey.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<NestedKey> {
+    collector.written.insert(key.stringValue)
+    return KeyedEncodingContainer(NilKeyContainer<NestedKey>(collector: NilKeyCollector()))
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    collector.written.insert(key.stringValue)
+    return IgnoredValues()
+  }
+
+  /// A superclass' values in a container of their own.
+  func superEncoder() -> any Encoder { NilKeyCollector() }
+
+  func superEncoder(forKey key: Key) -> any Encoder {
+    collector.written.insert(key.stringValue)
+    return NilKeyCollector()
+  }
+}
+
+/// Takes values and keeps none.
+private struct IgnoredValues: UnkeyedEncodingContainer, SingleValueEncodingContainer {
+  var codingPath: [any CodingKey] { [] }
+  var count: Int { 0 }
+
+  func encodeNil() {}
+  func encode<Value: Encodable>(_ value: Value) {}
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy type: NestedKey.Type
+  ) -> KeyedEncodingContainer<NestedKey> {
+    KeyedEncodingContainer(NilKeyContainer<NestedKey>(collector: NilKeyCollector()))
+  }
+
+  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { IgnoredValues() }
+  func superEncoder() -> any Encoder { NilKeyCollector() }
+}

@@ -1,0 +1,114 @@
+// Classes of managed objects → the model that they declare, so that predicates can be judged in
+// memory. It holds what is declared and nothing else; what a predicate wants beside that, the store
+// alone can tell.
+
+import Foundation
+
+/// The entities that can be reached from a class.
+struct ClassModel {
+  let model: Model
+  /// The classes, as the model's entities are numbered.
+  let types: [any ManagedEntity.Type]
+
+  /// - Parameter hasTextIDs: whether the ids of a class are texts.
+  init(
+    of type: any ManagedEntity.Type, layout: (any ManagedEntity.Type) -> EntityLayout,
+    hasTextIDs: (any ManagedEntity.Type) -> Bool
+  ) {
+    var types: [any ManagedEntity.Type] = [type]
+    var numbers = [type.entityName: 0]
+    var next = 0
+    while next < types.count {
+      for destination in layout(types[next]).properties.compactMap(\.destination)
+      where numbers[destination.entityName] == nil {
+        numbers[destination.entityName] = types.count
+        types.append(destination)
+      }
+      next += 1
+    }
+    self.types = types
+    model = Model(
+      entities: types.map { type in
+        Self.entity(
+          layout(type), idType: hasTextIDs(type) ? .string : .integer, numbers: numbers)
+      })
+  }
+
+  private static func entity(
+    _ layout: EntityLayout, idType: AttributeType, numbers: [String: Int]
+  ) -> Entity {
+    var attributes: [Attribute] = []
+    var relationships: [Relationship] = []
+    for property in layout.properties {
+      if let name = property.destination?.entityName, let number = numbers[name] {
+        relationships.append(
+          Relationship(name: property.name, destination: number, isToMany: property.isToMany))
+      } else {
+        let type = property.type ?? .json
+        attributes.append(
+          Attribute(
+            name: property.name, type: type, dateFormat: type == .date ? .unixSeconds : nil))
+      }
+    }
+    return Entity(
+      name: layout.entityName, attributes: attributes, relationships: relationships,
+      idType: idType)
+  }
+}
+
+/// How values in memory are compared: as columns of their types are.
+struct ClassColumns: ColumnTraits {
+  let model: Model
+
+  func treatment(of property: Property, in entity: Int) -> ColumnTreatment? {
+    let entity = model.entities[entity]
+    switch property {
+    case .id: return treatment(of: entity.idType)
+    case .attribute(let index): return treatment(of: entity.attributes[index].type)
+    case .relationship(let index):
+      return treatment(of: model.entities[entity.relationships[index].destination].idType)
+    }
+  }
+
+  private func treatment(of type: AttributeType) -> ColumnTreatment? {
+    switch type {
+    case .integer, .boolean: .column(.integer)
+    case .double: .column(.real)
+    case .decimal, .date: .column(.numeric)
+    case .string, .uri: .column(.text)
+    case .uuid: .column(.text, form: .uuid(.lower))
+    case .binary: .column(.blob)
+    // What is stored as a whole is not compared here.
+    case .json: nil
+    }
+  }
+}
+
+extension AttributeType {
+  /// What values of a Swift type are in a store; nil where the type does not tell.
+  init?(of type: Any.Type) {
+    switch type {
+    case is Int.Type, is Int64.Type, is Int32.Type, is Int16.Type: self = .integer
+    case is Double.Type, is Float.Type: self = .double
+    case is Bool.Type: self = .boolean
+    case is String.Type: self = .string
+    case is Date.Type, is Instant.Type: self = .date
+    case is Decimal.Type: self = .decimal
+    case is UUID.Type: self = .uuid
+    case is URL.Type: self = .uri
+    case is Data.Type: self = .binary
+    case let optional as any AnyOptional.Type: self.init(of: optional.wrappedType)
+    case let enumeration as any RawRepresentable.Type:
+      self.init(of: Self.rawType(enumeration))
+    default: return nil
+    }
+  }
+
+  private static func rawType<Raw: RawRepresentable>(_ type: Raw.Type) -> Any.Type {
+    Raw.RawValue.self
+  }
+}
+
+private protocol AnyOptional { static var wrappedType: Any.Type { get } }
+
+extension Optional: AnyOptional { static var wrappedType: Any.Type { Wrapped.self } }

@@ -1,0 +1,345 @@
+// Fetches of a context with unsaved changes: who is found, in which order, through which window.
+
+import Foundation
+import LiveFetch
+import Testing
+
+@MainActor
+@Suite("A fetch with unsaved changes")
+struct UnsavedFetchTests {
+  typealias City = World.City
+  typealias Country = World.Country
+
+  private static let byPopulation = FetchRequest<City>(sortedBy: [.descending("population")])
+
+  @Test("finds new objects that match, where they belong", arguments: Kind.allCases)
+  func insertions(kind: Kind) async throws {
+    let (sample, _) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let nara: City = context.insertObject()
+    (nara.name, nara.population) = ("Nara", 5_000_000)
+    let village: City = context.insertObject()
+    (village.name, village.population) = ("Asuka", 5000)
+    let large = FetchRequest<City>(
+      where: FetchPredicate("population >= %ld", 1_000_000), sortedBy: [.descending("population")])
+    #expect(try await context.fetch(large).map(\.name) == ["Tokyo", "Nara", "Osaka"])
+    #expect(try await context.fetch(large)[1] === nara)
+    #expect(try await context.count(large) == 3)
+    let named = City.sortedFetchRequest(where: "name == 'Nara'")
+    #expect(try await context.fetchSingleObject(named) === nara)
+    var stored = large
+    stored.includesPendingChanges = false
+    #expect(try await context.fetch(stored).map(\.name) == ["Tokyo", "Osaka"])
+    #expect(try await context.count(stored) == 2)
+    try await context.save()
+    #expect(try await context.fetch(large).map(\.name) == ["Tokyo", "Nara", "Osaka"])
+  }
+
+  @Test("judges changed objects by what they are now", arguments: Kind.allCases)
+  func updates(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
+    let cusco = try await context.materializedObject(City.self, with: #require(ids["cusco"]))
+    osaka.population = 3
+    cusco.population = 20_000_000
+    let large = FetchRequest<City>(
+      where: FetchPredicate("population >= %ld", 1_000_000), sortedBy: [.descending("population")])
+    #expect(try await context.fetch(large).map(\.name) == ["Cusco", "Tokyo"])
+    #expect(try await context.count(large) == 2)
+    // Read anew with the edits kept, and thrown away.
+    try await context.refresh(osaka, mergeChanges: true)
+    #expect(try await context.count(large) == 2)
+    try await context.refresh(osaka, mergeChanges: false)
+    #expect(try await context.fetch(large).map(\.name) == ["Cusco", "Tokyo", "Osaka"])
+    context.rollback()
+    #expect(try await context.fetch(large).map(\.name) == ["Tokyo", "Osaka"])
+  }
+
+  @Test("leaves out what is to be deleted, and its window is full", arguments: Kind.allCases)
+  func windows(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    context.delete(try await context.materializedObject(City.self, with: #require(ids["tokyo"])))
+    var request = Self.byPopulation
+    request.fetchLimit = 1
+    #expect(try await context.fetch(request).map(\.name) == ["Osaka"])
+    request.fetchOffset = 1
+    #expect(try await context.fetch(request).map(\.name) == ["Cusco"])
+    let nara: City = context.insertObject()
+    (nara.name, nara.population) = ("Nara", 1_000_000)
+    #expect(try await context.fetch(request).map(\.name) == ["Nara"])
+    request.fetchOffset = 2
+    request.fetchLimit = 5
+    #expect(try await context.fetch(request).map(\.name) == ["Cusco"])
+    #expect(try await context.count(request) == 3)
+    request.fetchOffset = 9
+    #expect(try await context.fetch(request).isEmpty)
+  }
+
+  @Test("follows relationships of changed objects, fetching what is not in memory")
+  func relationships() async throws {
+    let (sample, ids) = try await World.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
+    osaka.country = context.object(Country.self, with: try #require(ids["pe"]))
+    let inPeru = City.sortedFetchRequest(where: "country.code == 'PE'")
+    #expect(try await context.fetch(inPeru).map(\.name) == ["Cusco", "Osaka"])
+    let aotearoa: Country = context.insertObject()
+    (aotearoa.code, aotearoa.name) = ("NZ", "Aotearoa")
+    let tokyo = try await context.materializedObject(City.self, with: #require(ids["tokyo"]))
+    tokyo.country = Fault(aotearoa)
+    let byCountry = FetchRequest<City>(sortedBy: [.descending("country.name"), .ascending("name")])
+    #expect(try await context.fetch(byCountry).map(\.name) == ["Cusco", "Osaka", "Tokyo"])
+    #expect(
+      try await context.fetch(City.sortedFetchRequest(where: "country.name == 'Aotearoa'"))
+        == [tokyo])
+    let japan = try await context.materializedObject(Country.self, with: #require(ids["jp"]))
+    let crowded = Country.sortedFetchRequest(where: "ANY cities.population > 5000000")
+    #expect(try await context.fetch(crowded) == [japan], "the store's word about its cities")
+    japan.cities.remove(tokyo)
+    #expect(try await context.fetch(crowded).isEmpty)
+    aotearoa.cities.insert(tokyo)
+    #expect(try await context.fetch(crowded) == [aotearoa])
+    #expect(
+      try await context.count(Country.sortedFetchRequest(where: "cities.@count >= 1")) == 3)
+    try await context.save()
+    #expect(try await context.fetch(crowded) == [aotearoa])
+  }
+
+  @Test("takes the store's word for what the classes do not declare")
+  func undeclared() async throws {
+    let (sample, ids) = try await World.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
+    osaka.population = 3
+    let tokyo = try await context.materializedObject(City.self, with: #require(ids["tokyo"]))
+    context.delete(tokyo)
+    let nara: City = context.insertObject()
+    nara.name = "Nara"
+    var request = City.sortedFetchRequest(where: "country.capital == nil")
+    request.fetchLimit = 2
+    #expect(try await context.fetch(request).map(\.name) == ["Cusco", "Osaka"])
+    await #expect(throws: ContextError.self) {
+      _ = try await context.fetch(City.sortedFetchRequest(where: "nonsense == 1"))
+    }
+  }
+
+  @Test("of a child sees what the contexts above have not saved")
+  func children() async throws {
+    let (sample, ids) = try await World.store(.local)
+    let parent = ManagedObjectContext(store: sample.store)
+    let nara: City = parent.insertObject()
+    (nara.name, nara.population) = ("Nara", 5_000_000)
+    try await parent.materializedObject(City.self, with: #require(ids["osaka"])).population = 1
+    parent.delete(try await parent.materializedObject(City.self, with: #require(ids["tokyo"])))
+    let child = ManagedObjectContext(parent: ManagedObjectContext(parent: parent))
+    let found = try await child.fetch(Self.byPopulation)
+    #expect(found.map(\.name) == ["Nara", "Cusco", "Osaka"])
+    #expect(found.allSatisfy { $0.managedObjectContext === child })
+    #expect(try await child.count(Self.byPopulation) == 3)
+    #expect(try await child.findOrFetch(City.self, where: .name, equals: "Tokyo") == nil)
+    let again = try await child.findOrCreate(City.self, where: .name, equals: "Nara")
+    #expect(again === found[0])
+  }
+
+  @Test("finds or makes by what stands in the context", arguments: Kind.allCases)
+  func findOrCreate(kind: Kind) async throws {
+    let (sample, ids) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let peru = try await context.materializedObject(Country.self, with: #require(ids["pe"]))
+    peru.code = "P2"
+    #expect(try await context.findOrFetch(Country.self, where: .code, equals: "PE") == nil)
+    #expect(try await context.findOrFetch(Country.self, where: .code, equals: "P2") === peru)
+    let other = try await context.findOrCreate(Country.self, where: .code, equals: "PE")
+    #expect(other.isInserted && other !== peru)
+    context.delete(peru)
+    #expect(try await context.findOrFetch(Country.self, where: .code, equals: "P2") == nil)
+    context.delete(other)
+    let third = try await context.findOrCreate(Country.self, where: .code, equals: "PE")
+    #expect(third !== other && third.isInserted)
+    context.rollback()
+    #expect(try await context.findOrFetch(Country.self, where: .code, equals: "PE") === peru)
+  }
+
+  @Test("finds by the class' default predicate what stands in the context")
+  func defaultPredicate() async throws {
+    let sample = try await SampleStore(.local, "todo")
+    try await sample.save(#"{"insert":"Item","values":{"title":"Bread","done":false}}"#)
+    let context = ManagedObjectContext(store: sample.store)
+    let open = ToDo.OpenItem.self
+    let bread = try #require(
+      try await context.findOrFetch(open, where: .title, equals: "Bread"))
+    #expect(try await context.findOrFetch(open, where: .title, equals: "Bread") === bread)
+    bread.done = true
+    #expect(try await context.findOrFetch(open, where: .title, equals: "Bread") == nil)
+    #expect(try await context.count(open.sortedFetchRequest) == 0)
+    var all = open.sortedFetchRequest
+    all.ignoresDefaultPredicate = true
+    #expect(try await context.fetch(all) == [bread])
+    let milk = try await context.findOrCreate(open, where: .title, equals: "Milk")
+    #expect(try await context.findOrCreate(open, where: .title, equals: "Milk") === milk)
+  }
+
+  @Test("compares dates, truth values and nil as the store does")
+  func types() async throws {
+    let sample = try await SampleStore(.local, "todo")
+    let context = ManagedObjectContext(store: sample.store)
+    let start = Date(timeIntervalSince1970: 1_700_000_000)
+    for (index, title) in ["a", "b", "c", "d"].enumerated() {
+      let item: ToDo.Item = context.insertObject()
+      item.title = title
+      item.done = index % 2 == 0
+      item.due = index == 3 ? nil : start + Double(index) / 2
+    }
+    let requests = [
+      ToDo.Item.sortedFetchRequest(where: "due > %@", start),
+      ToDo.Item.sortedFetchRequest(where: "due <= %@ OR due == nil", start + 0.5),
+      ToDo.Item.sortedFetchRequest(where: "done == TRUE"),
+      ToDo.Item.sortedFetchRequest(where: "list == nil AND title IN {'a', 'd'}"),
+      FetchRequest<ToDo.Item>(sortedBy: [.descending("due")]),
+      FetchRequest<ToDo.Item>(sortedBy: [SortTerm("due", nils: .last), .descending("done")]),
+    ]
+    var unsaved: [[String]] = []
+    for request in requests { unsaved.append(try await context.fetch(request).map(\.title)) }
+    #expect(
+      unsaved[0] == ["b", "c"] && unsaved[1] == ["a", "b", "d"] && unsaved[2] == ["a", "c"])
+    try await context.save()
+    var saved: [[String]] = []
+    for request in requests { saved.append(try await context.fetch(request).map(\.title)) }
+    #expect(unsaved == saved)
+  }
+
+  @Test("of a parent entity finds new objects of those below")
+  func subentities() async throws {
+    let sample = try await SampleStore(.local, "heroes", data: true)
+    let context = ManagedObjectContext(store: sample.store)
+    let before = try await context.count(Heroes.Human.sortedFetchRequest)
+    let hero: Heroes.Hero = context.insertObject()
+    hero.name = "Aardvark"
+    #expect(try await context.count(Heroes.Human.sortedFetchRequest) == before + 1)
+    #expect(try await context.fetch(Heroes.Human.sortedFetchRequest).first === hero)
+    #expect(try await context.fetch(Heroes.Villain.sortedFetchRequest).allSatisfy { $0 !== hero })
+    var alone = Heroes.Human.sortedFetchRequest
+    alone.includesSubentities = false
+    #expect(try await context.fetch(alone).isEmpty)
+  }
+
+  @Test("batches act on the store, past unsaved changes, and these then conflict or go on")
+  func batches() async throws {
+    let (sample, ids) = try await World.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let cities = try await context.fetch(City.sortedFetchRequest)  // Cusco, Osaka, Tokyo
+    cities[0].population = 99_000_000
+    cities[1].latitude = 7
+    let nara: City = context.insertObject()
+    (nara.name, nara.population) = ("Nara", 99_000_000)
+    let changed = try await context.batchUpdate(
+      City.self, where: FetchPredicate("population < 5000000"), set: [.population: 1])
+    #expect(changed == 2, "Cusco and Osaka, as they are stored; not the new one")
+    #expect(cities.map(\.population) == [99_000_000, 1, 9_700_000])
+    #expect(cities[1].latitude == 7 && nara.isInserted)
+    do {
+      try await context.save()
+      Issue.record("it was not refused")
+    } catch {
+      guard case .refused(let refusal) = error else { throw error }
+      #expect(refusal.conflicts.map(\.objectID) == [cities[0].objectID])
+    }
+    context.delete(cities[2])
+    let gone = try await context.batchDelete(
+      City.self, where: FetchPredicate("name IN {'Tokyo', 'Osaka', 'Nara'}"))
+    #expect(gone == 2)
+    #expect(cities[2].isDeleted && context.deletedObjects.isEmpty)
+    #expect(!cities[1].isDeleted, "with an unsaved value it stays, so that the save tells")
+    #expect(nara.isInserted)
+    try await context.refresh(cities[0], mergeChanges: true)
+    await #expect(throws: ContextError.self) { try await context.save() }
+    context.delete(cities[1])
+    try await context.save()
+    let names = try await context.fetch(City.sortedFetchRequest).map(\.name)
+    #expect(names == ["Cusco", "Nara"])
+    #expect(ids.count == 6)
+  }
+}
+
+/// Whatever is changed, what a fetch gives before the save is what it gives after it.
+@MainActor
+@Suite("Unsaved changes, generated")
+struct GeneratedUnsavedTests {
+  typealias City = World.City
+
+  @Test("are found as they are after the save", arguments: 0..<12)
+  func parity(round: UInt64) async throws {
+    let seed = UInt64.random(in: 0...UInt64.max / 2) &+ round
+    var random = SeededRandom(seed: seed)
+    let (sample, ids) = try await World.store(.local)
+    let seeded = ManagedObjectContext(store: sample.store)
+    for number in 0..<20 { Self.change(seeded.insertObject(City.self), number, ids, &random) }
+    try await seeded.save()
+    let context = ManagedObjectContext(store: sample.store)
+    let cities = try await context.fetch(City.sortedFetchRequest)
+    for (number, city) in cities.enumerated() {
+      switch Int.random(in: 0...3, using: &random) {
+      case 0: context.delete(city)
+      case 1: Self.change(city, 100 + number, ids, &random)
+      default: continue
+      }
+    }
+    for number in 200..<204 { Self.change(context.insertObject(City.self), number, ids, &random) }
+    var requests: [FetchRequest<City>] = []
+    for _ in 0..<40 { requests.append(Self.request(&random)) }
+    var (before, counts) = ([[String]](), [Int]())
+    for request in requests {
+      before.append(try await context.fetch(request).map(\.name))
+      counts.append(try await context.count(request))
+    }
+    try await context.save()
+    let fresh = ManagedObjectContext(store: sample.store)
+    for (number, request) in requests.enumerated() {
+      let comment = Comment(rawValue: "seed \(seed), \(request)")
+      #expect(before[number] == (try await fresh.fetch(request).map(\.name)), comment)
+      #expect(counts[number] == (try await fresh.count(request)), comment)
+    }
+  }
+
+  private static func change(
+    _ city: City, _ number: Int, _ ids: [String: ObjectID], _ random: inout SeededRandom
+  ) {
+    let letters = ["a", "B", "á", "N", "n", "Ö"]
+    city.name = (letters.randomElement(using: &random) ?? "") + "-\(number)"
+    city.population = [nil, 0, 7, 500, 2_000_000].randomElement(using: &random) ?? nil
+    city.latitude = [nil, -3.5, 0, 41.25].randomElement(using: &random) ?? nil
+    let countries = [ids["jp"], ids["pe"], nil]
+    let country = countries.randomElement(using: &random) ?? nil
+    city.country = country.flatMap { id in
+      city.managedObjectContext?.object(World.Country.self, with: id)
+    }
+  }
+
+  private static func request(_ random: inout SeededRandom) -> FetchRequest<City> {
+    let predicates: [FetchPredicate?] = [
+      nil, FetchPredicate("population >= %ld", 7), FetchPredicate("population != 7"),
+      FetchPredicate("NOT (population BETWEEN {1, 1000})"),
+      FetchPredicate("population == nil OR latitude > 0.5"),
+      FetchPredicate("latitude * 2 < population / 3"), FetchPredicate("country.code == 'JP'"),
+      FetchPredicate("country == nil"), FetchPredicate("country.name BEGINSWITH[c] 'p'"),
+      FetchPredicate("name BEGINSWITH[cd] 'A'"), FetchPredicate("name CONTAINS '1'"),
+      FetchPredicate("name LIKE '?-2*'"), FetchPredicate("name MATCHES '[aB].*'"),
+      FetchPredicate("mayor.name == 'Yuriko' OR population IN {0, 500}"),
+      FetchPredicate("TERNARY(latitude > 0, population, 7) == 7"),
+    ]
+    let orders: [[SortTerm]] = [
+      [], [.descending("population")], [.ascending("name")],
+      [SortTerm("name", options: [.caseInsensitive, .diacriticInsensitive])],
+      [.descending("country.name"), .ascending("name")],
+      [SortTerm("latitude", .descending, nils: .first), .ascending("population")],
+    ]
+    var request = FetchRequest<City>(
+      where: predicates.randomElement(using: &random) ?? nil,
+      sortedBy: orders.randomElement(using: &random) ?? [])
+    request.fetchLimit = [nil, 0, 3, 10].randomElement(using: &random) ?? nil
+    request.fetchOffset = [0, 0, 2, 9].randomElement(using: &random) ?? 0
+    return request
+  }
+}
