@@ -3,6 +3,7 @@
 // to lead from content to content.
 
 import LiveFetch
+import TestSupport
 import Testing
 
 @MainActor
