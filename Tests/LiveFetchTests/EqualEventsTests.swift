@@ -3,6 +3,7 @@
 // the same, and has to lead from content to content.
 
 import LiveFetch
+import TestSupport
 import Testing
 
 @MainActor

@@ -3,6 +3,7 @@
 
 import Foundation
 import LiveFetch
+import TestSupport
 import Testing
 
 /// A server, a proxy in front of it, and stores through and past the proxy.

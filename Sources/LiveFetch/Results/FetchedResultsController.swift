@@ -54,7 +54,8 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   var following: Task<Void, Never>?
   /// Whether there is to be a content: a fetch was asked for, and not stopped since.
   var isBegun = false
-  var channels: [ResultChannel] = []
+  /// Who reads ``snapshots`` and ``changes``; a reader keeps its channel, the controller does not.
+  var channels: [WeakChannel] = []
   /// Batches that were asked for; nil unless elements are made in batches.
   var touches: AsyncStream<Range<Int>>.Continuation?
   /// The first numbers of the batches on their way.
@@ -92,7 +93,7 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   deinit {
     following?.cancel()
     touches?.finish()
-    for channel in channels { channel.finish() }
+    for entry in channels { entry.channel?.finish() }
   }
 }
 
