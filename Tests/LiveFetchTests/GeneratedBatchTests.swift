@@ -2,6 +2,7 @@
 // never old, and who shows it is told.
 
 import LiveFetch
+import TestSupport
 import Testing
 
 @MainActor

@@ -17,15 +17,3 @@ final class Holder: @unchecked Sendable {
     sqlite3_close(database)
   }
 }
-
-/// A generator whose sequence its seed decides.
-struct Xorshift: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state ^= state << 13
-    state ^= state >> 7
-    state ^= state << 17
-    return state
-  }
-}

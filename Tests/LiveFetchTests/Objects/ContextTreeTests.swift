@@ -235,4 +235,27 @@ struct ContextTreeTests {
     try await parent.save()
     #expect(country.objectID == mali.objectID && !country.objectID.isTemporary)
   }
+
+  @Test(
+    "an observer of a child's new object begins when the store has it", arguments: [true, false])
+  func observing(obtainsID: Bool) async throws {
+    let (sample, _) = try await World.store(.local)
+    let parent = ManagedObjectContext(store: sample.store)
+    let child = ManagedObjectContext(parent: parent)
+    let nara: City = child.insertObject()
+    nara.name = "Nara"
+    if obtainsID { child.obtainPermanentIDs(for: [nara]) }
+    try await child.save()
+    var changes: [ManagedObjectObserver<City>.Change] = []
+    let observer = ManagedObjectObserver(nara) { changes.append($0) }
+    try await Task.sleep(for: .milliseconds(50))
+    #expect(changes.isEmpty && !observer.isEnded)
+    try await parent.save()
+    let id = try #require(nara.objectID.permanentID)
+    try await sample.save(#"{"update":"City","id":\#(id),"values":{"population":9}}"#)
+    try await eventually { changes.contains(.update) && nara.population == 9 }
+    try await sample.save(#"{"delete":"City","id":\#(id)}"#)
+    try await eventually { observer.isEnded }
+    #expect(changes.last == .delete)
+  }
 }

@@ -33,13 +33,14 @@ final class SampleStore: Sendable {
       let local = try LocalStore(path: path, options: options)
       store = local
       end = { local.close() }
-    case .remote:
+    case .remote, .stream:
       let file = try SQLiteStore(path: path, options: options)
       let service = try Service(store: file)
       var configuration = HTTPServerConfiguration()
       configuration.port = 0
       let http = try HTTPServer(configuration, handler: service)
-      store = RemoteStore(try #require(URL(string: "http://127.0.0.1:\(http.port)")))
+      let address = try #require(URL(string: "http://127.0.0.1:\(http.port)"))
+      store = RemoteStore(address, transport: kind.transport)
       end = {
         service.drain()
         http.stop()

@@ -71,6 +71,13 @@ extension ManagedObjectContext {
     return parent.registry[key]?.object?.stage == .inserted || parent.isNewAbove(key)
   }
 
+  /// The id by which the store knows an object; nil as long as neither this context nor one above has
+  /// saved it there.
+  func storedID(of object: ManagedObject) -> ObjectID? {
+    guard !object.isInserted, !isNewAbove(key(of: object)) else { return nil }
+    return object.objectID.permanentID
+  }
+
   /// Whether a context above is about to delete the object.
   func isDeletedAbove(_ key: RegistryKey) -> Bool {
     guard let parent else { return false }
