@@ -323,12 +323,12 @@ struct RemoteBeginningTests {
   func beginning(transport: RemoteStore.Transport) async throws {
     let bed = try await FaultBed(transport, isFollowing: false)
     bed.proxy.set(.refused)
-    let snapshots = bed.controller.snapshots
+    var snapshots = bed.controller.snapshots.makeAsyncIterator()
     await #expect(throws: FetchError.self) { try await bed.controller.performFetch() }
     #expect(bed.outage != nil)
     #expect(bed.controller.fetchedObjects == nil)
     bed.proxy.set(.none)
-    let first = await snapshots.first { _ in true }
+    let first = await snapshots.next()
     #expect(first?.itemIdentifiers.count == 5)
     try await bed.grow(4, to: 1000)
     try await bed.settle()

@@ -38,7 +38,8 @@ final class EventConnection: @unchecked Sendable {
   private static let lookups = DispatchQueue(label: "livefetch.lookups")
 
   private let patience: EventPatience
-  private let lasting = Mutex(false)
+  /// Since when it has told something; nil before.
+  private let lasting = Mutex<ContinuousClock.Instant?>(nil)
 
   // Everything below belongs to the queue. There is one source at a time, and its cancel handler
   // alone closes the descriptor.
@@ -70,7 +71,9 @@ final class EventConnection: @unchecked Sendable {
   }
 
   /// Whether it has told an event, or been there for a second: then another one is worth a try.
-  var hasLasted: Bool { lasting.withLock { $0 } }
+  var hasLasted: Bool {
+    lasting.withLock { $0.map { $0.duration(to: .now) >= .seconds(1) } ?? false }
+  }
 
   /// What comes next. One task at a time waits; cancelling it closes the connection.
   func next() async -> Outcome {
@@ -184,7 +187,6 @@ extension EventConnection {
     } else if !hasBody {
       if silence > patience.beginning { end(.heldBack) }
     } else {
-      if silence > 1 { lasting.withLock { $0 = true } }
       if silence > patience.silence, !isSuspended { end(.ended("the stream went silent")) }
     }
   }
@@ -235,9 +237,15 @@ extension EventConnection {
   }
 
   private func takeEvents(_ body: [UInt8]) {
-    if !body.isEmpty { hasBody = true }
+    if !body.isEmpty, !hasBody {
+      hasBody = true
+      lasting.withLock { $0 = .now }
+      // From now on silence alone is looked for.
+      let pace = patience.silence / 4
+      timer?.schedule(deadline: .now() + pace, repeating: pace, leeway: .milliseconds(200))
+    }
     let new = events.read(body)
-    if !new.isEmpty { lasting.withLock { $0 = true } }
+    if !new.isEmpty { lasting.withLock { $0 = .now - .seconds(1) } }
     ready += new
     deliver()
     if answer.isOver { end(.ended("the stream ended")) }
