@@ -52,29 +52,33 @@ let package = Package(
       ],
       resources: [.copy("Resources/world"), .copy("Resources/models")]),
 
+    // What the tests of several targets need
+    .target(name: "TestSupport", dependencies: ["CSQLite"], path: "Tests/TestSupport"),
+
     .testTarget(name: "ThreadsTests", dependencies: ["Threads"]),
-    .testTarget(name: "FetchModelTests", dependencies: ["FetchModel"]),
-    .testTarget(name: "SQLiteStoreTests", dependencies: ["SQLiteStore"]),
+    .testTarget(name: "FetchModelTests", dependencies: ["FetchModel", "TestSupport"]),
+    .testTarget(name: "SQLiteStoreTests", dependencies: ["SQLiteStore", "TestSupport"]),
     .testTarget(
-      name: "LiveQueriesTests", dependencies: ["LiveQueries", "FetchModel", "SQLiteStore"]),
+      name: "LiveQueriesTests",
+      dependencies: ["LiveQueries", "FetchModel", "SQLiteStore", "TestSupport"]),
     .testTarget(
       name: "LiveFetchTests",
       dependencies: [
-        "LiveFetch", "SQLiteStore", "Service", "HTTPServer", "CSQLite",
+        "LiveFetch", "SQLiteStore", "Service", "HTTPServer", "TestSupport",
         // Run as a program.
         "LiveCities",
       ]),
-    .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
+    .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "TestSupport"]),
     .testTarget(
       name: "ServiceTests",
       dependencies: [
-        "Service", "SQLiteStore", .product(name: "GRDB", package: "GRDB.swift"),
+        "Service", "SQLiteStore", "TestSupport",
         // Run as a program by the tests of the command line.
         "LiveFetchCommand",
       ]),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["LiveFetchCommand", "HTTPServer", "CSQLite", "FetchModel"]),
+      dependencies: ["LiveFetchCommand", "HTTPServer", "CSQLite", "FetchModel", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6]
 )

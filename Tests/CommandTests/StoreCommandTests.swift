@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("livefetch fetch, save, export, backup, restore, check, status")
@@ -196,20 +197,19 @@ struct StoreCommandTests {
   @Test("What is exported is imported as the same rows, in every format")
   func roundTrip() throws {
     let folder = try Folder()
-    var generator = SystemRandomNumberGenerator()
-    let seed = UInt64.random(in: 0...UInt64.max, using: &generator)
-    var random = SeededGenerator(state: seed)
+    var random = SeededRandom()
+    let seed = random.seed
     let schema = "CREATE TABLE T(id INTEGER PRIMARY KEY, t TEXT, n INTEGER, r REAL, b BOOLEAN)"
     try folder.sql(schema, on: "a.sqlite")
     let pieces = ["", "a", "\"", ",", "\t", "\n", "\r\n", "é", "東", "'", " ", "007", "null"]
     for _ in 0..<200 {
-      let text = (0..<random.below(4)).map { _ in pieces[random.below(pieces.count)] }.joined()
+      let text = (0..<random.number(0...3)).map { _ in random.pick(pieces) }.joined()
       let quoted = "'" + text.replacingOccurrences(of: "'", with: "''") + "'"
       let values = [
-        random.below(5) == 0 ? "NULL" : quoted,
-        random.below(5) == 0 ? "NULL" : "\(Int64(bitPattern: random.next()))",
-        random.below(5) == 0 ? "NULL" : "\(Double(random.below(1_000_000)) / 7)",
-        ["NULL", "0", "1"][random.below(3)],
+        random.oneIn(5) ? "NULL" : quoted,
+        random.oneIn(5) ? "NULL" : "\(Int64(bitPattern: random.next()))",
+        random.oneIn(5) ? "NULL" : "\(Double(random.number(0...999_999)) / 7)",
+        random.pick(["NULL", "0", "1"]),
       ]
       try folder.sql(
         "INSERT INTO T(t, n, r, b) VALUES (\(values.joined(separator: ", ")))", on: "a.sqlite")
@@ -401,18 +401,4 @@ struct StoreCommandTests {
     #expect(try folder.run("status", "w.sqlite").output.contains("served by      none\n"))
     #expect(try folder.run("status", server.address).status == 69)
   }
-}
-
-/// Numbers that a seed decides.
-struct SeededGenerator: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
-  mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
 }

@@ -1,6 +1,7 @@
 // Two arrangements and what leads from one to the other: replayed, and with the fewest moves.
 
 import FetchModel
+import TestSupport
 import Testing
 
 @Suite("The difference of two arrangements")
@@ -44,7 +45,7 @@ struct ArrangementDifferenceTests {
   @Test("leads from the old one to the new by the fewest moves", arguments: 1...20)
   func generated(offset: UInt64) {
     let seed = UInt64.random(in: 0...UInt64.max / 2) &+ offset
-    var random = ArrangementRandom(state: seed)
+    var random = SeededRandom(seed: seed)
     for _ in 0..<50 {
       let old = Array(
         (0..<8).shuffled(using: &random).prefix(Int.random(in: 0...8, using: &random)))
@@ -79,18 +80,5 @@ struct ArrangementDifferenceTests {
       return old.filter(stays) == new.filter(stays)
     }
     return least?.nonzeroBitCount ?? 0
-  }
-}
-
-/// Random numbers that a printed seed brings back (SplitMix64).
-private struct ArrangementRandom: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var bits = state
-    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-    return bits ^ (bits >> 31)
   }
 }

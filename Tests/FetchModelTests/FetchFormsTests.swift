@@ -1,6 +1,7 @@
 // Forms: what is lifted, what makes a form, and that a filled form is what its text resolves to.
 
 import FetchModel
+import TestSupport
 import Testing
 
 @Suite("Fetch forms")
@@ -81,7 +82,7 @@ struct FetchFormsTests {
   @Test("whatever its numbers, a filled form is the plan that its text resolves to")
   func parity() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = SplitMix(state: seed)
+    var random = SeededRandom(seed: seed)
     var filled = 0
     for _ in 0..<400 {
       let forms = FetchForms(resolver: Self.resolver)
@@ -120,12 +121,12 @@ struct FetchFormsTests {
     }
   }
 
-  private static func number(_ random: inout SplitMix) -> String {
+  private static func number(_ random: inout SeededRandom) -> String {
     let numbers = ["0", "1", "2", "7", "007", "12.5", "0.0", "1.0", "3.25", "9007199254740993"]
     return random.pick(numbers + ["999999999999999999", "123456789.5", "1000000"])
   }
 
-  private static func condition(_ random: inout SplitMix, depth: Int) -> [String] {
+  private static func condition(_ random: inout SeededRandom, depth: Int) -> [String] {
     if depth > 0, random.next() % 3 > 0 {
       let left = condition(&random, depth: depth - 1)
       let right = condition(&random, depth: depth - 1)
@@ -148,11 +149,5 @@ struct FetchFormsTests {
     case 7: return ["#", relation, random.pick(path)]
     default: return [random.pick(path), relation] + sign + ["#"]
     }
-  }
-}
-
-extension SplitMix {
-  fileprivate mutating func pick<Element>(_ elements: [Element]) -> Element {
-    elements[Int(next() % UInt64(elements.count))]
   }
 }

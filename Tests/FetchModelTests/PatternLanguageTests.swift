@@ -1,6 +1,7 @@
 // MATCHES against Foundation's regular expressions, construct by construct, and what is refused.
 
 import Foundation
+import TestSupport
 import Testing
 
 @testable import FetchModel
@@ -225,14 +226,10 @@ extension RegularExpression {
 }
 
 /// Patterns of nested repetitions and overlapping choices.
-private struct NastyPatterns {
-  private var random: SplitMix
+private struct NastyPatterns: Drawing {
+  var random: SeededRandom
 
-  init(seed: UInt64) { random = SplitMix(state: seed) }
-
-  private mutating func number(_ range: ClosedRange<Int>) -> Int {
-    .random(in: range, using: &random)
-  }
+  init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
   mutating func pattern(depth: Int) -> String {
     guard depth > 0 else { return letter() }

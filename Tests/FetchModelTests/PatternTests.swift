@@ -2,6 +2,7 @@
 
 import FetchModel
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Patterns and folding")
@@ -114,7 +115,7 @@ struct PatternTests {
   @Test("searching finds what String.contains finds")
   func search() {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = SplitMix(state: seed)
+    var random = SeededRandom(seed: seed)
     for _ in 0..<2_000 {
       let part = letters(Int.random(in: 1...4, using: &random), &random)
       let text = letters(Int.random(in: 0...20, using: &random), &random)
@@ -125,7 +126,7 @@ struct PatternTests {
     }
   }
 
-  private func letters(_ count: Int, _ random: inout SplitMix) -> String {
+  private func letters(_ count: Int, _ random: inout SeededRandom) -> String {
     String((0..<count).map { _ in "ab".randomElement(using: &random) ?? "a" })
   }
 

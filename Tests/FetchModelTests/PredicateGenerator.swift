@@ -1,15 +1,16 @@
 // Random syntax trees: every kind of node, hard names, hard literals.
 
 import FetchModel
+import TestSupport
 
 /// Makes trees of the normal form: what a parser can have made. A seed repeats them.
-struct PredicateGenerator {
-  private var random: SplitMix
+struct PredicateGenerator: Drawing {
+  var random: SeededRandom
   private var ordinal = 0
   /// Trees without calls and key paths in parentheses: each parenthesis in the text is a group.
   var groupsOnly = false
 
-  init(seed: UInt64) { random = SplitMix(state: seed) }
+  init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
   mutating func predicate(depth: Int) -> Predicate {
     ordinal = 0
@@ -17,8 +18,6 @@ struct PredicateGenerator {
   }
 
   private mutating func pick(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
-
-  private mutating func pick<T>(_ choices: [T]) -> T { choices[pick(choices.count)] }
 
   private mutating func part(_ depth: Int) -> Predicate {
     switch depth <= 0 ? 5 : pick(9) {

@@ -1,6 +1,7 @@
 // Predicate text → tree, and the errors on the way there.
 
 import FetchModel
+import TestSupport
 import Testing
 
 @Suite struct PredicateParserTests {
@@ -149,7 +150,7 @@ import Testing
 
   @Test func `garbage ends with an error or a tree`() {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = SplitMix(state: seed)
+    var random = SeededRandom(seed: seed)
     let pieces = [
       "a", ".", "(", ")", "{", "}", "[", "]", "'x'", "\"", "AND ", " OR ", "NOT ", "==", "<", "1",
       "%@",
@@ -175,18 +176,5 @@ import Testing
   private func comparison(_ name: String, _ value: Int64) -> FetchModel.Predicate {
     .comparison(
       ComparisonPredicate(left: path(name), operation: .equal, right: literal(.integer(value))))
-  }
-}
-
-/// A small generator whose sequence a printed seed repeats.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import HTTPServer
@@ -82,7 +83,7 @@ extension HTTPServerTests {
       let deadlines = try Deadlines()
       let ran = Gathered<Int>()
       let seed = UInt64.random(in: .min ... .max)
-      var random = SplitMix(state: seed)
+      var random = SeededRandom(seed: seed)
       var expected: Set<Int> = []
       for number in 0..<10_000 {
         let seconds = Double.random(in: 0.05...0.2, using: &random)

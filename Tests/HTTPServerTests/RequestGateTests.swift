@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import HTTPServer
@@ -238,7 +239,7 @@ extension HTTPServerTests {
     @Test func `heads cut or changed at random end in an answer or a close`() async throws {
       try await withServer { server in
         let seed = UInt64.random(in: .min ... .max)
-        var random = SplitMix(state: seed)
+        var random = SeededRandom(seed: seed)
         let message = Array(
           "POST /a?b HTTP/1.1\r\nHost: a\r\nX: y\r\nContent-Length: 3\r\n\r\nabc".utf8)
         for _ in 0..<300 {
@@ -260,18 +261,5 @@ extension HTTPServerTests {
         try #expect(RawClient(server.port).get("/")?.status == 200, "seed \(seed)")
       }
     }
-  }
-}
-
-/// A small generator whose seed can be printed.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-    return word ^ word >> 31
   }
 }

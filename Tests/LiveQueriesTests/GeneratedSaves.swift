@@ -1,7 +1,9 @@
+import TestSupport
+
 @testable import FetchModel
 
 /// Random fetches and random saves over the memory store.
-struct Generator {
+struct Generator: Drawing {
   var random: SeededRandom
   /// The greatest id of a city. Many cities make windows that keep a part of the result alone.
   let cities: Int
@@ -9,14 +11,6 @@ struct Generator {
   init(seed: UInt64, cities: Int = 20) {
     random = SeededRandom(seed: seed)
     self.cities = cities
-  }
-
-  mutating func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &random) }
-
-  mutating func oneIn(_ count: Int) -> Bool { number(1...count) == 1 }
-
-  mutating func pick<Choice>(_ choices: [Choice]) -> Choice {
-    choices[number(0...choices.count - 1)]
   }
 
   private static func path(_ attribute: Int) -> PropertyPath {

@@ -1,5 +1,6 @@
 import FetchModel
 import Foundation
+import TestSupport
 import Testing
 
 @testable import LiveQueries
@@ -43,7 +44,8 @@ struct RoutingOverSQLiteTests {
 
 /// A file with every kind of column that fetches are looked up by.
 private final class FileWorld {
-  private let directory: String
+  private let directory: TemporaryDirectory
+  private let path: String
   let store: SQLiteStore
 
   private static let schema = """
@@ -68,28 +70,20 @@ private final class FileWorld {
     """
 
   init() throws {
-    directory = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-    let path = directory + "/store.sqlite"
-    _ = FileManager.default.createFile(atPath: path, contents: nil)
-    try Connection(path: path, access: .write).execute(Self.schema)
+    directory = try TemporaryDirectory()
+    path = try directory.emptyFile()
+    try sqlite(path, Self.schema)
     store = try SQLiteStore(path: path)
   }
 
-  deinit {
-    store.close()
-    try? FileManager.default.removeItem(atPath: directory)
-  }
+  deinit { store.close() }
 
   var token: Token {
     get throws { try store.read { moment throws(StoreError) in moment.token } }
   }
 
   /// Runs `sql` as another process would.
-  func outsider(_ sql: String) throws {
-    let connection = try Connection(path: directory + "/store.sqlite", access: .write)
-    try connection.execute("PRAGMA foreign_keys = OFF; PRAGMA query_only = OFF;" + sql)
-  }
+  func outsider(_ sql: String) throws { try sqlite(path, sql) }
 
   func query(_ target: String) throws -> LiveQuery {
     let parts = target.split(separator: "?", maxSplits: 1)
@@ -118,27 +112,22 @@ private final class FileWorld {
 
   // MARK: Generated
 
-  private static func pick(_ random: inout SeededRandom, _ choices: [String]) -> String {
-    choices[Int.random(in: choices.indices, using: &random)]
-  }
-
   static func fetch(_ random: inout SeededRandom) -> String {
     if Int.random(in: 0..<6, using: &random) == 0 {
-      return "country?" + pick(&random, countries) + "&"
-        + pick(&random, ["", "select=name,city_by_country"])
+      return "country?" + random.pick(countries) + "&"
+        + random.pick(["", "select=name,city_by_country"])
     }
-    let joined = pick(&random, [" AND ", " OR "])
+    let joined = random.pick([" AND ", " OR "])
     let condition = (0...Int.random(in: 0...1, using: &random))
-      .map { _ in pick(&random, conditions).replacing("§", with: pick(&random, numbers)) }
+      .map { _ in random.pick(conditions).replacing("§", with: random.pick(numbers)) }
       .joined(separator: joined)
-    let selection = pick(
-      &random,
+    let selection = random.pick(
       [
         "select=name", "select=population", "select=country.name", "", "select=@etag",
         "select=tag", "select=twin.name", "expand=country&select=name", "select=flag.size",
       ])
-    let order = pick(
-      &random, ["sort=name", "sort=-population", "section=country.name", "sort=twin.population"])
+    let order = random.pick(
+      ["sort=name", "sort=-population", "section=country.name", "sort=twin.population"])
     return "city?where=\(condition.replacing(" ", with: "+"))&\(selection)&\(order)"
   }
 
@@ -175,8 +164,7 @@ private final class FileWorld {
       "token = x'00112233445566778899AABBCCDDEEFF'",
       "token = '6f9619ff-8b86-d011-b42d-00c04fc964ff'", "population = \(number) + 0.5",
     ]
-    return pick(
-      &random,
+    return random.pick(
       values.map { "UPDATE city SET \($0) WHERE id = \(city)" } + [
         "INSERT OR REPLACE INTO city(id, name, population, country_id) "
           + "VALUES (\(city), 'c\(number)', \(number), \(country))",

@@ -1,4 +1,5 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import LiveQueries

@@ -1,17 +1,12 @@
 import FetchModel
+import TestSupport
 
 /// Generated rows and predicates that seek out what is hard: nil, empty text, surrogate pairs,
 /// marks, the ends of integers and doubles, values of a type that the column was not made for.
-struct EvaluatorCases {
-  private var random: CaseRandom
+struct EvaluatorCases: Drawing {
+  var random: SeededRandom
 
-  init(seed: UInt64) { random = CaseRandom(seed: seed) }
-
-  mutating func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &random) }
-  mutating func oneIn(_ count: Int) -> Bool { number(1...count) == 1 }
-  mutating func pick<Choice>(_ choices: [Choice]) -> Choice {
-    choices[number(0...choices.count - 1)]
-  }
+  init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
   // MARK: Values
 
@@ -233,20 +228,5 @@ struct EvaluatorCases {
       return "SUBQUERY(\(path), $x, $x.\(value) \(relation()) \(count(entity))).@count > 1"
     default: return "\(path).@distinctUnionOfObjects.\(value).@count \(relation()) 2"
     }
-  }
-}
-
-/// Random numbers that a printed seed brings back.
-private struct CaseRandom: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
-
-  mutating func next() -> UInt64 {
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    var word = state
-    word ^= word >> 33
-    word = word &* 0xFF51_AFD7_ED55_8CCD
-    return word ^ (word >> 29)
   }
 }

@@ -1,6 +1,7 @@
 // Snapshots by a form's statements are those that their plans give, whatever ties.
 
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
@@ -33,7 +34,7 @@ struct FetchFormTests {
 
   @Test(arguments: [1, 2, 3, 4] as [UInt64])
   func formsGiveWhatPlansGive(seed: UInt64) throws {
-    var random = SplitMix(seed: seed)
+    var random = SeededRandom(seed: seed)
     let file = try FetchFixture(Self.schema)
     let resolver = FetchResolver(model: file.model, maxItems: 1_000)
     let forms = FetchForms(resolver: resolver)
@@ -59,7 +60,7 @@ struct FetchFormTests {
   }
 
   private static func change(
-    _ file: FetchFixture, _ id: Int, _ random: inout SplitMix
+    _ file: FetchFixture, _ id: Int, _ random: inout SeededRandom
   ) throws {
     let population = ["NULL", "1", "2", "3", "8", "9007199254740993"].randomElement(using: &random)!
     let area = ["NULL", "1.5", "2", "-0.0", "0.0"].randomElement(using: &random)!

@@ -1,4 +1,5 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
@@ -18,7 +19,7 @@ struct PastTests {
 
   @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
   func everyRowIsWhatItWasAndEveryChangedRowIsARoot(seed: UInt64) throws {
-    var random = SplitMix(seed: seed)
+    var random = SeededRandom(seed: seed)
     let file = try FetchFixture(FetchFixture.world)
     let plans = try Self.queries.map { try file.plan($0.entity, $0.query) }
     var history: [(token: Token, rows: [[ObjectID: Row]])] = []
@@ -78,7 +79,7 @@ struct PastTests {
     return rows
   }
 
-  private static func randomChange(_ random: inout SplitMix) -> String {
+  private static func randomChange(_ random: inout SeededRandom) -> String {
     let city = Int.random(in: 9...45, using: &random)
     let country = Int.random(in: 1...5, using: &random)
     let population = Int.random(in: 0...30, using: &random)
@@ -101,20 +102,5 @@ struct PastTests {
       "DELETE FROM City_Tag WHERE city = \(city)",
       "UPDATE City_Tag SET city = \(city) WHERE tag = '\(tag)'",
     ].randomElement(using: &random)!
-  }
-}
-
-/// A small generator whose sequence its seed decides.
-struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

@@ -2,6 +2,7 @@
 // result as the shallow predicate that it means.
 
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
@@ -43,7 +44,7 @@ struct PredicateDepthTests {
 
   /// `text` in ever more of `wrappings`, as long as the parser takes it.
   private static func deepest(
-    _ text: String, _ random: inout SplitMix, from wrappings: [Wrapping], upTo limit: Int = 200
+    _ text: String, _ random: inout SeededRandom, from wrappings: [Wrapping], upTo limit: Int = 200
   ) -> String {
     var text = text
     for number in 0..<limit {
@@ -62,7 +63,7 @@ struct PredicateDepthTests {
 
   @Test("one construct within itself, 60 and more levels", arguments: numbers.indices)
   func oneNumber(index: Int) throws {
-    var random = SplitMix(seed: 1)
+    var random = SeededRandom(seed: 1)
     let fixture = try PredicateFixture()
     let deep = Self.deepest("population", &random, from: [Self.numbers[index]])
     #expect(try fixture.ids(deep + " == 1000000") == "2", "\(deep)")
@@ -72,7 +73,7 @@ struct PredicateDepthTests {
 
   @Test("one condition within itself, 60 and more levels", arguments: conditions.indices)
   func oneCondition(index: Int) throws {
-    var random = SplitMix(seed: 1)
+    var random = SeededRandom(seed: 1)
     let fixture = try PredicateFixture()
     let deep = Self.deepest("population > 5", &random, from: [Self.conditions[index]])
     let found = try fixture.ids(deep)
@@ -81,7 +82,7 @@ struct PredicateDepthTests {
 
   @Test("everything within everything", arguments: 1...24 as ClosedRange<UInt64>)
   func mixed(seed: UInt64) throws {
-    var random = SplitMix(seed: seed)
+    var random = SeededRandom(seed: seed)
     let fixture = try PredicateFixture()
     let inner = Self.deepest(
       "population", &random, from: Self.numbers, upTo: Int.random(in: 0...30, using: &random))

@@ -1,21 +1,8 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
-
-/// A generator with a seed, so that a failure can be had again.
-private struct Dice {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
-
-  mutating func roll(_ sides: Int) -> Int {
-    state ^= state << 13
-    state ^= state >> 7
-    state ^= state << 17
-    return Int(truncatingIfNeeded: state >> 33) % sides
-  }
-}
 
 /// What the save should lead to, kept by hand: teams and players, and who plays for whom.
 private struct Book {
@@ -26,10 +13,12 @@ private struct Book {
 @Suite("Save execution: generated saves")
 struct SaveExecutionGeneratedTests {
   /// One change as JSON, made on the book too; false where it has to be refused.
-  private func change(_ dice: inout Dice, _ book: inout Book) -> (json: String, isFine: Bool) {
-    let team = dice.roll(4)
-    let player = dice.roll(8)
-    switch dice.roll(16) {
+  private func change(
+    _ random: inout SeededRandom, _ book: inout Book
+  ) -> (json: String, isFine: Bool) {
+    let team = random.number(0...3)
+    let player = random.number(0...7)
+    switch random.number(0...15) {
     case 0...6:
       let isFine = book.players[player] == nil && (team == 0 || book.teams.contains(team))
       if isFine { book.players[player] = .some(team == 0 ? nil : team) }
@@ -43,7 +32,7 @@ struct SaveExecutionGeneratedTests {
       let isFine = book.players.removeValue(forKey: player) != nil
       return (#"{"delete":"player","id":\#(player)}"#, isFine)
     case 13, 14:
-      let members = (0..<8).filter { _ in dice.roll(5) == 0 }
+      let members = (0..<8).filter { _ in random.oneIn(5) }
       let isFine =
         book.teams.contains(team) && members.allSatisfy { book.players[$0] != nil }
       if isFine {
@@ -68,15 +57,15 @@ struct SaveExecutionGeneratedTests {
       CREATE TABLE player(id INTEGER PRIMARY KEY, team_id INT REFERENCES team);
       INSERT INTO team VALUES (1), (2), (3);
       """)
-    var dice = Dice(seed: seed)
+    var random = SeededRandom(seed: seed)
     var book = Book()
     var made = 0
     for round in 0..<400 {
       var next = book
       var isFine = true
       var changes: [String] = []
-      for _ in 0...dice.roll(3) {
-        let (json, fits) = change(&dice, &next)
+      for _ in 0...random.number(0...2) {
+        let (json, fits) = change(&random, &next)
         changes.append(json)
         isFine = isFine && fits
       }

@@ -2,6 +2,7 @@ import FetchModel
 import Foundation
 import HTTPServer
 import SQLiteStore
+import TestSupport
 import Testing
 
 /// Dictionaries under saves: told as a whole when anything in them differs, and never otherwise.
@@ -130,7 +131,7 @@ struct DictionariesLiveTests {
   @Test(arguments: [31, 32, 33] as [UInt64])
   func whoeverAppliesEveryResetHoldsWhatIsTrueAndIsNeverToldTheSame(seed: UInt64) throws {
     let file = try ServedFile(PromiseTests.world)
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed: seed)
     var held = try Self.fetches.map { try Self.result(file.ask("/v1/objects/\(encoded($0))").json) }
     for round in 0..<50 {
       for _ in 0..<Int.random(in: 1...3, using: &random) {

@@ -2,6 +2,7 @@ import FetchModel
 import Foundation
 import HTTPServer
 import Service
+import TestSupport
 import Testing
 
 /// API.md, section 4: many fetches as one stream.
@@ -112,7 +113,7 @@ struct ManyFetchesStreamTests {
 
   @Test func aStreamOfManyIsExactUnderGeneratedSaves() throws {
     let file = try ServedFile(PromiseTests.world)
-    var random = SeededGenerator(seed: 99)
+    var random = SeededRandom(seed: 99)
     let wanted = [
       ("all", "city?sort=-population", #"{"entity":"city","sort":["-population"]}"#),
       (

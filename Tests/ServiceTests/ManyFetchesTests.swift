@@ -4,6 +4,7 @@ import HTTPServer
 import SQLiteStore
 import Service
 import Synchronization
+import TestSupport
 import Testing
 
 /// API.md, section 4: many fetches at once.
@@ -195,11 +196,11 @@ struct ManyFetchesTests {
   @Test(arguments: [5, 6] as [UInt64])
   func oneTokenForAllLosesNothingWhileOthersSave(seed: UInt64) throws {
     let file = try ServedFile(PromiseTests.world)
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed: seed)
     let isOver = Atomic(false)
     let path = file.path
     let writer = Thread {
-      var random = SeededGenerator(seed: seed + 100)
+      var random = SeededRandom(seed: seed + 100)
       while !isOver.load(ordering: .relaxed) {
         try? SQLiteShell.run(PromiseTests.change(&random), path: path)
         Thread.sleep(forTimeInterval: 0.003)

@@ -1,5 +1,6 @@
 import FetchModel
 import Foundation
+import TestSupport
 import Testing
 
 /// Promise 1 over inheritance, ordered relationships, derived attributes and values of classes.
@@ -19,7 +20,7 @@ struct ModelPromiseTests {
   @Test(arguments: [21, 22, 23] as [UInt64])
   func everyDiffEndsAtAFreshSnapshot(seed: UInt64) throws {
     let file = try SampleModel.served("heroes")
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed: seed)
     for index in 1...3 { _ = try file.insert("Team", #"{"name":"t\#(index)"}"#) }
     var held = try Self.fetches.map { try Self.snapshot(file, $0) }
     for round in 0..<60 {
@@ -49,7 +50,7 @@ struct ModelPromiseTests {
   }
 
   private static func change(
-    _ random: inout SeededGenerator
+    _ random: inout SeededRandom
   ) -> (method: String, path: String, body: String?) {
     let human = Int.random(in: 1...20, using: &random)
     let other = Int.random(in: 1...20, using: &random)

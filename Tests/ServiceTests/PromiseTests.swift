@@ -1,5 +1,6 @@
 import FetchModel
 import Foundation
+import TestSupport
 import Testing
 
 /// API.md, section 4: what every diff promises, over a real file, under generated saves.
@@ -35,7 +36,7 @@ struct PromiseTests {
   @Test(arguments: [11, 12, 13, 14] as [UInt64])
   func everyClientEndsWithAFreshSnapshot(seed: UInt64) throws {
     let file = try ServedFile(Self.world)
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed: seed)
     var held = try Self.fetches.map { try Self.snapshot(file, $0) }
     for round in 0..<60 {
       for _ in 0..<Int.random(in: 1...3, using: &random) {
@@ -71,7 +72,7 @@ struct PromiseTests {
     try #require(ResultSnapshot(json: file.ask("GET", "/v1/objects/\(fetch)").json))
   }
 
-  static func change(_ random: inout SeededGenerator) -> String {
+  static func change(_ random: inout SeededRandom) -> String {
     let city = Int.random(in: 1...35, using: &random)
     let country = Int.random(in: 1...5, using: &random)
     let population = Int.random(in: 0...20, using: &random)
@@ -91,20 +92,5 @@ struct PromiseTests {
       "DELETE FROM city_tag WHERE city_id = \(city)",
       "UPDATE tag SET word = CASE word WHEN 'big' THEN 'small' ELSE 'big' END WHERE id = \(tag)",
     ].randomElement(using: &random)!
-  }
-}
-
-/// A generator whose sequence its seed decides.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    var word = state
-    word ^= word >> 33
-    word = word &* 0xFF51_AFD7_ED55_8CCD
-    return word ^ (word >> 29)
   }
 }

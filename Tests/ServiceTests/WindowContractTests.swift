@@ -1,6 +1,7 @@
 import FetchModel
 import Foundation
 import Service
+import TestSupport
 import Testing
 
 /// Windows deep in a large table, and what is left of a fetch that nobody asks for.
@@ -18,7 +19,7 @@ struct WindowContractTests {
     return try #require(ResultSnapshot(json: answer.json), "\(answer.text)")
   }
 
-  private static func change(_ random: inout SeededGenerator) -> String {
+  private static func change(_ random: inout SeededRandom) -> String {
     let id = Int.random(in: 1...21_000, using: &random)
     let place = Int.random(in: 0...20_011, using: &random)
     return [
@@ -33,7 +34,7 @@ struct WindowContractTests {
   @Test(arguments: [21, 22] as [UInt64])
   func deepOffsetsAndCursorsAreExactWhileRowsComeAndGo(seed: UInt64) throws {
     let file = try ServedFile(Self.world)
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed: seed)
     var cursor = try #require(
       try file.ask("/v1/objects/city?sort=population,name&limit=5000&as=ids").json["next"]?.string)
     cursor = cursor.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""

@@ -1,6 +1,7 @@
 import FetchModel
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LiveFetchCommand
@@ -75,7 +76,7 @@ struct FaultTests {
   @Test("Under kill -9 no answered save is lost or there by half, and every client goes on")
   func killed() throws {
     let seed = UInt64.random(in: 1 ... .max)
-    var random = Xorshift(state: seed)
+    var random = SeededRandom(seed: seed)
     let server = try FaultServer(Self.entries)
     let plan = Saver.Plan()
     let savers = (0..<6).map { Saver(server, $0, plan) }

@@ -1,4 +1,5 @@
 import CSQLite
+import TestSupport
 
 /// Holds the write lock of a file from its making on, as another process would.
 final class Holder: @unchecked Sendable {
@@ -15,17 +16,5 @@ final class Holder: @unchecked Sendable {
   func letGo() {
     sqlite3_exec(database, "ROLLBACK", nil, nil, nil)
     sqlite3_close(database)
-  }
-}
-
-/// A generator whose sequence its seed decides.
-struct Xorshift: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state ^= state << 13
-    state ^= state >> 7
-    state ^= state << 17
-    return state
   }
 }

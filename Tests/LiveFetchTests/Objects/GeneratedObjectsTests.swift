@@ -3,6 +3,7 @@
 
 import Foundation
 import LiveFetch
+import TestSupport
 import Testing
 
 @MainActor

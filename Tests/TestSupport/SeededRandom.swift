@@ -1,0 +1,48 @@
+// Random numbers for generated cases. A seed enters; the same sequence leaves on every machine.
+
+/// Random numbers that a printed seed brings back (SplitMix64).
+public struct SeededRandom: RandomNumberGenerator, Sendable {
+  /// What to print with a failure.
+  public let seed: UInt64
+  private var state: UInt64
+
+  /// - Parameter seed: another one with each run, unless it is given.
+  public init(seed: UInt64 = .random(in: .min ... .max)) {
+    self.seed = seed
+    state = seed
+  }
+
+  public mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var bits = state
+    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+    return bits ^ (bits >> 31)
+  }
+}
+
+/// Whatever makes cases by drawing from a seeded sequence; the sequence itself is one.
+public protocol Drawing {
+  var random: SeededRandom { get set }
+}
+
+extension Drawing {
+  public mutating func number(_ range: ClosedRange<Int>) -> Int {
+    .random(in: range, using: &random)
+  }
+
+  /// True once in `count` times.
+  public mutating func oneIn(_ count: Int) -> Bool { number(1...count) == 1 }
+
+  /// One of `choices`, of which there has to be one.
+  public mutating func pick<Choice>(_ choices: [Choice]) -> Choice {
+    choices[number(0...choices.count - 1)]
+  }
+}
+
+extension SeededRandom: Drawing {
+  public var random: SeededRandom {
+    get { self }
+    set { self = newValue }
+  }
+}
