@@ -188,7 +188,27 @@ private enum StoresArticle {
   static func stores(_ path: String, _ address: URL) throws {
     let file: any ObjectStore = try LocalStore(path: path)
     let server: any ObjectStore = RemoteStore(address, token: "secret")
-    withExtendedLifetime((file, server)) {}
+    let polling = RemoteStore(address)
+    let streaming = RemoteStore(address, transport: .stream)
+    withExtendedLifetime((file, server, polling, streaming)) {}
+  }
+
+  @MainActor
+  static func offline(_ controller: FetchedResultsController<City>) async throws {
+    func show(_ text: String) {}
+    func draw(_ snapshot: ResultsSnapshot) {}
+    do throws(FetchError) {
+      try await controller.performFetch()
+    } catch {
+      guard let outage = error.outage else { throw error }
+      show("offline: \(outage.reason)")  // the controller tries again
+    }
+    for await snapshot in controller.snapshots { draw(snapshot) }
+  }
+
+  static func saving(_ store: RemoteStore, _ changes: JSON) async throws -> SaveReceipt {
+    let receipt = try await store.save(changes, idempotencyKey: "order-1042")  // as often as need be
+    return receipt
   }
 }
 

@@ -1,6 +1,6 @@
-// The same generated scenario on a file in this process and on a server over it: saves, other
-// predicates, orders, sections and windows. What the delegate is told has to be the same, and has
-// to lead from content to content.
+// The same generated scenario on a file in this process and on a server over it, by long polls and by
+// a stream: saves, other predicates, orders, sections and windows. What the delegate is told has to be
+// the same, and has to lead from content to content.
 
 import LiveFetch
 import TestSupport
@@ -15,9 +15,12 @@ struct EqualEventsTests {
     let comment = Comment(rawValue: "seed \(seed)")
     let local = try await Scenario(.local, seed: seed).run(steps: 30)
     let remote = try await Scenario(.remote, seed: seed).run(steps: 30)
+    let stream = try await Scenario(.stream, seed: seed).run(steps: 30)
     #expect(local.faults.isEmpty, comment)
     #expect(remote.faults.isEmpty, comment)
+    #expect(stream.faults.isEmpty, comment)
     #expect(local.events == remote.events, comment)
+    #expect(local.events == stream.events, comment)
     #expect(local.events.count > 60)
   }
 }

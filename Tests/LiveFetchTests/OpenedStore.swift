@@ -9,7 +9,13 @@ import TestSupport
 import Testing
 
 /// The same scenario runs in process and over HTTP, and has to see the same.
-enum Kind: CaseIterable, Sendable { case local, remote }
+enum Kind: CaseIterable, Sendable {
+  case local, remote
+  /// The server tells changes by a stream.
+  case stream
+
+  var transport: RemoteStore.Transport { self == .stream ? .stream : .longPoll }
+}
 
 final class OpenedStore: Sendable {
   let store: any ObjectStore
@@ -26,13 +32,14 @@ final class OpenedStore: Sendable {
       let local = try LocalStore(path: path, options: options)
       store = local
       end = { local.close() }
-    case .remote:
+    case .remote, .stream:
       let file = try SQLiteStore(path: path, options: options)
       let service = try Service(store: file)
       var configuration = HTTPServerConfiguration()
       configuration.port = 0
       let http = try HTTPServer(configuration, handler: service)
-      store = RemoteStore(try #require(URL(string: "http://127.0.0.1:\(http.port)")))
+      let address = try #require(URL(string: "http://127.0.0.1:\(http.port)"))
+      store = RemoteStore(address, transport: kind.transport)
       end = {
         service.drain()
         http.stop()

@@ -70,11 +70,14 @@ struct PredicateLexer {
   }
 
   private mutating func skipSpace() {
-    while let byte = peek(), byte == 0x20 || (byte >= 0x09 && byte <= 0x0D) { offset += 1 }
-    // U+00A0, which pasted text is full of.
-    if peek() == 0xC2, peek(1) == 0xA0 {
-      offset += 2
-      skipSpace()
+    while let byte = peek() {
+      if byte == 0x20 || (byte >= 0x09 && byte <= 0x0D) {
+        offset += 1
+      } else if byte == 0xC2, peek(1) == 0xA0 {  // U+00A0, which pasted text is full of.
+        offset += 2
+      } else {
+        return
+      }
     }
   }
 

@@ -130,18 +130,13 @@ private actor ObjectQueryRunner<Element: Fetchable & InstanceIdentifiable & Send
     await fetch(query)
   }
 
-  /// Fetches until somebody answers.
+  /// Where nobody answers, the controller goes on trying.
   private func fetch(_ query: Query) async {
-    var pause = 100
-    while !isStopped {
-      do throws(FetchError) {
-        return try await controller.performFetch()
-      } catch {
-        guard error.mayPass else { return query.reject(error) }
-        query.suspend(error)
-      }
-      try? await Task.sleep(for: .milliseconds(pause + Int.random(in: 0...pause / 4)))
-      pause = min(5000, pause * 2)
+    guard !isStopped else { return }
+    do throws(FetchError) {
+      try await controller.performFetch()
+    } catch {
+      error.mayPass ? query.suspend(error) : query.reject(error)
     }
   }
 

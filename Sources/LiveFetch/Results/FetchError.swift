@@ -10,6 +10,11 @@ public enum FetchError: Error, Sendable {
   case outOfStep
 }
 
+extension FetchError {
+  /// Why the store could not be reached; nil of every other error.
+  public var outage: Outage? { if case .store(let error) = self { error.outage } else { nil } }
+}
+
 extension FetchError: CustomStringConvertible {
   public var description: String {
     switch self {

@@ -6,10 +6,13 @@ extension FetchedResultsController {
   /// Called again, it fetches anew; what differs from the content so far is told as a change. Of
   /// several calls at once the last one counts.
   ///
-  /// - Throws: ``FetchError``; the content so far is kept, and followed on.
+  /// - Throws: ``FetchError``; the content so far is kept, and followed on. Where the store cannot be
+  ///   reached the controller goes on trying by itself, also without a content: its state is `offline`,
+  ///   and its delegate and sequences are told of the content when there is one.
   public func performFetch(
     isolation: isolated any Actor = #isolation
   ) async throws(FetchError) {
+    isBegun = true
     try await fetch(fetchRequest, section, isolation: isolation)
   }
 
@@ -36,6 +39,7 @@ extension FetchedResultsController {
   /// Stops following; the content stays as it is.
   public func stop() {
     fetches += 1
+    isBegun = false
     endFollowing()
     set(.initial)
   }
@@ -63,12 +67,22 @@ extension FetchedResultsController {
     do throws(FetchError) {
       try replaceContent(with: result, isBatched: request.fetchBatchSize > 0)
     } catch {
-      set(.failed(error))
-      if storedContent != nil { follow(isolation: isolation) }
+      goOn(after: error, isolation: isolation)
       throw error
     }
+    isBegun = true
     (fetchRequest, self.section) = (request, section)
     follow(isolation: isolation)
+  }
+
+  /// Follows what was followed before, or waits for the store to come back.
+  private func goOn(after error: FetchError, isolation: isolated any Actor) {
+    if case .store(let reason) = error, reason.mayPass, storedContent != nil || isBegun {
+      set(.offline(reason))
+      return follow(after: reason, isolation: isolation)
+    }
+    set(.failed(error))
+    if storedContent != nil { follow(isolation: isolation) }
   }
 
   /// Reads what a fetch through a parent entity leaves out of its objects.
@@ -105,12 +119,15 @@ extension FetchedResultsController {
 // MARK: - Following
 
 extension FetchedResultsController {
-  private func follow(isolation: isolated any Actor) {
-    guard let token = storedContent?.state.token else { return }
+  /// - Parameter outage: why the store could not be reached the last time; the state stays `offline`
+  ///   until it can.
+  private func follow(
+    after outage: ObjectStoreError? = nil, isolation: isolated any Actor
+  ) {
     var follower = Follower(
       store: context.store, request: fetchRequest.followedBody(section: section), hold: holdTime,
-      token: token)
-    set(.following)
+      token: storedContent?.state.token, after: outage)
+    if outage == nil { set(.following) }
     if fetchRequest.fetchBatchSize > 0 { loadTouchedBatches(isolation: isolation) }
     following = Task { [weak self] in
       _ = isolation

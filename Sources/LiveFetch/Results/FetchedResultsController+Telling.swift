@@ -5,11 +5,11 @@ extension FetchedResultsController {
   func tell(_ content: FetchedContent<Element>, _ change: ContentChange?) {
     let old = storedContent
     // Objects that the content changed in place are told of once it shows.
-    defer { context.processPendingChanges() }
+    defer { context.processChangesOfTree() }
     show(content)
     guard old == nil || change?.isEmpty == false else { return }
-    channels.removeAll { $0.isFinished }
-    for channel in channels { channel.send(content.state, change) }
+    channels.removeAll { $0.isUnread }
+    for entry in channels { entry.channel?.send(content.state, change) }
     guard let delegate else { return }
     pending = PendingChange(old: old, new: content, change: change)
     defer { pending = nil }
@@ -97,7 +97,8 @@ protocol ResultsRelay: AnyObject {
 
 extension FetchedResultsController {
   /// Every content from now on by its ids, the present one first. A reader that is slower than the
-  /// store gets the newest one, with what changed since the one it had.
+  /// store gets the newest one, with what changed since the one it had. A loop that is left costs
+  /// nothing any more, whether by `break`, by an error or by its task being cancelled.
   public var snapshots: ResultsSnapshots {
     ResultsSnapshots(channel: openChannel())
   }
@@ -112,7 +113,8 @@ extension FetchedResultsController {
 
   private func openChannel() -> ResultChannel {
     let channel = ResultChannel(storedContent?.state)
-    channels.append(channel)
+    channels.removeAll { $0.isUnread }
+    channels.append(WeakChannel(channel: channel))
     return channel
   }
 }

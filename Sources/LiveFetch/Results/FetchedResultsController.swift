@@ -52,7 +52,10 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   /// How many fetches were begun: the answer to an earlier one than the last counts no more.
   var fetches = 0
   var following: Task<Void, Never>?
-  var channels: [ResultChannel] = []
+  /// Whether there is to be a content: a fetch was asked for, and not stopped since.
+  var isBegun = false
+  /// Who reads ``snapshots`` and ``changes``; a reader keeps its channel, the controller does not.
+  var channels: [WeakChannel] = []
   /// Batches that were asked for; nil unless elements are made in batches.
   var touches: AsyncStream<Range<Int>>.Continuation?
   /// The first numbers of the batches on their way.
@@ -90,7 +93,7 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   deinit {
     following?.cancel()
     touches?.finish()
-    for channel in channels { channel.finish() }
+    for entry in channels { entry.channel?.finish() }
   }
 }
 

@@ -13,26 +13,35 @@ struct Follower: Sendable {
     case failed(ObjectStoreError)
   }
 
-  let store: any ObjectStore
+  private let store: any ObjectStore
+  private let feed: any FetchFeed
   /// The members of the request, without `since`.
-  let request: [JSON.Member]
+  private let request: JSON
   /// Seconds that a request is held.
-  let hold: Double
+  private let hold: Double
   /// From where the next diff is asked for; nil asks for the result anew.
   var token: String?
   private var failures = 0
+  /// Seconds that the last failure asked to be waited.
+  private var leastPause = 0.0
 
-  init(store: any ObjectStore, request: [JSON.Member], hold: Double, token: String? = nil) {
+  /// - Parameter outage: why nobody answered the last time; the first event is then waited for.
+  init(
+    store: any ObjectStore, request: [JSON.Member], hold: Double, token: String? = nil,
+    after outage: ObjectStoreError? = nil
+  ) {
     self.store = store
-    self.request = request + [.init(name: "digest", value: .boolean(true))]
+    self.request = .object(request + [.init(name: "digest", value: .boolean(true))])
     self.hold = hold
     self.token = token
+    feed = store.feed(of: self.request)
+    if let outage { note(outage) }
   }
 
   /// The result now.
   func snapshot() async -> Result<ResultState, ObjectStoreError> {
     do throws(ObjectStoreError) {
-      guard let state = ResultState(json: try await store.fetch(.object(request))) else {
+      guard let state = ResultState(json: try await store.fetch(request)) else {
         throw .notUnderstood("no snapshot")
       }
       return .success(state)
@@ -43,44 +52,54 @@ struct Follower: Sendable {
 
   /// Waits for what comes next.
   mutating func next() async -> Event {
-    if failures > 0 { try? await Task.sleep(for: .milliseconds(pause)) }
+    if failures > 0 { try? await Task.sleep(for: pause) }
     guard let token else { return event(of: await snapshot()) }
+    let answer: JSON
     do throws(ObjectStoreError) {
-      let json = try await store.fetch(.object(request + waiting(since: token)))
-      guard let diff = Diff(json: json) else { throw .notUnderstood("no diff") }
-      failures = 0
-      return .diff(diff)
+      // Who comes back asks for an answer at once: it says that somebody is there again.
+      answer = try await feed.next(since: token, hold: failures > 0 ? 0 : hold)
     } catch .tokenExpired {
       return event(of: await snapshot())
     } catch {
       return event(of: .failure(error))
     }
+    if let diff = Diff(json: answer) {
+      succeeded()
+      return .diff(diff)
+    }
+    // A diff that is the whole result has not the form of a snapshot.
+    if answer["reset"] == .boolean(true) { return event(of: await snapshot()) }
+    return event(of: ResultState(json: answer).map { .success($0) } ?? .failure(Self.noDiff))
   }
+
+  private static let noDiff = ObjectStoreError.notUnderstood("no diff")
 
   private mutating func event(of result: Result<ResultState, ObjectStoreError>) -> Event {
     switch result {
     case .success(let state):
-      failures = 0
+      succeeded()
       return .state(state)
     case .failure(let error) where error.mayPass:
-      failures += 1
+      note(error)
       return .unreachable(error)
     case .failure(let error): return .failed(error)
     }
   }
 
-  private func waiting(since token: String) -> [JSON.Member] {
-    [
-      .init(name: "since", value: .string(token)),
-      .init(name: "wait", value: .number(String(hold))),
-    ]
+  private mutating func succeeded() { (failures, leastPause) = (0, 0) }
+
+  private mutating func note(_ outage: ObjectStoreError) {
+    failures += 1
+    leastPause = if case .unreachable(let outage) = outage { outage.retryAfter ?? 0 } else { 0 }
   }
 
-  /// Milliseconds before the next attempt: a tenth of a second, doubled each time up to five
-  /// seconds, and a little by chance, so that many clients don't come at once.
-  private var pause: Int {
-    let base = 100 << min(failures - 1, 6)
-    return min(5000, base) + Int.random(in: 0...base / 4)
+  /// The time before the next attempt: a tenth of a second, doubled each time up to five seconds, or
+  /// what was asked for, up to five minutes; and a little by chance, so that many clients don't come
+  /// at once.
+  private var pause: Duration {
+    let backoff = min(5, 0.1 * Double(1 << min(failures - 1, 6)))
+    let base = max(backoff, min(leastPause, 300))
+    return .seconds(base * Double.random(in: 1...1.25))
   }
 }
 

@@ -90,6 +90,14 @@ final class ResultChannel: Sendable {
   }
 }
 
+/// A channel as its controller knows it: it is gone with the last sequence or iterator that reads it.
+struct WeakChannel {
+  weak var channel: ResultChannel?
+
+  /// Whether nobody reads it any more.
+  var isUnread: Bool { channel?.isFinished ?? true }
+}
+
 /// The contents of a controller, one after the other.
 public struct ResultsSnapshots: AsyncSequence, Sendable {
   let channel: ResultChannel

@@ -28,8 +28,8 @@ final class HTTPCall: Sendable {
       await withCheckedContinuation { continuation in
         guard begin(continuation) else { return }
         session.dataTask(with: request) { data, response, error in
-          if let data, let response {
-            self.end(.success((data, response)))
+          if let response, error == nil {
+            self.end(.success((data ?? Data(), response)))
           } else {
             self.end(.failure(error ?? URLError(.unknown)))
           }

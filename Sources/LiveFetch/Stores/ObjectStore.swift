@@ -19,6 +19,12 @@ public protocol ObjectStore: Sendable {
   /// - Throws: ``ObjectStoreError/tokenExpired`` where history does not reach back. A store without a
   ///   history refuses, as the default does; contexts then take over their own saves alone.
   func changes(since token: String) async throws(ObjectStoreError) -> JSON
+
+  /// What happens in a fetch, told by and by. As the default has it, one fetch with `since` and `wait`
+  /// after the other.
+  ///
+  /// - Parameter request: as ``fetch(_:)`` takes it, without `since`.
+  func feed(of request: JSON) -> any FetchFeed
 }
 
 extension ObjectStore {
@@ -34,8 +40,10 @@ public enum ObjectStoreError: Error, Sendable {
   case refused(Problem)
   /// The history does not reach back to the token; a new snapshot is needed.
   case tokenExpired
-  /// Nobody answers: no network, no server. Asking again later may help.
-  case unreachable(String)
+  /// Nobody answers: no network, no server, a gateway that cannot reach it, a server with too much to
+  /// do. Asking again later may help. Of a save it says that it may have been made or not, unless
+  /// ``Outage/code`` is there.
+  case unreachable(Outage)
   /// What came is no answer of this API.
   case notUnderstood(String)
   /// The task that asked was cancelled, or the store was closed.
@@ -47,7 +55,7 @@ extension ObjectStoreError: CustomStringConvertible {
     switch self {
     case .refused(let problem): problem.detail
     case .tokenExpired: "the history does not reach back to this token"
-    case .unreachable(let reason): "the store cannot be reached: \(reason)"
+    case .unreachable(let outage): "the store cannot be reached: \(outage.reason)"
     case .notUnderstood(let reason): "the store's answer was not understood: \(reason)"
     case .cancelled: "cancelled"
     }
@@ -58,7 +66,23 @@ extension ObjectStoreError: CustomStringConvertible {
     switch self {
     case .refused(let problem): problem.code
     case .tokenExpired: "token-expired"
-    case .unreachable, .notUnderstood, .cancelled: nil
+    case .unreachable(let outage): outage.code
+    case .notUnderstood, .cancelled: nil
+    }
+  }
+
+  /// Why nobody answered; nil of every other error.
+  public var outage: Outage? {
+    if case .unreachable(let outage) = self { outage } else { nil }
+  }
+
+  /// The HTTP status of a refusal, or of what came in an answer's place; nil where nothing came.
+  public var status: Int? {
+    switch self {
+    case .refused(let problem): problem.status
+    case .tokenExpired: 410
+    case .unreachable(let outage): outage.status
+    case .notUnderstood, .cancelled: nil
     }
   }
 }

@@ -15,8 +15,8 @@ extension ManagedObjectContext {
     summary.insertedObjects = insertedObjects
     summary.updatedObjects = updatedObjects
     summary.deletedObjects = deletedObjects
-    settleInParent()
     saves += 1
+    settleInParent()
     parent.processPendingChanges()
     for object in summary.insertedObjects.union(summary.updatedObjects) { object.didSave() }
     observers.tell(summary)
@@ -26,14 +26,17 @@ extension ManagedObjectContext {
   private func settleInParent() {
     for object in insertions + updates {
       object.row.merge(object.edits) { $1 }
-      for name in object.memberEdits.keys {
-        let ids = object.memberIDs(of: name)
-        object.memberEdits[name] = nil
-        object.row[name] = ids.map { .array($0.map(\.json)) }
+      let isNew = object.stage == .inserted
+      for property in layout(of: object).properties where property.isToMany {
+        guard isNew || object.memberEdits[property.name] != nil else { continue }
+        let ids = object.memberIDs(of: property.name)
+        object.memberEdits[property.name] = nil
+        object.row[property.name] = ids.map { .array($0.map(\.json)) }
       }
       object.edits = [:]
       object.bases = [:]
       object.stage = .stored
+      object.rowMoment = saves
     }
     for object in deletions { forget(object, as: .gone) }
     insertions = []

@@ -30,7 +30,7 @@ extension ManagedObjectContext {
     if !prefetch.isEmpty, let type = Element.self as? any ManagedEntity.Type {
       try keepIncluded(answer["included"], prefetch, of: elements as [Any], type, start)
     }
-    processPendingChanges()
+    processChangesOfTree()
     return elements.filter { ($0 as? ManagedObject)?.isDeleted != true }
   }
 
@@ -95,10 +95,12 @@ extension ManagedObjectContext {
     _ type: Object.Type = Object.self, with ids: [ObjectID],
     isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) -> [Object] {
+    let new = ids.compactMap { adoptFromAbove(type, .permanent($0)) }
     let missing = ids.filter { registeredObject(type, .permanent($0)) == nil }
     let read = try await read(layout(of: type), ids: missing, isolation: isolation)
-    return withExtendedLifetime(read) {
+    return withExtendedLifetime((new, read)) {
       ids.compactMap { registeredObject(type, .permanent($0)) as? Object }
+        .filter { !isDeletedAbove(key(of: $0)) }
     }
   }
 

@@ -14,7 +14,7 @@ extension ManagedObjectContext {
     let touched = try await touched(since: start, isolation: isolation)
     try await reread(touched.touched, isolation: isolation)
     moment = touched.moment
-    processPendingChanges()
+    processChangesOfTree()
   }
 
   /// Reads an object anew.
@@ -30,12 +30,13 @@ extension ManagedObjectContext {
     isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) {
     guard object.managedObjectContext === self else { throw .detached }
-    guard let id = object.objectID.permanentID, !object.isInserted else { return }
+    guard !object.isInserted else { return }
     let layout = layout(of: object)
-    let loaded = layout.properties.filter { $0.isToMany && object.row[$0.name] != nil }
-    let read = try await read(
-      layout, ids: [id], extra: loaded.map(\.name), isolation: isolation)
-    guard !read.isEmpty else { throw .notFound(entity: layout.entityName, id: object.objectID) }
+    if isNewAbove(key(of: object)) {
+      refreshFromAbove(object)
+    } else if let id = object.objectID.permanentID {
+      try await reread(object, id, layout, isolation: isolation)
+    }
     if mergeChanges {
       for name in object.edits.keys { object.bases[name] = object.row[name] ?? .null }
     } else {
@@ -44,7 +45,17 @@ extension ManagedObjectContext {
       pending.updatedObjects.remove(object)
     }
     pending.refreshedObjects.insert(object)
-    processPendingChanges()
+    processChangesOfTree()
+  }
+
+  private func reread(
+    _ object: ManagedObject, _ id: ObjectID, _ layout: EntityLayout,
+    isolation: isolated (any Actor)?
+  ) async throws(ContextError) {
+    let loaded = layout.properties.filter { $0.isToMany && object.row[$0.name] != nil }
+    let read = try await read(
+      layout, ids: [id], extra: loaded.map(\.name), isolation: isolation)
+    guard !read.isEmpty else { throw .notFound(entity: layout.entityName, id: object.objectID) }
   }
 
   /// After a save: takes over what the store made of it. What cannot be read now is taken over with
@@ -123,32 +134,56 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reads the objects in memory anew that `touched` names, and those whose members it may have
-  /// changed. What is not found is gone.
+  /// Reads the objects in memory anew that `touched` names, in every context of the tree, and those
+  /// whose members it may have changed. What is not found is gone.
   private func reread(
     _ touched: Touched, isolation: isolated (any Actor)?
   ) async throws(ContextError) {
-    for (layout, objects) in objects(concernedBy: touched) {
-      let ids = objects.compactMap(\.objectID.permanentID).sorted()
-      let loaded = layout.properties.filter { property in
-        property.isToMany && objects.contains { $0.row[property.name] != nil }
+    for concerned in concerned(by: touched) {
+      let layout = concerned.layout
+      var missing = concerned.ids
+      for some in concerned.ids.sorted().chunks(of: 1000) {
+        let asked = saves
+        let items = try await items(
+          layout, ids: some, extra: concerned.loaded, isolation: isolation)
+        for item in items {
+          do throws(MaterializationError) { try check(item.values, layout, item) } catch {
+            throw .materialization(error)
+          }
+          tell(
+            item.values, of: RegistryKey(root: layout.root, id: .permanent(item.id)), asOf: asked)
+          missing.remove(item.id)
+        }
       }
-      let found = Set(
-        try await read(layout, ids: ids, extra: loaded.map(\.name), isolation: isolation))
-      for object in objects where !found.contains(object) { objectIsGone(object) }
+      for id in missing { objectIsGone(RegistryKey(root: layout.root, id: .permanent(id))) }
     }
   }
 
-  /// The objects in memory that `touched` names, and those whose members it may have changed.
-  private func objects(
-    concernedBy touched: Touched
-  ) -> [(layout: EntityLayout, objects: [ManagedObject])] {
+  /// Objects of one class that are to be read anew.
+  private struct Concerned {
+    let layout: EntityLayout
+    let ids: Set<ObjectID>
+    /// To-many relationships of which the members are known.
+    let loaded: [String]
+  }
+
+  /// What the store knows of the objects in memory, by class.
+  private var storedObjectsOfTree: [[ManagedObject]] {
     var byClass: [ObjectIdentifier: [ManagedObject]] = [:]
-    for object in registeredObjects where object.objectID.permanentID != nil {
-      guard object.stage == .stored || object.stage == .deleted else { continue }
-      byClass[ObjectIdentifier(type(of: object)), default: []].append(object)
+    for context in branch {
+      for object in context.registeredObjects where object.objectID.permanentID != nil {
+        guard object.stage == .stored || object.stage == .deleted,
+          context.parent == nil || !context.isNewAbove(context.key(of: object))
+        else { continue }
+        byClass[ObjectIdentifier(type(of: object)), default: []].append(object)
+      }
     }
-    return byClass.values.map { objects in
+    return Array(byClass.values)
+  }
+
+  /// The objects in memory that `touched` names, and those whose members it may have changed.
+  private func concerned(by touched: Touched) -> [Concerned] {
+    storedObjectsOfTree.map { objects in
       let layout = layout(of: objects[0])
       let ids = familyNames(of: layout.type).reduce(into: Set<ObjectID>()) { ids, name in
         ids.formUnion(touched.ids[name] ?? [])
@@ -161,16 +196,20 @@ extension ManagedObjectContext {
         touched.isEverything || object.objectID.permanentID.map(ids.contains) == true
           || stale.contains { object.row[$0.name] != nil }
       }
-      return (layout, found)
+      let loaded = layout.properties.filter { property in
+        property.isToMany && found.contains { $0.row[property.name] != nil }
+      }
+      return Concerned(
+        layout: layout, ids: Set(found.compactMap(\.objectID.permanentID)),
+        loaded: loaded.map(\.name))
     }
   }
+}
 
-  /// An object that the store has no more. One with unsaved changes stays, so that a save of them
-  /// tells of the conflict.
-  private func objectIsGone(_ object: ManagedObject) {
-    guard object.managedObjectContext === self, !object.hasEdits else { return }
-    if object.stage == .stored { pending.deletedObjects.insert(object) }
-    forgetEverywhere(object)
+extension Array {
+  /// The elements in order, some at a time.
+  func chunks(of size: Int) -> [[Element]] {
+    stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min(count, $0 + size)]) }
   }
 }
 

@@ -69,7 +69,7 @@ extension ManagedObjectContext {
     return objects
   }
 
-  private func items(
+  func items(
     _ layout: EntityLayout, ids: [ObjectID], extra: [String], isolation: isolated (any Actor)?
   ) async throws(ContextError) -> [Item] {
     let list = JSON.array(ids.map(\.predicateArgument))

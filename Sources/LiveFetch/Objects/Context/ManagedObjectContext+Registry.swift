@@ -37,7 +37,7 @@ extension ManagedObjectContext {
 
   /// Takes an object out of the context.
   func forget(_ object: ManagedObject, as stage: ManagedObject.Stage) {
-    registry[RegistryKey(root: layout(of: object).root, id: object.objectID)] = nil
+    registry[key(of: object)] = nil
     insertions.removeAll { $0 === object }
     updates.removeAll { $0 === object }
     deletions.removeAll { $0 === object }
@@ -55,54 +55,46 @@ extension ManagedObjectContext {
     let key = RegistryKey(root: layout.root, id: .permanent(item.id))
     var values = item.values
     if let whole = wholeItems[key] { values.merge(whole.values) { first, _ in first } }
+    let asked = readMoment ?? saves
     if let object = registry[key]?.object {
-      return try update(object, with: values, layout, item)
-    }
-    if let twin = parent?.registry[key]?.object {
-      for name in values.keys { values[name] = twin.current(name) ?? values[name] }
+      try check(values, layout, item)
+      root.tell(values, of: key, asOf: asked)
+      return object
     }
     if let problem = layout.problem(in: values) {
       throw MaterializationError(entity: layout.entityName, id: item.id, reason: problem)
     }
+    root.tell(values, of: key, asOf: asked)
     guard let object = layout.type.init() as ManagedObject? else {
       throw MaterializationError(entity: layout.entityName, id: item.id, reason: "has no class")
     }
     object.objectID = .permanent(item.id)
     object.stage = .stored
-    object.row = values
-    object.rowMoment = readMoment ?? saves
+    object.row = shown(values, of: key, asOf: asked)
+    object.rowMoment = asked
     register(object, layout)
     object.awakeFromFetch()
     return object
   }
 
-  private func update(
-    _ object: ManagedObject, with values: [String: JSON], _ layout: EntityLayout, _ item: Item
-  ) throws(MaterializationError) -> ManagedObject {
-    // What was asked for before the last save of the object may be older than what it holds.
-    guard (readMoment ?? saves) >= object.rowMoment else { return object }
+  /// Refuses values that are none of the declared types.
+  func check(
+    _ values: [String: JSON], _ layout: EntityLayout, _ item: Item
+  ) throws(MaterializationError) {
     for (name, value) in values {
       guard let problem = layout[name]?.problem(value) else { continue }
       throw MaterializationError(
         entity: layout.entityName, id: item.id, reason: "`\(name)` \(problem)")
     }
-    if object.take(values) { pending.refreshedObjects.insert(object) }
-    for child in children { child.context?.takeOver(values, of: object) }
-    return object
-  }
-
-  /// Takes over what the parent was told of an object that is here as well.
-  private func takeOver(_ values: [String: JSON], of twin: ManagedObject) {
-    guard let object = registeredTwin(of: twin) else { return }
-    if object.take(values.filter { twin.edits[$0.key] == nil }) {
-      pending.refreshedObjects.insert(object)
-    }
-    for child in children { child.context?.takeOver(values, of: object) }
   }
 
   /// The object here that stands for the same as one of another context.
   func registeredTwin(of object: ManagedObject) -> ManagedObject? {
-    registry[RegistryKey(root: layout(of: object).root, id: object.objectID)]?.object
+    registry[key(of: object)]?.object
+  }
+
+  func key(of object: ManagedObject) -> RegistryKey {
+    RegistryKey(root: layout(of: object).root, id: object.objectID)
   }
 
   /// The class of the item's entity, `type` or one below it.

@@ -78,7 +78,7 @@ extension ManagedObjectContext {
     settle(draft, receipt)
     endSending()
     await takeOverSave(draft, receipt, isolation: isolation)
-    processPendingChanges()
+    processChangesOfTree()
     for case .insertion(let sent) in draft.origins { sent.object.didSave() }
     for case .update(let sent) in draft.origins { sent.object.didSave() }
     observers.tell(summary)
@@ -197,15 +197,17 @@ extension ManagedObjectContext {
 
   /// Forgets an object that the store has no more, here and in the contexts below.
   func forgetEverywhere(_ object: ManagedObject) {
-    for child in children {
-      guard let context = child.context, let twin = context.registeredTwin(of: object) else {
-        continue
-      }
-      if !twin.isDeleted { context.pending.deletedObjects.insert(twin) }
-      context.forgetEverywhere(twin)
-      context.processPendingChanges()
-    }
+    let key = key(of: object)
+    for child in children { child.context?.forget(key) }
     forget(object, as: .gone)
+  }
+
+  private func forget(_ key: RegistryKey) {
+    for child in children { child.context?.forget(key) }
+    guard let object = registry[key]?.object else { return }
+    if !object.isDeleted { pending.deletedObjects.insert(object) }
+    forget(object, as: .gone)
+    processPendingChanges()
   }
 }
 

@@ -142,7 +142,7 @@ extension ManagedObjectContext {
     } catch {
       throw ContextError(error, SaveDraft())
     }
-    root.saves += 1
+    saves += 1
     try await mergeChanges(isolation: isolation)
     return receipt
   }

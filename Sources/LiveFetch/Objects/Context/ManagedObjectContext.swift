@@ -37,8 +37,9 @@ public final class ManagedObjectContext {
   var givenIDs: [String: ObjectID] = [:]
   /// The moment of the store that everything told is at least as new as; nil: not known.
   var moment: String?
-  /// How many saves were made, and how many when what is being read was asked for.
-  var saves = 0
+  /// How many saves were made, counted by the context at the top: see ``saves``.
+  var savesOfTree = 0
+  /// How many when what is being read was asked for.
   var readMoment: Int?
   /// Items of subentities, whole, while a parent's items are made into objects.
   var wholeItems: [RegistryKey: Item] = [:]
@@ -70,13 +71,6 @@ public final class ManagedObjectContext {
   deinit {
     // Objects that materialized each other would keep each other.
     for entry in registry.values { entry.object?.related = [:] }
-  }
-
-  /// The context at the top, which saves to the store.
-  var root: ManagedObjectContext {
-    var context = self
-    while let parent = context.parent { context = parent }
-    return context
   }
 
   // MARK: - Changes
@@ -127,6 +121,7 @@ public final class ManagedObjectContext {
     case .inserted:
       object.prepareForDeletion()
       unlink(object)
+      vanishBelow(object, as: .gone)
       forget(object, as: .gone)
     case .stored:
       object.prepareForDeletion()
@@ -141,7 +136,7 @@ public final class ManagedObjectContext {
   }
 
   /// Takes an object that no store will know out of the relationships of others.
-  private func unlink(_ object: ManagedObject) {
+  func unlink(_ object: ManagedObject) {
     let id = object.objectID
     for other in registeredObjects {
       let layout = layout(of: other)
@@ -157,32 +152,38 @@ public final class ManagedObjectContext {
     }
   }
 
-  /// Throws every unsaved change away. New objects belong to no context any more.
+  /// Throws every unsaved change away. New objects belong to no context any more, here and in the
+  /// contexts below, also those that a child saved into this one; children show the other objects as
+  /// they are again.
   public func rollback() {
-    for object in insertions {
-      pending.insertedObjects.remove(object)
-      pending.deletedObjects.insert(object)
-      forget(object, as: .detached)
-    }
-    for object in deletions {
-      object.stage = .stored
-      pending.deletedObjects.remove(object)
-    }
-    for object in updates + deletions {
+    let (new, changed) = (insertions, updates + deletions)
+    for object in changed {
+      if object.stage == .deleted { object.stage = .stored }
+      takeBack(object)
       object.discardEdits()
+      pending.deletedObjects.remove(object)
       pending.updatedObjects.remove(object)
       pending.refreshedObjects.insert(object)
+    }
+    for object in new {
+      vanishBelow(object, as: .detached)
+      pending.insertedObjects.remove(object)
+      pending.updatedObjects.remove(object)
+      pending.deletedObjects.insert(object)
+      forget(object, as: .detached)
     }
     insertions = []
     updates = []
     deletions = []
     valueChanges = []
-    processPendingChanges()
+    for context in branch { context.processPendingChanges() }
   }
 
   /// Forgets every object and every change. The objects belong to no context any more and keep the
-  /// values that they had.
+  /// values that they had. Contexts below are left without the changes, as after ``rollback()``.
   public func reset() {
+    for object in updates + deletions { takeBack(object) }
+    for object in insertions { vanishBelow(object, as: .detached) }
     for object in registeredObjects { forget(object, as: .detached) }
     registry = [:]
     insertions = []
@@ -191,6 +192,7 @@ public final class ManagedObjectContext {
     valueChanges = []
     pending = ObjectsDidChange()
     moment = nil
+    for context in branch { context.processPendingChanges() }
   }
 
   /// An object's value was assigned.

@@ -12,7 +12,8 @@
 /// ```
 ///
 /// The object shows its new values when the handler is called. An observer of an object that is not
-/// saved yet begins when it is. It ends after `delete`, when it is cancelled, and with itself.
+/// saved yet begins when it is, and one that is made while nobody answers when somebody does: what
+/// happened to the object meanwhile is then told. It ends after `delete`, when it is cancelled, and with itself.
 public final class ManagedObjectObserver<Object: ManagedEntity> {
   public enum Change: Sendable, Hashable {
     /// The object has other values.
@@ -73,20 +74,25 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
     controller.delegate = listener
     self.controller = controller
     self.listener = listener
-    start = Task { [weak self] in
+    let before = object.row
+    controller.stateDidChange = { [weak self] state in
+      if case .following = state { self?.look(since: before) }
+    }
+    start = Task {
       _ = isolation
-      let before = self?.object.row
-      do {
-        try await controller.performFetch(isolation: isolation)
-      } catch {
-        return
-      }
-      guard let self, !isEnded else { return }
-      if controller.fetchedObjects?.isEmpty == true {
-        tell(.delete)
-      } else if object.row != before {
-        tell(.update)
-      }
+      // Where nobody answers, the controller goes on trying.
+      try? await controller.performFetch(isolation: isolation)
+    }
+  }
+
+  /// The first look: whether the object is still as it was when the observer was made.
+  private func look(since before: [String: JSON]) {
+    guard !isEnded, let controller else { return }
+    controller.stateDidChange = nil
+    if controller.fetchedObjects?.isEmpty == true {
+      tell(.delete)
+    } else if object.row != before {
+      tell(.update)
     }
   }
 

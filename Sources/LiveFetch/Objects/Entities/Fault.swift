@@ -66,6 +66,10 @@ public struct Fault<Destination: ManagedEntity>: Hashable {
       return object
     }
     guard let home else { throw .detached }
+    if let new = home.adoptFromAbove(Destination.self, id) as? Destination {
+      keep(new)
+      return new
+    }
     guard let permanentID = id.permanentID else {
       throw .notFound(entity: Destination.entityName, id: id)
     }

@@ -68,11 +68,12 @@ public struct Members<Destination: ManagedEntity> {
       try await context.fetchMembers(of: owner, name, isolation: isolation)
     }
     let ids = owner.memberIDs(of: name) ?? []
+    let new = ids.compactMap { context.adoptFromAbove(Destination.self, $0) }
     let wanted = ids.compactMap(\.permanentID)
     let kept = try await context.objects(Destination.self, with: wanted, isolation: isolation)
     // A member that was deleted meanwhile is none any more.
     let found = ids.compactMap { context.registeredObject(Destination.self, $0) as? Destination }
-    withExtendedLifetime(kept) { owner.related[name] = found }
+    withExtendedLifetime((new, kept)) { owner.related[name] = found }
     return found
   }
 }

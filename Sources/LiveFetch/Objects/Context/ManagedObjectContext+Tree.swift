@@ -1,0 +1,199 @@
+// Contexts in a tree: what one of them is told enters, and every other one that knows the object
+// shows it, under the unsaved changes of those above it and its own.
+
+extension ManagedObjectContext {
+  /// The context at the top, which saves to the store.
+  var root: ManagedObjectContext {
+    var context = self
+    while let parent = context.parent { context = parent }
+    return context
+  }
+
+  /// This context and those below it, parents first.
+  var branch: [ManagedObjectContext] {
+    [self] + children.compactMap(\.context).flatMap(\.branch)
+  }
+
+  /// How many saves were made in the tree.
+  var saves: Int {
+    get { root.savesOfTree }
+    set { root.savesOfTree = newValue }
+  }
+
+  /// Tells what changed, in every context of the tree.
+  func processChangesOfTree() {
+    for context in root.branch { context.processPendingChanges() }
+  }
+
+  // MARK: - What the store tells
+
+  /// Has this context and those below it take over what the store told of an object.
+  ///
+  /// - Parameter asked: how many saves there had been when the store was asked. What was asked for
+  ///   before the last save of the object may be older than what it holds.
+  func tell(_ values: [String: JSON], of key: RegistryKey, asOf asked: Int) {
+    var values = values
+    if let object = registry[key]?.object {
+      guard asked >= object.rowMoment else { return }
+      if object.take(values) { pending.refreshedObjects.insert(object) }
+      values = object.overlaying(values)
+    }
+    for child in children { child.context?.tell(values, of: key, asOf: asked) }
+  }
+
+  /// What the store told, under the unsaved changes of the contexts above.
+  func shown(
+    _ values: [String: JSON], of key: RegistryKey, asOf asked: Int
+  ) -> [String: JSON] {
+    guard let parent else { return values }
+    var values = parent.shown(values, of: key, asOf: asked)
+    guard let object = parent.registry[key]?.object else { return values }
+    if asked < object.rowMoment { values.merge(object.row) { $1 } }
+    return object.overlaying(values)
+  }
+
+  /// The store has the object no more. A context with unsaved changes of it keeps it, and those
+  /// below do, so that a save of them tells of the conflict.
+  func objectIsGone(_ key: RegistryKey) {
+    if let object = registry[key]?.object {
+      guard !object.hasEdits else { return }
+      if object.stage == .stored { pending.deletedObjects.insert(object) }
+      forget(object, as: .gone)
+    }
+    for child in children { child.context?.objectIsGone(key) }
+  }
+
+  // MARK: - What stands above
+
+  /// Whether a context above inserted the object and did not save it.
+  func isNewAbove(_ key: RegistryKey) -> Bool {
+    guard let parent else { return false }
+    return parent.registry[key]?.object?.stage == .inserted || parent.isNewAbove(key)
+  }
+
+  /// Whether a context above is about to delete the object.
+  func isDeletedAbove(_ key: RegistryKey) -> Bool {
+    guard let parent else { return false }
+    return parent.registry[key]?.object?.stage == .deleted || parent.isDeletedAbove(key)
+  }
+
+  /// The object here that stands for a new one of a context above; nil where there is none.
+  @discardableResult
+  func adoptFromAbove(
+    _ type: any ManagedEntity.Type, _ id: ManagedObjectID
+  ) -> ManagedObject? {
+    if let own = registeredObject(type, id) { return own }
+    let key = RegistryKey(root: layout(of: type).root, id: id)
+    guard isNewAbove(key), let above = parent?.nearest(key) else { return nil }
+    let layout = layout(of: above)
+    let object: ManagedObject = layout.type.init()
+    object.objectID = id
+    object.stage = .stored
+    object.row = above.everything(of: layout)
+    object.rowMoment = saves
+    register(object, layout)
+    object.awakeFromFetch()
+    return object
+  }
+
+  /// The object of this context, or of the next one above that has it.
+  private func nearest(_ key: RegistryKey) -> ManagedObject? {
+    registry[key]?.object ?? parent?.nearest(key)
+  }
+
+  /// Reads an object anew that the store does not know yet.
+  func refreshFromAbove(_ object: ManagedObject) {
+    guard let above = parent?.nearest(key(of: object)) else { return }
+    object.take(above.everything(of: layout(of: above)))
+  }
+
+  // MARK: - What is thrown away
+
+  /// Has the contexts below forget the changes of an object that this one throws away.
+  func takeBack(_ object: ManagedObject) {
+    let names = Array(object.edits.keys) + Array(object.memberEdits.keys)
+    guard !names.isEmpty else { return }
+    let key = key(of: object)
+    for child in children { child.context?.takeBack(names, of: key, to: object.row) }
+  }
+
+  private func takeBack(_ names: [String], of key: RegistryKey, to row: [String: JSON]) {
+    var row = row
+    if let object = registry[key]?.object {
+      if object.takeBack(names, to: row) { pending.refreshedObjects.insert(object) }
+      row = object.overlaying(row)
+    }
+    for child in children { child.context?.takeBack(names, of: key, to: row) }
+  }
+
+  /// Has the contexts below forget a new object of this one that no store will know.
+  func vanishBelow(_ object: ManagedObject, as stage: ManagedObject.Stage) {
+    let key = key(of: object)
+    for child in children { child.context?.vanish(key, as: stage) }
+  }
+
+  private func vanish(_ key: RegistryKey, as stage: ManagedObject.Stage) {
+    for child in children { child.context?.vanish(key, as: stage) }
+    guard let object = registry[key]?.object else { return }
+    if hasChanges { unlink(object) }
+    forget(object, as: stage)
+    if stage == .detached { object.becomeUnsaved() }
+    pending.updatedObjects.remove(object)
+    pending.refreshedObjects.remove(object)
+    pending.deletedObjects.insert(object)
+  }
+}
+
+extension ManagedObject {
+  /// `told` under the unsaved changes of this object: what contexts below see.
+  func overlaying(_ told: [String: JSON]) -> [String: JSON] {
+    guard hasEdits else { return told }
+    var shown = told
+    for name in told.keys {
+      if let edit = edits[name] { shown[name] = edit }
+      guard memberEdits[name] != nil, let ids = memberIDs(of: name) else { continue }
+      shown[name] = .array(ids.map(\.json))
+    }
+    return shown
+  }
+
+  /// The present values of a new object, all of them.
+  func everything(of layout: EntityLayout) -> [String: JSON] {
+    var values = row.merging(edits) { $1 }
+    for property in layout.properties {
+      if property.isToMany {
+        values[property.name] = .array((memberIDs(of: property.name) ?? []).map(\.json))
+      } else if values[property.name] == nil {
+        values[property.name] = .null
+      }
+    }
+    return values
+  }
+
+  /// Shows of these values what `row` says, or that they are not in memory.
+  ///
+  /// - Returns: whether a value that shows is another one.
+  fileprivate func takeBack(_ names: [String], to row: [String: JSON]) -> Bool {
+    for name in names where row[name] == nil {
+      self.row[name] = nil
+      related[name] = nil
+    }
+    return take(row.filter { names.contains($0.key) })
+  }
+
+  /// Makes the values of an object that left its context unsaved ones, so that it can be inserted
+  /// again with them.
+  fileprivate func becomeUnsaved() {
+    for (name, json) in row where edits[name] == nil {
+      if case .array(let elements) = json,
+        entityType.map({ EntityLayout($0)[name]?.isToMany == true }) == true
+      {
+        let ids = elements.compactMap(ManagedObjectID.init(json:))
+        if memberEdits[name] == nil, !ids.isEmpty { memberEdits[name] = MemberEdits(all: ids) }
+      } else {
+        edits[name] = json
+      }
+    }
+    (row, bases) = ([:], [:])
+  }
+}

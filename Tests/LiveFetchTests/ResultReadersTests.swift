@@ -1,0 +1,86 @@
+// Loops over a controller's sequences, and what they leave behind.
+
+import Testing
+
+@testable import LiveFetch
+
+@MainActor
+@Suite("A reader of a controller")
+struct ResultReadersTests {
+  private func controller(_ cities: Cities) async throws -> FetchedResultsController<City> {
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<City>(sortedBy: [.descending("population")]),
+      context: ManagedObjectContext(store: cities.store))
+    try await controller.performFetch()
+    return controller
+  }
+
+  private func openChannels(_ controller: FetchedResultsController<City>) -> Int {
+    controller.channels.filter { $0.channel != nil }.count
+  }
+
+  @Test("left by break leaves nothing behind")
+  func breaking() async throws {
+    let cities = try Cities(.local)
+    let controller = try await controller(cities)
+    for _ in 0..<100 {
+      for await snapshot in controller.snapshots {
+        #expect(snapshot.numberOfItems == 5)
+        #expect(openChannels(controller) == 1)
+        break
+      }
+    }
+    #expect(openChannels(controller) == 0)
+    #expect(controller.channels.count <= 1)
+  }
+
+  @Test("left by an error, or abandoned, leaves nothing behind")
+  func abandoning() async throws {
+    let cities = try Cities(.local)
+    let controller = try await controller(cities)
+    await #expect(throws: CancellationError.self) {
+      for await _ in controller.snapshots { throw CancellationError() }
+    }
+    #expect(openChannels(controller) == 0)
+    var iterator: ResultsSnapshots.Iterator? = controller.snapshots.makeAsyncIterator()
+    _ = await iterator?.next()
+    #expect(openChannels(controller) == 1)
+    iterator = nil
+    #expect(openChannels(controller) == 0)
+    _ = controller.changes
+    #expect(openChannels(controller) == 0)
+  }
+
+  @Test("ends with its task, with a change under way or none")
+  func cancelling() async throws {
+    let cities = try Cities(.local)
+    let controller = try await controller(cities)
+    let waiting = Task { @MainActor in
+      var count = 0
+      for await _ in controller.changes { count += 1 }
+      return count
+    }
+    try await eventually { openChannels(controller) == 1 }
+    try await cities.save(#"{"delete":"City","id":5}"#)
+    try await eventually { controller.numberOfObjects == 4 }
+    await Task.yield()
+    waiting.cancel()
+    #expect(await waiting.value <= 1)
+    try await eventually { openChannels(controller) == 0 }
+  }
+
+  @Test("that is slow still gets everything as one change, and the newest content")
+  func backpressure() async throws {
+    let cities = try Cities(.local)
+    let controller = try await controller(cities)
+    var snapshots = controller.snapshots.makeAsyncIterator()
+    var changes = controller.changes.makeAsyncIterator()
+    #expect(await snapshots.next()?.numberOfItems == 5)
+    for id in 1...3 {
+      try await cities.save(#"{"delete":"City","id":\#(id)}"#)
+      try await eventually { controller.numberOfObjects == 5 - id }
+    }
+    #expect(await changes.next()?.objects.map(\.type) == [.delete, .delete, .delete])
+    #expect(await snapshots.next()?.itemIdentifiers == [.integer(5), .integer(4)])
+  }
+}
