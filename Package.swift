@@ -53,7 +53,7 @@ let package = Package(
       resources: [.copy("Resources/world"), .copy("Resources/models")]),
 
     // What the tests of several targets need
-    .target(name: "TestSupport", path: "Tests/TestSupport"),
+    .target(name: "TestSupport", dependencies: ["CSQLite"], path: "Tests/TestSupport"),
 
     .testTarget(name: "ThreadsTests", dependencies: ["Threads"]),
     .testTarget(name: "FetchModelTests", dependencies: ["FetchModel", "TestSupport"]),
@@ -64,7 +64,7 @@ let package = Package(
     .testTarget(
       name: "LiveFetchTests",
       dependencies: [
-        "LiveFetch", "SQLiteStore", "Service", "HTTPServer", "CSQLite", "TestSupport",
+        "LiveFetch", "SQLiteStore", "Service", "HTTPServer", "TestSupport",
         // Run as a program.
         "LiveCities",
       ]),
@@ -73,7 +73,6 @@ let package = Package(
       name: "ServiceTests",
       dependencies: [
         "Service", "SQLiteStore", "TestSupport",
-        .product(name: "GRDB", package: "GRDB.swift"),
         // Run as a program by the tests of the command line.
         "LiveFetchCommand",
       ]),

@@ -41,10 +41,7 @@ static void chttp_say_nothing(void *context, const char *format, va_list argumen
 }
 
 struct chttp_settings {
-  int listener;
-  unsigned workers;
   size_t connection_memory;
-  size_t stack_size;
   unsigned connection_limit;
   unsigned timeout_seconds;
   void *context;
@@ -54,16 +51,14 @@ struct chttp_settings {
   MHD_NotifyConnectionCallback notify;
 };
 
-// Starts the workers on a listening socket, which libmicrohttpd owns from then on; null if it
-// could not.
-static inline struct MHD_Daemon *chttp_start(const struct chttp_settings *s) {
-  unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
-  // A pool of one is refused: leave the option out.
-  enum MHD_OPTION pool = s->workers > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END;
+// A daemon that its caller runs, on a listening socket that it owns from then on; null if it could
+// not, and the socket is still the caller's.
+static inline struct MHD_Daemon *chttp_start(const struct chttp_settings *s, int listener) {
+  unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
   return MHD_start_daemon(
       flags, 0, NULL, NULL, s->access, s->context,
       MHD_OPTION_EXTERNAL_LOGGER, chttp_say_nothing, NULL,
-      MHD_OPTION_LISTEN_SOCKET, s->listener,
+      MHD_OPTION_LISTEN_SOCKET, listener,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, s->connection_memory,
       MHD_OPTION_CONNECTION_LIMIT, s->connection_limit,
       MHD_OPTION_CONNECTION_TIMEOUT, s->timeout_seconds,
@@ -71,8 +66,13 @@ static inline struct MHD_Daemon *chttp_start(const struct chttp_settings *s) {
       MHD_OPTION_UNESCAPE_CALLBACK, chttp_keep_escapes, NULL,
       MHD_OPTION_NOTIFY_COMPLETED, s->completed, s->context,
       MHD_OPTION_NOTIFY_CONNECTION, s->notify, s->context,
-      MHD_OPTION_THREAD_STACK_SIZE, s->stack_size,
-      pool, s->workers, MHD_OPTION_END);
+      MHD_OPTION_END);
+}
+
+// What to watch for input before a daemon is run.
+static inline int chttp_epoll_set(struct MHD_Daemon *daemon) {
+  const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+  return info ? info->epoll_fd : -1;
 }
 
 static inline int chttp_descriptor(struct MHD_Connection *connection) {

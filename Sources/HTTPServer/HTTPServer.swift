@@ -12,12 +12,12 @@ public final class HTTPServer: Sendable {
   public let port: Int
   private let context: ServerContext
   private let watch: HangupWatch
-  /// Guards the daemon, so that it is stopped once.
-  private let daemon: Guarded<Daemon?>
+  /// Guards what runs, so that it is stopped once.
+  private let running: Guarded<Running?>
 
-  /// libmicrohttpd's workers, with the reference to the context that its callbacks use.
-  private struct Daemon: @unchecked Sendable {
-    let pointer: OpaquePointer
+  /// The workers, with the reference to the context that libmicrohttpd's callbacks use.
+  private struct Running: @unchecked Sendable {
+    let workers: HTTPWorkers
     let context: Unmanaged<ServerContext>
   }
 
@@ -36,12 +36,13 @@ public final class HTTPServer: Sendable {
       handler: handler, configuration: configuration, table: ConnectionTable(watchSet: watch.set))
     port = listener.port
     let owned = Unmanaged.passRetained(context)
-    guard let pointer = Self.launch(configuration, listener, owned.toOpaque()) else {
-      close(listener.descriptor)
+    let count = min(max(configuration.workers, 1), 64)
+    let settings = Self.settings(configuration, workers: count, owned.toOpaque())
+    guard let workers = HTTPWorkers(settings, count: count, listener: listener.descriptor) else {
       owned.release()
       throw .cannotStart
     }
-    daemon = Guarded(Daemon(pointer: pointer, context: owned))
+    running = Guarded(Running(workers: workers, context: owned))
     do {
       try watch.start(context)
     } catch {
@@ -69,18 +70,18 @@ public final class HTTPServer: Sendable {
   /// still reach the handler, but none is suspended any more. Not to be called from a handler. A
   /// second call does nothing.
   public func stop(grace: Double = 2) {
-    let daemon = daemon.withLock { daemon in
-      defer { daemon = nil }
-      return daemon
+    let running = running.withLock { running in
+      defer { running = nil }
+      return running
     }
-    guard let daemon else { return }
+    guard let running else { return }
     // Not MHD_quiesce_daemon: it and a busy worker may both take the listener out of the worker's
     // epoll set, and libmicrohttpd 0.9.75 aborts the process when the second finds it gone.
     for exchange in context.table.drain() { exchange.drain() }
     awaitAnswers(seconds: grace)
     watch.stop()
-    MHD_stop_daemon(daemon.pointer)
-    daemon.context.release()
+    running.workers.stop()
+    running.context.release()
   }
 
   private func awaitAnswers(seconds: Double) {
@@ -88,20 +89,13 @@ public final class HTTPServer: Sendable {
     while context.table.workingCount > 0, coarseMilliseconds() < end { usleep(2000) }
   }
 
-  private static func launch(
-    _ configuration: HTTPServerConfiguration, _ listener: ListenSocket,
-    _ context: UnsafeMutableRawPointer
-  ) -> OpaquePointer? {
+  private static func settings(
+    _ configuration: HTTPServerConfiguration, workers: Int, _ context: UnsafeMutableRawPointer
+  ) -> chttp_settings {
     var settings = chttp_settings()
-    settings.listener = listener.descriptor
-    settings.workers = UInt32(min(max(configuration.workers, 1), 64))
     settings.connection_memory = min(max(configuration.connectionMemory, 2 << 10), 1 << 20)
-    // Handlers parse what clients nest: the deepest that they accept needs more than a megabyte
-    // without optimisation. Only pages that were touched are memory.
-    settings.stack_size = 8 << 20
-    let leastConnections = Int(settings.workers)
-    settings.connection_limit = UInt32(
-      min(max(configuration.maxConnections, leastConnections), 1 << 20))
+    let connections = min(max(configuration.maxConnections, workers), 1 << 20)
+    settings.connection_limit = UInt32((connections + workers - 1) / workers)
     let timeout = max(configuration.writeTimeout, configuration.idleTimeout, 1)
     settings.timeout_seconds = UInt32(min(timeout, 86_400))
     settings.context = context
@@ -109,6 +103,6 @@ public final class HTTPServer: Sendable {
     settings.target = targetRead
     settings.completed = requestCompleted
     settings.notify = connectionChanged
-    return chttp_start(&settings)
+    return settings
   }
 }

@@ -18,11 +18,17 @@ struct JoinableThread: @unchecked Sendable {
   private let thread: pthread_t
 
   /// Nil if the system has no thread to give.
-  init?(_ name: String, _ run: @escaping @Sendable () -> Void) {
+  ///
+  /// - Parameter stackSize: bytes; nil for as many as the system gives.
+  init?(_ name: String, stackSize: Int? = nil, _ run: @escaping @Sendable () -> Void) {
     let body = Unmanaged.passRetained(Body(name, run))
     var thread = pthread_t()
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    if let stackSize { pthread_attr_setstacksize(&attributes, stackSize) }
     let failure = pthread_create(
-      &thread, nil,
+      &thread, &attributes,
       { context in
         guard let context else { return nil }
         let body = Unmanaged<Body>.fromOpaque(context).takeRetainedValue()

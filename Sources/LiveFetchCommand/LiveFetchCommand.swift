@@ -30,7 +30,8 @@ struct LiveFetchCommand: ParsableCommand {
     subcommands: [
       Serve.self, Demo.self, FetchCommand.self, SaveCommand.self, ImportCommand.self,
       ExportCommand.self, BackupCommand.self, RestoreCommand.self, CheckCommand.self,
-      StatusCommand.self, ModelCommand.self, MigrateCommand.self, Detach.self, ConfigCommand.self,
+      StatusCommand.self, ModelCommand.self, MigrateCommand.self, AlterCommand.self, Detach.self,
+      ConfigCommand.self,
     ])
 
   /// Runs the program.

@@ -7,12 +7,7 @@ import HTTPServer
 import LiveQueries
 import Synchronization
 
-final class EventStream: StreamSource, LiveWaiter {
-  static let headers: [(name: String, value: String)] = [
-    ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"),
-    ("X-Accel-Buffering", "no"),
-  ]
-
+final class EventStream: ServedStream, LiveWaiter {
   /// What is followed, in a service that knows it.
   struct Seat {
     let service: Service
@@ -22,15 +17,9 @@ final class EventStream: StreamSource, LiveWaiter {
 
   private struct State {
     var seat: Seat
-    var socket: HTTPStream?
-    /// Events to send, complete.
-    var outbox: [UInt8] = Array("retry: 2000\n\n".utf8)
+    var output = EventOutput()
     /// The moment that the client will have when everything is sent; nil before the first.
     var position: LiveStart?
-    /// Whether an answer of the engine or a snapshot is on its way.
-    var isAsking = false
-    var isEnding = false
-    var heartbeat: Deadline?
   }
 
   private let request: HTTPRequest
@@ -46,52 +35,23 @@ final class EventStream: StreamSource, LiveWaiter {
   }
 
   private var seat: Seat { state.withLock { $0.seat } }
+  var service: Service { seat.service }
 
-  func opened(_ stream: HTTPStream) {
-    seat.service.configuration.metrics.openStreams.add()
-    state.withLock { $0.socket = stream }
-    scheduleHeartbeat()
+  func withOutput<Result: Sendable>(_ change: (inout EventOutput) -> Result) -> Result {
+    state.withLock { change(&$0.output) }
   }
 
   func next(_ room: Int) -> StreamStep {
-    enum Step {
-      case step(StreamStep)
-      case snapshot
-      case follow(LiveStart)
-    }
-    let (step, seat): (Step, Seat) = state.withLock { state in
-      if !state.outbox.isEmpty {
-        defer { state.outbox = [] }
-        return (.step(.bytes(state.outbox)), state.seat)
-      }
-      if state.isEnding { return (.step(.end), state.seat) }
-      if state.isAsking { return (.step(.wait), state.seat) }
-      state.isAsking = true
-      return (state.position.map { .follow($0) } ?? .snapshot, state.seat)
-    }
-    switch step {
-    case .step(let step): return step
+    let (step, seat, position) = state.withLock { ($0.output.step(), $0.seat, $0.position) }
+    if let step { return step }
+    switch position {
     case _ where seat.service.isDraining: leave(seat)
-    case .snapshot: askForSnapshot(seat)
-    case .follow(let start):
+    case nil: askForSnapshot(seat)
+    case let start?:
       // No deadline: heartbeats keep the stream alive while nothing changes.
-      seat.service.engine.follow(
-        seat.plan, object: seat.object, since: start, until: nil, self)
+      seat.service.engine.follow(seat.plan, object: seat.object, since: start, until: nil, self)
     }
     return .wait
-  }
-
-  func closed() {
-    let service = seat.service
-    service.configuration.metrics.openStreams.add(-1)
-    let heartbeat = state.withLock { state in
-      state.isEnding = true
-      state.socket = nil
-      defer { state.heartbeat = nil }
-      return state.heartbeat
-    }
-    _ = heartbeat?.cancel()
-    service.engine.cancel(self)
   }
 }
 
@@ -104,7 +64,7 @@ extension EventStream {
     let isDraining = seat.service.isDraining
     switch answer {
     case .diff(let json, let token, false):
-      send(Self.event("diff", json, token), position: .token(token))
+      send(EventOutput.event("diff", json, token), position: .token(token))
     case .diff(_, let token, true):
       // The client was not told of this moment: the next diff begins where its last event ended.
       state.withLock { if $0.position == .now { $0.position = .token(token) } }
@@ -133,79 +93,35 @@ extension EventStream {
     if let object = seat.object {
       let snapshot = try store.object(object, of: seat.plan, effort: .full)
       guard let snapshot else { return end(Service.noSuchObject) }
-      send(Self.event("snapshot", snapshot.json, snapshot.token), position: .token(snapshot.token))
+      send(
+        EventOutput.event("snapshot", snapshot.json, snapshot.token),
+        position: .token(snapshot.token))
     } else {
       let snapshot = try store.snapshot(of: seat.plan, effort: .full)
-      send(Self.event("snapshot", snapshot.json, snapshot.token), position: .token(snapshot.token))
+      send(
+        EventOutput.event("snapshot", snapshot.json, snapshot.token),
+        position: .token(snapshot.token))
     }
   }
 
-  private func send(_ event: [UInt8]?, position: LiveStart?, isEnding: Bool = false) {
+  private func send(_ event: [UInt8]?, position: LiveStart?) {
     let socket = state.withLock { state in
-      if let event { state.outbox += event }
+      if let event { state.output.outbox += event }
       state.position = position ?? state.position
-      state.isAsking = false
-      state.isEnding = state.isEnding || isEnding
-      return state.socket
+      state.output.isAsking = false
+      return state.output.socket
     }
     socket?.wake()
-  }
-
-  /// Says why, and ends.
-  private func end(_ problem: Problem) {
-    send(Self.event("error", problem.json, nil), position: nil, isEnding: true)
-  }
-
-  static func event(_ name: StaticString, _ json: [UInt8], _ token: Token?) -> [UInt8] {
-    var event: [UInt8] = []
-    event.reserveCapacity(json.count + 64)
-    event.append(json: "event: ")
-    event.append(json: name)
-    if let token {
-      event.append(json: "\nid: ")
-      event.append(contentsOf: token.description.utf8)
-    }
-    event.append(json: "\ndata: ")
-    event.append(contentsOf: json)
-    event.append(json: "\n\n")
-    return event
-  }
-
-  private func scheduleHeartbeat() {
-    let service = seat.service
-    let deadline = service.deadlines.schedule(after: service.configuration.heartbeat) {
-      [weak self] in self?.beat()
-    }
-    state.withLock { $0.heartbeat = deadline }
-  }
-
-  private func beat() {
-    let socket = state.withLock { state -> HTTPStream? in
-      guard !state.isEnding, state.outbox.isEmpty else { return state.socket }
-      state.outbox = Array(":\n\n".utf8)
-      return state.socket
-    }
-    guard let socket else { return }
-    socket.wake()
-    scheduleHeartbeat()
   }
 }
 
 // MARK: - Another service
 
 extension EventStream {
-  /// Goes on in the service that follows the one that has ended, or ends with it.
   private func leave(_ old: Seat) {
-    if old.service.isDraining, !old.service.isRetired { return end(.shuttingDown) }
-    state.withLock { state in
-      if state.position == .now { state.position = .token(old.service.store.newestToken) }
-    }
-    old.service.whenSucceeded { [self] outcome in
-      switch outcome {
-      case .success(let service): goOn(in: service, after: old)
-      case .failure(let problem): end(problem)
-      }
-    }
+    let newest = old.service.store.newestToken
+    state.withLock { if $0.position == .now { $0.position = .token(newest) } }
+    leave(old.service) { [self] service in goOn(in: service, after: old) }
   }
 
   private func goOn(in service: Service, after old: Seat) {
@@ -216,7 +132,7 @@ extension EventStream {
       guard (seat.object == nil) == (old.object == nil) else { throw Service.noSuchObject }
       let isOpen = state.withLock { state in
         state.seat = seat
-        return !state.isEnding
+        return !state.output.isEnding
       }
       if isOpen { scheduleHeartbeat() }
       send(nil, position: nil)

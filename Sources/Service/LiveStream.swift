@@ -10,13 +10,11 @@ import HTTPServer
 import LiveQueries
 import Synchronization
 
-final class LiveStream: StreamSource, LiveWaiter {
+final class LiveStream: ServedStream, LiveWaiter {
   private struct State {
     var service: Service
     var fetches: [LiveFetches.Named]
-    var socket: HTTPStream?
-    /// Events to send, complete.
-    var outbox: [UInt8] = Array("retry: 2000\n\n".utf8)
+    var output = EventOutput()
     /// Fetches that a snapshot has to be sent of, the next one last.
     var unsent: [Int] = []
     /// Fetches that the engine does not know yet, with the moments that the client has.
@@ -29,12 +27,8 @@ final class LiveStream: StreamSource, LiveWaiter {
     var alive: Set<Int>
     /// The last `id` that was sent.
     var lastToken: Token?
-    /// Whether snapshots or an answer of the engine are on their way.
-    var isAsking = false
     /// Whether the service has ended under it.
     var isLeaving = false
-    var isEnding = false
-    var heartbeat: Deadline?
   }
 
   /// Snapshots are gathered up to this many bytes before they are sent.
@@ -61,54 +55,30 @@ final class LiveStream: StreamSource, LiveWaiter {
     self.state = Mutex(state)
   }
 
-  private var service: Service { state.withLock { $0.service } }
+  var service: Service { state.withLock { $0.service } }
 
-  func opened(_ stream: HTTPStream) {
-    service.configuration.metrics.openStreams.add()
-    state.withLock { $0.socket = stream }
-    scheduleHeartbeat()
+  func withOutput<Result: Sendable>(_ change: (inout EventOutput) -> Result) -> Result {
+    state.withLock { change(&$0.output) }
   }
 
   func next(_ room: Int) -> StreamStep {
-    enum Step {
-      case step(StreamStep)
-      case snapshots
-      case follow([GroupFetch])
-    }
-    let (step, service): (Step, Service) = state.withLock { state in
-      if !state.outbox.isEmpty {
-        defer { state.outbox = [] }
-        return (.step(.bytes(state.outbox)), state.service)
-      }
-      if state.isEnding || state.alive.isEmpty { return (.step(.end), state.service) }
-      if state.isAsking { return (.step(.wait), state.service) }
-      state.isAsking = true
-      guard state.unsent.isEmpty else { return (.snapshots, state.service) }
+    // What the engine is to be told of; nil while snapshots are to be sent.
+    let (step, service, starts) = state.withLock {
+      state -> (StreamStep?, Service, [GroupFetch]?) in
+      let step = state.output.step(isOver: state.alive.isEmpty)
+      guard step == nil, state.unsent.isEmpty else { return (step, state.service, nil) }
       state.asked = state.starts
       state.starts = []
-      return (.follow(state.asked), state.service)
+      return (nil, state.service, state.asked)
     }
-    switch step {
-    case .step(let step): return step
+    if let step { return step }
+    switch starts {
     case _ where service.isDraining: leave(service)
-    case .snapshots: askForSnapshots(service)
+    case nil: askForSnapshots(service)
     // Those that begin are answered at once, so that the client gets a token for all.
-    case .follow(let starts): service.engine.follow(starts, isFinal: !starts.isEmpty, self)
+    case let starts?: service.engine.follow(starts, isFinal: !starts.isEmpty, self)
     }
     return .wait
-  }
-
-  func closed() {
-    let service = service
-    service.configuration.metrics.openStreams.add(-1)
-    let heartbeat = state.withLock { state in
-      state.isEnding = true
-      state.socket = nil
-      defer { state.heartbeat = nil }
-      return state.heartbeat
-    }
-    _ = heartbeat?.cancel()
-    service.engine.cancel(self)
   }
 }
 
@@ -126,8 +96,8 @@ extension LiveStream {
       if let token, state.unsent.isEmpty, state.starts.isEmpty { Self.mark(token, &state) }
       if isDraining { state.starts += state.asked }
       state.asked = []
-      state.isAsking = isDraining
-      return state.socket
+      state.output.isAsking = isDraining
+      return state.output.socket
     }
     isDraining ? leave(service) : socket?.wake()
   }
@@ -145,15 +115,15 @@ extension LiveStream {
   private static func mark(_ token: Token, _ state: inout State) {
     guard token != state.lastToken else { return }
     state.lastToken = token
-    if state.outbox.last == 0x0A { state.outbox.removeLast() }
-    state.outbox.append(contentsOf: "id: \(token)\n\n".utf8)
+    if state.output.outbox.last == 0x0A { state.output.outbox.removeLast() }
+    state.output.outbox.append(contentsOf: "id: \(token)\n\n".utf8)
   }
 
   private func append(_ result: GroupResult, to state: inout State, isDraining: Bool) {
     let name = state.fetches[result.index].name
     switch result.answer {
     case .diff(let json, let token, _):
-      state.outbox += Self.event("diff", json, name)
+      state.output.outbox += Self.event("diff", json, name)
       state.held[result.index] = token
     case .expired where isDraining, .failed where isDraining: putBack(result.index, &state)
     case .expired:
@@ -177,16 +147,8 @@ extension LiveStream {
 
   /// One fetch ends; the others go on.
   private static func end(_ index: Int, _ problem: Problem, _ state: inout State) {
-    state.outbox += event("error", problem.json, state.fetches[index].name)
+    state.output.outbox += event("error", problem.json, state.fetches[index].name)
     state.alive.remove(index)
-  }
-
-  /// Every fetch ends.
-  private func end(_ problem: Problem) {
-    wake { state in
-      state.outbox += EventStream.event("error", problem.json, nil)
-      state.isEnding = true
-    }
   }
 
   /// - Parameter json: an object; `name` is put in front of its members.
@@ -197,7 +159,7 @@ extension LiveStream {
     named.append(jsonString: name)
     if json.count > 2 { named.append(0x2C) }
     named.append(contentsOf: json.dropFirst())
-    return EventStream.event(kind, named, nil)
+    return EventOutput.event(kind, named, nil)
   }
 }
 
@@ -207,7 +169,9 @@ extension LiveStream {
   private func askForSnapshots(_ service: Service) {
     let isTaken = service.slowLane.run { [self] in
       var isRoomLeft = true
-      while isRoomLeft, let index = state.withLock({ $0.isEnding ? nil : $0.unsent.popLast() }) {
+      while isRoomLeft,
+        let index = state.withLock({ $0.output.isEnding ? nil : $0.unsent.popLast() })
+      {
         isRoomLeft = readSnapshot(of: index, service)
       }
       if state.withLock({ $0.isLeaving }) { return leave(service) }
@@ -224,7 +188,7 @@ extension LiveStream {
       let snapshot = try service.store.snapshot(of: named.fetch.plan, effort: .full)
       let event = Self.event("snapshot", snapshot.json, named.name)
       return state.withLock { state in
-        state.outbox += event
+        state.output.outbox += event
         let since = LiveStart.token(snapshot.token)
         state.starts.append(GroupFetch(index: index, plan: named.fetch.plan, since: since))
         if state.unsent.isEmpty, state.starts.count == state.alive.count,
@@ -232,7 +196,7 @@ extension LiveStream {
         {
           Self.mark(snapshot.token, &state)
         }
-        return state.outbox.count < Self.bytesAtOnce
+        return state.output.outbox.count < Self.bytesAtOnce
       }
     } catch {
       let isOver = service.isOver(after: error)
@@ -247,46 +211,13 @@ extension LiveStream {
       }
     }
   }
-
-  private func wake(_ change: (inout State) -> Void) {
-    let socket = state.withLock { state in
-      change(&state)
-      return state.socket
-    }
-    socket?.wake()
-  }
-
-  private func scheduleHeartbeat() {
-    let service = service
-    let deadline = service.deadlines.schedule(after: service.configuration.heartbeat) {
-      [weak self] in self?.beat()
-    }
-    state.withLock { $0.heartbeat = deadline }
-  }
-
-  private func beat() {
-    let socket = state.withLock { state -> HTTPStream? in
-      if !state.isEnding, state.outbox.isEmpty { state.outbox = Array(":\n\n".utf8) }
-      return state.socket
-    }
-    guard let socket else { return }
-    socket.wake()
-    scheduleHeartbeat()
-  }
 }
 
 // MARK: - Another service
 
 extension LiveStream {
-  /// Goes on in the service that follows the one that has ended, or ends with it.
   private func leave(_ old: Service) {
-    if old.isDraining, !old.isRetired { return end(.shuttingDown) }
-    old.whenSucceeded { [self] outcome in
-      switch outcome {
-      case .success(let service): goOn(in: service, after: old)
-      case .failure(let problem): end(problem)
-      }
-    }
+    leave(old) { [self] service in goOn(in: service, after: old) }
   }
 
   private func goOn(in service: Service, after old: Service) {
@@ -306,13 +237,13 @@ extension LiveStream {
       state.fetches = moved
       for (index, reason) in ended { Self.end(index, reason, &state) }
       Self.startAgain(&state, newest)
-      state.isAsking = false
+      state.output.isAsking = false
       state.isLeaving = false
-      return !state.isEnding
+      return !state.output.isEnding
     }
     guard isOpen else { return }
     scheduleHeartbeat()
-    wake { _ in }
+    wake()
   }
 
   /// Has the engine told of every fetch anew, from the moment that the client has of it.

@@ -22,6 +22,9 @@ final class SavesUnderWay: Sendable {
     }
   }
 
+  /// Whether there is one at most.
+  var isAlone: Bool { state.withLock { $0.count <= 1 } }
+
   /// One has been answered.
   func end() {
     let isLast = state.withLock { state in

@@ -17,7 +17,7 @@ extension Service {
       call.exchange.mark(RequestKind.stream.rawValue)
       let start = query.start ?? store.newestToken
       let stream = ChangeStream(service: self, limit: query.limit, start: start)
-      return call.exchange.stream(headers: EventStream.headers + call.commonHeaders, stream)
+      return call.exchange.stream(headers: EventOutput.headers + call.commonHeaders, stream)
     }
     let isTaken = slowLane.run { [self] in
       let waiter = ChangeWaiter(call: call, query: query, store: store)

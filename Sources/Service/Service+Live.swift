@@ -31,7 +31,7 @@ extension Service {
     call.exchange.mark(RequestKind.stream.rawValue)
     let seat = EventStream.Seat(service: self, plan: fetch.plan, object: object)
     let stream = EventStream(call.request, seat, start: start)
-    call.exchange.stream(headers: EventStream.headers + call.commonHeaders, stream)
+    call.exchange.stream(headers: EventOutput.headers + call.commonHeaders, stream)
   }
 }
 

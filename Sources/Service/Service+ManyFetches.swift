@@ -17,7 +17,7 @@ extension Service {
       call.exchange.mark(RequestKind.stream.rawValue)
       try live.checkObservable(self)
       let stream = try LiveStream(call, live.fetches)
-      return call.exchange.stream(headers: EventStream.headers + call.commonHeaders, stream)
+      return call.exchange.stream(headers: EventOutput.headers + call.commonHeaders, stream)
     }
     let deadline = ContinuousClock.now + .seconds(live.wait ?? configuration.defaultWait)
     LivePoll(call, live.fetches, until: deadline).begin()

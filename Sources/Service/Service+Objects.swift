@@ -210,7 +210,7 @@ extension Store {
   ) throws(StoreError) -> Bool {
     guard let token else { return false }
     return try read { moment throws(StoreError) in
-      guard try moment.standing(of: token, for: plan) == .known else { return true }
+      guard try moment.standing(of: token, for: plan) != .expired else { return true }
       let touches = try moment.touches(after: token.position)
       return touches.objects[plan.definition.entity]?.contains(id) ?? false
     }

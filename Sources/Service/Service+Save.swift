@@ -25,17 +25,21 @@ extension Service {
     }
     if let key { return saveOnce(call, change, preferences, key) }
     store.save(change.request(preferences)) { [self] result in
-      reply(to: call) { () throws(Problem) in try self.answer(call, change, result, preferences) }
+      reply(to: call, isBrief: change.request.changes.count == 1) { () throws(Problem) in
+        try self.answer(call, change, result, preferences)
+      }
     }
   }
 
-  /// Answers a save away from the thread that writes.
-  func reply(to call: Call, _ body: @escaping @Sendable () throws(Problem) -> Void) {
+  /// Answers a save; away from the thread that writes, where that has others to carry out.
+  func reply(
+    to call: Call, isBrief: Bool = false, _ body: @escaping @Sendable () throws(Problem) -> Void
+  ) {
     let reply = { @Sendable in
       call.answering(body)
       self.savesUnderWay.end()
     }
-    if !repliers.run(reply) { reply() }
+    if isBrief && savesUnderWay.isAlone || !repliers.run(reply) { reply() }
   }
 
   /// A save and how it is answered.

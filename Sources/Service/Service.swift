@@ -71,6 +71,7 @@ public final class Service: HTTPHandler {
       !store.properties.isReadOnly && store.model.entities.allSatisfy(\.isObservable)
     deadlines = try Deadlines()
     corsHeaders = Self.corsHeaders(configuration.corsOrigin)
+    store.onCommitting { [engine] in engine.storeIsChanging() }
     store.onChange { [engine, feed] in
       engine.storeDidChange()
       feed.storeDidChange()

@@ -1,5 +1,5 @@
-import CSQLite
 import Foundation
+import TestSupport
 import Testing
 
 /// What a run of the program left.
@@ -11,23 +11,21 @@ struct Outcome {
 
 /// A directory that goes with its owner, in which the program is run.
 final class Folder {
-  let path: String
+  private let directory: TemporaryDirectory
   private var running: [Process] = []
 
-  init() throws {
-    path = NSTemporaryDirectory() + "livefetch-cli-" + UUID().uuidString
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
+  var path: String { directory.path }
+
+  init() throws { directory = try TemporaryDirectory() }
 
   deinit {
     for process in running where process.isRunning {
       kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
     }
-    try? FileManager.default.removeItem(atPath: path)
   }
 
-  func file(_ name: String) -> String { path + "/" + name }
+  func file(_ name: String) -> String { directory.file(name) }
 
   @discardableResult
   func write(_ text: String, to name: String) throws -> String {
@@ -43,13 +41,7 @@ final class Folder {
 
   // MARK: The program
 
-  private static let program: URL = {
-    let build = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
-    let directory =
-      build?.bundleURL.deletingLastPathComponent()
-      ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-    return directory.appendingPathComponent("livefetch")
-  }()
+  private static let program = BuiltProgram.named("livefetch")
 
   private func process(_ arguments: [String], _ environment: [String: String]) -> Process {
     let process = Process()
@@ -139,35 +131,7 @@ final class Folder {
 
   /// Runs `sql` on the database `name`, and gives its rows with `|` between the values.
   @discardableResult
-  func sql(_ sql: String, on name: String) throws -> [String] {
-    var database: OpaquePointer?
-    defer { sqlite3_close(database) }
-    guard sqlite3_open(file(name), &database) == SQLITE_OK else { throw SQLFailure(text: name) }
-    sqlite3_busy_timeout(database, 5_000)
-    let rows = Rows()
-    var message: UnsafeMutablePointer<CChar>?
-    let code = sqlite3_exec(
-      database, sql,
-      { context, count, values, _ in
-        guard let context, let values else { return 0 }
-        let row = (0..<Int(count)).map { values[$0].map { String(cString: $0) } ?? "NULL" }
-        Unmanaged<Rows>.fromOpaque(context).takeUnretainedValue().list
-          .append(row.joined(separator: "|"))
-        return 0
-      }, Unmanaged.passUnretained(rows).toOpaque(), &message)
-    guard code == SQLITE_OK else {
-      throw SQLFailure(text: message.map { String(cString: $0) } ?? "\(code)")
-    }
-    return rows.list
-  }
-
-  private final class Rows {
-    var list: [String] = []
-  }
-}
-
-struct SQLFailure: Error {
-  let text: String
+  func sql(_ sql: String, on name: String) throws -> [String] { try sqlite(file(name), sql) }
 }
 
 /// Two countries and three cities.

@@ -340,6 +340,46 @@ struct StoreCommandTests {
         .hasPrefix("history: its triggers or tables are not as they were made"))
   }
 
+  @Test("A column is taken away by `alter`, served or not; the others' history goes on")
+  func alter() throws {
+    let folder = try world()
+    let server = try folder.serve("w.sqlite")
+    func token() throws -> String {
+      let json = try folder.run("fetch", server.address, "Country", "--format", "json").output
+      return String(json.components(separatedBy: #""token":""#)[1].prefix { $0 != "\"" })
+    }
+    let before = try token()
+    let statement = "ALTER TABLE City DROP COLUMN founded"
+    #expect(throws: SQLFailure.self) { try folder.sql(statement, on: "w.sqlite") }
+    let failed = try folder.run("alter", "w.sqlite", statement + ";\nDROP TABLE Nothing")
+    #expect(failed.status == 65)
+    #expect(failed.errors.contains("line 2"), "\(failed.errors)")
+    #expect(try folder.run("check", "w.sqlite").status == 0)
+    let done = try folder.run("alter", "w.sqlite", statement)
+    #expect(done.output == "w.sqlite: changed City\n", "\(done.errors)")
+    func shown() throws -> String {
+      try folder.run("fetch", server.address, "City", "--limit", "1", "--format", "json").output
+    }
+    for _ in 0..<200 where try shown().contains("founded") { usleep(20_000) }
+    #expect(try !shown().contains("founded"))
+    let saved = try folder.run(
+      "save", server.address, input: #"[{"update":"City","id":1,"values":{"population":5}}]"#)
+    #expect(saved.status == 0, "\(saved.errors)")
+    #expect(try folder.run("check", "w.sqlite").status == 0)
+    #expect(try token().split(separator: "-")[0] == before.split(separator: "-")[0])
+    server.process.terminate()
+    server.process.waitUntilExit()
+    let offline = try folder.run(
+      "alter", "w.sqlite", "-", input: "ALTER TABLE City DROP COLUMN capital;\n")
+    #expect(offline.output == "w.sqlite: changed City\n", "\(offline.errors)")
+    #expect(try folder.run("alter", "w.sqlite", "COMMIT").status == 65)
+    let again = try folder.serve("w.sqlite")
+    #expect(
+      try folder.run("fetch", again.address, "City", "--limit", "1", "--format", "ndjson").output
+        == #"{"id":1,"name":"Lima","country":1,"population":5}"# + "\n")
+    #expect(try folder.run("check", "w.sqlite").status == 0)
+  }
+
   @Test("The status tells the history, who serves the file and who has it open")
   func status() throws {
     let folder = try world()

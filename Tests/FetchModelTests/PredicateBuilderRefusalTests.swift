@@ -1,6 +1,7 @@
 // What the compiler refuses: each line below is type-checked against the module.
 
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Predicates in Swift that make no sense")
@@ -42,8 +43,7 @@ struct PredicateBuilderRefusalTests {
 
     """
 
-  private static let modules = URL(fileURLWithPath: CommandLine.arguments[0])
-    .deletingLastPathComponent().appendingPathComponent("Modules")
+  private static let modules = BuiltProgram.named("Modules")
 
   private static let canCompile = FileManager.default.fileExists(
     atPath: modules.appendingPathComponent("FetchModel.swiftmodule").path)
@@ -63,11 +63,9 @@ struct PredicateBuilderRefusalTests {
 
   /// The lines of `source` that the compiler objects to.
   private func linesWithErrors(_ source: String) throws -> Set<Int> {
-    let folder = FileManager.default.temporaryDirectory
-      .appendingPathComponent("refusals-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let file = folder.appendingPathComponent("Lines.swift")
+    let folder = try TemporaryDirectory()
+    defer { withExtendedLifetime(folder) {} }
+    let file = URL(fileURLWithPath: folder.file("Lines.swift"))
     try Data(source.utf8).write(to: file)
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

@@ -1,6 +1,7 @@
 // A client that sends exactly the bytes it is told to.
 
 import Glibc
+import TestSupport
 
 @testable import HTTPServer
 
@@ -10,31 +11,15 @@ final class RawClient: @unchecked Sendable {
   private var buffer: [UInt8] = []
 
   init(_ port: Int, timeout: Double = 5, receiveBuffer: Int32? = nil) throws {
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    if let receiveBuffer { ListenSocket.set(descriptor, SOL_SOCKET, SO_RCVBUF, receiveBuffer) }
+    descriptor = try LoopbackSocket.connect(to: port, receiveBuffer: receiveBuffer)
     setTimeout(timeout)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = UInt16(port).bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    let result = withUnsafeBytes(of: &address) {
-      connect(
-        descriptor, $0.baseAddress!.assumingMemoryBound(to: sockaddr.self),
-        socklen_t(MemoryLayout<sockaddr_in>.size))
-    }
-    guard result == 0 else { throw ClientError.system(errno) }
   }
 
   deinit {
     close()
   }
 
-  func setTimeout(_ seconds: Double) {
-    var time = timeval(
-      tv_sec: Int(seconds), tv_usec: Int((seconds - seconds.rounded(.down)) * 1_000_000))
-    setsockopt(
-      descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
-  }
+  func setTimeout(_ seconds: Double) { LoopbackSocket.setTimeout(seconds, of: descriptor) }
 
   /// Sends all of it; false if the other side has gone.
   @discardableResult
@@ -141,18 +126,9 @@ final class RawClient: @unchecked Sendable {
   /// Closes with FIN, or with RST where `abruptly`.
   func close(abruptly: Bool = false) {
     guard descriptor >= 0 else { return }
-    if abruptly {
-      var option = linger(l_onoff: 1, l_linger: 0)
-      setsockopt(
-        descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
-    }
-    Glibc.close(descriptor)
+    LoopbackSocket.close(descriptor, abruptly: abruptly)
     descriptor = -1
   }
-}
-
-enum ClientError: Error {
-  case system(Int32)
 }
 
 /// A response as it came.

@@ -1,34 +1,22 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import HTTPServer
 
-/// A directory that goes away with its owner.
-final class TemporaryDirectory {
-  let path: String
-
-  init() throws {
-    var template = Array("/tmp/http-files-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw ClientError.system(errno) }
-    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  deinit {
-    try? FileManager.default.removeItem(atPath: path)
-  }
-
-  func write(_ name: String, _ text: String) {
+extension TemporaryDirectory {
+  fileprivate func write(_ name: String, _ text: String) {
     let descriptor = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_TRUNC, 0o644)
     _ = Array(text.utf8).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
     close(descriptor)
   }
 
-  func makeDirectory(_ name: String) {
+  fileprivate func makeDirectory(_ name: String) {
     mkdir("\(path)/\(name)", 0o755)
   }
 
-  func link(_ name: String, to target: String) {
+  fileprivate func link(_ name: String, to target: String) {
     symlink(target, "\(path)/\(name)")
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import HTTPServer
@@ -80,7 +81,7 @@ extension HTTPServerTests {
       server.stop()
       server.stop()
       #expect(idle.isClosedByServer)
-      #expect(throws: ClientError.self) { try RawClient(server.port) }
+      #expect(throws: LoopbackSocket.Refused.self) { try RawClient(server.port) }
     }
 
     @Test func `letting go of a server stops it and its handler is freed`() async throws {
@@ -97,7 +98,7 @@ extension HTTPServerTests {
         port = server.port
         try #expect(RawClient(port).get("/")?.status == 200)
       }
-      #expect(throws: ClientError.self) { try RawClient(port) }
+      #expect(throws: LoopbackSocket.Refused.self) { try RawClient(port) }
       #expect(witness == nil)
     }
 

@@ -207,7 +207,8 @@ private enum StoresArticle {
   }
 
   static func saving(_ store: RemoteStore, _ changes: JSON) async throws -> SaveReceipt {
-    let receipt = try await store.save(changes, idempotencyKey: "order-1042")  // as often as need be
+    // As often as need be:
+    let receipt = try await store.save(changes, idempotencyKey: "order-1042")
     return receipt
   }
 }

@@ -180,18 +180,19 @@ struct EventConnectionTests {
     let host = try #require(server.address.host)
     let proxy = try FaultProxy(host: host, port: server.port)
     let token = try await token(RemoteStore(server.address))
-    let head = try #require(EventServer(server.address, token: nil))
-    func outcome(_ port: Int, _ patience: EventPatience) async -> String {
+    let head = try #require(RemoteHost(server.address, token: nil))
+    func outcome(_ port: Int, _ patience: ConnectionPatience) async -> String {
       let body = #"{"entity":"City","since":"\#(token)"}"#
       let text =
         "POST /v1/fetch HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n"
         + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-      let connection = EventConnection(
-        host: port == proxy.port ? "127.0.0.1" : head.host, port: port,
-        request: Array(text.utf8), patience: patience)
+      let connection = HTTPConnection(
+        host: port == proxy.port ? "127.0.0.1" : head.name, port: port,
+        request: Array(text.utf8), wants: .stream,
+        patience: patience)
       return "\(await connection.next())"
     }
-    var short = EventPatience()
+    var short = ConnectionPatience()
     short.silence = 0.4
     #expect(await outcome(server.port, short) == #"ended("the stream went silent")"#)
     proxy.set(.heldBack)
@@ -199,7 +200,7 @@ struct EventConnectionTests {
     #expect(await outcome(proxy.port, short) == "heldBack")
     server.stop()
     #expect(await outcome(server.port, short) == #"ended("Connection refused")"#)
-    let nowhere = EventConnection(host: "no such host", port: 1, request: [])
+    let nowhere = HTTPConnection(host: "no such host", port: 1, request: [], wants: .answer)
     #expect("\(await nowhere.next())" == #"ended("there is no such host")"#)
   }
 

@@ -47,16 +47,16 @@ final class FaultProxy: Sendable {
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     var address = Self.address("127.0.0.1", 0)
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    try #require(
-      withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          bind(listener, $0, size) == 0 && listen(listener, 512) == 0
-            && getsockname(listener, $0, &size) == 0
-        }
-      })
+    let listener = listener
+    let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, size) == 0 && listen(listener, 512) == 0
+          && getsockname(listener, $0, &size) == 0
+      }
+    }
+    try #require(isListening)
     port = Int(UInt16(bigEndian: address.sin_port))
     state = Mutex(State(server: UInt16(server)))
-    let listener = listener
     Self.thread { [weak self] in
       while true {
         let client = accept(listener, nil, nil)

@@ -2,6 +2,7 @@
 
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -17,16 +18,14 @@ struct LiveCitiesTests {
     var text: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
   }
 
-  private static let program = URL(fileURLWithPath: CommandLine.arguments[0])
-    .deletingLastPathComponent().appendingPathComponent("LiveCities")
-
   @Test("draws again when a save arrives, and ends at an interrupt")
   func drawing() async throws {
-    let path = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString + ".sqlite"
-    defer { try? FileManager.default.removeItem(atPath: path) }
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    let path = directory.file("store.sqlite")
     try sqlite(path, Cities.schema)
     let (table, output, pipe) = (Process(), Output(), Pipe())
-    table.executableURL = Self.program
+    table.executableURL = BuiltProgram.named("LiveCities")
     table.arguments = [path]
     table.standardOutput = pipe
     pipe.fileHandleForReading.readabilityHandler = { output.append($0.availableData) }

@@ -6,27 +6,28 @@ import LiveFetch
 import SQLiteStore
 import Service
 import Synchronization
+import TestSupport
 import Testing
 
 extension City: InstanceIdentifiable {}
 
 /// A server on a file that can go and come back under the same port.
 final class Restarting: @unchecked Sendable {
-  let path = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString + ".sqlite"
+  private let directory: TemporaryDirectory
+  let path: String
   // An address of its own, so that nobody else takes the port while the server is away.
   private let host = "127.0.0.\(Int.random(in: 2...250))"
   private(set) var port = 0
   private var end: () -> Void = {}
 
   init() throws {
+    directory = try TemporaryDirectory()
+    path = directory.file("store.sqlite")
     try sqlite(path, Cities.schema)
     try start()
   }
 
-  deinit {
-    end()
-    try? FileManager.default.removeItem(atPath: path)
-  }
+  deinit { end() }
 
   func start() throws {
     let file = try SQLiteStore(path: path)

@@ -78,7 +78,7 @@ final class Gazetteer: Sendable {
   let places: [Place]
   let nations: [Nation]
   let store: LocalStore
-  private let path: String
+  private let directory: TemporaryDirectory
 
   init(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
@@ -93,7 +93,8 @@ final class Gazetteer: Sendable {
       places.append(place)
       nation?.towns.append(place)
     }
-    path = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString + ".sqlite"
+    directory = try TemporaryDirectory()
+    let path = directory.file("store.sqlite")
     try sqlite(
       path,
       Self.schema + nations.map { "INSERT INTO nation VALUES (\($0.id), '\($0.name)');" }.joined()
@@ -102,10 +103,7 @@ final class Gazetteer: Sendable {
     (self.nations, self.places) = (nations, places)
   }
 
-  deinit {
-    store.close()
-    try? FileManager.default.removeItem(atPath: path)
-  }
+  deinit { store.close() }
 
   func ids(_ entity: String, _ predicate: FetchPredicate) async throws -> [Int] {
     let answer = try await store.fetch(

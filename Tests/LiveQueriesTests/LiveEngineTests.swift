@@ -1,5 +1,6 @@
 import Dispatch
 import FetchModel
+import Foundation
 import Synchronization
 import Testing
 
@@ -106,6 +107,44 @@ private final class Delivery: LiveDelivery {
     engine.storeDidChange()
     let told = waiter.next()
     #expect(told == #"{"entity":"City","from":"t1-1-9e3779b1","to":"t1-3-daa66d13","total":1}"#)
+  }
+
+  @Test("The store is told what is still to be read, as long as somebody waits")
+  func demand() {
+    let (waiter, late) = (Waiter(), Waiter())
+    engine.follow(plan(), since: .now, until: nil, waiter)
+    while store.demands.count < 2 { Thread.sleep(forTimeInterval: 0.001) }
+    engine.follow(plan(), since: .now, until: nil, late)
+    #expect(store.demands == [.new, .after(1)])
+    store.save { $0.countries[2] = Country(name: "India", code: "in") }
+    engine.storeDidChange()
+    while store.demands.count < 3 { Thread.sleep(forTimeInterval: 0.001) }
+    #expect(store.demands == [.new, .after(1), .after(2)])
+    store.save { $0.cities[1]?.name = "x" }
+    engine.storeDidChange()
+    _ = waiter.next()
+    #expect(store.demands == [.new, .after(1), .after(2), .nothing])
+  }
+
+  @Test("An engine that was told of a commit to come hears of it, and of none where none comes")
+  func alert() {
+    let waiter = Waiter()
+    engine.storeIsChanging()
+    engine.follow(plan(shape: .count), since: .now, until: nil, waiter)
+    while store.demands.count < 2 { Thread.sleep(forTimeInterval: 0.001) }
+    for _ in 0..<3 {
+      engine.storeIsChanging()
+      Thread.sleep(forTimeInterval: 0.002)
+    }
+    #expect(!waiter.isTold)
+    engine.storeIsChanging()
+    store.save { $0.cities[1] = nil }
+    engine.storeDidChange()
+    #expect(waiter.next().hasSuffix(#""total":1}"#))
+    let late = Waiter()
+    engine.storeIsChanging()
+    engine.follow(plan(shape: .count), since: .now, until: soon, late)
+    #expect(late.next().hasSuffix(#""total":1}"#))
   }
 
   @Test("An observed object is told changed and deleted, others are not")

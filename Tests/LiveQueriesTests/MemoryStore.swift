@@ -47,6 +47,7 @@ final class MemoryStore: LiveStore {
     var oldest = 0
     var failure: StoreError?
     var reads = 0
+    var demands: [HistoryDemand] = []
   }
 
   let state = Mutex(State())
@@ -89,6 +90,12 @@ final class MemoryStore: LiveStore {
   var token: Token {
     state.withLock { Self.token($0.worlds.count - 1, epoch: $0.epoch) }
   }
+
+  func demand(_ demand: HistoryDemand, of reader: ObjectIdentifier) {
+    state.withLock { $0.demands.append(demand) }
+  }
+
+  var demands: [HistoryDemand] { state.withLock { $0.demands } }
 
   func world(at position: Int64) -> World { state.withLock { $0.worlds[Int(position)] } }
 

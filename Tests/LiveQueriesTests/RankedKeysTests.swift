@@ -55,6 +55,43 @@ import Testing
     }
   }
 
+  @Test(
+    "Keys of any length stand in their order, also those that begin like others", arguments: 0..<3)
+  func lengths(seed: Int) {
+    var random = SeededRandom(seed: UInt64(seed) + 91)
+    func key() -> OrderKey {
+      let isLong = Int.random(in: 0..<40, using: &random) == 0
+      let length = Int.random(in: isLong ? 20_000...70_000 : 0...20, using: &random)
+      let bytes = (0..<length).map { _ in UInt8.random(in: 254...255, using: &random) }
+      return OrderKey(bytes: bytes, sectionLength: 0, idOffset: UInt32(bytes.count))
+    }
+    var sorted: [OrderKey] = []
+    var list = RankedList()
+    for round in 0..<1_500 {
+      let key = key()
+      let rank = sorted.countBefore(key)
+      let isThere = rank < sorted.count && sorted[rank] == key
+      #expect(list.lowerBound(of: key) == rank)
+      #expect(list.lowerBound(ofPrefix: key.bytes) == rank)
+      #expect(list.upperBound(ofPrefix: key.bytes) == sorted.range(ofPrefix: key.bytes).upperBound)
+      if isThere, round % 2 == 0 {
+        sorted.remove(at: rank)
+        let wasRemoved = list.remove(key)
+        #expect(wasRemoved)
+      } else {
+        if !isThere { sorted.insert(key, at: rank) }
+        let cameIn = list.insert(key)
+        #expect(cameIn == !isThere)
+      }
+    }
+    #expect(list.count == sorted.count)
+    #expect((0..<list.count).allSatisfy { list[$0] == sorted[$0] }, "seed \(seed)")
+    list.removeTail(from: sorted.count / 2)
+    var walked: [OrderKey] = []
+    list.forEach(in: 0..<list.count) { walked.append($0) }
+    #expect(walked == Array(sorted[..<(sorted.count / 2)]), "seed \(seed)")
+  }
+
   @Test("Many keys at once give what key by key gives", arguments: [0, 900, 5_000])
   func updating(count: Int) {
     var random = SeededRandom(seed: UInt64(count) + 5)

@@ -44,7 +44,8 @@ struct RoutingOverSQLiteTests {
 
 /// A file with every kind of column that fetches are looked up by.
 private final class FileWorld {
-  private let directory: String
+  private let directory: TemporaryDirectory
+  private let path: String
   let store: SQLiteStore
 
   private static let schema = """
@@ -69,28 +70,20 @@ private final class FileWorld {
     """
 
   init() throws {
-    directory = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-    let path = directory + "/store.sqlite"
-    _ = FileManager.default.createFile(atPath: path, contents: nil)
-    try Connection(path: path, access: .write).execute(Self.schema)
+    directory = try TemporaryDirectory()
+    path = try directory.emptyFile()
+    try sqlite(path, Self.schema)
     store = try SQLiteStore(path: path)
   }
 
-  deinit {
-    store.close()
-    try? FileManager.default.removeItem(atPath: directory)
-  }
+  deinit { store.close() }
 
   var token: Token {
     get throws { try store.read { moment throws(StoreError) in moment.token } }
   }
 
   /// Runs `sql` as another process would.
-  func outsider(_ sql: String) throws {
-    let connection = try Connection(path: directory + "/store.sqlite", access: .write)
-    try connection.execute("PRAGMA foreign_keys = OFF; PRAGMA query_only = OFF;" + sql)
-  }
+  func outsider(_ sql: String) throws { try sqlite(path, sql) }
 
   func query(_ target: String) throws -> LiveQuery {
     let parts = target.split(separator: "?", maxSplits: 1)

@@ -29,9 +29,10 @@ struct FollowedFile {
 
   /// Whether a fetch of `entity` can be continued from `token`.
   func standing(
-    of token: Token, _ entity: String, _ select: String? = nil
+    of token: Token, _ entity: String, _ select: String? = nil, where predicate: String? = nil
   ) throws -> TokenStanding {
     var request = FetchRequest(entity: entity)
+    request.predicate = predicate
     request.select = select?.split(separator: ",").map(String.init)
     let plan = try FetchResolver(model: history.model, maxItems: 100).resolve(request)
     return try history.standing(of: token, for: plan, on: connection)
@@ -336,7 +337,6 @@ struct HistoryEpochTests {
     "a hole in a table's history cuts that table's alone",
     arguments: [
       "DROP TRIGGER livefetch_update_City",
-      "ALTER TABLE City ADD COLUMN mayor TEXT",
       "ALTER TABLE City RENAME COLUMN name TO title",
       """
       CREATE TABLE c2(id INTEGER PRIMARY KEY, name TEXT, population REAL, country INTEGER
@@ -370,6 +370,101 @@ struct HistoryEpochTests {
     #expect(
       try second.history.changes(after: token, limit: 9, on: second.connection) == nil)
     #expect(try FollowedFile(first.file).setup == .continued)
+  }
+
+  @Test(
+    "a column that comes cuts nothing but fetches that ask by it",
+    arguments: [
+      "mayor TEXT COLLATE NOCASE DEFAULT 'x'", "mayor GENERATED ALWAYS AS (name || '!') VIRTUAL",
+      "mayor INTEGER REFERENCES City(id)",
+    ])
+  func columnThatComes(_ column: String) throws {
+    let first = try FollowedFile(world)
+    let token = try first.token
+    try first.file.outsider("UPDATE City SET name = 'before' WHERE id = 10")
+    try first.file.outsider("ALTER TABLE City ADD COLUMN \(column)")
+    try first.file.outsider("UPDATE City SET name = 'between' WHERE id = 20")
+    let second = try FollowedFile(first.file)
+    #expect(second.setup == .mended)
+    #expect(try second.standing(of: token, "City", "name") == .known)
+    #expect(try second.standing(of: token, "Country", "name,City") == .known)
+    #expect(try second.standing(of: token, "City", "name,mayor") == .widened([1]))
+    #expect(try second.standing(of: token, "City", "@etag") == .widened([0]))
+    guard case .widened(let indexes) = try second.standing(of: token, "City") else {
+      Issue.record("not widened")
+      return
+    }
+    #expect(indexes.count == 1)
+    for (condition, standing) in [
+      ("mayor == nil", TokenStanding.expired), ("name == 'a'", .known),
+      ("country.name == 'a'", .known),
+    ] {
+      #expect(try second.standing(of: token, "City", "name", where: condition) == standing)
+    }
+    let later = try second.token
+    #expect(try second.standing(of: later, "City") == .known)
+    try first.file.outsider("UPDATE City SET population = 1 WHERE id = 10")
+    #expect(
+      try second.touches(after: token).objects.values.first == [.integer(10), .integer(20)])
+    #expect(try second.touches(after: later).objects.values.first == [.integer(10)])
+    // The saves between are not told as if nothing were missing.
+    #expect(
+      try second.history.changes(after: token, limit: 9, on: second.connection) == nil)
+    #expect(try FollowedFile(first.file).setup == .continued)
+    // Another one.
+    try first.file.outsider("ALTER TABLE City ADD COLUMN area REAL")
+    let third = try FollowedFile(first.file)
+    #expect(third.setup == .mended)
+    #expect(try third.standing(of: later, "City", "mayor") == .known)
+    #expect(try third.standing(of: later, "City", "mayor,area") == .widened([1]))
+    #expect(try third.standing(of: token, "City", "mayor,area") == .widened([0, 1]))
+    #expect(try FollowedFile(first.file).setup == .continued)
+    #expect(try History.detach(on: first.file.connect()))
+    #expect(
+      try first.file.connect().all("SELECT name FROM sqlite_schema WHERE name LIKE 'livefetch%'") {
+        $0.text(0)
+      } == [])
+  }
+
+  @Test("a column that comes beside a write that was not recorded, or a trigger, cuts the table")
+  func columnThatComesWithAHole() throws {
+    for hole in ["DROP TRIGGER livefetch_update_City", "CREATE UNIQUE INDEX u ON City(name)"] {
+      let first = try FollowedFile(world)
+      let token = try first.token
+      try first.file.outsider("ALTER TABLE City ADD COLUMN mayor TEXT; \(hole)")
+      let second = try FollowedFile(first.file)
+      #expect(try second.standing(of: token, "City", "name") == .expired)
+    }
+  }
+
+  @Test("a table that goes cuts no fetches of those that led to it but the ones over that key")
+  func tableThatIsReferred() throws {
+    let first = try FollowedFile(
+      """
+      CREATE TABLE Country(id INTEGER PRIMARY KEY, name TEXT);
+      CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT, country_id INTEGER REFERENCES Country);
+      INSERT INTO Country VALUES (1, 'a'); INSERT INTO City VALUES (10, 'b', 1)
+      """)
+    let token = try first.token
+    try first.file.outsider("DROP TABLE Country")
+    let second = try FollowedFile(first.file)
+    #expect(second.setup == .mended)
+    #expect(try second.standing(of: token, "City", "name") == .known)
+    #expect(try second.standing(of: token, "City") == .expired)
+    #expect(try second.standing(of: token, "City", "country_id") == .expired)
+    #expect(try second.standing(of: token, "City", "name", where: "country_id == 1") == .expired)
+    #expect(try second.standing(of: second.token, "City") == .known)
+    #expect(try FollowedFile(first.file).setup == .continued)
+  }
+
+  @Test("a file that did not remember its columns does so from its next opening on")
+  func columnsOfOlderFiles() throws {
+    let first = try FollowedFile("CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT)")
+    let token = try first.token
+    try first.file.outsider("DROP TABLE livefetch_column")
+    #expect(try FollowedFile(first.file).setup == .continued)
+    try first.file.outsider("ALTER TABLE City ADD COLUMN mayor TEXT")
+    #expect(try FollowedFile(first.file).standing(of: token, "City", "name") == .known)
   }
 
   @Test("a table that comes cuts nothing, one that goes what reaches it")

@@ -1,24 +1,21 @@
 // A database file of a test's own, gone with the test.
 
-import Foundation
+import TestSupport
 
 @testable import SQLiteStore
 
 /// A file in a temporary directory of its own.
 final class ScratchFile: Sendable {
-  let directory: String
-  var path: String { directory + "/store.sqlite" }
+  private let folder: TemporaryDirectory
+  let path: String
+  var directory: String { folder.path }
 
   /// Makes the file with the statements of `sql`.
   init(_ sql: String = "") throws {
-    directory = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString
-    try FileManager.default.createDirectory(
-      atPath: directory, withIntermediateDirectories: true)
-    _ = FileManager.default.createFile(atPath: path, contents: nil)
+    folder = try TemporaryDirectory()
+    path = try folder.emptyFile()
     try outsider(sql)
   }
-
-  deinit { try? FileManager.default.removeItem(atPath: directory) }
 
   func connect(_ access: Connection.Access = .write) throws -> Connection {
     try Connection(path: path, access: access)

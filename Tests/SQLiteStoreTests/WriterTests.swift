@@ -293,6 +293,85 @@ struct WriterTests {
   }
 }
 
+@Suite("Writer: what is not forgotten", .timeLimit(.minutes(5)))
+struct WriterHeldHistoryTests {
+  @Test("what somebody has still to read stays until it was read, and goes then")
+  func unread() async throws {
+    var settings = WriterSettings()
+    settings.retention.count = 10
+    settings.pruningInterval = 20_000_000
+    let store = try WrittenFile(settings: settings)
+    let (reader, other) = (ObjectIdentifier(store), ObjectIdentifier(store.writer))
+    let first = store.writer.newestToken.position
+    store.writer.demand(.new, of: reader)
+    store.writer.demand(.new, of: other)
+    for id in 1...40 { _ = await store.save("INSERT INTO City VALUES (\(id), 'c', NULL)") }
+    func oldest() throws -> String {
+      try store.rows("SELECT min(position) FROM livefetch_position")[0]
+    }
+    func isForgotten(before position: Int64) async throws -> Bool {
+      for _ in 0..<500 where try oldest() != "\(position)" {
+        try await Task.sleep(for: .milliseconds(10))
+      }
+      return try oldest() == "\(position)"
+    }
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(try oldest() == "\(first)")
+    store.writer.demand(.after(first + 30), of: reader)
+    try await Task.sleep(for: .milliseconds(200))
+    #expect(try oldest() == "\(first)")
+    store.writer.demand(.nothing, of: other)
+    #expect(try await isForgotten(before: first + 20))
+    try await Task.sleep(for: .milliseconds(200))
+    #expect(try oldest() == "\(first + 20)")
+    store.writer.demand(.nothing, of: reader)
+    #expect(try await isForgotten(before: first + 30))
+  }
+
+  @Test("zeros behind the log's frames are its end, for a file that is opened after a crash too")
+  func reserve() async throws {
+    let store = try WrittenFile()
+    _ = await store.save("INSERT INTO City VALUES (1, 'a', NULL)")
+    func length() throws -> Int {
+      let attributes = try FileManager.default.attributesOfItem(atPath: store.file.path + "-wal")
+      return (attributes[.size] as? Int) ?? 0
+    }
+    for _ in 0..<300 where try length() < 1 << 20 { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(try length() >= 1 << 20)
+    let result = try await store.save("INSERT INTO City VALUES (2, 'b', NULL)").get()
+    let copy = try ScratchFile("")
+    for suffix in ["", "-wal"] {
+      try? FileManager.default.removeItem(atPath: copy.path + suffix)
+      try FileManager.default.copyItem(
+        atPath: store.file.path + suffix, toPath: copy.path + suffix)
+    }
+    let crashed = try copy.connect()
+    #expect(try crashed.first("SELECT count(*) FROM City") { $0.integer(0) } == 2)
+    #expect(try crashed.first("PRAGMA integrity_check") { $0.text(0) } == "ok")
+    #expect(try store.history.newestToken(on: crashed) == result.token)
+    // Another one cuts the log.
+    _ = try store.file.connect().first("PRAGMA wal_checkpoint(TRUNCATE)") { _ in true }
+    for id in 3...60 { _ = await store.save("INSERT INTO City VALUES (\(id), 'c', NULL)") }
+    #expect(try store.rows("SELECT count(*) FROM City") == ["60"])
+    #expect(try store.rows("PRAGMA integrity_check") == ["ok"])
+  }
+
+  @Test("a reader that does not get any further for a minute is not waited for")
+  func patience() {
+    var held = HeldHistory()
+    let second: UInt64 = 1_000_000_000
+    #expect(held.limit(nil, newest: 9, second) == 9)
+    #expect(held.limit(9, newest: 9, 100 * second) == 9)
+    #expect(held.limit(9, newest: 12, 200 * second) == 9)
+    #expect(held.limit(9, newest: 15, 259 * second) == 9)
+    #expect(held.limit(10, newest: 15, 261 * second) == 10)
+    #expect(held.limit(10, newest: 15, 320 * second) == 10)
+    #expect(held.limit(10, newest: 15, 322 * second) == 15)
+    #expect(held.limit(15, newest: 15, 323 * second) == 15)
+    #expect(held.limit(15, newest: 16, 400 * second) == 15)
+  }
+}
+
 @Suite("Writer: other processes", .timeLimit(.minutes(1)))
 struct WriterOthersTests {
   private func wait(for commits: Int, _ store: WrittenFile) async throws {

@@ -19,7 +19,6 @@ struct AlteredTableTests {
     """
 
   static let alterations: [(script: String, shown: String)] = [
-    ("ALTER TABLE city ADD COLUMN area REAL DEFAULT 1.5;", #""area":1.5"#),
     ("ALTER TABLE city RENAME COLUMN population TO people;", #""people":24"#),
     (
       """

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LiveFetchCommand
@@ -7,72 +8,43 @@ import Testing
 /// API.md, section 8, by the program itself.
 @Suite("The program", .serialized)
 struct CommandTests {
-  /// A running program whose first line was read.
-  private struct Run {
-    let process = Process()
-    let output = Pipe()
-    let errors = Pipe()
-    var line = ""
-
-    init(_ arguments: [String]) throws {
-      let build = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
-      let directory =
-        build?.bundleURL.deletingLastPathComponent()
-        ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-      process.executableURL = directory.appendingPathComponent("livefetch")
-      process.arguments = arguments
-      process.standardOutput = output
-      process.standardError = errors
-      try process.run()
-      while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data([10]) {
-        guard !byte.isEmpty else { break }
-        line += String(decoding: byte, as: UTF8.self)
-      }
-    }
-
-    func end() -> Int32 {
-      process.waitUntilExit()
-      return process.terminationStatus
-    }
-  }
-
   private func withFile(_ body: (String) throws -> Void) throws {
-    let path = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString + ".sqlite"
-    defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    let path = directory.file("store.sqlite")
     try SQLiteShell.run(contractWorld, path: path)
     try body(path)
   }
 
   @Test func itIsReadyRefusesASecondServerAndEndsWithStatusZero() throws {
     try withFile { path in
-      let server = try Run(["serve", path, "--port", "0"])
+      let server = try RunningProgram(["serve", path, "--port", "0"])
       #expect(server.line.wholeMatch(of: /LiveFetch listening on http:\/\/127.0.0.1:\d+/) != nil)
-      let second = try Run(["serve", path, "--port", "0"])
+      let second = try RunningProgram(["serve", path, "--port", "0"])
       #expect(second.end() == 65)
       server.process.terminate()
       #expect(server.end() == 0)
-      #expect(try Run(["detach", path]).end() == 0)
+      #expect(try RunningProgram(["detach", path]).end() == 0)
     }
   }
 
   @Test func itSaysByItsStatusWhyItDidNotStart() throws {
     try withFile { path in
-      #expect(try Run(["serve", path + ".none"]).end() == 66)
-      #expect(try Run(["serve", path, "--port", "70000"]).end() == 64)
+      #expect(try RunningProgram(["serve", path + ".none"]).end() == 66)
+      #expect(try RunningProgram(["serve", path, "--port", "70000"]).end() == 64)
       let text = path + ".txt"
-      defer { unlink(text) }
       try Data(repeating: 0x41, count: 4096).write(to: URL(fileURLWithPath: text))
-      #expect(try Run(["serve", text, "--port", "0"]).end() == 65)
+      #expect(try RunningProgram(["serve", text, "--port", "0"]).end() == 65)
     }
   }
 
   @Test func aTakenPortLeavesTheFileAsItWas() throws {
     try withFile { path in
       try withFile { other in
-        let server = try Run(["serve", other, "--port", "0"])
+        let server = try RunningProgram(["serve", other, "--port", "0"])
         let port = try #require(server.line.split(separator: ":").last)
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
-        #expect(try Run(["serve", path, "--port", String(port)]).end() == 69)
+        #expect(try RunningProgram(["serve", path, "--port", String(port)]).end() == 69)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
         #expect(!FileManager.default.fileExists(atPath: path + "-wal"))
         server.process.terminate()
@@ -82,10 +54,11 @@ struct CommandTests {
   }
 
   @Test func beingAskedToEndItAnswersThoseWhoWait() async throws {
-    let path = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString + ".sqlite"
-    defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    let path = directory.file("store.sqlite")
     try SQLiteShell.run(contractWorld, path: path)
-    let server = try Run(["serve", path, "--port", "0"])
+    let server = try RunningProgram(["serve", path, "--port", "0"])
     let port = try #require(server.line.split(separator: ":").last.flatMap { Int($0) })
     @Sendable func ask(_ target: String) throws -> HTTPAnswer {
       try HTTPClient(host: "127.0.0.1", port: port).send("GET", target, headers: [], body: [])

@@ -4,19 +4,19 @@ import HTTPServer
 import SQLiteStore
 import Service
 import Synchronization
+import TestSupport
 import Testing
 
 /// An SQLite file of a test's own behind a host, as the program serves it, without sockets.
 final class HostedFile {
-  let directory: String
+  let directory: TemporaryDirectory
   let path: String
   let host: ServiceHost
 
   init(_ sql: String, options: SQLiteStoreOptions = .init()) throws {
-    directory = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString
-    let path = directory + "/store.sqlite"
+    directory = try TemporaryDirectory()
+    let path = directory.file("store.sqlite")
     self.path = path
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     try Sqlite3.run(sql, path)
     let count = Count()
     self.count = count
@@ -37,7 +37,6 @@ final class HostedFile {
   deinit {
     host.drain()
     host.close()
-    try? FileManager.default.removeItem(atPath: directory)
   }
 
   /// How often the store was opened anew, when that is `wanted` or some seconds are over.

@@ -126,7 +126,7 @@ struct RestoredFileTests {
 
   /// A file that was never served, with the same tables and one city.
   private func other(_ file: HostedFile) throws -> String {
-    let path = file.directory + "/other.sqlite"
+    let path = file.directory.file("other.sqlite")
     try Sqlite3.run(world + "DELETE FROM city WHERE id = 2;", path)
     return path
   }
@@ -143,7 +143,7 @@ struct RestoredFileTests {
   @Test func byItsOwnBackup() throws {
     let file = try HostedFile(world)
     try file.shell("DELETE FROM city WHERE id = 2;")
-    let backup = file.directory + "/backup.sqlite"
+    let backup = file.directory.file("backup.sqlite")
     try file.shell(".backup \(backup)")
     for name in ["a", "b"] {
       #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"\#(name)"}"#).status == 201)

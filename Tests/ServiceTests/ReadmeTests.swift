@@ -3,6 +3,7 @@
 import FetchModel
 import Foundation
 import SQLiteStore
+import TestSupport
 import Testing
 
 @testable import LiveFetchCommand
@@ -49,8 +50,9 @@ struct ReadmeTests {
   }
 
   @Test func everyExampleFindsWhatTheTableSays() throws {
-    let path = NSTemporaryDirectory() + "livefetch-\(UUID().uuidString).sqlite"
-    defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    let path = directory.file("store.sqlite")
     try Sample.world.create(at: path)
     var options = SQLiteStoreOptions()
     options.isReadOnly = true

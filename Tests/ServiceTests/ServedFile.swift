@@ -4,31 +4,28 @@ import HTTPServer
 import SQLiteStore
 import Service
 import Synchronization
+import TestSupport
 import Testing
 
 /// An SQLite file of a test's own, served without sockets; gone with the test.
 final class ServedFile {
-  let directory: String
+  /// Gone with the last one on the same file.
+  let directory: TemporaryDirectory
   let path: String
   private(set) var store: SQLiteStore
   private(set) var service: Service
   private let configuration: ServiceConfiguration
   private let options: SQLiteStoreOptions
-  /// Whose directory it is: that goes when both are gone.
-  private let origin: ServedFile?
 
   init(
     _ sql: String, options: SQLiteStoreOptions = .init(),
     configuration: ServiceConfiguration = .init()
   ) throws {
-    directory = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString
-    path = directory + "/store.sqlite"
-    origin = nil
+    directory = try TemporaryDirectory()
+    path = try directory.emptyFile()
     self.options = options
     self.configuration = configuration
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-    _ = FileManager.default.createFile(atPath: path, contents: nil)
-    try Shell.run(sql, path)
+    try SQLiteShell.run(sql, path: path)
     store = try SQLiteStore(path: path, options: options)
     service = try Service(store: store, configuration: configuration)
   }
@@ -36,20 +33,15 @@ final class ServedFile {
   /// Serves the file of another one, which has to be stopped, without what that was told of it.
   init(_ sql: String, adopting other: ServedFile) throws {
     directory = other.directory
-    origin = other
     path = other.path
     options = SQLiteStoreOptions()
     configuration = ServiceConfiguration()
-    if !sql.isEmpty { try Shell.run(sql, path) }
+    if !sql.isEmpty { try SQLiteShell.run(sql, path: path) }
     store = try SQLiteStore(path: path, options: options)
     service = try Service(store: store, configuration: configuration)
   }
 
-  deinit {
-    stop()
-    guard origin == nil else { return }
-    try? FileManager.default.removeItem(atPath: directory)
-  }
+  deinit { stop() }
 
   func stop() {
     service.drain()
@@ -65,7 +57,7 @@ final class ServedFile {
   }
 
   /// Changes the file as another program would.
-  func outsider(_ sql: String) throws { try Shell.run(sql, path) }
+  func outsider(_ sql: String) throws { try SQLiteShell.run(sql, path: path) }
 
   /// The answer to a request; waits for it.
   func ask(
@@ -150,12 +142,5 @@ final class Pending: Sendable {
   /// The stream that was answered with.
   var stream: HTTPStream? {
     if case .stream(_, _, let stream) = answer.withLock({ $0 }) { stream } else { nil }
-  }
-}
-
-/// SQL run by a connection that knows nothing of this house, as the `sqlite3` shell is one.
-enum Shell {
-  static func run(_ sql: String, _ path: String) throws {
-    try SQLiteShell.run(sql, path: path)
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -9,21 +10,9 @@ import Testing
 private final class StalledReader {
   private let descriptor: Int32
 
-  init(port: UInt16, _ request: String) throws {
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  init(port: Int, _ request: String) throws {
     // The kernel is to hold little, so that what is not read waits in the server.
-    var size: Int32 = 4_096
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, 4)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = inet_addr("127.0.0.1")
-    let code = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    try #require(code == 0)
+    descriptor = try LoopbackSocket.connect(to: port, receiveBuffer: 4_096)
     let bytes = Array(request.utf8)
     try #require(write(descriptor, bytes, bytes.count) == bytes.count)
   }
@@ -32,9 +21,7 @@ private final class StalledReader {
 
   /// How many events of that kind come until none has come for half a second.
   func count(_ line: String) -> Int {
-    var patience = timeval(tv_sec: 0, tv_usec: 500_000)
-    setsockopt(
-      descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    LoopbackSocket.setTimeout(0.5, of: descriptor)
     var text: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     while true {
@@ -86,41 +73,26 @@ struct StalledReaderTests {
 
 /// The program itself, serving a file of a test's own.
 private final class ServedProgram {
-  private let process = Process()
-  private let directory = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString
-  private(set) var port: UInt16 = 0
+  private let program: RunningProgram
+  private let directory: TemporaryDirectory
+  let port: Int
 
   init(_ sql: String) throws {
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-    let path = directory + "/store.sqlite"
-    try SQLiteShell.run(sql, path: path)
-    let build = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
-    let folder =
-      build?.bundleURL.deletingLastPathComponent()
-      ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-    process.executableURL = folder.appendingPathComponent("livefetch")
-    process.arguments = ["serve", path, "--port", "0"]
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    var line = ""
-    while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data([10]) {
-      guard !byte.isEmpty else { break }
-      line += String(decoding: byte, as: UTF8.self)
-    }
-    port = try #require(line.split(separator: ":").last.flatMap { UInt16($0) })
+    directory = try TemporaryDirectory()
+    let path = directory.file("store.sqlite")
+    try sqlite(path, sql)
+    program = try RunningProgram(["serve", path, "--port", "0"])
+    port = try #require(program.line.split(separator: ":").last.flatMap { Int($0) })
   }
 
   deinit {
-    process.terminate()
-    process.waitUntilExit()
-    try? FileManager.default.removeItem(atPath: directory)
+    program.process.terminate()
+    _ = program.end()
   }
 
   func send(_ method: String, _ target: String, _ body: String? = nil) throws -> Answer {
     // A body of 100 KB is more than one argument may have.
-    let file = directory + "/body.json"
+    let file = directory.file("body.json")
     try body.map { try Data($0.utf8).write(to: URL(fileURLWithPath: file)) }
     return try Curl.send(
       method, "http://127.0.0.1:\(port)\(target)", body == nil ? nil : "@" + file)

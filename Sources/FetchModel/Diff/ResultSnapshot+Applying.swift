@@ -43,15 +43,17 @@ extension ResultSnapshot {
     return json
   }
 
-  /// `item` with the members of `changed` in place of its own.
+  /// `item` with the members of `changed` in place of its own, and behind them those that it had not.
   private static func merge(_ item: [UInt8], _ changed: [UInt8]?) -> [UInt8] {
     guard let changed, case .object(let changes)? = try? JSON(parsing: changed), !changes.isEmpty,
       case .object(let members)? = try? JSON(parsing: item)
     else { return item }
     let values = Dictionary(changes.map { ($0.name, $0.value) }) { $1 }
     let merged = members.map { JSON.Member(name: $0.name, value: values[$0.name] ?? $0.value) }
+    let known = Set(members.map(\.name))
+    let new = changes.filter { !known.contains($0.name) }
     var json: [UInt8] = []
-    json.append(json: .object(merged))
+    json.append(json: .object(merged + new))
     return json
   }
 }

@@ -62,7 +62,21 @@ public enum Moment: Sendable, Hashable {
 }
 
 /// Whether a token can be continued from.
-public enum TokenStanding: Sendable, Hashable { case known, expired }
+public enum TokenStanding: Sendable, Hashable {
+  case known, expired
+  /// It can, but objects did not have some values then: those with these indexes in the plan's
+  /// selection. Whoever has that moment has to be told them of every object.
+  case widened([Int])
+}
+
+/// What somebody who follows a store has still to read of its history.
+public enum HistoryDemand: Sendable, Hashable {
+  case nothing
+  /// Whatever is committed from now on.
+  case new
+  /// What was touched after a position.
+  case after(Int64)
+}
 
 /// A store that live queries can follow.
 public protocol LiveStore: Sendable {
@@ -74,6 +88,9 @@ public protocol LiveStore: Sendable {
   func read<Result>(
     _ body: (any LiveMoment) throws(StoreError) -> Result
   ) throws(StoreError) -> Result
+  /// Says what `reader` has still to read: a store that forgets its beginnings keeps that, as long as
+  /// the reader makes progress.
+  func demand(_ demand: HistoryDemand, of reader: ObjectIdentifier)
 }
 
 /// One open read transaction.
@@ -123,6 +140,9 @@ public protocol LiveMoment {
 
 extension LiveStore {
   public var columns: (any ColumnTraits)? { nil }
+
+  /// A store that forgets nothing.
+  public func demand(_ demand: HistoryDemand, of reader: ObjectIdentifier) {}
 }
 
 extension LiveMoment {

@@ -32,6 +32,9 @@ struct AnswerReader {
   /// Whether the body has come to its end. One without a length ends with the connection.
   var isOver: Bool { if case .over = part { true } else { false } }
 
+  /// Whether the connection may end here.
+  var mayEnd: Bool { if case .untilEnd = part { true } else { isOver } }
+
   /// The bytes of the body among `bytes`. O(bytes).
   mutating func read(_ bytes: [UInt8]) throws(Fault) -> [UInt8] {
     var rest = bytes[...]
@@ -69,7 +72,9 @@ struct AnswerReader {
   private mutating func takeLine(_ rest: inout ArraySlice<UInt8>) throws(Fault) -> String? {
     let end = rest.firstIndex(of: 0x0A)
     line += rest[..<(end ?? rest.endIndex)]
-    guard line.count < 1 << 16, lines.count < 1 << 10 else { throw Fault(reason: "endless headers") }
+    guard line.count < 1 << 16, lines.count < 1 << 10 else {
+      throw Fault(reason: "endless headers")
+    }
     rest = rest[(end.map { $0 + 1 } ?? rest.endIndex)...]
     guard end != nil else { return nil }
     if line.last == 0x0D { line.removeLast() }

@@ -9,12 +9,12 @@ import Synchronization
 
 /// Follows a fetch by a stream, which it opens when it is asked and keeps open between answers.
 final class EventFeed: FetchFeed {
-  private let server: EventServer
+  private let host: RemoteHost
   private let request: [JSON.Member]
   private let polls: PolledFeed
 
   private struct State {
-    var connection: EventConnection?
+    var connection: HTTPConnection?
     /// The moment that the connection goes on from.
     var token: String?
     /// Until when there is no use in streams.
@@ -23,8 +23,8 @@ final class EventFeed: FetchFeed {
   // Guards what the one reader and the last reference's end share.
   private let state = Mutex(State())
 
-  init(_ server: EventServer, request: [JSON.Member], polls: PolledFeed) {
-    self.server = server
+  init(_ host: RemoteHost, request: [JSON.Member], polls: PolledFeed) {
+    self.host = host
     self.request = request
     self.polls = polls
   }
@@ -74,12 +74,12 @@ final class EventFeed: FetchFeed {
   }
 
   /// The stream that goes on from `token`.
-  private func connection(since token: String) -> EventConnection {
-    let (connection, old): (EventConnection, EventConnection?) = state.withLock { state in
+  private func connection(since token: String) -> HTTPConnection {
+    let (connection, old): (HTTPConnection, HTTPConnection?) = state.withLock { state in
       if let connection = state.connection, state.token == token { return (connection, nil) }
       let old = state.connection
       let body = JSON.object(request + [.init(name: "since", value: .string(token))])
-      let connection = server.connection(body)
+      let connection = host.stream("/v1/fetch", body)
       (state.connection, state.token) = (connection, token)
       return (connection, old)
     }
@@ -109,37 +109,5 @@ final class EventFeed: FetchFeed {
     }
     state.withLock { $0.token = (json["to"] ?? json["token"])?.string }
     return json
-  }
-}
-
-/// Where streams come from: the host, and everything of a request but its body.
-struct EventServer: Sendable {
-  let host: String
-  let port: Int
-  private let head: String
-
-  /// nil where a socket alone does not do: over `https`, or with a token that no header can hold.
-  init?(_ address: URL, token: String?) {
-    guard let parts = URLComponents(url: address, resolvingAgainstBaseURL: true),
-      parts.scheme?.lowercased() == "http", let host = parts.encodedHost ?? parts.host, !host.isEmpty
-    else { return nil }
-    let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
-    self.host = isBracketed ? String(host.dropFirst().dropLast()) : host
-    port = parts.port ?? 80
-    var path = parts.percentEncodedPath
-    while path.hasSuffix("/") { path.removeLast() }
-    let name = self.host.contains(":") ? "[\(self.host)]" : self.host
-    let credentials = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
-    guard token?.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) ?? true else { return nil }
-    head =
-      "POST \(path)/v1/fetch HTTP/1.1\r\nHost: \(name):\(port)\r\nAccept: text/event-stream\r\n"
-      + "Content-Type: application/json\r\n\(credentials)"
-  }
-
-  /// A connection on which a stream is asked for.
-  func connection(_ body: JSON) -> EventConnection {
-    let bytes = body.bytes
-    let request = Array((head + "Content-Length: \(bytes.count)\r\n\r\n").utf8) + bytes
-    return EventConnection(host: host, port: port, request: request)
   }
 }

@@ -27,7 +27,10 @@ public final class RemoteStore: ObjectStore {
   public let transport: Transport
   private let address: URL
   private let token: String?
-  private let session: URLSession
+  /// Over `http`.
+  private let host: RemoteHost?
+  /// Over `https`, and whatever else sockets alone cannot speak.
+  private let session: URLSession?
 
   /// - Parameters:
   ///   - address: of the server: `http://127.0.0.1:8080`.
@@ -37,16 +40,21 @@ public final class RemoteStore: ObjectStore {
     self.address = address
     self.token = token
     self.transport = transport
+    host = RemoteHost(address, token: token)
+    session = host == nil ? Self.makeSession() : nil
+  }
+
+  private static func makeSession() -> URLSession {
     let configuration = URLSessionConfiguration.ephemeral
     // A held request is answered after a minute at the latest; the rest is the network's.
     configuration.timeoutIntervalForRequest = 90
     configuration.httpMaximumConnectionsPerHost = 512
     configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-    session = URLSession(configuration: configuration)
+    return URLSession(configuration: configuration)
   }
 
   /// Whoever waits keeps the store: requests that nobody waits for alone are left, and end by themselves.
-  deinit { session.finishTasksAndInvalidate() }
+  deinit { session?.finishTasksAndInvalidate() }
 
   public func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
     try await post("/v1/fetch", request, timeout: request["since"] == nil ? nil : held(request))
@@ -88,49 +96,69 @@ public final class RemoteStore: ObjectStore {
   }
 
   public func changes(since token: String) async throws(ObjectStoreError) -> JSON {
-    let path = address.appendingPathComponent("/v1/changes")
-    guard var parts = URLComponents(url: path, resolvingAgainstBaseURL: false) else {
-      throw .notUnderstood("no address")
-    }
-    parts.queryItems = [.init(name: "since", value: token), .init(name: "wait", value: "0")]
-    guard let url = parts.url else { throw .notUnderstood("no address") }
-    return try await answer(to: URLRequest(url: url))
+    try await send("GET", "/v1/changes?since=\(PercentEncoding.encodeSegment(token))&wait=0")
   }
 
   public func feed(of request: JSON) -> any FetchFeed {
     let polls = PolledFeed(store: self, request: request.members)
-    guard transport == .stream, let server = EventServer(address, token: token) else {
-      return polls
-    }
-    return EventFeed(server, request: request.members, polls: polls)
+    guard transport == .stream, let host else { return polls }
+    return EventFeed(host, request: request.members, polls: polls)
   }
 
   private func post(
     _ path: String, _ body: JSON, idempotencyKey: String? = nil, timeout: Double? = nil
   ) async throws(ObjectStoreError) -> JSON {
-    var request = URLRequest(url: address.appendingPathComponent(path))
-    request.httpMethod = "POST"
-    request.httpBody = Data(body.bytes)
-    if let timeout { request.timeoutInterval = timeout }
-    request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-    if let idempotencyKey {
-      request.setValue(idempotencyKey, forHTTPHeaderField: "Idempotency-Key")
+    if let key = idempotencyKey, !key.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) {
+      throw .notUnderstood("an idempotency key is printable ASCII")
     }
-    return try await answer(to: request)
+    let headers = idempotencyKey.map { [("Idempotency-Key", $0)] } ?? []
+    return try await send("POST", path, headers, body.bytes, timeout ?? 90)
   }
 
-  private func answer(to request: URLRequest) async throws(ObjectStoreError) -> JSON {
-    var request = request
+  private func send(
+    _ method: String, _ target: String, _ headers: [(String, String)] = [], _ body: [UInt8] = [],
+    _ timeout: Double = 90
+  ) async throws(ObjectStoreError) -> JSON {
+    guard let session else {
+      guard let host else { throw .notUnderstood("no address") }
+      return try await host.answer(
+        method, target, headers.map { "\($0.0): \($0.1)" }, body: body, timeout: timeout
+      ).json()
+    }
+    let request = try request(method, target, headers, body, timeout)
+    return try Self.answer(await HTTPCall().answer(to: request, in: session)).json()
+  }
+
+  // MARK: - Through a session
+
+  private func request(
+    _ method: String, _ target: String, _ headers: [(String, String)], _ body: [UInt8],
+    _ timeout: Double
+  ) throws(ObjectStoreError) -> URLRequest {
+    var base = address.absoluteString
+    while base.hasSuffix("/") { base.removeLast() }
+    guard let url = URL(string: base + target) else { throw .notUnderstood("no address") }
+    var request = URLRequest(url: url, timeoutInterval: timeout)
+    request.httpMethod = method
+    for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
     if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
-    switch await HTTPCall().answer(to: request, in: session) {
+    guard !body.isEmpty else { return request }
+    request.httpBody = Data(body)
+    request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+    return request
+  }
+
+  private static func answer(
+    _ result: HTTPCall.Answer
+  ) throws(ObjectStoreError) -> RemoteAnswer {
+    switch result {
     case .success((let data, let response)):
       guard let response = response as? HTTPURLResponse else {
         throw .unreachable(Outage("no HTTP answer"))
       }
-      return try RemoteAnswer(
+      return RemoteAnswer(
         status: response.statusCode, body: Array(data),
-        retryAfter: response.value(forHTTPHeaderField: "Retry-After")
-      ).json()
+        retryAfter: response.value(forHTTPHeaderField: "Retry-After"))
     case .failure(let error):
       if Task.isCancelled { throw .cancelled }
       throw .unreachable(Outage(error.localizedDescription))

@@ -22,7 +22,8 @@ public final class LiveEngine: Sendable {
     let loop = EngineLoop(store: store, configuration: configuration, delivery: delivery)
     let mailbox = mailbox
     let thread = Thread { [weak self] in
-      loop.run(mailbox) { counters in self?.metrics.withLock { $0 = counters } }
+      loop.run(
+        EngineDesk(mailbox: mailbox) { counters in self?.metrics.withLock { $0 = counters } })
     }
     thread.name = "livefetch-live"
     thread.stackSize = 8 << 20
@@ -34,6 +35,9 @@ public final class LiveEngine: Sendable {
   /// The store may have a newer moment. Cheap; to be called after a commit and before it is
   /// answered, and when another process's commit was noticed.
   public func storeDidChange() { mailbox.tell { $0.storeDidChange = true } }
+
+  /// The store is about to commit something: whoever waits for news is to be awake when it comes.
+  public func storeIsChanging() { mailbox.alert() }
 
   /// Tells `waiter` the diff of `plan` from `since` on as soon as there is one.
   ///
@@ -93,6 +97,12 @@ public final class LiveEngine: Sendable {
   public var counters: LiveCounters { metrics.withLock { $0 } }
 }
 
+/// What an engine's thread hears and says beside answers.
+private struct EngineDesk {
+  let mailbox: Mailbox
+  let report: (LiveCounters) -> Void
+}
+
 /// What the engine's thread does.
 private struct EngineLoop: Sendable {
   let store: any LiveStore
@@ -110,26 +120,49 @@ private struct EngineLoop: Sendable {
     var retry: ContinuousClock.Instant?
     var nextSweep: ContinuousClock.Instant
     var isDraining = false
+    /// What the store was told that is still to be read.
+    var demand = HistoryDemand.nothing
+
+    var unread: HistoryDemand {
+      guard queries.hasActiveQueries else { return .nothing }
+      return queries.current.map { .after($0.position) } ?? .new
+    }
   }
 
-  func run(_ mailbox: Mailbox, report: (LiveCounters) -> Void) {
+  func run(_ desk: EngineDesk) {
     var state = State(
       queries: LiveQueries(
         model: store.model, columns: store.columns, configuration: configuration),
       nextSweep: .now + configuration.idleTime)
     while true {
-      let batch = mailbox.take(until: wakeTime(state))
+      let batch = desk.mailbox.take(until: wakeTime(state))
       if batch.isStopped {
+        tell(.nothing, desk, &state)
         for drain in batch.drains { drain.signal() }
         return
       }
-      handle(batch, &state)
-      state.queries.counters.queries = state.queries.queries.count
-      state.queries.counters.waiters = state.queries.places.count
-      report(state.queries.counters)
-      deliver(&state)
+      // What is read now is not to be forgotten before it is.
+      if state.demand == .nothing, !batch.wishes.isEmpty { tell(.new, desk, &state) }
+      handle(batch, desk, &state)
+      answer(desk, &state)
       for drain in batch.drains { drain.signal() }
     }
+  }
+
+  private func tell(_ demand: HistoryDemand, _ desk: EngineDesk, _ state: inout State) {
+    guard demand != state.demand else { return }
+    state.demand = demand
+    store.demand(demand, of: ObjectIdentifier(desk.mailbox))
+  }
+
+  /// Says what there is to say now.
+  private func answer(_ desk: EngineDesk, _ state: inout State) {
+    tell(state.unread, desk, &state)
+    desk.mailbox.awaitsNews(state.queries.hasActiveQueries)
+    state.queries.counters.queries = state.queries.queries.count
+    state.queries.counters.waiters = state.queries.places.count
+    desk.report(state.queries.counters)
+    deliver(&state)
   }
 
   private func wakeTime(_ state: State) -> ContinuousClock.Instant? {
@@ -137,12 +170,12 @@ private struct EngineLoop: Sendable {
     return [state.queries.deadlines.next, state.retry, sweep].compactMap { $0 }.min()
   }
 
-  private func handle(_ batch: Batch, _ state: inout State) {
+  private func handle(_ batch: Batch, _ desk: EngineDesk, _ state: inout State) {
     let now = ContinuousClock.now
     if batch.storeDidChange { state.isStale = true }
     let unserved = serveFromMemory(batch.wishes, &state, now)
     if state.isStale && state.queries.hasActiveQueries || !unserved.isEmpty {
-      serveFromStore(unserved, &state, now)
+      serveFromStore(unserved, desk, &state, now)
     }
     if !batch.drains.isEmpty { state.isDraining = true }
     if state.isDraining { state.queries.expireAll() } else { state.queries.expire(now) }
@@ -188,7 +221,8 @@ private struct EngineLoop: Sendable {
   }
 
   private func serveFromStore(
-    _ requests: [FollowRequest], _ state: inout State, _ now: ContinuousClock.Instant
+    _ requests: [FollowRequest], _ desk: EngineDesk, _ state: inout State,
+    _ now: ContinuousClock.Instant
   ) {
     do throws(StoreError) {
       try store.read { moment throws(StoreError) in
@@ -197,6 +231,8 @@ private struct EngineLoop: Sendable {
         state.isStale = false
         state.retry = nil
         for request in requests { state.queries.follow(request, context, now: now) }
+        // Who waits is not to wait for the transaction's end.
+        if !state.isDraining { answer(desk, &state) }
       }
     } catch {
       for request in requests {

@@ -30,11 +30,9 @@ extension LiveQueries {
     _ request: FollowRequest, _ context: MomentContext, now: ContinuousClock.Instant
   ) {
     do throws(StoreError) {
-      guard let from = try startingToken(request, context) else {
-        send(.expired, to: request.waiter)
-        return
-      }
-      try follow(request, from: from, context, now: now)
+      guard let from = try startingToken(request, context),
+        try follow(request, from: from, context, now: now)
+      else { return send(.expired, to: request.waiter) }
     } catch {
       send(.failed(context.moment.meaning(of: error)), to: request.waiter)
     }
@@ -49,34 +47,34 @@ extension LiveQueries {
     guard from.epoch == context.token.epoch, from.position <= context.token.position else {
       return nil
     }
-    return try context.moment.standing(of: from, for: request.plan) == .known ? from : nil
+    return try context.moment.standing(of: from, for: request.plan) == .expired ? nil : from
   }
 
+  /// Whether `from` can be continued from.
   private mutating func follow(
     _ request: FollowRequest, from: Token, _ context: MomentContext,
     now: ContinuousClock.Instant
-  ) throws(StoreError) {
+  ) throws(StoreError) -> Bool {
     let query = try upToDateQuery(request, context)
-    guard try isToldSince(from, request, query, context) else {
-      send(.expired, to: request.waiter)
-      return
-    }
+    let standing = try standing(of: from, request, query, context)
+    guard standing != .expired else { return false }
     let view = try query.view(request.viewKey, context, now: now)
     view.lastUse = now
-    if let body = try query.body(for: view, from: from.position, context) {
+    if let body = try query.body(for: view, from: from.position, standing, context) {
       send(body, of: view, from: from, to: request.waiter)
     } else {
       register(request, from: from, query, view, now: now)
     }
+    return true
   }
 
   /// Whether what happened to the result since `from` can be told. A token that the store showed
   /// once may be of a time that it has forgotten.
-  private func isToldSince(
-    _ from: Token, _ request: FollowRequest, _ query: LiveQuery, _ context: MomentContext
-  ) throws(StoreError) -> Bool {
-    if query.lastChange <= from.position { return true }
-    return try context.moment.standing(of: from, for: request.plan) == .known
+  private func standing(
+    of from: Token, _ request: FollowRequest, _ query: LiveQuery, _ context: MomentContext
+  ) throws(StoreError) -> TokenStanding {
+    if query.lastChange <= from.position { return .known }
+    return try context.moment.standing(of: from, for: request.plan)
   }
 
   private mutating func upToDateQuery(
@@ -226,13 +224,13 @@ extension FollowRequest {
 extension LiveQuery {
   /// The diff of `view` from `position` on; nil if its snapshot is the same.
   func body(
-    for view: LiveView, from position: Int64, _ context: MomentContext
+    for view: LiveView, from position: Int64, _ standing: TokenStanding, _ context: MomentContext
   ) throws(StoreError) -> AnswerBody? {
     if lastChange <= position { return nil }
     if let body = view.bodies[position] { return body }
     let changes =
       if let logged = log.changes(after: position) { logged } else {
-        try rowChanges(after: position, context) ?? []
+        try widened(rowChanges(after: position, context) ?? [], standing, view, context)
       }
     let body = try body(for: view, changes, from: position, isStep: false, context)
     if view.bodies.count >= 8 { view.bodies = [:] }

@@ -11,8 +11,8 @@ struct ViewKey: Hashable {
     case count
     /// One object alone.
     case object
-    /// What the plan makes of the objects, as a whole.
-    case dictionaries(FetchPlan)
+    /// What the plan makes of the objects, as a whole. Apart: a key is to be small.
+    indirect case dictionaries(FetchPlan)
   }
 
   let shape: Shape

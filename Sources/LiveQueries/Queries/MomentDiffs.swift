@@ -28,16 +28,17 @@ public struct MomentDiffs {
   public func diff(of plan: FetchPlan, since: Token) throws(StoreError) -> Answer {
     let newest = context.token
     if since == newest { return .unchanged }
-    guard since.epoch == newest.epoch, since.position <= newest.position,
-      try context.moment.standing(of: since, for: plan) == .known
-    else { return .expired }
+    guard since.epoch == newest.epoch, since.position <= newest.position else { return .expired }
+    let standing = try context.moment.standing(of: since, for: plan)
+    guard standing != .expired else { return .expired }
     let request = FollowRequest(
       plan: plan, only: nil, since: .token(since), deadline: nil, waiter: Nobody.waiter)
     let query = LiveQuery(
       key: QueryKey(plan, only: nil), model: model, columns: nil, position: newest.position)
-    guard let changes = try query.rowChanges(after: since.position, context), !changes.isEmpty
-    else { return .unchanged }
+    let touched = try query.rowChanges(after: since.position, context) ?? []
+    guard !touched.isEmpty || standing != .known else { return .unchanged }
     let view = try query.view(request.viewKey, context, now: .now)
+    let changes = try query.widened(touched, standing, view, context)
     let body = try query.body(
       for: view, changes, from: since.position, isStep: false, context)
     return body.map { .diff($0.json(from: since)) } ?? .unchanged

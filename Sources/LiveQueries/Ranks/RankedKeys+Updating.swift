@@ -22,21 +22,30 @@ extension RankedList {
   /// Its keys but for `removed`, together with `inserted`; both are sorted. O(n + m).
   fileprivate func merged(
     without removed: [OrderKey], with inserted: [OrderKey]
-  ) -> [OrderKey] {
-    var merged: [OrderKey] = []
-    merged.reserveCapacity(count + inserted.count)
-    var (leaving, coming) = (0, 0)
-    forEach(in: 0..<count) { key in
-      while leaving < removed.count, removed[leaving] < key { leaving += 1 }
-      if leaving < removed.count, removed[leaving] == key { return }
-      while coming < inserted.count, inserted[coming] < key {
-        merged.append(inserted[coming])
-        coming += 1
+  ) -> RankedList {
+    var merged = Filling()
+    var (leaving, coming) = (removed[...], inserted[...])
+    forEachView(in: 0..<count) { key in
+      leaving = leaving.drop { $0.order(key) < 0 }
+      if let next = leaving.first, next.order(key) == 0 { return }
+      while let next = coming.first, next.order(key) < 0 {
+        next.withView { merged.append($0) }
+        coming.removeFirst()
       }
-      if coming < inserted.count, inserted[coming] == key { coming += 1 }
+      if let next = coming.first, next.order(key) == 0 { coming.removeFirst() }
       merged.append(key)
     }
-    merged.append(contentsOf: inserted[coming...])
-    return merged
+    for key in coming { key.withView { merged.append($0) } }
+    return merged.finish()
+  }
+}
+
+extension OrderKey {
+  /// How this key compares with another one: below 0, 0 or above.
+  fileprivate func order(_ other: KeyView) -> Int {
+    withView { own in
+      let order = own.bytes.order(other.bytes)
+      return order == 0 ? own.bytes.count - other.bytes.count : order
+    }
   }
 }

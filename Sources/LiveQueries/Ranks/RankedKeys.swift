@@ -32,10 +32,22 @@ struct RankedKeys: Sendable {
     append(contentsOf: sorted, isComplete: isComplete)
   }
 
-  /// Other keys, sorted, of the same part of a result as `other`.
-  init(_ sorted: [OrderKey], like other: RankedKeys) {
-    self.init(sorted: sorted, isSectioned: other.isSectioned, behind: other.start)
+  /// Other keys of the same part of a result as `other`.
+  init(_ keys: RankedList, like other: RankedKeys) {
+    self.keys = keys
+    isSectioned = other.isSectioned
+    start = other.start
     bound = other.bound
+    guard isSectioned else { return }
+    var last: [UInt8]?
+    var found: [OrderKey] = []
+    keys.forEachView(in: 0..<keys.count) { key in
+      if let last, last.elementsEqual(key.section) { return }
+      let section = Array(key.section)
+      last = section
+      found.append(Self.sectionKey(section))
+    }
+    sections = RankedList(sorted: found)
   }
 
   /// Whether `key` lies in the part that is known.

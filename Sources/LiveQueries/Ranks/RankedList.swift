@@ -9,11 +9,9 @@ import FetchModel
 
 /// Sorted distinct keys with their ranks.
 struct RankedList: Sendable {
-  private static let chunkSize = 256
-  private static let maxChunkSize = 512
-
-  /// None is empty, but for the only one of an empty list's.
-  private var chunks: [[OrderKey]] = []
+  /// None is empty.
+  private var chunks: [KeyChunk] = []
+  /// Empty where there is one chunk alone.
   private var tree = FenwickTree()
   private(set) var count = 0
 
@@ -24,8 +22,11 @@ struct RankedList: Sendable {
 
   /// Appends keys that are sorted and follow every key of the list. O(keys + chunks).
   mutating func append(contentsOf keys: [OrderKey]) {
-    for start in stride(from: 0, to: keys.count, by: Self.chunkSize) {
-      chunks.append(Array(keys[start..<min(start + Self.chunkSize, keys.count)]))
+    var rest = keys[...]
+    while !rest.isEmpty {
+      let chunk = KeyChunk(rest)
+      chunks.append(chunk)
+      rest = rest.dropFirst(chunk.count)
     }
     count += keys.count
     rebuildTree()
@@ -34,8 +35,8 @@ struct RankedList: Sendable {
   /// Drops every key from `rank` on.
   mutating func removeTail(from rank: Int) {
     guard rank < count else { return }
-    let (chunk, offset) = place(ofRank: max(rank, 0))
-    chunks[chunk].removeSubrange(offset...)
+    let (chunk, offset) = tree.place(ofRank: max(rank, 0))
+    chunks[chunk].removeTail(from: offset)
     chunks.removeSubrange((chunks[chunk].isEmpty ? chunk : chunk + 1)...)
     count = max(rank, 0)
     rebuildTree()
@@ -43,20 +44,18 @@ struct RankedList: Sendable {
 
   /// The key at `rank`, which must be in 0..<count.
   subscript(rank: Int) -> OrderKey {
-    let (chunk, offset) = place(ofRank: rank)
+    let (chunk, offset) = tree.place(ofRank: rank)
     return chunks[chunk][offset]
   }
 
   /// How many keys stand before `key`.
-  func lowerBound(of key: OrderKey) -> Int { rank { $0 < key } }
+  func lowerBound(of key: OrderKey) -> Int { rank(of: key.bytes, .before) }
 
   /// How many keys stand before the first that begins with `prefix` or follows those.
-  func lowerBound(ofPrefix prefix: [UInt8]) -> Int { rank { $0.bytes.precedes(prefix) } }
+  func lowerBound(ofPrefix prefix: [UInt8]) -> Int { rank(of: prefix, .before) }
 
   /// How many keys stand before the first that follows all that begin with `prefix`.
-  func upperBound(ofPrefix prefix: [UInt8]) -> Int {
-    rank { $0.bytes.precedes(prefix) || $0.bytes.starts(with: prefix) }
-  }
+  func upperBound(ofPrefix prefix: [UInt8]) -> Int { rank(of: prefix, .behind) }
 
   /// Puts `key` at its place; false if it stood there already.
   mutating func insert(_ key: OrderKey) -> Bool {
@@ -64,68 +63,79 @@ struct RankedList: Sendable {
       append(contentsOf: [key])
       return true
     }
-    let chunk = min(firstChunk { $0 < key }, chunks.count - 1)
-    let offset = Self.offset(in: chunks[chunk]) { $0 < key }
-    guard offset == chunks[chunk].count || chunks[chunk][offset] != key else { return false }
-    chunks[chunk].insert(key, at: offset)
-    count += 1
-    tree.add(1, at: chunk)
-    if chunks[chunk].count > Self.maxChunkSize { split(chunk) }
-    return true
+    return key.withView { view in
+      let place = SoughtPlace(bytes: view.bytes, side: .before)
+      let chunk = min(firstChunk(place), chunks.count - 1)
+      let offset = chunks[chunk].offset(of: place)
+      guard !chunks[chunk].holds(view, at: offset) else { return false }
+      chunks[chunk].insert(view, at: offset)
+      count += 1
+      tree.add(1, at: chunk)
+      if chunks[chunk].isOverfull { split(chunk) }
+      return true
+    }
   }
 
   /// Takes `key` out; false if it was not there.
   mutating func remove(_ key: OrderKey) -> Bool {
-    let chunk = firstChunk { $0 < key }
-    guard chunk < chunks.count else { return false }
-    let offset = Self.offset(in: chunks[chunk]) { $0 < key }
-    guard chunks[chunk][offset] == key else { return false }
-    chunks[chunk].remove(at: offset)
-    count -= 1
-    tree.add(-1, at: chunk)
-    if chunks[chunk].isEmpty {
-      chunks.remove(at: chunk)
-      rebuildTree()
+    key.withView { view in
+      let place = SoughtPlace(bytes: view.bytes, side: .before)
+      let chunk = firstChunk(place)
+      guard chunk < chunks.count else { return false }
+      let offset = chunks[chunk].offset(of: place)
+      guard chunks[chunk].holds(view, at: offset) else { return false }
+      chunks[chunk].remove(at: offset)
+      count -= 1
+      tree.add(-1, at: chunk)
+      if chunks[chunk].isEmpty {
+        chunks.remove(at: chunk)
+        rebuildTree()
+      }
+      return true
     }
-    return true
   }
 
   /// Calls `body` with the keys at `ranks`, in order. O(log n + ranks).
   func forEach(in ranks: Range<Int>, _ body: (OrderKey) -> Void) {
+    forEachView(in: ranks) { body($0.key) }
+  }
+
+  /// Calls `body` with the keys at `ranks` where they stand, in order.
+  func forEachView(in ranks: Range<Int>, _ body: (KeyView) -> Void) {
     guard !ranks.isEmpty else { return }
-    var (chunk, offset) = place(ofRank: ranks.lowerBound)
+    var (chunk, offset) = tree.place(ofRank: ranks.lowerBound)
     for _ in ranks {
       if offset == chunks[chunk].count { (chunk, offset) = (chunk + 1, 0) }
-      body(chunks[chunk][offset])
+      chunks[chunk].withView(offset, body)
       offset += 1
     }
   }
 
   private mutating func split(_ chunk: Int) {
-    let upper = Array(chunks[chunk][Self.chunkSize...])
-    chunks[chunk].removeSubrange(Self.chunkSize...)
+    let upper = chunks[chunk].split()
     chunks.insert(upper, at: chunk + 1)
     rebuildTree()
   }
 
-  private mutating func rebuildTree() { tree = FenwickTree(counts: chunks.map(\.count)) }
+  private mutating func rebuildTree() {
+    tree = chunks.count > 1 ? FenwickTree(counts: chunks.map(\.count)) : FenwickTree()
+  }
 
-  private func place(ofRank rank: Int) -> (chunk: Int, offset: Int) { tree.place(ofRank: rank) }
-
-  @inline(__always)
-  private func rank(_ isBefore: (OrderKey) -> Bool) -> Int {
-    let chunk = firstChunk(isBefore)
-    guard chunk < chunks.count else { return count }
-    return tree.sum(before: chunk) + Self.offset(in: chunks[chunk], isBefore)
+  private func rank(of bytes: [UInt8], _ side: SoughtPlace.Side) -> Int {
+    bytes.withUnsafeBytes { bytes in
+      let place = SoughtPlace(bytes: bytes, side: side)
+      let chunk = firstChunk(place)
+      guard chunk < chunks.count else { return count }
+      return tree.sum(before: chunk) + chunks[chunk].offset(of: place)
+    }
   }
 
   /// The first chunk whose last key is not before the place sought.
-  @inline(__always)
-  private func firstChunk(_ isBefore: (OrderKey) -> Bool) -> Int {
+  private func firstChunk(_ place: SoughtPlace) -> Int {
     var (low, high) = (0, chunks.count)
     while low < high {
       let middle = (low + high) / 2
-      if isBefore(chunks[middle][chunks[middle].count - 1]) {
+      if chunks[middle].precedes(place) {
         low = middle + 1
       } else {
         high = middle
@@ -133,22 +143,37 @@ struct RankedList: Sendable {
     }
     return low
   }
+}
 
-  @inline(__always)
-  private static func offset(in keys: [OrderKey], _ isBefore: (OrderKey) -> Bool) -> Int {
-    var (low, high) = (0, keys.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if isBefore(keys[middle]) { low = middle + 1 } else { high = middle }
+// MARK: - Key by key
+
+extension RankedList {
+  /// Fills a list by keys that come in order.
+  struct Filling {
+    private var list = RankedList()
+
+    mutating func append(_ key: KeyView) {
+      var last = list.chunks.count - 1
+      if last < 0 || list.chunks[last].isFull {
+        list.chunks.append(KeyChunk())
+        last += 1
+      }
+      list.chunks[last].append(key)
+      list.count += 1
     }
-    return low
+
+    /// The list; there is nothing to be appended any more.
+    consuming func finish() -> RankedList {
+      list.rebuildTree()
+      return list
+    }
   }
 }
 
 /// Counts of chunks with their running sums, both ways, in O(log chunks).
 struct FenwickTree: Sendable {
   /// `sums[i]` is the sum of the counts from i minus its lowest set bit to i, both from 1.
-  private var sums: [Int] = [0]
+  private var sums: [Int] = []
   private var highestStep = 0
 
   init() {}

@@ -25,7 +25,7 @@ struct RowChange {
   }
 
   private var valuesChanged: Bool {
-    guard let old, let new, old.json != new.json else { return false }
+    guard let old, let new, old.json != new.json || old.values != new.values else { return false }
     return !Self.differing(old, new).isEmpty
   }
 

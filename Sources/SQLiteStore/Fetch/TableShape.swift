@@ -6,6 +6,12 @@ struct TableShape: Hashable {
   let key: Key
   let columns: [Column]
 
+  init(name: String, key: Key, columns: [Column]) {
+    self.name = name
+    self.key = key
+    self.columns = columns
+  }
+
   init(_ table: EntityTable) {
     name = table.name
     key = table.key

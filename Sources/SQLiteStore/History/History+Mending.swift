@@ -9,11 +9,15 @@ struct FollowingState {
   let records: [String: TableRecord]
   /// Tables whose triggers, history or record are not as they have to be.
   let broken: [FollowedTable]
+  /// Tables that are not as they were, but their history goes on.
+  let continued: [ContinuedTable]
   /// Triggers and history tables that belong to no table that is followed as it is.
   let strangers: [(type: String, name: String)]
 
   /// Whether every table is followed as it was before.
-  var isWhole: Bool { broken.isEmpty && strangers.isEmpty }
+  var isWhole: Bool { broken.isEmpty && continued.isEmpty && strangers.isEmpty }
+  /// Every table that is not followed as it was.
+  var changed: [FollowedTable] { broken + continued.map(\.table) }
 }
 
 extension History {
@@ -35,17 +39,29 @@ extension History {
       found.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
     let overtaken = try tablesWithYoungerTriggers(on: connection)
     let isRenumbered = try !hasKeptSchemaVersion(on: connection)
+    let columns = try Self.columnRecords(on: connection)
     var expected: Set<String> = []
-    let broken = tables.filter { table in
-      let statements = HistoryTriggers(table: table).statements
+    var broken: [FollowedTable] = []
+    var continued: [ContinuedTable] = []
+    for table in tables {
+      let (name, statements) = (table.layout.table, HistoryTriggers(table: table).statements)
+      let isMissed = overtaken.contains(name) || isRenumbered && table.isNumbered
       let isWhole =
         isRemembered(table, records) && statements.allSatisfy { sqlByName[$0.name] == $0.sql }
-        && !overtaken.contains(table.layout.table) && !(isRenumbered && table.isNumbered)
-      if isWhole { expected.formUnion(statements.map(\.name)) }
-      return !isWhole
+      if isWhole, !isMissed {
+        expected.formUnion(statements.map(\.name))
+      } else if !isMissed,
+        let goesOn = continuation(of: table, records[name], columns[name], sqlByName)
+      {
+        expected.formUnion(statements.map(\.name))
+        continued.append(goesOn)
+      } else {
+        broken.append(table)
+      }
     }
     let strangers = found.filter { !expected.contains($0.name) }.map { ($0.type, $0.name) }
-    return FollowingState(records: records, broken: broken, strangers: strangers)
+    return FollowingState(
+      records: records, broken: broken, continued: continued, strangers: strangers)
   }
 
   private func isRemembered(_ table: FollowedTable, _ records: [String: TableRecord]) -> Bool {
@@ -95,7 +111,8 @@ extension FollowedTable {
 // MARK: - Mending
 
 extension History {
-  /// Begins the history of broken tables anew. In a transaction of the caller's.
+  /// Begins the history of broken tables anew, and goes on with that of the others. In a transaction of
+  /// the caller's.
   func mend(_ state: FollowingState, on connection: Connection) throws(StoreError) {
     let last = try connection.first(
       "SELECT coalesce(max(position), 0) FROM main.livefetch_position"
@@ -107,10 +124,14 @@ extension History {
     for table in state.broken {
       try follow(table, since: since, state.records[table.layout.table], on: connection)
     }
+    for continued in state.continued {
+      guard let record = state.records[continued.table.layout.table] else { continue }
+      try goOn(with: continued, since: since, record, on: connection)
+    }
     try rememberRelationships(state, on: connection)
     // What is new has no saves of before; what was followed has lost them.
     let isSeam =
-      !state.strangers.isEmpty
+      !state.strangers.isEmpty || !state.continued.isEmpty
       || state.broken.contains { state.records[$0.layout.table] != nil }
     try beginPosition(since, isSeam: isSeam, on: connection)
   }
@@ -119,8 +140,13 @@ extension History {
   func rememberRelationships(
     _ state: FollowingState, on connection: Connection
   ) throws(StoreError) {
-    let broken = Set(state.broken.map(\.number))
-    for table in tables where !broken.contains(table.number) {
+    let changed = Set(state.changed.map(\.number))
+    let columns = try Self.columnRecords(on: connection)
+    for table in tables where !changed.contains(table.number) {
+      // A file of a version that did not remember columns.
+      if columns[table.layout.table] == nil, let record = state.records[table.layout.table] {
+        try rememberColumns(of: table, since: record.since, on: connection)
+      }
       guard let record = state.records[table.layout.table],
         !record.knows(TableSignature(table, schema, model))
       else { continue }

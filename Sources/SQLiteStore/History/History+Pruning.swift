@@ -10,8 +10,9 @@ extension History {
   ///
   /// - Parameters:
   ///   - size: what the history takes, as far as it was measured.
-  ///   - noticed: the last position that the writer knows of. It stays: what others committed since is
-  ///     told from there on, and a writer that did not find it would take that for a hole.
+  ///   - noticed: the last position that the writer knows of, or up to which everyone has read. It
+  ///     stays: what was committed since is told from there on, and a writer that did not find it
+  ///     would take that for a hole.
   func prune(
     _ retention: WriterSettings.Retention, _ size: inout HistorySize, step: Int64,
     noticed: Int64, on connection: Connection

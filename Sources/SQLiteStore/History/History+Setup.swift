@@ -42,7 +42,7 @@ extension History {
     on connection: Connection, journalMode: String
   ) throws(StoreError) -> Setup {
     let isPresent = try Self.isPresent(on: connection)
-    try connection.execute(KeptAnswers.tables)
+    try connection.execute(KeptAnswers.tables + ColumnRecord.table)
     guard isPresent else {
       try connection.execute(Self.ownTables)
       try Self.set("journal_mode", .text(journalMode), on: connection)
@@ -103,12 +103,12 @@ extension History {
         $0.integer(0)
       } ?? 0
     try Self.dropFollowing(on: connection)
-    try connection.execute(TableRecord.table)
+    try connection.execute(TableRecord.table + ColumnRecord.table)
     try Self.set("format", .integer(Self.format), on: connection)
     try connection.execute(
       """
       DELETE FROM main.livefetch_position; DELETE FROM main.livefetch_save; \
-      DELETE FROM main.livefetch_table
+      DELETE FROM main.livefetch_table; DELETE FROM main.livefetch_column
       """)
     for table in tables { try follow(table, since: last &+ 1, nil, isStrict, on: connection) }
     try Self.set("epoch", .text(Self.newEpoch()), on: connection)
@@ -141,6 +141,7 @@ extension History {
         try connection.execute(statement.sql)
       }
       try remember(table, since: since, known, on: connection)
+      try rememberColumns(of: table, since: since, on: connection)
     } catch {
       guard !isStrict, case .failed = error else { throw error }
       try connection.execute("ROLLBACK TO livefetch_follow")
@@ -203,7 +204,8 @@ extension History {
       try dropFollowing(on: connection)
       try connection.execute(
         "DROP TABLE livefetch_store; DROP TABLE livefetch_position; DROP TABLE livefetch_save;"
-          + "DROP TABLE IF EXISTS livefetch_table;" + KeptAnswers.removal)
+          + "DROP TABLE IF EXISTS livefetch_table;" + ColumnRecord.removal
+          + KeptAnswers.removal)
       try connection.execute("COMMIT")
     } catch {
       if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }

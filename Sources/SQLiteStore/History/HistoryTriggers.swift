@@ -39,6 +39,11 @@ struct HistoryTriggers {
     )
   }
 
+  /// The statement that gives the history of the table another column.
+  func addition(of column: Column) -> String {
+    "ALTER TABLE main.\(table.layout.quotedName) ADD COLUMN \(Self.declaration(of: column))"
+  }
+
   /// The affinity alone: a value that has passed it once passes it unchanged.
   private static func declaration(of column: Column) -> String {
     let type = column.affinity == .blob ? "" : " \(column.affinity.rawValue.uppercased())"

@@ -26,8 +26,12 @@ struct TableRecord {
 
   /// Whether fetches of before go on: nothing that they can have asked means something else now.
   func isContinued(by signature: TableSignature) -> Bool {
-    shape == signature.shape
-      && signature.relationships.allSatisfy { relationships[$0] ?? $1 == $1 }
+    shape == signature.shape && hasKept(signature)
+  }
+
+  /// Whether no to-many relationship means something else now.
+  func hasKept(_ signature: TableSignature) -> Bool {
+    signature.relationships.allSatisfy { relationships[$0] ?? $1 == $1 }
   }
 
   /// Whether there is nothing new to remember.
@@ -92,8 +96,9 @@ extension History {
     let cut = try connection.all(
       "SELECT number FROM main.livefetch_table WHERE since > ?", [.integer(token.position)]
     ) { Int($0.integer(0)) }
-    guard !cut.isEmpty else { return .known }
-    return numbers(of: plan).isDisjoint(with: cut) ? .known : .expired
+    guard cut.isEmpty || numbers(of: plan).isDisjoint(with: cut) else { return .expired }
+    let columns = try columns(changedAfter: token.position, on: connection)
+    return columns.isEmpty ? .known : PlanColumns(plan, self).standing(columns)
   }
 
   /// The tables that the answers to `plan` hang on.

@@ -45,6 +45,8 @@ final class Writer: Sendable {
     var isHinted = false
     /// Whether somebody wants to know when the file is not what was opened.
     var isWatched = false
+    /// The positions up to which others have read, where they read on.
+    var readers: [ObjectIdentifier: Int64] = [:]
   }
 
   /// Guards the saves that wait.
@@ -63,10 +65,12 @@ final class Writer: Sendable {
   /// - Parameters:
   ///   - connection: of access `.write`; belongs to the thread from now on.
   ///   - watch: says whether the file is still what was opened; nil: nobody asks.
+  ///   - onCommitting: called on the thread before the commit of a save that came alone.
   ///   - onCommit: called on the thread after each commit, before the saves are answered.
   init(
     connection: Connection, history: History, settings: WriterSettings = WriterSettings(),
-    watch: FileWatch? = nil, onCommit: @escaping @Sendable (Commit) -> Void
+    watch: FileWatch? = nil, onCommitting: @escaping @Sendable () -> Void = {},
+    onCommit: @escaping @Sendable (Commit) -> Void
   ) throws(StoreError) {
     let token = try history.newestToken(on: connection)
     newest = Mutex(token)
@@ -74,7 +78,8 @@ final class Writer: Sendable {
       let upkeep = WriterUpkeep(
         connection: connection, history: history, settings: settings, watch: watch)
       let group = WriterGroup(
-        connection: connection, history: history, token: token, duration: settings.groupDuration)
+        connection: connection, history: history, token: token, duration: settings.groupDuration,
+        onCommitting: onCommitting)
       work(group, upkeep, settings.pollInterval, onCommit)
     }
     guard isStarted else { throw .failed("no thread could be started") }
@@ -101,6 +106,20 @@ final class Writer: Sendable {
     } else if isAsleep {
       wakeUp.signal()
     }
+  }
+
+  /// What `reader` has still to read is not forgotten, as long as it makes progress.
+  ///
+  /// Whoever demands ``HistoryDemand/new`` before it begins to read finds everything that is committed
+  /// after the state that it reads: what is being forgotten meanwhile is older.
+  func demand(_ demand: HistoryDemand, of reader: ObjectIdentifier) {
+    let position: Int64? =
+      switch demand {
+      case .nothing: nil
+      case .new: newestToken.position
+      case .after(let position): position
+      }
+    waiting.withLock { $0.readers[reader] = position }
   }
 
   /// Others may have written: look soon.
@@ -171,7 +190,9 @@ extension Writer {
   private func takeNotice() -> WriterUpkeep.Notice {
     waiting.withLock { waiting in
       defer { waiting.isHinted = false }
-      return WriterUpkeep.Notice(isHinted: waiting.isHinted, isWatched: waiting.isWatched)
+      return WriterUpkeep.Notice(
+        isHinted: waiting.isHinted, isWatched: waiting.isWatched,
+        unread: waiting.readers.values.min())
     }
   }
 

@@ -15,6 +15,8 @@ struct WriterSettings: Sendable, Hashable {
   var retention = Retention()
   /// How many positions one step of forgetting takes; the next saves wait for one step at most.
   var pruningStep: Int64 = 1_000
+  /// How often it is looked whether there is something to forget, in nanoseconds.
+  var pruningInterval: UInt64 = 10_000_000_000
   /// How many positions are measured at once; the next saves wait for that at most.
   var measuringStep: Int64 = 2_000
   /// How often the file is asked whether others committed, in nanoseconds.

@@ -21,6 +21,8 @@ struct WriterUpkeep {
   private var nextPoll: UInt64 = 0
   private var nextPruning: UInt64 = 0
   private var nextMeasuring: UInt64 = 0
+  private var held = HeldHistory()
+  private var reserve = LogReserve()
   /// What history takes.
   private(set) var size = HistorySize()
 
@@ -30,6 +32,8 @@ struct WriterUpkeep {
     let isHinted: Bool
     /// Whether somebody wants to know when the file is not what was opened.
     let isWatched: Bool
+    /// The position after which somebody has still to read.
+    let unread: Int64?
   }
 
   private var watch: FileWatch?
@@ -64,9 +68,10 @@ struct WriterUpkeep {
   /// Does what is due. Gives what others committed.
   mutating func run(_ group: inout WriterGroup, _ notice: Notice) -> Writer.Commit? {
     checkpointIfDue()
+    reserve.extend(pages: gauge.pages, pageSize: pageSize, on: connection)
     let now = monotonicNanoseconds()
     measureIfDue(now, group.token.position)
-    pruneIfDue(now, group.token.position)
+    pruneIfDue(now, group.token.position, notice.unread)
     guard now >= nextPoll || notice.isHinted, !isOutdated else { return nil }
     nextPoll = now &+ settings.pollInterval
     let commit = try? noticeOthers(&group, isWatched: notice.isWatched)
@@ -136,7 +141,7 @@ extension WriterUpkeep {
     let version = Self.pragma("schema_version", connection) ?? schemaVersion
     guard version != schemaVersion else { return nil }
     let state = try history.state(on: connection)
-    guard state.isWhole else { return .tables(state.broken) }
+    guard state.isWhole else { return .tables(state.changed) }
     schemaVersion = version
     return nil
   }
@@ -203,11 +208,16 @@ extension WriterUpkeep {
   }
 
   /// One step at a time, more of them while there is more to forget.
-  private mutating func pruneIfDue(_ now: UInt64, _ last: Int64) {
+  ///
+  /// - Parameter unread: see ``Notice/unread``.
+  private mutating func pruneIfDue(_ now: UInt64, _ newest: Int64, _ unread: Int64?) {
+    let last = held.limit(unread, newest: newest, now)
     guard now >= nextPruning else { return }
     try? KeptAnswers.prune(limit: settings.pruningStep, on: connection)
     let hasMore = try? history.prune(
       settings.retention, &size, step: settings.pruningStep, noticed: last, on: connection)
-    nextPruning = now &+ (hasMore == true ? 20_000_000 : 10_000_000_000)
+    let pause =
+      last < newest ? min(settings.pruningInterval, 500_000_000) : settings.pruningInterval
+    nextPruning = now &+ (hasMore == true ? 20_000_000 : pause)
   }
 }

@@ -1,4 +1,5 @@
 import CSQLite
+import TestSupport
 
 /// Holds the write lock of a file from its making on, as another process would.
 final class Holder: @unchecked Sendable {

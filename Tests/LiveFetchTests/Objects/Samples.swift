@@ -1,20 +1,15 @@
 // The sample models as classes, and stores of them, in process and over HTTP.
 
 import Foundation
-import HTTPServer
 import LiveFetch
 import SQLiteStore
-import Service
-import Testing
 
 /// A store of one of the sample models, gone with the test.
-final class SampleStore: Sendable {
-  let store: any ObjectStore
-  private let directory: String
-  private let end: @Sendable () -> Void
+struct SampleStore: OpenedSample {
+  let opened: OpenedStore
 
   /// - Parameter data: whether the sample's objects are in it.
-  convenience init(_ kind: Kind, _ name: String, data: Bool = false) async throws {
+  init(_ kind: Kind, _ name: String, data: Bool = false) async throws {
     let model = try ModelFile(parsing: Self.resource("\(name).json"))
     var options = SQLiteStoreOptions()
     options.model = model
@@ -23,47 +18,13 @@ final class SampleStore: Sendable {
   }
 
   init(_ kind: Kind, _ options: SQLiteStoreOptions) throws {
-    let directory = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString
-    let path = directory + "/store.sqlite"
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-    try #require(FileManager.default.createFile(atPath: path, contents: nil))
-    self.directory = directory
-    switch kind {
-    case .local:
-      let local = try LocalStore(path: path, options: options)
-      store = local
-      end = { local.close() }
-    case .remote, .stream:
-      let file = try SQLiteStore(path: path, options: options)
-      let service = try Service(store: file)
-      var configuration = HTTPServerConfiguration()
-      configuration.port = 0
-      let http = try HTTPServer(configuration, handler: service)
-      let address = try #require(URL(string: "http://127.0.0.1:\(http.port)"))
-      store = RemoteStore(address, transport: kind.transport)
-      end = {
-        service.drain()
-        http.stop()
-        file.close()
-      }
-    }
-  }
-
-  deinit {
-    end()
-    try? FileManager.default.removeItem(atPath: directory)
+    opened = try OpenedStore(kind, options)
   }
 
   private static func resource(_ name: String) throws -> [UInt8] {
     let folder = URL(fileURLWithPath: #filePath)
       .appendingPathComponent("../../../../Sources/LiveFetchCommand/Resources/models").standardized
     return Array(try Data(contentsOf: folder.appendingPathComponent(name)))
-  }
-
-  /// What another client saves.
-  @discardableResult
-  func save(_ changes: String) async throws -> SaveReceipt {
-    try await store.save(JSON(parsing: Array(#"{"changes":[\#(changes)]}"#.utf8)))
   }
 }
 

@@ -5,6 +5,30 @@ import Synchronization
 /// Something that a context tells.
 public protocol ContextEvent {}
 
+/// An event that tells of objects.
+public protocol ObjectChangesEvent: ContextEvent {
+  var insertedObjects: Set<ManagedObject> { get }
+  var updatedObjects: Set<ManagedObject> { get }
+  var deletedObjects: Set<ManagedObject> { get }
+}
+
+extension ObjectChangesEvent {
+  /// Those of one class, or of classes derived from it.
+  public func inserted<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
+    insertedObjects.only(type)
+  }
+
+  /// Those of one class, or of classes derived from it.
+  public func updated<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
+    updatedObjects.only(type)
+  }
+
+  /// Those of one class, or of classes derived from it.
+  public func deleted<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
+    deletedObjects.only(type)
+  }
+}
+
 /// Objects of a context changed: in the program, or by what the store told. Told after each fetch,
 /// merge and save, and by ``ManagedObjectContext/processPendingChanges()``.
 ///
@@ -14,7 +38,7 @@ public protocol ContextEvent {}
 /// }
 /// for await change in context.events(ObjectsDidChange.self) { … }
 /// ```
-public struct ObjectsDidChange: ContextEvent {
+public struct ObjectsDidChange: ObjectChangesEvent {
   /// Inserted in this context, not saved yet or just now.
   public internal(set) var insertedObjects: Set<ManagedObject> = []
   /// Assigned to in this context.
@@ -29,18 +53,6 @@ public struct ObjectsDidChange: ContextEvent {
       && refreshedObjects.isEmpty
   }
 
-  public func inserted<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
-    insertedObjects.only(type)
-  }
-
-  public func updated<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
-    updatedObjects.only(type)
-  }
-
-  public func deleted<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
-    deletedObjects.only(type)
-  }
-
   public func refreshed<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
     refreshedObjects.only(type)
   }
@@ -52,25 +64,13 @@ public struct WillSave: ContextEvent {
 }
 
 /// A save was made: of what it inserted, updated and deleted as the context asked.
-public struct DidSave: ContextEvent {
+public struct DidSave: ObjectChangesEvent {
   public let context: ManagedObjectContext
   public internal(set) var insertedObjects: Set<ManagedObject> = []
   public internal(set) var updatedObjects: Set<ManagedObject> = []
   public internal(set) var deletedObjects: Set<ManagedObject> = []
 
   init(context: ManagedObjectContext) { self.context = context }
-
-  public func inserted<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
-    insertedObjects.only(type)
-  }
-
-  public func updated<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
-    updatedObjects.only(type)
-  }
-
-  public func deleted<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
-    deletedObjects.only(type)
-  }
 }
 
 extension Set<ManagedObject> {

@@ -1,48 +1,48 @@
-// A socket of its own for each stream of events: a request enters, events leave as they are asked for.
-//
-// Not a URL session, for two reasons. A stream ends by being cancelled, and cancelling tasks of
-// FoundationNetworking under load ends the process or hangs; a socket is closed. And a session takes
-// in whatever comes, while nothing is read here that nobody asked for: the server then notices that
-// its reader is slow, and sends one diff for what happened meanwhile.
+// A socket for one request: its bytes enter; its answer leaves, or as they are asked for the events of
+// a stream. Nothing is read that nobody asked for: a server then notices that its reader is slow, and
+// sends one diff for what happened meanwhile. A URL session takes in whatever comes.
 
 import Dispatch
 import Foundation
 import Synchronization
 
-/// How long a stream is waited for, in seconds.
-struct EventPatience: Sendable {
+/// How long an answer is waited for, in seconds.
+struct ConnectionPatience: Sendable {
   /// Until an address has answered.
   var connecting = 10.0
-  /// Until the first byte of the stream. A server sends one at once, so what comes later was held
-  /// back on the way.
+  /// Until the first byte of a stream, or between two of another answer. A server begins a stream at
+  /// once, so what comes later was held back on the way.
   var beginning = 10.0
-  /// Between two bytes. A server sends a comment every 15 s.
+  /// Between two bytes of a stream. A server sends a comment every 15 s.
   var silence = 45.0
 }
 
-/// One request and the stream that answers it. Ends when it is closed; until then it keeps itself.
-final class EventConnection: @unchecked Sendable {
+/// One request and what answers it. Ends when it is closed; until then it keeps itself.
+final class HTTPConnection: @unchecked Sendable {
   enum Outcome: Sendable {
     case event(ServerSentEvent)
-    /// It is no stream.
+    /// Not by a stream.
     case answered(RemoteAnswer)
-    /// Somebody in between waits for the stream's end.
+    /// Nothing came, or somebody in between waits for the stream's end.
     case heldBack
     /// The connection could not be made, or broke.
     case ended(String)
     case cancelled
   }
+  enum Wish: Sendable { case stream, answer }
   typealias Reader = CheckedContinuation<Outcome, Never>
 
   /// Names are looked up one after the other: that blocks, and would take every thread there is.
   private static let lookups = DispatchQueue(label: "livefetch.lookups")
 
-  private let patience: EventPatience
-  private let lasting = Mutex(false)
+  private let wish: Wish
+  private let patience: ConnectionPatience
+  /// Since when it has told something; nil before.
+  private let lasting = Mutex<ContinuousClock.Instant?>(nil)
 
   // Everything below belongs to the queue. There is one source at a time, and its cancel handler
   // alone closes the descriptor.
-  private let queue = DispatchQueue(label: "livefetch.events", target: .global())
+  private let queue = DispatchQueue(label: "livefetch.connection", target: .global())
   private var source: (any DispatchSourceProtocol)?
   private var timer: (any DispatchSourceTimer)?
   private var unsent: ArraySlice<UInt8>
@@ -60,7 +60,11 @@ final class EventConnection: @unchecked Sendable {
   /// Why the last address did not answer.
   private var refusal = "there is no such host"
 
-  init(host: String, port: Int, request: [UInt8], patience: EventPatience = .init()) {
+  init(
+    host: String, port: Int, request: [UInt8], wants wish: Wish,
+    patience: ConnectionPatience = .init()
+  ) {
+    self.wish = wish
     self.patience = patience
     unsent = request[...]
     Self.lookups.async { [self] in
@@ -70,7 +74,9 @@ final class EventConnection: @unchecked Sendable {
   }
 
   /// Whether it has told an event, or been there for a second: then another one is worth a try.
-  var hasLasted: Bool { lasting.withLock { $0 } }
+  var hasLasted: Bool {
+    lasting.withLock { $0.map { $0.duration(to: .now) >= .seconds(1) } ?? false }
+  }
 
   /// What comes next. One task at a time waits; cancelling it closes the connection.
   func next() async -> Outcome {
@@ -86,7 +92,7 @@ final class EventConnection: @unchecked Sendable {
 
 // MARK: - Readers
 
-extension EventConnection {
+extension HTTPConnection {
   private func take(_ reader: Reader) {
     guard self.reader == nil else { return reader.resume(returning: .cancelled) }
     self.reader = reader
@@ -124,7 +130,7 @@ extension EventConnection {
 
 // MARK: - Connecting
 
-extension EventConnection {
+extension HTTPConnection {
   private func begin(_ addresses: [SocketAddress]) {
     guard outcome == nil else { return }
     let timer = DispatchSource.makeTimerSource(queue: queue)
@@ -184,7 +190,6 @@ extension EventConnection {
     } else if !hasBody {
       if silence > patience.beginning { end(.heldBack) }
     } else {
-      if silence > 1 { lasting.withLock { $0 = true } }
       if silence > patience.silence, !isSuspended { end(.ended("the stream went silent")) }
     }
   }
@@ -192,7 +197,7 @@ extension EventConnection {
 
 // MARK: - Reading
 
-extension EventConnection {
+extension HTTPConnection {
   private func read(from descriptor: Int32) {
     let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     source.setEventHandler { [self] in readMore(from: descriptor) }
@@ -230,22 +235,30 @@ extension EventConnection {
       takeEvents(body)
     } else {
       page += body
-      if answer.isOver || page.count > 1 << 20 { takeEnd() }
+      // In a stream's place nobody has much to say.
+      let isEnough = wish == .stream && page.count > 1 << 20
+      if answer.isOver || isEnough { takeEnd() }
     }
   }
 
   private func takeEvents(_ body: [UInt8]) {
-    if !body.isEmpty { hasBody = true }
+    if !body.isEmpty, !hasBody {
+      hasBody = true
+      lasting.withLock { $0 = .now }
+      // From now on silence alone is looked for.
+      let pace = patience.silence / 4
+      timer?.schedule(deadline: .now() + pace, repeating: pace, leeway: .milliseconds(200))
+    }
     let new = events.read(body)
-    if !new.isEmpty { lasting.withLock { $0 = true } }
+    if !new.isEmpty { lasting.withLock { $0 = .now - .seconds(1) } }
     ready += new
     deliver()
     if answer.isOver { end(.ended("the stream ended")) }
   }
 
   private func takeEnd() {
-    guard let head = answer.head, !head.isStream else {
-      return end(.ended("the connection was closed"))
+    guard let head = answer.head, !head.isStream, answer.mayEnd else {
+      return end(.ended("the connection was closed in the middle of an answer"))
     }
     end(
       .answered(

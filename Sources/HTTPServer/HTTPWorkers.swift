@@ -1,0 +1,101 @@
+// The threads that run libmicrohttpd: each has a daemon of its own, all accept from one port.
+//
+// libmicrohttpd 0.9.75 drains its epoll set 128 events at a time, and waits again, without end,
+// after a batch that was full: when as many as 128 sockets (or a multiple) are ready and no more, its
+// own threads sleep on requests that they have been told of. So the waiting is done here, and
+// a daemon is only ever run without waiting.
+
+import CMicrohttpd
+import Glibc
+
+/// Running workers; to be stopped once.
+final class HTTPWorkers: Sendable {
+  private struct Worker: @unchecked Sendable {
+    let daemon: OpaquePointer
+    let thread: JoinableThread
+  }
+
+  /// Handlers parse what clients nest: the deepest that they accept needs more than a megabyte
+  /// without optimisation. Only pages that were touched are memory.
+  private static let stackSize = 8 << 20
+
+  private let stopSignal: Int32
+  /// Guards the workers, so that they are stopped once.
+  private let workers = Guarded<[Worker]>([])
+
+  /// Takes the listener over. Nil if the system has no daemon or thread to give; the listener is
+  /// closed then too.
+  init?(_ settings: chttp_settings, count: Int, listener: Int32) {
+    stopSignal = eventfd(0, Int32(EFD_CLOEXEC))
+    defer { close(listener) }
+    for number in 0..<count {
+      guard stopSignal >= 0,
+        let worker = Self.start(settings, listener, number: number, stopSignal)
+      else {
+        stop()
+        return nil
+      }
+      workers.withLock { $0.append(worker) }
+    }
+  }
+
+  deinit {
+    stop()
+    if stopSignal >= 0 { close(stopSignal) }
+  }
+
+  /// Ends the threads, then closes the connections. Nothing may be suspended any more. A second call
+  /// does nothing.
+  func stop() {
+    let workers = workers.withLock { workers in
+      defer { workers = [] }
+      return workers
+    }
+    if !workers.isEmpty { eventfd_write(stopSignal, 1) }
+    for worker in workers { worker.thread.join() }
+    for worker in workers { MHD_stop_daemon(worker.daemon) }
+  }
+
+  private static func start(
+    _ settings: chttp_settings, _ listener: Int32, number: Int, _ stopSignal: Int32
+  ) -> Worker? {
+    let own = fcntl(listener, F_DUPFD_CLOEXEC, 0)
+    guard own >= 0 else { return nil }
+    var settings = settings
+    guard let daemon = chttp_start(&settings, own) else {
+      close(own)
+      return nil
+    }
+    let loop = Loop(daemon: daemon, stopSignal: stopSignal)
+    let thread = JoinableThread("http-\(number)", stackSize: stackSize) { loop.run() }
+    guard let thread else {
+      MHD_stop_daemon(daemon)
+      return nil
+    }
+    return Worker(daemon: daemon, thread: thread)
+  }
+
+  /// One worker's life: wait, run, again.
+  private struct Loop: @unchecked Sendable {
+    let daemon: OpaquePointer
+    let stopSignal: Int32
+
+    func run() {
+      var watched = [
+        pollfd(fd: chttp_epoll_set(daemon), events: Int16(POLLIN), revents: 0),
+        pollfd(fd: stopSignal, events: Int16(POLLIN), revents: 0),
+      ]
+      while watched[1].revents == 0 {
+        MHD_run(daemon)
+        poll(&watched, 2, timeout)
+      }
+    }
+
+    /// Milliseconds until a connection's time is over; 0 when there is something left to do.
+    private var timeout: Int32 {
+      var milliseconds: UInt64 = 0
+      guard MHD_get_timeout(daemon, &milliseconds) == chttp_yes else { return -1 }
+      return Int32(clamping: milliseconds)
+    }
+  }
+}

@@ -1,0 +1,42 @@
+// `livefetch alter STORE SQL`
+
+import ArgumentParser
+import FetchModel
+import Foundation
+import SQLiteStore
+
+struct AlterCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "alter",
+    abstract: "Change tables of a followed file, served or not.",
+    discussion: """
+      Runs SQL in one transaction in which the history's triggers do not stand in the way: SQLite takes
+      no column away that a trigger names. Who follows a table that lost columns begins anew.
+
+      EXAMPLES
+        livefetch alter shop.sqlite 'ALTER TABLE Product DROP COLUMN price'
+        livefetch alter shop.sqlite - < change.sql
+      """)
+
+  @Argument(help: "The SQLite file.")
+  var store: String
+
+  @Argument(help: "SQL, or `-` to read it from standard input.")
+  var sql: String
+
+  func run() throws {
+    try requireFile(store)
+    do throws(StoreError) {
+      let changed = try SQLiteStore.alter(path: store, MigrationScript(name: "SQL", sql: script))
+      print(
+        changed.isEmpty ? "\(store): done" : "\(store): changed \(changed.joined(separator: ", "))")
+    } catch {
+      throw failure("\(store): \(error.message)", error.exitStatus)
+    }
+  }
+
+  private var script: String {
+    guard sql == "-" else { return sql }
+    return String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)
+  }
+}

@@ -1,0 +1,67 @@
+// A store on a file of a test's own, in process or over HTTP; both are gone with the test.
+
+import Foundation
+import HTTPServer
+import LiveFetch
+import SQLiteStore
+import Service
+import TestSupport
+import Testing
+
+/// The same scenario runs in process and over HTTP, and has to see the same.
+enum Kind: CaseIterable, Sendable {
+  case local, remote
+  /// The server tells changes by a stream.
+  case stream
+
+  var transport: RemoteStore.Transport { self == .stream ? .stream : .longPoll }
+}
+
+final class OpenedStore: Sendable {
+  let store: any ObjectStore
+  private let directory: TemporaryDirectory
+  private let end: @Sendable () -> Void
+
+  /// - Parameter sql: makes what is in the file before it is opened.
+  init(_ kind: Kind, _ options: SQLiteStoreOptions = .init(), sql: String = "") throws {
+    directory = try TemporaryDirectory()
+    let path = try directory.emptyFile()
+    try sqlite(path, sql)
+    switch kind {
+    case .local:
+      let local = try LocalStore(path: path, options: options)
+      store = local
+      end = { local.close() }
+    case .remote, .stream:
+      let file = try SQLiteStore(path: path, options: options)
+      let service = try Service(store: file)
+      var configuration = HTTPServerConfiguration()
+      configuration.port = 0
+      let http = try HTTPServer(configuration, handler: service)
+      let address = try #require(URL(string: "http://127.0.0.1:\(http.port)"))
+      store = RemoteStore(address, transport: kind.transport)
+      end = {
+        service.drain()
+        http.stop()
+        file.close()
+      }
+    }
+  }
+
+  deinit { end() }
+}
+
+/// Whatever a test opens for the data that is in it.
+protocol OpenedSample: Sendable {
+  var opened: OpenedStore { get }
+}
+
+extension OpenedSample {
+  var store: any ObjectStore { opened.store }
+
+  /// What another client saves.
+  @discardableResult
+  func save(_ changes: String) async throws -> SaveReceipt {
+    try await store.save(JSON(parsing: Array(#"{"changes":[\#(changes)]}"#.utf8)))
+  }
+}

@@ -1,0 +1,27 @@
+import Foundation
+import TestSupport
+
+/// The program itself, started, whose first line was read.
+struct RunningProgram {
+  let process = Process()
+  private(set) var line = ""
+
+  init(_ arguments: [String]) throws {
+    let output = Pipe()
+    process.executableURL = BuiltProgram.named("livefetch")
+    process.arguments = arguments
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data([10]) {
+      guard !byte.isEmpty else { break }
+      line += String(decoding: byte, as: UTF8.self)
+    }
+  }
+
+  /// Waits for its end and gives its status.
+  func end() -> Int32 {
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+}

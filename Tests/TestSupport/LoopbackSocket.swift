@@ -1,0 +1,58 @@
+// TCP connections to a server on this machine, for clients that decide about every byte.
+
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Makes and ends such connections; their descriptor is the caller's.
+public enum LoopbackSocket {
+  /// The number of the system's error.
+  public struct Refused: Error {
+    public let code: Int32
+  }
+
+  /// A connection to `port` of 127.0.0.1.
+  ///
+  /// - Parameter receiveBuffer: how many bytes the kernel is to keep, where it is not its choice.
+  public static func connect(to port: Int, receiveBuffer: Int32? = nil) throws -> Int32 {
+    let descriptor = socket(
+      AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    if var size = receiveBuffer {
+      setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(port).bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let result = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(descriptor, $0, size) }
+    }
+    guard result == 0 else {
+      let code = errno
+      Glibc.close(descriptor)
+      throw Refused(code: code)
+    }
+    return descriptor
+  }
+
+  /// Lets every later reading give up after so many seconds.
+  public static func setTimeout(_ seconds: Double, of descriptor: Int32) {
+    var time = timeval(
+      tv_sec: Int(seconds), tv_usec: Int((seconds - seconds.rounded(.down)) * 1_000_000))
+    setsockopt(
+      descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+  }
+
+  /// Closes with FIN, or with RST where `abruptly`.
+  public static func close(_ descriptor: Int32, abruptly: Bool = false) {
+    if abruptly {
+      var option = linger(l_onoff: 1, l_linger: 0)
+      setsockopt(
+        descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
+    Glibc.close(descriptor)
+  }
+}

@@ -1,0 +1,26 @@
+// A place for a test's files.
+
+import Foundation
+
+/// A directory of its own that goes with its owner.
+public final class TemporaryDirectory: Sendable {
+  public let path: String
+
+  public init() throws {
+    path = NSTemporaryDirectory() + "livefetch-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  /// The path of what is called `name` in it.
+  public func file(_ name: String) -> String { path + "/" + name }
+
+  /// The path of an empty file that is made: what a store is opened on.
+  public func emptyFile(_ name: String = "store.sqlite") throws -> String {
+    guard FileManager.default.createFile(atPath: file(name), contents: nil) else {
+      throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: file(name)])
+    }
+    return file(name)
+  }
+}
