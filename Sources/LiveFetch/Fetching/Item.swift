@@ -53,5 +53,7 @@ public struct Item: Sendable, Hashable, Identifiable {
       let name = members[index].name
       if let value = values[name] { members[index] = JSON.Member(name: name, value: value) }
     }
+    let known = Set(members.map(\.name))
+    members += changes.filter { !known.contains($0.name) }
   }
 }
