@@ -6,14 +6,18 @@ import CMicrohttpd
 /// one guards it with the lock under which completion takes it away.
 struct ConnectionHandle: @unchecked Sendable {
   let pointer: OpaquePointer
+  /// Wakes the connection's worker.
+  let bell: WorkerBell
 
   /// To be called by the connection's worker.
   func suspend() {
     MHD_suspend_connection(pointer)
   }
 
-  /// To be called once for each suspension, from any thread. Cost: a lock and a wake of the worker.
+  /// To be called once for each suspension, from any thread. Cost: a lock, and a wake of the
+  /// worker if it has none to come.
   func resume() {
     MHD_resume_connection(pointer)
+    bell.ring()
   }
 }

@@ -13,13 +13,7 @@ public final class HTTPServer: Sendable {
   private let context: ServerContext
   private let watch: HangupWatch
   /// Guards what runs, so that it is stopped once.
-  private let running: Guarded<Running?>
-
-  /// The workers, with the reference to the context that libmicrohttpd's callbacks use.
-  private struct Running: @unchecked Sendable {
-    let workers: HTTPWorkers
-    let context: Unmanaged<ServerContext>
-  }
+  private let running: Guarded<HTTPWorkers?>
 
   /// Starts listening and answering.
   ///
@@ -35,14 +29,11 @@ public final class HTTPServer: Sendable {
     context = ServerContext(
       handler: handler, configuration: configuration, table: ConnectionTable(watchSet: watch.set))
     port = listener.port
-    let owned = Unmanaged.passRetained(context)
     let count = min(max(configuration.workers, 1), 64)
-    let settings = Self.settings(configuration, workers: count, owned.toOpaque())
-    guard let workers = HTTPWorkers(settings, count: count, listener: listener.descriptor) else {
-      owned.release()
-      throw .cannotStart
-    }
-    running = Guarded(Running(workers: workers, context: owned))
+    let settings = Self.settings(configuration, workers: count)
+    let workers = HTTPWorkers(context, settings, count: count, listener: listener.descriptor)
+    guard let workers else { throw .cannotStart }
+    running = Guarded(workers)
     do {
       try watch.start(context)
     } catch {
@@ -70,18 +61,17 @@ public final class HTTPServer: Sendable {
   /// still reach the handler, but none is suspended any more. Not to be called from a handler. A
   /// second call does nothing.
   public func stop(grace: Double = 2) {
-    let running = running.withLock { running in
+    let workers = running.withLock { running in
       defer { running = nil }
       return running
     }
-    guard let running else { return }
+    guard let workers else { return }
     // Not MHD_quiesce_daemon: it and a busy worker may both take the listener out of the worker's
     // epoll set, and libmicrohttpd 0.9.75 aborts the process when the second finds it gone.
     for exchange in context.table.drain() { exchange.drain() }
     awaitAnswers(seconds: grace)
     watch.stop()
-    running.workers.stop()
-    running.context.release()
+    workers.stop()
   }
 
   private func awaitAnswers(seconds: Double) {
@@ -90,7 +80,7 @@ public final class HTTPServer: Sendable {
   }
 
   private static func settings(
-    _ configuration: HTTPServerConfiguration, workers: Int, _ context: UnsafeMutableRawPointer
+    _ configuration: HTTPServerConfiguration, workers: Int
   ) -> chttp_settings {
     var settings = chttp_settings()
     settings.connection_memory = min(max(configuration.connectionMemory, 2 << 10), 1 << 20)
@@ -98,7 +88,6 @@ public final class HTTPServer: Sendable {
     settings.connection_limit = UInt32((connections + workers - 1) / workers)
     let timeout = max(configuration.writeTimeout, configuration.idleTimeout, 1)
     settings.timeout_seconds = UInt32(min(timeout, 86_400))
-    settings.context = context
     settings.access = requestAdvanced
     settings.target = targetRead
     settings.completed = requestCompleted

@@ -8,10 +8,22 @@
 import CMicrohttpd
 import Glibc
 
+/// What the callbacks of one worker's daemon are given.
+final class WorkerContext: Sendable {
+  let server: ServerContext
+  let bell: WorkerBell
+
+  init(_ server: ServerContext, _ bell: WorkerBell) {
+    self.server = server
+    self.bell = bell
+  }
+}
+
 /// Running workers; to be stopped once.
 final class HTTPWorkers: Sendable {
   private struct Worker: @unchecked Sendable {
     let daemon: OpaquePointer
+    let context: WorkerContext
     let thread: JoinableThread
   }
 
@@ -19,19 +31,15 @@ final class HTTPWorkers: Sendable {
   /// without optimisation. Only pages that were touched are memory.
   private static let stackSize = 8 << 20
 
-  private let stopSignal: Int32
   /// Guards the workers, so that they are stopped once.
   private let workers = Guarded<[Worker]>([])
 
   /// Takes the listener over. Nil if the system has no daemon or thread to give; the listener is
   /// closed then too.
-  init?(_ settings: chttp_settings, count: Int, listener: Int32) {
-    stopSignal = eventfd(0, Int32(EFD_CLOEXEC))
+  init?(_ server: ServerContext, _ settings: chttp_settings, count: Int, listener: Int32) {
     defer { close(listener) }
     for number in 0..<count {
-      guard stopSignal >= 0,
-        let worker = Self.start(settings, listener, number: number, stopSignal)
-      else {
+      guard let worker = Self.start(server, settings, listener, number: number) else {
         stop()
         return nil
       }
@@ -41,7 +49,6 @@ final class HTTPWorkers: Sendable {
 
   deinit {
     stop()
-    if stopSignal >= 0 { close(stopSignal) }
   }
 
   /// Ends the threads, then closes the connections. Nothing may be suspended any more. A second call
@@ -51,43 +58,49 @@ final class HTTPWorkers: Sendable {
       defer { workers = [] }
       return workers
     }
-    if !workers.isEmpty { eventfd_write(stopSignal, 1) }
+    for worker in workers { worker.context.bell.ringForEnd() }
     for worker in workers { worker.thread.join() }
-    for worker in workers { MHD_stop_daemon(worker.daemon) }
+    for worker in workers {
+      withExtendedLifetime(worker.context) { MHD_stop_daemon(worker.daemon) }
+    }
   }
 
   private static func start(
-    _ settings: chttp_settings, _ listener: Int32, number: Int, _ stopSignal: Int32
+    _ server: ServerContext, _ settings: chttp_settings, _ listener: Int32, number: Int
   ) -> Worker? {
+    guard let bell = WorkerBell() else { return nil }
+    let context = WorkerContext(server, bell)
     let own = fcntl(listener, F_DUPFD_CLOEXEC, 0)
     guard own >= 0 else { return nil }
     var settings = settings
+    settings.context = Unmanaged.passUnretained(context).toOpaque()
     guard let daemon = chttp_start(&settings, own) else {
       close(own)
       return nil
     }
-    let loop = Loop(daemon: daemon, stopSignal: stopSignal)
+    let loop = Loop(daemon: daemon, bell: bell)
     let thread = JoinableThread("http-\(number)", stackSize: stackSize) { loop.run() }
     guard let thread else {
       MHD_stop_daemon(daemon)
       return nil
     }
-    return Worker(daemon: daemon, thread: thread)
+    return Worker(daemon: daemon, context: context, thread: thread)
   }
 
   /// One worker's life: wait, run, again.
   private struct Loop: @unchecked Sendable {
     let daemon: OpaquePointer
-    let stopSignal: Int32
+    let bell: WorkerBell
 
     func run() {
       var watched = [
         pollfd(fd: chttp_epoll_set(daemon), events: Int16(POLLIN), revents: 0),
-        pollfd(fd: stopSignal, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: bell.descriptor, events: Int16(POLLIN), revents: 0),
       ]
-      while watched[1].revents == 0 {
+      while !bell.isOver {
         MHD_run(daemon)
         poll(&watched, 2, timeout)
+        if watched[1].revents != 0 { bell.hear() }
       }
     }
 

@@ -1,6 +1,6 @@
 // The functions libmicrohttpd calls, on its workers.
 //
-// Ownership: `context` is the ServerContext, kept by HTTPServer until its daemon has stopped. A
+// Ownership: `context` is the WorkerContext, kept by HTTPWorkers until its daemon has stopped. A
 // connection's context owns one reference to its Connection, from start to close. A request's
 // context owns one reference to its ExchangeState, from the target to the completion.
 
@@ -14,7 +14,7 @@ func connectionChanged(
   _ code: MHD_ConnectionNotificationCode
 ) {
   guard let context, let pointer, let socketContext else { return }
-  let server = Unmanaged<ServerContext>.fromOpaque(context).takeUnretainedValue()
+  let server = Unmanaged<WorkerContext>.fromOpaque(context).takeUnretainedValue().server
   if chttp_is_started(code) != 0 {
     let descriptor = chttp_descriptor(pointer)
     KeepAlive(descriptor: descriptor).apply(to: descriptor)
@@ -35,7 +35,7 @@ func targetRead(
   guard let context, let target, let pointer, let owned = chttp_socket_context(pointer) else {
     return nil
   }
-  let server = Unmanaged<ServerContext>.fromOpaque(context).takeUnretainedValue()
+  let server = Unmanaged<WorkerContext>.fromOpaque(context).takeUnretainedValue().server
   let connection = Unmanaged<Connection>.fromOpaque(owned).takeUnretainedValue()
   let intake = RequestIntake(target: target)
   let exchange = ExchangeState(server: server, connection: connection, intake: intake)
@@ -53,9 +53,10 @@ func requestAdvanced(
   guard let context, let pointer, let method, let version, let uploadCount,
     let owned = requestContext?.pointee
   else { return chttp_no }
-  let server = Unmanaged<ServerContext>.fromOpaque(context).takeUnretainedValue()
+  let worker = Unmanaged<WorkerContext>.fromOpaque(context).takeUnretainedValue()
+  let server = worker.server
   let exchange = Unmanaged<ExchangeState>.fromOpaque(owned).takeUnretainedValue()
-  let handle = ConnectionHandle(pointer: pointer)
+  let handle = ConnectionHandle(pointer: pointer, bell: worker.bell)
   switch exchange.intake.stage {
   case .head:
     let line = RequestGate.RequestLine(method: method, version: version)

@@ -1,0 +1,49 @@
+// What wakes a worker: a resumed connection, or the end.
+
+import CMicrohttpd
+import Glibc
+import Synchronization
+
+/// Wakes one worker; any number of rings until it listens are one.
+///
+/// libmicrohttpd gives daemons that their caller runs no signal of resumed connections.
+final class WorkerBell: Sendable {
+  /// Readable from a ring until it is heard.
+  let descriptor: Int32
+  private let isRung = Atomic<Bool>(false)
+  private let isLast = Atomic<Bool>(false)
+
+  /// Nil if the system has no descriptor to give.
+  init?() {
+    descriptor = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
+    guard descriptor >= 0 else { return nil }
+  }
+
+  deinit {
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  /// Whoever rings has done before what the worker is to find. One system call, or none while an
+  /// earlier ring has not been heard.
+  func ring() {
+    if !isRung.exchange(true, ordering: .acquiringAndReleasing) { eventfd_write(descriptor, 1) }
+  }
+
+  /// Asks the worker to end.
+  func ringForEnd() {
+    isLast.store(true, ordering: .releasing)
+    ring()
+  }
+
+  /// The worker has been woken and is about to look. Reading comes first, so that a ring from here
+  /// on either has done its work already or is readable again.
+  func hear() {
+    var count = eventfd_t()
+    eventfd_read(descriptor, &count)
+    _ = isRung.exchange(false, ordering: .acquiringAndReleasing)
+  }
+
+  var isOver: Bool {
+    isLast.load(ordering: .acquiring)
+  }
+}
