@@ -53,7 +53,7 @@ for (const { name } of schema.entities) {
   client.fetch({ entity: name, as: 'count' }).then(({ total }) => page.counted(name, total), () => {});
 }
 startKeys({
-  save: () => page.saving.save(), insert: () => page.insert(),
+  save: () => page.editing.saving.save(), insert: () => page.editing.insert(),
   predicate: () => page.predicate.focus(), section: (step) => page.grid.stepSection(step) });
 /** For the console: `livefetch.client.update('City', 1850147, { population: 1 })`. */
 globalThis.livefetch = { client, page };

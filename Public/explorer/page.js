@@ -7,20 +7,15 @@ import * as address from './address.js';
 import { showConnection, showSummary, emptyNote, refusedNote } from './connection.js';
 import { Controls } from './controls.js';
 import { DemoTraffic, liveliest } from './demo-traffic.js';
-import { insertDialog } from './dialogs.js';
 import { debounce, h, replace } from './dom.js';
-import { editor } from './editors.js';
-import { show } from './format.js';
+import { Editing } from './editing.js';
 import { Grid } from './grid.js';
 import { Inspector } from './inspector.js';
 import { ModelPanel } from './model-panel.js';
 import { Names } from './names.js';
 import { PredicateField } from './predicate-field.js';
-import { Saving } from './saving.js';
 import { SecondClient } from './second-client.js';
-import { Staged } from './staged.js';
 import { Traffic } from './traffic.js';
-import { Tray } from './tray.js';
 
 const byID = (id) => document.getElementById(id);
 const TYPING = 320;
@@ -38,9 +33,8 @@ export class Page {
     this.client = client;
     this.schema = schema;
     this.names = new Names(client, schema);
-    this.staged = new Staged(() => this.#stagedChanged());
-    this.saving = new Saving(client, this.staged, this.#savingPage());
-    this.demo = new DemoTraffic(client, (token, sentAt) => this.#saved(token, sentAt));
+    this.editing = new Editing(this, byID('tray'));
+    this.demo = new DemoTraffic(client, (token, sentAt) => this.saved(token, sentAt));
     this.model = new ModelPanel(byID('model'), {
       onEntity: (entity) => { closeDrawers(); this.go(address.blank(schema, entity), true); },
       onProperty: (path) => {
@@ -58,9 +52,9 @@ export class Page {
     this.welcome.onClose = () => this.result && this.#drawAround(this.result);
     const panes = h('div', { class: 'panes' });
     byID('result').append(this.summary, panes);
-    this.grid = new Grid(panes, this.#gridHandlers());
+    this.grid = new Grid(panes, { ...this.editing.handlers,
+      onSort: (column, isFurther) => this.#sortBy(column, isFurther) });
     this.second = new SecondClient(panes, this.#secondPage());
-    this.tray = new Tray(byID('tray'), this.#trayHandlers());
     this.inspector = new Inspector(byID('inspector'), (...range) => this.#narrow(...range));
   }
 
@@ -205,7 +199,7 @@ export class Page {
         () => this.#toggleDemo(column), { isPressed: isRunning, isPrimary: isFirst }),
       action('second', 'Second client', 'Second', () => this.#toggleSecond(),
         { isPressed: this.second.isOpen }),
-      this.#canInsert && action('plus', `New ${entity}`, 'New', () => this.insert())];
+      this.editing.canInsert && action('plus', `New ${entity}`, 'New', () => this.editing.insert())];
   }
 
   #toggleSecond() {
@@ -247,40 +241,6 @@ export class Page {
       values: (path) => this.names.textsAt(this.view.entity, this.result, path) };
   }
 
-  // MARK: Editing
-
-  /** An abstract entity has no objects but its subentities'. */
-  get #canInsert() {
-    return !this.isReadOnly && !this.schema.entity(this.view.entity).abstract;
-  }
-
-  insert() {
-    if (!this.#canInsert) return;
-    const { entity } = this.view;
-    insertDialog(entity, this.schema.columns(entity), {
-      add: (values) => this.staged.insert(entity, values, this.client.temporaryID()),
-      search: (...args) => this.names.search(...args), nameOf: (...args) => this.names.nameOf(...args) });
-  }
-
-  #gridHandlers() {
-    return {
-      staged: (id) => this.staged.of(this.view.entity, id),
-      nameOf: (entity, id) => this.names.nameOf(entity, id),
-      onRemove: (item) => !this.isReadOnly && this.staged.toggleDeletion(this.view.entity, item),
-      onSort: (column, isFurther) => this.#sortBy(column, isFurther),
-      editor: (item, column, { close }) => (this.isReadOnly ? null : this.#editor(item, column, close)) };
-  }
-
-  #editor(item, column, close) {
-    const { entity } = this.view;
-    const staged = this.staged.of(entity, item.id)?.values ?? {};
-    const value = column.name in staged ? staged[column.name] : item[column.name];
-    return editor(column, value, {
-      done: (next, step) => { close(step); this.staged.set(entity, item, column.name, next); },
-      cancel: () => close(0),
-      search: (...args) => this.names.search(...args), nameOf: (...args) => this.names.nameOf(...args) });
-  }
-
   #sortBy(column, isFurther) {
     const path = column.type === 'relationship'
       ? `${column.name}.${this.schema.label(column.destination)}` : column.name;
@@ -293,34 +253,14 @@ export class Page {
     return this.change({ sort: sort.join(',') });
   }
 
-  #stagedChanged() {
+  // MARK: For those who save
+
+  /** Shows what is staged. */
+  refill() {
     this.grid.refill();
-    this.tray.show(this.staged.list, this.saving.isBusy);
   }
 
-  #savingPage() {
-    return {
-      redraw: () => this.#stagedChanged(), complain: (error) => this.tray.complain(error),
-      saved: (token, sentAt) => this.#saved(token, sentAt), nameOf: (change) => this.#nameOf(change) };
-  }
-
-  #trayHandlers() {
-    return {
-      onSave: () => this.saving.save(), onDiscard: () => this.staged.clear(),
-      onDrop: (change) => this.staged.drop(change), nameOf: (change) => this.#nameOf(change),
-      show: (change, name, value) => {
-        const relationship = this.schema.relationship(change.entity, name);
-        if (relationship) return this.names.nameOf(relationship.destination, value) ?? String(value);
-        return show(value, this.schema.attribute(change.entity, name)?.type);
-      } };
-  }
-
-  #nameOf({ entity, item, values, id }) {
-    const label = this.schema.label(entity);
-    return String(item?.[label] ?? values?.[label] ?? `${entity} ${id ?? ''}`);
-  }
-
-  #saved(token, sentAt) {
+  saved(token, sentAt) {
     this.traffic.saved(token, sentAt);
     this.inspector.timed();
   }

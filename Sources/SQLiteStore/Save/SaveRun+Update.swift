@@ -5,12 +5,7 @@ import FetchModel
 extension SaveRun {
   mutating func update(_ change: Change, at index: Int, id: ObjectID) throws(StoreError) {
     var change = change
-    let table = table(change.entity)
-    guard let key = table.key.bindings(of: id) else { return reportMissing(at: index) }
-    guard try check(&change, at: index, id: id, key: key) == .holds,
-      try isOfNamedEntity(change, at: index, table, key: key),
-      try fillUpdate(change, at: index, table, key: key)
-    else { return }
+    guard let (table, key) = try prepare(&change, at: index, id: id) else { return }
     if row.isEmpty {
       guard try exists(key, in: table) else { return reportMissing(at: index) }
     } else {
@@ -20,6 +15,23 @@ extension SaveRun {
     finish(index, change.entity, id, .updated)
     postponeLinks(of: index)
     try editMembers(of: change, at: index, id: id)
+  }
+
+  /// The row's place, with `row` filled with what is to be written there; nil where the change
+  /// waits or failed.
+  private mutating func prepare(
+    _ change: inout Change, at index: Int, id: ObjectID
+  ) throws(StoreError) -> (table: SaveTable, key: [SQLValue])? {
+    let table = table(change.entity)
+    guard let key = table.key.bindings(of: id) else {
+      reportMissing(at: index)
+      return nil
+    }
+    guard try check(&change, at: index, id: id, key: key) == .holds,
+      try isOfNamedEntity(change, at: index, table, key: key),
+      try fillUpdate(change, at: index, table, key: key)
+    else { return nil }
+    return (table, key)
   }
 
   /// Fills `row` with what an update writes; false where it waits or failed.
@@ -75,12 +87,7 @@ extension SaveRun {
 
   mutating func replace(_ change: Change, at index: Int, id: ObjectID) throws(StoreError) {
     var change = change
-    let table = table(change.entity)
-    guard let key = table.key.bindings(of: id) else { return reportMissing(at: index) }
-    guard try check(&change, at: index, id: id, key: key) == .holds,
-      try isOfNamedEntity(change, at: index, table, key: key),
-      try fillUpdate(change, at: index, table, key: key)
-    else { return }
+    guard let (table, key) = try prepare(&change, at: index, id: id) else { return }
     let isThere: Bool
     if let sql = statements.replace(table, row.columns) {
       let writing = try write(sql, table, at: index, id: id, key: key, mayBeMissing: true)

@@ -1,0 +1,82 @@
+// Changes of objects: the grid's editors, the dialog for a new object, and what is staged until it
+// is saved, in the tray.
+
+import { insertDialog } from './dialogs.js';
+import { editor } from './editors.js';
+import { show } from './format.js';
+import { Saving } from './saving.js';
+import { Staged } from './staged.js';
+import { Tray } from './tray.js';
+
+export class Editing {
+  #page;
+  #tray;
+
+  /** @param page `{client, schema, names, view, isReadOnly, refill(), saved(token, sentAt)}`. */
+  constructor(page, element) {
+    this.#page = page;
+    this.staged = new Staged(() => this.#changed());
+    this.saving = new Saving(page.client, this.staged, {
+      redraw: () => this.#changed(), complain: (error) => this.#tray.complain(error),
+      saved: (token, sentAt) => page.saved(token, sentAt), nameOf: (change) => this.#nameOf(change) });
+    this.#tray = new Tray(element, {
+      onSave: () => this.saving.save(), onDiscard: () => this.staged.clear(),
+      onDrop: (change) => this.staged.drop(change), nameOf: (change) => this.#nameOf(change),
+      show: (change, name, value) => this.#shown(change, name, value) });
+  }
+
+  #changed() {
+    this.#page.refill();
+    this.#tray.show(this.staged.list, this.saving.isBusy);
+  }
+
+  /** An abstract entity has no objects but its subentities'. */
+  get canInsert() {
+    const { isReadOnly, schema, view } = this.#page;
+    return !isReadOnly && !schema.entity(view.entity).abstract;
+  }
+
+  insert() {
+    if (!this.canInsert) return;
+    const { client, schema, view: { entity } } = this.#page;
+    insertDialog(entity, schema.columns(entity), {
+      add: (values) => this.staged.insert(entity, values, client.temporaryID()), ...this.#lookups() });
+  }
+
+  /** What the grid asks. */
+  get handlers() {
+    const page = this.#page;
+    return {
+      staged: (id) => this.staged.of(page.view.entity, id),
+      nameOf: (entity, id) => page.names.nameOf(entity, id),
+      onRemove: (item) => !page.isReadOnly && this.staged.toggleDeletion(page.view.entity, item),
+      editor: (item, column, { close }) => (page.isReadOnly ? null : this.#editor(item, column, close)) };
+  }
+
+  #editor(item, column, close) {
+    const { entity } = this.#page.view;
+    const staged = this.staged.of(entity, item.id)?.values ?? {};
+    const value = column.name in staged ? staged[column.name] : item[column.name];
+    return editor(column, value, {
+      done: (next, step) => { close(step); this.staged.set(entity, item, column.name, next); },
+      cancel: () => close(0), ...this.#lookups() });
+  }
+
+  #lookups() {
+    const { names } = this.#page;
+    return {
+      search: (...args) => names.search(...args), nameOf: (...args) => names.nameOf(...args) };
+  }
+
+  #shown(change, name, value) {
+    const { schema, names } = this.#page;
+    const relationship = schema.relationship(change.entity, name);
+    if (relationship) return names.nameOf(relationship.destination, value) ?? String(value);
+    return show(value, schema.attribute(change.entity, name)?.type);
+  }
+
+  #nameOf({ entity, item, values, id }) {
+    const label = this.#page.schema.label(entity);
+    return String(item?.[label] ?? values?.[label] ?? `${entity} ${id ?? ''}`);
+  }
+}
