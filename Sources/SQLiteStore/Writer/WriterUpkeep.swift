@@ -72,8 +72,16 @@ struct WriterUpkeep {
     let now = monotonicNanoseconds()
     measureIfDue(now, group.token.position)
     pruneIfDue(now, group.token.position, notice.unread)
-    guard now >= nextPoll || notice.isHinted, !isOutdated else { return nil }
-    nextPoll = now &+ settings.pollInterval
+    guard now >= nextPoll || notice.isHinted else { return nil }
+    return lookForOthers(&group, notice)
+  }
+
+  /// What others committed, at once.
+  mutating func lookForOthers(
+    _ group: inout WriterGroup, _ notice: Notice
+  ) -> Writer.Commit? {
+    guard !isOutdated else { return nil }
+    nextPoll = monotonicNanoseconds() &+ settings.pollInterval
     let commit = try? noticeOthers(&group, isWatched: notice.isWatched)
     if case .outdated? = commit { isOutdated = true }
     return commit
@@ -160,14 +168,10 @@ extension WriterUpkeep {
 
   /// At once if nobody holds the file; else the next group does it.
   private func stamp(_ token: Token, _ group: inout WriterGroup) {
-    sqlite3_busy_timeout(connection.handle, 0)
-    defer { sqlite3_busy_timeout(connection.handle, connection.busyTimeout) }
-    do {
+    let isStamped: Void? = try? connection.withPatience(0) { () throws(StoreError) in
       try History.stamp(position: token.position, on: connection)
-      group.stamped = token.position
-    } catch {
-      return
     }
+    if isStamped != nil { group.stamped = token.position }
   }
 }
 
@@ -213,11 +217,19 @@ extension WriterUpkeep {
   private mutating func pruneIfDue(_ now: UInt64, _ newest: Int64, _ unread: Int64?) {
     let last = held.limit(unread, newest: newest, now)
     guard now >= nextPruning else { return }
-    try? KeptAnswers.prune(limit: settings.pruningStep, on: connection)
-    let hasMore = try? history.prune(
-      settings.retention, &size, step: settings.pruningStep, noticed: last, on: connection)
-    let pause =
-      last < newest ? min(settings.pruningInterval, 500_000_000) : settings.pruningInterval
+    let hasMore = try? forget(noticed: last)
+    // Nil where another process holds the file.
+    let isDone = hasMore != nil && last >= newest
+    let pause = isDone ? settings.pruningInterval : min(settings.pruningInterval, 500_000_000)
     nextPruning = now &+ (hasMore == true ? 20_000_000 : pause)
+  }
+
+  /// Whether there is more to forget. Waits no longer for others than their commits may.
+  private mutating func forget(noticed last: Int64) throws(StoreError) -> Bool {
+    sqlite3_busy_timeout(connection.handle, 20)
+    defer { sqlite3_busy_timeout(connection.handle, connection.busyTimeout) }
+    try KeptAnswers.prune(limit: settings.pruningStep, on: connection)
+    return try history.prune(
+      settings.retention, &size, step: settings.pruningStep, noticed: last, on: connection)
   }
 }
