@@ -42,13 +42,17 @@ struct KeyRange {
     _ end: Int, _ touches: [Touch], of definition: ResultDefinition, _ moment: any LiveMoment
   ) throws(StoreError) {
     need = max(need, end)
+    var least = 0
     while !keys.isComplete {
       let oldCount =
         keys.count - touches.lazy.compactMap(\.newKey).filter(keys.covers).count
         + touches.lazy.compactMap(\.oldKey).filter(keys.covers).count
       let missing = end - min(oldCount, keys.count) + 1
       if missing <= 0 { return }
-      try extend(by: missing, of: definition, moment)
+      try extend(by: max(missing, least), of: definition, moment)
+      // Where all that follows was touched too, a look shows little of what was there before: twice
+      // as many keys each time, so that all looks together cost no more than the last.
+      least = keys.count
     }
   }
 
