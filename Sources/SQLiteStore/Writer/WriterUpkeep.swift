@@ -145,8 +145,9 @@ extension WriterUpkeep {
   }
 
   private mutating func hole(since token: Token) throws(StoreError) -> Hole? {
-    if try history.standing(of: token, on: connection) == .expired { return .everything }
     let version = Self.pragma("schema_version", connection) ?? schemaVersion
+    if version != schemaVersion, try !History.isWhole(on: connection) { return .everything }
+    if try history.standing(of: token, on: connection) == .expired { return .everything }
     guard version != schemaVersion else { return nil }
     let state = try history.state(on: connection)
     guard state.isWhole else { return .tables(state.changed) }
