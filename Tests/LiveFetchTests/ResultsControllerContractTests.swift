@@ -181,6 +181,23 @@ struct ResultsControllerContractTests {
     #expect(new.itemIdentifiers(inSection: "Peru") == ["3", "2", "4"])
   }
 
+  @Test("a snapshot that maps to ids that collide has each of them once, where it came first")
+  func collisions() {
+    let old = DiffableSnapshot<String, Int>(
+      sections: [
+        .init(id: "a", items: [1, 2, 3]), .init(id: "b", items: [4, 11]), .init(id: "c", items: [5]),
+      ], reconfigured: [11, 2])
+    let mapped = old.map(sections: { $0 == "c" ? "a" : $0 }, items: { $0 % 10 })
+    #expect(
+      mapped.sections == [.init(id: "a", items: [1, 2, 3, 5]), .init(id: "b", items: [4])])
+    #expect(mapped.reconfiguredItemIdentifiers == [1, 2])
+    let one = old.map(sections: { _ in 0 }, items: { _ in "x" })
+    #expect(one.sections == [.init(id: 0, items: ["x"])])
+    let none = DiffableSnapshot<Int, String>()
+    #expect(one.applying(none.difference(from: one)) == none)
+    #expect(none.applying(one.difference(from: none)) == one)
+  }
+
   @Test("a content that is out of step is fetched anew, and that is told")
   func digests() async throws {
     let cities = try Cities(.local)
@@ -238,6 +255,27 @@ struct ResultsControllerContractTests {
         "did",
       ])
     #expect(controller.fetchedObjects?.map(\.name) == ["Edo", "Lima"])
+  }
+}
+
+extension ResultsControllerContractTests {
+  @Test(
+    "a batched controller does not tell of a loaded element that shows nothing new",
+    arguments: Kind.allCases)
+  func silentBatches(kind: Kind) async throws {
+    let cities = try Cities(kind)
+    var request = FetchRequest<City>(sortedBy: [.ascending("name")])
+    (request.propertiesToFetch, request.fetchBatchSize) = (["name"], 2)
+    let controller = controller(cities.store, request)
+    try await controller.performFetch()
+    try await controller.load(0..<5)
+    let log = ChangeLog(controller)
+    try await cities.save(#"{"update":"City","id":5,"values":{"population":7}}"#)
+    try await cities.save(#"{"update":"City","id":4,"values":{"population":8,"country":1}}"#)
+    try await Task.sleep(for: .milliseconds(300))
+    try await cities.save(#"{"update":"City","id":2,"values":{"name":"Osakaa"}}"#)
+    try await eventually { log.lines.last == "did" }
+    #expect(log.lines == ["will", "update Osakaa 0.3 0.3", "did"])
   }
 }
 
