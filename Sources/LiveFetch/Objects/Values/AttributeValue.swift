@@ -92,6 +92,7 @@ extension Double: AttributeValue {
   /// The number; what is none cannot be stored.
   public func attributeJSON() throws(UnreadableValue) -> JSON {
     guard !isNaN else { throw UnreadableValue("is not a number") }
+    if isInfinite { return .string(self < 0 ? "-Infinity" : "Infinity") }
     return predicateArgument
   }
 }
