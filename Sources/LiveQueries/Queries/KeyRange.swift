@@ -42,17 +42,16 @@ struct KeyRange {
     _ end: Int, _ touches: [Touch], of definition: ResultDefinition, _ moment: any LiveMoment
   ) throws(StoreError) {
     need = max(need, end)
-    var least = 0
+    // Where many came, what is read doubles: each turn looks at every touch.
+    var extra = max(16, need / 4)
     while !keys.isComplete {
       let oldCount =
         keys.count - touches.lazy.compactMap(\.newKey).filter(keys.covers).count
         + touches.lazy.compactMap(\.oldKey).filter(keys.covers).count
       let missing = end - min(oldCount, keys.count) + 1
       if missing <= 0 { return }
-      try extend(by: max(missing, least), of: definition, moment)
-      // Where all that follows was touched too, a look shows little of what was there before: twice
-      // as many keys each time, so that all looks together cost no more than the last.
-      least = keys.count
+      try extend(by: missing, extra, of: definition, moment)
+      extra = max(extra, keys.count)
     }
   }
 
@@ -60,9 +59,9 @@ struct KeyRange {
   func isCovered(to end: Int) -> Bool { keys.isComplete || keys.count > end }
 
   private mutating func extend(
-    by missing: Int, of definition: ResultDefinition, _ moment: any LiveMoment
+    by missing: Int, _ extra: Int, of definition: ResultDefinition, _ moment: any LiveMoment
   ) throws(StoreError) {
-    let limit = missing >= .max / 4 ? nil : missing + max(16, need / 4)
+    let limit = missing >= .max / 4 ? nil : missing + extra
     let more = try moment.keys(of: definition, after: keys.bound, limit: limit)
     keys.append(contentsOf: more, isComplete: limit.map { more.count < $0 } ?? true)
   }
