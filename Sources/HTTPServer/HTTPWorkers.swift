@@ -122,6 +122,7 @@ final class HTTPWorkers: Sendable {
           // It may have taken a ring's edge after it had looked for what was resumed; and where it
           // was full, it watches its listener again when it is run the next time.
           if !bell.hear(), !context.hasEnded { wait() }
+        }
       }
     }
 
