@@ -165,6 +165,11 @@ extension ManagedObjectContext {
 
   // MARK: - For controllers
 
+  /// What is made from now on is of the store's moment `token`.
+  func beginMaking(asOf token: String) { currentReading = Reading(saves: saves, token: token) }
+
+  func endMaking() { (currentReading, wholeItems) = (nil, [:]) }
+
   /// Before a controller makes objects of `state`. What cannot be read is missed by the object, and
   /// told then.
   func completeObjects<Element>(
