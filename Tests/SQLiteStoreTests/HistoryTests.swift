@@ -308,7 +308,7 @@ struct HistoryTouchTests {
     let layout = HistoryLayout(of: TableShape(store.history.schema.entities[1]))
     let sql = """
       WITH \(layout.shadowExpression)
-      SELECT * FROM (SELECT id, name, population, country FROM main.City WHERE \(layout.isUntouched)
+      SELECT * FROM (SELECT id, name, population, country FROM main.City WHERE \(layout.isUntouched(nil))
       UNION ALL SELECT id, name, population, country FROM \(layout.shadowName)
       WHERE livefetch_existed) ORDER BY id
       """

@@ -1,3 +1,4 @@
+import CSQLite
 import FetchModel
 import TestSupport
 import Testing
@@ -16,6 +17,116 @@ struct PastTests {
     ("Country", "where=NONE City.name BEGINSWITH[c] 'c'&sort=-name&select=@etag"),
     ("Tag", "where=ANY City.country.continent=='Asia'&select=City&sort=-name"),
   ]
+
+  /// Chains of to-one steps of every length, one of them over a column that is not the key.
+  static let street = """
+    CREATE TABLE Region(id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE Country(id INTEGER PRIMARY KEY, code TEXT UNIQUE, name TEXT,
+      region INTEGER REFERENCES Region);
+    CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT, land TEXT REFERENCES Country(code));
+    CREATE TABLE Street(id INTEGER PRIMARY KEY, name TEXT, city INTEGER REFERENCES City);
+    CREATE TABLE House(id INTEGER PRIMARY KEY, number INTEGER, street INTEGER REFERENCES Street);
+    """
+
+  @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
+  func rowsOverManyStepsAreWhatTheyWere(seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    let file = try FetchFixture(Self.street)
+    for _ in 0..<60 { try file.followed.file.outsider(Self.randomMove(&random)) }
+    let plan = try file.plan(
+      "House",
+      """
+      sort=street.city.land.region.name,street.city.land.name&select=number,street.city.name,\
+      street.city.land,street.city.land.region,street.city.land.code
+      """)
+    for _ in 0..<6 {
+      let (token, then) = (try file.followed.token, try Self.allRows(file, plan))
+      for _ in 0..<12 { try file.followed.file.outsider(Self.randomMove(&random)) }
+      let moment = try file.moment
+      let now = try Self.allRows(file, plan)
+      let roots = try moment.roots(of: plan, touchedBy: moment.touches(after: token.position))
+      let changed = Set(then.keys).union(now.keys).filter { then[$0] != now[$0] }
+      #expect(changed.isSubset(of: roots), "seed \(seed), from \(token)")
+      let past = try moment.rows(of: plan, ids: roots, at: .past(token.position))
+      #expect(past == then.filter { roots.contains($0.key) }, "seed \(seed), from \(token)")
+    }
+  }
+
+  private static func randomMove(_ random: inout SeededRandom) -> String {
+    let (id, other) = (
+      Int.random(in: 1...6, using: &random), Int.random(in: 1...6, using: &random)
+    )
+    let name = ["a", "b", "c", "d"].randomElement(using: &random)!
+    let table = ["Region", "Country", "City", "Street"].randomElement(using: &random)!
+    return [
+      "INSERT OR IGNORE INTO Region VALUES (\(id), '\(name)')",
+      "INSERT OR IGNORE INTO Country VALUES (\(id), '\(name)', '\(name)', \(other))",
+      "INSERT OR IGNORE INTO City VALUES (\(id), '\(name)', '\(name)')",
+      "INSERT OR IGNORE INTO Street VALUES (\(id), '\(name)', \(other))",
+      "INSERT OR REPLACE INTO House VALUES (\(id), \(other), \(other))",
+      "INSERT OR REPLACE INTO House VALUES (\(id + 6), \(other), \(id))",
+      "UPDATE \(table) SET name = '\(name)' WHERE id = \(id)",
+      "UPDATE OR IGNORE Country SET code = '\(name)' WHERE id = \(id)",
+      "UPDATE OR IGNORE Country SET region = \(other), id = \(other) WHERE id = \(id)",
+      "UPDATE City SET land = '\(name)' WHERE id = \(id)",
+      "UPDATE Street SET city = \(other) WHERE id = \(id)",
+      "DELETE FROM \(table) WHERE id = \(id)",
+    ].randomElement(using: &random)!
+  }
+
+  @Test func chainsAreLongerThanWhatSQLiteJoins() throws {
+    let file = try FetchFixture(
+      """
+      CREATE TABLE Node(id INTEGER PRIMARY KEY, name TEXT, up INTEGER REFERENCES Node);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+        INSERT INTO Node SELECT i, 'n' || i, nullif(i - 1, 0) FROM n;
+      """)
+    let ups = String(repeating: "up.", count: 57)
+    let plan = try file.plan("Node", "select=\(ups)name")
+    let position = try file.followed.token.position
+    try file.followed.file.outsider("UPDATE Node SET name = 'new' WHERE id IN (1, 30)")
+    let rows = try file.moment.rows(
+      of: plan, ids: [.integer(57), .integer(58), .integer(60)], at: .past(position))
+    let names = rows.mapValues { row in
+      row.values.map { String(decoding: row.json[$0], as: UTF8.self) }
+    }
+    #expect(
+      names == [
+        .integer(57): ["null"], .integer(58): ["\"n1\""], .integer(60): ["\"n3\""],
+      ])
+  }
+
+  /// The steps of SQLite's machine are counted, by the thousand.
+  @Test func rowsOverManyStepsCostWhatWasTouchedAndNotItsSquare() throws {
+    let small = try Self.work(touching: 250)
+    let large = try Self.work(touching: 1_000)
+    #expect(large < 6 * small, "\(small) thousand steps, then \(large)")
+  }
+
+  /// What it takes to find `count` houses as they were before that many streets, cities and
+  /// countries were touched.
+  private static func work(touching count: Int) throws -> Int {
+    let file = try FetchFixture(
+      street + """
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+          INSERT INTO Region SELECT i, 'r' || i FROM n;
+        INSERT INTO Country SELECT id, 'c' || id, 'c' || id, id FROM Region;
+        INSERT INTO City SELECT id, 'c' || id, code FROM Country;
+        INSERT INTO Street SELECT id, 's' || id, id FROM City;
+        INSERT INTO House SELECT id, id, id FROM Street;
+        """)
+    let plan = try file.plan("House", "sort=street.city.land.region.name")
+    let position = try file.followed.token.position
+    for table in ["Region", "Country", "City", "Street"] {
+      try file.followed.file.outsider("UPDATE \(table) SET name = name || 'x'")
+    }
+    let moment = try file.moment
+    let steps = MachineSteps(on: moment.connection)
+    let roots = try moment.roots(of: plan, touchedBy: moment.touches(after: position))
+    let rows = try moment.rows(of: plan, ids: roots, at: .past(position))
+    #expect(rows.count == count)
+    return steps.thousands
+  }
 
   @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
   func everyRowIsWhatItWasAndEveryChangedRowIsARoot(seed: UInt64) throws {
@@ -102,5 +213,20 @@ struct PastTests {
       "DELETE FROM City_Tag WHERE city = \(city)",
       "UPDATE City_Tag SET city = \(city) WHERE tag = '\(tag)'",
     ].randomElement(using: &random)!
+  }
+}
+
+/// Counts the steps of SQLite's machine on a connection, in statements within statements too.
+private final class MachineSteps {
+  private(set) var thousands = 0
+
+  init(on connection: Connection) {
+    sqlite3_progress_handler(
+      connection.handle, 1_000,
+      { context in
+        guard let context else { return 0 }
+        Unmanaged<MachineSteps>.fromOpaque(context).takeUnretainedValue().thousands += 1
+        return 0
+      }, Unmanaged.passUnretained(self).toOpaque())
   }
 }

@@ -160,7 +160,8 @@ extension FetchedResultsController {
   /// Reads what a fetch through a parent entity leaves out of its objects, and of a batched one the
   /// elements that had been made.
   private func prepare(
-    _ result: Result<ResultState, ObjectStoreError>, isBatched: Bool, isolation: isolated (any Actor)?
+    _ result: Result<ResultState, ObjectStoreError>, isBatched: Bool,
+    isolation: isolated (any Actor)?
   ) async -> [ObjectID: Element] {
     guard case .success(let state) = result else { return [:] }
     let kept = await elementsKept(in: state, isBatched: isBatched, isolation: isolation)

@@ -26,7 +26,7 @@ public final class LocalStore: ObjectStore {
   ///   - maxItems: the most items of a snapshot.
   /// - Throws: `StoreError` where it is no database, is held by another store, or is damaged.
   public init(
-    path: String, options: SQLiteStoreOptions = .init(), maxItems: Int = 1_000_000
+    path: String, options: Options = .init(), maxItems: Int = 1_000_000
   ) throws(StoreError) {
     store = try SQLiteStore(path: path, options: options)
     engine = LiveEngine(store: store, delivery: ContinuationDelivery())
@@ -51,7 +51,7 @@ public final class LocalStore: ObjectStore {
   /// - Throws: `StoreError`, with every problem of the model, or where there is a file already; nothing
   ///   is left behind then.
   public convenience init(
-    creating path: String, model: ModelFile, options: SQLiteStoreOptions = .init(),
+    creating path: String, model: ModelFile, options: Options = .init(),
     maxItems: Int = 1_000_000
   ) throws(StoreError) {
     do throws(ModelFileError) {

@@ -71,7 +71,7 @@ final class QueryContext {
     let layout = shadow(table)
     let tie = condition.map { " AND \($0)" } ?? ""
     let text = """
-      (SELECT \(columns) FROM main.\(quoted(table.name)) WHERE \(layout.isUntouched)\(tie) \
+      (SELECT \(columns) FROM main.\(quoted(table.name)) WHERE \(layout.isUntouched(nil))\(tie) \
       UNION ALL SELECT \(columns) FROM \(layout.shadowName) WHERE livefetch_existed\(tie)) \
       AS \(alias)
       """
@@ -83,41 +83,49 @@ final class QueryContext {
     let layout = shadow(table)
     return """
       (SELECT \(quoted(column)) FROM main.\(quoted(table.name)) \
-      WHERE \(condition) AND \(layout.isUntouched) \
+      WHERE \(condition) AND \(layout.isUntouched(nil)) \
       UNION ALL SELECT \(quoted(column)) FROM \(layout.shadowName) \
       WHERE livefetch_existed AND \(condition))
       """
   }
 
-  /// The same over any number of steps: one call whose statements each find the row for the next.
-  ///
-  /// - Parameters:
-  ///   - steps: the tables, what ties each to the row before it (its columns, in the order of the
-  ///     values given), and what is read of it.
-  ///   - start: SQL for the values that the first statement is given.
-  func walk(
-    _ steps: [(table: TableShape, tie: [String], columns: [String])], from start: [String]
-  ) -> String {
-    let statements = steps.map { step in
-      let layout = HistoryLayout(of: step.table)
-      let columns = step.columns.map(quoted).joined(separator: ", ")
-      let tie = step.tie.enumerated().map { "\(quoted($1)) = ?\($0 + 1)" }
-        .joined(separator: " AND ")
-      return literal(
-        """
-        WITH \(layout.shadowExpression(after: position)) \
-        SELECT \(columns) FROM main.\(quoted(step.table.name)) \
-        WHERE \(tie) AND \(layout.isUntouched) \
-        UNION ALL SELECT \(columns) FROM \(layout.shadowName) \
-        WHERE livefetch_existed AND \(tie)
-        """)
-    }
-    let arguments = ["\(statements.count)"] + statements + start
-    return "livefetch_walk(\(arguments.joined(separator: ", ")))"
-  }
+  /// A step of a chain: the table that it leads to, the columns that tie a row of it to the values
+  /// before, and the columns that tie the next one.
+  typealias ChainStep = (table: TableShape, tie: [String], columns: [String])
 
-  private var position: String {
-    if case .past(let position) = moment { "\(position)" } else { "0" }
+  /// The same over several steps: the last one's only column. Each step stands there once, whatever
+  /// their number, and looks rows up in what was made once for the whole query.
+  ///
+  ///     (SELECT … FROM (SELECT 1) AS x
+  ///       LEFT JOIN <shadow> AS s ON s."id" = <start> AND s.livefetch_existed
+  ///       LEFT JOIN main.<table> AS m ON m."id" = <start> AND m."id" NOT IN (SELECT … <shadow>)
+  ///       LEFT JOIN …)
+  ///
+  /// - Parameter start: SQL for the values that tie the first step's row.
+  func chain(_ steps: [ChainStep], from start: [String]) -> String {
+    var values = start
+    var from = "(SELECT 1) AS \(quoted(nextAlias(of: "")))"
+    for step in steps {
+      let layout = shadow(step.table)
+      let (old, same) = (nextAlias(of: step.table.name), nextAlias(of: step.table.name))
+      let tie = { (alias: String) in
+        zip(step.tie, values).map { "\(qualified($0, alias)) = \($1)" }
+          .joined(separator: " AND ")
+      }
+      let existed = qualified(HistoryLayout.existed, old)
+      from += """
+         LEFT JOIN \(layout.shadowName) AS \(quoted(old)) ON \(tie(old)) AND \(existed) \
+        LEFT JOIN main.\(quoted(step.table.name)) AS \(quoted(same)) ON \(tie(same)) \
+        AND \(layout.isUntouched(same))
+        """
+      values = step.columns.map { column in
+        """
+        CASE WHEN \(existed) IS NULL THEN \(qualified(column, same)) \
+        ELSE \(qualified(column, old)) END
+        """
+      }
+    }
+    return "(SELECT \(values.first ?? "NULL") FROM \(from))"
   }
 
   private func shadow(_ table: TableShape) -> HistoryLayout {

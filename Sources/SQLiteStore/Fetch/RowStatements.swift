@@ -53,7 +53,7 @@ private struct OpenRows {
 
   let statement: FetchStatement
   /// Whether the position stands nowhere but among the bindings: statements within the statement
-  /// (walks over many steps, predicates too deep for one) are texts that hold it.
+  /// (predicates too deep for one) are texts that hold it.
   let isReusable: Bool
   private let idPlaces: [Int]
   private let positionPlaces: [Int]

@@ -5,7 +5,7 @@
 //     country                "t0"."country", no join: the foreign key is the id
 //
 // In a query of the past a to-one step is a correlated scalar subquery instead of a join, which
-// SQLite could not serve from an index.
+// SQLite could not serve from an index; many steps are one such subquery.
 
 import FetchModel
 
@@ -130,26 +130,30 @@ struct TableScope: SQLScope {
   }
 
   private mutating func pastColumn(_ name: String, at steps: [Int]) -> String {
-    if steps.count > 2 { return pastWalk(to: name, at: steps) }
+    if steps.count > 2 { return pastChain(to: name, at: steps) }
     let (target, condition) = toOneTie(steps, alias: nil)
     return context.scalar(name, of: TableShape(target), where: condition.sql)
   }
 
+  /// SQLite joins 64 tables at most, and a step of a chain takes two.
+  private static let mostChained = 24
+
   /// The same over many steps, which subqueries would nest and double each time.
-  private mutating func pastWalk(to name: String, at steps: [Int]) -> String {
+  private mutating func pastChain(to name: String, at steps: [Int]) -> String {
     let keys = steps.indices.compactMap { index -> ForeignKey? in
       let holder = Array(steps[..<index])
       if case .foreignKey(let key) = storage(of: steps[index], at: holder) { return key }
       return nil
     }
     guard keys.count == steps.count else { return "NULL" }
-    let walk = steps.indices.map { index in
+    let first = (steps.count - 1) / Self.mostChained * Self.mostChained
+    let chain = (first..<steps.count).map { index in
       (
         table: TableShape(table(at: Array(steps[...index]))), tie: keys[index].referenced,
         columns: index + 1 < keys.count ? keys[index + 1].columns : [name]
       )
     }
-    return context.walk(walk, from: columns(keys[0].columns, at: []))
+    return context.chain(chain, from: columns(keys[first].columns, at: Array(steps[..<first])))
   }
 
   /// What ties the object at the end of to-one `steps` to the one before it.

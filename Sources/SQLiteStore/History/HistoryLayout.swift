@@ -52,16 +52,13 @@ extension HistoryLayout {
   ///     "livefetch_shadow_City" AS MATERIALIZED (
   ///       SELECT MIN(livefetch_position) AS …, livefetch_existed, "id", "name" FROM …
   ///       WHERE livefetch_position > ? AND "id" IS NOT NULL GROUP BY "id")
-  var shadowExpression: String { shadowExpression(after: "?") }
-
-  /// The same with SQL for the position.
-  func shadowExpression(after position: String) -> String {
+  var shadowExpression: String {
     let keys = keyColumns.map { quoted($0.history) }
     let isKeyed = keys.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
     return """
       \(shadowName) AS MATERIALIZED (SELECT MIN(\(Self.position)) AS \(Self.position), \
       \((shadowColumns).joined(separator: ", ")) FROM main.\(quotedName) \
-      WHERE \(Self.position) > \(position) AND \(isKeyed) \
+      WHERE \(Self.position) > ? AND \(isKeyed) \
       GROUP BY \(keys.map { "\($0) COLLATE BINARY" }.joined(separator: ", ")))
       """
   }
@@ -71,9 +68,10 @@ extension HistoryLayout {
     return [Self.existed] + rowid + shape.columnNames.map(quoted)
   }
 
-  /// A condition over the table's bare columns: the row was not touched since.
-  var isUntouched: String {
-    let columns = keyColumns.map { quoted($0.table) }
+  /// A condition over the table's columns, bare ones where there is no alias: the row was not touched
+  /// since.
+  func isUntouched(_ alias: String?) -> String {
+    let columns = keyColumns.map { qualified($0.table, alias) }
     let keys = keyColumns.map { quoted($0.history) }
     let row = columns.count == 1 ? columns[0] : "(\(columns.joined(separator: ", ")))"
     return "\(row) NOT IN (SELECT \(keys.joined(separator: ", ")) FROM \(shadowName))"

@@ -1,6 +1,5 @@
 // `livefetch_apart(program, values…)` runs a statement of its own on the same connection, within the
-// same read, and gives its one value. `livefetch_walk(count, statements…, values…)` runs several, each
-// with the row that the one before it found. A schema may not call them: they run what they are given.
+// same read, and gives its one value. A schema may not call it: it runs what it is given.
 
 import CSQLite
 import FetchModel
@@ -11,12 +10,6 @@ func registerStatementFunctions(on handle: OpaquePointer) {
       return fail(context)
     }
     statement.answer(context, values, 1..<Int(count))
-  }
-  register(direct: "livefetch_walk", on: handle) { context, count, values in
-    guard let values, let walk = Walk.made(context, values, count: Int(count)) else {
-      return fail(context)
-    }
-    walk.answer(context, values, count: Int(count))
   }
 }
 
@@ -122,10 +115,7 @@ private final class RunningStatement {
     known[key] = value
   }
 
-  /// Runs it and gives its first value.
-  func answer(_ context: OpaquePointer?) { _ = run(context) }
-
-  /// The same, and tells it where that is no error.
+  /// Runs it, gives its first value, and tells it where that is no error.
   private func run(_ context: OpaquePointer?) -> SQLValue? {
     defer { sqlite3_reset(pointer) }
     switch sqlite3_step(pointer) {
@@ -136,50 +126,6 @@ private final class RunningStatement {
     default:
       fail(context)
       return nil
-    }
-  }
-}
-
-/// Statements of which each is given the row of the one before it.
-private final class Walk {
-  private let statements: [RunningStatement]
-
-  private init(_ statements: [RunningStatement]) { self.statements = statements }
-
-  static func made(
-    _ context: OpaquePointer?, _ values: UnsafeMutablePointer<OpaquePointer?>, count: Int
-  ) -> Walk? {
-    kept(context) {
-      let steps = Int(sqlite3_value_int(values[0]))
-      guard steps > 0, steps < count else { return nil }
-      var statements: [RunningStatement] = []
-      for index in 1...steps {
-        guard let sql = sqlite3_value_text(values[index]),
-          let statement = RunningStatement(
-            sqlite3_context_db_handle(context), String(cString: sql))
-        else { return nil }
-        statements.append(statement)
-      }
-      return Walk(statements)
-    }
-  }
-
-  func answer(
-    _ context: OpaquePointer?, _ values: UnsafeMutablePointer<OpaquePointer?>, count: Int
-  ) {
-    statements[0].bind(values, (statements.count + 1)..<count)
-    for (index, statement) in statements.enumerated() {
-      guard index + 1 < statements.count else { return statement.answer(context) }
-      let next = statements[index + 1].pointer
-      defer { sqlite3_reset(statement.pointer) }
-      switch sqlite3_step(statement.pointer) {
-      case SQLITE_ROW:
-        for column in 0..<sqlite3_column_count(statement.pointer) {
-          sqlite3_bind_value(next, column + 1, sqlite3_column_value(statement.pointer, column))
-        }
-      case SQLITE_DONE: return
-      default: return fail(context)
-      }
     }
   }
 }
