@@ -82,7 +82,9 @@ struct WriterUpkeep {
   }
 
   /// Whether there is more to measure or to forget than was done.
-  var isBusy: Bool { min(nextMeasuring, nextPruning, unstamped.due) < monotonicNanoseconds() &+ 30_000_000 }
+  var isBusy: Bool {
+    min(nextMeasuring, nextPruning, unstamped.due) < monotonicNanoseconds() &+ 30_000_000
+  }
 
   /// Copies the whole log into the file and closes the connection.
   func finish() {

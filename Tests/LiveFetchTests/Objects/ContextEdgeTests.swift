@@ -101,6 +101,46 @@ struct ContextEdgeTests {
     #expect(japan.cities.objects?.filter { $0 === osaka }.count == 1)
   }
 
+  /// A class that says of a relationship that it leads to something else.
+  final class Misled: ManagedObject, ManagedObjectType {
+    static let entityName = "City"
+    enum Key: String, KeyCodable { case name, country }
+    @Managed(.name) var name = ""
+    @ManagedToOne(.country) var country: Fault<World.Person>?
+  }
+
+  @Test("refuses a class whose relationship leads elsewhere by its name", arguments: Kind.allCases)
+  func misleadingRelationship(kind: Kind) async throws {
+    let (sample, _) = try await World.store(kind)
+    let context = ManagedObjectContext(store: sample.store)
+    let reason = "`country` leads to `Country`, and not to `Person` as Misled declares"
+    do throws(ContextError) {
+      _ = try await context.fetch(FetchRequest<Misled>())
+      Issue.record("it was fetched")
+    } catch {
+      #expect(error.description.hasSuffix(reason))
+    }
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<Misled>(),
+      context: ManagedObjectContext(store: sample.store))
+    do throws(FetchError) {
+      try await controller.performFetch()
+      Issue.record("it was fetched")
+    } catch {
+      #expect(error.description.hasSuffix(reason))
+    }
+    let other = ManagedObjectContext(store: sample.store)
+    let misled: Misled = other.insertObject()
+    misled.name = "Nara"
+    do throws(ContextError) {
+      try await other.save()
+      Issue.record("it was saved")
+    } catch {
+      guard case .refused(let refusal) = error else { throw error }
+      #expect(refusal.failures.map(\.reason) == [reason])
+    }
+  }
+
   /// A class that has a key without a property: it is judged by the store.
   final class Place: ManagedObject, ManagedObjectType {
     static let entityName = "City"

@@ -23,7 +23,7 @@ struct LateAnswerTests {
   @Test("of a diff leaves what the context saved since", arguments: [false, true])
   func lateDiff(isChild: Bool) async throws {
     let (sample, ids) = try await World.store(.local)
-    let store = GatedStore(sample.store)
+    let store = HeldStore(sample.store)
     let top = ManagedObjectContext(store: store)
     let context = isChild ? ManagedObjectContext(parent: top) : top
     let cusco = try await context.materializedObject(City.self, with: #require(ids["cusco"]))
@@ -54,7 +54,7 @@ struct LateAnswerTests {
   func lateDiffOfOthers() async throws {
     let (sample, ids) = try await World.store(.local)
     let id = try #require(ids["cusco"])
-    let store = GatedStore(sample.store)
+    let store = HeldStore(sample.store)
     let context = ManagedObjectContext(store: store)
     let controller = FetchedResultsController(
       fetchRequest: City.sortedFetchRequest, context: context)
@@ -93,13 +93,13 @@ struct LateAnswerTests {
   // MARK: - While a save is under way
 
   private struct Saving {
-    let store: GatedStore
+    let store: HeldStore
     let context: ManagedObjectContext
     let task: Task<Void, any Error>
   }
 
   /// A save of everything in the context whose answer waits.
-  private func saving(_ context: ManagedObjectContext, _ store: GatedStore) async throws -> Saving {
+  private func saving(_ context: ManagedObjectContext, _ store: HeldStore) async throws -> Saving {
     store.close(.saves)
     let task = Task { @MainActor in _ = try await context.save() }
     try await eventually { store.waiting(.saves) == 1 }
@@ -113,7 +113,7 @@ struct LateAnswerTests {
   @Test("a new object that is deleted while it is saved is deleted by the next save")
   func deletedWhileInserted() async throws {
     let (sample, _) = try await World.store(.local)
-    let store = GatedStore(sample.store)
+    let store = HeldStore(sample.store)
     let context = ManagedObjectContext(store: store)
     let nara: City = context.insertObject()
     nara.name = "Nara"
@@ -132,7 +132,7 @@ struct LateAnswerTests {
   @Test("a new object that is deleted while its save is refused is gone")
   func deletedWhileRefused() async throws {
     let (sample, _) = try await World.store(.local)
-    let store = GatedStore(sample.store)
+    let store = HeldStore(sample.store)
     let context = ManagedObjectContext(store: store)
     let second: World.Country = context.insertObject()
     (second.code, second.name) = ("JP", "Japan")
@@ -144,10 +144,11 @@ struct LateAnswerTests {
     #expect(try await context.save() == nil)
   }
 
-  @Test("a rollback while a new object is saved leaves it as it was sent", arguments: [true, false])
+  @Test(
+    "a rollback while a new object is saved leaves it as it was sent", arguments: [true, false])
   func rolledBackWhileInserted(isDeleted: Bool) async throws {
     let (sample, _) = try await World.store(.local)
-    let store = GatedStore(sample.store)
+    let store = HeldStore(sample.store)
     let context = ManagedObjectContext(store: store)
     let nara: City = context.insertObject()
     (nara.name, nara.population) = ("Nara", 7)
@@ -168,7 +169,7 @@ struct LateAnswerTests {
   @Test("a rollback while a save is refused throws its new objects away")
   func rolledBackWhileRefused() async throws {
     let (sample, _) = try await World.store(.local)
-    let store = GatedStore(sample.store)
+    let store = HeldStore(sample.store)
     let context = ManagedObjectContext(store: store)
     let second: World.Country = context.insertObject()
     (second.code, second.name) = ("JP", "Japan")
@@ -182,7 +183,7 @@ struct LateAnswerTests {
   @Test("a value inserted after a rollback is not taken for one that was sent")
   func valuesAfterRollback() async throws {
     let (sample, _) = try await World.store(.local)
-    let store = GatedStore(sample.store)
+    let store = HeldStore(sample.store)
     let context = ManagedObjectContext(store: store)
     try context.insert(World.PlainCity(id: nil, name: "Nara", population: nil))
     let save = try await saving(context, store)

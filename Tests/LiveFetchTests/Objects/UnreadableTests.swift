@@ -65,7 +65,9 @@ struct UnreadableTests {
     let ben = try #require(controller.object(withID: .integer(2)))
 
     try sqlite(players.path, "UPDATE player SET score = 'abc' WHERE id = 2")
-    try await eventually { !controller.unreadableObjects.isEmpty && !plain.unreadableObjects.isEmpty }
+    try await eventually {
+      !controller.unreadableObjects.isEmpty && !plain.unreadableObjects.isEmpty
+    }
     #expect(controller.fetchedObjects?.map(\.name) == ["Ada", "Cleo"])
     #expect(plain.fetchedObjects?.map(\.name) == ["Ada", "Cleo"])
     #expect(log.errors == ["player 2: `score` is a string, not a whole number"])
@@ -158,7 +160,8 @@ struct UnreadableTests {
 
   // MARK: - Values that could not be read again
 
-  @Test("is not saved: a date without an end", arguments: [Double.infinity, -.infinity, .nan, 1e300])
+  @Test(
+    "is not saved: a date without an end", arguments: [Double.infinity, -.infinity, .nan, 1e300])
   func dates(seconds: Double) async throws {
     let sample = try await SampleStore(.local, "todo")
     let context = ManagedObjectContext(store: sample.store)

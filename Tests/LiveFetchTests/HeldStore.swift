@@ -4,7 +4,7 @@ import LiveFetch
 import Synchronization
 
 /// Another store behind gates.
-final class GatedStore: ObjectStore {
+final class HeldStore: ObjectStore {
   enum Gate: Hashable { case diffs, saves, snapshots }
 
   private struct State {
