@@ -23,6 +23,7 @@ struct WriterUpkeep {
   private var nextMeasuring: UInt64 = 0
   private var held = HeldHistory()
   private var reserve = LogReserve()
+  private var unstamped = UnstampedCommits()
   /// What history takes.
   private(set) var size = HistorySize()
 
@@ -72,6 +73,7 @@ struct WriterUpkeep {
     let now = monotonicNanoseconds()
     measureIfDue(now, group.token.position)
     pruneIfDue(now, group.token.position, notice.unread)
+    stampIfDue(now, &group)
     guard now >= nextPoll || notice.isHinted, !isOutdated else { return nil }
     nextPoll = now &+ settings.pollInterval
     let commit = try? noticeOthers(&group, isWatched: notice.isWatched)
@@ -80,7 +82,9 @@ struct WriterUpkeep {
   }
 
   /// Whether there is more to measure or to forget than was done.
-  var isBusy: Bool { min(nextMeasuring, nextPruning) < monotonicNanoseconds() &+ 30_000_000 }
+  var isBusy: Bool {
+    min(nextMeasuring, nextPruning, unstamped.due) < monotonicNanoseconds() &+ 30_000_000
+  }
 
   /// Copies the whole log into the file and closes the connection.
   func finish() {
@@ -115,7 +119,7 @@ extension WriterUpkeep {
     dataVersion = version
     guard token != group.token else { return nil }
     group.token = token
-    stamp(token, &group)
+    unstamped.append(token.position, monotonicNanoseconds())
     return .others(token)
   }
 
@@ -158,15 +162,14 @@ extension WriterUpkeep {
     return .restarted(group.token)
   }
 
-  /// At once if nobody holds the file; else the next group does it.
-  private func stamp(_ token: Token, _ group: inout WriterGroup) {
+  /// If nobody holds the file; else the next group does it.
+  private mutating func stampIfDue(_ now: UInt64, _ group: inout WriterGroup) {
+    guard now >= unstamped.due else { return }
     sqlite3_busy_timeout(connection.handle, 0)
     defer { sqlite3_busy_timeout(connection.handle, connection.busyTimeout) }
-    do {
-      try History.stamp(position: token.position, on: connection)
-      group.stamped = token.position
-    } catch {
-      return
+    for position in unstamped.takeAll() {
+      guard (try? History.stamp(position: position, on: connection)) != nil else { return }
+      group.stamped = max(group.stamped, position)
     }
   }
 }
