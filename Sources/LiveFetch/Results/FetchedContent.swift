@@ -2,7 +2,12 @@
 
 /// What a controller shows at one moment.
 struct FetchedContent<Element: Fetchable> {
+  /// What shows: ``source`` without the objects that cannot be read.
   let state: ResultState
+  /// What the store holds, and diffs lead on from.
+  let source: ResultState
+  /// Why objects of ``source`` do not show.
+  let problems: [ObjectID: MaterializationError]
   /// By section; empty where elements are made in batches.
   private let elements: [[Element]]
   /// The elements made so far, where that is done in batches.
@@ -10,41 +15,53 @@ struct FetchedContent<Element: Fetchable> {
   let isBatched: Bool
 
   /// Makes every element anew; none of them yet where they are made in batches.
-  init(
-    _ state: ResultState, isBatched: Bool, in context: ManagedObjectContext
-  ) throws(MaterializationError) {
-    defer { context.wholeItems = [:] }
-    var elements: [[Element]] = []
-    for section in isBatched ? [] : state.sections {
+  init(_ source: ResultState, isBatched: Bool, in context: ManagedObjectContext) {
+    context.beginMaking(asOf: source.token)
+    defer { context.endMaking() }
+    var (elements, problems): ([[Element]], [ObjectID: MaterializationError]) = ([], [:])
+    for section in isBatched ? [] : source.sections {
       var made: [Element] = []
       made.reserveCapacity(section.items.count)
-      for item in section.items { made.append(try Element.materialize(item, in: context)) }
+      for item in section.items {
+        do throws(MaterializationError) {
+          made.append(try Element.materialize(item, in: context))
+        } catch {
+          problems[item.id] = error
+        }
+      }
       elements.append(made)
     }
-    self.state = state
-    self.elements = elements
+    self.source = source
+    self.problems = problems
+    let shown = source.without(problems)
+    state = shown.state
+    self.elements = isBatched ? [] : shown.kept.map { elements[$0] }
     self.isBatched = isBatched
   }
 
-  /// Makes those elements anew that `diff`, which led from `old` to `state`, brings or changes.
-  init(
-    _ state: ResultState, from old: Self, by diff: Diff, in context: ManagedObjectContext
-  ) throws(MaterializationError) {
-    defer { context.wholeItems = [:] }
-    self.state = state
-    isBatched = old.isBatched
-    if isBatched {
-      elements = []
-      loaded = old.loaded
+  /// Makes those elements anew that `diff`, which led from `old` to `source`, brings or changes; all of
+  /// them where one cannot be read, or could not before.
+  init(_ source: ResultState, from old: Self, by diff: Diff, in context: ManagedObjectContext) {
+    if old.isBatched {
+      (state, self.source, elements, problems) = (source, source, [], [:])
+      (isBatched, loaded) = (true, old.loaded)
       for id in diff.deleted.map(\.id) + diff.stale { loaded[id] = nil }
+      context.endMaking()
+    } else if old.problems.isEmpty,
+      let elements = try? Self.elements(source, from: old, by: diff, in: context)
+    {
+      (state, self.source, self.elements, problems) = (source, source, elements, [:])
+      isBatched = false
+      context.endMaking()
     } else {
-      elements = try Self.elements(state, from: old, by: diff, in: context)
+      self = Self(source, isBatched: false, in: context)
     }
   }
 
   private static func elements(
     _ state: ResultState, from old: Self, by diff: Diff, in context: ManagedObjectContext
   ) throws(MaterializationError) -> [[Element]] {
+    context.beginMaking(asOf: state.token)
     // What `diff` could be applied to, it can rearrange.
     let kept: [[Element?]] =
       (try? diff.rearranged(
@@ -53,7 +70,7 @@ struct FetchedContent<Element: Fetchable> {
     var elements: [[Element]] = []
     for (section, row) in zip(state.sections, kept) {
       var made: [Element] = []
-      made.reserveCapacity(row.count)
+      made.reserveCapacity(section.items.count)
       for (item, element) in zip(section.items, row) {
         let element = if let element { element } else { try Element.materialize(item, in: context) }
         made.append(element)
@@ -102,6 +119,9 @@ struct FetchedContent<Element: Fetchable> {
   /// made anew has no update. Ids alone tell that something of an object is new, not whether the
   /// element shows it.
   func change(by diff: Diff, from old: Self, in context: ManagedObjectContext) -> ContentChange {
+    if !isBatched, !problems.isEmpty || !old.problems.isEmpty {
+      return ContentChange(old.state.difference(to: state))
+    }
     guard isBatched, !diff.updated.isEmpty else { return ContentChange(diff) }
     let changed = changes(from: old, in: context)
     var diff = diff
@@ -116,6 +136,27 @@ struct FetchedContent<Element: Fetchable> {
 
   /// Every id, in order.
   var ids: [ObjectID] { state.sections.flatMap { $0.items.map(\.id) } }
+}
+
+extension ResultState {
+  /// The state without some objects, and without the sections that they alone were in.
+  ///
+  /// - Returns: also the numbers of the sections that stay.
+  fileprivate func without(
+    _ objects: [ObjectID: MaterializationError]
+  ) -> (state: ResultState, kept: [Int]) {
+    guard !objects.isEmpty else { return (self, Array(sections.indices)) }
+    var state = self
+    for index in sections.indices {
+      state.sections[index].items.removeAll { objects[$0.id] != nil }
+    }
+    let kept = sections.indices.filter { index in
+      !state.sections[index].items.isEmpty
+        || sections.count == 1 && sections[index].info == .unsectioned
+    }
+    state.sections = kept.map { state.sections[$0] }
+    return (state, kept)
+  }
 }
 
 extension Diff.Arrival {

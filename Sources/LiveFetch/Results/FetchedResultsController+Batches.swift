@@ -103,16 +103,26 @@ extension FetchedResultsController {
       case .failure(let error): throw .store(error)
       case .success(let state):
         await context.completeObjects(of: state, as: Element.self, isolation: isolation)
-        for item in state.sections.flatMap(\.items) {
-          do throws(MaterializationError) {
-            elements.append((item.id, try Element.materialize(item, in: context)))
-          } catch {
-            throw .materialization(error)
-          }
-        }
+        elements += made(of: state)
       }
     }
     return elements
+  }
+
+  /// The elements of a state, but for those that cannot be read, which are told.
+  private func made(of state: ResultState) -> [(ObjectID, Element)] {
+    context.beginMaking(asOf: state.token)
+    defer { context.endMaking() }
+    return state.sections.flatMap(\.items).compactMap { item in
+      do throws(MaterializationError) {
+        let element = try Element.materialize(item, in: context)
+        unreadable[item.id] = nil
+        return (item.id, element)
+      } catch {
+        noteUnreadable([item.id: error])
+        return nil
+      }
+    }
   }
 }
 

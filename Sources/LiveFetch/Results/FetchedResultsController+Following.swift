@@ -86,21 +86,26 @@ extension FetchedResultsController {
     let follower = Follower(
       store: context.store, request: request.followedBody(section: section), hold: holdTime)
     let result: Result<ResultState, ObjectStoreError> = await follower.snapshot()
-    var kept: [ObjectID: Element] = [:]
-    if fetch == fetches {
-      kept = await prepare(result, isBatched: request.fetchBatchSize > 0, isolation: isolation)
+    let isBatched = request.fetchBatchSize > 0
+    guard fetch == fetches else { return try await waitForLater(update, isolation: isolation) }
+    let kept = await prepare(result, isBatched: isBatched, isolation: isolation)
+    guard fetch == fetches else { return try await waitForLater(update, isolation: isolation) }
+    let isTaken = Result { () throws(FetchError) in
+      try replaceContent(with: result, kept, isBatched: isBatched)
     }
-    if fetch == fetches {
-      let isTaken = Result { () throws(FetchError) in
-        try replaceContent(with: result, kept, isBatched: request.fetchBatchSize > 0)
-      }
-      // The delegate was told, and may have stopped the controller.
-      if fetch == fetches {
-        end(isTaken, request, section, isolation: isolation)
-        return try isTaken.get()
-      }
-    }
-    try await waitForLater(update: update, isolation: isolation)
+    // The delegate was told, and may have stopped the controller.
+    guard fetch == fetches else { return try await waitForLater(update, isolation: isolation) }
+    end(isTaken, request, section, isolation: isolation)
+    try isTaken.get()
+    try checkReadable()
+  }
+
+  /// Where not one object can be read, that is rather a mistake of the class than of a value.
+  private func checkReadable() throws(FetchError) {
+    guard let content = storedContent, content.state.count == 0,
+      let problem = unreadableObjects.first
+    else { return }
+    throw .materialization(problem)
   }
 
   /// What the last call led to is in force, or what was in force before.
@@ -127,9 +132,9 @@ extension FetchedResultsController {
     for call in calls { call.resume() }
   }
 
-  /// Ends an overtaken call as the last one ends; an update whose request is wanted no more, at once.
+  /// Ends an overtaken call as the last one ends, but an update whose request is wanted no more.
   private func waitForLater(
-    update: Int?, isolation: isolated (any Actor)?
+    _ update: Int?, isolation: isolated (any Actor)?
   ) async throws(FetchError) {
     while outcome == nil, update == nil || update == updates {
       await withCheckedContinuation(isolation: isolation) { overtaken.append($0) }
@@ -166,12 +171,7 @@ extension FetchedResultsController {
   ) throws(FetchError) {
     switch result {
     case .failure(let error): throw .store(error)
-    case .success(let state):
-      do throws(MaterializationError) {
-        try replaceContent(with: state, kept, isBatched: isBatched)
-      } catch {
-        throw .materialization(error)
-      }
+    case .success(let state): replaceContent(with: state, kept, isBatched: isBatched)
     }
   }
 
@@ -180,12 +180,12 @@ extension FetchedResultsController {
   /// - Parameter kept: of a batched content, the elements that had been made, as they are now.
   private func replaceContent(
     with state: ResultState, _ kept: [ObjectID: Element], isBatched: Bool
-  ) throws(MaterializationError) {
-    var content = try FetchedContent<Element>(state, isBatched: isBatched, in: context)
+  ) {
+    var content = FetchedContent<Element>(state, isBatched: isBatched, in: context)
     for (id, element) in kept { content.load(element, of: id) }
     guard let old = storedContent else { return tell(content, nil) }
     let changed = old.isBatched ? content.changes(from: old, in: context) : []
-    tell(content, ContentChange(old.state.difference(to: state, changed: changed)))
+    tell(content, ContentChange(old.state.difference(to: content.state, changed: changed)))
   }
 }
 
@@ -235,34 +235,29 @@ extension FetchedResultsController {
   }
 
   private func receive(_ event: Follower.Event, isolation: isolated (any Actor)?) async -> Step {
-    do throws(MaterializationError) {
-      switch event {
-      case .state(let state):
-        let (fetch, isBatched) = (fetches, fetchRequest.fetchBatchSize > 0)
-        let kept = await prepare(.success(state), isBatched: isBatched, isolation: isolation)
-        guard fetch == fetches else { return .end }
-        try replaceContent(with: state, kept, isBatched: isBatched)
-        set(.following)
-        return .goOn(token: state.token)
-      case .diff(let diff): return try await receive(diff, isolation: isolation)
-      case .unreachable(let error):
-        report(.offline(error), .store(error))
-        return storedContent.map { .goOn(token: $0.state.token) } ?? .fetchAnew
-      case .failed(let error):
-        report(.failed(.store(error)), .store(error))
-        return .end
-      }
-    } catch {
-      report(.failed(.materialization(error)), .materialization(error))
+    switch event {
+    case .state(let state):
+      let (fetch, isBatched) = (fetches, fetchRequest.fetchBatchSize > 0)
+      let kept = await prepare(.success(state), isBatched: isBatched, isolation: isolation)
+      guard fetch == fetches else { return .end }
+      replaceContent(with: state, kept, isBatched: isBatched)
+      set(.following)
+      return .goOn(token: state.token)
+    case .diff(let diff): return await receive(diff, isolation: isolation)
+    case .unreachable(let error):
+      report(.offline(error), .store(error))
+      return storedContent.map { .goOn(token: $0.state.token) } ?? .fetchAnew
+    case .failed(let error):
+      report(.failed(.store(error)), .store(error))
       return .end
     }
   }
 
   private func receive(
     _ diff: Diff, isolation: isolated (any Actor)?
-  ) async throws(MaterializationError) -> Step {
+  ) async -> Step {
     guard let old = storedContent else { return .fetchAnew }
-    guard let state = old.state.applying(diff) else {
+    guard let state = old.source.applying(diff) else {
       report(.loading, .outOfStep)
       return .fetchAnew
     }
@@ -272,7 +267,7 @@ extension FetchedResultsController {
     }
     await context.completeObjects(of: diff, in: state, as: Element.self, isolation: isolation)
     guard fetch == fetches else { return .end }
-    var content = try FetchedContent(state, from: old, by: diff, in: context)
+    var content = FetchedContent(state, from: old, by: diff, in: context)
     let stale = diff.stale.filter { old.loaded[$0] != nil }
     if !stale.isEmpty {
       let elements = try? await elements(withIDs: stale, isolation: isolation)
@@ -287,6 +282,7 @@ extension FetchedResultsController {
     let change = content.change(by: diff, from: old, in: context)
     if change.isEmpty && old.state.summary == state.summary {
       storedContent = content
+      noteUnreadable(in: content)
     } else {
       tell(content, change)
     }

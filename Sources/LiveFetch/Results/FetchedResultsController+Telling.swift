@@ -7,6 +7,7 @@ extension FetchedResultsController {
     // Objects that the content changed in place are told of once it shows.
     defer { context.processChangesOfTree() }
     show(content)
+    defer { noteUnreadable(in: content) }
     guard old == nil || change?.isEmpty == false else { return }
     channels.removeAll { $0.isUnread }
     for entry in channels { entry.channel?.send(content.state, change) }
@@ -21,6 +22,26 @@ extension FetchedResultsController {
     registrar.withMutation(of: self, keyPath: \.sections) {
       storedContent = content
       storedPositions = nil
+      let known = unreadable
+      if content.isBatched, !known.isEmpty {
+        unreadable = known.filter { position(of: $0.key) != nil }
+      } else {
+        unreadable = content.problems.filter { known[$0.key] == $0.value }
+      }
+    }
+  }
+
+  /// Tells the delegate of the objects that cannot be read, each once.
+  func noteUnreadable(in content: FetchedContent<Element>) {
+    if !content.problems.isEmpty { noteUnreadable(content.problems) }
+  }
+
+  func noteUnreadable(_ problems: [ObjectID: MaterializationError]) {
+    let new = problems.filter { unreadable[$0.key] != $0.value }
+    guard !new.isEmpty else { return }
+    registrar.withMutation(of: self, keyPath: \.sections) { unreadable.merge(new) { $1 } }
+    for (_, problem) in new.sorted(by: { $0.key < $1.key }) {
+      delegate?.controller(self, didFailWith: .materialization(problem))
     }
   }
 

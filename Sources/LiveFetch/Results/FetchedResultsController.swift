@@ -48,6 +48,8 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   /// Where each object of the content stands, once that was asked for.
   var storedPositions: [ObjectID: Position]?
   var storedState = State.initial
+  /// Why objects of the result are not in the content, or were not made.
+  var unreadable: [ObjectID: MaterializationError] = [:]
   var pending: PendingChange?
   /// How many fetches were begun: the answer to an earlier one than the last counts no more.
   var fetches = 0
@@ -178,6 +180,17 @@ extension FetchedResultsController {
 
   /// What the store tells of the result beside its elements; nil before the first fetch.
   public var summary: ResultSummary? { content?.state.summary }
+
+  /// Objects of the result of which the store holds what their type cannot be made of: which they are,
+  /// and what is wrong with which property. The content is without them, each is told to the delegate
+  /// when it is found, and comes back by itself when it can be read again.
+  ///
+  /// With a `fetchBatchSize` they stand in the content, are found when they are loaded, and are not
+  /// made.
+  public var unreadableObjects: [MaterializationError] {
+    registrar.access(self, keyPath: \.sections)
+    return unreadable.sorted { $0.key < $1.key }.map(\.value)
+  }
 
   /// The moment of the store that the content is true of; nil before the first fetch.
   public var token: String? { content?.state.token }

@@ -52,7 +52,9 @@ public protocol FetchedResultsControllerDelegate<Element>: AnyObject {
   ) -> String?
 
   /// The store cannot be reached, the fetch ended, or the content was out of step and is fetched
-  /// anew: ``FetchedResultsController/state`` tells which, and whether the controller goes on.
+  /// anew: ``FetchedResultsController/state`` tells which, and whether the controller goes on. Also
+  /// that an object of the result cannot be read, which ends nothing:
+  /// ``FetchedResultsController/unreadableObjects`` has those of the moment.
   func controller(_ controller: Controller, didFailWith error: FetchError)
 }
 

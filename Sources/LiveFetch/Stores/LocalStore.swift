@@ -95,6 +95,10 @@ public final class LocalStore: ObjectStore {
 
   // MARK: - ObjectStore
 
+  public func relationshipDestinations() async -> RelationshipDestinations? {
+    RelationshipDestinations(store.model)
+  }
+
   public func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
     guard !isClosed.withLock({ $0 }) else { throw .cancelled }
     let fetch: FetchModel.FetchRequest

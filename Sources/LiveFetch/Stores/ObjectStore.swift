@@ -20,6 +20,10 @@ public protocol ObjectStore: Sendable {
   ///   history refuses, as the default does; contexts then take over their own saves alone.
   func changes(since token: String) async throws(ObjectStoreError) -> JSON
 
+  /// Where the model's relationships lead, so that a context can refuse classes that say otherwise; nil,
+  /// as the default has it, where that is not known.
+  func relationshipDestinations() async -> RelationshipDestinations?
+
   /// What happens in a fetch, told by and by. As the default has it, one fetch with `since` and `wait`
   /// after the other.
   ///
@@ -28,6 +32,8 @@ public protocol ObjectStore: Sendable {
 }
 
 extension ObjectStore {
+  public func relationshipDestinations() async -> RelationshipDestinations? { nil }
+
   public func changes(since token: String) async throws(ObjectStoreError) -> JSON {
     throw .refused(
       Problem(501, "not-implemented", "Not implemented", "This store keeps no history."))

@@ -1,6 +1,7 @@
 // A LiveFetch server as an object store, over HTTP.
 
 import Foundation
+import Synchronization
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -27,6 +28,8 @@ public final class RemoteStore: ObjectStore {
   public let transport: Transport
   private let address: URL
   private let token: String?
+  // Guards what the model was found to say.
+  private let destinations = Mutex<RelationshipDestinations??>(nil)
   /// Over `http`.
   private let host: RemoteHost?
   /// Over `https`, and whatever else sockets alone cannot speak.
@@ -99,6 +102,19 @@ public final class RemoteStore: ObjectStore {
 
   public func changes(since token: String) async throws(ObjectStoreError) -> JSON {
     try await send("GET", "/v1/changes?since=\(PercentEncoding.encodeSegment(token))&wait=0")
+  }
+
+  /// As the server's model says, which is asked for once. Where it does not tell, nothing is known.
+  public func relationshipDestinations() async -> RelationshipDestinations? {
+    if let known = destinations.withLock({ $0 }) { return known }
+    do throws(ObjectStoreError) {
+      let found = RelationshipDestinations(json: try await send("GET", "/v1/model"))
+      destinations.withLock { $0 = .some(found) }
+      return found
+    } catch {
+      if !error.mayPass { destinations.withLock { $0 = .some(nil) } }
+      return nil
+    }
   }
 
   public func feed(of request: JSON) -> any FetchFeed {

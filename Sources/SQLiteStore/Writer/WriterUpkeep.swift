@@ -23,6 +23,7 @@ struct WriterUpkeep {
   private var nextMeasuring: UInt64 = 0
   private var held = HeldHistory()
   private var reserve = LogReserve()
+  private var unstamped = UnstampedCommits()
   /// What history takes.
   private(set) var size = HistorySize()
 
@@ -72,6 +73,7 @@ struct WriterUpkeep {
     let now = monotonicNanoseconds()
     measureIfDue(now, group.token.position)
     pruneIfDue(now, group.token.position, notice.unread)
+    stampIfDue(now, &group)
     guard now >= nextPoll || notice.isHinted else { return nil }
     return lookForOthers(&group, notice)
   }
@@ -88,7 +90,9 @@ struct WriterUpkeep {
   }
 
   /// Whether there is more to measure or to forget than was done.
-  var isBusy: Bool { min(nextMeasuring, nextPruning) < monotonicNanoseconds() &+ 30_000_000 }
+  var isBusy: Bool {
+    min(nextMeasuring, nextPruning, unstamped.due) < monotonicNanoseconds() &+ 30_000_000
+  }
 
   /// Copies the whole log into the file and closes the connection.
   func finish() {
@@ -123,7 +127,7 @@ extension WriterUpkeep {
     dataVersion = version
     guard token != group.token else { return nil }
     group.token = token
-    stamp(token, &group)
+    unstamped.append(token.position, monotonicNanoseconds())
     return .others(token)
   }
 
@@ -167,12 +171,15 @@ extension WriterUpkeep {
     return .restarted(group.token)
   }
 
-  /// At once if nobody holds the file; else the next group does it.
-  private func stamp(_ token: Token, _ group: inout WriterGroup) {
-    let isStamped: Void? = try? connection.withPatience(0) { () throws(StoreError) in
-      try History.stamp(position: token.position, on: connection)
+  /// If nobody holds the file; else the next group does it.
+  private mutating func stampIfDue(_ now: UInt64, _ group: inout WriterGroup) {
+    guard now >= unstamped.due else { return }
+    sqlite3_busy_timeout(connection.handle, 0)
+    defer { sqlite3_busy_timeout(connection.handle, connection.busyTimeout) }
+    for position in unstamped.takeAll() {
+      guard (try? History.stamp(position: position, on: connection)) != nil else { return }
+      group.stamped = max(group.stamped, position)
     }
-    if isStamped != nil { group.stamped = token.position }
   }
 }
 

@@ -83,7 +83,8 @@ extension ManagedObjectContext {
   public func obtainPermanentIDs(for objects: some Sequence<ManagedObject>) {
     var ids: [String: ObjectID] = [:]
     for object in objects where object.isInserted || isNewAbove(key(of: object)) {
-      guard case .temporary(let name) = object.objectID, root.sending?.isNamed(object.objectID) != true,
+      guard case .temporary(let name) = object.objectID,
+        root.sending?.isNamed(object.objectID) != true,
         let type = type(of: object) as? any ManagedObjectType.Type
       else { continue }
       ids[name] = type.makePermanentID()

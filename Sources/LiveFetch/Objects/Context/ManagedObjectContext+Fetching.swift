@@ -136,8 +136,12 @@ extension ManagedObjectContext {
       where: FetchPredicate(
         format: "%K == %@", arguments: [.string(key.rawValue), value.predicateArgument]))
     if let object = objectInMemory(request, where: key, equals: value) { return object }
-    request.fetchLimit = 1
-    return try await fetch(request, isolation: isolation).first
+    request.fetchLimit = 1 + updates.count
+    let json = try? value.attributeJSON()
+    return try await fetch(request, isolation: isolation).first { object in
+      // Where it cannot be judged here, or was assigned to meanwhile, the store's word is an old one.
+      object.edits[key.rawValue].map { $0 == json } ?? true
+    }
   }
 
   /// The same, or a new object with that value, which `configure` completes.

@@ -3,19 +3,20 @@
 extension ManagedObjectContext {
   /// Takes over what was saved since by anyone: objects in memory show their new values, and those
   /// that were deleted are told. Unsaved changes stay; where they meet another save's, the next save
-  /// finds a conflict.
+  /// finds a conflict. An object that cannot be read stays as it is.
   ///
-  /// - Throws: ``ContextError``.
+  /// - Throws: ``ContextError``; ``ContextError/materialization(_:)`` once everything else is taken over.
   public func mergeChanges(
     isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) {
     if let parent { return try await parent.mergeChanges(isolation: isolation) }
     guard let start = moment else { return }
     let touched = try await touched(since: start, isolation: isolation)
-    try await reread(touched.touched, isolation: isolation)
+    let problem = try await reread(touched.touched, isolation: isolation)
     moment = touched.moment
     forgetMissing()
     processChangesOfTree()
+    if let problem { throw .materialization(problem) }
   }
 
   /// Reads an object anew.
@@ -77,12 +78,13 @@ extension ManagedObjectContext {
     do throws(ContextError) {
       guard let start = moment else {
         moment = receipt.token
-        return try await reread(own, isolation: isolation)
+        _ = try await reread(own, isolation: isolation)
+        return
       }
       let told = try? await touched(since: start, isolation: isolation)
       // History tells what differs in the end; what was sent and came to nothing is read as well.
       if let told { own.merge(told.touched) }
-      try await reread(own, isolation: isolation)
+      _ = try await reread(own, isolation: isolation)
       moment = told?.moment ?? receipt.token
     } catch {
       return
@@ -137,9 +139,12 @@ extension ManagedObjectContext {
 
   /// Reads the objects in memory anew that `touched` names, in every context of the tree, and those
   /// whose members it may have changed. What is not found is gone.
+  ///
+  /// - Returns: what is wrong with the first object that cannot be read.
   private func reread(
     _ touched: Touched, isolation: isolated (any Actor)?
-  ) async throws(ContextError) {
+  ) async throws(ContextError) -> MaterializationError? {
+    var problem: MaterializationError?
     for concerned in concerned(by: touched) {
       let layout = concerned.layout
       var missing = concerned.ids
@@ -147,13 +152,14 @@ extension ManagedObjectContext {
         let (items, reading) = try await items(
           layout, ids: some, extra: concerned.loaded, isolation: isolation)
         for item in items {
-          do throws(MaterializationError) { try check(item.values, layout, item) } catch {
-            throw .materialization(error)
-          }
-          tell(
-            item.values, of: RegistryKey(root: layout.root, id: .permanent(item.id)),
-            asOf: reading)
           missing.remove(item.id)
+          do throws(MaterializationError) {
+            try check(item.values, layout, item)
+            let key = RegistryKey(root: layout.root, id: .permanent(item.id))
+            tell(item.values, of: key, asOf: reading)
+          } catch {
+            problem = problem ?? error
+          }
         }
       }
       for id in missing {
@@ -161,6 +167,7 @@ extension ManagedObjectContext {
           RegistryKey(root: layout.root, id: .permanent(id)), asOf: Reading(saves: saves))
       }
     }
+    return problem
   }
 
   /// Forgets the objects that the store has no more and whose unsaved changes are gone too.

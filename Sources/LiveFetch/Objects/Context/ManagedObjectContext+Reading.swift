@@ -32,6 +32,7 @@ extension ManagedObjectContext {
       throw .store(.notUnderstood("no snapshot"))
     }
     root.noteMoment(state.token)
+    await learnDestinations(for: Element.self, isolation: isolation)
     let reading = Reading(saves: start, token: state.token)
     let items = state.sections.flatMap(\.items)
     try await completeItems(items, as: Element.self, isolation: isolation)
@@ -125,6 +126,7 @@ extension ManagedObjectContext {
       throw .store(.notUnderstood("no snapshot"))
     }
     root.noteMoment(state.token)
+    await learnDestinations(for: layout.type, isolation: isolation)
     return (
       state.sections.flatMap(\.items), Reading(saves: start, token: state.token)
     )
@@ -165,6 +167,11 @@ extension ManagedObjectContext {
 
   // MARK: - For controllers
 
+  /// What is made from now on is of the store's moment `token`.
+  func beginMaking(asOf token: String) { currentReading = Reading(saves: saves, token: token) }
+
+  func endMaking() { (currentReading, wholeItems) = (nil, [:]) }
+
   /// Before a controller makes objects of `state`. What cannot be read is missed by the object, and
   /// told then.
   func completeObjects<Element>(
@@ -173,6 +180,7 @@ extension ManagedObjectContext {
     root.noteMoment(state.token)
     let items = state.sections.flatMap(\.items)
     try? await completeItems(items, as: type, isolation: isolation)
+    await learnDestinations(for: type, isolation: isolation)
     await saveIsSettled(isolation: isolation)
   }
 

@@ -39,6 +39,7 @@ extension ManagedObjectContext {
   /// Why objects of a class cannot be here: those of its entity are of another one, and one object
   /// would be two.
   func classProblem(_ layout: EntityLayout) -> String? {
+    if let problem = destinationProblem(layout) { return problem }
     guard let known = root.classes[layout.entityName], self.layout(of: known).root != layout.root
     else { return nil }
     return "is no \(layout.type) here: `\(layout.entityName)` is the class \(known) in this context"

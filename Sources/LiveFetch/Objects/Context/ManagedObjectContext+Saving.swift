@@ -27,6 +27,10 @@ extension ManagedObjectContext {
     isolation: isolated (any Actor)?
   ) async throws(ContextError) -> SaveReceipt? {
     guard hasChanges else { return nil }
+    let linked = insertions.first { layout(of: $0).properties.contains { $0.destination != nil } }
+    if let object = linked {
+      await learnDestinations(for: type(of: object), isolation: isolation)
+    }
     processPendingChanges()
     observers.tell(WillSave(context: self))
     for object in insertions + updates { object.willSave() }

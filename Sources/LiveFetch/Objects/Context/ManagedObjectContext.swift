@@ -27,6 +27,11 @@ public final class ManagedObjectContext {
   var registry: [RegistryKey: WeakObject] = [:]
   /// By entity, the class of the objects of the tree; kept by the context at the top.
   var classes: [String: any ManagedEntity.Type] = [:]
+  /// Where the store's relationships lead; kept by the context at the top, nil as long as it is not
+  /// known.
+  var destinations: RelationshipDestinations?
+  /// Why classes do not fit them, or that they do.
+  var misfits: [ObjectIdentifier: String?] = [:]
   /// At how many objects the registry is next cleared of those that are gone.
   var registryLimit = 1024
   /// Changed objects, in the order in which they were first changed.

@@ -24,8 +24,9 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
   }
 
   public let object: Object
-  /// Is told why the observer ended although the object did not: the store refuses it for good, or
-  /// what the store holds makes no object any more. A server that is away is waited for.
+  /// Is told why the observer ended although the object did not: the store refuses it for good. Also
+  /// that what the store holds makes no object at present, which ends nothing: `update` is told when it
+  /// does again. A server that is away is waited for.
   public var didFail: ((FetchError) -> Void)?
   private let handler: (Change) -> Void
   private var controller: FetchedResultsController<Object>?
@@ -77,8 +78,8 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
       fetchRequest: FetchRequest<Object>(where: .ids([id])), context: context)
     let listener = Listener { [weak self] change in
       self?.tell(change)
-    } fail: { [weak self] error in
-      self?.fail(error)
+    } fail: { [weak self] error, isEnd in
+      if isEnd { self?.fail(error) } else { self?.didFail?(error) }
     }
     controller.delegate = listener
     self.controller = controller
@@ -92,7 +93,8 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
       do throws(FetchError) {
         try await controller.performFetch(isolation: isolation)
       } catch {
-        // Where nobody answers, the controller goes on trying.
+        // Where nobody answers, or there is no object at present, the controller goes on trying.
+        if case .materialization = error { return }
         if !error.mayPass { self?.fail(error) }
       }
     }
@@ -102,7 +104,9 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
   private func look(since before: [String: JSON]) {
     guard !isEnded, let controller else { return }
     controller.stateDidChange = nil
-    if controller.fetchedObjects?.isEmpty == true {
+    if controller.isUnreadable {
+      return
+    } else if controller.fetchedObjects?.isEmpty == true {
       tell(.delete)
     } else if object.row != before {
       tell(.update)
@@ -125,9 +129,11 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
   private final class Listener: FetchedResultsControllerDelegate {
     typealias Element = Object
     private let tell: (Change) -> Void
-    private let fail: (FetchError) -> Void
+    private let fail: (FetchError, _ isEnd: Bool) -> Void
 
-    init(_ tell: @escaping (Change) -> Void, fail: @escaping (FetchError) -> Void) {
+    init(
+      _ tell: @escaping (Change) -> Void, fail: @escaping (FetchError, _ isEnd: Bool) -> Void
+    ) {
       self.tell = tell
       self.fail = fail
     }
@@ -137,14 +143,22 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
       for type: ObjectChangeType, newIndexPath: Position?
     ) {
       switch type {
-      case .update, .move: tell(.update)
-      case .delete: tell(.delete)
-      case .insert: break
+      case .update, .move, .insert: tell(.update)
+      case .delete: if !controller.isUnreadable { tell(.delete) }
       }
     }
 
     func controller(_ controller: Controller, didFailWith error: FetchError) {
-      if case .failed = controller.state { fail(error) }
+      if case .materialization = error {
+        fail(error, false)
+      } else if case .failed = controller.state {
+        fail(error, true)
+      }
     }
   }
+}
+
+extension FetchedResultsController {
+  /// Whether the result has an object that does not show.
+  fileprivate var isUnreadable: Bool { storedContent?.problems.isEmpty == false }
 }
