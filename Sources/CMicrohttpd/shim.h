@@ -69,6 +69,21 @@ static inline struct MHD_Daemon *chttp_start(const struct chttp_settings *s, int
       MHD_OPTION_END);
 }
 
+// Has a daemon's epoll set wake when `descriptor` is written to; the daemon passes over events
+// without a connection.
+static inline int chttp_add_bell(int set, int descriptor) {
+  struct epoll_event event;
+  memset(&event, 0, sizeof event);
+  event.events = EPOLLIN | EPOLLET;
+  event.data.ptr = NULL;
+  return epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &event);
+}
+
+static inline unsigned chttp_connection_count(struct MHD_Daemon *daemon) {
+  const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+  return info ? info->num_connections : 0;
+}
+
 // What to watch for input before a daemon is run.
 static inline int chttp_epoll_set(struct MHD_Daemon *daemon) {
   const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);

@@ -2,8 +2,8 @@
 //
 // libmicrohttpd 0.9.75 drains its epoll set 128 events at a time, and waits again, without end,
 // after a batch that was full: when as many as 128 sockets (or a multiple) are ready and no more, its
-// own threads sleep on requests that they have been told of. So the waiting is done here, and
-// a daemon is only ever run without waiting.
+// own threads sleep on requests that they have been told of. So the waiting is done here wherever a
+// batch can be full.
 
 import CMicrohttpd
 import Glibc
@@ -78,9 +78,10 @@ final class HTTPWorkers: Sendable {
       close(own)
       return nil
     }
-    let loop = Loop(daemon: daemon, bell: bell)
-    let thread = JoinableThread("http-\(number)", stackSize: stackSize) { loop.run() }
-    guard let thread else {
+    let loop = Loop(daemon: daemon, bell: bell, set: chttp_epoll_set(daemon))
+    guard bell.hang(in: loop.set),
+      let thread = JoinableThread("http-\(number)", stackSize: stackSize, { loop.run() })
+    else {
       MHD_stop_daemon(daemon)
       return nil
     }
@@ -89,26 +90,34 @@ final class HTTPWorkers: Sendable {
 
   /// One worker's life: wait, run, again.
   private struct Loop: @unchecked Sendable {
+    /// With fewer connections a batch cannot be full: events are 128, and the listener and the bell
+    /// have one each.
+    private static let fewConnections = 120
+
     let daemon: OpaquePointer
     let bell: WorkerBell
+    let set: Int32
 
     func run() {
-      var watched = [
-        pollfd(fd: chttp_epoll_set(daemon), events: Int16(POLLIN), revents: 0),
-        pollfd(fd: bell.descriptor, events: Int16(POLLIN), revents: 0),
-      ]
       while !bell.isOver {
-        MHD_run(daemon)
-        poll(&watched, 2, timeout)
-        if watched[1].revents != 0 { bell.hear() }
+        if chttp_connection_count(daemon) <= Self.fewConnections {
+          MHD_run_wait(daemon, -1)
+          _ = bell.hear()
+        } else {
+          MHD_run(daemon)
+          // It may have taken a ring's edge after it had looked for what was resumed.
+          if !bell.hear() { wait() }
+        }
       }
     }
 
-    /// Milliseconds until a connection's time is over; 0 when there is something left to do.
-    private var timeout: Int32 {
+    /// Sleeps until something is ready, or a connection's time is over.
+    private func wait() {
       var milliseconds: UInt64 = 0
-      guard MHD_get_timeout(daemon, &milliseconds) == chttp_yes else { return -1 }
-      return Int32(clamping: milliseconds)
+      let isTimed = MHD_get_timeout(daemon, &milliseconds) == chttp_yes
+      guard !isTimed || milliseconds > 0 else { return }
+      var watched = pollfd(fd: set, events: Int16(POLLIN), revents: 0)
+      poll(&watched, 1, isTimed ? Int32(clamping: milliseconds) : -1)
     }
   }
 }

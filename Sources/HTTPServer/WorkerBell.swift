@@ -8,14 +8,13 @@ import Synchronization
 ///
 /// libmicrohttpd gives daemons that their caller runs no signal of resumed connections.
 final class WorkerBell: Sendable {
-  /// Readable from a ring until it is heard.
-  let descriptor: Int32
+  private let descriptor: Int32
   private let isRung = Atomic<Bool>(false)
   private let isLast = Atomic<Bool>(false)
 
   /// Nil if the system has no descriptor to give.
   init?() {
-    descriptor = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
+    descriptor = eventfd(0, Int32(EFD_CLOEXEC))
     guard descriptor >= 0 else { return nil }
   }
 
@@ -35,12 +34,14 @@ final class WorkerBell: Sendable {
     ring()
   }
 
-  /// The worker has been woken and is about to look. Reading comes first, so that a ring from here
-  /// on either has done its work already or is readable again.
-  func hear() {
-    var count = eventfd_t()
-    eventfd_read(descriptor, &count)
-    _ = isRung.exchange(false, ordering: .acquiringAndReleasing)
+  /// Has a daemon's epoll set wake at each ring that is written. Its edge is all: nobody reads.
+  func hang(in set: Int32) -> Bool {
+    chttp_add_bell(set, descriptor) == 0
+  }
+
+  /// Whether it was rung. What was done before is found by looking now; later rings wake again.
+  func hear() -> Bool {
+    isRung.load(ordering: .relaxed) && isRung.exchange(false, ordering: .acquiringAndReleasing)
   }
 
   var isOver: Bool {

@@ -187,9 +187,9 @@ struct PredicateBuilderTests {
     #expect(throws: PredicateError.self) { try TypedPredicate<City>(parsing: "population >") }
   }
 
-  @Test("NaN, which equals nothing, is nil")
+  @Test("NaN, which equals nothing, is written by its name, and not as nil")
   func notANumber() {
     let predicate: TypedPredicate<City> = \.rating == Double.nan
-    #expect(predicate.description == "rating == nil")
+    #expect(predicate.description == #"rating == "NaN""#)
   }
 }

@@ -4,6 +4,7 @@
 import Foundation
 import LiveFetch
 import Synchronization
+import TestSupport
 import Testing
 
 extension FetchedResultsController where Element == City {
@@ -27,6 +28,7 @@ private enum ResultsControllerArticle {
     }
     #expect(controller.sections.count == 3)
     try await places(controller)
+    try await sections(store)
     try await another(controller)
     try await batches(store)
   }
@@ -39,6 +41,14 @@ private enum ResultsControllerArticle {
     }
     let paris = controller.object(withID: .integer(2_988_507))
     #expect(first == same && paris == nil)
+  }
+
+  static func sections(_ store: any ObjectStore) async throws {
+    let byInitial = FetchedResultsController(
+      fetchRequest: FetchRequest<City>(sortedBy: [.ascending("name")]),
+      context: ManagedObjectContext(store: store), section: .grouped(by: .initial, of: "name"))
+    try await byInitial.performFetch()
+    #expect(byInitial.sections.map(\.name) == ["B", "C", "L", "O", "T"])
   }
 
   static func another(_ controller: FetchedResultsController<City>) async throws {
@@ -165,6 +175,30 @@ private enum AdapterArticle {
 }
 
 private enum RequestsArticle {
+  struct CityName: Codable, Fetchable {
+    static let entityName = "City"
+    static var propertiesToFetch: [String]? { ["name"] }
+    let name: String
+  }
+
+  @MainActor
+  static func selecting(_ store: any ObjectStore) async throws {
+    var brief = FetchRequest<City>(sortedBy: [.ascending("name")])
+    brief.propertiesToFetch = ["name"]
+    let context = ManagedObjectContext(store: store)
+    #expect(try await context.fetch(brief).allSatisfy { $0.id > 0 && $0.population == nil })
+    let names = try await context.fetch(FetchRequest<CityName>(sortedBy: [.ascending("name")]))
+    #expect(names.map(\.name).first == "Bamako")
+    #expect(try await context.fetch(comparing()).map(\.name) == ["Lima"])
+  }
+
+  static func comparing() throws -> FetchRequest<City> {
+    let same = ComparisonResult.orderedSame
+    let lima = try FetchRequest(
+      where: #Predicate<City> { $0.name.caseInsensitiveCompare("lima") == same })
+    return lima
+  }
+
   static func requests() throws -> [FetchRequest<City>] {
     [
       // Text with arguments.
@@ -193,6 +227,20 @@ private enum StoresArticle {
     withExtendedLifetime((file, server, polling, streaming)) {}
   }
 
+  static func creating(_ path: String) async throws -> LocalStore {
+    var town = ModelFile.Entity(name: "Town")
+    town.attributes = [.init(name: "name", type: .string), .init(name: "people", type: .integer64)]
+    var model = ModelFile()
+    model.entities = [town]
+    let towns = try LocalStore(creating: path, model: model)
+    return towns
+  }
+
+  static func reading(_ url: URL) throws -> ModelFile {
+    let model = try ModelFile(parsing: [UInt8](Data(contentsOf: url)))
+    return model
+  }
+
   @MainActor
   static func offline(_ controller: FetchedResultsController<City>) async throws {
     func show(_ text: String) {}
@@ -215,6 +263,12 @@ private enum StoresArticle {
 
 @MainActor
 private enum DataStoresArticle {
+  struct Town: Codable, Identifiable, InstanceIdentifiable, Sendable {
+    let id: Int
+    var name: String
+    var people: Int
+  }
+
   static func overview() async throws {
     let towns = ArrayDataStore<Town, FilterRequest<Town>>([
       Town(id: 1, name: "Aba", people: 30), Town(id: 2, name: "Bonn", people: 20),
@@ -272,6 +326,7 @@ struct ArticleExamples {
     AdapterArticle.closures(controller)
     reading.cancel()
     await reading.value
+    try await RequestsArticle.selecting(cities.store)
     for request in try RequestsArticle.requests() {
       try await controller.update(fetchRequest: request)
     }
@@ -280,6 +335,17 @@ struct ArticleExamples {
     try await DataStoresArticle.server(server.address)
     server.stop()
     try StoresArticle.stores(server.path, server.address)
+    try await newFiles()
+  }
+
+  private func newFiles() async throws {
+    let directory = try TemporaryDirectory()
+    let towns = try await StoresArticle.creating(directory.file("towns.sqlite"))
+    #expect(towns.model.entities.map(\.name) == ["Town"])
+    towns.close()
+    let model = URL(fileURLWithPath: directory.file("towns.json"))
+    try Data(#"{"entities":[{"name":"Town"}]}"#.utf8).write(to: model)
+    #expect(try StoresArticle.reading(model).entities.map(\.name) == ["Town"])
   }
 
   private static let root = URL(fileURLWithPath: #filePath)

@@ -59,6 +59,12 @@ final class FedStore: DataStore<Town, FilterRequest<Town>>, @unchecked Sendable 
   var query: Query? { queries.withLock { $0.last } }
 }
 
+/// Finds nothing by itself.
+private final class SilentStore: DataStore<Town, FilterRequest<Town>>, @unchecked Sendable {
+  let queries = Mutex<[Query]>([])
+  override func execute(_ query: Query) { queries.withLock { $0.append(query) } }
+}
+
 /// Rejects at once, before anybody waits, and goes on as if it had not.
 private final class RejectingStore: DataStore<Town, FilterRequest<Town>>, @unchecked Sendable {
   override func execute(_ query: Query) {
@@ -260,6 +266,21 @@ struct DataStoreTests {
     let log = TownLog(controller)
     await #expect(throws: DataStoreError.self) { try await controller.performFetch() }
     #expect(log.take() == ["failed \(DataStoreError.notExecutable)"])
+  }
+
+  @Test("of two calls at once the last one is in force, and the first throws")
+  func overlapping() async throws {
+    let silent = SilentStore()
+    let controller = TownsController(store: silent, request: FilterRequest())
+    let first = Task { try await controller.performFetch() }
+    try await eventually { silent.queries.withLock { $0.count } == 1 }
+    let second = Task { try await controller.update(request: FilterRequest { $0.id < 2 }) }
+    try await eventually { silent.queries.withLock { $0.count } == 2 }
+    await #expect(throws: CancellationError.self) { try await first.value }
+    silent.queries.withLock { $0[1] }.enqueue(all: [Town(id: 1, name: "Aba", people: 30)])
+    silent.queries.withLock { $0[1] }.processPendingChanges()
+    try await second.value
+    #expect(controller.fetchedResults.map(\.id) == [1])
   }
 
   @Test("a fetch whose task is cancelled throws, and does not load for ever")

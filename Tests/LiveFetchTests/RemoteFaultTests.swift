@@ -336,6 +336,23 @@ struct RemoteBeginningTests {
     try await bed.settle()
   }
 
+  @Test(
+    "a fetch that fails while something is followed leaves it offline until somebody answers",
+    arguments: RemoteStore.Transport.all)
+  func fetchingAgain(transport: RemoteStore.Transport) async throws {
+    let bed = try await FaultBed(transport)
+    bed.proxy.set(.refused)
+    await #expect(throws: FetchError.self) { try await bed.controller.performFetch() }
+    #expect(bed.outage != nil)
+    try await bed.grow(4, to: 1000)
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(bed.outage != nil)
+    #expect(bed.controller.fetchedObjects?.count == 5)
+    bed.proxy.set(.none)
+    try await bed.settle()
+    #expect(bed.lines == ["move Cusco"])
+  }
+
   @Test("another request that cannot be fetched leaves the old one, which is followed on")
   func updating() async throws {
     let bed = try await FaultBed(.longPoll)

@@ -69,6 +69,28 @@ struct ResultReadersTests {
     try await eventually { openChannels(controller) == 0 }
   }
 
+  @Test("ends when the controller is stopped, once it has what there is")
+  func stopping() async throws {
+    let cities = try Cities(.local)
+    let controller = try await controller(cities)
+    var snapshots = controller.snapshots.makeAsyncIterator()
+    let waiting = Task { @MainActor in
+      var count = 0
+      for await _ in controller.changes { count += 1 }
+      return count
+    }
+    try await eventually { openChannels(controller) == 2 }
+    controller.stop()
+    #expect(await snapshots.next()?.numberOfItems == 5)
+    #expect(await snapshots.next() == nil)
+    #expect(await waiting.value == 0)
+    // Who reads from then on hears of what comes.
+    var changes = controller.changes.makeAsyncIterator()
+    try await cities.save(#"{"delete":"City","id":5}"#)
+    try await controller.performFetch()
+    #expect(await changes.next()?.objects.map(\.type) == [.delete])
+  }
+
   @Test("that is slow still gets everything as one change, and the newest content")
   func backpressure() async throws {
     let cities = try Cities(.local)

@@ -181,6 +181,24 @@ struct ResultsControllerContractTests {
     #expect(new.itemIdentifiers(inSection: "Peru") == ["3", "2", "4"])
   }
 
+  @Test("a snapshot that maps to ids that collide has each of them once, where it came first")
+  func collisions() {
+    let old = DiffableSnapshot<String, Int>(
+      sections: [
+        .init(id: "a", items: [1, 2, 3]), .init(id: "b", items: [4, 11]),
+        .init(id: "c", items: [5]),
+      ], reconfigured: [11, 2])
+    let mapped = old.map(sections: { $0 == "c" ? "a" : $0 }, items: { $0 % 10 })
+    #expect(
+      mapped.sections == [.init(id: "a", items: [1, 2, 3, 5]), .init(id: "b", items: [4])])
+    #expect(mapped.reconfiguredItemIdentifiers == [1, 2])
+    let one = old.map(sections: { _ in 0 }, items: { _ in "x" })
+    #expect(one.sections == [.init(id: 0, items: ["x"])])
+    let none = DiffableSnapshot<Int, String>()
+    #expect(one.applying(none.difference(from: one)) == none)
+    #expect(none.applying(one.difference(from: none)) == one)
+  }
+
   @Test("a content that is out of step is fetched anew, and that is told")
   func digests() async throws {
     let cities = try Cities(.local)
@@ -238,6 +256,50 @@ struct ResultsControllerContractTests {
         "did",
       ])
     #expect(controller.fetchedObjects?.map(\.name) == ["Edo", "Lima"])
+  }
+}
+
+extension ResultsControllerContractTests {
+  @Test("a batched controller does not tell what a loaded element shows already")
+  func silentBatches() async throws {
+    let cities = try Cities(.local)
+    let store = LateStore(cities.store)
+    let controller = controller(store, byPopulation(batch: 2))
+    try await controller.performFetch()
+    let log = ChangeLog(controller)
+    store.isLate.withLock { $0 = true }
+    try await cities.save(
+      #"{"update":"City","id":1,"values":{"name":"Edo"}},{"update":"City","id":3,"values":{"name":"L"}}"#
+    )
+    try await controller.load(0..<1)
+    #expect(controller.fetchedObjects?.map(\.name) == ["Edo"])
+    store.isLate.withLock { $0 = false }
+    try await eventually { log.lines.last == "did" }
+    #expect(log.lines == ["will", "update #3 0.1 0.1", "did"])
+    try await controller.load(0..<5)
+    try await cities.save(#"{"update":"City","id":1,"values":{"name":"Tokyo"}}"#)
+    try await eventually { log.lines.count == 6 }
+    #expect(log.lines.suffix(3) == ["will", "update Tokyo 0.0 0.0", "did"])
+  }
+}
+
+/// A store that gives changes late, as long as it is told to.
+private final class LateStore: ObjectStore {
+  let isLate = Mutex(false)
+  private let store: any ObjectStore
+
+  init(_ store: any ObjectStore) { self.store = store }
+
+  func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
+    let answer = try await store.fetch(request)
+    while answer["from"] != nil, isLate.withLock({ $0 }), !Task.isCancelled {
+      try? await Task.sleep(for: .milliseconds(5))
+    }
+    return answer
+  }
+
+  func save(_ request: JSON) async throws(ObjectStoreError) -> SaveReceipt {
+    try await store.save(request)
   }
 }
 

@@ -25,12 +25,12 @@ extension Int32: IntegerPredicateValue {}
 extension Int16: IntegerPredicateValue {}
 
 extension Double: NumericPredicateValue {
-  /// The number; NaN is nil.
-  public var literal: Literal { isNaN ? .null : .double(self) }
+  /// The number. NaN, which equals nothing, is refused by its name when the predicate is used.
+  public var literal: Literal { .double(self) }
 }
 
 extension Float: NumericPredicateValue {
-  /// The number; NaN is nil.
+  /// The number. NaN, which equals nothing, is refused by its name when the predicate is used.
   public var literal: Literal { Double(self).literal }
 }
 

@@ -9,6 +9,14 @@ extension ModelFile {
     return check.problems
   }
 
+  /// Refuses a model put together in code that says what cannot be. One that was read is checked.
+  ///
+  /// - Throws: every problem that was found, each with its place.
+  public func check() throws(ModelFileError) {
+    let problems = problems
+    guard problems.isEmpty else { throw ModelFileError(problems) }
+  }
+
   /// Whether an entity may have a name.
   public static func canName(entity name: String) -> Bool {
     let folded = name.lowercased()

@@ -35,7 +35,8 @@ extension Operand {
     }
   }
 
-  /// A JSON value that is no array; nil for arrays, objects and numbers that no double can hold.
+  /// A JSON value that is no array; nil for arrays and objects. A number beyond the largest double is
+  /// infinity, as in predicate text.
   init?(_ json: JSON, at range: SourceRange) {
     switch json {
     case .null: self.init(Literal.null, at: range)
@@ -44,7 +45,7 @@ extension Operand {
     case .number:
       if let integer = json.integer {
         self.init(Literal.integer(integer), at: range)
-      } else if let double = json.double {
+      } else if case .number(let text) = json, let double = Double(text) {
         self.init(Literal.double(double), at: range)
       } else {
         return nil
@@ -96,6 +97,7 @@ extension Operand {
     case (.untyped, _): value
     case (.text, .string): value
     case (.number, .integer), (.number, .double), (.number, .boolean): value
+    case (.number, .string(let text)): infinity(text)
     case (.boolean, .integer(0)): .boolean(false)
     case (.boolean, .integer(1)): .boolean(true)
     case (.boolean, .integer), (.boolean, .double), (.boolean, .boolean): value
@@ -136,8 +138,18 @@ extension Operand {
 
   static func number(_ text: String) -> Value? {
     if let integer = Int64(text) { return .integer(integer) }
+    if let infinity = infinity(text) { return infinity }
     guard let double = Double(text), double.isFinite else { return nil }
     return .double(double)
+  }
+
+  /// What snapshots write for infinities.
+  private static func infinity(_ text: String) -> Value? {
+    switch text {
+    case "Infinity": .double(.infinity)
+    case "-Infinity": .double(-.infinity)
+    default: nil
+    }
   }
 
   private static func boolean(_ text: String) -> Value? {

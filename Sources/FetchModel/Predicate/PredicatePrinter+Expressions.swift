@@ -178,8 +178,12 @@ extension Literal {
     }
   }
 
+  /// How what is no number is written, to be refused.
+  static let notANumber = "NaN"
+
   private static func text(_ value: Double) -> String {
-    if value.isNaN { return "nil" }
+    // No number in the language: refused by its name.
+    if value.isNaN { return text(notANumber) }
     // Beyond the largest double: read as infinity.
     if value.isInfinite { return value < 0 ? "-1e999" : "1e999" }
     return value.description

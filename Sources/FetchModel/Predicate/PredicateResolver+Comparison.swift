@@ -203,7 +203,10 @@ extension PredicateResolver {
     var expected = kind.phrase
     if case .object(let entity) = kind { expected = "the id of an object of \(name(entity))" }
     var found = operand.kind.phrase
-    if case .string(let text)? = operand.constant { found = "text `\(text.prefix(40))`" }
+    if case .string(let text)? = operand.constant {
+      if case .number = kind, text == Literal.notANumber { return notANumber(at: operand.range) }
+      found = "text `\(text.prefix(40))`"
+    }
     if case .path(let path) = operand.expression {
       found = "\(text(path)), \(phrase(path, operand.kind))"
     }
@@ -217,6 +220,12 @@ extension PredicateResolver {
     }
     return PredicateError(
       .typeMismatch, at: operand.range.lowerBound, found: found, expected: expected, hint: hint)
+  }
+
+  func notANumber(at range: SourceRange) -> PredicateError {
+    PredicateError(
+      .typeMismatch, at: range.lowerBound, found: "NaN, which equals nothing",
+      expected: "a number", hint: "`== nil` finds what has no value")
   }
 
   /// How a number is taken for a date, and the other way round.

@@ -6,6 +6,7 @@ extension PredicateResolver {
     if let walk = try walk(expression) { return try operand(walk) }
     let range = expression.range
     switch expression.kind {
+    case .literal(.double(let value)) where value.isNaN: throw notANumber(at: range)
     case .literal(let literal): return Operand(literal, at: range)
     case .placeholder(let placeholder): return try operand(placeholder, at: range)
     case .variable(let name): return try operand(try value(ofVariable: name, at: range), at: range)
@@ -56,9 +57,10 @@ extension PredicateResolver {
     let kind = Operand.Kind.number(isInteger: isInteger)
     if operand.kind == .null { return operand }
     let value = try converted(operand, to: kind)
-    if isInteger, case .double? = value.constant {
+    if isInteger, case .double(let double)? = value.constant {
       throw PredicateError(
-        .typeMismatch, at: operand.range.lowerBound, found: "a number with a fraction",
+        .typeMismatch, at: operand.range.lowerBound,
+        found: double.isFinite ? "a number with a fraction" : "infinity",
         expected: "an integer")
     }
     return Operand(expression: value, kind: kind, range: operand.range)

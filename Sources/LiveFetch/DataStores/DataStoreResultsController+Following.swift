@@ -4,12 +4,15 @@ extension DataStoreResultsController {
   /// Executes the request, waits for its first results, and follows them until the controller is
   /// gone.
   ///
-  /// Called again, it executes it anew; what differs from the content so far is told.
+  /// Called again, it executes it anew; what differs from the content so far is told. Called by code
+  /// that belongs to no actor, it takes the first results and follows nothing: nobody could be told
+  /// there without a race.
   ///
   /// - Throws: what the store rejected the request with, or says of a source that cannot be reached;
   ///   in the latter case the controller goes on waiting. `CancellationError` where the task was
-  ///   cancelled before results came. The content so far is kept.
-  public func performFetch(isolation: isolated any Actor = #isolation) async throws {
+  ///   cancelled before results came, or a later call took this one's place: the last one asked for
+  ///   wins. The content so far is kept.
+  public func performFetch(isolation: isolated (any Actor)? = #isolation) async throws {
     try await fetch(request, isolation: isolation)
   }
 
@@ -17,7 +20,7 @@ extension DataStoreResultsController {
   ///
   /// - Throws: as ``performFetch(isolation:)``.
   public func update(
-    request newRequest: Request, isolation: isolated any Actor = #isolation
+    request newRequest: Request, isolation: isolated (any Actor)? = #isolation
   ) async throws {
     try await fetch(newRequest, isolation: isolation)
   }
@@ -37,14 +40,14 @@ extension DataStoreResultsController {
     query.finish()
   }
 
-  private func fetch(_ request: Request, isolation: isolated any Actor) async throws {
+  private func fetch(_ request: Request, isolation: isolated (any Actor)?) async throws {
     endQuery()
     let query = Query(request, throttle: throttle)
     (self.request, self.query, hasResults) = (request, query, false)
     set(.loading)
     store.execute(query)
     while let event = await query.next() {
-      guard self.query === query else { return }
+      guard self.query === query else { throw CancellationError() }
       receive(event)
       switch event {
       case .batch: return follow(query, isolation: isolation)
@@ -55,13 +58,14 @@ extension DataStoreResultsController {
       case .online, .notice: continue
       }
     }
-    guard self.query === query else { return }
+    guard self.query === query else { throw CancellationError() }
     endQuery()
     set(.initial)
     throw CancellationError()
   }
 
-  private func follow(_ query: Query, isolation: isolated any Actor) {
+  private func follow(_ query: Query, isolation: isolated (any Actor)?) {
+    guard isolation != nil else { return stop() }
     following = Task { [weak self] in
       _ = isolation
       while let event = await query.next() {

@@ -11,7 +11,8 @@ public struct ResultArrangement<Result: InstanceIdentifiable> {
   /// Whether a result stands before another of its section; nil: as the store gives them, which
   /// also decides between equals.
   public var itemOrder: ((Result, Result) -> Bool)?
-  /// The most results; nil: all. What leaves the window is replaced by what stands behind it.
+  /// The most results; nil: all. What leaves the window is replaced by what stands behind it. A
+  /// negative limit or offset is 0.
   public var limit: Int?
   public var offset = 0
 

@@ -22,6 +22,12 @@ extension Date {
 }
 
 extension Instant {
+  /// The instant of a date; nil for one that is not representable.
+  init?(exactly date: Date) {
+    guard Int64(exactly: date.timeIntervalSince1970.rounded(.down)) != nil else { return nil }
+    self.init(date)
+  }
+
   /// The instant of a date that is representable; dates beyond end at the ends.
   public init(_ date: Date) {
     let seconds = date.timeIntervalSince1970

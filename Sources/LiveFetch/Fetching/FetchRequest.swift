@@ -12,10 +12,12 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
   public var predicate: FetchPredicate?
   /// Empty: as the element sorts by default.
   public var sortDescriptors: [SortTerm]
-  /// The most elements; nil: all.
+  /// The most elements; nil: all. A negative one is refused.
   public var fetchLimit: Int?
+  /// How many elements are left out at the beginning. A negative number is refused.
   public var fetchOffset = 0
-  /// How many elements a controller makes at a time; 0: all of them at once. See
+  /// How many elements a controller makes at a time; 0: all of them at once; a negative number is
+  /// refused. See
   /// ``FetchedResultsController/load(_:isolation:)``.
   public var fetchBatchSize = 0
   /// What is selected; nil: what the element says.
@@ -38,6 +40,18 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
   /// A request whose predicate the compiler checked.
   public init<Root>(where predicate: TypedPredicate<Root>, sortedBy terms: [SortTerm] = []) {
     self.init(where: FetchPredicate(predicate), sortedBy: terms)
+  }
+
+  /// Refuses numbers that count nothing.
+  func checkWindow() throws(FetchError) {
+    let numbers = [
+      ("fetchLimit", fetchLimit ?? 0), ("fetchOffset", fetchOffset),
+      ("fetchBatchSize", fetchBatchSize),
+    ]
+    for (name, number) in numbers where number < 0 {
+      throw .store(
+        .refused(.badRequest("bad-parameter", "`\(name)`: \(number) is negative.")))
+    }
   }
 
   /// The predicate that the store is given.

@@ -24,8 +24,13 @@ enum ItemCoding {
     let encoder = JSONEncoder()
     encoder.dataEncodingStrategy = .base64
     encoder.dateEncodingStrategy = .custom { date, encoder in
+      guard let instant = Instant(exactly: date) else {
+        let reason = "\(date.timeIntervalSince1970) s after 1970 is no date"
+        throw EncodingError.invalidValue(
+          date, .init(codingPath: encoder.codingPath, debugDescription: reason))
+      }
       var container = encoder.singleValueContainer()
-      try container.encode(Instant(date).iso8601)
+      try container.encode(instant.iso8601)
     }
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")

@@ -21,10 +21,12 @@ extension Int32: PredicateArgumentConvertible {
 }
 
 extension Double: PredicateArgumentConvertible {
-  /// The number; nil for what is none, as text for infinities.
+  /// The number; infinities are compared like any other. NaN, which equals nothing, goes by its name,
+  /// and the store refuses it where a number is expected.
   public var predicateArgument: JSON {
-    if isNaN { return .null }
-    return isInfinite ? .string(self < 0 ? "-Infinity" : "Infinity") : .number(description)
+    if isNaN { return .string("NaN") }
+    // Beyond the largest double: read as infinity.
+    return .number(isInfinite ? (self < 0 ? "-1e999" : "1e999") : description)
   }
 }
 
@@ -33,7 +35,8 @@ extension Float: PredicateArgumentConvertible {
 }
 
 extension Decimal: PredicateArgumentConvertible {
-  public var predicateArgument: JSON { isNaN ? .null : .number("\(self)") }
+  /// The number; NaN as of a `Double`.
+  public var predicateArgument: JSON { isNaN ? .string("NaN") : .number("\(self)") }
 }
 
 extension String: PredicateArgumentConvertible {

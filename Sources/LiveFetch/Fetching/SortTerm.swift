@@ -7,6 +7,16 @@ public struct SortTerm: Sendable, Hashable {
   public var options: StringOptions
   /// Where nil stands; nil: first ascending, last descending.
   public var nils: NilPlace?
+  /// What of a value makes a section: for the section of a controller alone, and without other
+  /// options. nil: the whole value.
+  public var sectionPart: SectionPart?
+
+  /// The part of a value that objects are grouped by; days, months and years are those of UTC.
+  public enum SectionPart: String, Sendable, Hashable, CaseIterable {
+    /// The first letter of a text, uppercased and without marks.
+    case initial
+    case day, month, year
+  }
 
   public init(
     _ keyPath: String, _ direction: Direction = .ascending, options: StringOptions = [],
@@ -38,11 +48,28 @@ public struct SortTerm: Sendable, Hashable {
     SortTerm(keyPath, .descending, options: options)
   }
 
+  /// Sections by a part of a value: `.grouped(by: .initial, of: "name")`.
+  public static func grouped(
+    by part: SectionPart, of keyPath: String, _ direction: Direction = .ascending
+  ) -> SortTerm {
+    var term = SortTerm(keyPath, direction)
+    term.sectionPart = part
+    return term
+  }
+
+  /// Sections by a part of a value, by a key.
+  public static func grouped(
+    by part: SectionPart, of key: some KeyCodable, _ direction: Direction = .ascending
+  ) -> SortTerm {
+    grouped(by: part, of: key.rawValue, direction)
+  }
+
   /// `-country.name:cd:nullsfirst`.
   public var text: String {
     var text = (direction == .descending ? "-" : "") + keyPath
     let letters = options.sortLetters
     if !letters.isEmpty { text += ":" + letters }
+    if let sectionPart { text += ":" + sectionPart.rawValue }
     switch nils {
     case .first: text += ":nullsfirst"
     case .last: text += ":nullslast"

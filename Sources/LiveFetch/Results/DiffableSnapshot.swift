@@ -51,14 +51,28 @@ public struct DiffableSnapshot<SectionID: Hashable, ItemID: Hashable> {
 
   /// The same content with sections and items of one's own.
   ///
-  /// The maps should keep what is different different.
+  /// The maps should keep what is different different. What they do not tell apart stands once: items
+  /// that become the same one stand where the first of them stood, and sections that become the same
+  /// one are one section, at the place of the first, with the items of all.
   public func map<NewSection: Hashable, NewItem: Hashable>(
     sections mapSection: (SectionID) -> NewSection, items mapItem: (ItemID) -> NewItem
   ) -> DiffableSnapshot<NewSection, NewItem> {
-    DiffableSnapshot<NewSection, NewItem>(
-      sections: sections.map { .init(id: mapSection($0.id), items: $0.items.map(mapItem)) },
+    var mapped = DiffableSnapshot<NewSection, NewItem>(
       reconfigured: Set(reconfiguredItemIdentifiers.map(mapItem)),
       reloaded: Set(reloadedItemIdentifiers.map(mapItem)))
+    var places: [NewSection: Int] = [:]
+    var known: Set<NewItem> = []
+    for section in sections {
+      let id = mapSection(section.id)
+      let items = section.items.map(mapItem).filter { known.insert($0).inserted }
+      if let place = places[id] {
+        mapped.sections[place].items += items
+      } else {
+        places[id] = mapped.sections.count
+        mapped.sections.append(.init(id: id, items: items))
+      }
+    }
+    return mapped
   }
 }
 

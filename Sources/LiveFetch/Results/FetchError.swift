@@ -8,6 +8,9 @@ public enum FetchError: Error, Sendable {
   /// What diffs had led to was not what the store holds: a digest differed, or a diff did not fit.
   /// The result was fetched anew; nothing is left to do.
   case outOfStep
+  /// Another update was asked for, or the controller was stopped, before this call's request was in
+  /// force. It never will be.
+  case superseded
 }
 
 extension FetchError {
@@ -21,6 +24,7 @@ extension FetchError: CustomStringConvertible {
     case .store(let error): error.description
     case .materialization(let error): error.description
     case .outOfStep: "the content was out of step with the store, and was fetched anew"
+    case .superseded: "another request was asked for, or the controller was stopped, meanwhile"
     }
   }
 }

@@ -98,6 +98,19 @@ struct FetchedContent<Element: Fetchable> {
       }.keys)
   }
 
+  /// What `diff`, which led here from `old`, changed: an element that was made and that is the same
+  /// made anew has no update. Ids alone tell that something of an object is new, not whether the
+  /// element shows it.
+  func change(by diff: Diff, from old: Self, in context: ManagedObjectContext) -> ContentChange {
+    guard isBatched, !diff.updated.isEmpty else { return ContentChange(diff) }
+    let changed = changes(from: old, in: context)
+    var diff = diff
+    diff.updated.removeAll {
+      old.loaded[$0.id] != nil && loaded[$0.id] != nil && !changed.contains($0.id)
+    }
+    return ContentChange(diff)
+  }
+
   /// Takes an element over that was made later.
   mutating func load(_ element: Element, of id: ObjectID) { loaded[id] = element }
 

@@ -19,7 +19,7 @@ extension FetchedResultsController {
   /// - Throws: ``FetchError``.
   @discardableResult
   public func load(
-    _ range: Range<Int>, isolation: isolated any Actor = #isolation
+    _ range: Range<Int>, isolation: isolated (any Actor)? = #isolation
   ) async throws(FetchError) -> [Element] {
     guard let content = storedContent else { return [] }
     let ids = Array(content.ids[range.clamped(to: 0..<content.state.count)])
@@ -41,7 +41,7 @@ extension FetchedResultsController {
   ///
   /// - Throws: ``FetchError``.
   public func object(
-    loading position: Position, isolation: isolated any Actor = #isolation
+    loading position: Position, isolation: isolated (any Actor)? = #isolation
   ) async throws(FetchError) -> Element? {
     guard let content = storedContent, let item = content.state[position] else { return nil }
     if let element = content[position] { return element }
@@ -52,7 +52,7 @@ extension FetchedResultsController {
   /// Elements made anew. Those that are told as changed while they are read may have been read before,
   /// and are read again.
   private func elements(
-    loading ids: [ObjectID], isolation: isolated any Actor
+    loading ids: [ObjectID], isolation: isolated (any Actor)?
   ) async throws(FetchError) -> [ObjectID: Element] {
     lastLoad += 1
     let number = lastLoad
@@ -71,7 +71,7 @@ extension FetchedResultsController {
   /// Of a content that no diff led to, the elements that had been made, made anew; none where the
   /// store does not give them.
   func elementsKept(
-    in state: ResultState, isBatched: Bool, isolation: isolated any Actor
+    in state: ResultState, isBatched: Bool, isolation: isolated (any Actor)?
   ) async -> [ObjectID: Element] {
     guard isBatched, let loaded = storedContent?.loaded, !loaded.isEmpty else { return [:] }
     let ids = state.sections.flatMap { $0.items.map(\.id) }.filter { loaded[$0] != nil }
@@ -91,7 +91,7 @@ extension FetchedResultsController {
 
   /// Elements made anew of what the store holds now.
   func elements(
-    withIDs ids: [ObjectID], isolation: isolated any Actor
+    withIDs ids: [ObjectID], isolation: isolated (any Actor)?
   ) async throws(FetchError) -> [(ObjectID, Element)] {
     var elements: [(ObjectID, Element)] = []
     // A predicate has at most 10,000 values.
@@ -127,7 +127,7 @@ extension FetchedResultsController {
   }
 
   /// Loads the batches that are touched, and tells of them.
-  func loadTouchedBatches(isolation: isolated any Actor) {
+  func loadTouchedBatches(isolation: isolated (any Actor)?) {
     let (batches, continuation) = AsyncStream.makeStream(of: Range<Int>.self)
     touches = continuation
     touched = []
@@ -137,7 +137,7 @@ extension FetchedResultsController {
     }
   }
 
-  private func loadTouched(_ batch: Range<Int>, isolation: isolated any Actor) async {
+  private func loadTouched(_ batch: Range<Int>, isolation: isolated (any Actor)?) async {
     let before = storedContent
     let elements = try? await load(batch, isolation: isolation)
     touched.remove(batch.lowerBound)

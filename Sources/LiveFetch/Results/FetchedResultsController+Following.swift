@@ -3,45 +3,67 @@
 extension FetchedResultsController {
   /// Fetches, and follows what is saved from then on, until the controller is gone.
   ///
-  /// Called again, it fetches anew; what differs from the content so far is told as a change. Of
-  /// several calls at once the last one counts.
+  /// Called again, it fetches anew; what differs from the content so far is told as a change. What was
+  /// asked for last is what is fetched, also where an ``update(fetchRequest:isolation:)`` is still on
+  /// its way. A call that is overtaken by another one waits for that one, and ends as it does.
   ///
+  /// Called by code that belongs to no actor, nothing is followed: nobody could be told there without
+  /// a race. The content is then that of this moment, and sequences end with it.
+  ///
+  /// - Parameter isolation: the actor that the controller belongs to: that of the calling code.
   /// - Throws: ``FetchError``; the content so far is kept, and followed on. Where the store cannot be
   ///   reached the controller goes on trying by itself, also without a content: its state is `offline`,
   ///   and its delegate and sequences are told of the content when there is one.
+  ///   ``FetchError/superseded`` where ``stop()`` was called meanwhile.
   public func performFetch(
-    isolation: isolated any Actor = #isolation
+    isolation: isolated (any Actor)? = #isolation
   ) async throws(FetchError) {
+    let (request, section) = wanted ?? (fetchRequest, section)
+    try request.checkWindow()
     isBegun = true
-    try await fetch(fetchRequest, section, isolation: isolation)
+    try await fetch(request, section, update: nil, isolation: isolation)
   }
 
   /// Fetches something else in the same sections; what differs from the content so far is told as
   /// one change.
   ///
+  /// The last update asked for wins. One that another update overtakes never comes into force, and
+  /// throws ``FetchError/superseded``; one that ``performFetch(isolation:)`` overtakes is fetched by
+  /// that one, and ends as it does.
+  ///
   /// - Throws: ``FetchError``; the content and the request are then as before.
   public func update(
-    fetchRequest newRequest: FetchRequest<Element>, isolation: isolated any Actor = #isolation
+    fetchRequest newRequest: FetchRequest<Element>, isolation: isolated (any Actor)? = #isolation
   ) async throws(FetchError) {
-    try await fetch(newRequest, section, isolation: isolation)
+    let section = wanted.map(\.section) ?? section
+    try await update(fetchRequest: newRequest, section: section, isolation: isolation)
   }
 
-  /// Fetches something else in other sections, or in none.
+  /// Fetches something else in other sections, or in none. Of several updates at once the last one
+  /// wins, as in ``update(fetchRequest:isolation:)``.
   ///
   /// - Throws: ``FetchError``; the content, the request and the sections are then as before.
   public func update(
     fetchRequest newRequest: FetchRequest<Element>, section newSection: SortTerm?,
-    isolation: isolated any Actor = #isolation
+    isolation: isolated (any Actor)? = #isolation
   ) async throws(FetchError) {
-    try await fetch(newRequest, newSection, isolation: isolation)
+    try newRequest.checkWindow()
+    updates += 1
+    wanted = (newRequest, newSection)
+    try await fetch(newRequest, newSection, update: updates, isolation: isolation)
   }
 
-  /// Stops following; the content stays as it is.
+  /// Stops following; the content stays as it is. Sequences end once they gave what there is, and
+  /// calls on their way throw ``FetchError/superseded``. ``performFetch(isolation:)`` begins anew, and
+  /// new sequences then hear of it.
   public func stop() {
     fetches += 1
+    updates += 1
     isBegun = false
     endFollowing()
     set(.initial)
+    endSequences()
+    settle(.failure(.superseded))
   }
 
   func endFollowing() {
@@ -51,33 +73,73 @@ extension FetchedResultsController {
     touches = nil
   }
 
+  /// - Parameter update: which update asks; nil where none does.
   private func fetch(
-    _ request: FetchRequest<Element>, _ section: SortTerm?, isolation: isolated any Actor
+    _ request: FetchRequest<Element>, _ section: SortTerm?, update: Int?,
+    isolation: isolated (any Actor)?
   ) async throws(FetchError) {
     fetches += 1
     let fetch = fetches
+    (outcome, isDetached) = (nil, false)
     endFollowing()
     set(.loading)
     let follower = Follower(
       store: context.store, request: request.followedBody(section: section), hold: holdTime)
     let result: Result<ResultState, ObjectStoreError> = await follower.snapshot()
-    guard fetch == fetches else { return }
-    let kept = await prepare(
-      result, isBatched: request.fetchBatchSize > 0, isolation: isolation)
-    guard fetch == fetches else { return }
-    do throws(FetchError) {
-      try replaceContent(with: result, kept, isBatched: request.fetchBatchSize > 0)
-    } catch {
-      goOn(after: error, isolation: isolation)
-      throw error
+    var kept: [ObjectID: Element] = [:]
+    if fetch == fetches {
+      kept = await prepare(result, isBatched: request.fetchBatchSize > 0, isolation: isolation)
     }
-    isBegun = true
-    (fetchRequest, self.section) = (request, section)
-    follow(isolation: isolation)
+    if fetch == fetches {
+      let isTaken = Result { () throws(FetchError) in
+        try replaceContent(with: result, kept, isBatched: request.fetchBatchSize > 0)
+      }
+      // The delegate was told, and may have stopped the controller.
+      if fetch == fetches {
+        end(isTaken, request, section, isolation: isolation)
+        return try isTaken.get()
+      }
+    }
+    try await waitForLater(update: update, isolation: isolation)
+  }
+
+  /// What the last call led to is in force, or what was in force before.
+  private func end(
+    _ isTaken: Result<Void, FetchError>, _ request: FetchRequest<Element>, _ section: SortTerm?,
+    isolation: isolated (any Actor)?
+  ) {
+    switch isTaken {
+    case .success:
+      isBegun = true
+      (fetchRequest, self.section) = (request, section)
+      follow(isolation: isolation)
+    case .failure(let error): goOn(after: error, isolation: isolation)
+    }
+    settle(isTaken)
+  }
+
+  /// Tells calls that were overtaken how the last one ended.
+  private func settle(_ outcome: Result<Void, FetchError>) {
+    self.outcome = outcome
+    wanted = nil
+    let calls = overtaken
+    overtaken = []
+    for call in calls { call.resume() }
+  }
+
+  /// Ends an overtaken call as the last one ends; an update whose request is wanted no more, at once.
+  private func waitForLater(
+    update: Int?, isolation: isolated (any Actor)?
+  ) async throws(FetchError) {
+    while outcome == nil, update == nil || update == updates {
+      await withCheckedContinuation(isolation: isolation) { overtaken.append($0) }
+    }
+    guard update == nil || update == updates else { throw .superseded }
+    try outcome?.get()
   }
 
   /// Follows what was followed before, or waits for the store to come back.
-  private func goOn(after error: FetchError, isolation: isolated any Actor) {
+  private func goOn(after error: FetchError, isolation: isolated (any Actor)?) {
     if case .store(let reason) = error, reason.mayPass, storedContent != nil || isBegun {
       set(.offline(reason))
       return follow(after: reason, isolation: isolation)
@@ -89,7 +151,8 @@ extension FetchedResultsController {
   /// Reads what a fetch through a parent entity leaves out of its objects, and of a batched one the
   /// elements that had been made.
   private func prepare(
-    _ result: Result<ResultState, ObjectStoreError>, isBatched: Bool, isolation: isolated any Actor
+    _ result: Result<ResultState, ObjectStoreError>, isBatched: Bool,
+    isolation: isolated (any Actor)?
   ) async -> [ObjectID: Element] {
     guard case .success(let state) = result else { return [:] }
     let kept = await elementsKept(in: state, isBatched: isBatched, isolation: isolation)
@@ -132,11 +195,12 @@ extension FetchedResultsController {
   /// - Parameter outage: why the store could not be reached the last time; the state stays `offline`
   ///   until it can.
   private func follow(
-    after outage: ObjectStoreError? = nil, isolation: isolated any Actor
+    after outage: ObjectStoreError? = nil, isolation: isolated (any Actor)?
   ) {
     var follower = Follower(
       store: context.store, request: fetchRequest.followedBody(section: section), hold: holdTime,
       token: storedContent?.state.token, after: outage)
+    guard isolation != nil else { return detach() }
     if outage == nil { set(.following) }
     if fetchRequest.fetchBatchSize > 0 { loadTouchedBatches(isolation: isolation) }
     following = Task { [weak self] in
@@ -155,6 +219,14 @@ extension FetchedResultsController {
     }
   }
 
+  /// Leaves the content as it is, where nobody can be told of another one.
+  private func detach() {
+    isDetached = true
+    isBegun = false
+    set(.initial)
+    endSequences()
+  }
+
   /// What the follower does next.
   private enum Step {
     case goOn(token: String)
@@ -162,7 +234,7 @@ extension FetchedResultsController {
     case end
   }
 
-  private func receive(_ event: Follower.Event, isolation: isolated any Actor) async -> Step {
+  private func receive(_ event: Follower.Event, isolation: isolated (any Actor)?) async -> Step {
     do throws(MaterializationError) {
       switch event {
       case .state(let state):
@@ -187,7 +259,7 @@ extension FetchedResultsController {
   }
 
   private func receive(
-    _ diff: Diff, isolation: isolated any Actor
+    _ diff: Diff, isolation: isolated (any Actor)?
   ) async throws(MaterializationError) -> Step {
     guard let old = storedContent else { return .fetchAnew }
     guard let state = old.state.applying(diff) else {
@@ -212,10 +284,11 @@ extension FetchedResultsController {
       }
     }
     if case .following = storedState {} else { set(.following) }
-    if diff.isEmpty && old.state.summary == state.summary {
+    let change = content.change(by: diff, from: old, in: context)
+    if change.isEmpty && old.state.summary == state.summary {
       storedContent = content
     } else {
-      tell(content, ContentChange(diff))
+      tell(content, change)
     }
     return .goOn(token: state.token)
   }

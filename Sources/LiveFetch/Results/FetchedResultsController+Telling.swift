@@ -98,13 +98,14 @@ protocol ResultsRelay: AnyObject {
 extension FetchedResultsController {
   /// Every content from now on by its ids, the present one first. A reader that is slower than the
   /// store gets the newest one, with what changed since the one it had. A loop that is left costs
-  /// nothing any more, whether by `break`, by an error or by its task being cancelled.
+  /// nothing any more, whether by `break`, by an error or by its task being cancelled. It ends with
+  /// ``stop()``, and with the controller.
   public var snapshots: ResultsSnapshots {
     ResultsSnapshots(channel: openChannel())
   }
 
   /// Every change from now on. A reader that is slower than the store gets one change that holds
-  /// all since the last one it had.
+  /// all since the last one it had. It ends with ``stop()``, and with the controller.
   public var changes: ContentChanges {
     let channel = openChannel()
     channel.skipPresent()
@@ -115,6 +116,13 @@ extension FetchedResultsController {
     let channel = ResultChannel(storedContent?.state)
     channels.removeAll { $0.isUnread }
     channels.append(WeakChannel(channel: channel))
+    if isDetached { channel.finish() }
     return channel
+  }
+
+  /// No more is told; what was is still read.
+  func endSequences() {
+    for entry in channels { entry.channel?.finish() }
+    channels = []
   }
 }

@@ -21,7 +21,7 @@ import Observation
 public final class FetchedResultsController<Element: Fetchable>: Observable {
   /// Where a controller stands with its store.
   public enum State {
-    /// Nothing was fetched yet.
+    /// Nothing was fetched yet, or nothing is followed any more.
     case initial
     case loading
     /// The content is in step.
@@ -51,7 +51,17 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   var pending: PendingChange?
   /// How many fetches were begun: the answer to an earlier one than the last counts no more.
   var fetches = 0
+  /// What an update asked for that is not in force yet; the last one wins.
+  var wanted: (request: FetchRequest<Element>, section: SortTerm?)?
+  /// How many updates were begun, or given up: an earlier one is superseded.
+  var updates = 0
+  /// How the last fetch ended; nil while one is under way.
+  var outcome: Result<Void, FetchError>?
+  /// Calls that wait for a later one.
+  var overtaken: [CheckedContinuation<Void, Never>] = []
   var following: Task<Void, Never>?
+  /// Whether the content is followed by nobody, since no actor asked for it.
+  var isDetached = false
   /// Whether there is to be a content: a fetch was asked for, and not stopped since.
   var isBegun = false
   /// Who reads ``snapshots`` and ``changes``; a reader keeps its channel, the controller does not.

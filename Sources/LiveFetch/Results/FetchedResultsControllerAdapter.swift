@@ -33,7 +33,7 @@ open class FetchedResultsControllerAdapter<Delegate: FetchedResultsControllerDel
   /// Fetches, and follows what is saved from then on: see
   /// ``FetchedResultsController/performFetch(isolation:)``.
   public func performFetch(
-    isolation: isolated any Actor = #isolation
+    isolation: isolated (any Actor)? = #isolation
   ) async throws(FetchError) {
     try await controller.performFetch(isolation: isolation)
   }

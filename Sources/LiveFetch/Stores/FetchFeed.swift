@@ -8,7 +8,9 @@ public protocol FetchFeed: Sendable {
   /// Called by one task at a time, which may be cancelled. The token is that of the last answer, or
   /// any other where the reader began anew.
   ///
-  /// - Parameter hold: seconds after which a diff without changes may come; 0: it has to come at once.
+  /// - Parameters:
+  ///   - token: the moment from which on is told.
+  ///   - hold: seconds after which a diff without changes may come; 0: it has to come at once.
   /// - Throws: ``ObjectStoreError/tokenExpired`` where history does not reach back to the token.
   func next(since token: String, hold: Double) async throws(ObjectStoreError) -> JSON
 }

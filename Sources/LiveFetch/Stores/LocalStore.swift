@@ -2,6 +2,7 @@
 // that a server on the file would give. Queries run on a queue of their own, since they block.
 
 import Dispatch
+import Foundation
 import LiveQueries
 import SQLiteStore
 import Synchronization
@@ -25,13 +26,54 @@ public final class LocalStore: ObjectStore {
   ///   - maxItems: the most items of a snapshot.
   /// - Throws: `StoreError` where it is no database, is held by another store, or is damaged.
   public init(
-    path: String, options: SQLiteStoreOptions = .init(), maxItems: Int = 1_000_000
+    path: String, options: Options = .init(), maxItems: Int = 1_000_000
   ) throws(StoreError) {
     store = try SQLiteStore(path: path, options: options)
     engine = LiveEngine(store: store, delivery: ContinuationDelivery())
     resolver = FetchResolver(model: store.model, maxItems: maxItems)
     let engine = engine
     store.onChange { engine.storeDidChange() }
+  }
+
+  /// Makes a new file at `path` with the tables of `model`, and opens it. The file remembers the
+  /// model: later `LocalStore(path:)` alone opens it.
+  ///
+  /// ```swift
+  /// let model = try ModelFile(parsing: [UInt8](Data(contentsOf: url)))
+  /// let store = try LocalStore(creating: path, model: model)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - path: of the file, which may not exist; its folder has to.
+  ///   - model: the entities, in code or read from a model's JSON.
+  ///   - options: how the file is opened and written.
+  ///   - maxItems: the most items of a snapshot.
+  /// - Throws: `StoreError`, with every problem of the model, or where there is a file already; nothing
+  ///   is left behind then.
+  public convenience init(
+    creating path: String, model: ModelFile, options: Options = .init(),
+    maxItems: Int = 1_000_000
+  ) throws(StoreError) {
+    do throws(ModelFileError) {
+      try model.check()
+    } catch {
+      throw .unusable("the model cannot be used:\n\(error)")
+    }
+    do {
+      try Data().write(to: URL(fileURLWithPath: path), options: .withoutOverwriting)
+    } catch CocoaError.fileWriteFileExists {
+      throw .unusable("there is a file already")
+    } catch {
+      throw .unusable("the file cannot be made")
+    }
+    var options = options
+    options.model = model
+    do throws(StoreError) {
+      try self.init(path: path, options: options, maxItems: maxItems)
+    } catch {
+      for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) }
+      throw error
+    }
   }
 
   deinit { close() }

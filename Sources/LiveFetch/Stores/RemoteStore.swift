@@ -78,7 +78,9 @@ public final class RemoteStore: ObjectStore {
   /// Makes a save that may be asked for again: for 24 hours the same save under the same key is made
   /// once, and answered as the first time.
   ///
-  /// - Parameter idempotencyKey: 1 to 255 printable ASCII characters.
+  /// - Parameters:
+  ///   - request: the changes, as ``save(_:)`` takes them.
+  ///   - idempotencyKey: 1 to 255 printable ASCII characters.
   /// - Throws: as ``save(_:)``; `idempotency-key-reused` where the key was another save's.
   public func save(
     _ request: JSON, idempotencyKey: String

@@ -277,6 +277,7 @@ private enum ObservingArticle {
       case .delete: print("gone")
       }
     }
+    observer.didFail = { error in print("not followed any more: \(error)") }
     observer.cancel()
 
     let token = context.observe(ObjectsDidChange.self) { change in

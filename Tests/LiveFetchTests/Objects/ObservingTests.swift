@@ -62,6 +62,27 @@ struct ObservingTests {
     #expect(context.registeredObjects.count == 2)
   }
 
+  @Test("an observer that can be told nothing any more says why, once, and ends")
+  func failures() async throws {
+    let (sample, ids) = try await World.store(.local)
+    let context = ManagedObjectContext(store: sample.store)
+    let osaka = try await context.materializedObject(City.self, with: #require(ids["osaka"]))
+    var changes: [ManagedObjectObserver<City>.Change] = []
+    var failures: [String] = []
+    let observer = ManagedObjectObserver(osaka) { changes.append($0) }
+    observer.didFail = { failures.append($0.description) }
+    try await sample.save(
+      #"{"update":"City","id":\#(try #require(ids["osaka"])),"values":{"population":7}}"#)
+    try await eventually { changes == [.update] }
+    try #require(sample.store as? LocalStore).close()
+    try await eventually { failures == ["cancelled"] }
+    #expect(observer.isEnded)
+    let late = ManagedObjectObserver(osaka) { changes.append($0) }
+    late.didFail = { failures.append($0.description) }
+    try await eventually { failures == ["cancelled", "cancelled"] }
+    #expect(late.isEnded && changes == [.update])
+  }
+
   @Test("a context tells what changed, and of its saves, typed")
   func events() async throws {
     let (sample, ids) = try await World.store(.local)

@@ -36,7 +36,6 @@ extension ManagedObjectContext {
       object.edits = [:]
       object.bases = [:]
       object.stage = .stored
-      object.rowMoment = saves
     }
     for object in deletions { forget(object, as: .gone) }
     insertions = []
@@ -69,6 +68,7 @@ extension ManagedObjectContext {
     twin.objectID = object.objectID
     twin.stage = .stored
     twin.row = object.row
+    (twin.rowReading, twin.readings) = (object.rowReading, object.readings)
     register(twin, self.layout(of: layout.type))
     return twin
   }
@@ -82,8 +82,8 @@ extension ManagedObjectContext {
   /// After a save every object has its permanent id without this.
   public func obtainPermanentIDs(for objects: some Sequence<ManagedObject>) {
     var ids: [String: ObjectID] = [:]
-    for object in objects where object.isInserted {
-      guard case .temporary(let name) = object.objectID,
+    for object in objects where object.isInserted || isNewAbove(key(of: object)) {
+      guard case .temporary(let name) = object.objectID, root.sending?.isNamed(object.objectID) != true,
         let type = type(of: object) as? any ManagedObjectType.Type
       else { continue }
       ids[name] = type.makePermanentID()

@@ -22,6 +22,7 @@ extension ManagedObjectContext {
   public func fetch<Element: Fetchable>(
     _ request: FetchRequest<Element>, isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) -> [Element] {
+    try Self.checkWindow(of: request)
     guard let view = try await unsavedView(of: request, isolation: isolation) else {
       return try await fetchStored(request, isolation: isolation).map(\.element)
     }
@@ -30,19 +31,34 @@ extension ManagedObjectContext {
     return view.merged(stored, try await judged(view, isolation: isolation))
   }
 
-  /// How many objects match, whatever the request's window. Unsaved changes count as in
-  /// ``fetch(_:isolation:)``.
+  /// How many objects ``fetch(_:isolation:)`` would give: those that match, less the request's offset,
+  /// and at most its limit. Unsaved changes count as there.
+  ///
+  /// - Throws: ``ContextError``.
   public func count<Element: Fetchable>(
     _ request: FetchRequest<Element>, isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) -> Int {
+    try Self.checkWindow(of: request)
     let view = try await unsavedView(of: request, isolation: isolation)
     let left: Set = ["limit", "offset", "sort", "select", "expand"]
     let body = (view?.rest ?? request).body().filter { !left.contains($0.name) }
     let answer = try await ask(
       body + [.init(name: "as", value: .string("count"))], isolation: isolation)
     guard let total = answer["total"]?.integer else { throw .store(.notUnderstood("no count")) }
-    guard let view else { return Int(clamping: total) }
-    return Int(clamping: total) + (try await judged(view, isolation: isolation)).count
+    var count = Int(clamping: total)
+    if let view { count += try await judged(view, isolation: isolation).count }
+    return min(max(0, count - request.fetchOffset), request.fetchLimit ?? .max)
+  }
+
+  private static func checkWindow<Element>(
+    of request: FetchRequest<Element>
+  ) throws(ContextError) {
+    do throws(FetchError) {
+      try request.checkWindow()
+    } catch {
+      guard case .store(let reason) = error else { return }
+      throw .store(reason)
+    }
   }
 
   /// The one object that matches; nil where none does.

@@ -14,6 +14,7 @@ extension ManagedObjectContext {
     let touched = try await touched(since: start, isolation: isolation)
     try await reread(touched.touched, isolation: isolation)
     moment = touched.moment
+    forgetMissing()
     processChangesOfTree()
   }
 
@@ -143,19 +144,31 @@ extension ManagedObjectContext {
       let layout = concerned.layout
       var missing = concerned.ids
       for some in concerned.ids.sorted().chunks(of: 1000) {
-        let asked = saves
-        let items = try await items(
+        let (items, reading) = try await items(
           layout, ids: some, extra: concerned.loaded, isolation: isolation)
         for item in items {
           do throws(MaterializationError) { try check(item.values, layout, item) } catch {
             throw .materialization(error)
           }
           tell(
-            item.values, of: RegistryKey(root: layout.root, id: .permanent(item.id)), asOf: asked)
+            item.values, of: RegistryKey(root: layout.root, id: .permanent(item.id)),
+            asOf: reading)
           missing.remove(item.id)
         }
       }
-      for id in missing { objectIsGone(RegistryKey(root: layout.root, id: .permanent(id))) }
+      for id in missing {
+        objectIsGone(
+          RegistryKey(root: layout.root, id: .permanent(id)), asOf: Reading(saves: saves))
+      }
+    }
+  }
+
+  /// Forgets the objects that the store has no more and whose unsaved changes are gone too.
+  private func forgetMissing() {
+    for context in branch {
+      for object in context.registeredObjects where object.missing != nil && !object.hasEdits {
+        objectIsGone(context.key(of: object))
+      }
     }
   }
 

@@ -32,18 +32,19 @@ extension ManagedObjectContext {
       throw .store(.notUnderstood("no snapshot"))
     }
     root.noteMoment(state.token)
+    let reading = Reading(saves: start, token: state.token)
     let items = state.sections.flatMap(\.items)
     try await completeItems(items, as: Element.self, isolation: isolation)
     defer { wholeItems = [:] }
     var rows: [(item: Item, element: Element)] = []
-    try reading(since: start) { () throws(MaterializationError) in
+    try making(asOf: reading) { () throws(MaterializationError) in
       for item in items {
         let plain = extra.isEmpty ? item : item.without(extra)
         rows.append((item, try Element.materialize(plain, in: self)))
       }
     }
     if !prefetch.isEmpty, let type = Element.self as? any ManagedEntity.Type {
-      try keepIncluded(answer["included"], prefetch, of: rows.map(\.element), type, start)
+      try keepIncluded(answer["included"], prefetch, of: rows.map(\.element), type, reading)
     }
     processChangesOfTree()
     return rows.filter { row in
@@ -57,12 +58,12 @@ extension ManagedObjectContext {
     if moment == nil { moment = token }
   }
 
-  /// Makes objects of what was asked for when there had been `start` saves.
-  func reading(
-    since start: Int, _ body: () throws(MaterializationError) -> Void
+  /// Makes objects of what was so at `reading`.
+  func making(
+    asOf reading: Reading, _ body: () throws(MaterializationError) -> Void
   ) throws(ContextError) {
-    readMoment = start
-    defer { readMoment = nil }
+    currentReading = reading
+    defer { currentReading = nil }
     do throws(MaterializationError) { try body() } catch { throw .materialization(error) }
   }
 
@@ -95,11 +96,10 @@ extension ManagedObjectContext {
     var objects: [ManagedObject] = []
     for start in stride(from: 0, to: ids.count, by: 1000) {
       let some = Array(ids[start..<min(ids.count, start + 1000)])
-      let before = saves
-      let items = try await items(layout, ids: some, extra: extra, isolation: isolation)
+      let (items, reading) = try await items(layout, ids: some, extra: extra, isolation: isolation)
       try await completeItems(items, as: layout.type, isolation: isolation)
       defer { wholeItems = [:] }
-      try reading(since: before) { () throws(MaterializationError) in
+      try making(asOf: reading) { () throws(MaterializationError) in
         for item in items { objects.append(try register(item, as: layout.type)) }
       }
     }
@@ -108,7 +108,8 @@ extension ManagedObjectContext {
 
   func items(
     _ layout: EntityLayout, ids: [ObjectID], extra: [String], isolation: isolated (any Actor)?
-  ) async throws(ContextError) -> [Item] {
+  ) async throws(ContextError) -> (items: [Item], reading: Reading) {
+    let start = saves
     let list = JSON.array(ids.map(\.predicateArgument))
     var body: [JSON.Member] = [
       .init(name: "entity", value: .string(layout.entityName)),
@@ -124,7 +125,9 @@ extension ManagedObjectContext {
       throw .store(.notUnderstood("no snapshot"))
     }
     root.noteMoment(state.token)
-    return state.sections.flatMap(\.items)
+    return (
+      state.sections.flatMap(\.items), Reading(saves: start, token: state.token)
+    )
   }
 
   /// A fetch through a parent entity shows the parent's properties alone: reads the rest of those
@@ -151,7 +154,8 @@ extension ManagedObjectContext {
     for (layout, ids) in partial.values {
       for start in stride(from: 0, to: ids.count, by: 1000) {
         let some = Array(ids[start..<min(ids.count, start + 1000)])
-        for item in try await self.items(layout, ids: some, extra: [], isolation: isolation) {
+        let read = try await self.items(layout, ids: some, extra: [], isolation: isolation)
+        for item in read.items {
           whole[RegistryKey(root: layout.root, id: .permanent(item.id))] = item
         }
       }
@@ -200,11 +204,12 @@ extension ManagedObjectContext {
 
   /// Makes objects of what was sent along, and has those that refer to them keep them.
   func keepIncluded(
-    _ json: JSON?, _ paths: [String], of owners: [Any], _ type: any ManagedEntity.Type, _ start: Int
+    _ json: JSON?, _ paths: [String], of owners: [Any], _ type: any ManagedEntity.Type,
+    _ reading: Reading
   ) throws(ContextError) {
     let types = entities(along: paths, from: type)
     var kept: [ManagedObject] = []
-    try reading(since: start) { () throws(MaterializationError) in
+    try making(asOf: reading) { () throws(MaterializationError) in
       guard case .object(let entities)? = json else { return }
       for entity in entities {
         guard let type = types[entity.name], case .object(let objects) = entity.value else {

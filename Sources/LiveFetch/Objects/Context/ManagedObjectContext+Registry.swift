@@ -29,10 +29,19 @@ extension ManagedObjectContext {
 
   func register(_ object: ManagedObject, _ layout: EntityLayout) {
     object.managedObjectContext = self
+    if root.classes[layout.entityName] == nil { root.classes[layout.entityName] = layout.type }
     registry[RegistryKey(root: layout.root, id: object.objectID)] = WeakObject(object: object)
     guard registry.count > registryLimit else { return }
     registry = registry.filter { $0.value.object != nil }
     registryLimit = max(1024, registry.count * 2)
+  }
+
+  /// Why objects of a class cannot be here: those of its entity are of another one, and one object
+  /// would be two.
+  func classProblem(_ layout: EntityLayout) -> String? {
+    guard let known = root.classes[layout.entityName], self.layout(of: known).root != layout.root
+    else { return nil }
+    return "is no \(layout.type) here: `\(layout.entityName)` is the class \(known) in this context"
   }
 
   /// Takes an object out of the context.
@@ -52,26 +61,29 @@ extension ManagedObjectContext {
     _ item: Item, as type: any ManagedEntity.Type
   ) throws(MaterializationError) -> ManagedObject {
     let layout = layout(of: concreteType(of: item, type))
+    if let problem = classProblem(layout) {
+      throw MaterializationError(entity: layout.entityName, id: item.id, reason: problem)
+    }
     let key = RegistryKey(root: layout.root, id: .permanent(item.id))
     var values = item.values
     if let whole = wholeItems[key] { values.merge(whole.values) { first, _ in first } }
-    let asked = readMoment ?? saves
+    let reading = currentReading ?? Reading(saves: saves)
     if let object = registry[key]?.object {
       try check(values, layout, item)
-      root.tell(values, of: key, asOf: asked)
+      root.tell(values, of: key, asOf: reading)
       return object
     }
     if let problem = layout.problem(in: values) {
       throw MaterializationError(entity: layout.entityName, id: item.id, reason: problem)
     }
-    root.tell(values, of: key, asOf: asked)
+    root.tell(values, of: key, asOf: reading)
     guard let object = layout.type.init() as ManagedObject? else {
       throw MaterializationError(entity: layout.entityName, id: item.id, reason: "has no class")
     }
     object.objectID = .permanent(item.id)
     object.stage = .stored
-    object.row = shown(values, of: key, asOf: asked)
-    object.rowMoment = asked
+    object.row = shown(values, of: key)
+    object.rowReading = reading
     register(object, layout)
     object.awakeFromFetch()
     return object

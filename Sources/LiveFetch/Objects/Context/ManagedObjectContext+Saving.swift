@@ -70,9 +70,15 @@ extension ManagedObjectContext {
     isolation: isolated (any Actor)?
   ) async throws(ContextError) -> SaveReceipt {
     var draft = draft()
-    isSending = true
+    sending = SentChanges(draft)
     defer { endSending() }
-    let receipt = try await send(&draft, isolation: isolation)
+    let receipt: SaveReceipt
+    do throws(ContextError) {
+      receipt = try await send(&draft, isolation: isolation)
+    } catch {
+      dropUnwanted(draft)
+      throw error
+    }
     saves += 1
     let summary = summary(of: draft)
     settle(draft, receipt)
@@ -112,7 +118,7 @@ extension ManagedObjectContext {
   }
 
   private func endSending() {
-    isSending = false
+    sending = nil
     let waiting = settlers
     settlers = []
     for continuation in waiting { continuation.resume() }
@@ -138,22 +144,21 @@ extension ManagedObjectContext {
     resolveEverywhere(receipt.ids)
     for origin in draft.origins {
       switch origin {
-      case .insertion(let sent): settle(sent, receipt.ids, isNew: true)
-      case .update(let sent): settle(sent, receipt.ids, isNew: false)
+      case .insertion(let sent), .update(let sent): settle(sent, receipt)
       case .deletion(let object): forgetEverywhere(object)
       case .value: break
       }
     }
     for object in draft.goneObjects { forgetEverywhere(object) }
-    valueChanges.removeFirst(min(draft.valueCount, valueChanges.count))
+    valueChanges.removeFirst(min(sending?.valueCount ?? 0, valueChanges.count))
   }
 
-  private func settle(_ sent: SaveDraft.Sent, _ ids: [String: ObjectID], isNew: Bool) {
-    let object = sent.object
-    object.rowMoment = saves
+  private func settle(_ sent: SaveDraft.Sent, _ receipt: SaveReceipt) {
+    let (object, ids) = (sent.object, receipt.ids)
     guard object.managedObjectContext === self else { return }
     for (name, json) in sent.edits {
       let stored = json.resolved(ids)
+      if object.edits[name] == nil, object.row[name] != stored { object.forgetValue(of: name) }
       object.row[name] = stored
       if object.edits[name] == stored {
         object.edits[name] = nil
@@ -176,6 +181,16 @@ extension ManagedObjectContext {
     }
     updates.removeAll { $0 === object }
     if object.stage == .stored, object.hasEdits { updates.append(object) }
+    let names = Array(sent.edits.keys) + Array(sent.memberEdits.keys)
+    note(Reading(saves: saves, token: receipt.token), of: names, key(of: object))
+  }
+
+  /// Remembers, here and below, how new the saved values of an object are.
+  private func note(_ reading: Reading, of names: [String], _ key: RegistryKey) {
+    if let object = registry[key]?.object {
+      object.note(reading, of: names.filter { object.row[$0] != nil })
+    }
+    for child in children { child.context?.note(reading, of: names, key) }
   }
 
   /// Puts the permanent ids in place of temporary ones, in every context of this tree.

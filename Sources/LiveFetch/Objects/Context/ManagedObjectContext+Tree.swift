@@ -29,38 +29,37 @@ extension ManagedObjectContext {
 
   /// Has this context and those below it take over what the store told of an object.
   ///
-  /// - Parameter asked: how many saves there had been when the store was asked. What was asked for
-  ///   before the last save of the object may be older than what it holds.
-  func tell(_ values: [String: JSON], of key: RegistryKey, asOf asked: Int) {
+  /// - Parameter reading: when it was so. What was before the last save or reading of a value changes
+  ///   nothing, here and below.
+  func tell(_ values: [String: JSON], of key: RegistryKey, asOf reading: Reading) {
     var values = values
     if let object = registry[key]?.object {
-      guard asked >= object.rowMoment else { return }
-      if object.take(values) { pending.refreshedObjects.insert(object) }
-      values = object.overlaying(values)
+      if object.take(values, asOf: reading) { pending.refreshedObjects.insert(object) }
+      values = object.overlaying(object.held(values))
     }
-    for child in children { child.context?.tell(values, of: key, asOf: asked) }
+    for child in children { child.context?.tell(values, of: key, asOf: reading) }
   }
 
   /// What the store told, under the unsaved changes of the contexts above.
-  func shown(
-    _ values: [String: JSON], of key: RegistryKey, asOf asked: Int
-  ) -> [String: JSON] {
+  func shown(_ values: [String: JSON], of key: RegistryKey) -> [String: JSON] {
     guard let parent else { return values }
-    var values = parent.shown(values, of: key, asOf: asked)
+    let values = parent.shown(values, of: key)
     guard let object = parent.registry[key]?.object else { return values }
-    if asked < object.rowMoment { values.merge(object.row) { $1 } }
-    return object.overlaying(values)
+    return object.overlaying(object.held(values))
   }
 
   /// The store has the object no more. A context with unsaved changes of it keeps it, and those
   /// below do, so that a save of them tells of the conflict.
-  func objectIsGone(_ key: RegistryKey) {
+  func objectIsGone(_ key: RegistryKey, asOf reading: Reading? = nil) {
     if let object = registry[key]?.object {
-      guard !object.hasEdits else { return }
+      guard !object.hasEdits else {
+        object.missing = reading ?? Reading(saves: saves)
+        return
+      }
       if object.stage == .stored { pending.deletedObjects.insert(object) }
       forget(object, as: .gone)
     }
-    for child in children { child.context?.objectIsGone(key) }
+    for child in children { child.context?.objectIsGone(key, asOf: reading) }
   }
 
   // MARK: - What stands above
@@ -97,7 +96,7 @@ extension ManagedObjectContext {
     object.objectID = id
     object.stage = .stored
     object.row = above.everything(of: layout)
-    object.rowMoment = saves
+    object.rowReading = Reading(saves: saves)
     register(object, layout)
     object.awakeFromFetch()
     return object
@@ -152,6 +151,11 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
+  /// Of the properties that were told, what `row` has of them: where it is newer, that counts.
+  fileprivate func held(_ told: [String: JSON]) -> [String: JSON] {
+    told.merging(row.filter { told[$0.key] != nil }) { $1 }
+  }
+
   /// `told` under the unsaved changes of this object: what contexts below see.
   func overlaying(_ told: [String: JSON]) -> [String: JSON] {
     guard hasEdits else { return told }

@@ -19,6 +19,11 @@ extension ManagedObjectContext {
       failure.entity = object.entityName
       return failure
     }
+    if object.isInserted, let problem = classProblem(layout(of: object)) {
+      failures += Self.failures(named: object, nil) {
+        throw ValidationFailure(code: "other-class", problem)
+      }
+    }
     failures += (object as? any ManagedObjectType)?.keyFailures ?? []
     return failures + Self.failures(named: object, nil) { try whole(object) }
   }

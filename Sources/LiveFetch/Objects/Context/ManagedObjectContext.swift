@@ -25,6 +25,8 @@ public final class ManagedObjectContext {
   var children: [WeakContext] = []
   var layouts: [ObjectIdentifier: EntityLayout] = [:]
   var registry: [RegistryKey: WeakObject] = [:]
+  /// By entity, the class of the objects of the tree; kept by the context at the top.
+  var classes: [String: any ManagedEntity.Type] = [:]
   /// At how many objects the registry is next cleared of those that are gone.
   var registryLimit = 1024
   /// Changed objects, in the order in which they were first changed.
@@ -39,15 +41,15 @@ public final class ManagedObjectContext {
   var moment: String?
   /// How many saves were made, counted by the context at the top: see ``saves``.
   var savesOfTree = 0
-  /// How many when what is being read was asked for.
-  var readMoment: Int?
+  /// How new what is being made into objects is.
+  var currentReading: Reading?
   /// Items of subentities, whole, while a parent's items are made into objects.
   var wholeItems: [RegistryKey: Item] = [:]
   var pending = ObjectsDidChange()
   var observers = ContextObservers()
   var saveQueue = SaveQueue()
-  /// Whether a save was sent whose ids are not known yet.
-  var isSending = false
+  /// The save that was sent and whose ids are not known yet.
+  var sending: SentChanges?
   var settlers: [CheckedContinuation<Void, Never>] = []
 
   /// A context whose changes go to `store`.
@@ -114,18 +116,18 @@ public final class ManagedObjectContext {
 
   /// Deletes an object with the next save. What becomes of those it is related to, the store decides
   /// by its rules; objects in memory that go with it are told as deleted after the save. What the
-  /// store has no more by then counts as deleted.
+  /// store has no more by then counts as deleted. A new object whose save is under way is deleted with
+  /// the save after it.
   public func delete(_ object: ManagedObject) {
     guard object.managedObjectContext === self else { return }
     switch object.stage {
-    case .inserted:
+    case .inserted where sending?.insertion(of: object) == nil:
       object.prepareForDeletion()
-      unlink(object)
-      vanishBelow(object, as: .gone)
-      forget(object, as: .gone)
-    case .stored:
+      drop(object, as: .gone)
+    case .inserted, .stored:
       object.prepareForDeletion()
       object.stage = .deleted
+      insertions.removeAll { $0 === object }
       updates.removeAll { $0 === object }
       deletions.append(object)
     case .detached, .deleted, .gone: return
@@ -133,6 +135,16 @@ public final class ManagedObjectContext {
     pending.insertedObjects.remove(object)
     pending.updatedObjects.remove(object)
     pending.deletedObjects.insert(object)
+  }
+
+  /// Forgets a new object that no store will know.
+  func drop(_ object: ManagedObject, as stage: ManagedObject.Stage) {
+    if stage == .gone { unlink(object) }
+    vanishBelow(object, as: stage)
+    pending.insertedObjects.remove(object)
+    pending.updatedObjects.remove(object)
+    pending.deletedObjects.insert(object)
+    forget(object, as: stage)
   }
 
   /// Takes an object that no store will know out of the relationships of others.
@@ -155,27 +167,32 @@ public final class ManagedObjectContext {
   /// Throws every unsaved change away. New objects belong to no context any more, here and in the
   /// contexts below, also those that a child saved into this one; children show the other objects as
   /// they are again.
+  ///
+  /// What was sent to the store and is not answered yet is no unsaved change: new objects of such a save
+  /// stay if it is made, with the values that were sent, and go if it is refused.
   public func rollback() {
-    let (new, changed) = (insertions, updates + deletions)
+    let changed = insertions + updates + deletions
+    let kept = changed.filter { sending?.insertion(of: $0) != nil }
     for object in changed {
-      if object.stage == .deleted { object.stage = .stored }
-      takeBack(object)
-      object.discardEdits()
+      if let sent = sending?.rollBack(object) {
+        object.showAgain(sent)
+      } else if object.stage == .inserted {
+        drop(object, as: .detached)
+        continue
+      } else {
+        takeBack(object)
+        object.discardEdits()
+        object.stage = .stored
+      }
       pending.deletedObjects.remove(object)
       pending.updatedObjects.remove(object)
       pending.refreshedObjects.insert(object)
     }
-    for object in new {
-      vanishBelow(object, as: .detached)
-      pending.insertedObjects.remove(object)
-      pending.updatedObjects.remove(object)
-      pending.deletedObjects.insert(object)
-      forget(object, as: .detached)
-    }
-    insertions = []
+    insertions = kept
     updates = []
     deletions = []
-    valueChanges = []
+    dropValueChanges()
+    for object in changed where object.missing != nil { objectIsGone(key(of: object)) }
     for context in branch { context.processPendingChanges() }
   }
 
@@ -186,13 +203,19 @@ public final class ManagedObjectContext {
     for object in insertions { vanishBelow(object, as: .detached) }
     for object in registeredObjects { forget(object, as: .detached) }
     registry = [:]
+    classes = [:]
     insertions = []
     updates = []
     deletions = []
-    valueChanges = []
+    dropValueChanges()
     pending = ObjectsDidChange()
     moment = nil
     for context in branch { context.processPendingChanges() }
+  }
+
+  private func dropValueChanges() {
+    valueChanges = []
+    sending?.valueCount = 0
   }
 
   /// An object's value was assigned.

@@ -13,7 +13,8 @@
 ///
 /// The object shows its new values when the handler is called. An observer of an object that is not
 /// saved yet begins when it is, and one that is made while nobody answers when somebody does: what
-/// happened to the object meanwhile is then told. It ends after `delete`, when it is cancelled, and with itself.
+/// happened to the object meanwhile is then told. It ends after `delete`, after ``didFail``, when it
+/// is cancelled, and with itself.
 public final class ManagedObjectObserver<Object: ManagedEntity> {
   public enum Change: Sendable, Hashable {
     /// The object has other values.
@@ -23,6 +24,9 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
   }
 
   public let object: Object
+  /// Is told why the observer ended although the object did not: the store refuses it for good, or
+  /// what the store holds makes no object any more. A server that is away is waited for.
+  public var didFail: ((FetchError) -> Void)?
   private let handler: (Change) -> Void
   private var controller: FetchedResultsController<Object>?
   private var listener: Listener?
@@ -71,7 +75,11 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
   ) {
     let controller = FetchedResultsController(
       fetchRequest: FetchRequest<Object>(where: .ids([id])), context: context)
-    let listener = Listener { [weak self] change in self?.tell(change) }
+    let listener = Listener { [weak self] change in
+      self?.tell(change)
+    } fail: { [weak self] error in
+      self?.fail(error)
+    }
     controller.delegate = listener
     self.controller = controller
     self.listener = listener
@@ -79,10 +87,14 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
     controller.stateDidChange = { [weak self] state in
       if case .following = state { self?.look(since: before) }
     }
-    start = Task {
+    start = Task { [weak self] in
       _ = isolation
-      // Where nobody answers, the controller goes on trying.
-      try? await controller.performFetch(isolation: isolation)
+      do throws(FetchError) {
+        try await controller.performFetch(isolation: isolation)
+      } catch {
+        // Where nobody answers, the controller goes on trying.
+        if !error.mayPass { self?.fail(error) }
+      }
     }
   }
 
@@ -103,12 +115,22 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
     handler(change)
   }
 
+  private func fail(_ error: FetchError) {
+    guard !isEnded else { return }
+    cancel()
+    didFail?(error)
+  }
+
   /// Makes of the controller's changes those of the one object.
   private final class Listener: FetchedResultsControllerDelegate {
     typealias Element = Object
     private let tell: (Change) -> Void
+    private let fail: (FetchError) -> Void
 
-    init(_ tell: @escaping (Change) -> Void) { self.tell = tell }
+    init(_ tell: @escaping (Change) -> Void, fail: @escaping (FetchError) -> Void) {
+      self.tell = tell
+      self.fail = fail
+    }
 
     func controller(
       _ controller: Controller, didChange object: Object, at indexPath: Position?,
@@ -119,6 +141,10 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
       case .delete: tell(.delete)
       case .insert: break
       }
+    }
+
+    func controller(_ controller: Controller, didFailWith error: FetchError) {
+      if case .failed = controller.state { fail(error) }
     }
   }
 }

@@ -2,7 +2,8 @@
 // keys, which need no more than `.name`, and for those of any other enumeration of keys.
 
 extension ManagedObjectType {
-  /// The present value as the store would tell it; nil where it is not in memory.
+  /// The present value as the store would tell it; nil where it is not in memory. A key that no
+  /// property of the class declares never is: objects hold what is declared.
   ///
   /// ```swift
   /// city.value(for: .population)  // .number("9733276")
@@ -15,14 +16,21 @@ extension ManagedObjectType {
   public func value<Value: AttributeValue>(
     _ type: Value.Type, for key: Key
   ) throws(UnreadableValue) -> Value {
-    guard let json = currentValue(key.rawValue) else { throw UnreadableValue("is not in memory") }
+    guard let json = currentValue(key.rawValue) else {
+      guard layout[key.rawValue] == nil else { throw UnreadableValue("is not in memory") }
+      throw UnreadableValue("is declared by no property of \(Self.self)")
+    }
     return try Value.attributeValue(of: json)
   }
 
-  /// Assigns a value by its key.
+  /// Assigns a value by its key. One that the declared property cannot have is not taken: the property
+  /// stays as it is, and the next save is refused with a ``ValidationFailure`` of this key unless a
+  /// fitting value was assigned by then.
   public func setValue(_ value: some AttributeValue, for key: Key) {
     setValue(value, of: key.rawValue) { value throws(UnreadableValue) in
-      try value.attributeJSON()
+      let json = try value.attributeJSON()
+      if let problem = layout[key.rawValue]?.problem(json) { throw UnreadableValue(problem) }
+      return json
     }
     // The declared property may be of another type than `value`.
     values[key.rawValue] = nil
@@ -47,6 +55,11 @@ extension ManagedObjectType {
 }
 
 extension ManagedObject {
+  /// What the object's class declares.
+  fileprivate var layout: EntityLayout {
+    managedObjectContext?.layout(of: self) ?? EntityLayout(entityType ?? UndeclaredEntity.self)
+  }
+
   /// The unsaved values by keys: for a class whose keys are not its superclass' own.
   public func changedValues<Key: KeyCodable>(_ keys: Key.Type) -> [Key: JSON] {
     Self.keyed(changedValuesByName)

@@ -63,6 +63,12 @@ extension ManagedObject {
     return isShown
   }
 
+  /// Has a value be read anew.
+  func forgetValue(of name: String) {
+    values[name] = nil
+    related[name] = nil
+  }
+
   /// Throws the unsaved values away.
   func discardEdits() {
     for name in edits.keys { values[name] = nil }
@@ -105,6 +111,11 @@ extension ManagedObject {
   func editMembers(of name: String, _ edit: (inout MemberEdits) -> Void) {
     var edits = memberEdits[name] ?? MemberEdits()
     edit(&edits)
+    if case .array(let stored)? = row[name] {
+      let ids = stored.compactMap(ManagedObjectID.init(json:))
+      edits.added.removeAll(where: ids.contains)
+      edits.removed.removeAll { !ids.contains($0) }
+    }
     memberEdits[name] = edits.isEmpty ? nil : edits
     noteChange()
   }

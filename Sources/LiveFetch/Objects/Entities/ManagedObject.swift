@@ -44,8 +44,12 @@ open class ManagedObject: Hashable, CustomStringConvertible {
   var values: [String: Any] = [:]
   /// Related objects that were materialized through this one.
   var related: [String: [ManagedObject]] = [:]
-  /// The context's count of its saves when `row` was told.
-  var rowMoment = 0
+  /// How new `row` is.
+  var rowReading = Reading(saves: 0)
+  /// How new values of `row` are that were told by themselves.
+  var readings: [String: Reading] = [:]
+  /// When the store was found to have the object no more; it is kept for its unsaved changes alone.
+  var missing: Reading?
 
   /// An object in no context. ``ManagedObjectContext/insertObject(_:)`` makes one that can be saved.
   public required init() { objectID = .temporary(TemporaryNames.next()) }

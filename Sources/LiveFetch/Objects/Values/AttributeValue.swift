@@ -92,6 +92,7 @@ extension Double: AttributeValue {
   /// The number; what is none cannot be stored.
   public func attributeJSON() throws(UnreadableValue) -> JSON {
     guard !isNaN else { throw UnreadableValue("is not a number") }
+    if isInfinite { return .string(self < 0 ? "-Infinity" : "Infinity") }
     return predicateArgument
   }
 }
@@ -151,11 +152,26 @@ extension Instant: AttributeValue {
     guard let instant = Instant(iso8601: text) else { throw UnreadableValue("is no date") }
     return instant
   }
+
+  /// The date; one so far away that its text could not be read again cannot be stored.
+  public func attributeJSON() throws(UnreadableValue) -> JSON {
+    let text = iso8601
+    guard Instant(iso8601: text) == self else { throw UnreadableValue("is beyond all dates") }
+    return .string(text)
+  }
 }
 
 extension Date: AttributeValue {
   public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Date {
     Date(try Instant.attributeValue(of: json))
+  }
+
+  /// The date; what is none, or has no end, cannot be stored.
+  public func attributeJSON() throws(UnreadableValue) -> JSON {
+    guard let instant = Instant(exactly: self) else {
+      throw UnreadableValue("is \(timeIntervalSince1970) s after 1970, which is no date")
+    }
+    return try instant.attributeJSON()
   }
 }
 

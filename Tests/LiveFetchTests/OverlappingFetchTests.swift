@@ -1,0 +1,240 @@
+// Calls of one controller that overlap: the last one asked for is in force, and every call says how it
+// ended.
+
+import LiveFetch
+import Synchronization
+import Testing
+
+/// Holds whole fetches back until they are let go, by their number.
+private final class GatedStore: ObjectStore {
+  private struct State {
+    var isHolding = false
+    var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+    var count = 0
+  }
+
+  private let store: any ObjectStore
+  private let state = Mutex(State())
+
+  init(_ store: any ObjectStore) { self.store = store }
+
+  var waiting: Int { state.withLock { $0.waiting.count } }
+
+  func hold() { state.withLock { $0.isHolding = true } }
+
+  func letGo(_ number: Int) { state.withLock { $0.waiting.removeValue(forKey: number) }?.resume() }
+
+  func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
+    if request["since"] == nil {
+      await withCheckedContinuation { continuation in
+        let isHeld = state.withLock { state in
+          guard state.isHolding else { return false }
+          state.waiting[state.count] = continuation
+          state.count += 1
+          return true
+        }
+        if !isHeld { continuation.resume() }
+      }
+    }
+    return try await store.fetch(request)
+  }
+
+  func save(_ request: JSON) async throws(ObjectStoreError) -> SaveReceipt {
+    try await store.save(request)
+  }
+}
+
+@MainActor
+@Suite("Calls of a controller that overlap")
+struct OverlappingFetchTests {
+  private let cities: Cities
+  private let store: GatedStore
+  private let controller: FetchedResultsController<City>
+
+  init() throws {
+    cities = try Cities(.local)
+    store = GatedStore(cities.store)
+    controller = FetchedResultsController(
+      fetchRequest: FetchRequest<City>(sortedBy: [.descending("population")]),
+      context: ManagedObjectContext(store: store))
+  }
+
+  private func request(_ predicate: String) -> FetchRequest<City> {
+    FetchRequest<City>(where: FetchPredicate(predicate), sortedBy: [.descending("population")])
+  }
+
+  /// Begins an update that the store holds back.
+  private func update(_ predicate: String) async throws -> Task<Void, any Error> {
+    let (request, count) = (request(predicate), store.waiting)
+    let task = Task { try await controller.update(fetchRequest: request) }
+    try await eventually { store.waiting == count + 1 }
+    return task
+  }
+
+  private func performFetch() async throws -> Task<Void, any Error> {
+    let count = store.waiting
+    let task = Task { try await controller.performFetch() }
+    try await eventually { store.waiting == count + 1 }
+    return task
+  }
+
+  private func letGo(_ order: [Int]) async throws {
+    for number in order {
+      store.letGo(number)
+      try await Task.sleep(for: .milliseconds(30))
+    }
+  }
+
+  private func ending(of task: Task<Void, any Error>) async -> String {
+    do {
+      try await task.value
+      return "done"
+    } catch FetchError.superseded {
+      return "superseded"
+    } catch FetchError.store(let error) {
+      return error.code ?? "no code"
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  private var isFollowing: Bool { if case .following = controller.state { true } else { false } }
+
+  @Test(
+    "of two updates the last one wins, and the first says that it is superseded",
+    arguments: [[0, 1], [1, 0]])
+  func updates(order: [Int]) async throws {
+    try await controller.performFetch()
+    store.hold()
+    let first = try await update("population > 500")
+    let second = try await update("population < 500")
+    try await letGo(order)
+    #expect(await ending(of: first) == "superseded")
+    #expect(await ending(of: second) == "done")
+    #expect(controller.fetchRequest == request("population < 500"))
+    #expect(controller.fetchedObjects?.map(\.id) == [2, 5, 4])
+    #expect(isFollowing)
+    try await cities.save(#"{"update":"City","id":1,"values":{"population":1}}"#)
+    try await eventually { controller.fetchedObjects?.map(\.id) == [2, 5, 4, 1] }
+  }
+
+  @Test(
+    "a fetch that overtakes an update fetches what that asked for, and both end when it is there",
+    arguments: [[0, 1], [1, 0]])
+  func fetchAfterUpdate(order: [Int]) async throws {
+    try await controller.performFetch()
+    store.hold()
+    let update = try await update("population > 500")
+    let fetch = try await performFetch()
+    try await letGo(order)
+    #expect(await ending(of: update) == "done")
+    #expect(await ending(of: fetch) == "done")
+    #expect(controller.fetchRequest == request("population > 500"))
+    #expect(controller.fetchedObjects?.map(\.id) == [1, 3])
+    #expect(isFollowing)
+  }
+
+  @Test("a fetch that is overtaken waits for the last call, and ends as it does")
+  func overtakenFetch() async throws {
+    store.hold()
+    let fetch = try await performFetch()
+    let update = try await update("population > 500")
+    var isEnded = false
+    let watch = Task {
+      _ = await fetch.result
+      isEnded = true
+    }
+    try await letGo([0])
+    #expect(!isEnded)
+    #expect(controller.fetchedObjects == nil)
+    try await letGo([1])
+    #expect(await ending(of: fetch) == "done")
+    #expect(await ending(of: update) == "done")
+    #expect(controller.fetchedObjects?.map(\.id) == [1, 3])
+    await watch.value
+  }
+
+  @Test("an update that is refused leaves what was in force, also to the fetch that it overtook")
+  func refused() async throws {
+    try await controller.performFetch()
+    store.hold()
+    let fetch = try await performFetch()
+    let update = try await update("popluation > 500")
+    try await letGo([1, 0])
+    #expect(await ending(of: update) == "unknown-key-path")
+    #expect(await ending(of: fetch) == "unknown-key-path")
+    #expect(controller.fetchRequest.predicate == nil)
+    #expect(controller.fetchedObjects?.count == 5)
+    #expect(isFollowing)
+  }
+
+  @Test("an update of the request keeps the sections that the one before asked for")
+  func sections() async throws {
+    try await controller.performFetch()
+    store.hold()
+    let request = request("population > 500")
+    let first = Task {
+      try await controller.update(fetchRequest: request, section: .ascending("country.name"))
+    }
+    try await eventually { store.waiting == 1 }
+    let second = try await update("population < 500")
+    try await letGo([1, 0])
+    #expect(await ending(of: first) == "superseded")
+    #expect(await ending(of: second) == "done")
+    #expect(controller.sections.map(\.name) == ["Japan", "Mali", "Peru"])
+  }
+
+  @Test("stop ends the calls on their way, and nothing is followed then")
+  func stopping() async throws {
+    store.hold()
+    let fetch = try await performFetch()
+    let update = try await update("population > 500")
+    controller.stop()
+    try await letGo([0, 1])
+    #expect(await ending(of: fetch) == "superseded")
+    #expect(await ending(of: update) == "superseded")
+    #expect(controller.fetchedObjects == nil)
+    let again = try await performFetch()
+    try await letGo([2])
+    #expect(await ending(of: again) == "done")
+    #expect(controller.fetchedObjects?.count == 5)
+  }
+}
+
+@Suite("A controller of no actor")
+struct DetachedControllerTests {
+  @Test("holds the content of the moment it fetched, and its sequences end with it")
+  func detached() async throws {
+    let cities = try Cities(.local)
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<City>(sortedBy: [.descending("population")]),
+      context: ManagedObjectContext(store: cities.store))
+    try await controller.performFetch()
+    #expect(controller.fetchedObjects?.map(\.id) == [1, 3, 2, 5, 4])
+    guard case .initial = controller.state else { throw FetchError.outOfStep }
+    var count = 0
+    for await snapshot in controller.snapshots {
+      #expect(snapshot.numberOfItems == 5)
+      count += 1
+    }
+    #expect(count == 1)
+    try await cities.save(#"{"delete":"City","id":1}"#)
+    try await controller.performFetch()
+    #expect(controller.fetchedObjects?.count == 4)
+  }
+
+  @Test("is given one by whoever calls it, as an optional one as well")
+  @MainActor func given() async throws {
+    func fetch(
+      _ controller: FetchedResultsController<City>, isolation: isolated (any Actor)? = #isolation
+    ) async throws {
+      try await controller.performFetch(isolation: isolation)
+    }
+    let cities = try Cities(.local)
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<City>(), context: ManagedObjectContext(store: cities.store))
+    try await fetch(controller)
+    try await cities.save(#"{"delete":"City","id":1}"#)
+    try await eventually { controller.fetchedObjects?.count == 4 }
+  }
+}
