@@ -42,13 +42,16 @@ struct KeyRange {
     _ end: Int, _ touches: [Touch], of definition: ResultDefinition, _ moment: any LiveMoment
   ) throws(StoreError) {
     need = max(need, end)
+    // Where many came, what is read doubles: each turn looks at every touch.
+    var extra = max(16, need / 4)
     while !keys.isComplete {
       let oldCount =
         keys.count - touches.lazy.compactMap(\.newKey).filter(keys.covers).count
         + touches.lazy.compactMap(\.oldKey).filter(keys.covers).count
       let missing = end - min(oldCount, keys.count) + 1
       if missing <= 0 { return }
-      try extend(by: missing, of: definition, moment)
+      try extend(by: missing, extra, of: definition, moment)
+      extra = max(extra, keys.count)
     }
   }
 
@@ -56,9 +59,9 @@ struct KeyRange {
   func isCovered(to end: Int) -> Bool { keys.isComplete || keys.count > end }
 
   private mutating func extend(
-    by missing: Int, of definition: ResultDefinition, _ moment: any LiveMoment
+    by missing: Int, _ extra: Int, of definition: ResultDefinition, _ moment: any LiveMoment
   ) throws(StoreError) {
-    let limit = missing >= .max / 4 ? nil : missing + max(16, need / 4)
+    let limit = missing >= .max / 4 ? nil : missing + extra
     let more = try moment.keys(of: definition, after: keys.bound, limit: limit)
     keys.append(contentsOf: more, isComplete: limit.map { more.count < $0 } ?? true)
   }
