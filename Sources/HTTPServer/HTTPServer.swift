@@ -85,7 +85,7 @@ public final class HTTPServer: Sendable {
     var settings = chttp_settings()
     settings.connection_memory = min(max(configuration.connectionMemory, 2 << 10), 1 << 20)
     let connections = min(max(configuration.maxConnections, workers), 1 << 20)
-    settings.connection_limit = UInt32((connections + workers - 1) / workers)
+    settings.connection_limit = UInt32(connections)
     let timeout = max(configuration.writeTimeout, configuration.idleTimeout, 1)
     settings.timeout_seconds = UInt32(min(timeout, 86_400))
     settings.access = requestAdvanced

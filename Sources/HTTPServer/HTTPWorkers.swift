@@ -12,6 +12,8 @@ import Glibc
 final class WorkerContext: Sendable {
   let server: ServerContext
   let bell: WorkerBell
+  /// Whether a connection has ended since the worker last asked. Touched by the worker alone.
+  nonisolated(unsafe) var hasEnded = false
 
   init(_ server: ServerContext, _ bell: WorkerBell) {
     self.server = server
@@ -36,10 +38,12 @@ final class HTTPWorkers: Sendable {
 
   /// Takes the listener over. Nil if the system has no daemon or thread to give; the listener is
   /// closed then too.
+  ///
+  /// - Parameter settings: whose limit of connections is that of all workers together.
   init?(_ server: ServerContext, _ settings: chttp_settings, count: Int, listener: Int32) {
     defer { close(listener) }
     for number in 0..<count {
-      guard let worker = Self.start(server, settings, listener, number: number) else {
+      guard let worker = Self.start(server, settings, listener, number: number, of: count) else {
         stop()
         return nil
       }
@@ -66,7 +70,8 @@ final class HTTPWorkers: Sendable {
   }
 
   private static func start(
-    _ server: ServerContext, _ settings: chttp_settings, _ listener: Int32, number: Int
+    _ server: ServerContext, _ settings: chttp_settings, _ listener: Int32, number: Int,
+    of count: Int
   ) -> Worker? {
     guard let bell = WorkerBell() else { return nil }
     let context = WorkerContext(server, bell)
@@ -74,11 +79,12 @@ final class HTTPWorkers: Sendable {
     guard own >= 0 else { return nil }
     var settings = settings
     settings.context = Unmanaged.passUnretained(context).toOpaque()
+    settings.connection_limit = share(of: settings.connection_limit, number, of: count)
     guard let daemon = chttp_start(&settings, own) else {
       close(own)
       return nil
     }
-    let loop = Loop(daemon: daemon, bell: bell, set: chttp_epoll_set(daemon))
+    let loop = Loop(daemon: daemon, context: context, set: chttp_epoll_set(daemon))
     guard bell.hang(in: loop.set),
       let thread = JoinableThread("http-\(number)", stackSize: stackSize, { loop.run() })
     else {
@@ -88,6 +94,12 @@ final class HTTPWorkers: Sendable {
     return Worker(daemon: daemon, context: context, thread: thread)
   }
 
+  /// The shares differ by one at most and add up to the limit.
+  private static func share(of limit: UInt32, _ number: Int, of count: Int) -> UInt32 {
+    let (each, rest) = Int(limit).quotientAndRemainder(dividingBy: count)
+    return UInt32(max(1, number < rest ? each + 1 : each))
+  }
+
   /// One worker's life: wait, run, again.
   private struct Loop: @unchecked Sendable {
     /// With fewer connections a batch cannot be full: events are 128, and the listener and the bell
@@ -95,18 +107,21 @@ final class HTTPWorkers: Sendable {
     private static let fewConnections = 120
 
     let daemon: OpaquePointer
-    let bell: WorkerBell
+    let context: WorkerContext
     let set: Int32
 
     func run() {
+      let bell = context.bell
       while !bell.isOver {
         if chttp_connection_count(daemon) <= Self.fewConnections {
           MHD_run_wait(daemon, -1)
           _ = bell.hear()
         } else {
+          context.hasEnded = false
           MHD_run(daemon)
-          // It may have taken a ring's edge after it had looked for what was resumed.
-          if !bell.hear() { wait() }
+          // It may have taken a ring's edge after it had looked for what was resumed; and where it
+          // was full, it watches its listener again when it is run the next time.
+          if !bell.hear(), !context.hasEnded { wait() }
         }
       }
     }

@@ -14,7 +14,8 @@ func connectionChanged(
   _ code: MHD_ConnectionNotificationCode
 ) {
   guard let context, let pointer, let socketContext else { return }
-  let server = Unmanaged<WorkerContext>.fromOpaque(context).takeUnretainedValue().server
+  let worker = Unmanaged<WorkerContext>.fromOpaque(context).takeUnretainedValue()
+  let server = worker.server
   if chttp_is_started(code) != 0 {
     let descriptor = chttp_descriptor(pointer)
     KeepAlive(descriptor: descriptor).apply(to: descriptor)
@@ -24,6 +25,7 @@ func connectionChanged(
   } else if let owned = socketContext.pointee {
     let connection = Unmanaged<Connection>.fromOpaque(owned).takeRetainedValue()
     server.table.remove(connection)
+    worker.hasEnded = true
     socketContext.pointee = nil
   }
 }

@@ -51,7 +51,7 @@ final class MemoryStore: LiveStore {
   }
 
   let state = Mutex(State())
-  /// How often a total was counted, and how many keys were read.
+  /// How often a total was counted, how many keys were read, and how often.
   let asked = Asked()
   let model = MemoryStore.cityModel
   /// Whether it tells what differs of an object, and values.
@@ -115,6 +115,7 @@ final class MemoryStore: LiveStore {
 final class Asked: Sendable {
   let totals = Atomic(0)
   let keys = Atomic(0)
+  let looks = Atomic(0)
 }
 
 private struct MemoryMoment: LiveMoment {
@@ -159,6 +160,7 @@ private struct MemoryMoment: LiveMoment {
     let sorted = now.keys(of: definition).filter { key in after.map { $0 < key } ?? true }
     let keys = Array(sorted.prefix(limit ?? .max))
     asked.keys.add(keys.count, ordering: .relaxed)
+    asked.looks.add(1, ordering: .relaxed)
     return keys
   }
 

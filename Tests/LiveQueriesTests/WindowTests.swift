@@ -78,6 +78,21 @@ struct WindowTests {
     #expect(simulation.store.asked.keys.load(ordering: .relaxed) < 200)
   }
 
+  @Test func aSaveThatTurnsTheWholeOrderIsReadInFewLooks() throws {
+    let simulation = simulation(cities: 2_000)
+    let client = try follow(Self.plan(Window(limit: 10)), simulation)
+    let before = simulation.store.asked.looks.load(ordering: .relaxed)
+    try save(simulation) { world in
+      for id in 1...2_000 { world.cities[id]?.population = 100_000 - id }
+    }
+    #expect(
+      client.held.sections.flatMap(\.items).first.map { String(decoding: $0, as: UTF8.self) }
+        == #"{"id":2000}"#)
+    // What was shown stands at the end now: all keys have to be seen.
+    #expect(simulation.store.asked.looks.load(ordering: .relaxed) - before <= 10)
+    #expect(simulation.store.asked.keys.load(ordering: .relaxed) < 5_000)
+  }
+
   @Test func windowsOfOneOrderShareItsKeys() throws {
     let simulation = simulation(cities: 500)
     for page in 0..<8 {

@@ -391,6 +391,42 @@ struct WriterOthersTests {
     #expect(try store.rows("SELECT position FROM livefetch_save") == ["1", "3"])
   }
 
+  @Test("their commits are told while a save waits for them")
+  func heldUp() async throws {
+    var settings = WriterSettings()
+    settings.pollInterval = 3_600_000_000_000
+    let store = try WrittenFile(settings: settings)
+    // The first look of a writer is for what was there before.
+    _ = await store.save("INSERT INTO City VALUES (1, 'here', NULL)")
+    let other = try store.file.connect()
+    try other.execute("INSERT INTO City VALUES (2, 'there', NULL); BEGIN IMMEDIATE")
+    async let saved = store.save("INSERT INTO City VALUES (3, 'late', NULL)")
+    func isTold() -> Bool {
+      store.commits.all.contains { if case .others = $0 { true } else { false } }
+    }
+    for _ in 0..<200 where !isTold() { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(isTold())
+    try other.execute("COMMIT")
+    #expect((try? await saved.get()) != nil)
+  }
+
+  @Test("forgetting does not wait for them")
+  func forgettingBesideOthers() async throws {
+    var settings = WriterSettings()
+    settings.pruningInterval = 20_000_000
+    settings.pollInterval = 20_000_000
+    let store = try WrittenFile(settings: settings)
+    let other = try store.file.connect()
+    for id in 1...5 {
+      try other.execute("INSERT INTO City VALUES (\(id), 'there', NULL); BEGIN IMMEDIATE")
+      for _ in 0..<200 where store.commits.all.count < id {
+        try await Task.sleep(for: .milliseconds(10))
+      }
+      #expect(store.commits.all.count == id)
+      try other.execute("COMMIT")
+    }
+  }
+
   @Test("what they committed before a save here is not counted as this save's")
   func separateSaves() async throws {
     let store = try WrittenFile()

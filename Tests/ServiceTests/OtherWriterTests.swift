@@ -131,6 +131,33 @@ struct RestoredFileTests {
     return path
   }
 
+  @Test(arguments: [
+    "livefetch_store", "livefetch_position", "livefetch_save", "livefetch_table",
+    "livefetch_column", "livefetch_answer",
+  ])
+  func byTheLossOfATableOfTheHistory(_ table: String) throws {
+    let file = try HostedFile(world)
+    let poll = file.begin("GET", "/v1/objects/city?as=count&since=\(try file.token())&wait=20")
+    let stream = try file.stream("/v1/objects/city?as=count")
+    #expect(stream.next()?.kind == "snapshot")
+    #expect(try file.shell("DROP TABLE \(table)") == "")
+    #expect(file.reopenings(atLeast: 1) == 1)
+    let isContinued = table == "livefetch_column" || table == "livefetch_answer"
+    if !isContinued {
+      #expect(try #require(poll.wait(seconds: 5)).code == "token-expired")
+      #expect(try #require(stream.next(seconds: 5)).kind == "snapshot")
+    }
+    #expect(try file.shell("INSERT INTO city VALUES (3,'Rome',2)") == "")
+    let diff = try #require(stream.next(seconds: 5))
+    #expect(diff.json["total"]?.integer == 3)
+    if isContinued { #expect(try #require(poll.wait(seconds: 5)).json["total"]?.integer == 3) }
+    let saved = try file.ask(
+      "POST", "/v1/save", body: #"{"changes":[{"delete":"city","id":3}]}"#,
+      headers: [("Idempotency-Key", "k")])
+    #expect(saved.status == 200, "\(saved.text)")
+    #expect(try #require(stream.next(seconds: 5)).json["total"]?.integer == 2)
+  }
+
   @Test func byTheShellsRestore() throws {
     let file = try HostedFile(world)
     let other = try other(file)

@@ -109,6 +109,15 @@ final class Connection: @unchecked Sendable {
 
   func trustSchema() throws(StoreError) { try execute("PRAGMA trusted_schema = ON") }
 
+  /// Has `body` wait for what other processes hold at most so many milliseconds at a time.
+  func withPatience<Result>(
+    _ milliseconds: Int32, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    sqlite3_busy_timeout(handle, milliseconds)
+    defer { sqlite3_busy_timeout(handle, busyTimeout) }
+    return try body()
+  }
+
   /// Runs statements that take and return nothing.
   func execute(_ sql: String) throws(StoreError) {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else {

@@ -73,10 +73,10 @@ struct FileWatch: Sendable {
   }
 
   /// The entities whose tables are gone, then those whose tables are not what they were; nil where
-  /// the model is the same. Empty where others were added, or where the history's own tables are
-  /// gone.
+  /// the model is the same. Empty where others were added, or where one of the history's own tables
+  /// is gone.
   mutating func changedEntities(on connection: Connection) throws(StoreError) -> [Int]? {
-    guard try History.isPresent(on: connection) else { return [] }
+    guard try History.isWhole(on: connection) else { return [] }
     let catalogue = try Self.catalogue(on: connection)
     guard catalogue != self.catalogue else { return nil }
     let found = try introspection(on: connection)

@@ -23,6 +23,18 @@ extension History {
     ) { _ in true } ?? false
   }
 
+  /// Whether every table of this house's own is there: without one of them nothing can be told.
+  static func isWhole(on connection: Connection) throws(StoreError) -> Bool {
+    let found = try connection.first(
+      """
+      SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name IN
+      ('livefetch_store', 'livefetch_position', 'livefetch_save', 'livefetch_table',
+      'livefetch_column', 'livefetch_answer')
+      """
+    ) { $0.integer(0) }
+    return found == 6
+  }
+
   /// Makes sure that every followed table has its history and its triggers. One transaction.
   ///
   /// - Parameter journalMode: the file's before it was opened, for ``detach(on:)``.
@@ -43,13 +55,13 @@ extension History {
   ) throws(StoreError) -> Setup {
     let isPresent = try Self.isPresent(on: connection)
     try connection.execute(KeptAnswers.tables + ColumnRecord.table)
+    let isWhole = try Self.isWhole(on: connection)
     guard isPresent else {
-      try connection.execute(Self.ownTables)
-      try Self.set("journal_mode", .text(journalMode), on: connection)
       try begin(on: connection)
+      try Self.set("journal_mode", .text(journalMode), on: connection)
       return .added
     }
-    guard try Self.checkFormat(on: connection) == Self.format else {
+    guard try Self.checkFormat(on: connection) == Self.format, isWhole else {
       try begin(on: connection)
       return .restarted
     }
@@ -63,11 +75,12 @@ extension History {
   }
 
   private static let ownTables = """
-    CREATE TABLE livefetch_store(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
-    CREATE TABLE livefetch_position(position INTEGER PRIMARY KEY, nonce INTEGER NOT NULL, \
-    source INTEGER NOT NULL);
-    CREATE TABLE livefetch_save(position INTEGER PRIMARY KEY, at REAL NOT NULL);
+    CREATE TABLE IF NOT EXISTS livefetch_store(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS livefetch_position(position INTEGER PRIMARY KEY, \
+    nonce INTEGER NOT NULL, source INTEGER NOT NULL);
+    CREATE TABLE IF NOT EXISTS livefetch_save(position INTEGER PRIMARY KEY, at REAL NOT NULL);
     """
+    + TableRecord.table + ColumnRecord.table + KeptAnswers.tables
 
   /// Gives the format of the file's history.
   @discardableResult
@@ -98,12 +111,12 @@ extension History {
   /// In a transaction of the caller's. Unless `isStrict`, a table that is not there any more, or not
   /// as it was, is left out.
   private func begin(isStrict: Bool = true, on connection: Connection) throws(StoreError) {
+    try connection.execute(Self.ownTables)
     let last =
       try connection.first("SELECT coalesce(max(position), 0) FROM main.livefetch_position") {
         $0.integer(0)
       } ?? 0
     try Self.dropFollowing(on: connection)
-    try connection.execute(TableRecord.table + ColumnRecord.table)
     try Self.set("format", .integer(Self.format), on: connection)
     try connection.execute(
       """
@@ -203,9 +216,10 @@ extension History {
     do {
       try dropFollowing(on: connection)
       try connection.execute(
-        "DROP TABLE livefetch_store; DROP TABLE livefetch_position; DROP TABLE livefetch_save;"
-          + "DROP TABLE IF EXISTS livefetch_table;" + ColumnRecord.removal
-          + KeptAnswers.removal)
+        """
+        DROP TABLE livefetch_store; DROP TABLE IF EXISTS livefetch_position;
+        DROP TABLE IF EXISTS livefetch_save; DROP TABLE IF EXISTS livefetch_table;
+        """ + ColumnRecord.removal + KeptAnswers.removal)
       try connection.execute("COMMIT")
     } catch {
       if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }

@@ -158,6 +158,9 @@ final class Writer: Sendable {
 // MARK: - The thread
 
 extension Writer {
+  /// Milliseconds of waiting for another process after which its earlier commits are looked for.
+  private static let patienceBetweenLooks: Int32 = 50
+
   private func work(
     _ group: consuming WriterGroup, _ upkeep: consuming WriterUpkeep, _ pollInterval: UInt64,
     _ onCommit: (Commit) -> Void
@@ -171,7 +174,7 @@ extension Writer {
       }
       var rest = jobs[...]
       while !rest.isEmpty {
-        let outcome = group.run(rest)
+        let outcome = run(rest, &group, &upkeep, onCommit)
         counted.withLock { $0.count(outcome) }
         if outcome.didCommit { publish(.saves(group.token), group.token, onCommit) }
         for (job, result) in zip(rest, outcome.results) { job.completion(result) }
@@ -185,6 +188,22 @@ extension Writer {
     mayEnd.wait()
     upkeep.finish()
     finished.signal()
+  }
+
+  /// Carries saves out. While another process holds the file, what was committed before is told.
+  private func run(
+    _ jobs: ArraySlice<Job>, _ group: inout WriterGroup, _ upkeep: inout WriterUpkeep,
+    _ onCommit: (Commit) -> Void
+  ) -> WriterGroup.Outcome {
+    var patience = group.connection.busyTimeout
+    while true {
+      let share = min(patience, Self.patienceBetweenLooks)
+      let outcome = group.run(jobs, patience: share)
+      patience -= share
+      guard outcome.isHeldUp, patience > 0 else { return outcome }
+      let commit = upkeep.lookForOthers(&group, takeNotice())
+      if let commit { publish(commit, group.token, onCommit) }
+    }
   }
 
   private func takeNotice() -> WriterUpkeep.Notice {

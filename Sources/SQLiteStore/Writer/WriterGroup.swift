@@ -12,6 +12,8 @@ struct WriterGroup {
     var didCommit: Bool
     /// How long the commit took; 0 without one.
     var commitNanoseconds: UInt64 = 0
+    /// Whether another process held the file: nothing was tried.
+    var isHeldUp = false
   }
 
   let connection: Connection
@@ -37,12 +39,16 @@ struct WriterGroup {
   }
 
   /// Takes jobs from the front, as many as fit into the time of a group, and commits them.
-  mutating func run(_ jobs: ArraySlice<Writer.Job>) -> Outcome {
+  ///
+  /// - Parameter patience: how many milliseconds to wait for another process that holds the file.
+  mutating func run(_ jobs: ArraySlice<Writer.Job>, patience: Int32) -> Outcome {
     var state: State
     do {
-      state = try begin()
+      state = try begin(patience)
     } catch {
-      return Outcome(results: jobs.map { _ in .failure(.store(error)) }, didCommit: false)
+      return Outcome(
+        results: jobs.map { _ in .failure(.store(error)) }, didCommit: false,
+        isHeldUp: error == .busy)
     }
     let start = monotonicNanoseconds()
     for job in jobs {
@@ -59,8 +65,10 @@ struct WriterGroup {
   }
 
   /// What others committed since the last stamp becomes a save of its own.
-  private mutating func begin() throws(StoreError) -> State {
-    try connection.run("BEGIN IMMEDIATE")
+  private mutating func begin(_ patience: Int32) throws(StoreError) -> State {
+    try connection.withPatience(patience) { () throws(StoreError) in
+      try connection.run("BEGIN IMMEDIATE")
+    }
     do {
       let last = try position(epoch: token.epoch) ?? token
       if last.position > stamped { try stamp(last.position) }
@@ -82,7 +90,7 @@ struct WriterGroup {
         outcome.results += state.results.suffix(1)
         break
       }
-      let alone = run(jobs[index...index])
+      let alone = run(jobs[index...index], patience: connection.busyTimeout)
       outcome.results += alone.results
       outcome.didCommit = outcome.didCommit || alone.didCommit
     }

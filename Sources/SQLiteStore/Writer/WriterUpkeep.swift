@@ -74,8 +74,16 @@ struct WriterUpkeep {
     measureIfDue(now, group.token.position)
     pruneIfDue(now, group.token.position, notice.unread)
     stampIfDue(now, &group)
-    guard now >= nextPoll || notice.isHinted, !isOutdated else { return nil }
-    nextPoll = now &+ settings.pollInterval
+    guard now >= nextPoll || notice.isHinted else { return nil }
+    return lookForOthers(&group, notice)
+  }
+
+  /// What others committed, at once.
+  mutating func lookForOthers(
+    _ group: inout WriterGroup, _ notice: Notice
+  ) -> Writer.Commit? {
+    guard !isOutdated else { return nil }
+    nextPoll = monotonicNanoseconds() &+ settings.pollInterval
     let commit = try? noticeOthers(&group, isWatched: notice.isWatched)
     if case .outdated? = commit { isOutdated = true }
     return commit
@@ -141,8 +149,9 @@ extension WriterUpkeep {
   }
 
   private mutating func hole(since token: Token) throws(StoreError) -> Hole? {
-    if try history.standing(of: token, on: connection) == .expired { return .everything }
     let version = Self.pragma("schema_version", connection) ?? schemaVersion
+    if version != schemaVersion, try !History.isWhole(on: connection) { return .everything }
+    if try history.standing(of: token, on: connection) == .expired { return .everything }
     guard version != schemaVersion else { return nil }
     let state = try history.state(on: connection)
     guard state.isWhole else { return .tables(state.changed) }
@@ -216,11 +225,19 @@ extension WriterUpkeep {
   private mutating func pruneIfDue(_ now: UInt64, _ newest: Int64, _ unread: Int64?) {
     let last = held.limit(unread, newest: newest, now)
     guard now >= nextPruning else { return }
-    try? KeptAnswers.prune(limit: settings.pruningStep, on: connection)
-    let hasMore = try? history.prune(
-      settings.retention, &size, step: settings.pruningStep, noticed: last, on: connection)
-    let pause =
-      last < newest ? min(settings.pruningInterval, 500_000_000) : settings.pruningInterval
+    let hasMore = try? forget(noticed: last)
+    // Nil where another process holds the file.
+    let isDone = hasMore != nil && last >= newest
+    let pause = isDone ? settings.pruningInterval : min(settings.pruningInterval, 500_000_000)
     nextPruning = now &+ (hasMore == true ? 20_000_000 : pause)
+  }
+
+  /// Whether there is more to forget. Waits no longer for others than their commits may.
+  private mutating func forget(noticed last: Int64) throws(StoreError) -> Bool {
+    sqlite3_busy_timeout(connection.handle, 20)
+    defer { sqlite3_busy_timeout(connection.handle, connection.busyTimeout) }
+    try KeptAnswers.prune(limit: settings.pruningStep, on: connection)
+    return try history.prune(
+      settings.retention, &size, step: settings.pruningStep, noticed: last, on: connection)
   }
 }
