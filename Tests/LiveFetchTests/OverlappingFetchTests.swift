@@ -3,6 +3,7 @@
 
 import LiveFetch
 import Synchronization
+import TestSupport
 import Testing
 
 /// Holds whole fetches back until they are let go, by their number.
@@ -19,6 +20,8 @@ private final class GatedStore: ObjectStore {
   init(_ store: any ObjectStore) { self.store = store }
 
   var waiting: Int { state.withLock { $0.waiting.count } }
+  /// How many fetches were held back so far.
+  var count: Int { state.withLock { $0.count } }
 
   func hold() { state.withLock { $0.isHolding = true } }
 
@@ -184,6 +187,42 @@ struct OverlappingFetchTests {
     #expect(controller.sections.map(\.name) == ["Japan", "Mali", "Peru"])
   }
 
+  @Test("in whatever order answers come, the last update is in force", arguments: 1...4)
+  func generated(round: Int) async throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    let comment = Comment(rawValue: "seed \(seed)")
+    var random = SeededRandom(seed: seed)
+    store.hold()
+    var updates: [Task<Void, any Error>] = []
+    var fetches: [Task<Void, any Error>] = []
+    var (held, last) = ([Int](), controller.fetchRequest)
+    for number in 0..<40 {
+      if number % 3 == 2, let index = held.indices.randomElement(using: &random) {
+        try await letGo([held.remove(at: index)])
+        continue
+      }
+      if Bool.random(using: &random) {
+        let least = Int.random(in: 0...900, using: &random)
+        let predicate = "population > \(least) OR id == \(number)"
+        last = request(predicate)
+        updates.append(try await update(predicate))
+      } else {
+        fetches.append(try await performFetch())
+      }
+      held.append(store.count - 1)
+    }
+    try await letGo(held.shuffled(using: &random))
+    for fetch in fetches { #expect(await ending(of: fetch) == "done", comment) }
+    for update in updates.dropLast() {
+      #expect(["done", "superseded"].contains(await ending(of: update)), comment)
+    }
+    if let update = updates.last { #expect(await ending(of: update) == "done", comment) }
+    #expect(controller.fetchRequest == last, comment)
+    let fresh = try await ManagedObjectContext(store: cities.store).fetch(last)
+    #expect(controller.fetchedObjects == fresh, comment)
+    #expect(isFollowing, comment)
+  }
+
   @Test("stop ends the calls on their way, and nothing is followed then")
   func stopping() async throws {
     store.hold()
@@ -234,7 +273,12 @@ struct DetachedControllerTests {
     let controller = FetchedResultsController(
       fetchRequest: FetchRequest<City>(), context: ManagedObjectContext(store: cities.store))
     try await fetch(controller)
+    var count = 0
+    let callbacks = FetchedResultsControllerCallbacks(controller)
+    // Traps anywhere else.
+    callbacks.didChangeContent = { MainActor.assumeIsolated { count += 1 } }
     try await cities.save(#"{"delete":"City","id":1}"#)
     try await eventually { controller.fetchedObjects?.count == 4 }
+    #expect(count == 1)
   }
 }

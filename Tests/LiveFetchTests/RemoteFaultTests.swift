@@ -353,6 +353,25 @@ struct RemoteBeginningTests {
     #expect(bed.lines == ["move Cusco"])
   }
 
+  @Test(
+    "a server that is not there at all is away",
+    arguments: ["http://127.0.0.1:1", "https://127.0.0.1:1"])
+  func nobody(address: String) async throws {
+    let store = RemoteStore(try #require(URL(string: address)))
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<City>(), context: ManagedObjectContext(store: store))
+    var isOutage = false
+    do throws(FetchError) {
+      try await controller.performFetch()
+    } catch {
+      isOutage = error.outage != nil
+    }
+    #expect(isOutage)
+    guard case .offline = controller.state else { throw FetchError.outOfStep }
+    controller.stop()
+    guard case .initial = controller.state else { throw FetchError.outOfStep }
+  }
+
   @Test("another request that cannot be fetched leaves the old one, which is followed on")
   func updating() async throws {
     let bed = try await FaultBed(.longPoll)

@@ -12,6 +12,7 @@ private struct Reading: Codable, Fetchable, Queryable, PredicateKeyPathProviding
 
   let id: Int
   var value: Double?
+  var at: Date?
 }
 
 private struct Readings: OpenedSample {
@@ -21,9 +22,9 @@ private struct Readings: OpenedSample {
     opened = try OpenedStore(
       kind,
       sql: """
-        CREATE TABLE Reading(id INTEGER PRIMARY KEY, value REAL, note TEXT);
-        INSERT INTO Reading VALUES (1, 0.5, 'half'), (2, 9e999, 'much'), (3, -9e999, 'little'),
-          (4, NULL, 'none');
+        CREATE TABLE Reading(id INTEGER PRIMARY KEY, value REAL, note TEXT, at DATETIME);
+        INSERT INTO Reading VALUES (1, 0.5, 'half', '2024-01-31T10:00:00Z'),
+          (2, 9e999, 'much', NULL), (3, -9e999, 'little', NULL), (4, NULL, 'none', NULL);
         """)
   }
 
@@ -63,6 +64,9 @@ struct UndefinedNumberTests {
     #expect(try await readings.ids("value != %@", Double.infinity) == [1, 3, 4])
     #expect(try await readings.ids("value == 'Infinity' AND %@ == TRUE", true) == [2])
     #expect(try await readings.ids(FetchRequest(where: \Reading.Keys.value < .infinity)) == [1, 3])
+    let (first, last) = (-Double.infinity, Double.infinity)
+    #expect(try await readings.ids("at < %@", Date(timeIntervalSince1970: last)) == [1])
+    #expect(try await readings.ids("at > %@", Date(timeIntervalSince1970: first)) == [1])
     let least = -Double.infinity
     #expect(
       try await readings.ids(try FetchRequest(where: #Predicate<Reading> { $0.value == least }))
@@ -86,6 +90,7 @@ struct UndefinedNumberTests {
       FetchRequest<Reading>(where: FetchPredicate("value == %@", Float.nan)),
       FetchRequest<Reading>(where: FetchPredicate("value == %@", Decimal.nan)),
       FetchRequest<Reading>(where: FetchPredicate("value + %@ > 1", Double.nan)),
+      FetchRequest<Reading>(where: FetchPredicate("at < %@", Date(timeIntervalSince1970: .nan))),
       FetchRequest<Reading>(where: \Reading.Keys.value == Double.nan),
     ]
     for request in requests {

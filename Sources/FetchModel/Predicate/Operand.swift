@@ -164,6 +164,14 @@ extension Operand {
 // MARK: - Messages
 
 extension Operand.Kind {
+  /// Whether its values are numbers, or counted seconds.
+  var isNumeric: Bool {
+    switch self {
+    case .number, .date: true
+    default: false
+    }
+  }
+
   var phrase: String {
     switch self {
     case .null: "nil"

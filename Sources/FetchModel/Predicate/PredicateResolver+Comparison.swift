@@ -204,7 +204,7 @@ extension PredicateResolver {
     if case .object(let entity) = kind { expected = "the id of an object of \(name(entity))" }
     var found = operand.kind.phrase
     if case .string(let text)? = operand.constant {
-      if case .number = kind, text == Literal.notANumber { return notANumber(at: operand.range) }
+      if text == Literal.notANumber, kind.isNumeric { return notANumber(at: operand.range, kind) }
       found = "text `\(text.prefix(40))`"
     }
     if case .path(let path) = operand.expression {
@@ -222,10 +222,12 @@ extension PredicateResolver {
       .typeMismatch, at: operand.range.lowerBound, found: found, expected: expected, hint: hint)
   }
 
-  func notANumber(at range: SourceRange) -> PredicateError {
+  func notANumber(
+    at range: SourceRange, _ kind: Operand.Kind = .number(isInteger: false)
+  ) -> PredicateError {
     PredicateError(
       .typeMismatch, at: range.lowerBound, found: "NaN, which equals nothing",
-      expected: "a number", hint: "`== nil` finds what has no value")
+      expected: kind.phrase, hint: "`== nil` finds what has no value")
   }
 
   /// How a number is taken for a date, and the other way round.

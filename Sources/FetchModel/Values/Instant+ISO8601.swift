@@ -191,8 +191,10 @@ private struct ISO8601Reader {
       nanoseconds = time.nanoseconds
     }
     guard offset == utf8.count else { return nil }
-    let (start, overflow) = days.multipliedReportingOverflow(by: 86_400)
-    let (total, overflow2) = start.addingReportingOverflow(second)
+    // The first day that seconds can count is not whole: counted from its end.
+    let (day, rest) = days < 0 ? (days + 1, second - 86_400) : (days, second)
+    let (start, overflow) = day.multipliedReportingOverflow(by: 86_400)
+    let (total, overflow2) = start.addingReportingOverflow(rest)
     return overflow || overflow2 ? nil : Instant(seconds: total, nanoseconds: nanoseconds)
   }
 

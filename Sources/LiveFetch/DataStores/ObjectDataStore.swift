@@ -135,6 +135,7 @@ private actor ObjectQueryRunner<Element: Fetchable & InstanceIdentifiable & Send
     do throws(FetchError) {
       try await controller.performFetch()
     } catch {
+      guard !isStopped else { return }
       error.mayPass ? query.suspend(error) : query.reject(error)
     }
   }

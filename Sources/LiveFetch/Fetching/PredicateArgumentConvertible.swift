@@ -52,7 +52,10 @@ extension Instant: PredicateArgumentConvertible {
 }
 
 extension Date: PredicateArgumentConvertible {
-  public var predicateArgument: JSON { Instant(self).predicateArgument }
+  /// The date; infinite ones are the first and the last that there are, NaN is as of a `Double`.
+  public var predicateArgument: JSON {
+    timeIntervalSince1970.isNaN ? .string("NaN") : Instant(self).predicateArgument
+  }
 }
 
 extension UUID: PredicateArgumentConvertible {

@@ -86,22 +86,18 @@ extension FetchedResultsController {
     let follower = Follower(
       store: context.store, request: request.followedBody(section: section), hold: holdTime)
     let result: Result<ResultState, ObjectStoreError> = await follower.snapshot()
-    var kept: [ObjectID: Element] = [:]
-    if fetch == fetches {
-      kept = await prepare(result, isBatched: request.fetchBatchSize > 0, isolation: isolation)
+    let isBatched = request.fetchBatchSize > 0
+    guard fetch == fetches else { return try await waitForLater(update, isolation: isolation) }
+    let kept = await prepare(result, isBatched: isBatched, isolation: isolation)
+    guard fetch == fetches else { return try await waitForLater(update, isolation: isolation) }
+    let isTaken = Result { () throws(FetchError) in
+      try replaceContent(with: result, kept, isBatched: isBatched)
     }
-    if fetch == fetches {
-      let isTaken = Result { () throws(FetchError) in
-        try replaceContent(with: result, kept, isBatched: request.fetchBatchSize > 0)
-      }
-      // The delegate was told, and may have stopped the controller.
-      if fetch == fetches {
-        end(isTaken, request, section, isolation: isolation)
-        try isTaken.get()
-        return try checkReadable()
-      }
-    }
-    try await waitForLater(update: update, isolation: isolation)
+    // The delegate was told, and may have stopped the controller.
+    guard fetch == fetches else { return try await waitForLater(update, isolation: isolation) }
+    end(isTaken, request, section, isolation: isolation)
+    try isTaken.get()
+    try checkReadable()
   }
 
   /// Where not one object can be read, that is rather a mistake of the class than of a value.
@@ -136,9 +132,9 @@ extension FetchedResultsController {
     for call in calls { call.resume() }
   }
 
-  /// Ends an overtaken call as the last one ends; an update whose request is wanted no more, at once.
+  /// Ends an overtaken call as the last one ends, but an update whose request is wanted no more.
   private func waitForLater(
-    update: Int?, isolation: isolated (any Actor)?
+    _ update: Int?, isolation: isolated (any Actor)?
   ) async throws(FetchError) {
     while outcome == nil, update == nil || update == updates {
       await withCheckedContinuation(isolation: isolation) { overtaken.append($0) }
