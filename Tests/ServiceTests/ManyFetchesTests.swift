@@ -48,7 +48,7 @@ struct ManyFetchesTests {
     var tokens = [String](repeating: "now", count: 4)
     for round in 1...5 {
       let before = try Self.counters(file)
-      let polls = try tokens.indices.map { client in
+      let polls = tokens.indices.map { client in
         let fetches = (0..<25).map { number in
           """
           "f\(number)":{"entity":"city","where":"id != \(-1 - 25 * client - number)",\
