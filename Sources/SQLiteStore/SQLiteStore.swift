@@ -241,6 +241,15 @@ extension SQLiteStore {
     try moment(.full) { moment throws(StoreError) in try body(moment) }
   }
 
+  public func read<Result>(
+    unless isOver: @escaping @Sendable () -> Bool,
+    _ body: (any LiveMoment) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try moment(.full) { moment throws(StoreError) in
+      try moment.connection.unless(isOver) { () throws(StoreError) in try body(moment) }
+    }
+  }
+
   public func readAnswers<Result>(
     _ body: (any StoreMoment) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -259,7 +268,7 @@ extension SQLiteStore {
         return try body(
           ReadMoment(
             connection: connection, composer: composer, history: history,
-            objectStatements: objectStatements, token: token))
+            objectStatements: objectStatements, token: token, timeLimit: limit))
       }
     } catch .queryTimeout where effort == .quick {
       throw .tooSlow

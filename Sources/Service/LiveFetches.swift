@@ -17,9 +17,10 @@ struct LiveFetches: Sendable {
     /// From when its diffs are wanted; nil where a snapshot comes first.
     let start: LiveStart?
 
-    init(name: String, fetch: ResolvedFetch) {
+    init(name: String, fetch: ResolvedFetch, for service: Service) {
       self.init(
-        name: name, fetch: fetch, start: fetch.request.since.map { _ in fetch.request.start })
+        name: name, fetch: fetch,
+        start: fetch.request.since.map { .token(service.token(of: $0)) })
     }
 
     private init(name: String, fetch: ResolvedFetch, start: LiveStart?) {
@@ -82,7 +83,7 @@ struct LiveFetches: Sendable {
     for member in members {
       do throws(Problem) {
         let fetch = try resolve(member, service)
-        fetches.append(Named(name: member.name, fetch: fetch))
+        fetches.append(Named(name: member.name, fetch: fetch, for: service))
       } catch {
         throw error.of(fetch: member.name)
       }

@@ -12,7 +12,7 @@ extension Service {
     call.exchange.mark(RequestKind.poll.rawValue)
     let wait = fetch.request.wait ?? configuration.defaultWait
     let deadline = call.continuation?.deadline ?? ContinuousClock.now + .seconds(wait)
-    let start = call.continuation?.start ?? fetch.request.start
+    let start = call.continuation?.start ?? start(since: fetch.request.since)
     let waiter = DiffWaiter(call, start, until: deadline)
     call.exchange.onDisconnect { [engine, weak waiter] in
       if let waiter { engine.cancel(waiter) }
@@ -23,7 +23,7 @@ extension Service {
   /// Answers with a stream: a snapshot unless a token is given, then a diff for each change.
   func stream(_ call: Call, _ fetch: ResolvedFetch, object: ObjectID? = nil) throws(Problem) {
     try checkObservable(fetch.plan)
-    var start = fetch.request.since.map { _ in fetch.request.start }
+    var start = fetch.request.since.map { LiveStart.token(token(of: $0)) }
     if let last = call.request.header("Last-Event-ID") {
       guard let token = Token(last) else { throw .badToken }
       start = .token(token)
@@ -35,13 +35,15 @@ extension Service {
   }
 }
 
-extension FetchRequest {
-  /// From when the request wants to know.
-  var start: LiveStart {
-    switch since {
-    case .token(let token): .token(token)
-    case .now, nil: .now
-    }
+extension Service {
+  /// From when a request that comes now wants to know.
+  private func start(since: FetchRequest.Since?) -> LiveStart {
+    if case .token(let token)? = since { .token(token) } else { .arrival(store.newestToken) }
+  }
+
+  /// The same as a token: what is committed before the engine comes to the request is after it.
+  func token(of since: FetchRequest.Since) -> Token {
+    if case .token(let token) = since { token } else { store.newestToken }
   }
 }
 
@@ -75,8 +77,11 @@ final class DiffWaiter: LiveWaiter {
   func move(_ answer: LiveAnswer) -> Bool {
     guard !answer.isNews, call.service.isOver(after: answer) else { return false }
     // A client's own token stays: the diff that comes has to begin there.
-    let now = answer.end.map { LiveStart.token($0) } ?? start
-    call.move(from: start == .now ? now : start, until: deadline)
+    if case .arrival(let token) = start {
+      call.move(from: .token(answer.end ?? token), until: deadline)
+    } else {
+      call.move(from: start, until: deadline)
+    }
     return true
   }
 }

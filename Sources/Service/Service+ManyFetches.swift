@@ -187,7 +187,7 @@ private struct MomentReading {
     of named: LiveFetches.Named, _ diffs: MomentDiffs, _ moment: any StoreMoment
   ) throws(StoreError) -> [UInt8]? {
     switch named.start {
-    case .now: return nil
+    case .now, .arrival: return nil
     case .token(let token):
       switch try diffs.diff(of: named.fetch.plan, since: token) {
       case .unchanged: return nil

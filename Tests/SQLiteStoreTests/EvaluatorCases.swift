@@ -15,7 +15,8 @@ struct EvaluatorCases: Drawing {
     (1 << 53) - 1, -(1 << 53) - 1, 1 << 62, 978_307_200,
   ]
   static let doubles: [Double] = [
-    0, -0.0, 0.5, -0.5, 1, 2.5, 1e15, 0x1p53, 0x1p53 + 2, 0x1p63, -0x1p63, 1e308, -1e308, 5e-324,
+    0, -0.0, 0.5, -0.5, 1, 2.5, 1e15, 0x1p53, 0x1p53 + 2, 0x1p63, -0x1p63, 1e308, -1e308,
+    .leastNonzeroMagnitude,
     .infinity, -.infinity, .nan, 0.1, 3,
   ]
   static let texts = [

@@ -96,6 +96,27 @@ struct PastTests {
       ])
   }
 
+  @Test func questionsEndWithTheirTimeAndWhereNobodyWaits() throws {
+    let file = try FetchFixture(FetchFixture.world)
+    var moment = try file.moment
+    moment.timeLimit = 20_000_000_000
+    let endless =
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+    let connection = moment.connection
+    #expect(throws: StoreError.queryTimeout) {
+      try moment.within(.milliseconds(5)) { () throws(StoreError) in try connection.run(endless) }
+    }
+    let nobodyWaits = { @Sendable in true }
+    #expect(throws: StoreError.queryTimeout) {
+      try connection.unless(nobodyWaits) { () throws(StoreError) in try connection.run(endless) }
+    }
+    let plan = try file.plan("City")
+    let rows = try moment.within(nil) { () throws(StoreError) in
+      try moment.rows(of: plan, ids: [.integer(10)], at: .now)
+    }
+    #expect(rows.count == 1)
+  }
+
   /// The steps of SQLite's machine are counted, by the thousand.
   @Test func rowsOverManyStepsCostWhatWasTouchedAndNotItsSquare() throws {
     let small = try Self.work(touching: 250)

@@ -43,6 +43,46 @@ struct ManyFetchesTests {
     #expect(answer["Cache-Control"] == "no-store")
   }
 
+  @Test func everyFetchThatWaitsIsConsideredAndCountedWithEachSave() throws {
+    let file = try ServedFile(contractWorld)
+    var tokens = [String](repeating: "now", count: 4)
+    for round in 1...5 {
+      let before = try Self.counters(file)
+      let polls = tokens.indices.map { client in
+        let fetches = (0..<25).map { number in
+          """
+          "f\(number)":{"entity":"city","where":"id != \(-1 - 25 * client - number)",\
+          "since":"\(tokens[client])"}
+          """
+        }
+        let body = Self.body(fetches.joined(separator: ","), wait: 10)
+        return file.begin("POST", "/v1/live", body: body)
+      }
+      while try Self.counters(file)["waiting"] != 100 { Thread.sleep(forTimeInterval: 0.005) }
+      _ = try file.ask(
+        "PATCH", "/v1/objects/city/1", body: "{\"population\":\(100 + round)}")
+      for (client, poll) in polls.enumerated() {
+        let answer = try #require(poll.wait(seconds: 5))
+        tokens[client] = try token(answer)
+        #expect(answer.text.matches(of: /"updated":\[\{/).count == 25, "round \(round)")
+      }
+      let after = try Self.counters(file)
+      for name in ["considered_total", "changed_total"] {
+        #expect(after[name, default: 0] - before[name, default: 0] == 100, "\(name), \(round)")
+      }
+    }
+  }
+
+  /// What the engine has counted.
+  private static func counters(_ file: ServedFile) throws -> [String: Double] {
+    var counters: [String: Double] = [:]
+    for sample in try MetricsText(file.ask("/metrics").text).samples
+    where sample.name.hasPrefix("livefetch_live_") {
+      counters[String(sample.name.dropFirst("livefetch_live_".count))] = sample.value
+    }
+    return counters
+  }
+
   @Test func aWaitEndsWithTheDiffOfTheFetchThatChangedAlone() throws {
     let file = try ServedFile(contractWorld)
     let first = try token(file.ask("POST", "/v1/live", body: Self.body(Self.both)))

@@ -38,7 +38,7 @@ struct MigrationTests {
   static func refusal(_ text: String) throws -> String {
     let file = try Self.file()
     file.stop()
-    let before = try FileManager.default.contents(atPath: file.path)
+    let before = FileManager.default.contents(atPath: file.path)
     do {
       _ = try SQLiteStore.migrate(
         path: file.path, to: ModelFile(parsing: Array(text.utf8)))

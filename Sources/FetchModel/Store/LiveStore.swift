@@ -88,6 +88,12 @@ public protocol LiveStore: Sendable {
   func read<Result>(
     _ body: (any LiveMoment) throws(StoreError) -> Result
   ) throws(StoreError) -> Result
+  /// The same; a question that is being answered when `isOver` comes true ends soon after with
+  /// ``StoreError/queryTimeout``.
+  func read<Result>(
+    unless isOver: @escaping @Sendable () -> Bool,
+    _ body: (any LiveMoment) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result
   /// Says what `reader` has still to read: a store that forgets its beginnings keeps that, as long as
   /// the reader makes progress.
   func demand(_ demand: HistoryDemand, of reader: ObjectIdentifier)
@@ -97,6 +103,12 @@ public protocol LiveStore: Sendable {
 public protocol LiveMoment {
   /// The newest position of this state.
   var token: Token { get }
+  /// Runs `body`, all of whose questions together may take as long as `limit`, from now on, and no
+  /// longer than the store's own limit (nil: that alone); then they end with
+  /// ``StoreError/queryTimeout``. Whatever else limits the moment is of no account meanwhile.
+  func within<Result>(
+    _ limit: Duration?, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result
   /// Whether history reaches back to `token` without a hole.
   func standing(of token: Token) throws(StoreError) -> TokenStanding
   /// The same for what `plan` touches alone: tables may begin a history of their own.
@@ -141,12 +153,23 @@ public protocol LiveMoment {
 extension LiveStore {
   public var columns: (any ColumnTraits)? { nil }
 
+  /// A store that breaks nothing off.
+  public func read<Result>(
+    unless isOver: @escaping @Sendable () -> Bool,
+    _ body: (any LiveMoment) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result { try read(body) }
+
   /// A store that forgets nothing.
   public func demand(_ demand: HistoryDemand, of reader: ObjectIdentifier) {}
 }
 
 extension LiveMoment {
   public func meaning(of error: StoreError) -> StoreError { error }
+
+  /// A store without limits.
+  public func within<Result>(
+    _ limit: Duration?, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result { try body() }
 
   /// A store whose history is one for everything.
   public func standing(

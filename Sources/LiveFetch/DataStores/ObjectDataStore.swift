@@ -136,6 +136,8 @@ private actor ObjectQueryRunner<Element: Fetchable & InstanceIdentifiable & Send
       try await controller.performFetch()
     } catch {
       guard !isStopped else { return }
+      // Objects that cannot be read were told, and come when they can.
+      if case .materialization = error { return }
       error.mayPass ? query.suspend(error) : query.reject(error)
     }
   }

@@ -176,7 +176,7 @@ public final class LocalStore: ObjectStore {
   ) async throws(ObjectStoreError) -> JSON {
     let start: LiveStart =
       switch since {
-      case .now: .now
+      case .now: .arrival(store.newestToken)
       case .token(let token): .token(token)
       }
     let waiter = ContinuationWaiter()

@@ -19,8 +19,11 @@ public enum LiveAnswer: Sendable {
 /// From when a client wants to know.
 public enum LiveStart: Sendable, Hashable {
   case token(Token)
-  /// This moment.
+  /// The moment that the engine is at when it comes to it.
   case now
+  /// The moment at which somebody asked, whose newest token was this; the engine's own where that
+  /// is of a history that is over.
+  case arrival(Token)
 }
 
 /// Takes the engine's answers.
@@ -43,6 +46,11 @@ public struct LiveConfiguration: Sendable {
   public var idleTime: Duration
   /// How many row changes a fetch remembers for clients that come back.
   public var maxLoggedChanges: Int
+  /// How long everyone may wait for what one client missed; beyond that it is found out apart.
+  public var patience = Duration.milliseconds(250)
+  /// The same for what was done to a fetch while clients wait for it, and for fetches followed
+  /// together, whose answer has to be of one moment.
+  public var longPatience = Duration.seconds(1)
 
   public init(idleTime: Duration = .seconds(60), maxLoggedChanges: Int = 64) {
     self.idleTime = idleTime

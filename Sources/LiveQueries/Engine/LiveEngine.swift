@@ -86,12 +86,12 @@ public final class LiveEngine: Sendable {
   /// Returns when they have been told.
   public func drain() {
     let done = DispatchSemaphore(value: 0)
-    mailbox.tell { $0.drains.append(done) }
+    mailbox.end { $0.drains.append(done) }
     done.wait()
   }
 
   /// Ends the engine's thread; nobody is answered any more.
-  public func stop() { mailbox.tell { $0.isStopped = true } }
+  public func stop() { mailbox.end { $0.isStopped = true } }
 
   /// What the engine has done so far.
   public var counters: LiveCounters { metrics.withLock { $0 } }
@@ -105,9 +105,16 @@ private struct EngineDesk {
 
 /// What the engine's thread does.
 private struct EngineLoop: Sendable {
+  init(store: any LiveStore, configuration: LiveConfiguration, delivery: any LiveDelivery) {
+    self.store = store
+    self.configuration = configuration
+    self.delivery = delivery
+  }
+
   let store: any LiveStore
   let configuration: LiveConfiguration
   let delivery: any LiveDelivery
+  private let lane = ResumeLane()
   /// How long to wait before the store is asked again after it failed.
   private static let retryDelay = Duration.milliseconds(50)
 
@@ -160,7 +167,8 @@ private struct EngineLoop: Sendable {
     tell(state.unread, desk, &state)
     desk.mailbox.awaitsNews(state.queries.hasActiveQueries)
     state.queries.counters.queries = state.queries.queries.count
-    state.queries.counters.waiters = state.queries.places.count
+    state.queries.counters.waiters =
+      state.queries.places.count + state.queries.resumes.reduce(0) { $0 + $1.value.count }
     desk.report(state.queries.counters)
     deliver(&state)
   }
@@ -173,12 +181,20 @@ private struct EngineLoop: Sendable {
   private func handle(_ batch: Batch, _ desk: EngineDesk, _ state: inout State) {
     let now = ContinuousClock.now
     if batch.storeDidChange { state.isStale = true }
+    state.queries.isEnding = desk.mailbox.isEnding
     let unserved = serveFromMemory(batch.wishes, &state, now)
-    if state.isStale && state.queries.hasActiveQueries || !unserved.isEmpty {
-      serveFromStore(unserved, desk, &state, now)
+    let finished = batch.finished.filter { state.queries.resumes[$0.job.key] != nil }
+    if state.isStale && state.queries.hasActiveQueries || !unserved.isEmpty || !finished.isEmpty {
+      serveFromStore(unserved, finished, desk, &state, now)
     }
+    startResumes(desk, &state)
     if !batch.drains.isEmpty { state.isDraining = true }
-    if state.isDraining { state.queries.expireAll() } else { state.queries.expire(now) }
+    if state.isDraining {
+      state.queries.endResumes()
+      state.queries.expireAll()
+    } else {
+      state.queries.expire(now)
+    }
     if now >= state.nextSweep {
       state.queries.dropIdle(unusedSince: now - configuration.idleTime)
       state.nextSweep = now + configuration.idleTime / 2
@@ -221,26 +237,59 @@ private struct EngineLoop: Sendable {
   }
 
   private func serveFromStore(
-    _ requests: [FollowRequest], _ desk: EngineDesk, _ state: inout State,
-    _ now: ContinuousClock.Instant
+    _ requests: [FollowRequest], _ finished: [FinishedResume], _ desk: EngineDesk,
+    _ state: inout State, _ now: ContinuousClock.Instant
   ) {
+    let isOver = { @Sendable [mailbox = desk.mailbox] in mailbox.isOverdue }
     do throws(StoreError) {
-      try store.read { moment throws(StoreError) in
+      try store.read(unless: isOver) { moment throws(StoreError) in
         let context = MomentContext(moment)
         try state.queries.catchUp(context)
         state.isStale = false
         state.retry = nil
-        for request in requests { state.queries.follow(request, context, now: now) }
+        for resume in finished {
+          state.queries.takeBack(resume, context, now: now)
+        }
+        serve(requests, context, desk, &state, now)
         // Who waits is not to wait for the transaction's end.
         if !state.isDraining { answer(desk, &state) }
       }
     } catch {
-      for request in requests {
-        state.queries.outbox.append(
-          OutgoingAnswer(answer: .failed(error), waiters: [request.waiter]))
-      }
+      let error = desk.mailbox.isEnding && error == .queryTimeout ? .busy : error
+      for request in requests { state.queries.send(.failed(error), to: request.waiter) }
+      for resume in finished { state.queries.endResume(resume.job.key, .failed(error)) }
       state.isStale = true
       state.retry = state.queries.hasActiveQueries ? now + Self.retryDelay : nil
+    }
+  }
+
+  /// Serves as many as there is time for in one go. Fetches of a group are answered together.
+  private func serve(
+    _ requests: [FollowRequest], _ context: MomentContext, _ desk: EngineDesk,
+    _ state: inout State, _ now: ContinuousClock.Instant
+  ) {
+    let end = ContinuousClock.now + configuration.longPatience
+    var later: [FollowRequest] = []
+    for request in requests {
+      if request.onlyWaits || ContinuousClock.now < end {
+        state.queries.follow(request, context, now: now)
+      } else {
+        later.append(request)
+      }
+    }
+    if !later.isEmpty { desk.mailbox.putBack(later) }
+  }
+
+  /// Has found out what takes too long for this thread.
+  private func startResumes(_ desk: EngineDesk, _ state: inout State) {
+    let jobs = state.queries.newResumes
+    state.queries.newResumes = []
+    for job in jobs {
+      let isTaken = lane.run { [store, mailbox = desk.mailbox] in
+        let outcome = job.run(store) { mailbox.isEnding }
+        mailbox.tell { $0.finished.append(FinishedResume(job: job, outcome: outcome)) }
+      }
+      if !isTaken { state.queries.endResume(job.key, .failed(.busy)) }
     }
   }
 

@@ -24,12 +24,22 @@ struct Batch: Sendable {
   /// Whether the store may have a newer moment.
   var storeDidChange = false
   var drains: [DispatchSemaphore] = []
+  /// Resumes that were found out apart.
+  var finished: [FinishedResume] = []
   var isStopped = false
   /// Whether the store is about to have one.
   var isAlerted = false
 
   var isEmpty: Bool { !isAlerted && !hasNews }
-  var hasNews: Bool { !wishes.isEmpty || storeDidChange || !drains.isEmpty || isStopped }
+  var hasNews: Bool {
+    !wishes.isEmpty || storeDidChange || !drains.isEmpty || isStopped || !finished.isEmpty
+  }
+}
+
+/// A resume and what became of it.
+struct FinishedResume: Sendable {
+  let job: ResumeJob
+  let outcome: ResumeOutcome
 }
 
 /// The engine's letter box.
@@ -40,6 +50,23 @@ final class Mailbox: Sendable {
   /// Whether there is more than an alert in the batch.
   private let hasNews = Atomic(false)
   private let awaitsNews = Atomic(false)
+
+  /// When the engine was told to end, in nanoseconds since the system started; 0 before.
+  private let end = Atomic<UInt64>(0)
+
+  /// Has the engine end, with what `note` tells it: nothing long is begun any more.
+  func end(_ note: (inout Batch) -> Void) {
+    end.store(DispatchTime.now().uptimeNanoseconds, ordering: .sequentiallyConsistent)
+    tell(note)
+  }
+
+  var isEnding: Bool { end.load(ordering: .relaxed) != 0 }
+
+  /// Whether that was so long ago that what still runs is to be broken off.
+  var isOverdue: Bool {
+    let end = end.load(ordering: .relaxed)
+    return end != 0 && DispatchTime.now().uptimeNanoseconds > end &+ 1_000_000_000
+  }
 
   /// Whether ``alert()`` is of use.
   func awaitsNews(_ awaits: Bool) { awaitsNews.store(awaits, ordering: .relaxed) }
@@ -57,6 +84,11 @@ final class Mailbox: Sendable {
       return wasEmpty
     }
     if wasEmpty { signal.signal() }
+  }
+
+  /// Takes wishes back for the next batch, before those that came since.
+  func putBack(_ requests: [FollowRequest]) {
+    tell { $0.wishes.insert(contentsOf: requests.map(Batch.Wish.follow), at: 0) }
   }
 
   /// Waits until there is something or `deadline` has come, and takes it all.

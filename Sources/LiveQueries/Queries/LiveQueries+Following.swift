@@ -29,11 +29,14 @@ extension LiveQueries {
   mutating func follow(
     _ request: FollowRequest, _ context: MomentContext, now: ContinuousClock.Instant
   ) {
+    var start: Token?
     do throws(StoreError) {
-      guard let from = try startingToken(request, context),
-        try follow(request, from: from, context, now: now)
+      start = try startingToken(request, context)
+      if let from = start, isSlow(request, from: from) { return handOver(request, from: from) }
+      guard let from = start, try follow(request, from: from, context, now: now)
       else { return send(.expired, to: request.waiter) }
     } catch {
+      if error == .queryTimeout, let start { return handOver(request, from: start) }
       send(.failed(context.moment.meaning(of: error)), to: request.waiter)
     }
   }
@@ -47,7 +50,9 @@ extension LiveQueries {
     guard from.epoch == context.token.epoch, from.position <= context.token.position else {
       return nil
     }
-    return try context.moment.standing(of: from, for: request.plan) == .expired ? nil : from
+    guard try context.moment.standing(of: from, for: request.plan) == .expired else { return from }
+    if case .arrival = request.since { return context.token }
+    return nil
   }
 
   /// Whether `from` can be continued from.
@@ -55,12 +60,22 @@ extension LiveQueries {
     _ request: FollowRequest, from: Token, _ context: MomentContext,
     now: ContinuousClock.Instant
   ) throws(StoreError) -> Bool {
-    let query = try upToDateQuery(request, context)
+    let moment = context.moment
+    let patience = request.onlyWaits ? configuration.longPatience : configuration.patience
+    let query = try moment.within(patience) { () throws(StoreError) in
+      try upToDateQuery(request, context)
+    }
     let standing = try standing(of: from, request, query, context)
     guard standing != .expired else { return false }
-    let view = try query.view(request.viewKey, context, now: now)
+    // What makes up a fetch has to be read once by whoever follows it.
+    let view = try moment.within(request.onlyWaits ? nil : patience) { () throws(StoreError) in
+      try query.view(request.viewKey, context, now: now)
+    }
     view.lastUse = now
-    if let body = try query.body(for: view, from: from.position, standing, context) {
+    let body = try moment.within(patience) { () throws(StoreError) in
+      try query.body(for: view, from: from.position, standing, context)
+    }
+    if let body {
       send(body, of: view, from: from, to: request.waiter)
     } else {
       register(request, from: from, query, view, now: now)
@@ -105,7 +120,7 @@ extension LiveQueries {
     }
   }
 
-  private mutating func register(
+  mutating func register(
     _ request: FollowRequest, from: Token, _ query: LiveQuery, _ view: LiveView,
     now: ContinuousClock.Instant
   ) {
@@ -113,7 +128,9 @@ extension LiveQueries {
     let ticket = nextTicket
     let identity = ObjectIdentifier(request.waiter)
     view.waiters[from, default: [:]][ticket] = request.waiter
-    places[ticket] = Place(query: query, view: view, from: from, waiter: identity)
+    places[ticket] = Place(
+      query: query, view: view, from: from, waiter: identity, deadline: request.deadline)
+    if view.plan == nil { view.plan = request.plan }
     tickets[identity] = ticket
     query.waiterCount += 1
     if !query.isActive {
@@ -123,7 +140,7 @@ extension LiveQueries {
     if let deadline = request.deadline { deadlines.insert(ticket, at: deadline) }
   }
 
-  private mutating func send(
+  mutating func send(
     _ body: AnswerBody, of view: LiveView, from: Token, to waiter: any LiveWaiter
   ) {
     let origin = AnswerOrigin(view: ObjectIdentifier(view), from: from)
@@ -137,13 +154,14 @@ extension LiveQueries {
     }
   }
 
-  private mutating func send(_ answer: LiveAnswer, to waiter: any LiveWaiter) {
+  mutating func send(_ answer: LiveAnswer, to waiter: any LiveWaiter) {
     outbox.append(OutgoingAnswer(answer: answer, waiters: [waiter]))
     counters.delivered += 1
   }
 
   /// Forgets a client that waits no more, without an answer.
   mutating func cancel(_ waiter: ObjectIdentifier) {
+    cancelResume(of: waiter)
     guard let ticket = tickets[waiter], let place = remove(ticket) else { return }
     rest(place.query)
     if deadlines.count > 64 + 2 * places.count {
@@ -217,6 +235,8 @@ extension FollowRequest {
     switch since {
     case .token(let token): token
     case .now: current
+    case .arrival(let token):
+      token.epoch == current.epoch && token.position <= current.position ? token : current
     }
   }
 }

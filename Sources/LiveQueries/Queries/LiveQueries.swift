@@ -39,6 +39,7 @@ struct LiveQueries {
     let view: LiveView
     let from: Token
     let waiter: ObjectIdentifier
+    let deadline: ContinuousClock.Instant?
   }
 
   let model: Model
@@ -56,6 +57,12 @@ struct LiveQueries {
   var nextTicket: UInt64 = 0
   var deadlines = DeadlineHeap()
   var outbox: [OutgoingAnswer] = []
+  /// Who waits for what is being found out elsewhere.
+  var resumes: [ResumeKey: [FollowRequest]] = [:]
+  /// What is to be found out elsewhere and nobody was told of yet.
+  var newResumes: [ResumeJob] = []
+  /// Whether nothing is to be begun any more.
+  var isEnding = false
   var counters = LiveCounters()
 
   init(
@@ -67,7 +74,7 @@ struct LiveQueries {
   }
 
   /// Whether a moment of the store would be of use to someone now.
-  var hasActiveQueries: Bool { !places.isEmpty }
+  var hasActiveQueries: Bool { !places.isEmpty || !resumes.isEmpty }
 
   /// Goes on to the context's moment and answers everyone whom it changes something for.
   mutating func catchUp(_ context: MomentContext) throws(StoreError) {
@@ -96,9 +103,12 @@ struct LiveQueries {
   private mutating func candidates(
     after base: Int64, _ context: MomentContext
   ) throws(StoreError) -> [LiveQuery] {
-    let touched = try context.touched(after: base, in: model)
-    var search = CandidateSearch(index, touched, after: base, context.moment)
-    search.run()
+    let moment = context.moment
+    let touched = try moment.within(nil) { () throws(StoreError) in
+      try context.touched(after: base, in: model)
+    }
+    var search = CandidateSearch(index, touched, after: base, moment)
+    try moment.within(configuration.longPatience) { () throws(StoreError) in search.run() }
     counters.settled += search.settled
     return Array(search.found.all)
   }
@@ -138,11 +148,13 @@ struct LiveQueries {
     counters.considered += 1
     query.position = base
     do throws(StoreError) {
-      let changes = try query.advance(context)
+      guard let changes = try changes(of: query, context) else { return postpone(query) }
       guard !changes.isEmpty else { return }
       var hasDiff = false
       for view in query.views.values where !view.waiters.isEmpty {
-        let body = try query.body(for: view, changes, from: base, isStep: true, context)
+        let body = try context.moment.within(nil) { () throws(StoreError) in
+          try query.body(for: view, changes, from: base, isStep: true, context)
+        }
         guard let body else { continue }
         hasDiff = true
         answer(view, of: query, body)
@@ -151,6 +163,24 @@ struct LiveQueries {
       query.log.trim(to: configuration.maxLoggedChanges)
     } catch {
       end(query, context.moment.meaning(of: error))
+    }
+  }
+
+  /// What the moment did to a query; nil where that takes too long. Fetches followed together are
+  /// waited for, since their answer has to be of the moment that everyone is at.
+  private func changes(
+    of query: LiveQuery, _ context: MomentContext
+  ) throws(StoreError) -> [RowChange]? {
+    do throws(StoreError) {
+      return try context.moment.within(configuration.longPatience) { () throws(StoreError) in
+        try query.advance(context)
+      }
+    } catch .queryTimeout {
+      let isShared = query.views.values.contains { view in
+        view.waiters.values.contains { $0.values.contains { $0 is GroupMember } }
+      }
+      guard isShared else { return nil }
+      return try context.moment.within(nil) { () throws(StoreError) in try query.advance(context) }
     }
   }
 

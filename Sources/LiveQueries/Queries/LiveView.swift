@@ -43,6 +43,8 @@ struct ViewKey: Hashable {
 /// The waiting clients of one view and what they share.
 final class LiveView {
   let key: ViewKey
+  /// What its clients asked, or a plan that is the same; nil before one waited.
+  var plan: FetchPlan?
   /// By the token that each client has, by ticket.
   var waiters: [Token: [UInt64: any LiveWaiter]] = [:]
   /// Brought along while clients wait; nil where it has to be summed up anew.

@@ -29,6 +29,8 @@ final class Connection: @unchecked Sendable {
   var rowStatements = RowStatements()
   /// On the monotonic clock in nanoseconds; 0 is no deadline.
   private(set) var deadline: UInt64 = 0
+  /// Whether nobody waits any more for what runs.
+  private var isOver: (@Sendable () -> Bool)?
 
   /// Opens `path`, which has to exist.
   init(path: String, access: Access, busyTimeout: Int32 = 5_000) throws(StoreError) {
@@ -217,6 +219,20 @@ extension Connection {
     return try body()
   }
 
+  /// Runs `body`; a query in it that runs when `isOver` comes true ends with
+  /// ``StoreError/queryTimeout``.
+  func unless<Result>(
+    _ isOver: @escaping @Sendable () -> Bool, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    self.isOver = isOver
+    defer { self.isOver = nil }
+    return try body()
+  }
+
+  fileprivate var hasToEnd: Bool {
+    deadline != 0 && monotonicNanoseconds() > deadline || isOver?() == true
+  }
+
   /// SQLite asks every few thousand steps of its machine.
   private func watchDeadline() {
     let context = Unmanaged.passUnretained(self).toOpaque()
@@ -226,6 +242,5 @@ extension Connection {
 
 private func isPastDeadline(_ context: UnsafeMutableRawPointer?) -> Int32 {
   guard let context else { return 0 }
-  let deadline = Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().deadline
-  return deadline != 0 && monotonicNanoseconds() > deadline ? 1 : 0
+  return Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().hasToEnd ? 1 : 0
 }

@@ -3,12 +3,15 @@
 
 #if canImport(Glibc)
   import Glibc
+  import Synchronization
 
   /// Tells of writes to a file, its log, and of files that take its name.
   final class FileNotice: Sendable {
     private let events: Int32
     /// The ends of a pipe; a byte in it stops the thread.
     private let stopping: [Int32]
+    /// The thread closes the pipe once it was told: its numbers may be others' from then on.
+    private let isStopped = Atomic<Bool>(false)
     private let name: [UInt8]
 
     /// After a notice, how long further ones gather; so a busy file costs 200 a second.
@@ -44,8 +47,9 @@
       }
     }
 
-    /// Ends the thread soon.
+    /// Ends the thread soon. A second call does nothing.
     func stop() {
+      guard !isStopped.exchange(true, ordering: .relaxed) else { return }
       var byte: UInt8 = 0
       if let end = stopping.last { _ = write(end, &byte, 1) }
     }

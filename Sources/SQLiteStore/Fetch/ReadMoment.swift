@@ -9,6 +9,16 @@ struct ReadMoment: StoreMoment {
   let history: History
   let objectStatements: ObjectStatements
   let token: Token
+  /// How long a question may take, in nanoseconds; nil where nobody says.
+  var timeLimit: UInt64?
+
+  func within<Result>(
+    _ limit: Duration?, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    guard let timeLimit else { return try body() }
+    let asked = limit.map { UInt64(max(0, min($0 / .nanoseconds(1), 1e18))) } ?? timeLimit
+    return try connection.withDeadline(after: min(asked, timeLimit), body)
+  }
 
   func standing(of token: Token) throws(StoreError) -> TokenStanding {
     try history.standing(of: token, on: connection)

@@ -127,18 +127,30 @@ private struct TouchQueryText {
     let tie = table.layout.keyColumns
       .map { "\(qualified($0.table, "m")) = \(qualified($0.history, "h"))" }
     let layout = table.layout
+    let shadows = ([layout] + owners).map(\.shadowExpression).joined(separator: ", ")
     return """
-      WITH \(layout.shadowExpression) SELECT \(columns.joined(separator: ", ")) \
+      WITH \(shadows) SELECT \(columns.joined(separator: ", ")) \
       FROM \(layout.shadowName) AS h \
       LEFT JOIN main.\(quoted(layout.table)) AS m ON \(tie.joined(separator: " AND "))
       """
   }
 
-  var parameterCount: Int32 {
-    let lookups = table.links.count { link in
-      !link.key.referencesKey && schema.entities[link.place.entity].isObservable
+  /// Each shadow is given the position.
+  var parameterCount: Int32 { Int32(1 + owners.count) }
+
+  /// The other tables in which owners are looked up as they were: links to other columns than the
+  /// key's.
+  private var owners: [HistoryLayout] {
+    var layouts: [HistoryLayout] = []
+    for link in table.links where !link.key.referencesKey {
+      let target = schema.entities[link.place.entity]
+      let layout = HistoryLayout(of: TableShape(target))
+      guard target.isObservable, layout.table != table.layout.table,
+        !layouts.contains(where: { $0.table == layout.table })
+      else { continue }
+      layouts.append(layout)
     }
-    return Int32(1 + lookups)
+    return layouts
   }
 
   /// SQL for the id of the object that a row's link leads to.
@@ -153,9 +165,8 @@ private struct TouchQueryText {
     guard alias == "h", target.isObservable else { return now }
     let layout = HistoryLayout(of: TableShape(target))
     return """
-      coalesce((SELECT \(layout.idExpression("p")) FROM main.\(layout.quotedName) AS p \
-      WHERE p.\(HistoryLayout.position) > ? AND p.\(HistoryLayout.existed) AND \(tie) \
-      ORDER BY p.\(HistoryLayout.position) LIMIT 1), \(now))
+      coalesce((SELECT \(layout.idExpression("p")) FROM \(layout.shadowName) AS p \
+      WHERE p.\(HistoryLayout.existed) AND \(tie)), \(now))
       """
   }
 }

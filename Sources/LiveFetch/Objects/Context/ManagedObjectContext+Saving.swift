@@ -144,7 +144,7 @@ extension ManagedObjectContext {
 
   /// Makes what was sent what is stored.
   private func settle(_ draft: SaveDraft, _ receipt: SaveReceipt) {
-    givenIDs.merge(receipt.ids) { $1 }
+    givenIDs.merge(receipt.ids)
     resolveEverywhere(receipt.ids)
     for origin in draft.origins {
       switch origin {

@@ -41,7 +41,7 @@ public final class ManagedObjectContext {
   /// Changes of values that are no managed objects.
   var valueChanges: [ValueChange] = []
   /// The ids that inserts got in earlier saves.
-  var givenIDs: [String: ObjectID] = [:]
+  var givenIDs = GivenIDs()
   /// The moment of the store that everything told is at least as new as; nil: not known.
   var moment: String?
   /// How many saves were made, counted by the context at the top: see ``saves``.

@@ -1,0 +1,299 @@
+import Dispatch
+import FetchModel
+import Foundation
+import Synchronization
+import Testing
+
+@testable import LiveQueries
+
+/// A memory store in which it takes long to tell rows as they were before a position.
+private final class SlowStore: LiveStore {
+  struct State: Sendable {
+    var position: Int64 = 0
+    var isOpen = false
+    /// How many questions wait for the gate.
+    var waiting = 0
+  }
+
+  /// What such a question takes, for whoever has a limit.
+  static let price = Duration.milliseconds(1_500)
+  let inner = MemoryStore()
+  let state = Mutex(State())
+  var model: Model { inner.model }
+  var columns: (any ColumnTraits)? { inner.columns }
+
+  /// Rows before `position` take long from now on, and are told when ``open()`` was called.
+  func slow(before position: Int64) { state.withLock { $0.position = position } }
+  func open() { state.withLock { $0.isOpen = true } }
+  var waiting: Int { state.withLock(\.waiting) }
+
+  func awaitQuestion() {
+    while waiting == 0 { Thread.sleep(forTimeInterval: 0.001) }
+  }
+
+  func read<Result>(
+    _ body: (any LiveMoment) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result { try read(unless: { false }, body) }
+
+  func read<Result>(
+    unless isOver: @escaping @Sendable () -> Bool,
+    _ body: (any LiveMoment) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try inner.read { moment throws(StoreError) in
+      try body(SlowMoment(inner: moment, store: self, isOver: isOver))
+    }
+  }
+
+  func ask(_ position: Int64, _ limit: Duration?, _ isOver: () -> Bool) throws(StoreError) {
+    guard position < state.withLock(\.position) else { return }
+    if let limit, limit < Self.price { throw .queryTimeout }
+    state.withLock { $0.waiting += 1 }
+    defer { state.withLock { $0.waiting -= 1 } }
+    while !state.withLock(\.isOpen) {
+      if isOver() { throw .queryTimeout }
+      Thread.sleep(forTimeInterval: 0.001)
+    }
+  }
+}
+
+private final class SlowMoment: LiveMoment {
+  private let inner: any LiveMoment
+  private let store: SlowStore
+  private let isOver: () -> Bool
+  private var limit: Duration?
+
+  init(inner: any LiveMoment, store: SlowStore, isOver: @escaping () -> Bool) {
+    self.inner = inner
+    self.store = store
+    self.isOver = isOver
+  }
+
+  var token: Token { inner.token }
+
+  func within<Result>(
+    _ limit: Duration?, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    self.limit = limit
+    defer { self.limit = nil }
+    return try body()
+  }
+
+  func standing(of token: Token) throws(StoreError) -> TokenStanding {
+    try inner.standing(of: token)
+  }
+
+  func touches(after position: Int64) throws(StoreError) -> Touches {
+    try inner.touches(after: position)
+  }
+
+  func roots(of plan: FetchPlan, touchedBy touches: Touches) throws(StoreError) -> Set<ObjectID> {
+    try inner.roots(of: plan, touchedBy: touches)
+  }
+
+  func keys(
+    of definition: ResultDefinition, after: OrderKey?, limit: Int?
+  ) throws(StoreError) -> [OrderKey] { try inner.keys(of: definition, after: after, limit: limit) }
+
+  func total(of definition: ResultDefinition) throws(StoreError) -> Int {
+    try inner.total(of: definition)
+  }
+
+  func rows(
+    of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
+  ) throws(StoreError) -> [ObjectID: Row] {
+    if case .past(let position) = moment { try store.ask(position, limit, isOver) }
+    return try inner.rows(of: plan, ids: ids, at: moment)
+  }
+
+  func values(
+    of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment
+  ) throws(StoreError) -> [ObjectID: [StoredValue?]]? {
+    try inner.values(of: paths, ids: ids, at: moment)
+  }
+
+  func dictionaries(
+    of plan: FetchPlan, at moment: Moment
+  ) throws(StoreError) -> TabulatedResult { try inner.dictionaries(of: plan, at: moment) }
+
+  func expandedObjects(
+    of plan: FetchPlan, roots ids: Set<ObjectID>
+  ) throws(StoreError) -> [ExpandedObject] { try inner.expandedObjects(of: plan, roots: ids) }
+
+  func expandedObjects(
+    of plan: FetchPlan, roots ids: Set<ObjectID>, at moment: Moment
+  ) throws(StoreError) -> [ExpandedObject] {
+    try inner.expandedObjects(of: plan, roots: ids, at: moment)
+  }
+}
+
+private final class Asker: LiveWaiter {
+  private let answers = Mutex<[String]>([])
+  private let signal = DispatchSemaphore(value: 0)
+
+  func receive(_ answer: String) {
+    answers.withLock { $0.append(answer) }
+    signal.signal()
+  }
+
+  func next() -> String {
+    guard signal.wait(timeout: .now() + 20) == .success else { return "nothing" }
+    return answers.withLock { $0.removeFirst() }
+  }
+
+  var isTold: Bool { answers.withLock { !$0.isEmpty } }
+}
+
+private struct Delivery: LiveDelivery {
+  func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter]) {
+    for case let client as Asker in waiters { client.receive(Self.text(answer)) }
+  }
+
+  func deliver(_ results: [GroupResult], at token: Token?, to waiter: any LiveWaiter) {
+    let texts = results.map { "\($0.index): \(Self.text($0.answer))" }.sorted()
+    (waiter as? Asker)?.receive(texts.joined(separator: "; "))
+  }
+
+  private static func text(_ answer: LiveAnswer) -> String {
+    switch answer {
+    case .diff(let json, _, _): String(decoding: json, as: UTF8.self)
+    case .expired: "expired"
+    case .failed(let error): "\(error)"
+    }
+  }
+}
+
+@Suite("Resumes that take long")
+struct ResumeTests {
+  private let store = SlowStore()
+  private let engine: LiveEngine
+  private let start: Token
+
+  init() {
+    start = store.inner.save { world in
+      world.cities = [
+        1: City(name: "Shanghai", population: 24, isCapital: false, country: nil),
+        2: City(name: "Beijing", population: 18, isCapital: true, country: nil),
+      ]
+    }
+    engine = LiveEngine(store: store, delivery: Delivery())
+  }
+
+  private func plan(_ shape: ResultShape = .objects) -> FetchPlan {
+    let path = { PropertyPath(root: 0, target: .attribute($0)) }
+    return FetchPlan(
+      definition: ResultDefinition(
+        entity: 0, predicate: .everything,
+        order: [OrderTerm(path: path(1), direction: .descending)]),
+      shape: shape,
+      selection: [
+        SelectedValue(key: "name", source: .path(path(0))),
+        SelectedValue(key: "population", source: .path(path(1))),
+      ])
+  }
+
+  /// The city is another, and by the second save what it was where `isBack`.
+  private func change(isBack: Bool = false) {
+    store.inner.save { $0.cities[1]?.population = 30 }
+    store.inner.save { $0.cities[1]?.population = isBack ? 24 : 31 }
+    store.slow(before: 3)
+  }
+
+  @Test("Others are answered meanwhile, and the answer tells what was saved meanwhile as well")
+  func othersGoOn() {
+    change()
+    let (slow, other) = (Asker(), Asker())
+    engine.follow(plan(), since: .token(start), until: nil, slow)
+    engine.follow(plan(.count), since: .now, until: nil, other)
+    store.awaitQuestion()
+    store.inner.save { $0.cities[2] = nil }
+    engine.storeDidChange()
+    #expect(
+      other.next() == #"{"entity":"City","from":"t1-3-daa66d13","to":"t1-4-78dde6c4","total":1}"#)
+    #expect(!slow.isTold)
+    store.open()
+    let told = slow.next()
+    let expected = #"""
+      {"entity":"City","from":"t1-1-9e3779b1","to":"t1-4-78dde6c4","count":1,\#
+      "sections":{"deleted":[],"inserted":[]},\#
+      "items":{"deleted":[{"from":[0,1],"id":2}],"inserted":[],"moved":[],\#
+      "updated":[{"from":[0,0],"to":[0,0],"id":1,"changed":{"population":31}}]}}
+      """#
+    #expect(told == expected)
+  }
+
+  @Test("Where nothing has changed the client waits on, from its own token")
+  func unchanged() {
+    change(isBack: true)
+    store.open()
+    let (waiting, leaving) = (Asker(), Asker())
+    engine.follow(plan(), since: .token(start), until: nil, waiting)
+    engine.follow(plan(), since: .token(start), until: .now, leaving)
+    let empty = leaving.next()
+    #expect(empty.contains(#""from":"t1-1-9e3779b1","to":"t1-3-daa66d13""#))
+    #expect(empty.hasSuffix(#""moved":[],"updated":[]}}"#))
+    #expect(!waiting.isTold)
+    store.inner.save { $0.cities[1]?.population = 99 }
+    engine.storeDidChange()
+    let told = waiting.next()
+    #expect(told.contains(#""from":"t1-1-9e3779b1","to":"t1-4-78dde6c4""#))
+    #expect(told.contains(#""changed":{"population":99}"#))
+  }
+
+  @Test("What clients wait for that takes long goes on apart, with the same answer")
+  func slowStep() {
+    let waiting = Asker()
+    engine.follow(plan(), since: .token(start), until: nil, waiting)
+    let settled = Asker()
+    engine.follow(plan(.count), since: .token(start), until: .now, settled)
+    _ = settled.next()
+    store.slow(before: 2)
+    store.open()
+    store.inner.save { $0.cities[1]?.population = 30 }
+    engine.storeDidChange()
+    let told = waiting.next()
+    #expect(told.contains(#""from":"t1-1-9e3779b1","to":"t1-2-3c6ef362""#))
+    #expect(told.contains(#""changed":{"population":30}"#))
+  }
+
+  @Test("Clients of one resume share it, and who cancelled is not told")
+  func cancelled() {
+    change()
+    let (gone, kept) = (Asker(), Asker())
+    engine.follow(plan(), since: .token(start), until: nil, gone)
+    store.awaitQuestion()
+    engine.follow(plan(), since: .token(start), until: nil, kept)
+    engine.cancel(gone)
+    store.open()
+    #expect(kept.next().contains(#""changed":{"population":31}"#))
+    #expect(!gone.isTold)
+    #expect(engine.counters.diffs == 1)
+  }
+
+  @Test("An engine that ends breaks resumes off and says so")
+  func ending() {
+    change()
+    let client = Asker()
+    engine.follow(plan(), since: .token(start), until: nil, client)
+    store.awaitQuestion()
+    engine.drain()
+    #expect(client.next() == "busy")
+    let end = ContinuousClock.now + .seconds(10)
+    while store.waiting > 0, ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.001) }
+    #expect(store.waiting == 0)
+    let late = Asker()
+    engine.follow(plan(), since: .token(start), until: nil, late)
+    #expect(late.next() == "busy")
+  }
+
+  @Test("A fetch of a group is told to begin anew, since the group has one moment")
+  func groups() {
+    change()
+    let group = Asker()
+    engine.follow(
+      [
+        GroupFetch(index: 0, plan: plan(), since: .token(start)),
+        GroupFetch(index: 1, plan: plan(.count), since: .token(store.inner.token)),
+      ], isFinal: false, group)
+    #expect(group.next() == "0: expired")
+  }
+}

@@ -1,0 +1,43 @@
+import FetchModel
+import Foundation
+import Testing
+
+/// API.md, section 3: from this moment.
+@Suite("`since=now` is the moment at which the request came")
+struct SinceNowTests {
+  /// Towns that take long to count: each asks for all of its country's.
+  private static let world = """
+    CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE town(id INTEGER PRIMARY KEY, country_id INTEGER REFERENCES country);
+    CREATE INDEX town_country ON town(country_id);
+    CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT);
+    INSERT INTO country VALUES (1, 'a');
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+      INSERT INTO town SELECT i, 1 FROM n;
+    INSERT INTO note VALUES (1, 'old');
+    """
+
+  @Test(arguments: ["", "?"])
+  func savesMadeBeforeTheEngineComesToItAreTold(kind: String) throws {
+    let file = try ServedFile(Self.world)
+    let token = try #require(file.ask("/v1").json["token"]?.string)
+    let busy = file.begin(
+      "POST", "/v1/live",
+      body: """
+        {"fetches":{"a":{"entity":"town","where":"country.town.@count > 5","since":"\(token)"}},\
+        "wait":0}
+        """)
+    Thread.sleep(forTimeInterval: 0.1)
+    let asking =
+      kind.isEmpty
+      ? file.begin("GET", "/v1/objects/note?since=now&wait=5")
+      : file.begin(
+        "POST", "/v1/live",
+        body: #"{"fetches":{"n":{"entity":"note","since":"now"}},"wait":5}"#)
+    let saved = try file.ask("PATCH", "/v1/objects/note/1", body: #"{"text":"new"}"#)
+    #expect(saved.status == 200)
+    let answer = try #require(asking.wait(seconds: 20))
+    #expect(answer.text.contains(#""changed":{"text":"new"}"#), "\(answer.text)")
+    #expect(busy.wait(seconds: 20)?.status == 200)
+  }
+}
