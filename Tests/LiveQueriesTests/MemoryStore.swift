@@ -116,6 +116,8 @@ final class Asked: Sendable {
   let totals = Atomic(0)
   let keys = Atomic(0)
   let looks = Atomic(0)
+  /// Objects whose rows were asked for.
+  let rows = Atomic(0)
 }
 
 private struct MemoryMoment: LiveMoment {
@@ -172,6 +174,7 @@ private struct MemoryMoment: LiveMoment {
   func rows(
     of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ObjectID: Row] {
+    asked.rows.add(ids.count, ordering: .relaxed)
     let world = world(moment)
     let matches = Matcher(plan.definition)
     var rows: [ObjectID: Row] = [:]

@@ -26,8 +26,10 @@ struct RoutingTests {
         let base = store.token.position
         store.save { generator.save(&$0) }
         if generator.oneIn(3) { store.save { generator.save(&$0) } }
-        let found = try Self.candidates(index, store, after: base)
+        let search = try Self.search(index, store, after: base)
+        let found = search.found
         for query in queries {
+          try Self.expectNothingElse(search, query, store, after: base, seed)
           let isChanged = Self.isChanged(query, store, since: base)
           let isFound = found.contains(query)
           #expect(isFound || !isChanged, "seed \(seed): \(query.plan)")
@@ -50,14 +52,32 @@ struct RoutingTests {
       position: position)
   }
 
-  private static func candidates(
+  private static func search(
     _ index: QueryIndex, _ store: MemoryStore, after base: Int64
-  ) throws -> QueryBag {
+  ) throws -> CandidateSearch {
     try store.read { moment throws(StoreError) in
       let touched = TouchedObjects(try moment.touches(after: base), in: store.model)
-      var search = CandidateSearch(index, touched, after: base, moment)
+      var search = CandidateSearch(index, touched, after: base, moment, narrowingFrom: 1)
       search.run()
-      return search.found
+      return search
+    }
+  }
+
+  /// Of the objects that a query is told to ask of, it hears what it hears of all.
+  private static func expectNothingElse(
+    _ search: CandidateSearch, _ query: LiveQuery, _ store: MemoryStore, after base: Int64,
+    _ seed: UInt64
+  ) throws {
+    guard let objects = search.objects(for: query) else { return }
+    try store.read { moment throws(StoreError) in
+      let context = MomentContext(moment)
+      let all = try query.rowChanges(after: base, context) ?? []
+      let told = try query.rowChanges(after: base, for: objects, context) ?? []
+      let shown = { (changes: [RowChange]) in
+        changes.filter { !$0.isSameRow }
+          .map { "\($0.id) \($0.touch) \($0.new?.json ?? [])" }.sorted()
+      }
+      #expect(shown(told) == shown(all), "seed \(seed): \(query.plan)")
     }
   }
 
@@ -110,6 +130,75 @@ struct RoutingTests {
     #expect(index.routes.isEmpty)
     #expect(index.lookouts.values.allSatisfy { $0.isEmpty })
     #expect(index.tables.values.allSatisfy { $0.used.isEmpty })
+  }
+}
+
+/// A save of very many objects: each fetch asks of those that concern it.
+@Suite("A save of many objects beside many fetches")
+struct ManyTouchedTests {
+  private static let name = PropertyPath(root: 0, target: .attribute(0))
+  private static let population = PropertyPath(root: 0, target: .attribute(1))
+
+  private final class Waiter: LiveWaiter {}
+
+  private func plan(_ predicate: String) throws -> FetchPlan {
+    let request = try FetchRequest(
+      entity: "City", query: [("where", predicate), ("select", "name,population")])
+    return try FetchResolver(model: MemoryStore.cityModel, maxItems: 10_000).resolve(request)
+  }
+
+  /// Saves every one of 4,000 cities under fetches of `predicates`; tells how many rows were asked
+  /// for, and how many clients heard something.
+  private func rowsAsked(_ predicates: [String]) throws -> (asked: Int, told: Int) {
+    let store = MemoryStore()
+    store.save { world in
+      for id in 1...4_000 {
+        world.cities[id] = City(
+          name: "n\(id % 40)", population: id, isCapital: nil, country: nil)
+      }
+    }
+    var queries = LiveQueries(
+      model: store.model, columns: store.columns, configuration: LiveConfiguration())
+    let waiters = predicates.map { _ in Waiter() }
+    try store.read { moment throws(StoreError) in
+      let context = MomentContext(moment)
+      try queries.catchUp(context)
+      for (predicate, waiter) in zip(predicates, waiters) {
+        guard let plan = try? plan(predicate) else { continue }
+        let request = FollowRequest(
+          plan: plan, only: nil, since: .now, deadline: nil, waiter: waiter)
+        queries.follow(request, context, now: .now)
+      }
+    }
+    store.save { world in
+      for id in 1...4_000 { world.cities[id]?.population += 10_000 }
+    }
+    let before = store.asked.rows.load(ordering: .relaxed)
+    try store.read { moment throws(StoreError) in
+      try queries.catchUp(MomentContext(moment))
+    }
+    return (store.asked.rows.load(ordering: .relaxed) - before, queries.outbox.count)
+  }
+
+  @Test func eachAsksOfItsOwnObjects() throws {
+    let (asked, told) = try rowsAsked((0..<40).map { "name == 'n\($0)'" })
+    #expect(told == 40)
+    // Before and after, each object once.
+    #expect(asked == 8_000)
+  }
+
+  @Test func whoLeavesAndWhoComesIsAskedOf() throws {
+    let (asked, told) = try rowsAsked([
+      "population BETWEEN {1, 300}", "population BETWEEN {11001, 11200}", "population > 90000",
+    ])
+    #expect(told == 2)
+    #expect(asked == 1_000)
+  }
+
+  @Test func whoIsConcernedByMostAsksOfAll() throws {
+    let (asked, told) = try rowsAsked(["population > 0", "name == 'n1'"])
+    #expect(told == 2)
+    #expect(asked == 8_200)
   }
 }
 

@@ -91,18 +91,25 @@ struct LiveQueries {
     if hasActiveQueries {
       // What was forgotten of the history since then cannot be told.
       guard try isWhole(since: last.position, context) else { return startAnew(token) }
-      for query in try candidates(after: last.position, context) {
-        step(query, from: last.position, context)
+      for candidate in try candidates(after: last.position, context) {
+        step(candidate, from: last.position, context)
       }
     }
     counters.moments += 1
     note(token)
   }
 
-  /// The active queries that what was touched after `base` may change.
+  /// A query that a moment may change, and the touched objects that it has to ask of; nil where
+  /// that is everything.
+  private struct Candidate {
+    let query: LiveQuery
+    let objects: Set<ObjectID>?
+  }
+
+  /// The active queries that what was touched after `base` may change, those first that ask least.
   private mutating func candidates(
     after base: Int64, _ context: MomentContext
-  ) throws(StoreError) -> [LiveQuery] {
+  ) throws(StoreError) -> [Candidate] {
     let moment = context.moment
     let touched = try moment.within(nil) { () throws(StoreError) in
       try context.touched(after: base, in: model)
@@ -110,7 +117,9 @@ struct LiveQueries {
     var search = CandidateSearch(index, touched, after: base, moment)
     try moment.within(configuration.longPatience) { () throws(StoreError) in search.run() }
     counters.settled += search.settled
-    return Array(search.found.all)
+    return search.found.all
+      .map { Candidate(query: $0, objects: search.objects(for: $0)) }
+      .sorted { ($0.objects?.count ?? .max) < ($1.objects?.count ?? .max) }
   }
 
   /// Whether `token` is one that the store showed lately.
@@ -144,11 +153,14 @@ struct LiveQueries {
   /// Takes one active query a moment further. One that fails ends; its clients are told.
   ///
   /// - Parameter base: the position that everything active is true of.
-  private mutating func step(_ query: LiveQuery, from base: Int64, _ context: MomentContext) {
+  private mutating func step(
+    _ candidate: Candidate, from base: Int64, _ context: MomentContext
+  ) {
+    let query = candidate.query
     counters.considered += 1
     query.position = base
     do throws(StoreError) {
-      guard let changes = try changes(of: query, context) else { return postpone(query) }
+      guard let changes = try changes(of: candidate, context) else { return postpone(query) }
       guard !changes.isEmpty else { return }
       var hasDiff = false
       for view in query.views.values where !view.waiters.isEmpty {
@@ -169,18 +181,21 @@ struct LiveQueries {
   /// What the moment did to a query; nil where that takes too long. Fetches followed together are
   /// waited for, since their answer has to be of the moment that everyone is at.
   private func changes(
-    of query: LiveQuery, _ context: MomentContext
+    of candidate: Candidate, _ context: MomentContext
   ) throws(StoreError) -> [RowChange]? {
+    let query = candidate.query
     do throws(StoreError) {
       return try context.moment.within(configuration.longPatience) { () throws(StoreError) in
-        try query.advance(context)
+        try query.advance(context, for: candidate.objects)
       }
     } catch .queryTimeout {
       let isShared = query.views.values.contains { view in
         view.waiters.values.contains { $0.values.contains { $0 is GroupMember } }
       }
       guard isShared else { return nil }
-      return try context.moment.within(nil) { () throws(StoreError) in try query.advance(context) }
+      return try context.moment.within(nil) { () throws(StoreError) in
+        try query.advance(context, for: candidate.objects)
+      }
     }
   }
 

@@ -77,11 +77,14 @@ final class LiveQuery {
 
   /// Moves everything on to the context's moment.
   ///
+  /// - Parameter concerned: the touched objects whose rows may differ, where that is known.
   /// - Returns: what became of each object; empty if the result and its related objects are as
   ///   they were.
-  func advance(_ context: MomentContext) throws(StoreError) -> [RowChange] {
+  func advance(
+    _ context: MomentContext, for concerned: Set<ObjectID>? = nil
+  ) throws(StoreError) -> [RowChange] {
     let base = position
-    let changes = try rowChanges(after: base, context)
+    let changes = try rowChanges(after: base, for: concerned, context)
     position = context.token.position
     guard let changes else { return [] }
     log.append(changes, from: base, to: position)
@@ -102,11 +105,14 @@ final class LiveQuery {
   /// What became of each object after `start`, up to the context's moment; nil where nothing that
   /// matters was touched. Empty where things are again as they were.
   func rowChanges(
-    after start: Int64, _ context: MomentContext
+    after start: Int64, for concerned: Set<ObjectID>? = nil, _ context: MomentContext
   ) throws(StoreError) -> [RowChange]? {
     let touched = try context.touched(after: start, in: model)
     guard routing.footprint.isTouched(by: touched, only: key.only) else { return nil }
-    var ids = try context.moment.roots(of: plan, touchedBy: touched.touches)
+    var ids =
+      if let concerned { concerned } else {
+        try context.moment.roots(of: plan, touchedBy: touched.touches)
+      }
     if let only = key.only { ids.formIntersection([only]) }
     guard !ids.isEmpty else { return nil }
     if key.isTabulated, ids.count > Self.maxRowsCompared { return [.unknown] }

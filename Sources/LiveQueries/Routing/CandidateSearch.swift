@@ -3,7 +3,7 @@
 // Values are read of the touched objects alone, before and after, two queries of the store for each
 // entity touched; what follows are lookups. Where the store cannot tell values, every query that
 // looks at something touched is a candidate; so it is where the store fails, and each query that asks
-// it hears why.
+// it hears why. A query that was looked up by its own objects alone has to ask of these alone.
 
 import FetchModel
 
@@ -16,8 +16,12 @@ struct CandidateSearch {
   /// Beyond this many tests of conditions, the store is asked instead: a save of many objects beside
   /// many fetches of the same value must not cost their product.
   private static let maxTests = 100_000
+  /// Beyond this many, a query that was found asks of everything: so much is noted at most.
+  private static let maxNoted = 300_000
   /// How many objects' values are held at a time.
   private static let chunk = 4_000
+  /// From this many objects that concern a query on, it is seen whether they are few of all.
+  private static let sample = 128
 
   let index: QueryIndex
   let touched: TouchedObjects
@@ -25,18 +29,51 @@ struct CandidateSearch {
   let base: Int64
   let moment: any LiveMoment
   private(set) var found = QueryBag()
+  /// Which objects concern those found queries that need not ask of everything touched.
+  private var concerned: [ObjectIdentifier: Set<ObjectID>] = [:]
+  /// From how many touched objects on it is noted which of them concern a query.
+  private let leastNarrowed: Int
+  /// How many objects queries were looked up by.
+  private var looked = 0
   private var dismissed = QueryBag()
   private var tests = 0
+  private var noted = 0
 
   /// How many queries were looked up, but their conditions hold for no touched object.
   var settled: Int { dismissed.all.count { !found.contains($0) } }
 
-  init(_ index: QueryIndex, _ touched: TouchedObjects, after base: Int64, _ moment: any LiveMoment)
-  {
+  init(
+    _ index: QueryIndex, _ touched: TouchedObjects, after base: Int64, _ moment: any LiveMoment,
+    narrowingFrom leastNarrowed: Int = 8
+  ) {
     self.index = index
     self.touched = touched
     self.base = base
     self.moment = moment
+    self.leastNarrowed = leastNarrowed
+  }
+
+  /// The touched objects that a found query has to ask of: its row of any other is as it was. nil
+  /// where it has to ask of everything.
+  func objects(for query: LiveQuery) -> Set<ObjectID>? { concerned[ObjectIdentifier(query)] }
+
+  /// Takes a query that has to ask of everything touched.
+  private mutating func take(_ query: LiveQuery) {
+    found.insert(query)
+    concerned[ObjectIdentifier(query)] = nil
+  }
+
+  /// Takes a query that `id` concerns.
+  private mutating func take(_ query: LiveQuery, for id: ObjectID) {
+    found.insert(query)
+    concerned[ObjectIdentifier(query), default: []].insert(id)
+    let count = concerned[ObjectIdentifier(query)]?.count ?? 0
+    if count >= Self.sample, count * 2 > looked { concerned[ObjectIdentifier(query)] = nil }
+  }
+
+  /// Whether nothing more can be found out of a query.
+  private func isTaken(_ query: LiveQuery) -> Bool {
+    found.contains(query) && concerned[ObjectIdentifier(query)] == nil
   }
 
   mutating func run() {
@@ -59,40 +96,45 @@ struct CandidateSearch {
   ) {
     let loose = lookout.loose.all.filter { !isHopeless($0, way, objects.union) }
     guard let table = index.tables[way.root], !table.used.isEmpty else {
-      for query in loose { found.insert(query) }
+      for query in loose { take(query) }
       return
     }
     // One query alone is asked as soon as it is looked up.
     if index.count == 1 { return takeAll(way, lookout, objects) }
     let tested = objects.masks.count <= Self.maxTested ? loose : []
-    if tested.isEmpty { for query in loose { found.insert(query) } }
+    if tested.isEmpty { for query in loose { take(query) } }
     for ids in chunks(objects.ids(changedIn: lookout.watched.union)) {
       guard let images = Images(of: table, ids, after: base, moment) else {
         return takeAll(way, lookout, objects)
       }
       for id in ids {
         let image = images[id]
-        lookUp(image, objects.masks[id] ?? .all, lookout, table)
-        for query in tested { test(query, image) }
+        let narrowed = objects.masks.count < leastNarrowed ? nil : id
+        looked += 1
+        lookUp(narrowed, image, objects.masks[id] ?? .all, lookout, table)
+        for query in tested where !isTaken(query) { test(query, image, of: narrowed) }
       }
     }
   }
 
   /// Looks queries up by one of their own objects, of which `mask` differs.
   private mutating func lookUp(
-    _ image: Images.Image, _ mask: PropertyMask, _ lookout: QueryIndex.Lookout, _ table: PathTable
+    _ id: ObjectID?, _ image: Images.Image, _ mask: PropertyMask, _ lookout: QueryIndex.Lookout,
+    _ table: PathTable
   ) {
     for place in lookout.guarded.keys {
-      lookUp(image, at: place, table) { query in
+      lookUp(id, image, at: place, table) { query in
         query.routing.footprint.mask(at: []).isDisjoint(with: mask) ? nil : image
       }
     }
   }
 
   /// Looks queries up by an object's old and new value, and takes those whose condition may hold
-  /// for the image that `condition` gives; nil leaves a query out.
+  /// for the image that `isLookedAt` gives; nil leaves a query out.
+  ///
+  /// - Parameter id: the object, where it alone concerns the query.
   private mutating func lookUp(
-    _ image: Images.Image, at place: AnchorPlace, _ table: PathTable,
+    _ id: ObjectID?, _ image: Images.Image, at place: AnchorPlace, _ table: PathTable,
     _ isLookedAt: (LiveQuery) -> Images.Image?
   ) {
     guard let route = index.routes[place], let number = table.number(of: place.path) else { return }
@@ -104,22 +146,23 @@ struct CandidateSearch {
     for value in values {
       var looked: [LiveQuery] = []
       route.forEach(at: value) { bag in
-        for query in bag.all where !found.contains(query) { looked.append(query) }
+        for query in bag.all where !isTaken(query) { looked.append(query) }
       }
       for query in looked {
-        if let image = isLookedAt(query) { test(query, image) }
+        if let image = isLookedAt(query) { test(query, image, of: id) }
       }
     }
   }
 
   /// Takes a query if its condition may hold for an object before or after.
-  private mutating func test(_ query: LiveQuery, _ image: Images.Image) {
-    tests += 1
+  private mutating func test(_ query: LiveQuery, _ image: Images.Image, of id: ObjectID?) {
+    if found.contains(query) { noted += 1 } else { tests += 1 }
+    guard tests <= Self.maxTests, noted <= Self.maxNoted else { return take(query) }
     let mayMatch =
-      tests > Self.maxTests
-      || image.old.map { query.routing.mayMatch($0) } ?? false
+      image.old.map { query.routing.mayMatch($0) } ?? false
       || image.new.map { query.routing.mayMatch($0) } ?? false
-    if mayMatch { found.insert(query) } else { dismissed.insert(query) }
+    guard mayMatch else { return dismissed.insert(query) }
+    if let id { take(query, for: id) } else { take(query) }
   }
 
   // MARK: Related objects
@@ -157,7 +200,7 @@ struct CandidateSearch {
     for row in [image.old, image.new] {
       guard let row else { continue }
       route.forEach(at: route.domain.value(row[number])) { bag in
-        for query in bag.all where !isHopeless(query, way, mask) { found.insert(query) }
+        for query in bag.all where !isHopeless(query, way, mask) { take(query) }
       }
     }
   }
@@ -169,16 +212,16 @@ struct CandidateSearch {
     _ objects: TouchedObjects.Objects
   ) {
     let loose = lookout.loose.all.filter {
-      !found.contains($0) && !isHopeless($0, way, objects.union)
+      !isTaken($0) && !isHopeless($0, way, objects.union)
     }
     let anchored = loose.filter { $0.routing.anchors != nil }
-    for query in loose where query.routing.anchors == nil { found.insert(query) }
+    for query in loose where query.routing.anchors == nil { take(query) }
     guard !anchored.isEmpty else { return }
     guard anchored.count > 1, let table = index.tables[way.root],
       let roots = roots(reaching: entity, over: way),
       let images = Images(of: table, roots, after: base, moment)
     else {
-      for query in anchored { found.insert(query) }
+      for query in anchored { take(query) }
       return
     }
     var wanted = QueryBag()
@@ -186,7 +229,7 @@ struct CandidateSearch {
     let places = Set(anchored.flatMap { $0.routing.anchors ?? [] }.map(\.place))
     for id in roots {
       for place in places {
-        lookUp(images[id], at: place, table) { wanted.contains($0) ? images[id] : nil }
+        lookUp(nil, images[id], at: place, table) { wanted.contains($0) ? images[id] : nil }
       }
     }
   }
@@ -214,11 +257,11 @@ struct CandidateSearch {
     _ way: QueryIndex.Way, _ lookout: QueryIndex.Lookout, _ objects: TouchedObjects.Objects
   ) {
     for query in lookout.loose.all where !isHopeless(query, way, objects.union) {
-      found.insert(query)
+      take(query)
     }
     for place in lookout.guarded.keys {
       index.routes[place]?.forEach(at: .anything) { bag in
-        for query in bag.all where !isHopeless(query, way, objects.union) { found.insert(query) }
+        for query in bag.all where !isHopeless(query, way, objects.union) { take(query) }
       }
     }
   }
