@@ -171,6 +171,9 @@ private struct MomentReading {
   /// nil where it would be larger than an answer may be.
   mutating func answer(_ moment: any StoreMoment) throws(StoreError) -> [UInt8]? {
     let diffs = MomentDiffs(moment, model: service.store.model)
+    for (token, plans) in resumed {
+      try diffs.prepare(plans, since: token, columns: service.store.columns)
+    }
     var body = LiveAnswerBody()
     for fetch in ended { body.append(fetch.reason.json, under: fetch.name) }
     for (index, named) in fetches.enumerated() {
@@ -180,6 +183,17 @@ private struct MomentReading {
       if body.count > maxBytes { return nil }
     }
     return body.finish(moment.token)
+  }
+
+  /// The fetches that are asked from a token on, by that.
+  private var resumed: [Token: [FetchPlan]] {
+    var plans: [Token: [FetchPlan]] = [:]
+    for named in fetches {
+      if case .token(let token)? = named.start {
+        plans[token, default: []].append(named.fetch.plan)
+      }
+    }
+    return plans
   }
 
   /// A snapshot, a diff, or nil where nothing has changed.

@@ -202,6 +202,62 @@ struct ManyTouchedTests {
   }
 }
 
+/// Many fetches resumed together hear what each hears alone.
+@Suite("Many fetches resumed from one moment")
+struct ResumedTogetherTests {
+  @Test(arguments: 0..<8)
+  func eachHearsWhatItHearsAlone(number: Int) throws {
+    let seed = UInt64(3_000 + number)
+    var generator = Generator(seed: seed)
+    let store = MemoryStore()
+    let world = generator.world()
+    store.save { $0 = world }
+    for _ in 0..<20 {
+      let since = store.token
+      let plans = (0..<30).map { _ in generator.plan(store.world(at: since.position)) }
+      for _ in 0..<generator.number(1...4) { store.save { generator.save(&$0) } }
+      try store.read { moment throws(StoreError) in
+        let together = MomentDiffs(moment, model: store.model)
+        try together.prepare(plans, since: since, columns: store.columns)
+        for plan in plans {
+          let alone = MomentDiffs(moment, model: store.model)
+          let (told, expected) = (
+            try together.diff(of: plan, since: since), try alone.diff(of: plan, since: since)
+          )
+          #expect(Self.text(told) == Self.text(expected), "seed \(seed): \(plan)")
+        }
+      }
+    }
+  }
+
+  private static func text(_ answer: MomentDiffs.Answer) -> String {
+    if case .diff(let json) = answer { String(decoding: json, as: UTF8.self) } else { "\(answer)" }
+  }
+
+  @Test func whatWasTouchedIsReadOnceForAll() throws {
+    let store = MemoryStore()
+    store.save { world in
+      for id in 1...1_000 {
+        world.cities[id] = City(name: "n\(id % 100)", population: id, isCapital: nil, country: nil)
+      }
+    }
+    let since = store.token
+    store.save { world in for id in 1...1_000 { world.cities[id]?.population += 1 } }
+    let plans = try (0..<50).map { number in
+      let request = try FetchRequest(
+        entity: "City", query: [("where", "name == 'n\(number)'"), ("select", "population")])
+      return try FetchResolver(model: store.model, maxItems: 10_000).resolve(request)
+    }
+    try store.read { moment throws(StoreError) in
+      let diffs = MomentDiffs(moment, model: store.model)
+      try diffs.prepare(plans, since: since, columns: store.columns)
+      for plan in plans { _ = try diffs.diff(of: plan, since: since) }
+    }
+    // Before and after, ten objects each.
+    #expect(store.asked.rows.load(ordering: .relaxed) == 1_000)
+  }
+}
+
 /// Ranges of values.
 @Suite struct IntervalTreeTests {
   @Test(arguments: [1, 2, 3, 4] as [UInt64])

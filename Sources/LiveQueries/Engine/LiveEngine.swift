@@ -270,6 +270,7 @@ private struct EngineLoop: Sendable {
   ) {
     let end = ContinuousClock.now + configuration.longPatience
     var later: [FollowRequest] = []
+    state.queries.prepare(requests, context)
     for request in requests {
       if request.onlyWaits || ContinuousClock.now < end {
         state.queries.follow(request, context, now: now)

@@ -25,6 +25,27 @@ extension LiveQueries {
     return true
   }
 
+  /// Looks once at what was touched for all of `requests` that begin at one moment; a failure is
+  /// heard by those that ask then.
+  func prepare(_ requests: [FollowRequest], _ context: MomentContext) {
+    guard requests.count >= SharedSearch.fewest else { return }
+    var keys: [Token: Set<QueryKey>] = [:]
+    for request in requests {
+      guard request.only == nil, case .token(let from) = request.since,
+        from.epoch == context.token.epoch,
+        from.position < context.token.position
+      else { continue }
+      let key = QueryKey(request.plan, only: nil)
+      if queries[key] == nil { keys[from, default: []].insert(key) }
+    }
+    try? context.moment.within(configuration.longPatience) { () throws(StoreError) in
+      for (from, keys) in keys where keys.count >= SharedSearch.fewest {
+        guard try context.moment.standing(of: from) == .known else { continue }
+        try context.search(for: keys, after: from.position, in: model, columns)
+      }
+    }
+  }
+
   /// Serves `request` at the context's moment, up to which ``catchUp(_:)`` went.
   mutating func follow(
     _ request: FollowRequest, _ context: MomentContext, now: ContinuousClock.Instant

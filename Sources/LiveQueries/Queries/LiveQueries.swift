@@ -114,7 +114,8 @@ struct LiveQueries {
     let touched = try moment.within(nil) { () throws(StoreError) in
       try context.touched(after: base, in: model)
     }
-    var search = CandidateSearch(index, touched, after: base, moment)
+    var search = CandidateSearch(
+      index, touched, after: base, moment, patience: configuration.longPatience)
     try moment.within(configuration.longPatience) { () throws(StoreError) in search.run() }
     counters.settled += search.settled
     return search.found.all

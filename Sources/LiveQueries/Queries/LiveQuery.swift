@@ -109,9 +109,12 @@ final class LiveQuery {
   ) throws(StoreError) -> [RowChange]? {
     let touched = try context.touched(after: start, in: model)
     guard routing.footprint.isTouched(by: touched, only: key.only) else { return nil }
-    var ids =
-      if let concerned { concerned } else {
-        try context.moment.roots(of: plan, touchedBy: touched.touches)
+    let concern = concerned.map { .objects($0) } ?? context.concern(of: key, after: start)
+    var ids: Set<ObjectID> =
+      switch concern {
+      case .nothing: []
+      case .objects(let concerned): concerned
+      case .everything: try context.moment.roots(of: plan, touchedBy: touched.touches)
       }
     if let only = key.only { ids.formIntersection([only]) }
     guard !ids.isEmpty else { return nil }

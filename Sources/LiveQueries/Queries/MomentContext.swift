@@ -21,4 +21,22 @@ final class MomentContext {
     touches[position] = found
     return found
   }
+
+  /// What was found out for many fetches together, by position.
+  private var searches: [Int64: SharedSearch] = [:]
+
+  /// Looks once for all of `keys` at what was touched after `position`, which the store can tell.
+  func search(
+    for keys: Set<QueryKey>, after position: Int64, in model: Model,
+    _ columns: (any ColumnTraits)?
+  ) throws(StoreError) {
+    guard keys.count >= SharedSearch.fewest, position < token.position else { return }
+    searches[position] = try SharedSearch(
+      for: keys, after: position, self, model: model, columns: columns)
+  }
+
+  /// What the fetch of that key has to ask of what was touched after `position`.
+  func concern(of key: QueryKey, after position: Int64) -> Concern {
+    searches[position]?.concern(of: key) ?? .everything
+  }
 }

@@ -23,6 +23,20 @@ public struct MomentDiffs {
     self.model = model
   }
 
+  /// Looks once at what was touched since `token` for all of `plans`, whose diffs from there are
+  /// asked next: without that each reads every object that was touched.
+  ///
+  /// - Parameter columns: how the store compares values.
+  public func prepare(
+    _ plans: [FetchPlan], since token: Token, columns: (any ColumnTraits)?
+  ) throws(StoreError) {
+    guard plans.count >= SharedSearch.fewest, token.epoch == context.token.epoch,
+      try context.moment.standing(of: token) == .known
+    else { return }
+    let keys = Set(plans.map { QueryKey($0, only: nil) })
+    try context.search(for: keys, after: token.position, in: model, columns)
+  }
+
   /// The diff of `plan` from `since` on. A fetch of which nothing was touched costs one look at
   /// what was; others cost no more than their snapshot.
   public func diff(of plan: FetchPlan, since: Token) throws(StoreError) -> Answer {
