@@ -102,6 +102,38 @@ struct NewFileTests {
     again.close()
   }
 
+  @Test("finds UUIDs in either case, and numbers of any size")
+  func uuids() async throws {
+    struct Doc: Codable, Fetchable {
+      static let entityName = "Doc"
+      let id: Int?
+      var u: UUID
+      var n: Int16
+    }
+    var entity = ModelFile.Entity(name: "Doc")
+    entity.attributes = [.init(name: "u", type: .uuid), .init(name: "n", type: .integer16)]
+    var model = ModelFile()
+    model.entities = [entity]
+    let directory = try TemporaryDirectory()
+    let store = try LocalStore(creating: directory.file("docs.sqlite"), model: model)
+    let context = ManagedObjectContext(store: store)
+    let (upper, lower) = (UUID(), UUID())
+    _ = try context.insert(Doc(id: nil, u: upper, n: 3))
+    try await context.save()
+    let insert = #"{"insert":"Doc","values":{"u":"\#(lower.uuidString.lowercased())","n":4}}"#
+    _ = try await store.save(JSON(parsing: Array(#"{"changes":[\#(insert)]}"#.utf8)))
+    for (uuid, number) in [(upper, Int16(3)), (lower, 4)] {
+      for text in [uuid.uuidString, uuid.uuidString.lowercased()] {
+        let found = try await context.fetch(
+          FetchRequest<Doc>(where: FetchPredicate("u == %@", text)))
+        #expect(found.map(\.n) == [number])
+      }
+      let both = FetchPredicate("u IN %@ AND n == %d", [uuid], number)
+      #expect(try await context.count(FetchRequest<Doc>(where: both)) == 1)
+    }
+    store.close()
+  }
+
   @Test("is not made where there is one, or of a model that cannot be, and nothing is left then")
   func refusals() throws {
     let directory = try TemporaryDirectory()

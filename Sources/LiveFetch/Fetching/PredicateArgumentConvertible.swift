@@ -20,6 +20,26 @@ extension Int32: PredicateArgumentConvertible {
   public var predicateArgument: JSON { .number(String(self)) }
 }
 
+extension Int16: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { .number(String(self)) }
+}
+
+extension Int8: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { .number(String(self)) }
+}
+
+extension UInt8: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { .number(String(self)) }
+}
+
+extension UInt16: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { .number(String(self)) }
+}
+
+extension UInt32: PredicateArgumentConvertible {
+  public var predicateArgument: JSON { .number(String(self)) }
+}
+
 extension Double: PredicateArgumentConvertible {
   /// The number; infinities are compared like any other. NaN, which equals nothing, goes by its name,
   /// and the store refuses it where a number is expected.

@@ -37,7 +37,8 @@ extension ModelMapping {
     return Column(
       name: column.name, declaredType: column.declaredType, affinity: column.affinity,
       collation: column.collation, isNotNull: column.isNotNull, defaultSQL: column.defaultSQL,
-      isGenerated: column.isGenerated, type: type, dateFormat: format)
+      isGenerated: column.isGenerated, type: type, dateFormat: format,
+      form: type == .uuid ? column.form ?? .uuid(.lower) : nil)
   }
 
   private func inheritance(

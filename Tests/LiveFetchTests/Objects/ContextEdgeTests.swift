@@ -40,6 +40,40 @@ struct ContextEdgeTests {
     token.cancel()
   }
 
+  @Test("takes whoever had the id for gone when SQLite gives it again", arguments: Kind.allCases)
+  func idGivenAgain(kind: Kind) async throws {
+    let cities = try Cities(kind)
+    let context = ManagedObjectContext(store: cities.store)
+    let child = ManagedObjectContext(parent: context)
+    let old = try await context.materializedObject(Town.self, with: .integer(5))
+    let oldOfChild = try await child.materializedObject(Town.self, with: .integer(5))
+    try await cities.save(#"{"delete":"City","id":5}"#)
+    let new: Town = context.insertObject()
+    new.name = "Nara"
+    try await context.save()
+    #expect(new.objectID == .permanent(.integer(5)))
+    #expect(old.isDeleted && old.managedObjectContext == nil)
+    #expect(oldOfChild.isDeleted && oldOfChild.managedObjectContext == nil)
+    #expect(context.registeredObjects == [new])
+    let found = try await child.fetch(FetchRequest<Town>(where: FetchPredicate("id == 5")))
+    #expect(found.map(\.name) == ["Nara"])
+  }
+
+  @Test("keeps the object that is given the id of one deleted by the same save")
+  func idGivenAgainAtOnce() async throws {
+    let cities = try Cities(.local)
+    let context = ManagedObjectContext(store: cities.store)
+    let old = try await context.materializedObject(Town.self, with: .integer(5))
+    context.delete(old)
+    let new: Town = context.insertObject()
+    new.name = "Nara"
+    try await context.save()
+    #expect(context.registeredObjects == [new])
+    #expect(
+      try await context.materializedObject(Town.self, with: #require(new.objectID.permanentID))
+        === new)
+  }
+
   @Test("refuses a second class for an entity by its name")
   func twoClasses() async throws {
     let (sample, ids) = try await World.store(.local)

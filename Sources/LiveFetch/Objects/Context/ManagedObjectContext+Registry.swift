@@ -47,7 +47,8 @@ extension ManagedObjectContext {
 
   /// Takes an object out of the context.
   func forget(_ object: ManagedObject, as stage: ManagedObject.Stage) {
-    registry[key(of: object)] = nil
+    let key = key(of: object)
+    if registry[key]?.object === object { registry[key] = nil }
     insertions.removeAll { $0 === object }
     updates.removeAll { $0 === object }
     deletions.removeAll { $0 === object }

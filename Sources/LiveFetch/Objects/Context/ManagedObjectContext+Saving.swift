@@ -145,15 +145,16 @@ extension ManagedObjectContext {
   /// Makes what was sent what is stored.
   private func settle(_ draft: SaveDraft, _ receipt: SaveReceipt) {
     givenIDs.merge(receipt.ids)
+    // Before ids are given: an id of these may be among them again.
+    for case .deletion(let object) in draft.origins { forgetEverywhere(object) }
+    for object in draft.goneObjects { forgetEverywhere(object) }
     resolveEverywhere(receipt.ids)
     for origin in draft.origins {
       switch origin {
       case .insertion(let sent), .update(let sent): settle(sent, receipt)
-      case .deletion(let object): forgetEverywhere(object)
-      case .value: break
+      case .deletion, .value: break
       }
     }
-    for object in draft.goneObjects { forgetEverywhere(object) }
     valueChanges.removeFirst(min(sending?.valueCount ?? 0, valueChanges.count))
   }
 
@@ -197,10 +198,21 @@ extension ManagedObjectContext {
     for child in children { child.context?.note(reading, of: names, key) }
   }
 
-  /// Puts the permanent ids in place of temporary ones, in every context of this tree.
+  /// Puts the permanent ids in place of temporary ones, in every context of this tree. Whoever had
+  /// one of them before is gone: SQLite gives the id of a deleted last row again.
   func resolveEverywhere(_ ids: [String: ObjectID]) {
     guard !ids.isEmpty else { return }
+    for key in root.keysGiven(by: ids) { root.forget(key) }
     root.resolve(ids)
+  }
+
+  private func keysGiven(by ids: [String: ObjectID]) -> Set<RegistryKey> {
+    branch.reduce(into: []) { keys, context in
+      for key in context.registry.keys {
+        guard case .temporary(let name) = key.id, let id = ids[name] else { continue }
+        keys.insert(RegistryKey(root: key.root, id: .permanent(id)))
+      }
+    }
   }
 
   private func resolve(_ ids: [String: ObjectID]) {
