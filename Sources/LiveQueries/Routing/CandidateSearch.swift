@@ -17,7 +17,7 @@ struct CandidateSearch {
   /// many fetches of the same value must not cost their product.
   private static let maxTests = 100_000
   /// Beyond this many, a query that was found asks of everything: so much is noted at most.
-  private static let maxNoted = 300_000
+  private static let maxNoted = 1_000_000
   /// How many objects' values are held at a time.
   private static let chunk = 4_000
   /// From this many objects that concern a query on, it is seen whether they are few of all.
