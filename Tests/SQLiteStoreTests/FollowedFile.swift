@@ -1,0 +1,81 @@
+import FetchModel
+import Testing
+
+@testable import SQLiteStore
+
+/// A followed file with a connection that reads it.
+struct FollowedFile {
+  let file: ScratchFile
+  let connection: Connection
+  let history: History
+  let setup: History.Setup
+
+  init(_ sql: String) throws { try self.init(ScratchFile(sql)) }
+
+  init(_ file: ScratchFile) throws {
+    self.file = file
+    connection = try file.connect()
+    let introspection = try Introspection(of: connection)
+    history = try History(
+      model: introspection.model, schema: introspection.schema, on: connection)
+    setup = try history.setUp(on: connection, journalMode: "delete")
+  }
+
+  var token: Token { get throws { try history.newestToken(on: connection) } }
+
+  func touches(after token: Token) throws -> Touches {
+    try history.touches(after: token.position, upTo: self.token.position, on: connection)
+  }
+
+  /// Whether a fetch of `entity` can be continued from `token`.
+  func standing(
+    of token: Token, _ entity: String, _ select: String? = nil, where predicate: String? = nil
+  ) throws -> TokenStanding {
+    var request = FetchRequest(entity: entity)
+    request.predicate = predicate
+    request.select = select?.split(separator: ",").map(String.init)
+    let plan = try FetchResolver(model: history.model, maxItems: 100).resolve(request)
+    return try history.standing(of: token, for: plan, on: connection)
+  }
+
+  /// Rows of SQL as text, columns joined by `|`.
+  func rows(_ sql: String) throws -> [String] {
+    try connection.all(sql) { row in
+      row.values(0..<row.columnCount).map { Self.text($0) }.joined(separator: "|")
+    }
+  }
+
+  private static func text(_ value: SQLValue) -> String {
+    switch value {
+    case .null: "nil"
+    case .integer(let integer): "\(integer)"
+    case .double(let double): "\(double)"
+    case .text(let text): "'\(text)'"
+    case .blob(let bytes): "x\(bytes)"
+    }
+  }
+
+  /// The history of a table after `token`, without positions.
+  func history(_ table: String, after token: Token) throws -> [String] {
+    try rows(
+      """
+      SELECT h.* FROM \(quoted("livefetch_history_\(table)")) AS h
+      WHERE livefetch_position > \(token.position) ORDER BY livefetch_position
+      """
+    ).map { $0.split(separator: "|").dropFirst().joined(separator: "|") }
+  }
+}
+
+/// Two countries, a city and a tag of each kind of link.
+let historyWorld = """
+  CREATE TABLE Country(id INTEGER PRIMARY KEY, name TEXT);
+  CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT, population REAL,
+    country INTEGER REFERENCES Country ON DELETE CASCADE);
+  CREATE TABLE Tag(name TEXT PRIMARY KEY);
+  CREATE TABLE City_Tag(city INTEGER REFERENCES City ON DELETE CASCADE,
+    tag TEXT REFERENCES Tag ON UPDATE CASCADE);
+  INSERT INTO Country VALUES (1, 'China'), (2, 'Japan');
+  INSERT INTO City VALUES (10, 'Shanghai', 24.5, 1), (20, 'Tokyo', 9.7, 2);
+  INSERT INTO Tag VALUES ('big'), ('old');
+  INSERT INTO City_Tag VALUES (10, 'big');
+  """

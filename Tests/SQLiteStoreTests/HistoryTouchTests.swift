@@ -1,0 +1,103 @@
+import FetchModel
+import Testing
+
+@testable import SQLiteStore
+
+@Suite("History: touches")
+struct HistoryTouchTests {
+  private func place(_ store: FollowedFile, _ path: String) throws -> RelationshipPlace {
+    let names = path.split(separator: ".").map(String.init)
+    let entity = try #require(store.history.model.entityIndex(named: names[0]))
+    guard
+      case .relationship(let index)? =
+        store.history.model.entities[entity].property(named: names[1])
+    else { throw StoreError.failed("no \(path)") }
+    return RelationshipPlace(entity: entity, relationship: index)
+  }
+
+  @Test("an object that moves between to-many relationships touches both owners")
+  func movedMember() throws {
+    let store = try FollowedFile(historyWorld)
+    let start = try store.token
+    try store.file.outsider("UPDATE City SET country = 2 WHERE id = 10")
+    let touches = try store.touches(after: start)
+    #expect(touches.objects == [1: [.integer(10)]])
+    #expect(
+      touches.members == [try place(store, "Country.City"): [.integer(1), .integer(2)]])
+  }
+
+  @Test("an object that changes otherwise touches no owner; one that comes or goes does")
+  func comeAndGo() throws {
+    let store = try FollowedFile(historyWorld)
+    let start = try store.token
+    try store.file.outsider("UPDATE City SET name = 'S' WHERE id = 10")
+    #expect(try store.touches(after: start).members == [:])
+    try store.file.outsider("INSERT INTO City VALUES (30, 'Kobe', 1, 2)")
+    try store.file.outsider("INSERT INTO City VALUES (40, 'Rome', 1, NULL)")
+    #expect(
+      try store.touches(after: start).members == [
+        try place(store, "Country.City"): [.integer(2)]
+      ])
+    try store.file.outsider("DELETE FROM City WHERE id IN (10, 30)")
+    #expect(
+      try store.touches(after: start).members == [
+        try place(store, "Country.City"): [.integer(1)]
+      ], "what came and went is no member before or now")
+  }
+
+  @Test("a row between two objects touches both")
+  func joinRows() throws {
+    let store = try FollowedFile(historyWorld)
+    let start = try store.token
+    try store.file.outsider("UPDATE City_Tag SET tag = 'old'")
+    #expect(
+      try store.touches(after: start).members == [
+        try place(store, "City.Tag"): [.integer(10)],
+        try place(store, "Tag.City"): [.text("big"), .text("old")],
+      ])
+    #expect(try store.touches(after: start).objects == [:])
+  }
+
+  @Test("a key to a unique column leads to its owner, before and now")
+  func keyToUniqueColumn() throws {
+    let store = try FollowedFile(
+      """
+      CREATE TABLE a(id INTEGER PRIMARY KEY, code TEXT UNIQUE);
+      CREATE TABLE b(id INTEGER PRIMARY KEY, code TEXT REFERENCES a(code));
+      INSERT INTO a VALUES (1, 'x'), (2, 'y');
+      INSERT INTO b VALUES (5, 'x');
+      """)
+    let start = try store.token
+    try store.file.outsider("UPDATE b SET code = 'y'; DELETE FROM a WHERE id = 1")
+    #expect(
+      try store.touches(after: start).members == [
+        try place(store, "a.b"): [.integer(1), .integer(2)]
+      ])
+  }
+
+  @Test("what a table was at an earlier position can be read back")
+  func shadow() throws {
+    let store = try FollowedFile(historyWorld)
+    let start = try store.token
+    let before = try store.rows("SELECT * FROM City ORDER BY id")
+    try store.file.outsider(
+      """
+      UPDATE City SET name = 'a' WHERE id = 10;
+      UPDATE City SET name = 'b' WHERE id = 10;
+      UPDATE City SET id = 11 WHERE id = 10;
+      INSERT INTO City VALUES (30, 'c', 1, 1);
+      DELETE FROM City WHERE id IN (20, 30);
+      REPLACE INTO City VALUES (20, 'd', 1, 1);
+      """)
+    let layout = HistoryLayout(of: TableShape(store.history.schema.entities[1]))
+    let sql = """
+      WITH \(layout.shadowExpression)
+      SELECT * FROM (SELECT id, name, population, country FROM main.City WHERE \(layout.isUntouched(nil))
+      UNION ALL SELECT id, name, population, country FROM \(layout.shadowName)
+      WHERE livefetch_existed) ORDER BY id
+      """
+    let past = sql.replacing("> ?", with: "> \(start.position)")
+    #expect(try store.rows(past) == before)
+    #expect(try store.rows("SELECT id, name FROM City ORDER BY id") == ["11|'b'", "20|'d'"])
+  }
+}
