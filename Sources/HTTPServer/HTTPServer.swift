@@ -12,8 +12,7 @@ public final class HTTPServer: Sendable {
   public let port: Int
   private let context: ServerContext
   private let watch: HangupWatch
-  /// Guards what runs, so that it is stopped once.
-  private let running: Guarded<HTTPWorkers?>
+  private let workers: HTTPWorkers
 
   /// Starts listening and answering.
   ///
@@ -33,7 +32,7 @@ public final class HTTPServer: Sendable {
     let settings = Self.settings(configuration, workers: count)
     let workers = HTTPWorkers(context, settings, count: count, listener: listener.descriptor)
     guard let workers else { throw .cannotStart }
-    running = Guarded(workers)
+    self.workers = workers
     do {
       try watch.start(context)
     } catch {
@@ -61,11 +60,6 @@ public final class HTTPServer: Sendable {
   /// still reach the handler, but none is suspended any more. Not to be called from a handler. A
   /// second call does nothing.
   public func stop(grace: Double = 2) {
-    let workers = running.withLock { running in
-      defer { running = nil }
-      return running
-    }
-    guard let workers else { return }
     // Not MHD_quiesce_daemon: it and a busy worker may both take the listener out of the worker's
     // epoll set, and libmicrohttpd 0.9.75 aborts the process when the second finds it gone.
     for exchange in context.table.drain() { exchange.drain() }

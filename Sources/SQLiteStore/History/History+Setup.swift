@@ -25,14 +25,14 @@ extension History {
 
   /// Whether every table of this house's own is there: without one of them nothing can be told.
   static func isWhole(on connection: Connection) throws(StoreError) -> Bool {
+    let names = ["store", "position", "save", "table", "column", "answer"]
     let found = try connection.first(
       """
-      SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name IN
-      ('livefetch_store', 'livefetch_position', 'livefetch_save', 'livefetch_table',
-      'livefetch_column', 'livefetch_answer')
+      SELECT count(*) FROM main.sqlite_schema WHERE type = 'table'
+      AND name IN (\(names.map { "'livefetch_\($0)'" }.joined(separator: ", ")))
       """
-    ) { $0.integer(0) }
-    return found == 6
+    ) { Int($0.integer(0)) }
+    return found == names.count
   }
 
   /// Makes sure that every followed table has its history and its triggers. One transaction.

@@ -38,7 +38,13 @@ extension ModelMapping {
       name: column.name, declaredType: column.declaredType, affinity: column.affinity,
       collation: column.collation, isNotNull: column.isNotNull, defaultSQL: column.defaultSQL,
       isGenerated: column.isGenerated, type: type, dateFormat: format,
-      form: type == .uuid ? column.form ?? .uuid(.lower) : nil)
+      form: form(of: column, as: type))
+  }
+
+  /// UUIDs are written in either case; what else a model has is stored as it compares.
+  private func form(of column: Column, as type: AttributeType) -> StoredForm? {
+    guard type == .uuid else { return nil }
+    return column.type == .uuid ? column.form : .uuid(.lower)
   }
 
   private func inheritance(

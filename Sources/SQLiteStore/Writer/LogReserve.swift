@@ -35,12 +35,12 @@ struct LogReserve {
     guard let log = LogFile(connection), let length = log.length, length < needed,
       Self.hasSpace(connection)
     else { return }
-    sqlite3_busy_timeout(connection.handle, 0)
-    defer { sqlite3_busy_timeout(connection.handle, connection.busyTimeout) }
-    // While nobody else can append.
-    guard (try? connection.run("BEGIN IMMEDIATE")) != nil else { return }
-    log.fill(upTo: max(needed, (log.length ?? 0) + Self.step))
-    try? connection.run("ROLLBACK")
+    try? connection.withPatience(0) { () throws(StoreError) in
+      // While nobody else can append.
+      try connection.run("BEGIN IMMEDIATE")
+      log.fill(upTo: max(needed, (log.length ?? 0) + Self.step))
+      try connection.run("ROLLBACK")
+    }
   }
 
   private static func hasSpace(_ connection: Connection) -> Bool {

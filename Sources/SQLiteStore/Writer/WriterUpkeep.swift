@@ -174,10 +174,11 @@ extension WriterUpkeep {
   /// If nobody holds the file; else the next group does it.
   private mutating func stampIfDue(_ now: UInt64, _ group: inout WriterGroup) {
     guard now >= unstamped.due else { return }
-    sqlite3_busy_timeout(connection.handle, 0)
-    defer { sqlite3_busy_timeout(connection.handle, connection.busyTimeout) }
     for position in unstamped.takeAll() {
-      guard (try? History.stamp(position: position, on: connection)) != nil else { return }
+      let isStamped: Void? = try? connection.withPatience(0) { () throws(StoreError) in
+        try History.stamp(position: position, on: connection)
+      }
+      guard isStamped != nil else { return }
       group.stamped = max(group.stamped, position)
     }
   }
@@ -196,9 +197,9 @@ extension WriterUpkeep {
 
   /// Waits for no reader: what cannot be done now is done the next time.
   private func checkpoint(_ mode: Int32) {
-    sqlite3_busy_timeout(connection.handle, 0)
-    sqlite3_wal_checkpoint_v2(connection.handle, "main", mode, nil, nil)
-    sqlite3_busy_timeout(connection.handle, connection.busyTimeout)
+    try? connection.withPatience(0) { () throws(StoreError) in
+      _ = sqlite3_wal_checkpoint_v2(connection.handle, "main", mode, nil, nil)
+    }
   }
 
   /// What is kept is right to a sixteenth of its limit.
@@ -234,10 +235,10 @@ extension WriterUpkeep {
 
   /// Whether there is more to forget. Waits no longer for others than their commits may.
   private mutating func forget(noticed last: Int64) throws(StoreError) -> Bool {
-    sqlite3_busy_timeout(connection.handle, 20)
-    defer { sqlite3_busy_timeout(connection.handle, connection.busyTimeout) }
-    try KeptAnswers.prune(limit: settings.pruningStep, on: connection)
-    return try history.prune(
-      settings.retention, &size, step: settings.pruningStep, noticed: last, on: connection)
+    try connection.withPatience(20) { () throws(StoreError) in
+      try KeptAnswers.prune(limit: settings.pruningStep, on: connection)
+      return try history.prune(
+        settings.retention, &size, step: settings.pruningStep, noticed: last, on: connection)
+    }
   }
 }
