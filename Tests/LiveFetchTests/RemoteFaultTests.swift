@@ -115,6 +115,20 @@ struct RemoteFaultTests {
 @MainActor
 @Suite("A controller whose server is not what it was")
 struct RemoteServerTests {
+  @Test("a wait that is none is refused by the server", arguments: ["-30", "-1e300"])
+  func wait(text: String) async throws {
+    let bed = try await FaultBed(.longPoll, isFollowing: false)
+    let request = #"{"entity":"City","since":"now","wait":\#(text)}"#
+    let body = try JSON(parsing: Array(request.utf8))
+    do throws(ObjectStoreError) {
+      _ = try await bed.store.fetch(body)
+      Issue.record("it was granted")
+    } catch {
+      guard case .refused(let problem) = error else { throw error }
+      #expect(problem.status == 400)
+    }
+  }
+
   @Test(
     "a content that does not match its digest is fetched anew", arguments: RemoteStore.Transport.all
   )

@@ -157,11 +157,10 @@ public final class DataStoreDraft<
   }
 
   private func receive(_ event: Query.Event, _ inner: Query) {
-    if case .batch(let batch) = event { return receive(batch, inner) }
     let query = state.withLock { state in state.overlays.first { $0.reads(inner) }?.query }
     guard let query else { return }
     switch event {
-    case .batch: return
+    case .batch(let batch): receive(batch, inner)
     case .offline(let error): query.suspend(error)
     case .online: query.resume()
     case .notice(let error): query.report(error)

@@ -22,18 +22,9 @@ extension Date {
 }
 
 extension Instant {
-  /// The instant of a date; nil for one that is not representable.
-  init?(exactly date: Date) {
-    guard Int64(exactly: date.timeIntervalSince1970.rounded(.down)) != nil else { return nil }
-    self.init(date)
-  }
-
   /// The instant of a date that is representable; dates beyond end at the ends.
   public init(_ date: Date) {
     let seconds = date.timeIntervalSince1970
-    let whole = seconds.rounded(.down)
-    self.init(
-      seconds: Int64(exactly: whole) ?? (whole < 0 ? .min : .max),
-      nanoseconds: Int32(min(999_999_999, max(0, ((seconds - whole) * 1e9).rounded()))))
+    self = Instant(secondsSince1970: seconds) ?? Instant(seconds: seconds < 0 ? .min : .max)
   }
 }

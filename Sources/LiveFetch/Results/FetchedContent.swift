@@ -42,17 +42,17 @@ struct FetchedContent<Element: Fetchable> {
   /// Makes those elements anew that `diff`, which led from `old` to `source`, brings or changes; all of
   /// them where one cannot be read, or could not before.
   init(_ source: ResultState, from old: Self, by diff: Diff, in context: ManagedObjectContext) {
+    context.beginMaking(asOf: source.token)
+    defer { context.endMaking() }
     if old.isBatched {
       (state, self.source, elements, problems) = (source, source, [], [:])
       (isBatched, loaded) = (true, old.loaded)
       for id in diff.deleted.map(\.id) + diff.stale { loaded[id] = nil }
-      context.endMaking()
     } else if old.problems.isEmpty,
       let elements = try? Self.elements(source, from: old, by: diff, in: context)
     {
       (state, self.source, self.elements, problems) = (source, source, elements, [:])
       isBatched = false
-      context.endMaking()
     } else {
       self = Self(source, isBatched: false, in: context)
     }
@@ -61,7 +61,6 @@ struct FetchedContent<Element: Fetchable> {
   private static func elements(
     _ state: ResultState, from old: Self, by diff: Diff, in context: ManagedObjectContext
   ) throws(MaterializationError) -> [[Element]] {
-    context.beginMaking(asOf: state.token)
     // What `diff` could be applied to, it can rearrange.
     let kept: [[Element?]] =
       (try? diff.rearranged(

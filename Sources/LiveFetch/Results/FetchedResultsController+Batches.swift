@@ -95,8 +95,7 @@ extension FetchedResultsController {
   ) async throws(FetchError) -> [(ObjectID, Element)] {
     var elements: [(ObjectID, Element)] = []
     // A predicate has at most 10,000 values.
-    for start in stride(from: 0, to: ids.count, by: 1000) {
-      let some = Array(ids[start..<min(ids.count, start + 1000)])
+    for some in ids.chunks(of: 1000) {
       let follower = Follower(
         store: context.store, request: fetchRequest.body(ids: some), hold: holdTime)
       switch await follower.snapshot() {

@@ -45,10 +45,12 @@ struct RemoteHost: Sendable {
     let connection = HTTPConnection(
       host: name, port: port, request: request(method, target, own, body), wants: .answer,
       patience: ConnectionPatience(beginning: timeout))
+    defer { connection.close() }
     switch await connection.next() {
     case .answered(let answer): return answer
     case .ended(let reason): throw .unreachable(Outage(reason))
-    case .heldBack, .event: throw .unreachable(Outage("no answer in \(Int(timeout)) s"))
+    case .event: throw .unreachable(Outage("a stream in place of an answer"))
+    case .heldBack: throw .unreachable(Outage("no answer in \(Int(timeout)) s"))
     case .cancelled: throw .cancelled
     }
   }

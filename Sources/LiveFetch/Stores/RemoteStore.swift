@@ -63,10 +63,10 @@ public final class RemoteStore: ObjectStore {
     try await post("/v1/fetch", request, timeout: request["since"] == nil ? nil : held(request))
   }
 
-  /// How long the answer to a held request may take.
+  /// How long the answer to a held request may take: what no server grants is not waited for.
   private func held(_ request: JSON) -> Double {
     guard case .number(let text)? = request["wait"], let wait = Double(text) else { return 45 }
-    return wait + 20
+    return min(max(0, wait), 3_600) + 20
   }
 
   /// Makes a save under an idempotency key of its own. Where the answer is lost (the connection broke,

@@ -268,12 +268,15 @@ private struct EngineLoop: Sendable {
     _ requests: [FollowRequest], _ context: MomentContext, _ desk: EngineDesk,
     _ state: inout State, _ now: ContinuousClock.Instant
   ) {
-    let end = ContinuousClock.now + configuration.longPatience
     var later: [FollowRequest] = []
     state.queries.prepare(requests, context)
+    // From here on, so that however long that took some of them are served.
+    let end = ContinuousClock.now + configuration.longPatience
     for request in requests {
       if request.onlyWaits || ContinuousClock.now < end {
         state.queries.follow(request, context, now: now)
+      } else if state.queries.isEnding {
+        state.queries.send(.failed(.busy), to: request.waiter)
       } else {
         later.append(request)
       }

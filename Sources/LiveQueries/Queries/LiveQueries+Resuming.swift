@@ -50,8 +50,10 @@ extension LiveQueries {
   /// Forgets a client that waits for a resume.
   mutating func cancelResume(of waiter: ObjectIdentifier) {
     guard !resumes.isEmpty else { return }
-    for key in Array(resumes.keys) {
-      resumes[key]?.removeAll { ObjectIdentifier($0.waiter) == waiter }
+    for (key, requests) in resumes {
+      let rest = requests.filter { ObjectIdentifier($0.waiter) != waiter }
+      resumes[key] = rest.isEmpty ? nil : rest
+      if rest.isEmpty { newResumes.removeAll { $0.key == key } }
     }
   }
 
@@ -108,7 +110,7 @@ extension LiveQueries {
     let body = try context.moment.within(patience) { () throws(StoreError) in
       _ = try query.advance(context)
       let view = try query.view(key.view, context, now: now)
-      return try query.body(for: view, from: key.from.position, .known, context)
+      return try query.body(for: view, from: key.from.position, prepared.standing, context)
     }
     query.log.trim(to: configuration.maxLoggedChanges)
     let kept = adopt(query)

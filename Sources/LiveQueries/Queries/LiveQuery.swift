@@ -72,9 +72,6 @@ final class LiveQuery {
     log = TouchLog(start: position)
   }
 
-  /// The entities that the result depends on.
-  var dependencies: Set<Int> { Set(routing.footprint.reaches.map(\.entity)) }
-
   /// Moves everything on to the context's moment.
   ///
   /// - Parameter concerned: the touched objects whose rows may differ, where that is known.

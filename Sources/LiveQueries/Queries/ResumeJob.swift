@@ -28,10 +28,13 @@ final class PreparedQuery: @unchecked Sendable {
   let query: LiveQuery
   /// The moment that it is true of.
   let token: Token
+  /// What the resumed token is worth for the fetch.
+  let standing: TokenStanding
 
-  init(_ query: LiveQuery, at token: Token) {
+  init(_ query: LiveQuery, at token: Token, _ standing: TokenStanding) {
     self.query = query
     self.token = token
+    self.standing = standing
   }
 }
 
@@ -44,7 +47,7 @@ struct ResumeJob: Sendable {
   /// How often it was tried before.
   var tries = 0
 
-  /// - Parameter isOver: whether nobody wants to know any more.
+  /// - Parameter isOver: whether the engine is about to end.
   func run(
     _ store: any LiveStore, unless isOver: @escaping @Sendable () -> Bool
   ) -> ResumeOutcome {
@@ -81,20 +84,22 @@ struct ResumeJob: Sendable {
     } catch .queryTimeout {
       return .expired
     }
-    return .ready(PreparedQuery(query, at: newest))
+    return .ready(PreparedQuery(query, at: newest, standing))
   }
 }
 
 extension LiveQuery {
   /// Takes into the log what happened after `from`, up to where the query stands, and makes the
-  /// answer of `view`, which it keeps.
+  /// answer of `view`, which it keeps. Values of a column that came are one view's: the log, which
+  /// serves all views, begins where they are told.
   fileprivate func resume(
     _ view: LiveView, from: Token, _ standing: TokenStanding, _ context: MomentContext
   ) throws(StoreError) {
-    let found = try rowChanges(after: from.position, context) ?? []
-    let changes = try widened(found, standing, view, context)
-    log = TouchLog(start: from.position)
-    log.append(changes, from: from.position, to: position)
+    if standing == .known {
+      let found = try rowChanges(after: from.position, context) ?? []
+      log = TouchLog(start: from.position)
+      log.append(found, from: from.position, to: position)
+    }
     _ = try body(for: view, from: from.position, standing, context)
   }
 }

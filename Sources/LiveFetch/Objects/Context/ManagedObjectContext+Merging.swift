@@ -226,13 +226,6 @@ extension ManagedObjectContext {
   }
 }
 
-extension Array {
-  /// The elements in order, some at a time.
-  func chunks(of size: Int) -> [[Element]] {
-    stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min(count, $0 + size)]) }
-  }
-}
-
 extension ManagedObjectContext.Touched {
   /// Adds one save of the history.
   fileprivate mutating func add(_ save: JSON) {

@@ -36,7 +36,6 @@ extension ManagedObjectContext {
     let reading = Reading(saves: start, token: state.token)
     let items = state.sections.flatMap(\.items)
     try await completeItems(items, as: Element.self, isolation: isolation)
-    defer { wholeItems = [:] }
     var rows: [(item: Item, element: Element)] = []
     try making(asOf: reading) { () throws(MaterializationError) in
       for item in items {
@@ -64,7 +63,7 @@ extension ManagedObjectContext {
     asOf reading: Reading, _ body: () throws(MaterializationError) -> Void
   ) throws(ContextError) {
     currentReading = reading
-    defer { currentReading = nil }
+    defer { endMaking() }
     do throws(MaterializationError) { try body() } catch { throw .materialization(error) }
   }
 
@@ -95,11 +94,9 @@ extension ManagedObjectContext {
     isolation: isolated (any Actor)?
   ) async throws(ContextError) -> [ManagedObject] {
     var objects: [ManagedObject] = []
-    for start in stride(from: 0, to: ids.count, by: 1000) {
-      let some = Array(ids[start..<min(ids.count, start + 1000)])
+    for some in ids.chunks(of: 1000) {
       let (items, reading) = try await items(layout, ids: some, extra: extra, isolation: isolation)
       try await completeItems(items, as: layout.type, isolation: isolation)
-      defer { wholeItems = [:] }
       try making(asOf: reading) { () throws(MaterializationError) in
         for item in items { objects.append(try register(item, as: layout.type)) }
       }
@@ -154,8 +151,7 @@ extension ManagedObjectContext {
     }
     var whole: [RegistryKey: Item] = [:]
     for (layout, ids) in partial.values {
-      for start in stride(from: 0, to: ids.count, by: 1000) {
-        let some = Array(ids[start..<min(ids.count, start + 1000)])
+      for some in ids.chunks(of: 1000) {
         let read = try await self.items(layout, ids: some, extra: [], isolation: isolation)
         for item in read.items {
           whole[RegistryKey(root: layout.root, id: .permanent(item.id))] = item

@@ -146,10 +146,9 @@ extension ManagedObjectContext {
     let names = insertionNames()
     // Members are edited last: they are the other objects' values, which are compared with their base.
     let plain = updates.filter { $0.memberEdits.isEmpty }
+    let early = insertions.filter { plain.isEmpty || $0.memberEdits.isEmpty }
     let late = plain.isEmpty ? [] : insertions.filter { !$0.memberEdits.isEmpty }
-    let ordered =
-      insertions.filter { object in !late.contains { $0 === object } } + plain + late
-      + updates.filter { !$0.memberEdits.isEmpty }
+    let ordered = early + plain + late + updates.filter { !$0.memberEdits.isEmpty }
     for object in ordered {
       let (sent, values) = (sent(object, names), values(of: object, names))
       if object.stage == .inserted {
