@@ -168,49 +168,62 @@ private struct MomentReading {
   /// Which fetch is being read.
   var index = 0
 
+  /// How long diffs may be looked for; fetches whose diff is not found by then get a snapshot.
+  private static let diffTime = Duration.seconds(5)
+
   /// nil where it would be larger than an answer may be.
   mutating func answer(_ moment: any StoreMoment) throws(StoreError) -> [UInt8]? {
-    let diffs = MomentDiffs(moment, model: service.store.model)
-    for (token, plans) in resumed {
-      try diffs.prepare(plans, since: token, columns: service.store.columns)
-    }
+    let known = try diffs(moment)
     var body = LiveAnswerBody()
     for fetch in ended { body.append(fetch.reason.json, under: fetch.name) }
     for (index, named) in fetches.enumerated() {
       self.index = index
-      guard let json = try json(of: named, diffs, moment) else { continue }
-      body.append(json, under: named.name)
+      switch known[index] {
+      case .unchanged: continue
+      case .diff(let json): body.append(json, under: named.name)
+      case .expired, nil:
+        body.append(try moment.snapshot(of: named.fetch.plan).json, under: named.name)
+      }
       if body.count > maxBytes { return nil }
     }
     return body.finish(moment.token)
   }
 
-  /// The fetches that are asked from a token on, by that.
-  private var resumed: [Token: [FetchPlan]] {
-    var plans: [Token: [FetchPlan]] = [:]
-    for named in fetches {
-      if case .token(let token)? = named.start {
-        plans[token, default: []].append(named.fetch.plan)
-      }
+  /// What there is to tell of the fetches that go on from somewhere, as far as there is time.
+  private mutating func diffs(
+    _ moment: any StoreMoment
+  ) throws(StoreError) -> [Int: MomentDiffs.Answer] {
+    var found: [Int: MomentDiffs.Answer] = [:]
+    var size = 0
+    for (index, named) in fetches.enumerated() where named.start?.isOfThisMoment == true {
+      found[index] = .unchanged
     }
-    return plans
+    do throws(StoreError) {
+      try moment.within(Self.diffTime) { () throws(StoreError) in
+        let diffs = MomentDiffs(moment, model: service.store.model)
+        for (token, indices) in resumed {
+          try diffs.prepare(
+            indices.map { fetches[$0].fetch.plan }, since: token, columns: service.store.columns)
+          for index in indices {
+            self.index = index
+            let answer = try diffs.diff(of: fetches[index].fetch.plan, since: token)
+            if case .diff(let json) = answer { size += json.count }
+            found[index] = answer
+            if size > maxBytes { return }
+          }
+        }
+      }
+    } catch .queryTimeout {}
+    return found
   }
 
-  /// A snapshot, a diff, or nil where nothing has changed.
-  private func json(
-    of named: LiveFetches.Named, _ diffs: MomentDiffs, _ moment: any StoreMoment
-  ) throws(StoreError) -> [UInt8]? {
-    switch named.start {
-    case .now, .arrival: return nil
-    case .token(let token):
-      switch try diffs.diff(of: named.fetch.plan, since: token) {
-      case .unchanged: return nil
-      case .diff(let json): return json
-      case .expired: break
-      }
-    case nil: break
+  /// The fetches that are asked from a token on, by that.
+  private var resumed: [Token: [Int]] {
+    var indices: [Token: [Int]] = [:]
+    for (index, named) in fetches.enumerated() {
+      if case .token(let token)? = named.start { indices[token, default: []].append(index) }
     }
-    return try moment.snapshot(of: named.fetch.plan).json
+    return indices
   }
 
   func problem(_ error: StoreError) -> Problem {
@@ -224,6 +237,16 @@ private struct MomentReading {
       "The snapshots of these fetches have more than \(maxBytes) bytes together.",
       hint: "a stream sends them one after the other"
     ).of(fetch: fetches[index].name)
+  }
+}
+
+extension LiveStart {
+  /// Whether there can be nothing to tell of what happened since.
+  fileprivate var isOfThisMoment: Bool {
+    switch self {
+    case .token: false
+    case .now, .arrival: true
+    }
   }
 }
 

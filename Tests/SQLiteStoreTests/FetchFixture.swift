@@ -20,15 +20,27 @@ struct FetchFixture {
   }
 
   var moment: ReadMoment {
-    get throws {
-      let schema = followed.history.schema
-      var composer = FetchComposer(model: model, schema: schema)
-      composer.uniform = .everyColumn(of: schema)
-      return ReadMoment(
-        connection: followed.connection, composer: composer,
-        history: followed.history, objectStatements: ObjectStatements(),
-        token: try followed.token)
-    }
+    get throws { try moment(of: followed.connection) }
+  }
+
+  private func moment(of connection: Connection) throws -> ReadMoment {
+    let schema = followed.history.schema
+    var composer = FetchComposer(model: model, schema: schema)
+    composer.uniform = .everyColumn(of: schema)
+    return ReadMoment(
+      connection: connection, composer: composer, history: followed.history,
+      objectStatements: ObjectStatements(),
+      token: try followed.history.newestToken(on: connection))
+  }
+
+  /// A moment of a reader's, in its transaction, whose questions about the past are served from
+  /// gathered shadows from the first one on.
+  func gatheredMoment() throws -> ReadMoment {
+    let reader = try followed.file.connect(.read)
+    try reader.execute("BEGIN")
+    reader.past.fewestRows = 0
+    reader.past.patience = 0
+    return try moment(of: reader)
   }
 
   func sql(_ entity: String, _ query: String) throws -> String {

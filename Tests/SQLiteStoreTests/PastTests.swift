@@ -47,8 +47,10 @@ struct PastTests {
       let roots = try moment.roots(of: plan, touchedBy: moment.touches(after: token.position))
       let changed = Set(then.keys).union(now.keys).filter { then[$0] != now[$0] }
       #expect(changed.isSubset(of: roots), "seed \(seed), from \(token)")
-      let past = try moment.rows(of: plan, ids: roots, at: .past(token.position))
-      #expect(past == then.filter { roots.contains($0.key) }, "seed \(seed), from \(token)")
+      for moment in [moment, try file.gatheredMoment()] {
+        let past = try moment.rows(of: plan, ids: roots, at: .past(token.position))
+        #expect(past == then.filter { roots.contains($0.key) }, "seed \(seed), from \(token)")
+      }
     }
   }
 
@@ -161,7 +163,7 @@ struct PastTests {
         try file.followed.file.outsider(Self.randomChange(&random))
       }
     }
-    let moment = try file.moment
+    let (moment, gathered) = (try file.moment, try file.gatheredMoment())
     for (token, then) in history {
       let touches = try moment.touches(after: token.position)
       for (plan, old) in zip(plans, then) {
@@ -169,8 +171,10 @@ struct PastTests {
         let roots = try moment.roots(of: plan, touchedBy: touches)
         let changed = Set(old.keys).union(now.keys).filter { old[$0] != now[$0] }
         #expect(changed.isSubset(of: roots), "seed \(seed), from \(token)")
-        let past = try moment.rows(of: plan, ids: roots, at: .past(token.position))
-        #expect(past == old.filter { roots.contains($0.key) }, "seed \(seed), from \(token)")
+        for moment in [moment, gathered] {
+          let past = try moment.rows(of: plan, ids: roots, at: .past(token.position))
+          #expect(past == old.filter { roots.contains($0.key) }, "seed \(seed), from \(token)")
+        }
       }
     }
   }

@@ -144,7 +144,8 @@ struct RestoredFileTests {
     #expect(file.reopenings(atLeast: 1) == 1)
     let isContinued = table == "livefetch_column" || table == "livefetch_answer"
     if !isContinued {
-      #expect(try #require(poll.wait(seconds: 5)).code == "token-expired")
+      let answer = try #require(poll.wait(seconds: 5))
+      #expect(answer.code == "token-expired", "\(answer.text)")
       #expect(try #require(stream.next(seconds: 5)).kind == "snapshot")
     }
     #expect(try file.shell("INSERT INTO city VALUES (3,'Rome',2)") == "")

@@ -24,6 +24,14 @@ public enum LiveStart: Sendable, Hashable {
   /// The moment at which somebody asked, whose newest token was this; the engine's own where that
   /// is of a history that is over.
   case arrival(Token)
+
+  /// The position of the token, where there is one.
+  var position: Int64 {
+    switch self {
+    case .token(let token), .arrival(let token): token.position
+    case .now: .max
+    }
+  }
 }
 
 /// Takes the engine's answers.

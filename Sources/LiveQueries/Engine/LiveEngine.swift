@@ -263,18 +263,24 @@ private struct EngineLoop: Sendable {
     }
   }
 
-  /// Serves as many as there is time for in one go. Fetches of a group are answered together.
+  /// Serves as many as there is time for in one go; the rest comes later, after what others ask.
+  ///
+  /// Fetches of a group are answered together, so those that there is no time for are told to begin
+  /// anew: whoever asked makes their answers of one moment, on a thread where that may take long.
   private func serve(
     _ requests: [FollowRequest], _ context: MomentContext, _ desk: EngineDesk,
     _ state: inout State, _ now: ContinuousClock.Instant
   ) {
     var later: [FollowRequest] = []
+    let groupsEnd = ContinuousClock.now + configuration.longPatience * 2
     state.queries.prepare(requests, context)
     // From here on, so that however long that took some of them are served.
     let end = ContinuousClock.now + configuration.longPatience
-    for request in requests {
-      if request.onlyWaits || ContinuousClock.now < end {
+    for request in requests.inOrderOfTheirStart {
+      if ContinuousClock.now < (request.onlyWaits ? groupsEnd : end) {
         state.queries.follow(request, context, now: now)
+      } else if request.onlyWaits {
+        state.queries.send(.expired, to: request.waiter)
       } else if state.queries.isEnding {
         state.queries.send(.failed(.busy), to: request.waiter)
       } else {
@@ -308,5 +314,13 @@ private struct EngineLoop: Sendable {
     for answer in state.groups.takeAnswers(at: token, isDraining: state.isDraining) {
       delivery.deliver(answer.results, at: token, to: answer.waiter)
     }
+  }
+}
+
+extension [FollowRequest] {
+  /// Those that begin at one moment come one after the other: a store looks back once for them.
+  fileprivate var inOrderOfTheirStart: [FollowRequest] {
+    guard let first, contains(where: { $0.since != first.since }) else { return self }
+    return sorted { $0.since.position < $1.since.position }
   }
 }

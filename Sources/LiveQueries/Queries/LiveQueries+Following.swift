@@ -14,36 +14,51 @@ extension LiveQueries {
       query.isActive || query.position == current.position,
       let view = query.views[request.viewKey], query.isCovered(view.key)
     else { return false }
-    if query.lastChange <= from.position {
-      register(request, from: from, query, view, now: now)
-    } else if !request.onlyWaits, let body = view.bodies[from.position] {
+    let body = query.lastChange <= from.position ? .some(nil) : view.bodies[from.position]
+    switch body {
+    case nil: return false
+    case .some(nil): register(request, from: from, query, view, now: now)
+    case .some(let body?):
+      if request.onlyWaits { return false }
       send(body, of: view, from: from, to: request.waiter)
-    } else {
-      return false
     }
     view.lastUse = now
     return true
   }
 
-  /// Looks once at what was touched for all of `requests` that begin at one moment; a failure is
-  /// heard by those that ask then.
+  /// Looks once at what was touched for all of `requests` that have to ask the store what happened
+  /// after the same moment; a failure is heard by those that ask then.
   func prepare(_ requests: [FollowRequest], _ context: MomentContext) {
     guard requests.count >= SharedSearch.fewest else { return }
     var keys: [Token: Set<QueryKey>] = [:]
-    for request in requests {
-      guard request.only == nil, case .token(let from) = request.since,
-        from.epoch == context.token.epoch,
-        from.position < context.token.position
-      else { continue }
+    for request in requests where request.only == nil {
       let key = QueryKey(request.plan, only: nil)
-      if queries[key] == nil { keys[from, default: []].insert(key) }
-    }
-    try? context.moment.within(configuration.longPatience) { () throws(StoreError) in
-      for (from, keys) in keys where keys.count >= SharedSearch.fewest {
-        guard try context.moment.standing(of: from) == .known else { continue }
-        try context.search(for: keys, after: from.position, in: model, columns)
+      for start in unread(request, key) where start.position < context.token.position {
+        keys[start, default: []].insert(key)
       }
     }
+    try? context.moment.within(configuration.longPatience) { () throws(StoreError) in
+      for (start, keys) in keys where keys.count >= SharedSearch.fewest {
+        guard try context.moment.standing(of: start) == .known else { continue }
+        try context.search(for: keys, after: start.position, in: model, columns)
+      }
+    }
+  }
+
+  /// The moments after which the store has to be asked what happened to a fetch: where its query
+  /// rests, and where the client is.
+  private func unread(_ request: FollowRequest, _ key: QueryKey) -> [Token] {
+    var starts: [Token] = []
+    let query = queries[key]
+    if let query, !query.isActive, let rest = token(at: query.position) { starts.append(rest) }
+    guard case .token(let from) = request.since, from.epoch == current?.epoch else { return starts }
+    if let query,
+      query.log.reaches(back: from.position)
+        || query.views[request.viewKey]?.bodies[from.position] != nil
+    {
+      return starts
+    }
+    return starts + [from]
   }
 
   /// Serves `request` at the context's moment, up to which ``catchUp(_:)`` went.
@@ -53,7 +68,9 @@ extension LiveQueries {
     var start: Token?
     do throws(StoreError) {
       start = try startingToken(request, context)
-      if let from = start, isSlow(request, from: from) { return handOver(request, from: from) }
+      if let from = start, isSlow(request, from: from, context) {
+        return handOver(request, from: from)
+      }
       guard let from = start, try follow(request, from: from, context, now: now)
       else { return send(.expired, to: request.waiter) }
     } catch {

@@ -4,10 +4,12 @@
 import FetchModel
 
 extension LiveQueries {
-  /// Whether a resume of this fetch from a moment no earlier is being found out.
-  func isSlow(_ request: FollowRequest, from: Token) -> Bool {
-    guard !resumes.isEmpty, !request.onlyWaits else { return false }
+  /// Whether a resume of this fetch would keep the others waiting: too much was touched since, or one
+  /// from a moment no earlier is being found out already.
+  func isSlow(_ request: FollowRequest, from: Token, _ context: MomentContext) -> Bool {
     let key = QueryKey(request.plan, only: request.only)
+    if context.isTooMuch(after: from.position), queries[key]?.isActive != true { return true }
+    guard !resumes.isEmpty, !request.onlyWaits else { return false }
     return resumes.keys.contains { $0.query == key && from.position <= $0.from.position }
   }
 

@@ -126,6 +126,9 @@ struct LiveQueries {
   /// Whether `token` is one that the store showed lately.
   func isKnown(_ token: Token) -> Bool { known[token.position] == token }
 
+  /// The token that the store showed lately at `position`.
+  func token(at position: Int64) -> Token? { known[position] }
+
   /// Whether the store can still tell all that was touched after `position`.
   func isWhole(since position: Int64, _ context: MomentContext) throws(StoreError) -> Bool {
     if position == context.token.position { return true }

@@ -52,8 +52,9 @@ final class LiveView {
   /// What dictionaries there were at earlier positions, where nothing happened before: see
   /// ``TouchLog/quietStart(of:)``.
   var results = KnownResults()
-  /// Answers made for the result as it is now, by the position they start from.
-  var bodies: [Int64: AnswerBody] = [:]
+  /// Answers made for the result as it is now, by the position they start from; nil inside where
+  /// there is nothing to tell.
+  var bodies: [Int64: AnswerBody?] = [:]
   var lastUse: ContinuousClock.Instant
 
   init(key: ViewKey, now: ContinuousClock.Instant) {

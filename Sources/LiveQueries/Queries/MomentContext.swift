@@ -24,6 +24,12 @@ final class MomentContext {
 
   /// What was found out for many fetches together, by position.
   private var searches: [Int64: SharedSearch] = [:]
+  /// After which positions so much was touched that there was no time to look at it.
+  private var unsearched: Set<Int64> = []
+
+  /// Whether more was touched after `position` than there was time to look at for many fetches
+  /// together.
+  func isTooMuch(after position: Int64) -> Bool { unsearched.contains(position) }
 
   /// Looks once for all of `keys` at what was touched after `position`, which the store can tell.
   func search(
@@ -31,8 +37,10 @@ final class MomentContext {
     _ columns: (any ColumnTraits)?
   ) throws(StoreError) {
     guard keys.count >= SharedSearch.fewest, position < token.position else { return }
+    unsearched.insert(position)
     searches[position] = try SharedSearch(
       for: keys, after: position, self, model: model, columns: columns)
+    unsearched.remove(position)
   }
 
   /// What the fetch of that key has to ask of what was touched after `position`.

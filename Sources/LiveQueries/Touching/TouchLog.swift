@@ -68,12 +68,20 @@ struct TouchLog {
     entries.removeFirst(dropped)
   }
 
-  /// What became of each object after `position`, first old row to last new one; nil if the log
-  /// does not know how things stood at `position`.
-  func changes(after position: Int64) -> [RowChange]? {
+  /// Whether it knows how things stood at `position`.
+  func reaches(back position: Int64) -> Bool { recent(after: position) != nil }
+
+  private func recent(after position: Int64) -> ArraySlice<Entry>? {
     guard position >= start else { return nil }
     let recent = entries[entries.partitionPoint { $0.position <= position }...]
     if let first = recent.first, first.base < position { return nil }
+    return recent
+  }
+
+  /// What became of each object after `position`, first old row to last new one; nil if the log
+  /// does not know how things stood at `position`.
+  func changes(after position: Int64) -> [RowChange]? {
+    guard let recent = recent(after: position) else { return nil }
     if recent.count == 1, let only = recent.first { return only.changes }
     var first: [ObjectID: Row?] = [:]
     for change in recent.lazy.flatMap(\.changes) where first[change.id] == nil {

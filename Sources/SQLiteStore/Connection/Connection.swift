@@ -27,6 +27,8 @@ final class Connection: @unchecked Sendable {
   /// What was composed for this connection.
   var forms = ComposedForms()
   var rowStatements = RowStatements()
+  /// What it gathered for the questions of its read transaction.
+  var past = GatheredPast()
   /// On the monotonic clock in nanoseconds; 0 is no deadline.
   private(set) var deadline: UInt64 = 0
   /// Whether nobody waits any more for what runs.
@@ -92,7 +94,7 @@ final class Connection: @unchecked Sendable {
     } else {
       try execute("PRAGMA query_only = ON")
     }
-    watchDeadline()
+    watchesDeadline(true)
   }
 
   /// SQLite 3.40 counts its own JSON functions among those that an untrusted schema may not call, and
@@ -229,14 +231,15 @@ extension Connection {
     return try body()
   }
 
-  fileprivate var hasToEnd: Bool {
+  /// Whether what runs has had its time.
+  var hasToEnd: Bool {
     deadline != 0 && monotonicNanoseconds() > deadline || isOver?() == true
   }
 
   /// SQLite asks every few thousand steps of its machine.
-  private func watchDeadline() {
+  func watchesDeadline(_ watches: Bool) {
     let context = Unmanaged.passUnretained(self).toOpaque()
-    sqlite3_progress_handler(handle, 2_000, isPastDeadline, context)
+    sqlite3_progress_handler(handle, 2_000, watches ? isPastDeadline : nil, context)
   }
 }
 

@@ -54,6 +54,7 @@ final class ReaderPool: Sendable {
   }
 
   private func end(_ connection: Connection) {
+    connection.past.forget()
     guard !connection.isInAutocommit else { return }
     // A deadline that has passed must not end this statement too.
     try? connection.withDeadline(after: nil) { () throws(StoreError) in

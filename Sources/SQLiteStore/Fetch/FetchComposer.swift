@@ -22,6 +22,8 @@ struct FetchComposer {
   let schema: Schema
   /// The columns known to hold nothing but values in their form; see ``ColumnForms``.
   var uniform: Set<ColumnPlace> = []
+  /// Whether the shadows that queries of the past read stand as tables; see ``GatheredPast``.
+  var pastIsGathered = false
 
   /// The rows of a plan's window, in order.
   ///

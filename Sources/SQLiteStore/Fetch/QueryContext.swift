@@ -14,6 +14,8 @@ final class QueryContext {
   let moment: Moment
   /// The columns whose every value is in the column's form.
   let uniform: Set<ColumnPlace>
+  /// Whether the shadows stand as tables already.
+  private let pastIsGathered: Bool
   private var aliasCount = 0
   private(set) var shadows: [HistoryLayout] = []
   /// The table that each alias stands for, quoted.
@@ -21,13 +23,16 @@ final class QueryContext {
 
   convenience init(composer: FetchComposer, moment: Moment = .now) {
     self.init(
-      model: composer.model, schema: composer.schema, moment: moment, uniform: composer.uniform)
+      model: composer.model, schema: composer.schema, moment: moment, uniform: composer.uniform,
+      pastIsGathered: composer.pastIsGathered)
   }
 
   init(
-    model: Model, schema: Schema, moment: Moment = .now, uniform: Set<ColumnPlace> = []
+    model: Model, schema: Schema, moment: Moment = .now, uniform: Set<ColumnPlace> = [],
+    pastIsGathered: Bool = false
   ) {
     self.uniform = uniform
+    self.pastIsGathered = pastIsGathered
     self.model = model
     self.schema = schema
     self.moment = moment
@@ -46,9 +51,11 @@ final class QueryContext {
   /// The table behind an alias, quoted.
   func table(of alias: String) -> String? { tables[alias] }
 
-  /// `WITH …` for every shadow that was used; empty in the present.
+  /// `WITH …` for every shadow that was used; empty in the present and where they are gathered.
   func withClause() -> SQLFragment {
-    guard case .past(let position) = moment, !shadows.isEmpty else { return SQLFragment() }
+    guard case .past(let position) = moment, !shadows.isEmpty, !pastIsGathered else {
+      return SQLFragment()
+    }
     var fragment = SQLFragment("WITH ")
     for (index, layout) in shadows.enumerated() {
       if index > 0 { fragment.append(", ") }

@@ -8,7 +8,8 @@ extension ReadMoment {
     of plan: FetchPlan, at moment: Moment
   ) throws(StoreError) -> TabulatedResult {
     guard let tabulation = plan.tabulation else { return TabulatedResult() }
-    let moment = moment == .past(token.position) ? .now : moment
+    let moment = settled(moment)
+    let composer = try composer(at: moment)
     var result = TabulatedResult()
     if plan.window.limit != 0 {
       var statements = TabulationComposer(composer, plan, tabulation, at: moment)

@@ -12,7 +12,7 @@ extension ReadMoment {
   func expandedObjects(
     of plan: FetchPlan, roots ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ExpandedObject] {
-    let moment = moment == .past(token.position) ? .now : moment
+    let moment = settled(moment)
     var reached: [Int: Set<ObjectID>] = [:]
     for path in plan.expansion where !ids.isEmpty {
       let end = composer.model.walk(path).end
@@ -29,7 +29,7 @@ extension ReadMoment {
   private func reached(
     from ids: Set<ObjectID>, over path: PropertyPath, at moment: Moment
   ) throws(StoreError) -> Set<ObjectID> {
-    let statement = composer.reached(from: ids, over: path, at: moment)
+    let statement = try composer(at: moment).reached(from: ids, over: path, at: moment)
     let type = composer.model.entities[composer.model.walk(path).end].idType
     var found: Set<ObjectID> = []
     try connection.withStatement(statement.text) { prepared throws(StoreError) in

@@ -7,12 +7,12 @@ extension ReadMoment {
     of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ObjectID: [StoredValue?]]? {
     guard !ids.isEmpty, let root = paths.first?.root else { return [:] }
-    let isNow = moment == .past(token.position)
+    let moment = settled(moment)
+    let composer = try composer(at: moment)
     let plan = FetchPlan(
       definition: ResultDefinition(entity: root, predicate: .everything),
       selection: paths.map { SelectedValue(key: "", source: .path($0)) })
-    let statement = connection.rowStatements.statement(
-      of: plan, ids: ids, at: isNow ? .now : moment, composer)
+    let statement = connection.rowStatements.statement(of: plan, ids: ids, at: moment, composer)
     var values: [ObjectID: [StoredValue?]] = [:]
     try connection.withStatement(statement.sql) { prepared throws(StoreError) in
       prepared.bind(statement.bindings)

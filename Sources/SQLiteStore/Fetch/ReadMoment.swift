@@ -54,10 +54,10 @@ struct ReadMoment: StoreMoment {
     of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ObjectID: Row] {
     guard !ids.isEmpty else { return [:] }
-    let isNow = moment == .past(token.position)
+    let moment = settled(moment)
     var rows: [ObjectID: Row] = [:]
-    let statement = connection.rowStatements.statement(
-      of: plan, ids: ids, at: isNow ? .now : moment, composer)
+    let composer = try composer(at: moment)
+    let statement = connection.rowStatements.statement(of: plan, ids: ids, at: moment, composer)
     try run(statement) { reader in
       rows[reader.id()] = reader.row()
       return true

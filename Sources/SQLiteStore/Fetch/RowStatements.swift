@@ -12,6 +12,7 @@ struct RowStatements {
   private struct Shape: Hashable {
     let plan: FetchPlan
     let isPast: Bool
+    let isGathered: Bool
     let isOneID: Bool
   }
 
@@ -31,7 +32,9 @@ struct RowStatements {
       open.removeAll()
       uniform = composer.uniform
     }
-    let shape = Shape(plan: plan, isPast: moment != .now, isOneID: ids.count == 1)
+    let shape = Shape(
+      plan: plan, isPast: moment != .now, isGathered: composer.pastIsGathered,
+      isOneID: ids.count == 1)
     let open = rows(shape, key, composer)
     guard open.isReusable else { return composer.rows(of: plan, ids: ids, at: moment) }
     return open.filled(ids: bindings[0], moment)

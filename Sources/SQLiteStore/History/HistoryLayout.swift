@@ -43,6 +43,26 @@ struct HistoryLayout: Sendable, Hashable {
   }
 }
 
+// MARK: - Columns
+
+extension HistoryLayout {
+  /// The columns of the history, each as a table declares it.
+  var declarations: [String] {
+    let own = ["\(Self.position) INTEGER PRIMARY KEY", "\(Self.existed) INTEGER NOT NULL"]
+    let rowid = hasRowid ? ["\(Self.rowid) INTEGER"] : []
+    return own + rowid + shape.columns.map(Self.declaration)
+  }
+
+  var hasRowid: Bool { keyColumns.contains { $0.history == Self.rowid } }
+
+  /// The affinity alone: a value that has passed it once passes it unchanged.
+  static func declaration(of column: Column) -> String {
+    let type = column.affinity == .blob ? "" : " \(column.affinity.rawValue.uppercased())"
+    let collation = column.isBinary || column.collation.isEmpty ? "" : column.collation
+    return quoted(column.name) + type + (collation.isEmpty ? "" : " COLLATE \(quoted(collation))")
+  }
+}
+
 // MARK: - The table as it was
 
 extension HistoryLayout {
@@ -54,7 +74,6 @@ extension HistoryLayout {
   ///       WHERE livefetch_position > ? AND "id" IS NOT NULL GROUP BY "id")
   var shadowExpression: String {
     let keys = keyColumns.map { quoted($0.history) }
-    let isKeyed = keys.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
     return """
       \(shadowName) AS MATERIALIZED (SELECT MIN(\(Self.position)) AS \(Self.position), \
       \((shadowColumns).joined(separator: ", ")) FROM main.\(quotedName) \
@@ -64,8 +83,39 @@ extension HistoryLayout {
   }
 
   private var shadowColumns: [String] {
-    let rowid = keyColumns.contains { $0.history == Self.rowid } ? [Self.rowid] : []
-    return [Self.existed] + rowid + shape.columnNames.map(quoted)
+    [Self.existed] + (hasRowid ? [Self.rowid] : []) + shape.columnNames.map(quoted)
+  }
+
+  /// The statements that make the same an empty table, which ``gathering`` fills.
+  ///
+  /// - Parameter links: columns that rows are looked up by, beside the key's.
+  func gatheredTable(indexedBy links: [[String]]) -> String {
+    let key = keyColumns.map { "\(quoted($0.history)) COLLATE BINARY" }
+    let indexes = Set(links).map { columns in
+      let name = quoted("\(table).\(columns.joined(separator: "."))")
+      return "CREATE INDEX temp.\(name) ON \(shadowName)(\(Self.list(columns.map(quoted))));"
+    }
+    return """
+      CREATE TEMP TABLE \(shadowName)(\(Self.list(declarations)), UNIQUE(\(Self.list(key)))); \
+      \(indexes.joined())
+      """
+  }
+
+  /// Takes what was touched between two positions into the gathered table: the first row of each
+  /// key stays.
+  var gathering: String {
+    let columns = Self.list([Self.position] + shadowColumns)
+    return """
+      INSERT OR IGNORE INTO temp.\(shadowName)(\(columns)) SELECT \(columns) \
+      FROM main.\(quotedName) WHERE \(Self.position) > ? AND \(Self.position) <= ? \
+      AND \(isKeyed) ORDER BY \(Self.position)
+      """
+  }
+
+  private static func list(_ parts: [String]) -> String { parts.joined(separator: ", ") }
+
+  private var isKeyed: String {
+    keyColumns.map { "\(quoted($0.history)) IS NOT NULL" }.joined(separator: " AND ")
   }
 
   /// A condition over the table's columns, bare ones where there is no alias: the row was not touched

@@ -23,32 +23,21 @@ struct HistoryTriggers {
   private var name: String { table.layout.table }
   private var shape: TableShape { table.shape }
   private var keys: [(table: String, history: String)] { table.layout.keyColumns }
-  private var hasRowid: Bool { keys.contains { $0.history == HistoryLayout.rowid } }
+  private var hasRowid: Bool { table.layout.hasRowid }
 
   // MARK: The table
 
   private var historyTable: (String, String) {
-    var columns = [
-      "\(HistoryLayout.position) INTEGER PRIMARY KEY", "\(HistoryLayout.existed) INTEGER NOT NULL",
-    ]
-    if hasRowid { columns.append("\(HistoryLayout.rowid) INTEGER") }
-    columns += shape.columns.map { Self.declaration(of: $0) }
+    let columns = table.layout.declarations.joined(separator: ", ")
     return (
       "livefetch_history_\(name)",
-      "CREATE TABLE \(table.layout.quotedName)(\(columns.joined(separator: ", ")))"
+      "CREATE TABLE \(table.layout.quotedName)(\(columns))"
     )
   }
 
   /// The statement that gives the history of the table another column.
   func addition(of column: Column) -> String {
-    "ALTER TABLE main.\(table.layout.quotedName) ADD COLUMN \(Self.declaration(of: column))"
-  }
-
-  /// The affinity alone: a value that has passed it once passes it unchanged.
-  private static func declaration(of column: Column) -> String {
-    let type = column.affinity == .blob ? "" : " \(column.affinity.rawValue.uppercased())"
-    let collation = column.isBinary || column.collation.isEmpty ? "" : column.collation
-    return quoted(column.name) + type + (collation.isEmpty ? "" : " COLLATE \(quoted(collation))")
+    "ALTER TABLE main.\(table.layout.quotedName) ADD COLUMN \(HistoryLayout.declaration(of: column))"
   }
 
   // MARK: After
