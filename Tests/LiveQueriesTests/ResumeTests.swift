@@ -13,6 +13,8 @@ private final class SlowStore: LiveStore {
     var isOpen = false
     /// How many questions wait for the gate.
     var waiting = 0
+    /// How many moments asked such a question without a limit.
+    var patientMoments = 0
   }
 
   /// What such a question takes, for whoever has a limit.
@@ -26,6 +28,7 @@ private final class SlowStore: LiveStore {
   func slow(before position: Int64) { state.withLock { $0.position = position } }
   func open() { state.withLock { $0.isOpen = true } }
   var waiting: Int { state.withLock(\.waiting) }
+  var patientMoments: Int { state.withLock(\.patientMoments) }
 
   func awaitQuestion() {
     while waiting == 0 { Thread.sleep(forTimeInterval: 0.001) }
@@ -61,6 +64,7 @@ private final class SlowMoment: LiveMoment {
   private let store: SlowStore
   private let isOver: () -> Bool
   private var limit: Duration?
+  private var isPatient = false
 
   init(inner: any LiveMoment, store: SlowStore, isOver: @escaping () -> Bool) {
     self.inner = inner
@@ -101,7 +105,13 @@ private final class SlowMoment: LiveMoment {
   func rows(
     of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ObjectID: Row] {
-    if case .past(let position) = moment { try store.ask(position, limit, isOver) }
+    if case .past(let position) = moment {
+      try store.ask(position, limit, isOver)
+      if limit == nil, !isPatient {
+        isPatient = true
+        store.state.withLock { $0.patientMoments += 1 }
+      }
+    }
     return try inner.rows(of: plan, ids: ids, at: moment)
   }
 
@@ -295,5 +305,48 @@ struct ResumeTests {
         GroupFetch(index: 1, plan: plan(.count), since: .token(store.inner.token)),
       ], isFinal: false, group)
     #expect(group.next() == "0: expired")
+  }
+
+  @Test("However much is saved meanwhile, who waits is told what had happened when it was found out")
+  func alwaysFurther() {
+    change()
+    let (first, late) = (Asker(), Asker())
+    engine.follow(plan(), since: .token(start), until: nil, first)
+    store.awaitQuestion()
+    store.inner.save { $0.cities[2] = nil }
+    engine.storeDidChange()
+    engine.follow(plan(), since: .token(start), until: nil, late)
+    // What happened since takes too long as well.
+    store.slow(before: 4)
+    let began = Asker()
+    engine.follow(plan(.count), since: .token(store.inner.token), until: .now, began)
+    _ = began.next()
+    store.open()
+    let told = first.next()
+    #expect(told.contains(#""from":"t1-1-9e3779b1","to":"t1-3-daa66d13","count":2"#), "\(told)")
+    #expect(told.contains(#""changed":{"population":31}"#))
+    // It may know of the save that came before it asked.
+    let whole = late.next()
+    #expect(whole.contains(#""from":"t1-1-9e3779b1","to":"t1-4-78dde6c4","count":1"#), "\(whole)")
+    let next = Asker()
+    engine.follow(plan(), since: .token(Token("t1-3-daa66d13")!), until: nil, next)
+    #expect(next.next().contains(#""deleted":[{"from":[0,1],"id":2}]"#))
+  }
+
+  @Test("What many resumes of one token have to know is read once for all")
+  func together() {
+    change()
+    let askers = (0..<40).map { _ in Asker() }
+    for (number, asker) in askers.enumerated() {
+      var plan = plan()
+      plan.selection.append(SelectedValue(key: "n\(number)", source: plan.selection[0].source))
+      engine.follow(plan, since: .token(start), until: nil, asker)
+    }
+    store.awaitQuestion()
+    store.open()
+    for asker in askers {
+      #expect(asker.next().contains(#""from":"t1-1-9e3779b1","to":"t1-3-daa66d13""#))
+    }
+    #expect(store.patientMoments < 10)
   }
 }

@@ -168,7 +168,7 @@ private struct EngineLoop: Sendable {
     desk.mailbox.awaitsNews(state.queries.hasActiveQueries)
     state.queries.counters.queries = state.queries.queries.count
     state.queries.counters.waiters =
-      state.queries.places.count + state.queries.resumes.reduce(0) { $0 + $1.value.count }
+      state.queries.places.count + state.queries.resumes.reduce(0) { $0 + $1.value.all.count }
     desk.report(state.queries.counters)
     deliver(&state)
   }
@@ -247,9 +247,7 @@ private struct EngineLoop: Sendable {
         try state.queries.catchUp(context)
         state.isStale = false
         state.retry = nil
-        for resume in finished {
-          state.queries.takeBack(resume, context, now: now)
-        }
+        takeBack(finished, context, &state, now)
         serve(requests, context, desk, &state, now)
         // Who waits is not to wait for the transaction's end.
         if !state.isDraining { answer(desk, &state) }
@@ -260,6 +258,18 @@ private struct EngineLoop: Sendable {
       for resume in finished { state.queries.endResume(resume.job.key, .failed(error)) }
       state.isStale = true
       state.retry = state.queries.hasActiveQueries ? now + Self.retryDelay : nil
+    }
+  }
+
+  private func takeBack(
+    _ finished: [FinishedResume], _ context: MomentContext, _ state: inout State,
+    _ now: ContinuousClock.Instant
+  ) {
+    guard !finished.isEmpty else { return }
+    state.queries.prepare(finished, context)
+    let latest = ContinuousClock.now + configuration.longPatience
+    for resume in finished {
+      state.queries.takeBack(resume, context, now: now, until: latest)
     }
   }
 
@@ -290,16 +300,19 @@ private struct EngineLoop: Sendable {
     if !later.isEmpty { desk.mailbox.putBack(later) }
   }
 
-  /// Has found out what takes too long for this thread.
+  /// Has found out what takes too long for this thread: what begins at one moment together.
   private func startResumes(_ desk: EngineDesk, _ state: inout State) {
-    let jobs = state.queries.newResumes
-    state.queries.newResumes = []
-    for job in jobs {
+    let together = Dictionary(grouping: state.queries.takeNewResumes(), by: \.key.from)
+    for jobs in together.values {
       let isTaken = lane.run { [store, mailbox = desk.mailbox] in
-        let outcome = job.run(store) { mailbox.isEnding }
-        mailbox.tell { $0.finished.append(FinishedResume(job: job, outcome: outcome)) }
+        ResumeJob.run(jobs, store) {
+          mailbox.isEnding
+        } tell: { finished in
+          mailbox.tell { $0.finished += finished }
+        }
       }
-      if !isTaken { state.queries.endResume(job.key, .failed(.busy)) }
+      guard !isTaken else { continue }
+      for job in jobs { state.queries.endResume(job.key, .failed(.busy)) }
     }
   }
 

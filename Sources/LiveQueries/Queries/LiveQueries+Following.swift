@@ -37,6 +37,28 @@ extension LiveQueries {
         keys[start, default: []].insert(key)
       }
     }
+    search(for: keys, context)
+  }
+
+  /// The same for resumes that were found out: what happened since.
+  func prepare(_ finished: [FinishedResume], _ context: MomentContext) {
+    var keys: [Token: Set<QueryKey>] = [:]
+    for resume in finished where resume.job.key.query.only == nil {
+      guard case .ready(let prepared) = resume.outcome,
+        prepared.token.epoch == context.token.epoch, prepared.token != context.token
+      else { continue }
+      keys[prepared.token, default: []].insert(resume.job.key.query)
+    }
+    // Each of them has to know this; what it takes is not to be any one's alone.
+    for start in keys.keys {
+      _ = try? context.moment.within(nil) { () throws(StoreError) in
+        try context.touched(after: start.position, in: model)
+      }
+    }
+    search(for: keys, context)
+  }
+
+  private func search(for keys: [Token: Set<QueryKey>], _ context: MomentContext) {
     try? context.moment.within(configuration.longPatience) { () throws(StoreError) in
       for (start, keys) in keys where keys.count >= SharedSearch.fewest {
         guard try context.moment.standing(of: start) == .known else { continue }

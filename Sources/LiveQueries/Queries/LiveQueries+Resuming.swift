@@ -24,7 +24,14 @@ extension LiveQueries {
       newResumes.append(
         ResumeJob(key: key, plan: request.plan, model: model, columns: columns))
     }
-    resumes[key, default: []].append(request)
+    resumes[key, default: Resuming()].later.append(request)
+  }
+
+  /// What is to be found out elsewhere, each once.
+  mutating func takeNewResumes() -> [ResumeJob] {
+    defer { newResumes = [] }
+    for job in newResumes { resumes[job.key]?.begin() }
+    return newResumes
   }
 
   /// Has a query whose step takes too long go on elsewhere, as a resume of everyone who waits.
@@ -52,38 +59,74 @@ extension LiveQueries {
   /// Forgets a client that waits for a resume.
   mutating func cancelResume(of waiter: ObjectIdentifier) {
     guard !resumes.isEmpty else { return }
-    for (key, requests) in resumes {
-      let rest = requests.filter { ObjectIdentifier($0.waiter) != waiter }
-      resumes[key] = rest.isEmpty ? nil : rest
-      if rest.isEmpty { newResumes.removeAll { $0.key == key } }
+    for key in Array(resumes.keys) {
+      resumes[key]?.remove(waiter)
+      guard resumes[key]?.isEmpty == true else { continue }
+      resumes[key] = nil
+      newResumes.removeAll { $0.key == key }
     }
   }
 
   /// Tells everyone who waits for a resume that there will be none.
   mutating func endResumes() {
-    for request in resumes.values.joined() { send(.failed(.busy), to: request.waiter) }
+    for request in resumes.values.flatMap(\.all) { send(.failed(.busy), to: request.waiter) }
     resumes = [:]
     newResumes = []
   }
 
-  /// Serves who waits for a resume that was found out, at the context's moment, up to which
-  /// ``catchUp(_:)`` went.
+  /// Serves who waits for a resume that was found out: with what happened up to the context's
+  /// moment, to which ``catchUp(_:)`` went; or where there is no time for that, with what had
+  /// happened when it was found out, so that the client gets on however much is saved.
+  ///
+  /// - Parameter latest: when nothing more is asked of the store here.
   mutating func takeBack(
-    _ finished: FinishedResume, _ context: MomentContext, now: ContinuousClock.Instant
+    _ finished: FinishedResume, _ context: MomentContext, now: ContinuousClock.Instant,
+    until latest: ContinuousClock.Instant
   ) {
     let key = finished.job.key
     switch finished.outcome {
     case .expired: endResume(key, .expired)
     case .failed(let error): endResume(key, .failed(error))
     case .ready(let prepared):
+      let known = prepared.query.views[key.view]?.bodies[key.from.position] ?? nil
       do throws(StoreError) {
-        if try !serve(key, prepared, context, now: now) { endResume(key, .expired) }
+        guard try isOfThisHistory(prepared, context) else { return endResume(key, .expired) }
+        guard ContinuousClock.now < latest else { throw .queryTimeout }
+        try serve(prepared, key, context, now: now)
       } catch .queryTimeout {
-        tryAgain(finished.job)
+        guard let known else { return tryAgain(finished.job) }
+        tell(known, of: prepared, key, context, now: now)
       } catch {
         endResume(key, .failed(context.moment.meaning(of: error)))
       }
     }
+  }
+
+  private func isOfThisHistory(
+    _ prepared: PreparedQuery, _ context: MomentContext
+  ) throws(StoreError) -> Bool {
+    guard prepared.token.epoch == context.token.epoch else { return false }
+    return try context.moment.standing(of: prepared.token) == .known
+  }
+
+  /// Tells those who waited when the resume was begun what had happened by then. Those who came later
+  /// may know of newer saves and are served like anyone else.
+  private mutating func tell(
+    _ body: AnswerBody, of prepared: PreparedQuery, _ key: ResumeKey, _ context: MomentContext,
+    now: ContinuousClock.Instant
+  ) {
+    let query = prepared.query
+    guard let view = query.views[key.view], let waiting = resumes.removeValue(forKey: key) else {
+      return
+    }
+    view.lastUse = now
+    for request in waiting.begun { send(body, of: view, from: key.from, to: request.waiter) }
+    if query.position == prepared.token.position, queries[query.key] == nil {
+      query.log.trim(to: configuration.maxLoggedChanges)
+      note(shown: prepared.token)
+      queries[query.key] = query
+    }
+    for request in waiting.later { follow(request, context, now: now) }
   }
 
   /// Much was saved while it was found out.
@@ -96,17 +139,14 @@ extension LiveQueries {
 
   /// Gives the same answer to everyone who waits for a resume.
   mutating func endResume(_ key: ResumeKey, _ answer: LiveAnswer) {
-    for request in resumes.removeValue(forKey: key) ?? [] { send(answer, to: request.waiter) }
+    for request in resumes.removeValue(forKey: key)?.all ?? [] { send(answer, to: request.waiter) }
   }
 
-  /// Whether what was found out is of this store's history. Nobody was answered where it throws.
+  /// Answers those who waited, or has them wait on. Nobody was answered where it throws.
   private mutating func serve(
-    _ key: ResumeKey, _ prepared: PreparedQuery, _ context: MomentContext,
+    _ prepared: PreparedQuery, _ key: ResumeKey, _ context: MomentContext,
     now: ContinuousClock.Instant
-  ) throws(StoreError) -> Bool {
-    guard prepared.token.epoch == context.token.epoch,
-      try context.moment.standing(of: prepared.token) == .known
-    else { return false }
+  ) throws(StoreError) {
     let query = prepared.query
     let patience = configuration.longPatience
     let body = try context.moment.within(patience) { () throws(StoreError) in
@@ -120,14 +160,13 @@ extension LiveQueries {
       try kept.view(key.view, context, now: now)
     }
     view.lastUse = now
-    for request in resumes.removeValue(forKey: key) ?? [] {
+    for request in resumes.removeValue(forKey: key)?.all ?? [] {
       if let body {
         send(body, of: view, from: key.from, to: request.waiter)
       } else {
         register(request, from: key.from, kept, view, now: now)
       }
     }
-    return true
   }
 
   /// The query that serves the fetch from now on.

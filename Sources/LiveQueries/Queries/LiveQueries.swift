@@ -58,7 +58,7 @@ struct LiveQueries {
   var deadlines = DeadlineHeap()
   var outbox: [OutgoingAnswer] = []
   /// Who waits for what is being found out elsewhere.
-  var resumes: [ResumeKey: [FollowRequest]] = [:]
+  var resumes: [ResumeKey: Resuming] = [:]
   /// What is to be found out elsewhere and nobody was told of yet.
   var newResumes: [ResumeJob] = []
   /// Whether nothing is to be begun any more.
@@ -91,8 +91,10 @@ struct LiveQueries {
     if hasActiveQueries {
       // What was forgotten of the history since then cannot be told.
       guard try isWhole(since: last.position, context) else { return startAnew(token) }
-      for candidate in try candidates(after: last.position, context) {
-        step(candidate, from: last.position, context)
+      let candidates = try candidates(after: last.position, context)
+      let latest = ContinuousClock.now + configuration.longPatience * 2
+      for candidate in candidates {
+        step(candidate, from: last.position, context, until: latest)
       }
     }
     counters.moments += 1
@@ -106,7 +108,8 @@ struct LiveQueries {
     let objects: Set<ObjectID>?
   }
 
-  /// The active queries that what was touched after `base` may change, those first that ask least.
+  /// The active queries that what was touched after `base` may change, those first that ask least;
+  /// where there is no time to look at what was touched, all that look at something of it.
   private mutating func candidates(
     after base: Int64, _ context: MomentContext
   ) throws(StoreError) -> [Candidate] {
@@ -114,9 +117,8 @@ struct LiveQueries {
     let touched = try moment.within(nil) { () throws(StoreError) in
       try context.touched(after: base, in: model)
     }
-    var search = CandidateSearch(
-      index, touched, after: base, moment, patience: configuration.longPatience)
-    try moment.within(configuration.longPatience) { () throws(StoreError) in search.run() }
+    var search = CandidateSearch(index, touched, after: base, moment)
+    try moment.within(configuration.longPatience * 2) { () throws(StoreError) in search.run() }
     counters.settled += search.settled
     return search.found.all
       .map { Candidate(query: $0, objects: search.objects(for: $0)) }
@@ -138,6 +140,11 @@ struct LiveQueries {
 
   private mutating func note(_ token: Token) {
     current = token
+    note(shown: token)
+  }
+
+  /// Remembers a token that the store has shown in this history.
+  mutating func note(shown token: Token) {
     known[token.position] = token
     if known.count > 4_096 {
       let oldest = known.keys.sorted().prefix(2_048)
@@ -154,17 +161,23 @@ struct LiveQueries {
     note(token)
   }
 
-  /// Takes one active query a moment further. One that fails ends; its clients are told.
+  /// Takes one active query a moment further. One that fails ends; its clients are told. One that
+  /// there is no time for goes on elsewhere.
   ///
-  /// - Parameter base: the position that everything active is true of.
+  /// - Parameters:
+  ///   - base: the position that everything active is true of.
+  ///   - latest: when nothing more is begun here, so that others are not kept waiting.
   private mutating func step(
-    _ candidate: Candidate, from base: Int64, _ context: MomentContext
+    _ candidate: Candidate, from base: Int64, _ context: MomentContext,
+    until latest: ContinuousClock.Instant
   ) {
     let query = candidate.query
     counters.considered += 1
     query.position = base
     do throws(StoreError) {
-      guard let changes = try changes(of: candidate, context) else { return postpone(query) }
+      guard ContinuousClock.now < latest, let changes = try changes(of: candidate, context) else {
+        return postpone(query)
+      }
       guard !changes.isEmpty else { return }
       var hasDiff = false
       for view in query.views.values where !view.waiters.isEmpty {
@@ -182,24 +195,16 @@ struct LiveQueries {
     }
   }
 
-  /// What the moment did to a query; nil where that takes too long. Fetches followed together are
-  /// waited for, since their answer has to be of the moment that everyone is at.
+  /// What the moment did to a query; nil where that takes too long.
   private func changes(
     of candidate: Candidate, _ context: MomentContext
   ) throws(StoreError) -> [RowChange]? {
-    let query = candidate.query
     do throws(StoreError) {
       return try context.moment.within(configuration.longPatience) { () throws(StoreError) in
-        try query.advance(context, for: candidate.objects)
+        try candidate.query.advance(context, for: candidate.objects)
       }
     } catch .queryTimeout {
-      let isShared = query.views.values.contains { view in
-        view.waiters.values.contains { $0.values.contains { $0 is GroupMember } }
-      }
-      guard isShared else { return nil }
-      return try context.moment.within(nil) { () throws(StoreError) in
-        try query.advance(context, for: candidate.objects)
-      }
+      return nil
     }
   }
 

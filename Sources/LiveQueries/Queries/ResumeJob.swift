@@ -14,6 +14,23 @@ struct ResumeKey: Hashable, Sendable {
   let from: Token
 }
 
+/// Who waits for a resume.
+struct Resuming {
+  /// Those who asked before it was begun.
+  private(set) var begun: [FollowRequest] = []
+  var later: [FollowRequest] = []
+
+  var all: [FollowRequest] { begun + later }
+  var isEmpty: Bool { begun.isEmpty && later.isEmpty }
+
+  mutating func begin() { (begun, later) = (all, []) }
+
+  mutating func remove(_ waiter: ObjectIdentifier) {
+    begun.removeAll { ObjectIdentifier($0.waiter) == waiter }
+    later.removeAll { ObjectIdentifier($0.waiter) == waiter }
+  }
+}
+
 /// What became of a resume.
 enum ResumeOutcome: Sendable {
   case ready(PreparedQuery)
@@ -47,23 +64,53 @@ struct ResumeJob: Sendable {
   /// How often it was tried before.
   var tries = 0
 
-  /// - Parameter isOver: whether the engine is about to end.
-  func run(
-    _ store: any LiveStore, unless isOver: @escaping @Sendable () -> Bool
-  ) -> ResumeOutcome {
-    guard !isOver() else { return .failed(.busy) }
+  /// How many are told at a time.
+  private static let toldTogether = 50
+
+  /// Finds out what became of fetches that are resumed from the same token, at one moment: what was
+  /// touched since is looked at once for all.
+  ///
+  /// - Parameters:
+  ///   - isOver: whether the engine is about to end.
+  ///   - tell: takes what is known, some at a time, each once.
+  static func run(
+    _ jobs: [ResumeJob], _ store: any LiveStore, unless isOver: @escaping @Sendable () -> Bool,
+    tell: ([FinishedResume]) -> Void
+  ) {
+    var rest = jobs[...]
     do throws(StoreError) {
-      return try store.read(unless: isOver) { moment in outcome(moment, isOver) }
+      try store.read(unless: isOver) { moment in
+        let context = MomentContext(moment)
+        search(for: jobs, context)
+        while !rest.isEmpty {
+          let some = rest.prefix(toldTogether)
+          rest = rest.dropFirst(toldTogether)
+          tell(some.map { FinishedResume(job: $0, outcome: $0.outcome(context, isOver)) })
+        }
+      }
     } catch {
-      return .failed(isOver() ? .busy : error)
+      let outcome = ResumeOutcome.failed(isOver() ? .busy : error)
+      tell(rest.map { FinishedResume(job: $0, outcome: outcome) })
     }
   }
 
-  private func outcome(_ moment: any LiveMoment, _ isOver: () -> Bool) -> ResumeOutcome {
+  /// A failure is heard by each when it asks.
+  private static func search(for jobs: [ResumeJob], _ context: MomentContext) {
+    guard let first = jobs.first else { return }
+    let keys = Set(jobs.filter { $0.key.query.only == nil }.map(\.key.query))
+    try? context.moment.within(nil) { () throws(StoreError) in
+      guard try context.moment.standing(of: first.key.from) == .known else { return }
+      try context.search(
+        for: keys, after: first.key.from.position, in: first.model, first.columns)
+    }
+  }
+
+  private func outcome(_ context: MomentContext, _ isOver: () -> Bool) -> ResumeOutcome {
     do throws(StoreError) {
-      return try prepare(MomentContext(moment))
+      guard !isOver() else { return .failed(.busy) }
+      return try prepare(context)
     } catch {
-      return .failed(isOver() ? .busy : moment.meaning(of: error))
+      return .failed(isOver() ? .busy : context.moment.meaning(of: error))
     }
   }
 

@@ -28,8 +28,6 @@ struct CandidateSearch {
   /// The position that everything active is true of.
   let base: Int64
   let moment: any LiveMoment
-  /// How long one chunk of objects may take; nil where the moment alone limits it.
-  private let patience: Duration?
   private(set) var found = QueryBag()
   /// Which objects concern those found queries that need not ask of everything touched.
   private var concerned: [ObjectIdentifier: Set<ObjectID>] = [:]
@@ -46,13 +44,12 @@ struct CandidateSearch {
 
   init(
     _ index: QueryIndex, _ touched: TouchedObjects, after base: Int64, _ moment: any LiveMoment,
-    patience: Duration? = nil, narrowingFrom leastNarrowed: Int = 8
+    narrowingFrom leastNarrowed: Int = 8
   ) {
     self.index = index
     self.touched = touched
     self.base = base
     self.moment = moment
-    self.patience = patience
     self.leastNarrowed = leastNarrowed
   }
 
@@ -107,7 +104,9 @@ struct CandidateSearch {
     let tested = objects.masks.count <= Self.maxTested ? loose : []
     if tested.isEmpty { for query in loose { take(query) } }
     for ids in chunks(objects.ids(changedIn: lookout.watched.union)) {
-      guard let images = imagesOfOwn(ids, table) else { return takeAll(way, lookout, objects) }
+      guard let images = Images(of: table, ids, after: base, moment) else {
+        return takeAll(way, lookout, objects)
+      }
       for id in ids {
         let image = images[id]
         let narrowed = objects.masks.count < leastNarrowed ? nil : id
@@ -116,16 +115,6 @@ struct CandidateSearch {
         for query in tested where !isTaken(query) { test(query, image, of: narrowed) }
       }
     }
-  }
-
-  /// Each chunk may take what a moment's search may: where many objects were touched, every query
-  /// that asked of all of them by itself would take as long again.
-  private func imagesOfOwn(_ ids: Set<ObjectID>, _ table: PathTable) -> Images? {
-    guard let patience else { return Images(of: table, ids, after: base, moment) }
-    let images = try? moment.within(patience) { () throws(StoreError) in
-      Images(of: table, ids, after: base, moment)
-    }
-    return images ?? nil
   }
 
   /// Looks queries up by one of their own objects, of which `mask` differs.
