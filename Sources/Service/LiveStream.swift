@@ -40,10 +40,10 @@ final class LiveStream: ServedStream, LiveWaiter {
   init(_ call: Call, _ fetches: [LiveFetches.Named]) throws(Problem) {
     var state = State(
       service: call.service, fetches: fetches, alive: Set(fetches.indices))
-    var resumed: LiveStart?
+    var resumed: Token?
     if let last = call.request.header("Last-Event-ID") {
       guard let token = Token(last) else { throw .badToken }
-      resumed = .token(token)
+      resumed = token
     }
     for (index, named) in fetches.enumerated().reversed() {
       if let start = resumed ?? named.start {
@@ -91,7 +91,7 @@ extension LiveStream {
     let isDraining =
       service.isDraining || results.contains { service.isOver(after: $0.answer) }
     let socket = state.withLock { state in
-      if let token { Self.settle(&state, at: token) }
+      if token != nil { Self.settle(&state) }
       for result in results { append(result, to: &state, isDraining: isDraining) }
       if let token, state.unsent.isEmpty, state.starts.isEmpty { Self.mark(token, &state) }
       if isDraining { state.starts += state.asked }
@@ -103,10 +103,8 @@ extension LiveStream {
   }
 
   /// Fetches that the engine has begun with are held at the moments from which that was.
-  private static func settle(_ state: inout State, at token: Token) {
-    for fetch in state.asked {
-      state.held[fetch.index] = if case .token(let since) = fetch.since { since } else { token }
-    }
+  private static func settle(_ state: inout State) {
+    for fetch in state.asked { state.held[fetch.index] = fetch.since }
     state.asked = []
   }
 
@@ -136,7 +134,7 @@ extension LiveStream {
   /// What a service cannot answer that has ended is the next one's to answer.
   private func putBack(_ index: Int, _ state: inout State) {
     let known = state.asked.first { $0.index == index }?.since
-    guard let since = known ?? state.held[index].map({ .token($0) }) else {
+    guard let since = known ?? state.held[index] else {
       state.unsent.append(index)
       return
     }
@@ -189,12 +187,12 @@ extension LiveStream {
       let event = Self.event("snapshot", snapshot.json, named.name)
       return state.withLock { state in
         state.output.outbox += event
-        let since = LiveStart.token(snapshot.token)
+        let since = snapshot.token
         state.starts.append(GroupFetch(index: index, plan: named.fetch.plan, since: since))
         if state.unsent.isEmpty, state.starts.count == state.alive.count,
           state.starts.allSatisfy({ $0.since == since })
         {
-          Self.mark(snapshot.token, &state)
+          Self.mark(since, &state)
         }
         return state.output.outbox.count < Self.bytesAtOnce
       }
@@ -226,17 +224,16 @@ extension LiveStream {
     var ended: [(index: Int, reason: Problem)] = []
     for index in alive.sorted() {
       do throws(Problem) {
-        moved[index] = try fetches[index].moved(to: service, from: .now)
+        moved[index] = try fetches[index].moved(to: service, isFollowed: true)
       } catch {
         ended.append((index, old.refusalReason(of: fetches[index].fetch.plan)))
       }
     }
-    let newest = old.store.newestToken
     let isOpen = state.withLock { state in
       state.service = service
       state.fetches = moved
       for (index, reason) in ended { Self.end(index, reason, &state) }
-      Self.startAgain(&state, newest)
+      Self.startAgain(&state)
       state.output.isAsking = false
       state.isLeaving = false
       return !state.output.isEnding
@@ -247,18 +244,15 @@ extension LiveStream {
   }
 
   /// Has the engine told of every fetch anew, from the moment that the client has of it.
-  private static func startAgain(_ state: inout State, _ newest: Token) {
+  private static func startAgain(_ state: inout State) {
     let known = Dictionary(
       (state.starts + state.asked).map { ($0.index, $0.since) }, uniquingKeysWith: { $1 })
     state.asked = []
     defer { state.held = [:] }
     state.unsent = state.unsent.filter(state.alive.contains)
     state.starts = state.alive.subtracting(state.unsent).sorted().compactMap { index in
-      let since = state.held[index].map { .token($0) } ?? known[index]
-      return since.map { since in
-        GroupFetch(
-          index: index, plan: state.fetches[index].fetch.plan,
-          since: since == .now ? .token(newest) : since)
+      (state.held[index] ?? known[index]).map {
+        GroupFetch(index: index, plan: state.fetches[index].fetch.plan, since: $0)
       }
     }
   }

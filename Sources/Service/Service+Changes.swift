@@ -78,7 +78,7 @@ struct ChangesQuery: Sendable {
       start = token
     }
     guard let continuation = call.continuation else { return }
-    start = continuation.token ?? start
+    start = continuation.start ?? start
     wait = continuation.seconds
   }
 }
@@ -172,7 +172,7 @@ private final class ChangeWaiter: ChangeObserver {
     let service = call.service
     let reason = service.changed.withLock { $0.first }.map(service.schemaChanged)
     let continuation = Continuation(
-      start: query.start.map { .token($0) }, deadline: deadline, reason: reason,
+      start: query.start, deadline: deadline, reason: reason,
       refusal: reason ?? .tokenExpired)
     service.whenSucceeded { [call] outcome in
       switch outcome {

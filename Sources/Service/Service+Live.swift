@@ -12,7 +12,8 @@ extension Service {
     call.exchange.mark(RequestKind.poll.rawValue)
     let wait = fetch.request.wait ?? configuration.defaultWait
     let deadline = call.continuation?.deadline ?? ContinuousClock.now + .seconds(wait)
-    let start = call.continuation?.start ?? start(since: fetch.request.since)
+    let start =
+      call.continuation?.start.map { .token($0) } ?? start(since: fetch.request.since)
     let waiter = DiffWaiter(call, start, until: deadline)
     call.exchange.onDisconnect { [engine, weak waiter] in
       if let waiter { engine.cancel(waiter) }
@@ -23,10 +24,10 @@ extension Service {
   /// Answers with a stream: a snapshot unless a token is given, then a diff for each change.
   func stream(_ call: Call, _ fetch: ResolvedFetch, object: ObjectID? = nil) throws(Problem) {
     try checkObservable(fetch.plan)
-    var start = fetch.request.since.map { LiveStart.token(token(of: $0)) }
+    var start = fetch.request.since.map(token(of:))
     if let last = call.request.header("Last-Event-ID") {
       guard let token = Token(last) else { throw .badToken }
-      start = .token(token)
+      start = token
     }
     call.exchange.mark(RequestKind.stream.rawValue)
     let seat = EventStream.Seat(service: self, plan: fetch.plan, object: object)
@@ -77,11 +78,8 @@ final class DiffWaiter: LiveWaiter {
   func move(_ answer: LiveAnswer) -> Bool {
     guard !answer.isNews, call.service.isOver(after: answer) else { return false }
     // A client's own token stays: the diff that comes has to begin there.
-    if case .arrival(let token) = start {
-      call.move(from: .token(answer.end ?? token), until: deadline)
-    } else {
-      call.move(from: start, until: deadline)
-    }
+    let from = if case .arrival(let token) = start { answer.end ?? token } else { start.moment }
+    call.move(from: from, until: deadline)
     return true
   }
 }

@@ -66,9 +66,9 @@ final class LivePoll: LiveWaiter {
     var body = LiveAnswerBody()
     var hasExpired = false
     if call.service.isRetired, !results.contains(where: \.answer.isNews) || token == nil {
-      return move(at: token)
+      return move()
     }
-    if results.contains(where: { call.service.isOver(after: $0.answer) }) { return move(at: nil) }
+    if results.contains(where: { call.service.isOver(after: $0.answer) }) { return move() }
     for result in results {
       switch result.answer {
       case .diff(let json, _, _): body.append(json, under: fetches[result.index].name)
@@ -102,28 +102,22 @@ struct EndedFetch: Sendable {
 
 extension LivePoll {
   /// Has the service that follows the one that has ended go on.
-  ///
-  /// - Parameter token: the moment up to which there was nothing to tell; nil where that is not
-  ///   known.
-  private func move(at token: Token?) {
+  private func move() {
     call.service.whenSucceeded { [self] outcome in
       switch outcome {
-      case .success(let service): goOn(in: service, at: token)
+      case .success(let service): goOn(in: service)
       case .failure(let problem): call.refuse(problem)
       }
     }
   }
 
-  private func goOn(in service: Service, at token: Token?) {
+  private func goOn(in service: Service) {
     let old = call.service
     var fetches: [LiveFetches.Named] = []
     var ended = ended
     for named in self.fetches {
-      let start = named.start.map { start -> LiveStart in
-        start == .now ? .token(token ?? old.store.newestToken) : start
-      }
       do throws(Problem) {
-        fetches.append(try named.moved(to: service, from: start))
+        fetches.append(try named.moved(to: service, isFollowed: named.start != nil))
       } catch {
         let reason = old.refusalReason(of: named.fetch.plan)
         ended.append(EndedFetch(name: named.name, reason: reason))
@@ -151,11 +145,11 @@ extension LivePoll {
         }
         json.map { call.respond(json: $0) } ?? call.refuse(reading.tooLarge)
       } catch {
-        call.service.isOver(after: error) ? move(at: nil) : call.refuse(reading.problem(error))
+        call.service.isOver(after: error) ? move() : call.refuse(reading.problem(error))
       }
     }
     guard !isTaken else { return }
-    call.service.isRetired ? move(at: nil) : call.refuse(.overloaded)
+    call.service.isRetired ? move() : call.refuse(.overloaded)
   }
 }
 
@@ -195,9 +189,6 @@ private struct MomentReading {
   ) throws(StoreError) -> [Int: MomentDiffs.Answer] {
     var found: [Int: MomentDiffs.Answer] = [:]
     var size = 0
-    for (index, named) in fetches.enumerated() where named.start?.isOfThisMoment == true {
-      found[index] = .unchanged
-    }
     do throws(StoreError) {
       try moment.within(Self.diffTime) { () throws(StoreError) in
         let diffs = MomentDiffs(moment, model: service.store.model)
@@ -221,7 +212,7 @@ private struct MomentReading {
   private var resumed: [Token: [Int]] {
     var indices: [Token: [Int]] = [:]
     for (index, named) in fetches.enumerated() {
-      if case .token(let token)? = named.start { indices[token, default: []].append(index) }
+      if let token = named.start { indices[token, default: []].append(index) }
     }
     return indices
   }
@@ -237,16 +228,6 @@ private struct MomentReading {
       "The snapshots of these fetches have more than \(maxBytes) bytes together.",
       hint: "a stream sends them one after the other"
     ).of(fetch: fetches[index].name)
-  }
-}
-
-extension LiveStart {
-  /// Whether there can be nothing to tell of what happened since.
-  fileprivate var isOfThisMoment: Bool {
-    switch self {
-    case .token: false
-    case .now, .arrival: true
-    }
   }
 }
 

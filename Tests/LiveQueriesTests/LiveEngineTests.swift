@@ -112,9 +112,9 @@ private final class Delivery: LiveDelivery {
   @Test("The store is told what is still to be read, as long as somebody waits")
   func demand() {
     let (waiter, late) = (Waiter(), Waiter())
-    engine.follow(plan(), since: .now, until: nil, waiter)
+    engine.follow(plan(), since: .token(store.token), until: nil, waiter)
     while store.demands.count < 2 { Thread.sleep(forTimeInterval: 0.001) }
-    engine.follow(plan(), since: .now, until: nil, late)
+    engine.follow(plan(), since: .token(store.token), until: nil, late)
     #expect(store.demands == [.new, .after(1)])
     store.save { $0.countries[2] = Country(name: "India", code: "in") }
     engine.storeDidChange()
@@ -130,7 +130,7 @@ private final class Delivery: LiveDelivery {
   func alert() {
     let waiter = Waiter()
     engine.storeIsChanging()
-    engine.follow(plan(shape: .count), since: .now, until: nil, waiter)
+    engine.follow(plan(shape: .count), since: .token(store.token), until: nil, waiter)
     while store.demands.count < 2 { Thread.sleep(forTimeInterval: 0.001) }
     for _ in 0..<3 {
       engine.storeIsChanging()
@@ -143,7 +143,7 @@ private final class Delivery: LiveDelivery {
     #expect(waiter.next().hasSuffix(#""total":1}"#))
     let late = Waiter()
     engine.storeIsChanging()
-    engine.follow(plan(shape: .count), since: .now, until: soon, late)
+    engine.follow(plan(shape: .count), since: .token(store.token), until: soon, late)
     #expect(late.next().hasSuffix(#""total":1}"#))
   }
 
@@ -210,9 +210,9 @@ private final class Delivery: LiveDelivery {
   @Test("A new epoch expires everyone who waits")
   func epoch() {
     let waiter = Waiter()
-    engine.follow(plan(), since: .now, until: nil, waiter)
+    engine.follow(plan(), since: .token(store.token), until: nil, waiter)
     let other = Waiter()
-    engine.follow(plan(), since: .now, until: .now, other)
+    engine.follow(plan(), since: .token(store.token), until: .now, other)
     #expect(other.next().hasPrefix("{"))
     store.state.withLock { $0.epoch = "t2" }
     engine.storeDidChange()
@@ -224,7 +224,7 @@ private final class Delivery: LiveDelivery {
     let waiting = Waiter()
     engine.follow(plan(), since: .token(store.token), until: nil, waiting)
     let settled = Waiter()
-    engine.follow(plan(), since: .now, until: .now, settled)
+    engine.follow(plan(), since: .token(store.token), until: .now, settled)
     #expect(settled.next().hasPrefix("{"))
     store.state.withLock { $0.failure = .busy }
     let asking = Waiter()
@@ -244,7 +244,7 @@ private final class Delivery: LiveDelivery {
     let cancelled = waiters[500]
     engine.cancel(cancelled)
     let settled = Waiter()
-    engine.follow(plan(), since: .now, until: .now, settled)
+    engine.follow(plan(), since: .token(store.token), until: .now, settled)
     _ = settled.next()
     store.save { $0.cities[1]?.population = 99 }
     engine.storeDidChange()
@@ -276,11 +276,11 @@ private final class Delivery: LiveDelivery {
   @Test("Draining answers everyone, and whoever follows later")
   func draining() {
     let waiters = (0..<10).map { _ in Waiter() }
-    for waiter in waiters { engine.follow(plan(), since: .now, until: nil, waiter) }
+    for waiter in waiters { engine.follow(plan(), since: .token(store.token), until: nil, waiter) }
     engine.drain()
     for waiter in waiters { #expect(waiter.isTold) }
     let late = Waiter()
-    engine.follow(plan(), since: .now, until: nil, late)
+    engine.follow(plan(), since: .token(store.token), until: nil, late)
     #expect(late.next().hasPrefix("{"))
   }
 

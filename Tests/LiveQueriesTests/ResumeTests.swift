@@ -203,7 +203,7 @@ struct ResumeTests {
     change()
     let (slow, other) = (Asker(), Asker())
     engine.follow(plan(), since: .token(start), until: nil, slow)
-    engine.follow(plan(.count), since: .now, until: nil, other)
+    engine.follow(plan(.count), since: .token(store.inner.token), until: nil, other)
     store.awaitQuestion()
     store.inner.save { $0.cities[2] = nil }
     engine.storeDidChange()
@@ -291,8 +291,8 @@ struct ResumeTests {
     let group = Asker()
     engine.follow(
       [
-        GroupFetch(index: 0, plan: plan(), since: .token(start)),
-        GroupFetch(index: 1, plan: plan(.count), since: .token(store.inner.token)),
+        GroupFetch(index: 0, plan: plan(), since: start),
+        GroupFetch(index: 1, plan: plan(.count), since: store.inner.token),
       ], isFinal: false, group)
     #expect(group.next() == "0: expired")
   }

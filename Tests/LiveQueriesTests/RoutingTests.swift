@@ -166,7 +166,7 @@ struct ManyTouchedTests {
       for (predicate, waiter) in zip(predicates, waiters) {
         guard let plan = try? plan(predicate) else { continue }
         let request = FollowRequest(
-          plan: plan, only: nil, since: .now, deadline: nil, waiter: waiter)
+          plan: plan, only: nil, since: .token(store.token), deadline: nil, waiter: waiter)
         queries.follow(request, context, now: .now)
       }
     }

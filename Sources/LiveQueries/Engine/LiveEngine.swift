@@ -311,7 +311,7 @@ private struct EngineLoop: Sendable {
       if !waiters.isEmpty { delivery.deliver(outgoing.answer, to: waiters) }
     }
     let token = state.queries.current
-    for answer in state.groups.takeAnswers(at: token, isDraining: state.isDraining) {
+    for answer in state.groups.takeAnswers(isDraining: state.isDraining) {
       delivery.deliver(answer.results, at: token, to: answer.waiter)
     }
   }
@@ -321,6 +321,6 @@ extension [FollowRequest] {
   /// Those that begin at one moment come one after the other: a store looks back once for them.
   fileprivate var inOrderOfTheirStart: [FollowRequest] {
     guard let first, contains(where: { $0.since != first.since }) else { return self }
-    return sorted { $0.since.position < $1.since.position }
+    return sorted { $0.since.moment.position < $1.since.moment.position }
   }
 }

@@ -8,8 +8,9 @@ extension LiveQueries {
   ///
   /// Only to be called while the engine knows of no newer moment of the store.
   mutating func followFromMemory(_ request: FollowRequest, now: ContinuousClock.Instant) -> Bool {
-    guard let current, let from = request.from(current), isKnown(from),
-      from.position <= current.position,
+    guard let current else { return false }
+    let from = request.from(current)
+    guard isKnown(from), from.position <= current.position,
       let query = queries[QueryKey(request.plan, only: request.only)],
       query.isActive || query.position == current.position,
       let view = query.views[request.viewKey], query.isCovered(view.key)
@@ -83,7 +84,7 @@ extension LiveQueries {
   private func startingToken(
     _ request: FollowRequest, _ context: MomentContext
   ) throws(StoreError) -> Token? {
-    guard let from = request.from(context.token) else { return nil }
+    let from = request.from(context.token)
     if isKnown(from) { return from }
     guard from.epoch == context.token.epoch, from.position <= context.token.position else {
       return nil
@@ -269,10 +270,9 @@ extension FollowRequest {
   }
 
   /// The token that the client starts from.
-  func from(_ current: Token) -> Token? {
+  func from(_ current: Token) -> Token {
     switch since {
     case .token(let token): token
-    case .now: current
     case .arrival(let token):
       token.epoch == current.epoch && token.position <= current.position ? token : current
     }
