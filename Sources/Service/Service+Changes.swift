@@ -4,6 +4,7 @@ import Dispatch
 import FetchModel
 import HTTPServer
 import Synchronization
+import Threads
 
 extension Service {
   /// The most saves of one answer.
@@ -93,7 +94,7 @@ protocol ChangeObserver: AnyObject, Sendable {
 final class ChangeFeed: Sendable {
   // Guards the observers; never held while one looks.
   private let observers = Mutex<[ObjectIdentifier: any ChangeObserver]>([:])
-  private let lane = SlowLane(threads: 1, queue: .max)
+  private let lane = WorkLane(threads: 1, queue: .max)
 
   func add(_ observer: any ChangeObserver) {
     observers.withLock { $0[ObjectIdentifier(observer)] = observer }

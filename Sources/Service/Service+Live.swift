@@ -4,6 +4,7 @@ import Dispatch
 import FetchModel
 import HTTPServer
 import LiveQueries
+import Threads
 
 extension Service {
   /// Answers with the diff since the request's token, as soon as there is one or the wait is over.
@@ -103,7 +104,7 @@ extension LiveAnswer {
 final class Deliveries: LiveDelivery {
   /// Beyond this many, a thread of their own answers them: the engine has other work.
   private static let fewWaiters = 16
-  private let lane = SlowLane(threads: 1, queue: .max)
+  private let lane = WorkLane(threads: 1, queue: .max)
 
   func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter]) {
     if waiters.count <= Self.fewWaiters {
