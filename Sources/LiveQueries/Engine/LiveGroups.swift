@@ -115,9 +115,6 @@ struct LiveGroups {
   /// Groups that may have something to be told at the end of the batch.
   private var touched: [ObjectIdentifier: Group] = [:]
 
-  var isEmpty: Bool { groups.isEmpty }
-  var count: Int { groups.count }
-
   /// Arms a group and gives what its members wish of the live queries.
   mutating func follow(_ wish: GroupWish) -> [FollowRequest] {
     let identity = ObjectIdentifier(wish.waiter)
