@@ -30,18 +30,14 @@ extension LiveQueries {
   /// Looks once at what was touched for all of `requests` that have to ask the store what happened
   /// after the same moment; a failure is heard by those that ask then.
   func prepare(_ requests: [FollowRequest], _ context: MomentContext) {
-    guard requests.count >= SharedSearch.fewest else { return }
     var keys: [Token: Set<QueryKey>] = [:]
     for request in requests where request.only == nil {
       let key = QueryKey(request.plan, only: nil)
-      for start in unread(request, key) where start.position < context.token.position {
-        keys[start, default: []].insert(key)
-      }
+      for start in unread(request, key) { keys[start, default: []].insert(key) }
     }
     try? context.moment.within(configuration.longPatience) { () throws(StoreError) in
-      for (start, keys) in keys where keys.count >= SharedSearch.fewest {
-        guard try context.moment.standing(of: start) == .known else { continue }
-        try context.search(for: keys, after: start.position, in: model, columns)
+      for (start, keys) in keys {
+        try context.search(for: keys, after: start, in: model, columns)
       }
     }
   }

@@ -30,11 +30,8 @@ public struct MomentDiffs {
   public func prepare(
     _ plans: [FetchPlan], since token: Token, columns: (any ColumnTraits)?
   ) throws(StoreError) {
-    guard plans.count >= SharedSearch.fewest, token.epoch == context.token.epoch,
-      try context.moment.standing(of: token) == .known
-    else { return }
     let keys = Set(plans.map { QueryKey($0, only: nil) })
-    try context.search(for: keys, after: token.position, in: model, columns)
+    try context.search(for: keys, after: token, in: model, columns)
   }
 
   /// The diff of `plan` from `since` on. A fetch of which nothing was touched costs one look at

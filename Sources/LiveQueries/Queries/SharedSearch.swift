@@ -13,9 +13,6 @@ enum Concern {
 
 /// What many fetches have to ask of what was touched after one position.
 struct SharedSearch {
-  /// For fewer fetches each asks by itself.
-  static let fewest = 8
-
   /// The fetches that were looked for, as queries of their own.
   private let queries: [QueryKey: LiveQuery]
   private let search: CandidateSearch
