@@ -96,18 +96,22 @@ extension LiveQueries {
     now: ContinuousClock.Instant
   ) throws(StoreError) -> Bool {
     let moment = context.moment
-    let patience = request.onlyWaits ? configuration.longPatience : configuration.patience
-    let query = try moment.within(patience) { () throws(StoreError) in
+    var patience = Patience(
+      request.onlyWaits ? configuration.longPatience : configuration.patience)
+    let query = try patience.spend(in: moment) { () throws(StoreError) in
       try upToDateQuery(request, context)
     }
     let standing = try standing(of: from, request, query, context)
     guard standing != .expired else { return false }
-    // What makes up a fetch has to be read once by whoever follows it.
-    let view = try moment.within(request.onlyWaits ? nil : patience) { () throws(StoreError) in
+    let makeView = { () throws(StoreError) -> LiveView in
       try query.view(request.viewKey, context, now: now)
     }
+    // Nobody else can read for a group what makes up its fetch.
+    let view =
+      request.onlyWaits
+      ? try moment.within(nil, makeView) : try patience.spend(in: moment, makeView)
     view.lastUse = now
-    let body = try moment.within(patience) { () throws(StoreError) in
+    let body = try patience.spend(in: moment) { () throws(StoreError) in
       try query.body(for: view, from: from.position, standing, context)
     }
     if let body {
