@@ -168,10 +168,12 @@ extension LiveQueries {
     let identity = ObjectIdentifier(request.waiter)
     view.waiters[from, default: [:]][ticket] = request.waiter
     places[ticket] = Place(
-      query: query, view: view, from: from, waiter: identity, deadline: request.deadline)
+      query: query, view: view, from: from, waiter: identity, deadline: request.deadline,
+      isMember: request.onlyWaits)
     if view.plan == nil { view.plan = request.plan }
     tickets[identity] = ticket
     query.waiterCount += 1
+    if request.onlyWaits { query.memberCount += 1 }
     if !query.isActive {
       query.isActive = true
       index.insert(query)
@@ -242,7 +244,6 @@ extension LiveQueries {
     guard let place = places[ticket] else { return nil }
     place.view.waiters[place.from]?[ticket] = nil
     if place.view.waiters[place.from]?.isEmpty == true { place.view.waiters[place.from] = nil }
-    place.query.waiterCount -= 1
     forget(ticket)
     return place
   }

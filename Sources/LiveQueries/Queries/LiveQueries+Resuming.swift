@@ -27,7 +27,8 @@ extension LiveQueries {
     resumes[key, default: []].append(request)
   }
 
-  /// Has a query whose step takes too long go on elsewhere, as a resume of everyone who waits.
+  /// Has a query whose step takes too long go on elsewhere, as a resume of everyone who waits. None of
+  /// them follows it together with others.
   mutating func postpone(_ query: LiveQuery) {
     for view in query.views.values {
       for (from, waiters) in view.waiters {
@@ -38,12 +39,11 @@ extension LiveQueries {
           handOver(
             FollowRequest(
               plan: plan, only: query.key.only, since: .token(from), deadline: deadline,
-              waiter: waiter, onlyWaits: waiter is GroupMember), from: from)
+              waiter: waiter), from: from)
         }
       }
       view.waiters = [:]
     }
-    query.waiterCount = 0
     query.isActive = false
     index.remove(query)
     queries[query.key] = nil

@@ -40,6 +40,8 @@ struct LiveQueries {
     let from: Token
     let waiter: ObjectIdentifier
     let deadline: ContinuousClock.Instant?
+    /// Whether it is one of fetches that are followed together.
+    let isMember: Bool
   }
 
   let model: Model
@@ -188,18 +190,15 @@ struct LiveQueries {
     of candidate: Candidate, _ context: MomentContext
   ) throws(StoreError) -> [RowChange]? {
     let query = candidate.query
+    let isWaitedFor = query.memberCount > 0
+    let patience = isWaitedFor ? nil : configuration.longPatience
     do throws(StoreError) {
-      return try context.moment.within(configuration.longPatience) { () throws(StoreError) in
+      return try context.moment.within(patience) { () throws(StoreError) in
         try query.advance(context, for: candidate.objects)
       }
-    } catch .queryTimeout {
-      let isShared = query.views.values.contains { view in
-        view.waiters.values.contains { $0.values.contains { $0 is GroupMember } }
-      }
-      guard isShared else { return nil }
-      return try context.moment.within(nil) { () throws(StoreError) in
-        try query.advance(context, for: candidate.objects)
-      }
+    } catch {
+      guard error == .queryTimeout, !isWaitedFor else { throw error }
+      return nil
     }
   }
 
@@ -214,7 +213,6 @@ struct LiveQueries {
       for waiters in view.waiters.values { send(answer, to: waiters) }
       view.waiters = [:]
     }
-    query.waiterCount = 0
     query.isActive = false
   }
 
@@ -223,7 +221,6 @@ struct LiveQueries {
     counters.diffs += 1
     for (from, waiters) in view.waiters {
       let answer = LiveAnswer.diff(json: body.json(from: from), to: body.to, isEmpty: false)
-      query.waiterCount -= waiters.count
       send(answer, to: waiters)
     }
     view.waiters = [:]
@@ -238,6 +235,8 @@ struct LiveQueries {
 
   mutating func forget(_ ticket: UInt64) {
     guard let place = places.removeValue(forKey: ticket) else { return }
+    place.query.waiterCount -= 1
+    if place.isMember { place.query.memberCount -= 1 }
     if tickets[place.waiter] == ticket { tickets[place.waiter] = nil }
   }
 

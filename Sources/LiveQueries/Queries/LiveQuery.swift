@@ -52,6 +52,8 @@ final class LiveQuery {
   /// Whether clients wait, so that every moment is gone through.
   var isActive = false
   var waiterCount = 0
+  /// How many of those wait for fetches that are followed together.
+  var memberCount = 0
   var views: [ViewKey: LiveView] = [:]
   var ranges: [OrderKey?: KeyRange] = [:]
   /// How many objects match, where a view tells it.
