@@ -1,6 +1,5 @@
 // The history of saves: which objects came, changed and went, at once, as a long-poll or a stream.
 
-import Dispatch
 import FetchModel
 import HTTPServer
 import Synchronization
@@ -115,11 +114,7 @@ final class ChangeFeed: Sendable {
   }
 
   /// Returns when everyone was told.
-  func close() {
-    let done = DispatchSemaphore(value: 0)
-    if lane.run({ done.signal() }) { done.wait() }
-    lane.close()
-  }
+  func close() { lane.finish() }
 }
 
 /// A request that waits for the next save.
@@ -175,12 +170,7 @@ private final class ChangeWaiter: ChangeObserver {
     let continuation = Continuation(
       start: query.start, deadline: deadline, reason: reason,
       refusal: reason ?? .tokenExpired)
-    service.whenSucceeded { [call] outcome in
-      switch outcome {
-      case .success(let service): service.rejoin(call.request, call.exchange, continuation)
-      case .failure(let problem): call.refuse(problem)
-      }
-    }
+    call.whenSucceeded { [call] in $0.rejoin(call.request, call.exchange, continuation) }
   }
 
   private func respond(_ result: Result<ChangeHistory?, StoreError>) {

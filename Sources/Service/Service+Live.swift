@@ -1,6 +1,5 @@
 // Requests that wait for a change: the diff since a token, once or as a stream.
 
-import Dispatch
 import FetchModel
 import HTTPServer
 import LiveQueries
@@ -128,11 +127,7 @@ final class Deliveries: LiveDelivery {
   }
 
   /// Returns when everyone was told.
-  func close() {
-    let done = DispatchSemaphore(value: 0)
-    if lane.run({ done.signal() }) { done.wait() }
-    lane.close()
-  }
+  func close() { lane.finish() }
 
   private static func tell(_ answer: LiveAnswer, _ waiters: [any LiveWaiter]) {
     var prepared: PreparedResponse?

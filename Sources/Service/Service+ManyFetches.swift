@@ -102,14 +102,7 @@ struct EndedFetch: Sendable {
 
 extension LivePoll {
   /// Has the service that follows the one that has ended go on.
-  private func move() {
-    call.service.whenSucceeded { [self] outcome in
-      switch outcome {
-      case .success(let service): goOn(in: service)
-      case .failure(let problem): call.refuse(problem)
-      }
-    }
-  }
+  private func move() { call.whenSucceeded { [self] in goOn(in: $0) } }
 
   private func goOn(in service: Service) {
     let old = call.service

@@ -139,9 +139,14 @@ extension Call {
     let continuation = Continuation(
       start: start, deadline: deadline, reason: plan.flatMap(service.lossReason),
       refusal: plan.map(service.refusalReason) ?? gone)
+    whenSucceeded { $0.rejoin(request, exchange, continuation) }
+  }
+
+  /// Has `heir` called with the service that follows; refused where none does.
+  func whenSucceeded(_ heir: @escaping @Sendable (Service) -> Void) {
     service.whenSucceeded { outcome in
       switch outcome {
-      case .success(let service): service.rejoin(request, exchange, continuation)
+      case .success(let service): heir(service)
       case .failure(let problem): refuse(problem)
       }
     }
@@ -151,13 +156,9 @@ extension Call {
   /// for it to answer.
   func redo(after error: StoreError = .busy) -> Bool {
     guard service.isOver(after: error) else { return false }
-    service.whenSucceeded { outcome in
-      switch outcome {
-      case .success(let service):
-        if let continuation { return service.rejoin(request, exchange, continuation) }
-        service.handle(request, exchange)
-      case .failure(let problem): refuse(problem)
-      }
+    whenSucceeded { service in
+      if let continuation { return service.rejoin(request, exchange, continuation) }
+      service.handle(request, exchange)
     }
     return true
   }

@@ -62,6 +62,13 @@ package final class WorkLane: Sendable {
     if !isStarted { state.withLock { $0.threads -= 1 } }
   }
 
+  /// Closes a lane of one thread, and returns when it has done what it took before.
+  package func finish() {
+    let done = TimedSignal()
+    if run({ done.signal() }) { done.wait() }
+    close()
+  }
+
   /// Ends the threads once their queue is empty.
   package func close() {
     let sleepers = state.withLock { state in

@@ -63,4 +63,13 @@ private final class Gate: Sendable {
     gate.open(4)
     #expect(gate.did(0..<3))
   }
+
+  @Test func `a lane that is finished has done what it took`() {
+    let (lane, gate) = (WorkLane(threads: 1, queue: .max), Gate())
+    gate.open(100)
+    for number in 0..<100 { #expect(lane.run { gate.pass(number) }) }
+    lane.finish()
+    #expect(gate.done.withLock { $0 } == Array(0..<100))
+    #expect(!lane.run { gate.pass(100) })
+  }
 }
