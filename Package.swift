@@ -61,7 +61,7 @@ let package = Package(
     .testTarget(name: "SQLiteStoreTests", dependencies: ["SQLiteStore", "TestSupport"]),
     .testTarget(
       name: "LiveQueriesTests",
-      dependencies: ["LiveQueries", "FetchModel", "SQLiteStore", "TestSupport"]),
+      dependencies: ["LiveQueries", "FetchModel", "SQLiteStore", "Threads", "TestSupport"]),
     .testTarget(
       name: "LiveFetchTests",
       dependencies: [
