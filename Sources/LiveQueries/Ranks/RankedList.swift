@@ -15,11 +15,6 @@ struct RankedList: Sendable {
   private var tree = FenwickTree()
   private(set) var count = 0
 
-  init() {}
-
-  /// O(n).
-  init(sorted keys: [OrderKey]) { append(contentsOf: keys) }
-
   /// Appends keys that are sorted and follow every key of the list. O(keys + chunks).
   mutating func append(contentsOf keys: [OrderKey]) {
     var rest = keys[...]
