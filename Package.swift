@@ -20,9 +20,10 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "CThreads"),
 
-    // Waiting for other threads
-    .target(name: "Threads"),
+    // Threads and waiting for them
+    .target(name: "Threads", dependencies: ["CThreads"]),
 
     // Pure values
     .target(name: "FetchModel"),
@@ -34,7 +35,7 @@ let package = Package(
         "FetchModel", "CSQLite", "Threads",
       ]),
     .target(name: "LiveQueries", dependencies: ["FetchModel", "Threads"]),
-    .target(name: "HTTPServer", dependencies: ["CMicrohttpd", "CZlib"]),
+    .target(name: "HTTPServer", dependencies: ["CMicrohttpd", "CZlib", "Threads"]),
 
     .target(
       name: "Service",
@@ -55,12 +56,12 @@ let package = Package(
     // What the tests of several targets need
     .target(name: "TestSupport", dependencies: ["CSQLite"], path: "Tests/TestSupport"),
 
-    .testTarget(name: "ThreadsTests", dependencies: ["Threads"]),
+    .testTarget(name: "ThreadsTests", dependencies: ["Threads", "TestSupport"]),
     .testTarget(name: "FetchModelTests", dependencies: ["FetchModel", "TestSupport"]),
     .testTarget(name: "SQLiteStoreTests", dependencies: ["SQLiteStore", "TestSupport"]),
     .testTarget(
       name: "LiveQueriesTests",
-      dependencies: ["LiveQueries", "FetchModel", "SQLiteStore", "TestSupport"]),
+      dependencies: ["LiveQueries", "FetchModel", "SQLiteStore", "Threads", "TestSupport"]),
     .testTarget(
       name: "LiveFetchTests",
       dependencies: [

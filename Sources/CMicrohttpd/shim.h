@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 
@@ -154,11 +153,6 @@ static inline int chttp_watch(int set, int operation, int descriptor, unsigned e
 
 static inline int chttp_event_descriptor(const struct epoll_event *event) {
   return event->data.fd;
-}
-
-// Names the calling thread, in at most 15 bytes.
-static inline void chttp_name_thread(const char *name) {
-  prctl(PR_SET_NAME, name, 0, 0, 0);
 }
 
 // The thread sanitizer's own functions; absent, and then null, in builds without it.

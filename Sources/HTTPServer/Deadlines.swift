@@ -6,6 +6,7 @@
 
 import CMicrohttpd
 import Glibc
+import Threads
 
 /// One thread that runs bodies at their moments. Bodies must be short.
 public final class Deadlines: Sendable {

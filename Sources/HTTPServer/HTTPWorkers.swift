@@ -7,6 +7,7 @@
 
 import CMicrohttpd
 import Glibc
+import Threads
 
 /// What the callbacks of one worker's daemon are given.
 final class WorkerContext: Sendable {

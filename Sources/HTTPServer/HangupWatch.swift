@@ -5,6 +5,7 @@
 
 import CMicrohttpd
 import Glibc
+import Threads
 
 /// Watches the connections of one server, on a thread of its own.
 final class HangupWatch: Sendable {

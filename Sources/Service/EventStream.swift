@@ -19,7 +19,7 @@ final class EventStream: ServedStream, LiveWaiter {
     var seat: Seat
     var output = EventOutput()
     /// The moment that the client will have when everything is sent; nil before the first.
-    var position: LiveStart?
+    var position: Token?
   }
 
   private let request: HTTPRequest
@@ -27,7 +27,7 @@ final class EventStream: ServedStream, LiveWaiter {
   private let state: Mutex<State>
 
   /// - Parameter start: from when diffs are sent; nil has a snapshot sent first.
-  init(_ request: HTTPRequest, _ seat: Seat, start: LiveStart?) {
+  init(_ request: HTTPRequest, _ seat: Seat, start: Token?) {
     self.request = request
     var state = State(seat: seat)
     state.position = start
@@ -49,7 +49,8 @@ final class EventStream: ServedStream, LiveWaiter {
     case nil: askForSnapshot(seat)
     case let start?:
       // No deadline: heartbeats keep the stream alive while nothing changes.
-      seat.service.engine.follow(seat.plan, object: seat.object, since: start, until: nil, self)
+      seat.service.engine
+        .follow(seat.plan, object: seat.object, since: .token(start), until: nil, self)
     }
     return .wait
   }
@@ -64,10 +65,9 @@ extension EventStream {
     let isDraining = seat.service.isDraining
     switch answer {
     case .diff(let json, let token, false):
-      send(EventOutput.event("diff", json, token), position: .token(token))
-    case .diff(_, let token, true):
+      send(EventOutput.event("diff", json, token), position: token)
+    case .diff(_, _, true):
       // The client was not told of this moment: the next diff begins where its last event ended.
-      state.withLock { if $0.position == .now { $0.position = .token(token) } }
       isDraining ? leave(seat) : send(nil, position: nil)
     case .expired where isDraining, .failed where isDraining: leave(seat)
     case .failed where seat.service.isOver(after: answer): leave(seat)
@@ -94,17 +94,15 @@ extension EventStream {
       let snapshot = try store.object(object, of: seat.plan, effort: .full)
       guard let snapshot else { return end(Service.noSuchObject) }
       send(
-        EventOutput.event("snapshot", snapshot.json, snapshot.token),
-        position: .token(snapshot.token))
+        EventOutput.event("snapshot", snapshot.json, snapshot.token), position: snapshot.token)
     } else {
       let snapshot = try store.snapshot(of: seat.plan, effort: .full)
       send(
-        EventOutput.event("snapshot", snapshot.json, snapshot.token),
-        position: .token(snapshot.token))
+        EventOutput.event("snapshot", snapshot.json, snapshot.token), position: snapshot.token)
     }
   }
 
-  private func send(_ event: [UInt8]?, position: LiveStart?) {
+  private func send(_ event: [UInt8]?, position: Token?) {
     let socket = state.withLock { state in
       if let event { state.output.outbox += event }
       state.position = position ?? state.position
@@ -119,8 +117,6 @@ extension EventStream {
 
 extension EventStream {
   private func leave(_ old: Seat) {
-    let newest = old.service.store.newestToken
-    state.withLock { if $0.position == .now { $0.position = .token(newest) } }
     leave(old.service) { [self] service in goOn(in: service, after: old) }
   }
 

@@ -2,7 +2,6 @@
 // and the refusal names it.
 
 import FetchModel
-import LiveQueries
 
 /// What a client asks to be told of many fetches.
 struct LiveFetches: Sendable {
@@ -15,29 +14,29 @@ struct LiveFetches: Sendable {
     let name: String
     let fetch: ResolvedFetch
     /// From when its diffs are wanted; nil where a snapshot comes first.
-    let start: LiveStart?
+    let start: Token?
 
     init(name: String, fetch: ResolvedFetch, for service: Service) {
       self.init(
         name: name, fetch: fetch,
-        start: fetch.request.since.map { .token(service.token(of: $0)) })
+        start: fetch.request.since.map(service.token(of:)))
     }
 
-    private init(name: String, fetch: ResolvedFetch, start: LiveStart?) {
+    private init(name: String, fetch: ResolvedFetch, start: Token?) {
       self.name = name
       self.fetch = fetch
       self.start = start
     }
 
-    /// The same fetch in another service.
-    func moved(to service: Service, from start: LiveStart?) throws(Problem) -> Named {
+    /// The same fetch in another service, which has to be able to follow it where it `isFollowed`.
+    func moved(to service: Service, isFollowed: Bool) throws(Problem) -> Named {
       let fetch: ResolvedFetch
       do {
         fetch = try service.resolved(self.fetch.request)
       } catch {
         throw Problem(error, isPath: false)
       }
-      if start != nil { try service.checkObservable(fetch.plan) }
+      if isFollowed { try service.checkObservable(fetch.plan) }
       return Named(name: name, fetch: fetch, start: start)
     }
   }

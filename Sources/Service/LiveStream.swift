@@ -11,11 +11,12 @@ import LiveQueries
 import Synchronization
 
 final class LiveStream: ServedStream, LiveWaiter {
-  private struct State {
+  struct State {
     var service: Service
     var fetches: [LiveFetches.Named]
     var output = EventOutput()
-    /// Fetches that a snapshot has to be sent of, the next one last.
+    /// Fetches that the engine does not tell of, the next one last: those that ``held`` names a
+    /// moment of may get a diff, the others get a snapshot.
     var unsent: [Int] = []
     /// Fetches that the engine does not know yet, with the moments that the client has.
     var starts: [GroupFetch] = []
@@ -31,19 +32,16 @@ final class LiveStream: ServedStream, LiveWaiter {
     var isLeaving = false
   }
 
-  /// Snapshots are gathered up to this many bytes before they are sent.
-  private static let bytesAtOnce = 64 << 10
-
   // Guards the state; never held while the service, the engine or the socket is called.
-  private let state: Mutex<State>
+  let state: Mutex<State>
 
   init(_ call: Call, _ fetches: [LiveFetches.Named]) throws(Problem) {
     var state = State(
       service: call.service, fetches: fetches, alive: Set(fetches.indices))
-    var resumed: LiveStart?
+    var resumed: Token?
     if let last = call.request.header("Last-Event-ID") {
       guard let token = Token(last) else { throw .badToken }
-      resumed = .token(token)
+      resumed = token
     }
     for (index, named) in fetches.enumerated().reversed() {
       if let start = resumed ?? named.start {
@@ -74,7 +72,7 @@ final class LiveStream: ServedStream, LiveWaiter {
     if let step { return step }
     switch starts {
     case _ where service.isDraining: leave(service)
-    case nil: askForSnapshots(service)
+    case nil: readEvents(service)
     // Those that begin are answered at once, so that the client gets a token for all.
     case let starts?: service.engine.follow(starts, isFinal: !starts.isEmpty, self)
     }
@@ -91,7 +89,7 @@ extension LiveStream {
     let isDraining =
       service.isDraining || results.contains { service.isOver(after: $0.answer) }
     let socket = state.withLock { state in
-      if let token { Self.settle(&state, at: token) }
+      if token != nil { Self.settle(&state) }
       for result in results { append(result, to: &state, isDraining: isDraining) }
       if let token, state.unsent.isEmpty, state.starts.isEmpty { Self.mark(token, &state) }
       if isDraining { state.starts += state.asked }
@@ -103,16 +101,14 @@ extension LiveStream {
   }
 
   /// Fetches that the engine has begun with are held at the moments from which that was.
-  private static func settle(_ state: inout State, at token: Token) {
-    for fetch in state.asked {
-      state.held[fetch.index] = if case .token(let since) = fetch.since { since } else { token }
-    }
+  private static func settle(_ state: inout State) {
+    for fetch in state.asked { state.held[fetch.index] = fetch.since }
     state.asked = []
   }
 
   /// Names the moment that the client has once it has every event so far: as the last event's `id`,
   /// or without an event where there is none.
-  private static func mark(_ token: Token, _ state: inout State) {
+  static func mark(_ token: Token, _ state: inout State) {
     guard token != state.lastToken else { return }
     state.lastToken = token
     if state.output.outbox.last == 0x0A { state.output.outbox.removeLast() }
@@ -126,9 +122,7 @@ extension LiveStream {
       state.output.outbox += Self.event("diff", json, name)
       state.held[result.index] = token
     case .expired where isDraining, .failed where isDraining: putBack(result.index, &state)
-    case .expired:
-      state.held[result.index] = nil
-      state.unsent.append(result.index)
+    case .expired: state.unsent.append(result.index)
     case .failed(let error): Self.end(result.index, Problem(error), &state)
     }
   }
@@ -136,7 +130,7 @@ extension LiveStream {
   /// What a service cannot answer that has ended is the next one's to answer.
   private func putBack(_ index: Int, _ state: inout State) {
     let known = state.asked.first { $0.index == index }?.since
-    guard let since = known ?? state.held[index].map({ .token($0) }) else {
+    guard let since = known ?? state.held[index] else {
       state.unsent.append(index)
       return
     }
@@ -146,13 +140,13 @@ extension LiveStream {
   }
 
   /// One fetch ends; the others go on.
-  private static func end(_ index: Int, _ problem: Problem, _ state: inout State) {
+  static func end(_ index: Int, _ problem: Problem, _ state: inout State) {
     state.output.outbox += event("error", problem.json, state.fetches[index].name)
     state.alive.remove(index)
   }
 
   /// - Parameter json: an object; `name` is put in front of its members.
-  private static func event(_ kind: StaticString, _ json: [UInt8], _ name: String) -> [UInt8] {
+  static func event(_ kind: StaticString, _ json: [UInt8], _ name: String) -> [UInt8] {
     var named: [UInt8] = []
     named.reserveCapacity(json.count + name.utf8.count + 16)
     named.append(json: "{\"name\":")
@@ -163,60 +157,10 @@ extension LiveStream {
   }
 }
 
-// MARK: - Snapshots
-
-extension LiveStream {
-  private func askForSnapshots(_ service: Service) {
-    let isTaken = service.slowLane.run { [self] in
-      var isRoomLeft = true
-      while isRoomLeft,
-        let index = state.withLock({ $0.output.isEnding ? nil : $0.unsent.popLast() })
-      {
-        isRoomLeft = readSnapshot(of: index, service)
-      }
-      if state.withLock({ $0.isLeaving }) { return leave(service) }
-      wake { $0.isAsking = false }
-    }
-    guard !isTaken else { return }
-    service.isDraining ? leave(service) : end(.overloaded)
-  }
-
-  /// Puts a snapshot among the events; false where they are enough for now.
-  private func readSnapshot(of index: Int, _ service: Service) -> Bool {
-    let named = state.withLock { $0.fetches[index] }
-    do throws(StoreError) {
-      let snapshot = try service.store.snapshot(of: named.fetch.plan, effort: .full)
-      let event = Self.event("snapshot", snapshot.json, named.name)
-      return state.withLock { state in
-        state.output.outbox += event
-        let since = LiveStart.token(snapshot.token)
-        state.starts.append(GroupFetch(index: index, plan: named.fetch.plan, since: since))
-        if state.unsent.isEmpty, state.starts.count == state.alive.count,
-          state.starts.allSatisfy({ $0.since == since })
-        {
-          Self.mark(snapshot.token, &state)
-        }
-        return state.output.outbox.count < Self.bytesAtOnce
-      }
-    } catch {
-      let isOver = service.isOver(after: error)
-      return state.withLock { state in
-        guard !isOver else {
-          state.unsent.append(index)
-          state.isLeaving = true
-          return false
-        }
-        Self.end(index, Problem(error), &state)
-        return true
-      }
-    }
-  }
-}
-
 // MARK: - Another service
 
 extension LiveStream {
-  private func leave(_ old: Service) {
+  func leave(_ old: Service) {
     leave(old) { [self] service in goOn(in: service, after: old) }
   }
 
@@ -226,17 +170,16 @@ extension LiveStream {
     var ended: [(index: Int, reason: Problem)] = []
     for index in alive.sorted() {
       do throws(Problem) {
-        moved[index] = try fetches[index].moved(to: service, from: .now)
+        moved[index] = try fetches[index].moved(to: service, isFollowed: true)
       } catch {
         ended.append((index, old.refusalReason(of: fetches[index].fetch.plan)))
       }
     }
-    let newest = old.store.newestToken
     let isOpen = state.withLock { state in
       state.service = service
       state.fetches = moved
       for (index, reason) in ended { Self.end(index, reason, &state) }
-      Self.startAgain(&state, newest)
+      Self.startAgain(&state)
       state.output.isAsking = false
       state.isLeaving = false
       return !state.output.isEnding
@@ -247,18 +190,15 @@ extension LiveStream {
   }
 
   /// Has the engine told of every fetch anew, from the moment that the client has of it.
-  private static func startAgain(_ state: inout State, _ newest: Token) {
+  private static func startAgain(_ state: inout State) {
     let known = Dictionary(
       (state.starts + state.asked).map { ($0.index, $0.since) }, uniquingKeysWith: { $1 })
     state.asked = []
     defer { state.held = [:] }
     state.unsent = state.unsent.filter(state.alive.contains)
     state.starts = state.alive.subtracting(state.unsent).sorted().compactMap { index in
-      let since = state.held[index].map { .token($0) } ?? known[index]
-      return since.map { since in
-        GroupFetch(
-          index: index, plan: state.fetches[index].fetch.plan,
-          since: since == .now ? .token(newest) : since)
+      (state.held[index] ?? known[index]).map {
+        GroupFetch(index: index, plan: state.fetches[index].fetch.plan, since: $0)
       }
     }
   }

@@ -1,9 +1,9 @@
 // The history of saves: which objects came, changed and went, at once, as a long-poll or a stream.
 
-import Dispatch
 import FetchModel
 import HTTPServer
 import Synchronization
+import Threads
 
 extension Service {
   /// The most saves of one answer.
@@ -78,7 +78,7 @@ struct ChangesQuery: Sendable {
       start = token
     }
     guard let continuation = call.continuation else { return }
-    start = continuation.token ?? start
+    start = continuation.start ?? start
     wait = continuation.seconds
   }
 }
@@ -93,7 +93,7 @@ protocol ChangeObserver: AnyObject, Sendable {
 final class ChangeFeed: Sendable {
   // Guards the observers; never held while one looks.
   private let observers = Mutex<[ObjectIdentifier: any ChangeObserver]>([:])
-  private let lane = SlowLane(threads: 1, queue: .max)
+  private let lane = WorkLane(threads: 1, queue: .max)
 
   func add(_ observer: any ChangeObserver) {
     observers.withLock { $0[ObjectIdentifier(observer)] = observer }
@@ -114,11 +114,7 @@ final class ChangeFeed: Sendable {
   }
 
   /// Returns when everyone was told.
-  func close() {
-    let done = DispatchSemaphore(value: 0)
-    if lane.run({ done.signal() }) { done.wait() }
-    lane.close()
-  }
+  func close() { lane.finish() }
 }
 
 /// A request that waits for the next save.
@@ -172,14 +168,9 @@ private final class ChangeWaiter: ChangeObserver {
     let service = call.service
     let reason = service.changed.withLock { $0.first }.map(service.schemaChanged)
     let continuation = Continuation(
-      start: query.start.map { .token($0) }, deadline: deadline, reason: reason,
+      start: query.start, deadline: deadline, reason: reason,
       refusal: reason ?? .tokenExpired)
-    service.whenSucceeded { [call] outcome in
-      switch outcome {
-      case .success(let service): service.rejoin(call.request, call.exchange, continuation)
-      case .failure(let problem): call.refuse(problem)
-      }
-    }
+    call.whenSucceeded { [call] in $0.rejoin(call.request, call.exchange, continuation) }
   }
 
   private func respond(_ result: Result<ChangeHistory?, StoreError>) {

@@ -1,9 +1,9 @@
 // Requests that wait for a change: the diff since a token, once or as a stream.
 
-import Dispatch
 import FetchModel
 import HTTPServer
 import LiveQueries
+import Threads
 
 extension Service {
   /// Answers with the diff since the request's token, as soon as there is one or the wait is over.
@@ -12,7 +12,8 @@ extension Service {
     call.exchange.mark(RequestKind.poll.rawValue)
     let wait = fetch.request.wait ?? configuration.defaultWait
     let deadline = call.continuation?.deadline ?? ContinuousClock.now + .seconds(wait)
-    let start = call.continuation?.start ?? start(since: fetch.request.since)
+    let start =
+      call.continuation?.start.map { .token($0) } ?? start(since: fetch.request.since)
     let waiter = DiffWaiter(call, start, until: deadline)
     call.exchange.onDisconnect { [engine, weak waiter] in
       if let waiter { engine.cancel(waiter) }
@@ -23,10 +24,10 @@ extension Service {
   /// Answers with a stream: a snapshot unless a token is given, then a diff for each change.
   func stream(_ call: Call, _ fetch: ResolvedFetch, object: ObjectID? = nil) throws(Problem) {
     try checkObservable(fetch.plan)
-    var start = fetch.request.since.map { LiveStart.token(token(of: $0)) }
+    var start = fetch.request.since.map(token(of:))
     if let last = call.request.header("Last-Event-ID") {
       guard let token = Token(last) else { throw .badToken }
-      start = .token(token)
+      start = token
     }
     call.exchange.mark(RequestKind.stream.rawValue)
     let seat = EventStream.Seat(service: self, plan: fetch.plan, object: object)
@@ -77,11 +78,8 @@ final class DiffWaiter: LiveWaiter {
   func move(_ answer: LiveAnswer) -> Bool {
     guard !answer.isNews, call.service.isOver(after: answer) else { return false }
     // A client's own token stays: the diff that comes has to begin there.
-    if case .arrival(let token) = start {
-      call.move(from: .token(answer.end ?? token), until: deadline)
-    } else {
-      call.move(from: start, until: deadline)
-    }
+    let from = if case .arrival(let token) = start { answer.end ?? token } else { start.moment }
+    call.move(from: from, until: deadline)
     return true
   }
 }
@@ -105,7 +103,7 @@ extension LiveAnswer {
 final class Deliveries: LiveDelivery {
   /// Beyond this many, a thread of their own answers them: the engine has other work.
   private static let fewWaiters = 16
-  private let lane = SlowLane(threads: 1, queue: .max)
+  private let lane = WorkLane(threads: 1, queue: .max)
 
   func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter]) {
     if waiters.count <= Self.fewWaiters {
@@ -129,11 +127,7 @@ final class Deliveries: LiveDelivery {
   }
 
   /// Returns when everyone was told.
-  func close() {
-    let done = DispatchSemaphore(value: 0)
-    if lane.run({ done.signal() }) { done.wait() }
-    lane.close()
-  }
+  func close() { lane.finish() }
 
   private static func tell(_ answer: LiveAnswer, _ waiters: [any LiveWaiter]) {
     var prepared: PreparedResponse?

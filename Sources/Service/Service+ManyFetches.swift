@@ -66,9 +66,9 @@ final class LivePoll: LiveWaiter {
     var body = LiveAnswerBody()
     var hasExpired = false
     if call.service.isRetired, !results.contains(where: \.answer.isNews) || token == nil {
-      return move(at: token)
+      return move()
     }
-    if results.contains(where: { call.service.isOver(after: $0.answer) }) { return move(at: nil) }
+    if results.contains(where: { call.service.isOver(after: $0.answer) }) { return move() }
     for result in results {
       switch result.answer {
       case .diff(let json, _, _): body.append(json, under: fetches[result.index].name)
@@ -102,28 +102,15 @@ struct EndedFetch: Sendable {
 
 extension LivePoll {
   /// Has the service that follows the one that has ended go on.
-  ///
-  /// - Parameter token: the moment up to which there was nothing to tell; nil where that is not
-  ///   known.
-  private func move(at token: Token?) {
-    call.service.whenSucceeded { [self] outcome in
-      switch outcome {
-      case .success(let service): goOn(in: service, at: token)
-      case .failure(let problem): call.refuse(problem)
-      }
-    }
-  }
+  private func move() { call.whenSucceeded { [self] in goOn(in: $0) } }
 
-  private func goOn(in service: Service, at token: Token?) {
+  private func goOn(in service: Service) {
     let old = call.service
     var fetches: [LiveFetches.Named] = []
     var ended = ended
     for named in self.fetches {
-      let start = named.start.map { start -> LiveStart in
-        start == .now ? .token(token ?? old.store.newestToken) : start
-      }
       do throws(Problem) {
-        fetches.append(try named.moved(to: service, from: start))
+        fetches.append(try named.moved(to: service, isFollowed: named.start != nil))
       } catch {
         let reason = old.refusalReason(of: named.fetch.plan)
         ended.append(EndedFetch(name: named.name, reason: reason))
@@ -142,135 +129,17 @@ extension LivePoll {
   /// Answers with what there is to say now, on a thread where that may take its time.
   private func answerAtOneMoment() {
     let isTaken = call.service.slowLane.run { [self] in
-      var reading = MomentReading(
-        fetches: fetches, ended: ended, service: call.service,
-        maxBytes: call.service.configuration.maxLiveBytes)
+      var reading = MomentReading(fetches, ended: ended, in: call.service)
       do throws(StoreError) {
         let json = try call.service.store.readAnswers { moment throws(StoreError) in
           try reading.answer(moment)
         }
         json.map { call.respond(json: $0) } ?? call.refuse(reading.tooLarge)
       } catch {
-        call.service.isOver(after: error) ? move(at: nil) : call.refuse(reading.problem(error))
+        call.service.isOver(after: error) ? move() : call.refuse(reading.problem(error))
       }
     }
     guard !isTaken else { return }
-    call.service.isRetired ? move(at: nil) : call.refuse(.overloaded)
-  }
-}
-
-/// Reads an answer to many fetches at one moment.
-private struct MomentReading {
-  let fetches: [LiveFetches.Named]
-  let ended: [EndedFetch]
-  let service: Service
-  let maxBytes: Int
-  /// Which fetch is being read.
-  var index = 0
-
-  /// How long diffs may be looked for; fetches whose diff is not found by then get a snapshot.
-  private static let diffTime = Duration.seconds(5)
-
-  /// nil where it would be larger than an answer may be.
-  mutating func answer(_ moment: any StoreMoment) throws(StoreError) -> [UInt8]? {
-    let known = try diffs(moment)
-    var body = LiveAnswerBody()
-    for fetch in ended { body.append(fetch.reason.json, under: fetch.name) }
-    for (index, named) in fetches.enumerated() {
-      self.index = index
-      switch known[index] {
-      case .unchanged: continue
-      case .diff(let json): body.append(json, under: named.name)
-      case .expired, nil:
-        body.append(try moment.snapshot(of: named.fetch.plan).json, under: named.name)
-      }
-      if body.count > maxBytes { return nil }
-    }
-    return body.finish(moment.token)
-  }
-
-  /// What there is to tell of the fetches that go on from somewhere, as far as there is time.
-  private mutating func diffs(
-    _ moment: any StoreMoment
-  ) throws(StoreError) -> [Int: MomentDiffs.Answer] {
-    var found: [Int: MomentDiffs.Answer] = [:]
-    var size = 0
-    for (index, named) in fetches.enumerated() where named.start?.isOfThisMoment == true {
-      found[index] = .unchanged
-    }
-    do throws(StoreError) {
-      try moment.within(Self.diffTime) { () throws(StoreError) in
-        let diffs = MomentDiffs(moment, model: service.store.model)
-        for (token, indices) in resumed {
-          try diffs.prepare(
-            indices.map { fetches[$0].fetch.plan }, since: token, columns: service.store.columns)
-          for index in indices {
-            self.index = index
-            let answer = try diffs.diff(of: fetches[index].fetch.plan, since: token)
-            if case .diff(let json) = answer { size += json.count }
-            found[index] = answer
-            if size > maxBytes { return }
-          }
-        }
-      }
-    } catch .queryTimeout {}
-    return found
-  }
-
-  /// The fetches that are asked from a token on, by that.
-  private var resumed: [Token: [Int]] {
-    var indices: [Token: [Int]] = [:]
-    for (index, named) in fetches.enumerated() {
-      if case .token(let token)? = named.start { indices[token, default: []].append(index) }
-    }
-    return indices
-  }
-
-  func problem(_ error: StoreError) -> Problem {
-    fetches.indices.contains(index)
-      ? Problem(error).of(fetch: fetches[index].name) : Problem(error)
-  }
-
-  var tooLarge: Problem {
-    Problem(
-      400, "answer-too-large", "Bad request",
-      "The snapshots of these fetches have more than \(maxBytes) bytes together.",
-      hint: "a stream sends them one after the other"
-    ).of(fetch: fetches[index].name)
-  }
-}
-
-extension LiveStart {
-  /// Whether there can be nothing to tell of what happened since.
-  fileprivate var isOfThisMoment: Bool {
-    switch self {
-    case .token: false
-    case .now, .arrival: true
-    }
-  }
-}
-
-/// `{"token":"…","results":{"a":{…}}}`
-struct LiveAnswerBody {
-  private var results: [UInt8] = []
-
-  var count: Int { results.count }
-
-  mutating func append(_ json: [UInt8], under name: String) {
-    if !results.isEmpty { results.append(0x2C) }
-    results.append(jsonString: name)
-    results.append(0x3A)
-    results.append(contentsOf: json)
-  }
-
-  func finish(_ token: Token) -> [UInt8] {
-    var json: [UInt8] = []
-    json.reserveCapacity(results.count + 96)
-    json.append(json: "{\"token\":")
-    json.append(jsonString: token.description)
-    json.append(json: ",\"results\":{")
-    json.append(contentsOf: results)
-    json.append(json: "}}")
-    return json
+    call.service.isRetired ? move() : call.refuse(.overloaded)
   }
 }

@@ -88,7 +88,7 @@ extension Service {
 
   /// The token that an object is observed from; nil from now on.
   private func start(of call: Call, _ fetch: ResolvedFetch) throws(Problem) -> Token? {
-    if let token = call.continuation?.token { return token }
+    if let token = call.continuation?.start { return token }
     if call.wantsStream, let last = call.request.header("Last-Event-ID") {
       guard let token = Token(last) else { throw .badToken }
       return token

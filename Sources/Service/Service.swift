@@ -4,6 +4,7 @@ import FetchModel
 import HTTPServer
 import LiveQueries
 import Synchronization
+import Threads
 
 /// Serves a store over HTTP.
 ///
@@ -13,9 +14,9 @@ public final class Service: HTTPHandler {
   let configuration: ServiceConfiguration
   let engine: LiveEngine
   let cache: SnapshotCache
-  let slowLane: SlowLane
+  let slowLane: WorkLane
   /// Where answers to saves are made, away from the thread that writes.
-  let repliers = SlowLane(threads: 2, queue: .max)
+  let repliers = WorkLane(threads: 2, queue: .max)
   let resolver: FetchResolver
   let forms: FetchForms
   let saveResolver: SaveResolver
@@ -57,7 +58,7 @@ public final class Service: HTTPHandler {
       delivery: deliveries)
     self.configuration = configuration
     cache = SnapshotCache(maxBytes: configuration.cacheBytes)
-    slowLane = SlowLane(
+    slowLane = WorkLane(
       threads: configuration.slowQueries, queue: configuration.slowQueryQueue)
     saveResolver = SaveResolver(model: store.model)
     resolver = FetchResolver(model: store.model, maxItems: configuration.maxItems)

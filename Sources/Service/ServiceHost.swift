@@ -9,6 +9,7 @@
 import FetchModel
 import HTTPServer
 import Synchronization
+import Threads
 
 #if canImport(Glibc)
   import Glibc

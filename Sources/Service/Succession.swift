@@ -3,7 +3,6 @@
 
 import FetchModel
 import HTTPServer
-import LiveQueries
 import Synchronization
 
 /// What comes after a service.
@@ -59,7 +58,8 @@ final class Succession: Sendable {
 
 /// A request that goes on in another service: from when, until when, and what to say if it cannot.
 final class Continuation: Sendable {
-  let start: LiveStart?
+  /// The token that it starts from.
+  let start: Token?
   let deadline: ContinuousClock.Instant
   /// Why its token cannot be continued from; nil: as for any other.
   let reason: Problem?
@@ -67,16 +67,13 @@ final class Continuation: Sendable {
   let refusal: Problem
 
   init(
-    start: LiveStart?, deadline: ContinuousClock.Instant, reason: Problem?, refusal: Problem
+    start: Token?, deadline: ContinuousClock.Instant, reason: Problem?, refusal: Problem
   ) {
     self.start = start
     self.deadline = deadline
     self.reason = reason
     self.refusal = refusal
   }
-
-  /// The token that it starts from.
-  var token: Token? { if case .token(let token)? = start { token } else { nil } }
 
   /// Seconds that are left.
   var seconds: Double { max(0, ContinuousClock.now.duration(to: deadline) / .seconds(1)) }
@@ -136,16 +133,20 @@ extension Service {
 
 extension Call {
   /// Has the service that follows answer, from `start` on.
-  func move(from start: LiveStart?, until deadline: ContinuousClock.Instant) {
+  func move(from start: Token, until deadline: ContinuousClock.Instant) {
     let plan = try? service.requested(request).fetch.plan
     let gone = Problem(StoreError.schemaChanged(entity: ""))
     let continuation = Continuation(
-      start: start == .now ? .token(service.store.newestToken) : start, deadline: deadline,
-      reason: plan.flatMap(service.lossReason),
+      start: start, deadline: deadline, reason: plan.flatMap(service.lossReason),
       refusal: plan.map(service.refusalReason) ?? gone)
+    whenSucceeded { $0.rejoin(request, exchange, continuation) }
+  }
+
+  /// Has `heir` called with the service that follows; refused where none does.
+  func whenSucceeded(_ heir: @escaping @Sendable (Service) -> Void) {
     service.whenSucceeded { outcome in
       switch outcome {
-      case .success(let service): service.rejoin(request, exchange, continuation)
+      case .success(let service): heir(service)
       case .failure(let problem): refuse(problem)
       }
     }
@@ -155,13 +156,9 @@ extension Call {
   /// for it to answer.
   func redo(after error: StoreError = .busy) -> Bool {
     guard service.isOver(after: error) else { return false }
-    service.whenSucceeded { outcome in
-      switch outcome {
-      case .success(let service):
-        if let continuation { return service.rejoin(request, exchange, continuation) }
-        service.handle(request, exchange)
-      case .failure(let problem): refuse(problem)
-      }
+    whenSucceeded { service in
+      if let continuation { return service.rejoin(request, exchange, continuation) }
+      service.handle(request, exchange)
     }
     return true
   }

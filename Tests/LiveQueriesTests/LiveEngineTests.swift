@@ -1,40 +1,17 @@
-import Dispatch
 import FetchModel
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LiveQueries
-
-/// Waits on the engine's thread's answers.
-private final class Waiter: LiveWaiter {
-  let answers = Mutex<[LiveAnswer]>([])
-  private let signal = DispatchSemaphore(value: 0)
-
-  func receive(_ answer: LiveAnswer) {
-    answers.withLock { $0.append(answer) }
-    signal.signal()
-  }
-
-  /// The next answer's JSON, or another word for what came.
-  func next() -> String {
-    guard signal.wait(timeout: .now() + 5) == .success else { return "nothing" }
-    switch answers.withLock({ $0.removeFirst() }) {
-    case .diff(let json, _, _): return String(decoding: json, as: UTF8.self)
-    case .expired: return "expired"
-    case .failed(let error): return "\(error)"
-    }
-  }
-
-  var isTold: Bool { answers.withLock { !$0.isEmpty } }
-}
 
 private final class Delivery: LiveDelivery {
   let groups = Mutex<[Int]>([])
 
   func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter]) {
     groups.withLock { $0.append(waiters.count) }
-    for case let waiter as Waiter in waiters { waiter.receive(answer) }
+    for case let waiter as Asker in waiters { waiter.receive(answer.text) }
   }
 }
 
@@ -78,7 +55,7 @@ private final class Delivery: LiveDelivery {
 
   @Test("A save is told as a diff with every array, in API.md's order of members")
   func diff() {
-    let waiter = Waiter()
+    let waiter = Asker()
     engine.follow(plan(isSectioned: true), since: .token(store.token), until: nil, waiter)
     store.save {
       $0.countries[2] = Country(name: "India", code: "in")
@@ -99,7 +76,7 @@ private final class Delivery: LiveDelivery {
 
   @Test("A count is told as its total, and only when it changes")
   func count() {
-    let waiter = Waiter()
+    let waiter = Asker()
     engine.follow(plan(shape: .count), since: .token(store.token), until: nil, waiter)
     store.save { $0.cities[1]?.name = "x" }
     engine.storeDidChange()
@@ -110,15 +87,15 @@ private final class Delivery: LiveDelivery {
   }
 
   @Test("The store is told what is still to be read, as long as somebody waits")
-  func demand() {
-    let (waiter, late) = (Waiter(), Waiter())
-    engine.follow(plan(), since: .now, until: nil, waiter)
-    while store.demands.count < 2 { Thread.sleep(forTimeInterval: 0.001) }
-    engine.follow(plan(), since: .now, until: nil, late)
+  func demand() throws {
+    let (waiter, late) = (Asker(), Asker())
+    engine.follow(plan(), since: .token(store.token), until: nil, waiter)
+    try #require(eventually(within: .seconds(10)) { store.demands.count == 2 })
+    engine.follow(plan(), since: .token(store.token), until: nil, late)
     #expect(store.demands == [.new, .after(1)])
     store.save { $0.countries[2] = Country(name: "India", code: "in") }
     engine.storeDidChange()
-    while store.demands.count < 3 { Thread.sleep(forTimeInterval: 0.001) }
+    try #require(eventually(within: .seconds(10)) { store.demands.count == 3 })
     #expect(store.demands == [.new, .after(1), .after(2)])
     store.save { $0.cities[1]?.name = "x" }
     engine.storeDidChange()
@@ -127,11 +104,11 @@ private final class Delivery: LiveDelivery {
   }
 
   @Test("An engine that was told of a commit to come hears of it, and of none where none comes")
-  func alert() {
-    let waiter = Waiter()
+  func alert() throws {
+    let waiter = Asker()
     engine.storeIsChanging()
-    engine.follow(plan(shape: .count), since: .now, until: nil, waiter)
-    while store.demands.count < 2 { Thread.sleep(forTimeInterval: 0.001) }
+    engine.follow(plan(shape: .count), since: .token(store.token), until: nil, waiter)
+    try #require(eventually(within: .seconds(10)) { store.demands.count == 2 })
     for _ in 0..<3 {
       engine.storeIsChanging()
       Thread.sleep(forTimeInterval: 0.002)
@@ -141,15 +118,15 @@ private final class Delivery: LiveDelivery {
     store.save { $0.cities[1] = nil }
     engine.storeDidChange()
     #expect(waiter.next().hasSuffix(#""total":1}"#))
-    let late = Waiter()
+    let late = Asker()
     engine.storeIsChanging()
-    engine.follow(plan(shape: .count), since: .now, until: soon, late)
+    engine.follow(plan(shape: .count), since: .token(store.token), until: soon, late)
     #expect(late.next().hasSuffix(#""total":1}"#))
   }
 
   @Test("An observed object is told changed and deleted, others are not")
   func object() {
-    let waiter = Waiter()
+    let waiter = Asker()
     engine.observe(.integer(1), of: plan(), since: .token(store.token), until: nil, waiter)
     store.save { $0.cities[2]?.name = "x" }
     engine.storeDidChange()
@@ -168,7 +145,7 @@ private final class Delivery: LiveDelivery {
 
   @Test("A wait that ends without a change is told so, with an advanced token")
   func expiry() {
-    let waiter = Waiter()
+    let waiter = Asker()
     let plan = FetchPlan(
       definition: ResultDefinition(entity: 1, predicate: .everything), withDigest: true)
     let start = store.token
@@ -184,7 +161,7 @@ private final class Delivery: LiveDelivery {
   @Test("A save of which the engine was told before is in the answer, without a wait")
   func freshness() {
     for number in 0..<200 {
-      let waiter = Waiter()
+      let waiter = Asker()
       let start = store.token
       store.save { $0.cities[1]?.population = 100 + number }
       engine.storeDidChange()
@@ -201,7 +178,7 @@ private final class Delivery: LiveDelivery {
       Token(epoch: "t1", position: .max, nonce: 0),
     ]
     for token in tokens {
-      let waiter = Waiter()
+      let waiter = Asker()
       engine.follow(plan(), since: .token(token), until: nil, waiter)
       #expect(waiter.next() == "expired")
     }
@@ -209,10 +186,10 @@ private final class Delivery: LiveDelivery {
 
   @Test("A new epoch expires everyone who waits")
   func epoch() {
-    let waiter = Waiter()
-    engine.follow(plan(), since: .now, until: nil, waiter)
-    let other = Waiter()
-    engine.follow(plan(), since: .now, until: .now, other)
+    let waiter = Asker()
+    engine.follow(plan(), since: .token(store.token), until: nil, waiter)
+    let other = Asker()
+    engine.follow(plan(), since: .token(store.token), until: .now, other)
     #expect(other.next().hasPrefix("{"))
     store.state.withLock { $0.epoch = "t2" }
     engine.storeDidChange()
@@ -221,13 +198,13 @@ private final class Delivery: LiveDelivery {
 
   @Test("A failing store fails who asks, keeps who waits, and is asked again")
   func failure() {
-    let waiting = Waiter()
+    let waiting = Asker()
     engine.follow(plan(), since: .token(store.token), until: nil, waiting)
-    let settled = Waiter()
-    engine.follow(plan(), since: .now, until: .now, settled)
+    let settled = Asker()
+    engine.follow(plan(), since: .token(store.token), until: .now, settled)
     #expect(settled.next().hasPrefix("{"))
     store.state.withLock { $0.failure = .busy }
-    let asking = Waiter()
+    let asking = Asker()
     engine.storeDidChange()
     engine.follow(plan(), since: .token(store.token), until: nil, asking)
     #expect(asking.next() == "busy")
@@ -238,13 +215,13 @@ private final class Delivery: LiveDelivery {
 
   @Test("Clients of one view share an answer; who cancelled is not told")
   func sharing() {
-    let waiters = (0..<1_000).map { _ in Waiter() }
+    let waiters = (0..<1_000).map { _ in Asker() }
     let start = store.token
     for waiter in waiters { engine.follow(plan(), since: .token(start), until: nil, waiter) }
     let cancelled = waiters[500]
     engine.cancel(cancelled)
-    let settled = Waiter()
-    engine.follow(plan(), since: .now, until: .now, settled)
+    let settled = Asker()
+    engine.follow(plan(), since: .token(store.token), until: .now, settled)
     _ = settled.next()
     store.save { $0.cities[1]?.population = 99 }
     engine.storeDidChange()
@@ -265,7 +242,7 @@ private final class Delivery: LiveDelivery {
       try queries.catchUp(context)
       for _ in 0..<1_000 {
         let request = FollowRequest(
-          plan: plan(), only: nil, since: .token(start), deadline: nil, waiter: Waiter())
+          plan: plan(), only: nil, since: .token(start), deadline: nil, waiter: Asker())
         queries.follow(request, context, now: .now)
       }
     }
@@ -275,23 +252,23 @@ private final class Delivery: LiveDelivery {
 
   @Test("Draining answers everyone, and whoever follows later")
   func draining() {
-    let waiters = (0..<10).map { _ in Waiter() }
-    for waiter in waiters { engine.follow(plan(), since: .now, until: nil, waiter) }
+    let waiters = (0..<10).map { _ in Asker() }
+    for waiter in waiters { engine.follow(plan(), since: .token(store.token), until: nil, waiter) }
     engine.drain()
     for waiter in waiters { #expect(waiter.isTold) }
-    let late = Waiter()
-    engine.follow(plan(), since: .now, until: nil, late)
+    let late = Asker()
+    engine.follow(plan(), since: .token(store.token), until: nil, late)
     #expect(late.next().hasPrefix("{"))
   }
 
   @Test("A store that saves nothing is not asked again for clients that come back")
   func memory() {
-    let first = Waiter()
+    let first = Asker()
     engine.follow(plan(), since: .token(store.token), until: .now, first)
     _ = first.next()
     let reads = store.state.withLock(\.reads)
     for _ in 0..<50 {
-      let waiter = Waiter()
+      let waiter = Asker()
       engine.follow(plan(), since: .token(store.token), until: .now, waiter)
       #expect(waiter.next().hasPrefix("{"))
     }

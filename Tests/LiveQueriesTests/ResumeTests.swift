@@ -1,7 +1,7 @@
-import Dispatch
 import FetchModel
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LiveQueries
@@ -15,6 +15,10 @@ private final class SlowStore: LiveStore {
     var waiting = 0
     /// How many moments asked such a question without a limit.
     var patientMoments = 0
+    /// How many there were, with too little time or with enough.
+    var asked = 0
+    /// What limits questions had, one after the other.
+    var limits: [Duration?] = []
   }
 
   /// What such a question takes, for whoever has a limit.
@@ -30,9 +34,8 @@ private final class SlowStore: LiveStore {
   var waiting: Int { state.withLock(\.waiting) }
   var patientMoments: Int { state.withLock(\.patientMoments) }
 
-  func awaitQuestion() {
-    while waiting == 0 { Thread.sleep(forTimeInterval: 0.001) }
-  }
+  /// Whether such a question comes.
+  func isAsked() -> Bool { eventually(within: .seconds(10)) { waiting > 0 } }
 
   func read<Result>(
     _ body: (any LiveMoment) throws(StoreError) -> Result
@@ -49,6 +52,7 @@ private final class SlowStore: LiveStore {
 
   func ask(_ position: Int64, _ limit: Duration?, _ isOver: () -> Bool) throws(StoreError) {
     guard position < state.withLock(\.position) else { return }
+    state.withLock { $0.asked += 1 }
     if let limit, limit < Self.price { throw .queryTimeout }
     state.withLock { $0.waiting += 1 }
     defer { state.withLock { $0.waiting -= 1 } }
@@ -78,6 +82,7 @@ private final class SlowMoment: LiveMoment {
     _ limit: Duration?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     self.limit = limit
+    store.state.withLock { $0.limits.append(limit) }
     defer { self.limit = nil }
     return try body()
   }
@@ -136,39 +141,14 @@ private final class SlowMoment: LiveMoment {
   }
 }
 
-private final class Asker: LiveWaiter {
-  private let answers = Mutex<[String]>([])
-  private let signal = DispatchSemaphore(value: 0)
-
-  func receive(_ answer: String) {
-    answers.withLock { $0.append(answer) }
-    signal.signal()
-  }
-
-  func next() -> String {
-    guard signal.wait(timeout: .now() + 20) == .success else { return "nothing" }
-    return answers.withLock { $0.removeFirst() }
-  }
-
-  var isTold: Bool { answers.withLock { !$0.isEmpty } }
-}
-
 private struct Delivery: LiveDelivery {
   func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter]) {
-    for case let client as Asker in waiters { client.receive(Self.text(answer)) }
+    for case let client as Asker in waiters { client.receive(answer.text) }
   }
 
   func deliver(_ results: [GroupResult], at token: Token?, to waiter: any LiveWaiter) {
-    let texts = results.map { "\($0.index): \(Self.text($0.answer))" }.sorted()
+    let texts = results.map { "\($0.index): \($0.answer.text)" }.sorted()
     (waiter as? Asker)?.receive(texts.joined(separator: "; "))
-  }
-
-  private static func text(_ answer: LiveAnswer) -> String {
-    switch answer {
-    case .diff(let json, _, _): String(decoding: json, as: UTF8.self)
-    case .expired: "expired"
-    case .failed(let error): "\(error)"
-    }
   }
 }
 
@@ -208,13 +188,22 @@ struct ResumeTests {
     store.slow(before: 3)
   }
 
+  /// A save is told to `client`, which has what was there at the start.
+  private func expectNews(of population: Int, at token: String, _ client: Asker) {
+    store.inner.save { $0.cities[1]?.population = population }
+    engine.storeDidChange()
+    let told = client.next()
+    #expect(told.contains(#""from":"t1-1-9e3779b1","to":"\#(token)""#))
+    #expect(told.contains(#""changed":{"population":\#(population)}"#))
+  }
+
   @Test("Others are answered meanwhile, and the answer tells what was saved meanwhile as well")
-  func othersGoOn() {
+  func othersGoOn() throws {
     change()
     let (slow, other) = (Asker(), Asker())
     engine.follow(plan(), since: .token(start), until: nil, slow)
-    engine.follow(plan(.count), since: .now, until: nil, other)
-    store.awaitQuestion()
+    engine.follow(plan(.count), since: .token(store.inner.token), until: nil, other)
+    try #require(store.isAsked())
     store.inner.save { $0.cities[2] = nil }
     engine.storeDidChange()
     #expect(
@@ -242,11 +231,7 @@ struct ResumeTests {
     #expect(empty.contains(#""from":"t1-1-9e3779b1","to":"t1-3-daa66d13""#))
     #expect(empty.hasSuffix(#""moved":[],"updated":[]}}"#))
     #expect(!waiting.isTold)
-    store.inner.save { $0.cities[1]?.population = 99 }
-    engine.storeDidChange()
-    let told = waiting.next()
-    #expect(told.contains(#""from":"t1-1-9e3779b1","to":"t1-4-78dde6c4""#))
-    #expect(told.contains(#""changed":{"population":99}"#))
+    expectNews(of: 99, at: "t1-4-78dde6c4", waiting)
   }
 
   @Test("What clients wait for that takes long goes on apart, with the same answer")
@@ -258,19 +243,42 @@ struct ResumeTests {
     _ = settled.next()
     store.slow(before: 2)
     store.open()
+    expectNews(of: 30, at: "t1-2-3c6ef362", waiting)
+  }
+
+  @Test("What a resume asks has a quarter of a second in all")
+  func oneLimit() throws {
+    let client = Asker()
+    engine.follow(plan(), since: .token(start), until: .now, client)
+    #expect(client.next().hasPrefix("{"))
+    let limits = store.state.withLock { $0.limits.compactMap { $0 } }
+      .filter { $0 <= .milliseconds(250) }
+    try #require(limits.count == 3, "\(limits)")
+    #expect(limits[0] == .milliseconds(250))
+    #expect(limits[0] > limits[1] && limits[1] > limits[2])
+  }
+
+  @Test("What a save did to a fetch of a group holds nobody up either, and is asked once")
+  func slowGroupStep() {
+    let group = Asker()
+    engine.follow([GroupFetch(index: 0, plan: plan(), since: start)], isFinal: false, group)
+    let settled = Asker()
+    engine.follow(plan(.count), since: .token(start), until: .now, settled)
+    _ = settled.next()
+    store.slow(before: 2)
+    store.open()
     store.inner.save { $0.cities[1]?.population = 30 }
     engine.storeDidChange()
-    let told = waiting.next()
-    #expect(told.contains(#""from":"t1-1-9e3779b1","to":"t1-2-3c6ef362""#))
-    #expect(told.contains(#""changed":{"population":30}"#))
+    #expect(group.next() == "0: expired")
+    #expect(store.state.withLock(\.asked) == 1)
   }
 
   @Test("Clients of one resume share it, and who cancelled is not told")
-  func cancelled() {
+  func cancelled() throws {
     change()
     let (gone, kept) = (Asker(), Asker())
     engine.follow(plan(), since: .token(start), until: nil, gone)
-    store.awaitQuestion()
+    try #require(store.isAsked())
     engine.follow(plan(), since: .token(start), until: nil, kept)
     engine.cancel(gone)
     store.open()
@@ -280,16 +288,14 @@ struct ResumeTests {
   }
 
   @Test("An engine that ends breaks resumes off and says so")
-  func ending() {
+  func ending() throws {
     change()
     let client = Asker()
     engine.follow(plan(), since: .token(start), until: nil, client)
-    store.awaitQuestion()
+    try #require(store.isAsked())
     engine.drain()
     #expect(client.next() == "busy")
-    let end = ContinuousClock.now + .seconds(10)
-    while store.waiting > 0, ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.001) }
-    #expect(store.waiting == 0)
+    #expect(eventually(within: .seconds(10)) { store.waiting == 0 })
     let late = Asker()
     engine.follow(plan(), since: .token(start), until: nil, late)
     #expect(late.next() == "busy")
@@ -301,18 +307,18 @@ struct ResumeTests {
     let group = Asker()
     engine.follow(
       [
-        GroupFetch(index: 0, plan: plan(), since: .token(start)),
-        GroupFetch(index: 1, plan: plan(.count), since: .token(store.inner.token)),
+        GroupFetch(index: 0, plan: plan(), since: start),
+        GroupFetch(index: 1, plan: plan(.count), since: store.inner.token),
       ], isFinal: false, group)
     #expect(group.next() == "0: expired")
   }
 
-  @Test("However much is saved meanwhile, who waits is told what had happened when it was found out")
-  func alwaysFurther() {
+  @Test("However much is saved meanwhile, who waits is told what had happened by then")
+  func alwaysFurther() throws {
     change()
     let (first, late) = (Asker(), Asker())
     engine.follow(plan(), since: .token(start), until: nil, first)
-    store.awaitQuestion()
+    try #require(store.isAsked())
     store.inner.save { $0.cities[2] = nil }
     engine.storeDidChange()
     engine.follow(plan(), since: .token(start), until: nil, late)
@@ -334,7 +340,7 @@ struct ResumeTests {
   }
 
   @Test("What many resumes of one token have to know is read once for all")
-  func together() {
+  func together() throws {
     change()
     let askers = (0..<40).map { _ in Asker() }
     for (number, asker) in askers.enumerated() {
@@ -342,7 +348,7 @@ struct ResumeTests {
       plan.selection.append(SelectedValue(key: "n\(number)", source: plan.selection[0].source))
       engine.follow(plan, since: .token(start), until: nil, asker)
     }
-    store.awaitQuestion()
+    try #require(store.isAsked())
     store.open()
     for asker in askers {
       #expect(asker.next().contains(#""from":"t1-1-9e3779b1","to":"t1-3-daa66d13""#))

@@ -27,10 +27,10 @@ struct RoutingOverSQLiteTests {
         FileWorld.change(&random)
       }
       for change in changes { try world.outsider(change) }
-      let search = try world.search(index, after: base)
+      let search = try world.store.search(index, after: base)
       let found = search.found
       for place in held.indices {
-        try world.expectNothingElse(search, held[place].query, after: base, "seed \(seed)")
+        try world.store.expectNothingElse(search, held[place].query, after: base, seed)
         let fresh = try world.snapshot(held[place].query)
         let isSame = fresh == held[place].snapshot
         let isFound = found.contains(held[place].query)
@@ -101,32 +101,6 @@ private final class FileWorld {
     let snapshot = try store.snapshot(of: query.plan, effort: .full)
     return String(decoding: snapshot.json, as: UTF8.self)
       .replacing(snapshot.token.description, with: "T")
-  }
-
-  func search(_ index: QueryIndex, after base: Int64) throws -> CandidateSearch {
-    try store.read { moment throws(StoreError) in
-      let touched = TouchedObjects(try moment.touches(after: base), in: store.model)
-      var search = CandidateSearch(index, touched, after: base, moment, narrowingFrom: 1)
-      search.run()
-      return search
-    }
-  }
-
-  /// Of the objects that a query is told to ask of, it hears what it hears of all.
-  func expectNothingElse(
-    _ search: CandidateSearch, _ query: LiveQuery, after base: Int64, _ seed: String
-  ) throws {
-    guard let objects = search.objects(for: query) else { return }
-    try store.read { moment throws(StoreError) in
-      let context = MomentContext(moment)
-      let all = try query.rowChanges(after: base, context) ?? []
-      let told = try query.rowChanges(after: base, for: objects, context) ?? []
-      let shown = { (changes: [RowChange]) in
-        changes.filter { !$0.isSameRow }
-          .map { "\($0.id) \($0.touch) \($0.new?.json ?? [])" }.sorted()
-      }
-      #expect(shown(told) == shown(all), "\(seed): \(query.plan)")
-    }
   }
 
   // MARK: Generated

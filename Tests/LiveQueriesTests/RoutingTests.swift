@@ -26,10 +26,10 @@ struct RoutingTests {
         let base = store.token.position
         store.save { generator.save(&$0) }
         if generator.oneIn(3) { store.save { generator.save(&$0) } }
-        let search = try Self.search(index, store, after: base)
+        let search = try store.search(index, after: base)
         let found = search.found
         for query in queries {
-          try Self.expectNothingElse(search, query, store, after: base, seed)
+          try store.expectNothingElse(search, query, after: base, seed)
           let isChanged = Self.isChanged(query, store, since: base)
           let isFound = found.contains(query)
           #expect(isFound || !isChanged, "seed \(seed): \(query.plan)")
@@ -50,35 +50,6 @@ struct RoutingTests {
     return LiveQuery(
       key: QueryKey(plan, only: only), model: store.model, columns: store.columns,
       position: position)
-  }
-
-  private static func search(
-    _ index: QueryIndex, _ store: MemoryStore, after base: Int64
-  ) throws -> CandidateSearch {
-    try store.read { moment throws(StoreError) in
-      let touched = TouchedObjects(try moment.touches(after: base), in: store.model)
-      var search = CandidateSearch(index, touched, after: base, moment, narrowingFrom: 1)
-      search.run()
-      return search
-    }
-  }
-
-  /// Of the objects that a query is told to ask of, it hears what it hears of all.
-  private static func expectNothingElse(
-    _ search: CandidateSearch, _ query: LiveQuery, _ store: MemoryStore, after base: Int64,
-    _ seed: UInt64
-  ) throws {
-    guard let objects = search.objects(for: query) else { return }
-    try store.read { moment throws(StoreError) in
-      let context = MomentContext(moment)
-      let all = try query.rowChanges(after: base, context) ?? []
-      let told = try query.rowChanges(after: base, for: objects, context) ?? []
-      let shown = { (changes: [RowChange]) in
-        changes.filter { !$0.isSameRow }
-          .map { "\($0.id) \($0.touch) \($0.new?.json ?? [])" }.sorted()
-      }
-      #expect(shown(told) == shown(all), "seed \(seed): \(query.plan)")
-    }
   }
 
   /// Whether the whole result, or what is sent along, differs from what it was.
@@ -166,7 +137,7 @@ struct ManyTouchedTests {
       for (predicate, waiter) in zip(predicates, waiters) {
         guard let plan = try? plan(predicate) else { continue }
         let request = FollowRequest(
-          plan: plan, only: nil, since: .now, deadline: nil, waiter: waiter)
+          plan: plan, only: nil, since: .token(store.token), deadline: nil, waiter: waiter)
         queries.follow(request, context, now: .now)
       }
     }

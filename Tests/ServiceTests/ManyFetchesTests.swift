@@ -58,7 +58,10 @@ struct ManyFetchesTests {
         let body = Self.body(fetches.joined(separator: ","), wait: 10)
         return file.begin("POST", "/v1/live", body: body)
       }
-      while try Self.counters(file)["waiting"] != 100 { Thread.sleep(forTimeInterval: 0.005) }
+      let areWaiting = try eventually(within: .seconds(10)) {
+        try Self.counters(file)["waiting"] == 100
+      }
+      try #require(areWaiting, "round \(round)")
       _ = try file.ask(
         "PATCH", "/v1/objects/city/1", body: "{\"population\":\(100 + round)}")
       for (client, poll) in polls.enumerated() {

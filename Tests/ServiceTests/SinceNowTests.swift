@@ -36,6 +36,7 @@ struct SinceNowTests {
         body: #"{"fetches":{"n":{"entity":"note","since":"now"}},"wait":5}"#)
     let saved = try file.ask("PATCH", "/v1/objects/note/1", body: #"{"text":"new"}"#)
     #expect(saved.status == 200)
+    #expect(!busy.isThere, "the engine came to it before the save")
     let answer = try #require(asking.wait(seconds: 20))
     #expect(answer.text.contains(#""changed":{"text":"new"}"#), "\(answer.text)")
     #expect(busy.wait(seconds: 20)?.status == 200)

@@ -51,9 +51,9 @@ struct RankShift {
     self.keys = keys
     let (old, oldIndexes) = Self.sorted(touches.map(\.oldKey), keys)
     let (new, newIndexes) = Self.sorted(touches.map(\.newKey), keys)
-    newRanks = new.map { keys.keys.lowerBound(of: $0) }
+    newRanks = new.map { keys.keys.lowerBound(of: $0.bytes) }
     oldRanks = old.enumerated().map { index, key in
-      keys.keys.lowerBound(of: key) - new.countBefore(key) + index
+      keys.keys.lowerBound(of: key.bytes) - new.countBefore(key) + index
     }
     oldTouched = old
     newTouched = new
@@ -94,12 +94,12 @@ struct RankShift {
 
   /// How many untouched keys stand before `key`.
   func untouched(before key: OrderKey) -> Int {
-    keys.keys.lowerBound(of: key) - newTouched.countBefore(key)
+    keys.keys.lowerBound(of: key.bytes) - newTouched.countBefore(key)
   }
 
   func oldRank(of key: OrderKey) -> Int { untouched(before: key) + oldTouched.countBefore(key) }
 
-  func newRank(of key: OrderKey) -> Int { keys.keys.lowerBound(of: key) }
+  func newRank(of key: OrderKey) -> Int { keys.keys.lowerBound(of: key.bytes) }
 
   /// The ranks that a section's keys had.
   func oldRanks(ofSection section: [UInt8]) -> Range<Int> {

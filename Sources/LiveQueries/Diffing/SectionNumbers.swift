@@ -57,7 +57,7 @@ struct SectionNumbers {
   }
 
   private func newNumber(of section: [UInt8]) -> Int {
-    shift.keys.sections.lowerBound(ofPrefix: section)
+    shift.keys.sections.lowerBound(of: section)
   }
 
   private func oldNumber(of section: [UInt8]) -> Int {

@@ -19,17 +19,14 @@ public enum LiveAnswer: Sendable {
 /// From when a client wants to know.
 public enum LiveStart: Sendable, Hashable {
   case token(Token)
-  /// The moment that the engine is at when it comes to it.
-  case now
   /// The moment at which somebody asked, whose newest token was this; the engine's own where that
   /// is of a history that is over.
   case arrival(Token)
 
-  /// The position of the token, where there is one.
-  var position: Int64 {
+  /// The moment that was newest for whoever asked.
+  public var moment: Token {
     switch self {
-    case .token(let token), .arrival(let token): token.position
-    case .now: .max
+    case .token(let token), .arrival(let token): token
     }
   }
 }

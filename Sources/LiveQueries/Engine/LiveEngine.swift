@@ -7,8 +7,8 @@
 
 import Dispatch
 import FetchModel
-import Foundation
 import Synchronization
+import Threads
 
 /// Follows a store for clients that want to know what changes in their fetches.
 public final class LiveEngine: Sendable {
@@ -21,13 +21,10 @@ public final class LiveEngine: Sendable {
   ) {
     let loop = EngineLoop(store: store, configuration: configuration, delivery: delivery)
     let mailbox = mailbox
-    let thread = Thread { [weak self] in
+    startThread(name: "livefetch-live") { [weak self] in
       loop.run(
         EngineDesk(mailbox: mailbox) { counters in self?.metrics.withLock { $0 = counters } })
     }
-    thread.name = "livefetch-live"
-    thread.stackSize = 8 << 20
-    thread.start()
   }
 
   deinit { stop() }
@@ -114,7 +111,8 @@ private struct EngineLoop: Sendable {
   let store: any LiveStore
   let configuration: LiveConfiguration
   let delivery: any LiveDelivery
-  private let lane = ResumeLane()
+  /// Where resumes are found out that take too long for the engine's thread.
+  private let lane = WorkLane(name: "livefetch-resume", threads: 2, queue: 1_000)
   /// How long to wait before the store is asked again after it failed.
   private static let retryDelay = Duration.milliseconds(50)
 
@@ -146,7 +144,7 @@ private struct EngineLoop: Sendable {
       if batch.isStopped {
         tell(.nothing, desk, &state)
         for drain in batch.drains { drain.signal() }
-        return
+        return lane.close()
       }
       // What is read now is not to be forgotten before it is.
       if state.demand == .nothing, !batch.wishes.isEmpty { tell(.new, desk, &state) }
@@ -324,7 +322,7 @@ private struct EngineLoop: Sendable {
       if !waiters.isEmpty { delivery.deliver(outgoing.answer, to: waiters) }
     }
     let token = state.queries.current
-    for answer in state.groups.takeAnswers(at: token, isDraining: state.isDraining) {
+    for answer in state.groups.takeAnswers(isDraining: state.isDraining) {
       delivery.deliver(answer.results, at: token, to: answer.waiter)
     }
   }
@@ -334,6 +332,6 @@ extension [FollowRequest] {
   /// Those that begin at one moment come one after the other: a store looks back once for them.
   fileprivate var inOrderOfTheirStart: [FollowRequest] {
     guard let first, contains(where: { $0.since != first.since }) else { return self }
-    return sorted { $0.since.position < $1.since.position }
+    return sorted { $0.since.moment.position < $1.since.moment.position }
   }
 }

@@ -13,9 +13,9 @@ public struct GroupFetch: Sendable {
   /// Chosen by the client; tells its fetches apart.
   public let index: Int
   public let plan: FetchPlan
-  public let since: LiveStart
+  public let since: Token
 
-  public init(index: Int, plan: FetchPlan, since: LiveStart) {
+  public init(index: Int, plan: FetchPlan, since: Token) {
     self.index = index
     self.plan = plan
     self.since = since
@@ -43,7 +43,7 @@ final class GroupMember: LiveWaiter {
   let index: Int
   let plan: FetchPlan
   /// From when its client wants to know. Touched on the engine's thread alone.
-  nonisolated(unsafe) var since: LiveStart
+  nonisolated(unsafe) var since: Token
   /// Whether it stands in a live query. Touched on the engine's thread alone.
   nonisolated(unsafe) var isWaiting = false
 
@@ -57,7 +57,7 @@ final class GroupMember: LiveWaiter {
   /// The wish to stand in the live query again.
   var request: FollowRequest {
     FollowRequest(
-      plan: plan, only: nil, since: since, deadline: nil, waiter: self, onlyWaits: true)
+      plan: plan, only: nil, since: .token(since), deadline: nil, waiter: self, onlyWaits: true)
   }
 }
 
@@ -95,7 +95,7 @@ final class Group: Sendable {
     guard isArmed else { return }
     switch answer {
     case .diff(_, let token, let isEmpty):
-      member.since = .token(token)
+      member.since = token
       if !isEmpty { results.append(GroupResult(index: member.index, answer: answer)) }
     case .expired, .failed:
       members[member.index] = nil
@@ -114,9 +114,6 @@ struct LiveGroups {
   private var groups: [ObjectIdentifier: Group] = [:]
   /// Groups that may have something to be told at the end of the batch.
   private var touched: [ObjectIdentifier: Group] = [:]
-
-  var isEmpty: Bool { groups.isEmpty }
-  var count: Int { groups.count }
 
   /// Arms a group and gives what its members wish of the live queries.
   mutating func follow(_ wish: GroupWish) -> [FollowRequest] {
@@ -154,13 +151,12 @@ struct LiveGroups {
     return others
   }
 
-  /// The answers that are due at the end of a batch, which left everything true of `token`.
-  mutating func takeAnswers(at token: Token?, isDraining: Bool) -> [Outgoing] {
+  /// The answers that are due at the end of a batch.
+  mutating func takeAnswers(isDraining: Bool) -> [Outgoing] {
     let candidates = isDraining ? groups : touched
     touched = [:]
     var answers: [Outgoing] = []
     for group in candidates.values {
-      settle(group, token)
       guard group.isArmed, group.mustAnswer || isDraining || !group.results.isEmpty else {
         continue
       }
@@ -170,11 +166,5 @@ struct LiveGroups {
       group.mustAnswer = false
     }
     return answers
-  }
-
-  /// Who follows from now on, follows from this moment.
-  private func settle(_ group: Group, _ token: Token?) {
-    guard let token, group.isArmed else { return }
-    for member in group.members.values where member.since == .now { member.since = .token(token) }
   }
 }

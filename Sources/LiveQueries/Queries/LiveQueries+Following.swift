@@ -8,8 +8,9 @@ extension LiveQueries {
   ///
   /// Only to be called while the engine knows of no newer moment of the store.
   mutating func followFromMemory(_ request: FollowRequest, now: ContinuousClock.Instant) -> Bool {
-    guard let current, let from = request.from(current), isKnown(from),
-      from.position <= current.position,
+    guard let current else { return false }
+    let from = request.from(current)
+    guard isKnown(from), from.position <= current.position,
       let query = queries[QueryKey(request.plan, only: request.only)],
       query.isActive || query.position == current.position,
       let view = query.views[request.viewKey], query.isCovered(view.key)
@@ -29,13 +30,10 @@ extension LiveQueries {
   /// Looks once at what was touched for all of `requests` that have to ask the store what happened
   /// after the same moment; a failure is heard by those that ask then.
   func prepare(_ requests: [FollowRequest], _ context: MomentContext) {
-    guard requests.count >= SharedSearch.fewest else { return }
     var keys: [Token: Set<QueryKey>] = [:]
     for request in requests where request.only == nil {
       let key = QueryKey(request.plan, only: nil)
-      for start in unread(request, key) where start.position < context.token.position {
-        keys[start, default: []].insert(key)
-      }
+      for start in unread(request, key) { keys[start, default: []].insert(key) }
     }
     search(for: keys, context)
   }
@@ -60,9 +58,8 @@ extension LiveQueries {
 
   private func search(for keys: [Token: Set<QueryKey>], _ context: MomentContext) {
     try? context.moment.within(configuration.longPatience) { () throws(StoreError) in
-      for (start, keys) in keys where keys.count >= SharedSearch.fewest {
-        guard try context.moment.standing(of: start) == .known else { continue }
-        try context.search(for: keys, after: start.position, in: model, columns)
+      for (start, keys) in keys {
+        try context.search(for: keys, after: start, in: model, columns)
       }
     }
   }
@@ -105,7 +102,7 @@ extension LiveQueries {
   private func startingToken(
     _ request: FollowRequest, _ context: MomentContext
   ) throws(StoreError) -> Token? {
-    guard let from = request.from(context.token) else { return nil }
+    let from = request.from(context.token)
     if isKnown(from) { return from }
     guard from.epoch == context.token.epoch, from.position <= context.token.position else {
       return nil
@@ -121,18 +118,22 @@ extension LiveQueries {
     now: ContinuousClock.Instant
   ) throws(StoreError) -> Bool {
     let moment = context.moment
-    let patience = request.onlyWaits ? configuration.longPatience : configuration.patience
-    let query = try moment.within(patience) { () throws(StoreError) in
+    var patience = Patience(
+      request.onlyWaits ? configuration.longPatience : configuration.patience)
+    let query = try patience.spend(in: moment) { () throws(StoreError) in
       try upToDateQuery(request, context)
     }
     let standing = try standing(of: from, request, query, context)
     guard standing != .expired else { return false }
-    // What makes up a fetch has to be read once by whoever follows it.
-    let view = try moment.within(request.onlyWaits ? nil : patience) { () throws(StoreError) in
+    let makeView = { () throws(StoreError) -> LiveView in
       try query.view(request.viewKey, context, now: now)
     }
+    // Nobody else can read for a group what makes up its fetch.
+    let view =
+      request.onlyWaits
+      ? try moment.within(nil, makeView) : try patience.spend(in: moment, makeView)
     view.lastUse = now
-    let body = try moment.within(patience) { () throws(StoreError) in
+    let body = try patience.spend(in: moment) { () throws(StoreError) in
       try query.body(for: view, from: from.position, standing, context)
     }
     if let body {
@@ -263,7 +264,6 @@ extension LiveQueries {
     guard let place = places[ticket] else { return nil }
     place.view.waiters[place.from]?[ticket] = nil
     if place.view.waiters[place.from]?.isEmpty == true { place.view.waiters[place.from] = nil }
-    place.query.waiterCount -= 1
     forget(ticket)
     return place
   }
@@ -291,10 +291,9 @@ extension FollowRequest {
   }
 
   /// The token that the client starts from.
-  func from(_ current: Token) -> Token? {
+  func from(_ current: Token) -> Token {
     switch since {
     case .token(let token): token
-    case .now: current
     case .arrival(let token):
       token.epoch == current.epoch && token.position <= current.position ? token : current
     }

@@ -34,7 +34,8 @@ extension LiveQueries {
     return newResumes
   }
 
-  /// Has a query whose step takes too long go on elsewhere, as a resume of everyone who waits.
+  /// Has a query whose step takes too long go on elsewhere, as a resume of everyone who waits; those
+  /// that follow it together with others begin anew.
   mutating func postpone(_ query: LiveQuery) {
     for view in query.views.values {
       for (from, waiters) in view.waiters {
@@ -50,7 +51,6 @@ extension LiveQueries {
       }
       view.waiters = [:]
     }
-    query.waiterCount = 0
     query.isActive = false
     index.remove(query)
     queries[query.key] = nil

@@ -40,6 +40,7 @@ struct LiveQueries {
     let from: Token
     let waiter: ObjectIdentifier
     let deadline: ContinuousClock.Instant?
+    /// Whether it is one of fetches that are followed together.
   }
 
   let model: Model
@@ -219,7 +220,6 @@ struct LiveQueries {
       for waiters in view.waiters.values { send(answer, to: waiters) }
       view.waiters = [:]
     }
-    query.waiterCount = 0
     query.isActive = false
   }
 
@@ -228,7 +228,6 @@ struct LiveQueries {
     counters.diffs += 1
     for (from, waiters) in view.waiters {
       let answer = LiveAnswer.diff(json: body.json(from: from), to: body.to, isEmpty: false)
-      query.waiterCount -= waiters.count
       send(answer, to: waiters)
     }
     view.waiters = [:]
@@ -243,6 +242,7 @@ struct LiveQueries {
 
   mutating func forget(_ ticket: UInt64) {
     guard let place = places.removeValue(forKey: ticket) else { return }
+    place.query.waiterCount -= 1
     if tickets[place.waiter] == ticket { tickets[place.waiter] = nil }
   }
 

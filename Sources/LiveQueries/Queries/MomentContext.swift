@@ -31,16 +31,24 @@ final class MomentContext {
   /// together.
   func isTooMuch(after position: Int64) -> Bool { unsearched.contains(position) }
 
-  /// Looks once for all of `keys` at what was touched after `position`, which the store can tell.
+  /// For fewer fetches each asks by itself.
+  private static let fewestTogether = 8
+
+  /// Looks once for all of `keys` at what was touched after `start`, where they are enough for that
+  /// to be of use and the store can tell.
   func search(
-    for keys: Set<QueryKey>, after position: Int64, in model: Model,
-    _ columns: (any ColumnTraits)?
+    for keys: Set<QueryKey>, after start: Token, in model: Model, _ columns: (any ColumnTraits)?
   ) throws(StoreError) {
-    guard keys.count >= SharedSearch.fewest, position < token.position else { return }
+    let position = start.position
+    guard keys.count >= Self.fewestTogether, start.epoch == token.epoch,
+      position < token.position, try moment.standing(of: start) == .known
+    else { return }
     unsearched.insert(position)
-    searches[position] = try SharedSearch(
+    let search = try SharedSearch(
       for: keys, after: position, self, model: model, columns: columns)
+    guard !search.hasFailed else { return }
     unsearched.remove(position)
+    searches[position] = search
   }
 
   /// What the fetch of that key has to ask of what was touched after `position`.

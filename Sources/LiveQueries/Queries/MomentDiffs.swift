@@ -27,14 +27,11 @@ public struct MomentDiffs {
   /// asked next: without that each reads every object that was touched.
   ///
   /// - Parameter columns: how the store compares values.
-  public func prepare(
+  func prepare(
     _ plans: [FetchPlan], since token: Token, columns: (any ColumnTraits)?
   ) throws(StoreError) {
-    guard plans.count >= SharedSearch.fewest, token.epoch == context.token.epoch,
-      try context.moment.standing(of: token) == .known
-    else { return }
     let keys = Set(plans.map { QueryKey($0, only: nil) })
-    try context.search(for: keys, after: token.position, in: model, columns)
+    try context.search(for: keys, after: token, in: model, columns)
   }
 
   /// The diff of `plan` from `since` on. A fetch of which nothing was touched costs one look at
@@ -56,6 +53,51 @@ public struct MomentDiffs {
     let body = try query.body(
       for: view, changes, from: since.position, isStep: false, context)
     return body.map { .diff($0.json(from: since)) } ?? .unchanged
+  }
+}
+
+extension MomentDiffs {
+  /// What there is to tell of several fetches.
+  public struct Found: Sendable {
+    /// By the fetches' index. There is none for a fetch that there was no time or no room for.
+    public fileprivate(set) var answers: [Int: Answer] = [:]
+    /// Whether there was no room for more.
+    public fileprivate(set) var isFull = false
+    fileprivate var size = 0
+
+    fileprivate mutating func add(_ answer: Answer, of index: Int, upTo bytes: Int) {
+      answers[index] = answer
+      if case .diff(let json) = answer { size += json.count }
+      isFull = size > bytes
+    }
+  }
+
+  /// The diffs of `fetches` from where each is on; what was touched is looked at once for those that
+  /// begin together.
+  ///
+  /// - Parameters:
+  ///   - columns: how the store compares values.
+  ///   - time: how long that may take; what is found by then is given.
+  ///   - bytes: beyond how many nothing more is looked for.
+  ///   - asking: told the index of each fetch before the store is asked for it.
+  /// - Throws: the store's error, but for the time that is over.
+  public func diffs(
+    of fetches: [GroupFetch], columns: (any ColumnTraits)?, within time: Duration, upTo bytes: Int,
+    asking: (Int) -> Void = { _ in }
+  ) throws(StoreError) -> Found {
+    var found = Found()
+    do throws(StoreError) {
+      try context.moment.within(time) { () throws(StoreError) in
+        for (start, fetches) in Dictionary(grouping: fetches, by: \.since) {
+          try prepare(fetches.map(\.plan), since: start, columns: columns)
+          for fetch in fetches where !found.isFull {
+            asking(fetch.index)
+            found.add(try diff(of: fetch.plan, since: start), of: fetch.index, upTo: bytes)
+          }
+        }
+      }
+    } catch .queryTimeout {}
+    return found
   }
 }
 

@@ -99,16 +99,16 @@ struct ResumeJob: Sendable {
     guard let first = jobs.first else { return }
     let keys = Set(jobs.filter { $0.key.query.only == nil }.map(\.key.query))
     try? context.moment.within(nil) { () throws(StoreError) in
-      guard try context.moment.standing(of: first.key.from) == .known else { return }
-      try context.search(
-        for: keys, after: first.key.from.position, in: first.model, first.columns)
+      try context.search(for: keys, after: first.key.from, in: first.model, first.columns)
     }
   }
 
   private func outcome(_ context: MomentContext, _ isOver: () -> Bool) -> ResumeOutcome {
     do throws(StoreError) {
       guard !isOver() else { return .failed(.busy) }
-      return try prepare(context)
+      let outcome = try prepare(context)
+      // What was broken off looks like what took too long.
+      return isOver() ? .failed(.busy) : outcome
     } catch {
       return .failed(isOver() ? .busy : context.moment.meaning(of: error))
     }

@@ -13,12 +13,11 @@ enum Concern {
 
 /// What many fetches have to ask of what was touched after one position.
 struct SharedSearch {
-  /// For fewer fetches each asks by itself.
-  static let fewest = 8
-
   /// The fetches that were looked for, as queries of their own.
   private let queries: [QueryKey: LiveQuery]
   private let search: CandidateSearch
+  /// Whether there was no time for it.
+  var hasFailed: Bool { search.hasFailed }
 
   init(
     for keys: Set<QueryKey>, after position: Int64, _ context: MomentContext, model: Model,

@@ -39,15 +39,9 @@ struct RankedKeys: Sendable {
     start = other.start
     bound = other.bound
     guard isSectioned else { return }
-    var last: [UInt8]?
-    var found: [OrderKey] = []
-    keys.forEachView(in: 0..<keys.count) { key in
-      if let last, last.elementsEqual(key.section) { return }
-      let section = Array(key.section)
-      last = section
-      found.append(Self.sectionKey(section))
-    }
-    sections = RankedList(sorted: found)
+    var starts = SectionStarts()
+    keys.forEachView(in: 0..<keys.count) { starts.take($0.section) }
+    sections.append(contentsOf: starts.found)
   }
 
   /// Whether `key` lies in the part that is known.
@@ -60,13 +54,9 @@ struct RankedKeys: Sendable {
   /// Appends the keys that follow the bound. O(keys + n / 256).
   mutating func append(contentsOf sorted: [OrderKey], isComplete: Bool) {
     if isSectioned {
-      var last = keys.count > 0 ? keys[keys.count - 1].section : []
-      var added: [OrderKey] = []
-      for key in sorted where key.section != last {
-        last = key.section
-        added.append(Self.sectionKey(Array(key.section)))
-      }
-      sections.append(contentsOf: added)
+      var starts = SectionStarts(after: sections)
+      for key in sorted { key.withView { starts.take($0.section) } }
+      sections.append(contentsOf: starts.found)
     }
     keys.append(contentsOf: sorted)
     bound = isComplete ? nil : sorted.last ?? bound
@@ -79,14 +69,14 @@ struct RankedKeys: Sendable {
     let last = keys[rank - 1]
     bound = last
     guard isSectioned else { return }
-    sections.removeTail(from: sections.lowerBound(ofPrefix: Array(last.section)) + 1)
+    sections.removeTail(from: sections.lowerBound(of: Array(last.section)) + 1)
   }
 
   /// Puts `key` at its place if that is known; whether it came in.
   @discardableResult
   mutating func insert(_ key: OrderKey) -> Bool {
     guard covers(key), keys.insert(key) else { return false }
-    if isSectioned { _ = sections.insert(Self.sectionKey(Array(key.section))) }
+    if isSectioned { _ = sections.insert(OrderKey(ofSection: Array(key.section))) }
     return true
   }
 
@@ -99,17 +89,38 @@ struct RankedKeys: Sendable {
   }
 
   private mutating func removeSectionIfEmpty(_ section: [UInt8]) {
-    let rank = keys.lowerBound(ofPrefix: section)
+    let rank = keys.lowerBound(of: section)
     guard rank == keys.count || !keys[rank].bytes.starts(with: section) else { return }
-    _ = sections.remove(Self.sectionKey(section))
+    _ = sections.remove(OrderKey(ofSection: section))
   }
 
   /// The ranks of a section's keys.
   func ranks(ofSection section: [UInt8]) -> Range<Int> {
-    keys.lowerBound(ofPrefix: section)..<keys.upperBound(ofPrefix: section)
+    keys.lowerBound(of: section)..<keys.upperBound(ofPrefix: section)
+  }
+}
+
+/// Finds the sections of keys that come in order.
+private struct SectionStarts {
+  private(set) var found: [OrderKey] = []
+  private var last: [UInt8]?
+
+  /// - Parameter known: the sections of the keys before; the last one may go on.
+  init(after known: RankedList = RankedList()) {
+    last = known.count > 0 ? known[known.count - 1].bytes : nil
   }
 
-  private static func sectionKey(_ section: [UInt8]) -> OrderKey {
-    OrderKey(bytes: section, sectionLength: UInt32(section.count), idOffset: 0)
+  mutating func take(_ section: UnsafeRawBufferPointer) {
+    if let last, last.withUnsafeBytes({ $0.isSame(as: section) }) { return }
+    let key = OrderKey(ofSection: Array(section))
+    last = key.bytes
+    found.append(key)
+  }
+}
+
+extension OrderKey {
+  /// What stands for a section among sections.
+  fileprivate init(ofSection section: [UInt8]) {
+    self.init(bytes: section, sectionLength: UInt32(section.count), idOffset: 0)
   }
 }

@@ -15,11 +15,6 @@ struct RankedList: Sendable {
   private var tree = FenwickTree()
   private(set) var count = 0
 
-  init() {}
-
-  /// O(n).
-  init(sorted keys: [OrderKey]) { append(contentsOf: keys) }
-
   /// Appends keys that are sorted and follow every key of the list. O(keys + chunks).
   mutating func append(contentsOf keys: [OrderKey]) {
     var rest = keys[...]
@@ -48,25 +43,20 @@ struct RankedList: Sendable {
     return chunks[chunk][offset]
   }
 
-  /// How many keys stand before `key`.
-  func lowerBound(of key: OrderKey) -> Int { rank(of: key.bytes, .before) }
-
-  /// How many keys stand before the first that begins with `prefix` or follows those.
-  func lowerBound(ofPrefix prefix: [UInt8]) -> Int { rank(of: prefix, .before) }
+  /// How many keys stand before the first that begins with `bytes`, a key's or a part of one's, or
+  /// follows those.
+  func lowerBound(of bytes: [UInt8]) -> Int { rank(of: bytes, .before) }
 
   /// How many keys stand before the first that follows all that begin with `prefix`.
   func upperBound(ofPrefix prefix: [UInt8]) -> Int { rank(of: prefix, .behind) }
 
   /// Puts `key` at its place; false if it stood there already.
   mutating func insert(_ key: OrderKey) -> Bool {
-    guard !chunks.isEmpty else {
-      append(contentsOf: [key])
-      return true
-    }
-    return key.withView { view in
-      let place = SoughtPlace(bytes: view.bytes, side: .before)
-      let chunk = min(firstChunk(place), chunks.count - 1)
-      let offset = chunks[chunk].offset(of: place)
+    key.withView { view in
+      guard let (chunk, offset) = spot(of: SoughtPlace(bytes: view.bytes, side: .before)) else {
+        append(contentsOf: [key])
+        return true
+      }
       guard !chunks[chunk].holds(view, at: offset) else { return false }
       chunks[chunk].insert(view, at: offset)
       count += 1
@@ -79,11 +69,9 @@ struct RankedList: Sendable {
   /// Takes `key` out; false if it was not there.
   mutating func remove(_ key: OrderKey) -> Bool {
     key.withView { view in
-      let place = SoughtPlace(bytes: view.bytes, side: .before)
-      let chunk = firstChunk(place)
-      guard chunk < chunks.count else { return false }
-      let offset = chunks[chunk].offset(of: place)
-      guard chunks[chunk].holds(view, at: offset) else { return false }
+      guard let (chunk, offset) = spot(of: SoughtPlace(bytes: view.bytes, side: .before)),
+        chunks[chunk].holds(view, at: offset)
+      else { return false }
       chunks[chunk].remove(at: offset)
       count -= 1
       tree.add(-1, at: chunk)
@@ -123,11 +111,17 @@ struct RankedList: Sendable {
 
   private func rank(of bytes: [UInt8], _ side: SoughtPlace.Side) -> Int {
     bytes.withUnsafeBytes { bytes in
-      let place = SoughtPlace(bytes: bytes, side: side)
-      let chunk = firstChunk(place)
-      guard chunk < chunks.count else { return count }
-      return tree.sum(before: chunk) + chunks[chunk].offset(of: place)
+      guard let (chunk, offset) = spot(of: SoughtPlace(bytes: bytes, side: side)) else { return 0 }
+      return tree.sum(before: chunk) + offset
     }
+  }
+
+  /// The chunk with the key that a place is before, and how far into it; behind every key the end of
+  /// the last chunk. nil where there is none.
+  private func spot(of place: SoughtPlace) -> (chunk: Int, offset: Int)? {
+    guard !chunks.isEmpty else { return nil }
+    let chunk = min(firstChunk(place), chunks.count - 1)
+    return (chunk, chunks[chunk].offset(of: place))
   }
 
   /// The first chunk whose last key is not before the place sought.

@@ -36,6 +36,8 @@ struct CandidateSearch {
   /// How many objects queries were looked up by.
   private var looked = 0
   private var dismissed = QueryBag()
+  /// Whether the store failed, for want of time perhaps: then more queries were found than need be.
+  private(set) var hasFailed = false
   private var tests = 0
   private var noted = 0
 
@@ -104,7 +106,7 @@ struct CandidateSearch {
     let tested = objects.masks.count <= Self.maxTested ? loose : []
     if tested.isEmpty { for query in loose { take(query) } }
     for ids in chunks(objects.ids(changedIn: lookout.watched.union)) {
-      guard let images = Images(of: table, ids, after: base, moment) else {
+      guard let images = images(of: table, ids) else {
         return takeAll(way, lookout, objects)
       }
       for id in ids {
@@ -114,6 +116,15 @@ struct CandidateSearch {
         lookUp(narrowed, image, objects.masks[id] ?? .all, lookout, table)
         for query in tested where !isTaken(query) { test(query, image, of: narrowed) }
       }
+    }
+  }
+
+  private mutating func images(of table: PathTable, _ ids: Set<ObjectID>) -> Images? {
+    do throws(StoreError) {
+      return try Images(of: table, ids, after: base, moment)
+    } catch {
+      hasFailed = true
+      return nil
     }
   }
 
@@ -179,7 +190,7 @@ struct CandidateSearch {
       _ = table.use(place.suffix(behind: way.steps, from: entity))
     }
     for ids in chunks(objects.ids(changedIn: lookout.watched.union)) {
-      guard let images = Images(of: table, ids, after: base, moment) else {
+      guard let images = images(of: table, ids) else {
         return takeAll(way, lookout, objects)
       }
       for id in ids {
@@ -219,7 +230,7 @@ struct CandidateSearch {
     guard !anchored.isEmpty else { return }
     guard anchored.count > 1, let table = index.tables[way.root],
       let roots = roots(reaching: entity, over: way),
-      let images = Images(of: table, roots, after: base, moment)
+      let images = images(of: table, roots)
     else {
       for query in anchored { take(query) }
       return

@@ -15,14 +15,14 @@ struct Images {
   private let numbers: [Int]
   private let width: Int
 
-  /// nil where the store cannot tell, or fails: then each query asks it and hears why.
+  /// nil where the store cannot tell.
   init?(
     of table: PathTable, _ ids: Set<ObjectID>, after base: Int64, _ moment: any LiveMoment
-  ) {
+  ) throws(StoreError) {
     let used = table.used
     let paths = used.map(\.path)
-    guard let old = try? moment.values(of: paths, ids: ids, at: .past(base)),
-      let new = try? moment.values(of: paths, ids: ids, at: .now)
+    guard let old = try moment.values(of: paths, ids: ids, at: .past(base)),
+      let new = try moment.values(of: paths, ids: ids, at: .now)
     else { return nil }
     self.old = old
     self.new = new

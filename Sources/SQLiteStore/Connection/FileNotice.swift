@@ -4,6 +4,7 @@
 #if canImport(Glibc)
   import Glibc
   import Synchronization
+  import Threads
 
   /// Tells of writes to a file, its log, and of files that take its name.
   final class FileNotice: Sendable {

@@ -8,6 +8,7 @@
 
 import FetchModel
 import Synchronization
+import Threads
 
 /// An attribute by its place in the model.
 struct ColumnPlace: Sendable, Hashable {

@@ -1,9 +1,10 @@
-// Where queries run that are too slow for the threads that serve connections.
+// Where work goes that others are not to wait for: closures enter, a few threads run them in order.
 
 import Synchronization
 
-/// A few threads and a bounded queue of work.
-final class SlowLane: Sendable {
+/// A few threads and a bounded queue of work. Threads are begun as they are needed, and end with
+/// ``close()``.
+package final class WorkLane: Sendable {
   private struct State {
     var queue: [@Sendable () -> Void] = []
     /// Threads that sleep and were not woken yet.
@@ -14,23 +15,29 @@ final class SlowLane: Sendable {
 
   // Guards the queue; held for moments only, never while work runs.
   private let state = Mutex(State())
-  private let ready = Signal()
+  private let ready = TimedSignal()
+  private let name: String
   private let maxThreads: Int
   private let maxQueue: Int
 
-  init(threads: Int, queue: Int) {
+  /// - Parameters:
+  ///   - name: what the system's tools show of its threads.
+  ///   - threads: how many there are at the most; one at least.
+  ///   - queue: how much may wait while all of them are busy.
+  package init(name: String = "livefetch", threads: Int, queue: Int) {
+    self.name = name
     maxThreads = max(1, threads)
     maxQueue = queue
   }
 
   /// How much waits for a thread.
-  var waiting: Int { state.withLock { $0.queue.count } }
+  package var waiting: Int { state.withLock { $0.queue.count } }
 
   /// How much runs.
-  var running: Int { state.withLock { $0.threads - $0.idle } }
+  package var running: Int { state.withLock { $0.threads - $0.idle } }
 
-  /// Takes `work` to be run on a thread of its own kind; false if too much waits already.
-  func run(_ work: @escaping @Sendable () -> Void) -> Bool {
+  /// Takes `work` to be run on one of its threads; false if too much waits already, or it is closed.
+  package func run(_ work: @escaping @Sendable () -> Void) -> Bool {
     enum Outcome { case refused, queued, wakesThread, needsThread }
     let outcome: Outcome = state.withLock { state in
       guard !state.isClosed, state.queue.count < maxQueue else { return .refused }
@@ -44,19 +51,32 @@ final class SlowLane: Sendable {
       state.threads += 1
       return .needsThread
     }
-    if outcome == .needsThread { startThread { [self] in serve() } }
-    if outcome == .wakesThread { ready.raise() }
+    if outcome == .needsThread { start() }
+    if outcome == .wakesThread { ready.signal() }
     return outcome != .refused
   }
 
+  /// Where the system has no thread left, the next work asks for one again.
+  private func start() {
+    let isStarted = startThread(name: name) { [self] in serve() }
+    if !isStarted { state.withLock { $0.threads -= 1 } }
+  }
+
+  /// Closes a lane of one thread, and returns when it has done what it took before.
+  package func finish() {
+    let done = TimedSignal()
+    if run({ done.signal() }) { done.wait() }
+    close()
+  }
+
   /// Ends the threads once their queue is empty.
-  func close() {
+  package func close() {
     let sleepers = state.withLock { state in
       state.isClosed = true
       defer { state.idle = 0 }
       return state.idle
     }
-    for _ in 0..<sleepers { ready.raise() }
+    for _ in 0..<sleepers { ready.signal() }
   }
 
   private func serve() {

@@ -1,0 +1,16 @@
+// What Swift cannot call by itself: the naming of threads.
+#pragma once
+
+#if defined(__linux__)
+#include <sys/prctl.h>
+
+// Names the calling thread, in at most 15 bytes.
+static inline void cthreads_name_thread(const char *name) {
+  prctl(PR_SET_NAME, name, 0, 0, 0);
+}
+#else
+#include <pthread.h>
+
+// Names the calling thread.
+static inline void cthreads_name_thread(const char *name) { pthread_setname_np(name); }
+#endif

@@ -1,0 +1,103 @@
+// The events of a stream of many fetches that the engine does not tell: a fetch's first snapshot, and
+// what one missed that the engine had no time for. They are read on a thread where that may take long.
+
+import FetchModel
+import LiveQueries
+
+extension LiveStream {
+  /// Snapshots are gathered up to this many bytes before they are sent.
+  private static let bytesAtOnce = 64 << 10
+  /// Diffs are, since every search for them has its price.
+  private static let diffBytesAtOnce = 1 << 20
+
+  func readEvents(_ service: Service) {
+    let isTaken = service.slowLane.run { [self] in
+      var isRoomLeft = readDiffs(service)
+      while isRoomLeft,
+        let index = state.withLock({ $0.output.isEnding ? nil : $0.unsent.popLast() })
+      {
+        isRoomLeft = readSnapshot(of: index, service)
+      }
+      if state.withLock({ $0.isLeaving }) { return leave(service) }
+      wake { $0.isAsking = false }
+    }
+    guard !isTaken else { return }
+    service.isDraining ? leave(service) : end(.overloaded)
+  }
+
+  /// Puts diffs among the events as far as they are found in time; false where they are enough for
+  /// now. A failure is heard by the snapshots.
+  private func readDiffs(_ service: Service) -> Bool {
+    let resumed = state.withLock { state in
+      state.unsent.compactMap { index in
+        state.held[index].map {
+          GroupFetch(index: index, plan: state.fetches[index].fetch.plan, since: $0)
+        }
+      }
+    }
+    guard !resumed.isEmpty else { return true }
+    let store = service.store
+    let found = try? store.readAnswers { moment throws(StoreError) in
+      let found = try MomentDiffs(moment, model: store.model).diffs(
+        of: resumed, columns: store.columns, within: MomentReading.diffTime,
+        upTo: Self.diffBytesAtOnce)
+      return (found, moment.token)
+    }
+    return state.withLock { state in
+      for fetch in resumed {
+        let answer = found?.0.answers[fetch.index]
+        if answer == nil, found?.0.isFull == true { continue }
+        Self.take(answer, of: fetch, at: found?.1, &state)
+      }
+      return state.output.outbox.count < Self.bytesAtOnce
+    }
+  }
+
+  /// Takes in what was found of a fetch that is resumed; where that is nothing, it gets a snapshot.
+  private static func take(
+    _ answer: MomentDiffs.Answer?, of fetch: GroupFetch, at token: Token?, _ state: inout State
+  ) {
+    state.held[fetch.index] = nil
+    guard let token, let answer, answer != .expired else { return }
+    if case .diff(let json) = answer {
+      state.output.outbox += event("diff", json, state.fetches[fetch.index].name)
+    }
+    state.unsent.removeAll { $0 == fetch.index }
+    begin(GroupFetch(index: fetch.index, plan: fetch.plan, since: token), &state)
+  }
+
+  /// Has the engine told of a fetch whose event was put among the others.
+  private static func begin(_ fetch: GroupFetch, _ state: inout State) {
+    state.starts.append(fetch)
+    guard state.unsent.isEmpty, state.starts.count == state.alive.count,
+      state.starts.allSatisfy({ $0.since == fetch.since })
+    else { return }
+    mark(fetch.since, &state)
+  }
+
+  /// Puts a snapshot among the events; false where they are enough for now.
+  private func readSnapshot(of index: Int, _ service: Service) -> Bool {
+    let named = state.withLock { $0.fetches[index] }
+    do throws(StoreError) {
+      let snapshot = try service.store.snapshot(of: named.fetch.plan, effort: .full)
+      let event = Self.event("snapshot", snapshot.json, named.name)
+      return state.withLock { state in
+        state.output.outbox += event
+        let token = snapshot.token
+        Self.begin(GroupFetch(index: index, plan: named.fetch.plan, since: token), &state)
+        return state.output.outbox.count < Self.bytesAtOnce
+      }
+    } catch {
+      let isOver = service.isOver(after: error)
+      return state.withLock { state in
+        guard !isOver else {
+          state.unsent.append(index)
+          state.isLeaving = true
+          return false
+        }
+        Self.end(index, Problem(error), &state)
+        return true
+      }
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import FetchModel
+import Testing
+
+@testable import LiveQueries
+
+/// What routing is asked, of a store in memory and of one on a file.
+extension LiveStore {
+  /// The queries that what was touched after `base` may change.
+  func search(_ index: QueryIndex, after base: Int64) throws -> CandidateSearch {
+    try read { moment throws(StoreError) in
+      let touched = TouchedObjects(try moment.touches(after: base), in: model)
+      var search = CandidateSearch(index, touched, after: base, moment, narrowingFrom: 1)
+      search.run()
+      return search
+    }
+  }
+
+  /// Of the objects that a query is told to ask of, it hears what it hears of all.
+  func expectNothingElse(
+    _ search: CandidateSearch, _ query: LiveQuery, after base: Int64, _ seed: UInt64
+  ) throws {
+    guard let objects = search.objects(for: query) else { return }
+    try read { moment throws(StoreError) in
+      let context = MomentContext(moment)
+      let all = try query.rowChanges(after: base, context) ?? []
+      let told = try query.rowChanges(after: base, for: objects, context) ?? []
+      let shown = { (changes: [RowChange]) in
+        changes.filter { !$0.isSameRow }
+          .map { "\($0.id) \($0.touch) \($0.new?.json ?? [])" }.sorted()
+      }
+      #expect(shown(told) == shown(all), "seed \(seed): \(query.plan)")
+    }
+  }
+}

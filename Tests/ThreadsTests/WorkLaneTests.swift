@@ -1,0 +1,75 @@
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Threads
+
+/// Work that stays under way until it is let go.
+private final class Gate: Sendable {
+  let entered = TimedSignal()
+  private let opened = TimedSignal()
+  let done = Mutex<[Int]>([])
+
+  func pass(_ number: Int) {
+    entered.signal()
+    opened.wait()
+    done.withLock { $0.append(number) }
+  }
+
+  func open(_ count: Int) { for _ in 0..<count { opened.signal() } }
+
+  /// Whether so much was done, in this order.
+  func did(_ numbers: Range<Int>) -> Bool {
+    eventually(within: .seconds(10)) { done.withLock { $0 == Array(numbers) } }
+  }
+}
+
+@Suite struct WorkLaneTests {
+  @Test func `so much runs at once as there are threads, so much waits, and the rest is refused`()
+    throws
+  {
+    let (lane, gate) = (WorkLane(threads: 2, queue: 3), Gate())
+    for number in 0..<2 {
+      #expect(lane.run { gate.pass(number) })
+      try #require(gate.entered.wait(seconds: 10))
+    }
+    let taken = (2..<7).map { number in lane.run { gate.pass(number) } }
+    #expect(taken == [true, true, true, false, false])
+    #expect(!gate.entered.wait(seconds: 0.02))
+    #expect(lane.running == 2)
+    #expect(lane.waiting == 3)
+    gate.open(5)
+    for _ in 0..<3 { try #require(gate.entered.wait(seconds: 10)) }
+    lane.close()
+  }
+
+  @Test func `one thread does its work in order, also after it slept`() {
+    let (lane, gate) = (WorkLane(threads: 1, queue: .max), Gate())
+    for number in 0..<3 { #expect(lane.run { gate.pass(number) }) }
+    gate.open(3)
+    #expect(gate.did(0..<3))
+    #expect(eventually(within: .seconds(10)) { lane.running == 0 })
+    #expect(lane.run { gate.pass(3) })
+    gate.open(1)
+    #expect(gate.did(0..<4))
+    lane.close()
+  }
+
+  @Test func `a lane that is closed does what waits and takes nothing more`() {
+    let (lane, gate) = (WorkLane(threads: 1, queue: .max), Gate())
+    for number in 0..<3 { #expect(lane.run { gate.pass(number) }) }
+    lane.close()
+    #expect(!lane.run { gate.pass(3) })
+    gate.open(4)
+    #expect(gate.did(0..<3))
+  }
+
+  @Test func `a lane that is finished has done what it took`() {
+    let (lane, gate) = (WorkLane(threads: 1, queue: .max), Gate())
+    gate.open(100)
+    for number in 0..<100 { #expect(lane.run { gate.pass(number) }) }
+    lane.finish()
+    #expect(gate.done.withLock { $0 } == Array(0..<100))
+    #expect(!lane.run { gate.pass(100) })
+  }
+}
