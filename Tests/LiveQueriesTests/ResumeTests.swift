@@ -307,7 +307,8 @@ struct ResumeTests {
     #expect(group.next() == "0: expired")
   }
 
-  @Test("However much is saved meanwhile, who waits is told what had happened when it was found out")
+  @Test(
+    "However much is saved meanwhile, who waits is told what had happened when it was found out")
   func alwaysFurther() {
     change()
     let (first, late) = (Asker(), Asker())
