@@ -28,6 +28,9 @@ let package = Package(
     // Pure values
     .target(name: "FetchModel"),
 
+    // What those who ask a server read
+    .target(name: "HTTPAnswers"),
+
     // Siblings that meet only in Service and the command
     .target(
       name: "SQLiteStore",
@@ -42,12 +45,14 @@ let package = Package(
       dependencies: [
         "FetchModel", "LiveQueries", "HTTPServer", "Threads",
       ]),
-    .target(name: "LiveFetch", dependencies: ["FetchModel", "LiveQueries", "SQLiteStore"]),
+    .target(
+      name: "LiveFetch",
+      dependencies: ["FetchModel", "HTTPAnswers", "LiveQueries", "SQLiteStore"]),
     .executableTarget(name: "LiveCities", dependencies: ["LiveFetch"]),
     .executableTarget(
       name: "LiveFetchCommand",
       dependencies: [
-        "FetchModel", "SQLiteStore", "LiveQueries", "HTTPServer", "Service", "CZlib",
+        "FetchModel", "HTTPAnswers", "SQLiteStore", "LiveQueries", "HTTPServer", "Service", "CZlib",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
@@ -65,7 +70,7 @@ let package = Package(
     .testTarget(
       name: "LiveFetchTests",
       dependencies: [
-        "LiveFetch", "SQLiteStore", "Service", "HTTPServer", "TestSupport",
+        "LiveFetch", "HTTPAnswers", "SQLiteStore", "Service", "HTTPServer", "TestSupport",
         // Run as a program.
         "LiveCities",
       ]),

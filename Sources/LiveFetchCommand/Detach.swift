@@ -24,7 +24,7 @@ struct Detach: ParsableCommand {
       let wasAttached = try SQLiteStore.detach(path: store)
       print(wasAttached ? "\(store): detached" : "\(store): there was nothing to take out")
     } catch {
-      throw failure("\(store): \(error.message)", error.exitStatus)
+      throw error.failure(store)
     }
   }
 }

@@ -1,5 +1,6 @@
 // A path → the model in the file there.
 
+import ArgumentParser
 import FetchModel
 import Foundation
 
@@ -13,8 +14,14 @@ extension ModelFile {
     do throws(ModelFileError) {
       try self.init(parsing: [UInt8](data))
     } catch {
-      let lines = error.problems.map { "\(path): \($0)" }
-      throw failure(lines.joined(separator: "\n"), .unusableStore)
+      throw error.failure(path)
     }
+  }
+}
+
+extension ModelFileError {
+  /// Says each problem with the name of the file that it is in.
+  func failure(_ path: String) -> ExitCode {
+    refuse(problems.map { "\(path): \($0)" }.joined(separator: "\n"), .unusableStore)
   }
 }

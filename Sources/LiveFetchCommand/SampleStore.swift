@@ -65,7 +65,7 @@ enum Sample: String, CaseIterable, ExpressibleByArgument {
         for name in wanted where try NewTable.isKnown(name, in: path) { return }
       }
     } catch {
-      throw failure("\(path): \(error.message)", error.exitStatus)
+      throw error.failure(path)
     }
     throw failure(
       "\(path): holds something else than the sample \(rawValue): name another file with --data, "

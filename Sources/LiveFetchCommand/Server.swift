@@ -159,6 +159,9 @@ extension StoreError {
     }
   }
 
+  /// Says it with the name of the file that it is about.
+  func failure(_ path: String) -> ExitCode { refuse("\(path): \(message)", exitStatus) }
+
   var exitStatus: ExitStatus {
     switch self {
     case .unusable, .busy, .schemaChanged: .unusableStore

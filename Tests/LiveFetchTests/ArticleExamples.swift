@@ -218,7 +218,7 @@ private enum RequestsArticle {
   }
 }
 
-private enum StoresArticle {
+enum StoresArticle {
   static func stores(_ path: String, _ address: URL) throws {
     let file: any ObjectStore = try LocalStore(path: path)
     let server: any ObjectStore = RemoteStore(address, token: "secret")

@@ -2,6 +2,7 @@
 // of connections that begin and end.
 
 import Foundation
+import HTTPAnswers
 import Synchronization
 import Testing
 
@@ -36,6 +37,11 @@ struct EventStreamTests {
           + "X-A:  b \r\n\r\n5;x=y\r\nhello\r\nA\r\n, everyone\r\n0\r\nTrailer: 1\r\n\r\nrest", true
       ),
       ("HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\nhello, everyone and more", true),
+      ("HTTP/1.1 200 OK\r\nContent-Length:\t 15 \t \r\n\r\nhello, everyone and more", true),
+      (
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding:chunked\t\r\n\r\n\tF \r\nhello, everyone\r\n0 \r\n\r\n",
+        true
+      ),
       ("HTTP/1.0 200 OK\n\nhello, everyone", false),
     ], [1, 2, 5, 1000])
   func frames(answer: (text: String, isOver: Bool), size: Int) throws {
@@ -50,6 +56,18 @@ struct EventStreamTests {
     #expect(reader.isOver == answer.isOver)
   }
 
+  @Test("a header's value comes without the blanks around it, and with those in it")
+  func blanks() throws {
+    var reader = AnswerReader()
+    let text =
+      "HTTP/1.1 200 OK\r\nRetry-After: 2 \r\nA:b\t c\t \t\r\nNone: \t \r\nWide: \u{A0}x\u{A0}\r\n\r\n"
+    let body = try reader.read(Array(text.utf8))
+    #expect(body.isEmpty)
+    #expect(
+      reader.head?.headers
+        == ["retry-after": "2", "a": "b\t c", "none": "", "wide": "\u{A0}x\u{A0}"])
+  }
+
   @Test(
     "an answer that is none is refused",
     arguments: [
@@ -57,6 +75,8 @@ struct EventStreamTests {
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n",
       "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nContent-Length: 1 2\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1 0\r\n",
     ])
   func faults(text: String) {
     var reader = AnswerReader()

@@ -76,13 +76,6 @@ private func controller(
     section: section.map { .ascending($0) })
 }
 
-/// Waits until `isTrue`, for five seconds at the most.
-@MainActor
-func eventually(_ isTrue: () -> Bool) async throws {
-  for _ in 0..<1000 where !isTrue() { try await Task.sleep(for: .milliseconds(5)) }
-  #expect(isTrue(), "it never came")
-}
-
 @MainActor
 @Suite("A results controller")
 struct FetchedResultsControllerTests {

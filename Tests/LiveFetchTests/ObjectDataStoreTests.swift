@@ -172,6 +172,30 @@ struct ObjectDataStoreTests {
     try await eventually { late.fetchedResults.map(\.name) == ["Osaka", "Quito"] }
   }
 
+  @Test(
+    "a draft leaves a negative window to the store, which refuses it",
+    arguments: [(-1, 0), (3, -2), (nil, -2)] as [(Int?, Int)])
+  func negativeWindows(window: (limit: Int?, offset: Int)) async throws {
+    let cities = try Cities(.local)
+    let draft = ObjectDataStore<City>(cities.store).draft()
+    try await draft.delete(City(id: 1, name: "Tokyo"))
+    var request = FetchRequest<City>(sortedBy: [.descending("population")])
+    (request.fetchLimit, request.fetchOffset) = window
+    #expect(request.window == nil)
+    let controller = Controller(store: draft, request: request)
+    do {
+      try await controller.performFetch()
+      Issue.record("it was not refused")
+    } catch let error as FetchError {
+      guard case .store(let reason) = error else { throw error }
+      #expect(reason.code == "bad-parameter")
+    }
+    // A change more asks the store for nothing else.
+    try await draft.delete(City(id: 2, name: "Osaka"))
+    try await Task.sleep(for: .milliseconds(50))
+    #expect(controller.fetchedResults.isEmpty)
+  }
+
   @Test("a draft does not overwrite what others saved, unless it is told to")
   func conflicts() async throws {
     let cities = try Cities(.local)

@@ -19,13 +19,14 @@ enum Kind: CaseIterable, Sendable {
 
 final class OpenedStore: Sendable {
   let store: any ObjectStore
+  let path: String
   private let directory: TemporaryDirectory
   private let end: @Sendable () -> Void
 
   /// - Parameter sql: makes what is in the file before it is opened.
   init(_ kind: Kind, _ options: SQLiteStoreOptions = .init(), sql: String = "") throws {
     directory = try TemporaryDirectory()
-    let path = try directory.emptyFile()
+    path = try directory.emptyFile()
     try sqlite(path, sql)
     switch kind {
     case .local:

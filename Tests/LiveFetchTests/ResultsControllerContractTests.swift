@@ -178,6 +178,11 @@ struct ResultsControllerContractTests {
     let difference = new.difference(from: old)
     #expect(old.applying(difference) == new)
     #expect(new.applying(difference) == nil)
+    var shown = old
+    let isFitting = shown.apply(difference)
+    #expect(isFitting && shown == new)
+    let fitsAgain = shown.apply(difference)
+    #expect(!fitsAgain && shown == new, "a difference from another snapshot changes nothing")
     #expect(new.itemIdentifiers(inSection: "Peru") == ["3", "2", "4"])
   }
 
@@ -263,43 +268,23 @@ extension ResultsControllerContractTests {
   @Test("a batched controller does not tell what a loaded element shows already")
   func silentBatches() async throws {
     let cities = try Cities(.local)
-    let store = LateStore(cities.store)
+    let store = HeldStore(cities.store)
     let controller = controller(store, byPopulation(batch: 2))
     try await controller.performFetch()
     let log = ChangeLog(controller)
-    store.isLate.withLock { $0 = true }
+    store.close(.diffs)
     try await cities.save(
       #"{"update":"City","id":1,"values":{"name":"Edo"}},{"update":"City","id":3,"values":{"name":"L"}}"#
     )
     try await controller.load(0..<1)
     #expect(controller.fetchedObjects?.map(\.name) == ["Edo"])
-    store.isLate.withLock { $0 = false }
+    store.open(.diffs)
     try await eventually { log.lines.last == "did" }
     #expect(log.lines == ["will", "update #3 0.1 0.1", "did"])
     try await controller.load(0..<5)
     try await cities.save(#"{"update":"City","id":1,"values":{"name":"Tokyo"}}"#)
     try await eventually { log.lines.count == 6 }
     #expect(log.lines.suffix(3) == ["will", "update Tokyo 0.0 0.0", "did"])
-  }
-}
-
-/// A store that gives changes late, as long as it is told to.
-private final class LateStore: ObjectStore {
-  let isLate = Mutex(false)
-  private let store: any ObjectStore
-
-  init(_ store: any ObjectStore) { self.store = store }
-
-  func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON {
-    let answer = try await store.fetch(request)
-    while answer["from"] != nil, isLate.withLock({ $0 }), !Task.isCancelled {
-      try? await Task.sleep(for: .milliseconds(5))
-    }
-    return answer
-  }
-
-  func save(_ request: JSON) async throws(ObjectStoreError) -> SaveReceipt {
-    try await store.save(request)
   }
 }
 

@@ -7,12 +7,19 @@ import Testing
 private struct Reading: Codable, Fetchable, Queryable, PredicateKeyPathProviding {
   static let entityName = "Reading"
   static let keys = Keys()
-  struct Keys: Sendable { let value = AttributeKey<Reading, Double>("value") }
-  static var predicateKeyPaths: [AnyKeyPath: String] { [\Reading.value: "value"] }
+  struct Keys: Sendable {
+    let value = AttributeKey<Reading, Double>("value")
+    /// A text in the store.
+    let note = AttributeKey<Reading, Double>("note")
+  }
+  static var predicateKeyPaths: [AnyKeyPath: String] {
+    [\Reading.value: "value", \Reading.at: "note", \Reading.exact: "note"]
+  }
 
   let id: Int
   var value: Double?
   var at: Date?
+  var exact: Decimal?
 }
 
 private struct Readings: OpenedSample {
@@ -92,6 +99,9 @@ struct UndefinedNumberTests {
       FetchRequest<Reading>(where: FetchPredicate("value + %@ > 1", Double.nan)),
       FetchRequest<Reading>(where: FetchPredicate("at < %@", Date(timeIntervalSince1970: .nan))),
       FetchRequest<Reading>(where: \Reading.Keys.value == Double.nan),
+      FetchRequest<Reading>(where: \Reading.Keys.note == Double.nan),
+      FetchRequest<Reading>(where: \Reading.Keys.note < -Double.nan),
+      FetchRequest<Reading>(where: Reading.keys.note.isIn([1, Double.nan])),
     ]
     for request in requests {
       let refusal = try #require(await readings.refusal(request), "\(request)")
@@ -103,9 +113,15 @@ struct UndefinedNumberTests {
   @Test("NaN is refused by #Predicate before anybody is asked")
   func translated() throws {
     let undefined = Double.nan
-    #expect(
-      throws: PredicateTranslationError.unsupported(
-        operation: "NaN", reason: "it equals nothing, and no store holds it")
-    ) { _ = try FetchPredicate(#Predicate<Reading> { $0.value == undefined }) }
+    let (never, nothing) = (Date(timeIntervalSince1970: .nan), Decimal.nan)
+    let refusal = PredicateTranslationError.unsupported(
+      operation: "NaN", reason: "it equals nothing, and no store holds it")
+    #expect(throws: refusal) {
+      _ = try FetchPredicate(#Predicate<Reading> { $0.value == undefined })
+    }
+    #expect(throws: refusal) { _ = try FetchPredicate(#Predicate<Reading> { $0.at == never }) }
+    #expect(throws: refusal) {
+      _ = try FetchPredicate(#Predicate<Reading> { $0.exact == nothing })
+    }
   }
 }

@@ -5,10 +5,16 @@
 public struct OrderTerm: Sendable, Hashable {
   /// What a term takes of the value it reads.
   public enum Derivation: String, Sendable, Hashable {
+    /// The whole value.
     case value
-    /// The first letter, uppercased, without diacritics.
+    /// The first letter of a text, uppercased, without diacritics.
     case initial
-    case day, month, year
+    /// The day of a date, in UTC.
+    case day
+    /// The month of a date, with its year, in UTC.
+    case month
+    /// The year of a date, in UTC.
+    case year
   }
 
   /// To-one steps only.

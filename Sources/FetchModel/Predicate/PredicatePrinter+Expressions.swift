@@ -178,12 +178,12 @@ extension Literal {
     }
   }
 
-  /// How what is no number is written, to be refused.
+  /// The name of what is no number, under which it is refused.
   static let notANumber = "NaN"
 
   private static func text(_ value: Double) -> String {
-    // No number in the language: refused by its name.
-    if value.isNaN { return text(notANumber) }
+    // No number in the language: refused by its name, as a number beside a text too.
+    if value.isNaN { return "CAST(\(text(notANumber)), \(text("NSNumber")))" }
     // Beyond the largest double: read as infinity.
     if value.isInfinite { return value < 0 ? "-1e999" : "1e999" }
     return value.description

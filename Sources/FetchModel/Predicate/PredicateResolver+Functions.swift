@@ -211,6 +211,7 @@ extension PredicateResolver {
       return Operand(
         expression: .function(.secondsSinceReference, [operand.expression]), kind: kind,
         range: range)
+    case (.text, .string(Literal.notANumber)?): throw notANumber(at: operand.range)
     case (.text, .string(let text)?):
       return Operand(Operand.number(text) ?? .null, kind, at: range)
     case (.text, _):

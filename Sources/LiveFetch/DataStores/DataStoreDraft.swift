@@ -207,8 +207,9 @@ public final class DataStoreDraft<
   private static func tell(
     _ ids: Set<ID>, _ changes: [DraftChange<Result>], to overlay: Overlay
   ) {
+    let request = overlay.query.request
     let visible = overlay.base.ordered(
-      under: changes, overlay.query.request, isWhole: !overlay.isWidened)
+      under: changes, request, in: overlay.isWidened ? request.window : nil)
     overlay.query.enqueue(all: visible, changed: ids)
     overlay.query.processPendingChanges()
   }
@@ -264,9 +265,9 @@ struct DraftChange<Result: InstanceIdentifiable & Sendable>: Sendable {
 extension StoredResults where Result: Sendable {
   /// The results as `changes` leave them, in the store's order, new ones last.
   ///
-  /// - Parameter isWhole: whether the request's window is not cut here.
+  /// - Parameter window: of the store's results, where it is cut here.
   fileprivate func ordered<Request: DataStoreRequest>(
-    under changes: [DraftChange<Result>], _ request: Request, isWhole: Bool = true
+    under changes: [DraftChange<Result>], _ request: Request, in window: Range<Int>? = nil
   ) -> [Result] where Request.Result == Result {
     let byID = Dictionary(changes.map { ($0.id, $0.change) }) { $1 }
     let kept = ordered.compactMap { result -> Result? in
@@ -282,9 +283,9 @@ extension StoredResults where Result: Sendable {
       case .update: return request.includes(change.result) ?? false
       case .delete: return false
       }
-    }
-    guard !isWhole, let window = request.window else { return kept + new.map(\.result) }
-    return kept.dropFirst(window.lowerBound).prefix(window.count) + new.map(\.result)
+    }.map(\.result)
+    guard let window else { return kept + new }
+    return kept.dropFirst(window.lowerBound).prefix(window.count) + new
   }
 
   /// Takes over what the parent has saved, before it tells so itself.

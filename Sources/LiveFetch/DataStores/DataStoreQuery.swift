@@ -1,8 +1,6 @@
 // One execution of a request: a store puts in what it finds, a controller takes out batches. A
 // mutex stands between them, so both may live where they like.
 
-import Synchronization
-
 /// A running request.
 ///
 /// A store enqueues results, each as inserted, updated or deleted, and calls
@@ -25,20 +23,26 @@ public final class DataStoreQuery<
     case failed(any Error)
   }
 
-  private struct State {
+  private struct Content: MailboxContent {
     var pending = DataStoreBatch<Result>()
     var ready: DataStoreBatch<Result>?
     var notices: [Event] = []
     var isFinished = false
     var isFlushing = false
-    var reader: CheckedContinuation<Event?, Never>?
+
+    mutating func take() -> Event? {
+      if let batch = ready {
+        ready = nil
+        return .batch(batch)
+      }
+      return notices.isEmpty ? nil : notices.removeFirst()
+    }
   }
 
   public let request: Request
   /// How long an enqueued change waits at most before it is processed.
   public let throttle: Duration
-  // Guards what is on its way; never held while the reader is resumed.
-  private let state = Mutex(State())
+  private let box = Mailbox(Content())
 
   public init(_ request: Request, throttle: Duration = .milliseconds(50)) {
     self.request = request
@@ -46,7 +50,7 @@ public final class DataStoreQuery<
   }
 
   /// Whether nobody reads any more: it was stopped, or rejected.
-  public var isFinished: Bool { state.withLock { $0.isFinished } }
+  public var isFinished: Bool { box.isFinished }
 
   // MARK: - For stores
 
@@ -66,22 +70,22 @@ public final class DataStoreQuery<
 
   /// Hands on what was enqueued, as one batch.
   public func processPendingChanges() {
-    resumeReader { state in
+    box.put { content in
       // Nothing comes before the error of a rejected query, which would end in a fetch without it.
-      guard !state.isFinished else { return }
-      var batch = state.ready ?? DataStoreBatch()
-      batch.append(state.pending)
-      state.ready = batch
-      state.pending = DataStoreBatch()
+      guard !content.isFinished else { return }
+      var batch = content.ready ?? DataStoreBatch()
+      batch.append(content.pending)
+      content.ready = batch
+      content.pending = DataStoreBatch()
     }
   }
 
   /// The request failed; this query tells nothing more. What was processed is still read.
   public func reject(_ error: any Error) {
-    resumeReader { state in
-      guard !state.isFinished else { return }
-      state.notices.append(.failed(error))
-      state.isFinished = true
+    box.put { content in
+      guard !content.isFinished else { return }
+      content.notices.append(.failed(error))
+      content.isFinished = true
     }
   }
 
@@ -96,20 +100,20 @@ public final class DataStoreQuery<
   public func report(_ error: any Error) { notify(.notice(error)) }
 
   private func notify(_ event: Event) {
-    resumeReader { state in
-      guard !state.isFinished else { return }
+    box.put { content in
+      guard !content.isFinished else { return }
       // Of being on- and offline the last one counts.
-      if case .notice = event {} else { state.notices.removeAll { !$0.isNotice } }
-      if state.notices.count < 16 { state.notices.append(event) }
+      if case .notice = event {} else { content.notices.removeAll { !$0.isNotice } }
+      if content.notices.count < 16 { content.notices.append(event) }
     }
   }
 
   private func change(_ body: (inout DataStoreBatch<Result>) -> Void) {
-    let mustFlush = state.withLock { state in
-      guard !state.isFinished else { return false }
-      body(&state.pending)
-      defer { state.isFlushing = true }
-      return !state.isFlushing
+    let mustFlush = box.withLock { content in
+      guard !content.isFinished else { return false }
+      body(&content.pending)
+      defer { content.isFlushing = true }
+      return !content.isFlushing
     }
     guard mustFlush else { return }
     Task { [weak self, throttle] in
@@ -119,9 +123,9 @@ public final class DataStoreQuery<
   }
 
   private func flush() {
-    let hasChanges = state.withLock { state in
-      state.isFlushing = false
-      return !state.pending.isEmpty
+    let hasChanges = box.withLock { content in
+      content.isFlushing = false
+      return !content.pending.isEmpty
     }
     if hasChanges { processPendingChanges() }
   }
@@ -130,47 +134,15 @@ public final class DataStoreQuery<
 
   /// The next event; nil when there will be none, or the task is cancelled.
   func next() async -> Event? {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let event: Event?? = state.withLock { state in
-          if let event = Self.take(&state) { return event }
-          if state.isFinished || state.reader != nil || Task.isCancelled { return .some(nil) }
-          state.reader = continuation
-          return nil
-        }
-        if let event { continuation.resume(returning: event) }
-      }
-    } onCancel: {
-      finish()
-    }
+    await box.next { self.finish() }
   }
 
   /// Nobody reads any more.
   func finish() {
-    resumeReader { state in
-      state.isFinished = true
-      (state.ready, state.notices) = (nil, [])
+    box.put { content in
+      content.isFinished = true
+      (content.ready, content.notices) = (nil, [])
     }
-  }
-
-  private func resumeReader(after change: (inout State) -> Void) {
-    let resumption: (CheckedContinuation<Event?, Never>, Event?)? = state.withLock { state in
-      change(&state)
-      guard let reader = state.reader else { return nil }
-      let event = Self.take(&state)
-      guard event != nil || state.isFinished else { return nil }
-      state.reader = nil
-      return (reader, event)
-    }
-    resumption.map { $0.resume(returning: $1) }
-  }
-
-  private static func take(_ state: inout State) -> Event? {
-    if let batch = state.ready {
-      state.ready = nil
-      return .batch(batch)
-    }
-    return state.notices.isEmpty ? nil : state.notices.removeFirst()
   }
 }
 

@@ -48,12 +48,14 @@ extension FetchRequest: DataStoreRequest
 where Element: InstanceIdentifiable {
   public typealias Result = Element
 
-  /// From the offset to the limit; nil without a limit and an offset.
+  /// From the offset to the limit; nil without a limit and an offset, and of negative ones, which the
+  /// store refuses.
   public var window: Range<Int>? {
-    guard fetchLimit != nil || fetchOffset > 0 else { return nil }
-    let start = max(0, fetchOffset)
-    let (end, overflow) = start.addingReportingOverflow(max(0, fetchLimit ?? .max))
-    return start..<(overflow ? .max : end)
+    guard fetchLimit != nil || fetchOffset != 0 else { return nil }
+    let length = fetchLimit ?? .max
+    guard fetchOffset >= 0, length >= 0 else { return nil }
+    let (end, overflow) = fetchOffset.addingReportingOverflow(length)
+    return fetchOffset..<(overflow ? .max : end)
   }
 
   public func showing(_ window: Range<Int>) -> FetchRequest {

@@ -164,11 +164,7 @@ private struct ElementValues {
 
   /// Without the id, and with null for what the element has no value of.
   init(whole element: some Encodable) throws {
-    let members =
-      try ElementValues(element).members
-      + NilKeys.of(element).map {
-        JSON.Member(name: $0, value: .null)
-      }
+    let members = try ElementValues(element).members + NilKeys.members(of: element)
     self.members = members.filter { $0.name != "id" }.sorted { $0.name < $1.name }
   }
 

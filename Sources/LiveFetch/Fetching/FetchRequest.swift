@@ -68,11 +68,22 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
 
   /// The objects with these ids, as this request selects them.
   func body(ids: [ObjectID]) -> [JSON.Member] {
-    var request = self
+    var request = withoutWindow
     request.predicate = .ids(ids)
     request.ignoresDefaultPredicate = true
-    (request.fetchLimit, request.fetchOffset) = (nil, 0)
     return request.body()
+  }
+
+  /// Leaves out what `other` does not mean.
+  mutating func narrow(to other: FetchPredicate) {
+    predicate = predicate.map { $0 && other } ?? other
+  }
+
+  /// The same request for everything that it means.
+  var withoutWindow: FetchRequest {
+    var request = self
+    (request.fetchLimit, request.fetchOffset) = (nil, 0)
+    return request
   }
 
   /// The body of `POST /v1/fetch` without `since`.

@@ -1,14 +1,16 @@
-// A value → the names under which it would encode values that it does not have. Foundation's encoder
-// leaves these out, so that an update could not say that a property is nil now.
+// A value → null under the names of the values that it does not have. Foundation's encoder leaves these
+// out, so that an update could not say that a property is nil now.
 
 /// Asks a value to encode itself and notes what it leaves out.
 enum NilKeys {
-  /// The keys of the optionals that are nil, sorted; of the value itself, not of values in it.
-  static func of(_ value: some Encodable) -> [String] {
+  /// Null under each key of an optional that is nil, by name; of the value itself, not of values in it.
+  static func members(of value: some Encodable) -> [JSON.Member] {
     let collector = NilKeyCollector()
     // What cannot be encoded says so where it is encoded in earnest.
     try? value.encode(to: collector)
-    return collector.names.subtracting(collector.written).sorted()
+    return collector.names.subtracting(collector.written).sorted().map {
+      JSON.Member(name: $0, value: .null)
+    }
   }
 }
 

@@ -8,37 +8,18 @@ public protocol PredicateArgumentConvertible {
   var predicateArgument: JSON { get }
 }
 
-extension Int: PredicateArgumentConvertible {
+extension PredicateArgumentConvertible where Self: FixedWidthInteger {
   public var predicateArgument: JSON { .number(String(self)) }
 }
 
-extension Int64: PredicateArgumentConvertible {
-  public var predicateArgument: JSON { .number(String(self)) }
-}
-
-extension Int32: PredicateArgumentConvertible {
-  public var predicateArgument: JSON { .number(String(self)) }
-}
-
-extension Int16: PredicateArgumentConvertible {
-  public var predicateArgument: JSON { .number(String(self)) }
-}
-
-extension Int8: PredicateArgumentConvertible {
-  public var predicateArgument: JSON { .number(String(self)) }
-}
-
-extension UInt8: PredicateArgumentConvertible {
-  public var predicateArgument: JSON { .number(String(self)) }
-}
-
-extension UInt16: PredicateArgumentConvertible {
-  public var predicateArgument: JSON { .number(String(self)) }
-}
-
-extension UInt32: PredicateArgumentConvertible {
-  public var predicateArgument: JSON { .number(String(self)) }
-}
+extension Int: PredicateArgumentConvertible {}
+extension Int64: PredicateArgumentConvertible {}
+extension Int32: PredicateArgumentConvertible {}
+extension Int16: PredicateArgumentConvertible {}
+extension Int8: PredicateArgumentConvertible {}
+extension UInt8: PredicateArgumentConvertible {}
+extension UInt16: PredicateArgumentConvertible {}
+extension UInt32: PredicateArgumentConvertible {}
 
 extension Double: PredicateArgumentConvertible {
   /// The number; infinities are compared like any other. NaN, which equals nothing, goes by its name,

@@ -7,16 +7,9 @@ public struct SortTerm: Sendable, Hashable {
   public var options: StringOptions
   /// Where nil stands; nil: first ascending, last descending.
   public var nils: NilPlace?
-  /// What of a value makes a section: for the section of a controller alone, and without other
-  /// options. nil: the whole value.
-  public var sectionPart: SectionPart?
-
-  /// The part of a value that objects are grouped by; days, months and years are those of UTC.
-  public enum SectionPart: String, Sendable, Hashable, CaseIterable {
-    /// The first letter of a text, uppercased and without marks.
-    case initial
-    case day, month, year
-  }
+  /// What of a value makes a section: of a part, for the section of a controller alone, and without
+  /// other options.
+  public var sectionPart = OrderTerm.Derivation.value
 
   public init(
     _ keyPath: String, _ direction: Direction = .ascending, options: StringOptions = [],
@@ -50,7 +43,7 @@ public struct SortTerm: Sendable, Hashable {
 
   /// Sections by a part of a value: `.grouped(by: .initial, of: "name")`.
   public static func grouped(
-    by part: SectionPart, of keyPath: String, _ direction: Direction = .ascending
+    by part: OrderTerm.Derivation, of keyPath: String, _ direction: Direction = .ascending
   ) -> SortTerm {
     var term = SortTerm(keyPath, direction)
     term.sectionPart = part
@@ -59,7 +52,7 @@ public struct SortTerm: Sendable, Hashable {
 
   /// Sections by a part of a value, by a key.
   public static func grouped(
-    by part: SectionPart, of key: some KeyCodable, _ direction: Direction = .ascending
+    by part: OrderTerm.Derivation, of key: some KeyCodable, _ direction: Direction = .ascending
   ) -> SortTerm {
     grouped(by: part, of: key.rawValue, direction)
   }
@@ -69,7 +62,7 @@ public struct SortTerm: Sendable, Hashable {
     var text = (direction == .descending ? "-" : "") + keyPath
     let letters = options.sortLetters
     if !letters.isEmpty { text += ":" + letters }
-    if let sectionPart { text += ":" + sectionPart.rawValue }
+    if sectionPart != .value { text += ":" + sectionPart.rawValue }
     switch nils {
     case .first: text += ":nullsfirst"
     case .last: text += ":nullslast"

@@ -7,15 +7,18 @@ extension PredicateTranslator {
     .unsupportedValue(type: "\(type(of: constant))")
   }
 
+  private static let notANumber = PredicateTranslationError.unsupported(
+    operation: "NaN", reason: "it equals nothing, and no store holds it")
+
   static func literal(of constant: Any) throws(PredicateTranslationError) -> Expression {
     guard let constant = unwrapped(constant) else { return Expression(.literal(.null)) }
     switch constant {
     case let number as any BinaryFloatingPoint:
       let double = Double(number)
-      if double.isNaN {
-        throw .unsupported(operation: "NaN", reason: "it equals nothing, and no store holds it")
-      }
+      if double.isNaN { throw notANumber }
       return Expression(.literal(.double(double)))
+    case let number as Decimal where number.isNaN: throw notANumber
+    case let date as Date where date.timeIntervalSince1970.isNaN: throw notANumber
     case let number as any BinaryInteger:
       guard let integer = Int64(exactly: number) else { throw refused(constant) }
       return Expression(.literal(.integer(integer)))

@@ -88,9 +88,9 @@ struct Follower: Sendable {
 
   private mutating func succeeded() { (failures, leastPause) = (0, 0) }
 
-  private mutating func note(_ outage: ObjectStoreError) {
+  private mutating func note(_ error: ObjectStoreError) {
     failures += 1
-    leastPause = if case .unreachable(let outage) = outage { outage.retryAfter ?? 0 } else { 0 }
+    leastPause = error.outage?.retryAfter ?? 0
   }
 
   /// The time before the next attempt: a tenth of a second, doubled each time up to five seconds, or
@@ -100,21 +100,5 @@ struct Follower: Sendable {
     let backoff = min(5, 0.1 * Double(1 << min(failures - 1, 6)))
     let base = max(backoff, min(leastPause, 300))
     return .seconds(base * Double.random(in: 1...1.25))
-  }
-}
-
-extension FetchError {
-  /// Whether the same request may succeed later.
-  var mayPass: Bool { if case .store(let error) = self { error.mayPass } else { false } }
-}
-
-extension ObjectStoreError {
-  /// Whether the same request may succeed later.
-  var mayPass: Bool {
-    switch self {
-    case .unreachable: true
-    case .refused(let problem): [429, 503, 504].contains(problem.status)
-    case .tokenExpired, .notUnderstood, .cancelled: false
-    }
   }
 }

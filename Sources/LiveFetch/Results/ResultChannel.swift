@@ -1,8 +1,6 @@
 // One reader of a controller's content. It holds the newest content alone, so a slow reader costs
 // no more than a fast one; what it missed it gets as one change.
 
-import Synchronization
-
 /// Takes contents from a controller to one reader, in another isolation domain if it likes.
 final class ResultChannel: Sendable {
   struct Delivery: Sendable {
@@ -13,81 +11,49 @@ final class ResultChannel: Sendable {
     let change: ContentChange?
   }
 
-  private struct State {
+  private struct Content: MailboxContent {
     var seen: ResultState?
     var newest: ResultState?
     var change: ContentChange?
     var hasNews: Bool
     var isFinished = false
-    var reader: CheckedContinuation<Delivery?, Never>?
+
+    mutating func take() -> Delivery? {
+      guard hasNews, let newest else { return nil }
+      defer { (seen, hasNews, change) = (newest, false, nil) }
+      return Delivery(old: seen, new: newest, change: change)
+    }
   }
 
-  // Guards what is on its way; never held while the reader is resumed.
-  private let state: Mutex<State>
+  private let box: Mailbox<Content>
 
   init(_ content: ResultState?) {
-    state = Mutex(State(newest: content, hasNews: content != nil))
+    box = Mailbox(Content(newest: content, hasNews: content != nil))
   }
 
-  var isFinished: Bool { state.withLock { $0.isFinished } }
+  var isFinished: Bool { box.isFinished }
 
-  func send(_ content: ResultState, _ change: ContentChange?) {
-    resumeReader { state in
-      state.change = state.hasNews ? nil : change
-      state.newest = content
-      state.hasNews = true
+  func send(_ state: ResultState, _ change: ContentChange?) {
+    box.put { content in
+      content.change = content.hasNews ? nil : change
+      content.newest = state
+      content.hasNews = true
     }
   }
 
   /// No more will come; what has come is still read.
-  func finish() { resumeReader { $0.isFinished = true } }
+  func finish() { box.put { $0.isFinished = true } }
 
   /// Takes the present content for read.
   func skipPresent() {
-    state.withLock { state in
-      state.seen = state.newest
-      state.hasNews = false
+    box.withLock { content in
+      content.seen = content.newest
+      content.hasNews = false
     }
   }
 
   /// The next content; nil when there will be none, or the task is cancelled.
-  func next() async -> Delivery? {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let delivery: Delivery?? = state.withLock { state in
-          if let delivery = Self.take(&state) { return delivery }
-          if state.isFinished || state.reader != nil || Task.isCancelled { return .some(nil) }
-          state.reader = continuation
-          return nil
-        }
-        if let delivery { continuation.resume(returning: delivery) }
-      }
-    } onCancel: {
-      finish()
-    }
-  }
-
-  private func resumeReader(after change: (inout State) -> Void) {
-    let resumption: (CheckedContinuation<Delivery?, Never>, Delivery?)? = state.withLock { state in
-      change(&state)
-      guard let reader = state.reader else { return nil }
-      let delivery = Self.take(&state)
-      guard delivery != nil || state.isFinished else { return nil }
-      state.reader = nil
-      return (reader, delivery)
-    }
-    resumption.map { $0.resume(returning: $1) }
-  }
-
-  private static func take(_ state: inout State) -> Delivery? {
-    guard state.hasNews, let newest = state.newest else { return nil }
-    defer {
-      state.seen = newest
-      state.hasNews = false
-      state.change = nil
-    }
-    return Delivery(old: state.seen, new: newest, change: state.change)
-  }
+  func next() async -> Delivery? { await box.next { self.finish() } }
 }
 
 /// A channel as its controller knows it: it is gone with the last sequence or iterator that reads it.

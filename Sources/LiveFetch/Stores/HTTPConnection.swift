@@ -4,6 +4,7 @@
 
 import Dispatch
 import Foundation
+import HTTPAnswers
 import Synchronization
 
 /// How long an answer is waited for, in seconds.

@@ -130,7 +130,7 @@ public final class LocalStore: ObjectStore {
     }
     switch result {
     case .success(let result): return SaveReceipt(result)
-    case .failure(let error): throw .refused(Problem(error, model: store.model))
+    case .failure(let error): throw ObjectStoreError(Problem(error, model: store.model))
     }
   }
 
@@ -148,7 +148,7 @@ public final class LocalStore: ObjectStore {
     switch result {
     case .success(let history?): return try Self.parse(history.json(store.model))
     case .success(nil): throw .tokenExpired
-    case .failure(let error): throw .refused(Problem(error))
+    case .failure(let error): throw ObjectStoreError(Problem(error))
     }
   }
 
@@ -167,7 +167,7 @@ public final class LocalStore: ObjectStore {
     }
     switch result {
     case .success(let snapshot): return try Self.parse(snapshot.json)
-    case .failure(let error): throw .refused(Problem(error))
+    case .failure(let error): throw ObjectStoreError(Problem(error))
     }
   }
 
@@ -192,7 +192,7 @@ public final class LocalStore: ObjectStore {
     switch answer {
     case .diff(let json, _, _): return try Self.parse(json)
     case .expired: throw .tokenExpired
-    case .failed(let error): throw .refused(Problem(error))
+    case .failed(let error): throw ObjectStoreError(Problem(error))
     case nil: throw .cancelled
     }
   }

@@ -42,13 +42,13 @@ extension ObjectStore {
 
 /// Why a store did not do what it was asked.
 public enum ObjectStoreError: Error, Sendable {
-  /// The store understood and refused; the problem says what and why.
+  /// The store understood and refused, and will do so again; the problem says what and why.
   case refused(Problem)
   /// The history does not reach back to the token; a new snapshot is needed.
   case tokenExpired
   /// Nobody answers: no network, no server, a gateway that cannot reach it, a server with too much to
-  /// do. Asking again later may help. Of a save it says that it may have been made or not, unless
-  /// ``Outage/code`` is there.
+  /// do, a file that somebody else holds or a full disk. Asking again later may help. Of a save it
+  /// says that it may have been made or not, unless ``Outage/code`` is there.
   case unreachable(Outage)
   /// What came is no answer of this API.
   case notUnderstood(String)
@@ -77,9 +77,14 @@ extension ObjectStoreError: CustomStringConvertible {
     }
   }
 
-  /// Why nobody answered; nil of every other error.
+  /// Why the store does not answer now, where it may later; nil of every other error.
   public var outage: Outage? {
-    if case .unreachable(let outage) = self { outage } else { nil }
+    switch self {
+    case .unreachable(let outage): outage
+    // A store of one's own may say it so.
+    case .refused(let problem): Outage(problem)
+    case .tokenExpired, .notUnderstood, .cancelled: nil
+    }
   }
 
   /// The HTTP status of a refusal, or of what came in an answer's place; nil where nothing came.

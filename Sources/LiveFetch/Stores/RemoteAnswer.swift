@@ -1,5 +1,5 @@
 // An HTTP answer enters; its JSON leaves, or why there is none. The only place that tells a server's
-// refusals, which are final, from what gateways and networks put in an answer's place.
+// refusals from what gateways and networks put in an answer's place.
 
 import Foundation
 
@@ -29,19 +29,16 @@ struct RemoteAnswer: Sendable {
   /// What a status that is not of success means.
   var error: ObjectStoreError {
     let json = try? JSON(parsing: body)
-    let problem = json.flatMap { Problem(json: $0, status: status) }
-    if Self.passing.contains(status) || (problem == nil && status >= 500) {
-      return .unreachable(
-        Outage(
-          problem?.detail ?? json?["detail"]?.string ?? "status \(status)", status: status,
-          code: problem?.code, retryAfter: retryAfter))
+    if let problem = json.flatMap({ Problem(json: $0, status: status) }) {
+      return ObjectStoreError(problem, retryAfter: retryAfter)
     }
-    guard let problem else { return .notUnderstood("status \(status) without a problem") }
-    return problem.code == "token-expired" ? .tokenExpired : .refused(problem)
+    guard status >= 500 || Outage.passing.contains(status) else {
+      return .notUnderstood("status \(status) without a problem")
+    }
+    return .unreachable(
+      Outage(
+        json?["detail"]?.string ?? "status \(status)", status: status, retryAfter: retryAfter))
   }
-
-  /// Statuses that say nothing of the request but that now is not the time.
-  private static let passing: Set = [408, 425, 429, 500, 502, 503, 504]
 
   /// `Retry-After`: seconds, or a date.
   private static func seconds(_ text: String) -> Double? {

@@ -144,7 +144,7 @@ public final class RemoteStore: ObjectStore {
       ).json()
     }
     let request = try request(method, target, headers, body, timeout)
-    return try Self.answer(await HTTPCall().answer(to: request, in: session)).json()
+    return try Self.answer(await HTTPCall.answer(to: request, in: session)).json()
   }
 
   // MARK: - Through a session

@@ -31,7 +31,7 @@ struct AlterCommand: ParsableCommand {
       print(
         changed.isEmpty ? "\(store): done" : "\(store): changed \(changed.joined(separator: ", "))")
     } catch {
-      throw failure("\(store): \(error.message)", error.exitStatus)
+      throw error.failure(store)
     }
   }
 

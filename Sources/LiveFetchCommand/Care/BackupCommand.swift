@@ -36,19 +36,13 @@ struct BackupCommand: ParsableCommand {
       throw failure("\(copy): is there already; --force replaces it", .usage)
     }
     try OutputFile(path: copy).checkIsNotServed(apartFrom: [store])
-    var bar = ProgressBar("backup")
-    do throws(CopyError) {
-      let report = try SQLiteStore.backUp(path: store, to: copy) { done, total in
-        if !quiet { bar.show(total == 0 ? nil : Double(done) / Double(total), done, "pages") }
-      }
-      bar.clear()
-      guard !quiet else { return }
-      let token = report.token.map { ", at token \($0)" } ?? ""
-      print("\(copy): \(report.bytes.asBytes)\(token); checked")
-    } catch {
-      bar.clear()
-      throw error.failure(source: store, destination: copy)
+    let report = try copying("backup", store, to: copy, isShown: !quiet) {
+      tell throws(CopyError) in
+      try SQLiteStore.backUp(path: store, to: copy, progress: tell)
     }
+    guard !quiet else { return }
+    let token = report.token.map { ", at token \($0)" } ?? ""
+    print("\(copy): \(report.bytes.asBytes)\(token); checked")
   }
 }
 
@@ -77,19 +71,32 @@ struct RestoreCommand: ParsableCommand {
   func run() throws {
     try requireFile(backup)
     _ = try isFile(store)
-    var bar = ProgressBar("restore")
-    do throws(CopyError) {
-      let report = try SQLiteStore.restore(backup, to: store) { done, total in
-        if !quiet { bar.show(total == 0 ? nil : Double(done) / Double(total), done, "pages") }
-      }
-      bar.clear()
-      guard !quiet else { return }
-      let token = report.token.map { ", begins anew at token \($0)" } ?? ""
-      print("\(store): \(report.bytes.asBytes)\(token)")
-    } catch {
-      bar.clear()
-      throw error.failure(source: backup, destination: store)
+    let report = try copying("restore", backup, to: store, isShown: !quiet) {
+      tell throws(CopyError) in
+      try SQLiteStore.restore(backup, to: store, progress: tell)
     }
+    guard !quiet else { return }
+    let token = report.token.map { ", begins anew at token \($0)" } ?? ""
+    print("\(store): \(report.bytes.asBytes)\(token)")
+  }
+}
+
+/// Copies a file behind a bar.
+///
+/// - Parameter copy: gets what tells how many pages of how many are done.
+private func copying(
+  _ name: String, _ source: String, to destination: String, isShown: Bool,
+  _ copy: ((Int, Int) -> Void) throws(CopyError) -> BackupReport
+) throws -> BackupReport {
+  var bar = ProgressBar(name)
+  defer { bar.clear() }
+  do throws(CopyError) {
+    return try copy { done, total in
+      if isShown { bar.show(total == 0 ? nil : Double(done) / Double(total), done, "pages") }
+    }
+  } catch {
+    bar.clear()
+    throw error.failure(source: source, destination: destination)
   }
 }
 
@@ -97,8 +104,8 @@ extension CopyError {
   /// Says it with the name of the file that it is about.
   fileprivate func failure(source: String, destination: String) -> ExitCode {
     switch self {
-    case .source(let error): refuse("\(source): \(error.message)", error.exitStatus)
-    case .destination(let error): refuse("\(destination): \(error.message)", error.exitStatus)
+    case .source(let error): error.failure(source)
+    case .destination(let error): error.failure(destination)
     }
   }
 }

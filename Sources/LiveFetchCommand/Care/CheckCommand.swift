@@ -30,7 +30,7 @@ struct CheckCommand: ParsableCommand {
     do throws(StoreError) {
       findings = try SQLiteStore.check(path: store, isQuick: quick)
     } catch {
-      throw failure("\(store): \(error.message)", error.exitStatus)
+      throw error.failure(store)
     }
     guard findings.isEmpty else {
       for finding in findings { print(Self.line(finding)) }

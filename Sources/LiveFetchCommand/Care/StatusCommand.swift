@@ -65,7 +65,7 @@ struct StatusCommand: ParsableCommand {
     do throws(StoreError) {
       status = try SQLiteStore.status(path: target.store)
     } catch {
-      throw failure("\(target.store): \(error.message)", error.exitStatus)
+      throw error.failure(target.store)
     }
     let log = (try? FileManager.default.attributesOfItem(atPath: target.store + "-wal"))?[.size]
     let entities = status.entities.map { entity in

@@ -34,7 +34,7 @@ final class FileFetch: FetchSource {
     do throws(StoreError) {
       watch = try ChangeWatch(path: path)
     } catch {
-      throw failure("\(path): \(error.message)", error.exitStatus)
+      throw error.failure(path)
     }
   }
 
@@ -55,7 +55,7 @@ final class FileFetch: FetchSource {
       let snapshot = try store.snapshot(of: plan, effort: .full)
       return try JSON(parsing: snapshot.json)
     } catch let error as StoreError {
-      throw failure("\(path): \(error.message)", error.exitStatus)
+      throw error.failure(path)
     }
   }
 
@@ -65,7 +65,7 @@ final class FileFetch: FetchSource {
       do throws(StoreError) {
         guard try watch.hasChanged() else { continue }
       } catch {
-        throw failure("\(path): \(error.message)", error.exitStatus)
+        throw error.failure(path)
       }
       return try snapshot()
     }

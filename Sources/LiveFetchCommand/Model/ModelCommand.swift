@@ -70,7 +70,7 @@ struct ModelCommand: ParsableCommand {
       do throws(StoreError) {
         mismatches = try SQLiteStore.mismatches(path: store, with: model)
       } catch {
-        throw failure("\(store): \(error.message)", error.exitStatus)
+        throw error.failure(store)
       }
       guard mismatches.isEmpty else {
         let lines = mismatches.map { "\(store): \($0)" }
@@ -172,7 +172,7 @@ func modelAnywhere(_ path: String, tellsRemarks: Bool = false) throws -> ModelFi
     if tellsRemarks { for remark in inferred.remarks { note("\(path): \(remark)") } }
     return inferred.model
   } catch {
-    throw failure("\(path): \(error.message)", error.exitStatus)
+    throw error.failure(path)
   }
 }
 
@@ -189,8 +189,7 @@ extension CoreDataModel {
     do throws(ModelFileError) {
       try self.init(contents: [UInt8](data))
     } catch {
-      let lines = error.problems.map { "\(folder): \($0)" }
-      throw failure(lines.joined(separator: "\n"), .unusableStore)
+      throw error.failure(folder)
     }
   }
 

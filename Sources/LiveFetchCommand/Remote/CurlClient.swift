@@ -2,6 +2,7 @@
 // TLS, and whoever never gives an https address needs none of them.
 
 import Foundation
+import HTTPAnswers
 
 /// What sends requests to one server.
 protocol HTTPSender: AnyObject {
@@ -82,39 +83,18 @@ final class CurlClient: HTTPSender {
     return result + "\""
   }
 
-  /// The last answer of what curl wrote: interim ones may stand before it.
+  /// The last answer of what curl wrote: interim ones may stand before it. Its body is out of its
+  /// frame already.
   private static func answer(_ bytes: [UInt8]) throws(HTTPClientError) -> HTTPAnswer {
     var rest = bytes[...]
     while let end = rest.firstRange(of: [0x0D, 0x0A, 0x0D, 0x0A]) {
-      let head = AnswerHead(String(decoding: rest[..<end.lowerBound], as: UTF8.self))
+      let text = String(decoding: rest[..<end.lowerBound], as: UTF8.self)
+      let head = AnswerReader.Head(text.components(separatedBy: "\r\n"))
       rest = rest[end.upperBound...]
       guard let head else { break }
       guard head.status >= 200 else { continue }
       return HTTPAnswer(status: head.status, headers: head.headers, body: Array(rest))
     }
-    throw HTTPClientError(detail: "the server does not speak HTTP")
-  }
-}
-
-/// The status line and headers of an answer.
-struct AnswerHead {
-  let status: Int
-  /// By lower-case names.
-  let headers: [String: String]
-
-  init?(_ text: String) {
-    let lines = text.components(separatedBy: "\r\n")
-    let words = lines[0].split(separator: " ", maxSplits: 2)
-    guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
-      return nil
-    }
-    self.status = status
-    var headers: [String: String] = [:]
-    for line in lines.dropFirst() {
-      let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2 else { continue }
-      headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
-    }
-    self.headers = headers
+    throw HTTPClientError(detail: "the server sent an answer that is no HTTP")
   }
 }

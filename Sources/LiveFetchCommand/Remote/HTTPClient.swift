@@ -1,7 +1,8 @@
 // HTTP/1.1 over a socket, as far as a client of this API needs it: one connection that is kept, one
-// request at a time, answers with a length or in chunks.
+// request at a time.
 
 import Foundation
+import HTTPAnswers
 
 /// An answer.
 struct HTTPAnswer: Sendable {
@@ -21,7 +22,8 @@ final class HTTPClient: HTTPSender {
   private let host: String
   private let port: Int
   private var descriptor: Int32 = -1
-  private var received: [UInt8] = []
+  /// Whether anything came of the answer that is waited for.
+  private var hasHeard = false
   /// Seconds without a byte after which a server counts as gone. Longer than any wait.
   private let patience = 90
 
@@ -42,7 +44,7 @@ final class HTTPClient: HTTPSender {
       return try exchange(method, target, headers, body)
     } catch {
       disconnect()
-      guard isKept, received.isEmpty else { throw error }
+      guard isKept, !hasHeard else { throw error }
       return try exchange(method, target, headers, body)
     }
   }
@@ -51,7 +53,7 @@ final class HTTPClient: HTTPSender {
     _ method: String, _ target: String, _ headers: [(String, String)], _ body: [UInt8]
   ) throws(HTTPClientError) -> HTTPAnswer {
     try connect()
-    received = []
+    hasHeard = false
     let name = host.contains(":") ? "[\(host)]" : host
     var head = "\(method) \(target) HTTP/1.1\r\nHost: \(name):\(port)\r\n"
     for (name, value) in headers { head += "\(name): \(value)\r\n" }
@@ -110,96 +112,35 @@ final class HTTPClient: HTTPSender {
     }
   }
 
-  private func readMore() throws(HTTPClientError) {
+  /// What comes next; nothing where the server closed the connection.
+  private func readMore() throws(HTTPClientError) -> [UInt8] {
     var piece = [UInt8](repeating: 0, count: 1 << 16)
     while true {
       let count = recv(descriptor, &piece, piece.count, 0)
       if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw HTTPClientError(detail: "the server closed the connection") }
-      received.append(contentsOf: piece[..<count])
-      return
+      guard count >= 0 else { throw HTTPClientError(detail: String(cString: strerror(errno))) }
+      return Array(piece[..<count])
     }
   }
-
-  // MARK: The answer
 
   private func readAnswer() throws(HTTPClientError) -> HTTPAnswer {
-    guard let head = AnswerHead(try readHead()) else {
-      throw HTTPClientError(detail: "the server does not speak HTTP")
-    }
-    let body = try readBody(head.status, head.headers)
-    if head.headers["connection"]?.lowercased() == "close" { disconnect() }
-    return HTTPAnswer(status: head.status, headers: head.headers, body: body)
-  }
-
-  private func readHead() throws(HTTPClientError) -> String {
-    while true {
-      if let end = received.firstRange(of: [0x0D, 0x0A, 0x0D, 0x0A]) {
-        let head = String(decoding: received[..<end.lowerBound], as: UTF8.self)
-        received.removeFirst(end.upperBound)
-        return head
-      }
-      guard received.count < 1 << 18 else {
-        throw HTTPClientError(detail: "the server's answer has no end of its headers")
-      }
-      try readMore()
-    }
-  }
-
-  private func readBody(
-    _ status: Int, _ headers: [String: String]
-  ) throws(HTTPClientError) -> [UInt8] {
-    if status == 204 || status == 304 { return [] }
-    if headers["transfer-encoding"]?.lowercased().contains("chunked") == true {
-      return try readChunks()
-    }
-    guard let length = headers["content-length"].flatMap({ Int($0) }), length >= 0 else {
-      return try readToEnd()
-    }
-    return try take(length)
-  }
-
-  private func take(_ count: Int) throws(HTTPClientError) -> [UInt8] {
-    while received.count < count { try readMore() }
-    defer { received.removeFirst(count) }
-    return Array(received[..<count])
-  }
-
-  private func readToEnd() throws(HTTPClientError) -> [UInt8] {
-    while true {
-      do {
-        try readMore()
-      } catch {
-        defer { disconnect() }
-        return received
-      }
-    }
-  }
-
-  private func readChunks() throws(HTTPClientError) -> [UInt8] {
+    var reader = AnswerReader()
     var body: [UInt8] = []
-    while true {
-      let word = try readLine().prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
-      guard let size = Int(word, radix: 16), size >= 0, size < 1 << 40 else {
-        throw HTTPClientError(detail: "the server's answer is cut badly into chunks")
+    while !reader.isOver {
+      let piece = try readMore()
+      guard !piece.isEmpty else { break }
+      hasHeard = true
+      do throws(AnswerReader.Fault) {
+        body += try reader.read(piece)
+      } catch {
+        throw HTTPClientError(detail: "the server sent \(error.reason)")
       }
-      guard size > 0 else {
-        while try !readLine().isEmpty {}
-        return body
-      }
-      body += try take(size)
-      _ = try readLine()
     }
-  }
-
-  private func readLine() throws(HTTPClientError) -> String {
-    while true {
-      if let end = received.firstRange(of: [0x0D, 0x0A]) {
-        let line = String(decoding: received[..<end.lowerBound], as: UTF8.self)
-        received.removeFirst(end.upperBound)
-        return line
-      }
-      try readMore()
+    guard let head = reader.head, reader.mayEnd else {
+      throw HTTPClientError(detail: "the server closed the connection")
     }
+    // Without a length the answer ended with the connection.
+    if !reader.isOver || head.headers["connection"]?.lowercased() == "close" { disconnect() }
+    return HTTPAnswer(status: head.status, headers: head.headers, body: body)
   }
 }

@@ -32,7 +32,7 @@ struct StoreArgument: ParsableArguments {
       options.readers = 2
       return try SQLiteStore(path: store, options: options)
     } catch {
-      throw failure("\(store): \(error.message)", error.exitStatus)
+      throw error.failure(store)
     }
   }
 }

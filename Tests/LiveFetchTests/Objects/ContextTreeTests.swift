@@ -10,13 +10,25 @@ struct ContextTreeTests {
   typealias City = World.City
   typealias Country = World.Country
 
+  private func tree(
+    _ sample: SampleStore
+  ) -> (parent: ManagedObjectContext, child: ManagedObjectContext) {
+    let parent = ManagedObjectContext(store: sample.store)
+    return (parent, ManagedObjectContext(parent: parent))
+  }
+
+  /// A new city.
+  private func nara(in context: ManagedObjectContext) -> City {
+    let nara: City = context.insertObject()
+    nara.name = "Nara"
+    return nara
+  }
+
   @Test("what a child inserted vanishes with the parent's rollback", arguments: Kind.allCases)
   func insertionRolledBack(kind: Kind) async throws {
     let (sample, _) = try await World.store(kind)
-    let parent = ManagedObjectContext(store: sample.store)
-    let child = ManagedObjectContext(parent: parent)
-    let nara: City = child.insertObject()
-    nara.name = "Nara"
+    let (parent, child) = tree(sample)
+    let nara = nara(in: child)
     try await child.save()
     nara.population = 5
     var gone: Set<City> = []
@@ -42,8 +54,7 @@ struct ContextTreeTests {
   @Test("through every context of the tree, with links to it")
   func insertionOfGrandchild() async throws {
     let (sample, ids) = try await World.store(.local)
-    let parent = ManagedObjectContext(store: sample.store)
-    let child = ManagedObjectContext(parent: parent)
+    let (parent, child) = tree(sample)
     let grandchild = ManagedObjectContext(parent: child)
     let mali: Country = grandchild.insertObject()
     (mali.code, mali.name) = ("ML", "Mali")
@@ -67,10 +78,8 @@ struct ContextTreeTests {
   @Test("a deletion of a parent's new object reaches the child", arguments: [true, false])
   func insertionDeleted(isReset: Bool) async throws {
     let (sample, _) = try await World.store(.local)
-    let parent = ManagedObjectContext(store: sample.store)
-    let child = ManagedObjectContext(parent: parent)
-    let nara: City = child.insertObject()
-    nara.name = "Nara"
+    let (parent, child) = tree(sample)
+    let nara = nara(in: child)
     try await child.save()
     let twin = try #require(parent.insertedObjects.first)
     if isReset { parent.reset() } else { parent.delete(twin) }
@@ -81,8 +90,7 @@ struct ContextTreeTests {
   @Test("permanent ids obtained in a child hold above it, and vanish with the object")
   func permanentIDs() async throws {
     let (sample, _) = try await World.store(.local)
-    let parent = ManagedObjectContext(store: sample.store)
-    let child = ManagedObjectContext(parent: parent)
+    let (parent, child) = tree(sample)
     let country: Country = child.insertObject()
     (country.code, country.name) = ("ML", "Mali")
     child.obtainPermanentIDs(for: [country])
@@ -110,8 +118,7 @@ struct ContextTreeTests {
   @Test("edits and deletions that the parent rolls back are undone below", arguments: Kind.allCases)
   func editsRolledBack(kind: Kind) async throws {
     let (sample, ids) = try await World.store(kind)
-    let parent = ManagedObjectContext(store: sample.store)
-    let child = ManagedObjectContext(parent: parent)
+    let (parent, child) = tree(sample)
     let osaka = try await child.materializedObject(City.self, with: #require(ids["osaka"]))
     let tokyo = try await child.materializedObject(City.self, with: #require(ids["tokyo"]))
     let japan = try await child.materializedObject(Country.self, with: #require(ids["jp"]))
@@ -189,8 +196,7 @@ struct ContextTreeTests {
   @Test("objects that only a child knows take over what others saved", arguments: Kind.allCases)
   func merging(kind: Kind) async throws {
     let (sample, ids) = try await World.store(kind)
-    let parent = ManagedObjectContext(store: sample.store)
-    let child = ManagedObjectContext(parent: parent)
+    let (parent, child) = tree(sample)
     let cities = try await child.fetch(City.sortedFetchRequest)
     #expect(parent.registeredObjects.isEmpty)
     try await sample.save(
@@ -240,10 +246,8 @@ struct ContextTreeTests {
     "an observer of a child's new object begins when the store has it", arguments: [true, false])
   func observing(obtainsID: Bool) async throws {
     let (sample, _) = try await World.store(.local)
-    let parent = ManagedObjectContext(store: sample.store)
-    let child = ManagedObjectContext(parent: parent)
-    let nara: City = child.insertObject()
-    nara.name = "Nara"
+    let (parent, child) = tree(sample)
+    let nara = nara(in: child)
     if obtainsID { child.obtainPermanentIDs(for: [nara]) }
     try await child.save()
     var changes: [ManagedObjectObserver<City>.Change] = []

@@ -92,18 +92,20 @@ struct LateAnswerTests {
 
   // MARK: - While a save is under way
 
-  private struct Saving {
-    let store: HeldStore
-    let context: ManagedObjectContext
-    let task: Task<Void, any Error>
+  private func world() async throws -> (SampleStore, HeldStore, ManagedObjectContext) {
+    let (sample, _) = try await World.store(.local)
+    let store = HeldStore(sample.store)
+    return (sample, store, ManagedObjectContext(store: store))
   }
 
   /// A save of everything in the context whose answer waits.
-  private func saving(_ context: ManagedObjectContext, _ store: HeldStore) async throws -> Saving {
+  private func saving(
+    _ context: ManagedObjectContext, _ store: HeldStore
+  ) async throws -> Task<Void, any Error> {
     store.close(.saves)
-    let task = Task { @MainActor in _ = try await context.save() }
+    let save = Task { @MainActor in _ = try await context.save() }
     try await eventually { store.waiting(.saves) == 1 }
-    return Saving(store: store, context: context, task: task)
+    return save
   }
 
   private func names(_ sample: SampleStore) async throws -> [String] {
@@ -112,16 +114,14 @@ struct LateAnswerTests {
 
   @Test("a new object that is deleted while it is saved is deleted by the next save")
   func deletedWhileInserted() async throws {
-    let (sample, _) = try await World.store(.local)
-    let store = HeldStore(sample.store)
-    let context = ManagedObjectContext(store: store)
+    let (sample, store, context) = try await world()
     let nara: City = context.insertObject()
     nara.name = "Nara"
     let save = try await saving(context, store)
     context.delete(nara)
     #expect(nara.isDeleted && context.hasChanges)
     store.open(.saves)
-    try await save.task.value
+    try await save.value
     #expect(nara.isDeleted && context.deletedObjects == [nara])
     #expect(try await names(sample) == ["Cusco", "Nara", "Osaka", "Tokyo"])
     try await context.save()
@@ -129,27 +129,27 @@ struct LateAnswerTests {
     #expect(!context.hasChanges && nara.managedObjectContext == nil)
   }
 
-  @Test("a new object that is deleted while its save is refused is gone")
-  func deletedWhileRefused() async throws {
-    let (sample, _) = try await World.store(.local)
-    let store = HeldStore(sample.store)
-    let context = ManagedObjectContext(store: store)
+  @Test(
+    "a new object that is deleted, or rolled back, while its save is refused is gone",
+    arguments: [true, false])
+  func goneWhileRefused(isDeleted: Bool) async throws {
+    let (sample, store, context) = try await world()
     let second: World.Country = context.insertObject()
     (second.code, second.name) = ("JP", "Japan")
     let save = try await saving(context, store)
-    context.delete(second)
+    if isDeleted { context.delete(second) } else { context.rollback() }
     store.open(.saves)
-    await #expect(throws: ContextError.self) { try await save.task.value }
-    #expect(!context.hasChanges && second.managedObjectContext == nil && second.isDeleted)
+    await #expect(throws: ContextError.self) { try await save.value }
+    #expect(!context.hasChanges && second.managedObjectContext == nil)
+    #expect(second.isDeleted == isDeleted)
     #expect(try await context.save() == nil)
+    #expect(try await names(sample) == ["Cusco", "Osaka", "Tokyo"])
   }
 
   @Test(
     "a rollback while a new object is saved leaves it as it was sent", arguments: [true, false])
   func rolledBackWhileInserted(isDeleted: Bool) async throws {
-    let (sample, _) = try await World.store(.local)
-    let store = HeldStore(sample.store)
-    let context = ManagedObjectContext(store: store)
+    let (sample, store, context) = try await world()
     let nara: City = context.insertObject()
     (nara.name, nara.population) = ("Nara", 7)
     let save = try await saving(context, store)
@@ -158,7 +158,7 @@ struct LateAnswerTests {
     context.rollback()
     #expect(nara.population == 7 && !nara.isDeleted)
     store.open(.saves)
-    try await save.task.value
+    try await save.value
     #expect(!nara.objectID.isTemporary && nara.managedObjectContext === context)
     #expect(!context.hasChanges && nara.population == 7)
     nara.population = 9
@@ -166,31 +166,15 @@ struct LateAnswerTests {
     #expect(try await names(sample) == ["Cusco", "Nara", "Osaka", "Tokyo"])
   }
 
-  @Test("a rollback while a save is refused throws its new objects away")
-  func rolledBackWhileRefused() async throws {
-    let (sample, _) = try await World.store(.local)
-    let store = HeldStore(sample.store)
-    let context = ManagedObjectContext(store: store)
-    let second: World.Country = context.insertObject()
-    (second.code, second.name) = ("JP", "Japan")
-    let save = try await saving(context, store)
-    context.rollback()
-    store.open(.saves)
-    await #expect(throws: ContextError.self) { try await save.task.value }
-    #expect(!context.hasChanges && second.managedObjectContext == nil && !second.isDeleted)
-  }
-
   @Test("a value inserted after a rollback is not taken for one that was sent")
   func valuesAfterRollback() async throws {
-    let (sample, _) = try await World.store(.local)
-    let store = HeldStore(sample.store)
-    let context = ManagedObjectContext(store: store)
+    let (sample, store, context) = try await world()
     try context.insert(World.PlainCity(id: nil, name: "Nara", population: nil))
     let save = try await saving(context, store)
     context.rollback()
     try context.insert(World.PlainCity(id: nil, name: "Kobe", population: nil))
     store.open(.saves)
-    try await save.task.value
+    try await save.value
     try await context.save()
     #expect(try await names(sample) == ["Cusco", "Kobe", "Nara", "Osaka", "Tokyo"])
   }

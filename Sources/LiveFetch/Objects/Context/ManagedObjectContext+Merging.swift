@@ -75,16 +75,14 @@ extension ManagedObjectContext {
         if let id = change.objectID.permanentID { own.ids[change.entity, default: []].insert(id) }
       }
     }
+    let start = moment
+    moment = start ?? receipt.token
     do throws(ContextError) {
-      guard let start = moment else {
-        moment = receipt.token
-        _ = try await reread(own, isolation: isolation)
-        return
-      }
-      let told = try? await touched(since: start, isolation: isolation)
+      var told: (touched: Touched, moment: String?)?
+      if let start { told = try? await touched(since: start, isolation: isolation) }
       // History tells what differs in the end; what was sent and came to nothing is read as well.
       if let told { own.merge(told.touched) }
-      _ = try await reread(own, isolation: isolation)
+      try await reread(own, isolation: isolation)
       moment = told?.moment ?? receipt.token
     } catch {
       return
@@ -141,6 +139,7 @@ extension ManagedObjectContext {
   /// whose members it may have changed. What is not found is gone.
   ///
   /// - Returns: what is wrong with the first object that cannot be read.
+  @discardableResult
   private func reread(
     _ touched: Touched, isolation: isolated (any Actor)?
   ) async throws(ContextError) -> MaterializationError? {

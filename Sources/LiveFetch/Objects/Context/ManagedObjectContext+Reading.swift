@@ -15,6 +15,13 @@ extension ManagedObjectContext {
     return answer
   }
 
+  static func state(of answer: JSON) throws(ContextError) -> ResultState {
+    guard let state = ResultState(json: answer) else {
+      throw .store(.notUnderstood("no snapshot"))
+    }
+    return state
+  }
+
   /// What the store has of a request, each element with the item that it was made of.
   ///
   /// - Parameter ordering: key paths that the items tell beside what is selected.
@@ -28,9 +35,7 @@ extension ManagedObjectContext {
     let extra = ordering.filter { !names.contains($0) }
     if !extra.isEmpty { asked.propertiesToFetch = names + extra }
     let answer = try await ask(body(of: asked), isolation: isolation)
-    guard let state = ResultState(json: answer) else {
-      throw .store(.notUnderstood("no snapshot"))
-    }
+    let state = try Self.state(of: answer)
     root.noteMoment(state.token)
     await learnDestinations(for: Element.self, isolation: isolation)
     let reading = Reading(saves: start, token: state.token)
@@ -118,10 +123,7 @@ extension ManagedObjectContext {
     if !names.isEmpty {
       body.append(.init(name: "select", value: .array(names.map { .string($0) })))
     }
-    let answer = try await ask(body, isolation: isolation)
-    guard let state = ResultState(json: answer) else {
-      throw .store(.notUnderstood("no snapshot"))
-    }
+    let state = try Self.state(of: await ask(body, isolation: isolation))
     root.noteMoment(state.token)
     await learnDestinations(for: layout.type, isolation: isolation)
     return (

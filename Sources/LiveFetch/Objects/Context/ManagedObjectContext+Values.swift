@@ -33,8 +33,7 @@ extension ManagedObjectContext {
     let new = try members(of: value)
     let id = try id(in: new)
     var change = ValueChange(entity: Value.entityName, kind: .update(id))
-    let none = old == nil ? NilKeys.of(value).map { JSON.Member(name: $0, value: .null) } : []
-    change.values = (new + none).filter { $0.name != "id" }
+    change.values = (old == nil ? new + NilKeys.members(of: value) : new).filter { $0.name != "id" }
     if let old {
       let before = try members(of: old).filter { $0.name != "id" }
       let names = Set((before + change.values).map(\.name)).sorted()

@@ -106,14 +106,7 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
     let initialJSON = isInitialSaved ? try? coding.encode(initial) : nil
     return PropertyLayout(
       name: name, kind: .attribute(initial: initialJSON), type: storedType
-    ) { [coding] json in
-      do throws(UnreadableValue) {
-        _ = try coding.decode(json)
-        return nil
-      } catch {
-        return error.reason
-      }
-    }
+    ) { [coding] in coding.problem(with: $0) }
   }
 }
 
@@ -150,13 +143,6 @@ public struct DerivedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
   var layout: PropertyLayout {
     PropertyLayout(
       name: name, kind: .attribute(initial: nil), type: AttributeType(of: Value.self)
-    ) { [coding] json in
-      do throws(UnreadableValue) {
-        _ = try coding.decode(json)
-        return nil
-      } catch {
-        return error.reason
-      }
-    }
+    ) { [coding] in coding.problem(with: $0) }
   }
 }

@@ -4,6 +4,7 @@
 /// What of a context, and of those above it, the store does not know, as far as a request is
 /// concerned.
 struct UnsavedView<Element: Fetchable> {
+  /// Its window is one: who fetches has checked that.
   let request: FetchRequest<Element>
   /// nil where the classes do not declare what the request names: then the store's word stands.
   let judge: UnsavedJudge?
@@ -17,10 +18,7 @@ struct UnsavedView<Element: Fetchable> {
     var rest = request
     let ids = judge == nil ? deleted : deleted + candidates.compactMap(\.objectID.permanentID)
     // A list has at most 10,000 values.
-    for some in ids.sorted().chunks(of: 10_000) {
-      let others = !FetchPredicate.ids(some)
-      rest.predicate = rest.predicate.map { $0 && others } ?? others
-    }
+    for some in ids.sorted().chunks(of: 10_000) { rest.narrow(to: !FetchPredicate.ids(some)) }
     guard judge != nil else { return rest }
     rest.fetchOffset = 0
     rest.fetchLimit = request.fetchLimit.map { limit in
@@ -46,8 +44,7 @@ struct UnsavedView<Element: Fetchable> {
       }
       rows.insert((place, element), at: next ?? rows.count)
     }
-    let behind = rows.dropFirst(max(0, request.fetchOffset))
-    return behind.prefix(max(0, request.fetchLimit ?? .max)).map(\.element)
+    return rows.dropFirst(request.fetchOffset).prefix(request.fetchLimit ?? .max).map(\.element)
   }
 }
 
@@ -150,13 +147,10 @@ extension ManagedObjectContext {
   ) async throws(ContextError) -> Set<ObjectID> {
     var found: Set<ObjectID> = []
     for some in objects.compactMap(\.objectID.permanentID).chunks(of: 1000) {
-      var asked = request
-      asked.predicate = request.predicate.map { $0 && .ids(some) } ?? .ids(some)
-      (asked.fetchLimit, asked.fetchOffset) = (nil, 0)
+      var asked = request.withoutWindow
+      asked.narrow(to: .ids(some))
       let body = asked.body(as: "ids").filter { $0.name != "select" }
-      guard let state = ResultState(json: try await ask(body, isolation: isolation)) else {
-        throw .store(.notUnderstood("no snapshot"))
-      }
+      let state = try Self.state(of: await ask(body, isolation: isolation))
       found.formUnion(state.sections.flatMap { $0.items.map(\.id) })
     }
     return found

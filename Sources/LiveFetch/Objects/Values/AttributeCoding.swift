@@ -12,6 +12,16 @@ struct AttributeCoding<Value> {
     self.decode = decode
     self.encode = encode
   }
+
+  /// Why `json` makes no value; nil where it does.
+  func problem(with json: JSON) -> String? {
+    do throws(UnreadableValue) {
+      _ = try decode(json)
+      return nil
+    } catch {
+      return error.reason
+    }
+  }
 }
 
 extension AttributeCoding where Value: AttributeValue {

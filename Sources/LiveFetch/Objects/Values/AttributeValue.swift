@@ -40,8 +40,8 @@ extension AttributeValue where Self: PredicateArgumentConvertible {
 
 // MARK: - Numbers
 
-extension FixedWidthInteger {
-  fileprivate static func whole(_ json: JSON) throws(UnreadableValue) -> Self {
+extension AttributeValue where Self: FixedWidthInteger {
+  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Self {
     guard let integer = json.integer ?? json.string.flatMap({ Int64($0) }) else {
       throw .expected("a whole number", json)
     }
@@ -52,31 +52,10 @@ extension FixedWidthInteger {
   }
 }
 
-extension Int: AttributeValue {
-  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Int {
-    try whole(json)
-  }
-}
-
-extension Int64: AttributeValue {
-  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Int64 {
-    try whole(json)
-  }
-}
-
-extension Int32: AttributeValue {
-  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Int32 {
-    try whole(json)
-  }
-}
-
-extension Int16: AttributeValue {
-  public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Int16 {
-    try whole(json)
-  }
-
-  public func attributeJSON() throws(UnreadableValue) -> JSON { .number(description) }
-}
+extension Int: AttributeValue {}
+extension Int64: AttributeValue {}
+extension Int32: AttributeValue {}
+extension Int16: AttributeValue {}
 
 extension Double: AttributeValue {
   public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Double {

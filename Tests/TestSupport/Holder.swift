@@ -1,11 +1,10 @@
 import CSQLite
-import TestSupport
 
 /// Holds the write lock of a file from its making on, as another process would.
-final class Holder: @unchecked Sendable {
+public final class Holder: @unchecked Sendable {
   private let database: OpaquePointer?
 
-  init(_ path: String) throws {
+  public init(_ path: String) throws {
     var opened: OpaquePointer?
     guard sqlite3_open(path, &opened) == SQLITE_OK,
       sqlite3_exec(opened, "BEGIN IMMEDIATE", nil, nil, nil) == SQLITE_OK
@@ -13,7 +12,7 @@ final class Holder: @unchecked Sendable {
     database = opened
   }
 
-  func letGo() {
+  public func letGo() {
     sqlite3_exec(database, "ROLLBACK", nil, nil, nil)
     sqlite3_close(database)
   }

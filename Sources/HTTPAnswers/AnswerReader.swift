@@ -1,16 +1,17 @@
 // An HTTP/1.1 answer, as the network cuts it → its head, and its body without what frames it.
 
 /// Reads one answer.
-struct AnswerReader {
-  struct Head: Sendable, Equatable {
-    let status: Int
-    /// By lower-case names; of several with one name the last.
-    var headers: [String: String] = [:]
+package struct AnswerReader {
+  /// A status line and what follows it, up to the blank line.
+  package struct Head: Sendable, Equatable {
+    package let status: Int
+    /// By lower-case names, without the blanks around them; of several with one name the last.
+    package let headers: [String: String]
   }
 
   /// Why it is no answer.
-  struct Fault: Error {
-    let reason: String
+  package struct Fault: Error {
+    package let reason: String
   }
 
   private enum Part {
@@ -24,19 +25,21 @@ struct AnswerReader {
     case over
   }
 
-  private(set) var head: Head?
+  package private(set) var head: Head?
   private var part = Part.head
   private var line: [UInt8] = []
   private var lines: [String] = []
 
+  package init() {}
+
   /// Whether the body has come to its end. One without a length ends with the connection.
-  var isOver: Bool { if case .over = part { true } else { false } }
+  package var isOver: Bool { if case .over = part { true } else { false } }
 
   /// Whether the connection may end here.
-  var mayEnd: Bool { if case .untilEnd = part { true } else { isOver } }
+  package var mayEnd: Bool { if case .untilEnd = part { true } else { isOver } }
 
   /// The bytes of the body among `bytes`. O(bytes).
-  mutating func read(_ bytes: [UInt8]) throws(Fault) -> [UInt8] {
+  package mutating func read(_ bytes: [UInt8]) throws(Fault) -> [UInt8] {
     var rest = bytes[...]
     var body: [UInt8] = []
     while !rest.isEmpty {
@@ -87,8 +90,7 @@ struct AnswerReader {
     case .head where !text.isEmpty: lines.append(text)
     case .head: try takeHead()
     case .chunkSize:
-      let word = text.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }
-      guard let size = Int(word, radix: 16), size >= 0 else {
+      guard let size = Int(text.prefix { $0 != ";" }.withoutBlanks, radix: 16), size >= 0 else {
         throw Fault(reason: "an answer that is cut badly into chunks")
       }
       part = size > 0 ? .chunk(size) : .trailer
@@ -100,19 +102,9 @@ struct AnswerReader {
 
   private mutating func takeHead() throws(Fault) {
     defer { lines = [] }
-    let words = lines.first?.split(separator: " ") ?? []
-    guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
-      throw Fault(reason: "an answer that is no HTTP")
-    }
+    guard let head = Head(lines) else { throw Fault(reason: "an answer that is no HTTP") }
     // An interim answer: the one that counts follows.
-    guard status >= 200 else { return }
-    var head = Head(status: status)
-    for line in lines.dropFirst() {
-      let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2 else { continue }
-      let value = parts[1].drop { $0 == " " || $0 == "\t" }
-      head.headers[parts[0].lowercased()] = String(value)
-    }
+    guard head.status >= 200 else { return }
     self.head = head
     part = try Self.body(of: head)
   }
@@ -127,5 +119,31 @@ struct AnswerReader {
       throw Fault(reason: "an answer without a proper length")
     }
     return length == 0 ? .over : .sized(length)
+  }
+}
+
+extension AnswerReader.Head {
+  /// Reads a status line and headers; nil if they are no HTTP.
+  package init?(_ lines: [some StringProtocol]) {
+    let words = lines.first?.split(separator: " ") ?? []
+    guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
+      return nil
+    }
+    var headers: [String: String] = [:]
+    for line in lines.dropFirst() {
+      let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2 else { continue }
+      headers[parts[0].lowercased()] = String(parts[1].withoutBlanks)
+    }
+    self.init(status: status, headers: headers)
+  }
+}
+
+extension StringProtocol {
+  /// Without the spaces and tabs that may stand around a value.
+  fileprivate var withoutBlanks: SubSequence {
+    func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" }
+    guard let end = lastIndex(where: { !isBlank($0) }) else { return prefix(0) }
+    return self[...end].drop(while: isBlank)
   }
 }

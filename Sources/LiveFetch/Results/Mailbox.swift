@@ -1,0 +1,68 @@
+// What lies between a sender and one reader in another isolation domain: whatever was put in is read as
+// one delivery, so a slow reader costs no more than a fast one.
+
+import Synchronization
+
+/// What waits to be read.
+protocol MailboxContent: Sendable {
+  associatedtype Delivery: Sendable
+
+  /// Whether no more will come; what has come is still read.
+  var isFinished: Bool { get }
+  /// The next delivery; nil where nothing waits.
+  mutating func take() -> Delivery?
+}
+
+final class Mailbox<Content: MailboxContent>: Sendable {
+  typealias Delivery = Content.Delivery
+
+  private struct State {
+    var content: Content
+    var reader: CheckedContinuation<Delivery?, Never>?
+  }
+
+  // Guards what is on its way; never held while the reader is resumed.
+  private let state: Mutex<State>
+
+  init(_ content: Content) { state = Mutex(State(content: content)) }
+
+  var isFinished: Bool { state.withLock { $0.content.isFinished } }
+
+  /// Changes what waits, without a word to the reader.
+  func withLock<Result: Sendable>(_ change: (inout Content) -> Result) -> Result {
+    state.withLock { change(&$0.content) }
+  }
+
+  /// Changes what waits, and gives it to the reader if that is waiting.
+  func put(_ change: (inout Content) -> Void) {
+    let resumption: (CheckedContinuation<Delivery?, Never>, Delivery?)? = state.withLock { state in
+      change(&state.content)
+      guard let reader = state.reader else { return nil }
+      let delivery = state.content.take()
+      guard delivery != nil || state.content.isFinished else { return nil }
+      state.reader = nil
+      return (reader, delivery)
+    }
+    resumption.map { $0.resume(returning: $1) }
+  }
+
+  /// The next delivery; nil when there will be none, or the task is cancelled.
+  ///
+  /// - Parameter cancel: finishes the content.
+  func next(onCancel cancel: @Sendable () -> Void) async -> Delivery? {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let delivery: Delivery?? = state.withLock { state in
+          if let delivery = state.content.take() { return delivery }
+          let isOver = state.content.isFinished || state.reader != nil || Task.isCancelled
+          if isOver { return .some(nil) }
+          state.reader = continuation
+          return nil
+        }
+        if let delivery { continuation.resume(returning: delivery) }
+      }
+    } onCancel: {
+      cancel()
+    }
+  }
+}

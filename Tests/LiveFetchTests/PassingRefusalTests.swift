@@ -1,0 +1,118 @@
+// What a store refuses for now: a file that somebody holds, a query past its time, a full disk. A file in
+// this process and a server on it say it alike, and whoever follows a fetch waits for it to pass.
+
+import Foundation
+import SQLiteStore
+import TestSupport
+import Testing
+
+@testable import LiveFetch
+
+@MainActor
+@Suite("A refusal that passes")
+struct PassingRefusalTests {
+  /// What a file's error is here, and what it is over HTTP.
+  private func told(_ error: StoreError) -> [ObjectStoreError] {
+    let problem = Problem(error)
+    let pause = problem.headers.first { $0.name == "Retry-After" }?.value
+    let answer = RemoteAnswer(status: problem.status, body: problem.json, retryAfter: pause)
+    return [ObjectStoreError(problem), answer.error]
+  }
+
+  @Test(
+    "is an outage with the store's own code, of a file as of a server on it",
+    arguments: [
+      (.busy, 503, "busy", 1), (.storageFailed("disk I/O error"), 503, "storage-failed", 1),
+      (.unusable("malformed"), 503, "storage-failed", 1),
+      (.queryTimeout, 504, "query-timeout", nil), (.tooSlow, 504, "query-timeout", nil),
+      (.diskFull, 507, "disk-full", nil), (.failed("what?"), 500, "internal-error", nil),
+    ] as [(StoreError, Int, String, Double?)])
+  func passing(error: StoreError, status: Int, code: String, pause: Double?) throws {
+    for told in told(error) {
+      let outage = try #require(told.outage)
+      #expect(outage.reason == Problem(error).detail)
+      #expect(outage.status == status && outage.code == code && outage.retryAfter == pause)
+      #expect(told.status == status && told.code == code)
+      #expect(FetchError.store(told).outage == outage)
+      #expect(told.mayPass && !outage.isAnswerLost)
+    }
+  }
+
+  @Test(
+    "is none where the store will refuse again",
+    arguments: [
+      (.readOnly, 403, "read-only"), (.schemaChanged(entity: "City"), 410, "schema-changed"),
+    ]
+      as [(StoreError, Int, String)])
+  func lasting(error: StoreError, status: Int, code: String) {
+    for told in told(error) {
+      #expect(told.outage == nil && !told.mayPass)
+      #expect(told.status == status && told.code == code)
+    }
+  }
+
+  @Test("is known by its status, which every answer has and nothing else")
+  func statuses() {
+    let page = RemoteAnswer(status: 502, body: Array("<html>".utf8))
+    #expect(page.error.status == 502 && page.error.code == nil)
+    #expect(ObjectStoreError.unreachable(Outage("connection refused")).status == nil)
+    #expect(ObjectStoreError.tokenExpired.status == 410)
+    #expect(ObjectStoreError.cancelled.status == nil)
+    #expect(ObjectStoreError.notUnderstood("no snapshot").status == nil)
+  }
+
+  @Test("is one of a store of one's own too")
+  func storeOfOnesOwn() {
+    let told = ObjectStoreError.refused(
+      Problem(503, "resting", "Service unavailable", "The store rests."))
+    #expect(told.outage == Outage("The store rests.", status: 503, code: "resting"))
+    #expect(told.mayPass)
+  }
+
+  @Test("of a save tells that it was not made", arguments: [Kind.local, .remote])
+  func heldFile(kind: Kind) async throws {
+    let cities = try Cities(kind)
+    let change = try JSON(
+      parsing: Array(#"{"changes":[{"insert":"City","values":{"name":"Nara"}}]}"#.utf8))
+    let holder = try Holder(cities.opened.path)
+    do throws(ObjectStoreError) {
+      _ = try await cities.store.save(change)
+      Issue.record("the file was held")
+    } catch {
+      #expect(error.outage?.code == "busy" && error.outage?.status == 503)
+      #expect(error.outage?.retryAfter == 1)
+    }
+    holder.letGo()
+    #expect(try await cities.store.save(change).inserted == 1)
+    let request = FetchRequest<City>(where: FetchPredicate("name == 'Nara'"))
+    #expect(try await ManagedObjectContext(store: cities.store).count(request) == 1)
+  }
+
+  @Test("of a fetch is waited for, as the article shows it", arguments: Kind.allCases)
+  func slowQuery(kind: Kind) async throws {
+    var options = SQLiteStoreOptions()
+    options.queryTimeout = 1
+    let opened = try OpenedStore(
+      kind, options,
+      sql: Cities.schema + """
+        WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+        INSERT INTO City SELECT i, hex(randomblob(10000)), 1, NULL FROM n;
+        """)
+    // Each of them looks through every name.
+    let patterns = (0..<8).map { "name MATCHES '.*[a-z]+\($0)?kyo'" }
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<City>(
+        where: FetchPredicate(format: patterns.joined(separator: " OR "), arguments: [])),
+      context: ManagedObjectContext(store: opened.store))
+    let article = Task { try await StoresArticle.offline(controller) }
+    try await eventually(seconds: 30) {
+      if case .offline = controller.state { true } else { false }
+    }
+    guard case .offline(let error) = controller.state else { return }
+    #expect(error.outage?.code == "query-timeout" && error.outage?.status == 504)
+    try sqlite(opened.path, "DELETE FROM City WHERE id >= 10")
+    try await eventually(seconds: 30) { controller.fetchedObjects?.map(\.name) == ["Tokyo"] }
+    controller.stop()
+    try await article.value
+  }
+}
