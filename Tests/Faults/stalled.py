@@ -24,7 +24,8 @@ class Stalled:
     """A stream with a small window that nobody reads until `finish`."""
 
     def __init__(self, server, query):
-        self.server, self.view = server, View()
+        self.server, self.query, self.view = server, query, View()
+        self.was_cut = False
         connection = Connection(server)
         self.view.begin(connection.get("note", query))
         connection.close()
@@ -37,16 +38,27 @@ class Stalled:
                             "Accept: text/event-stream\r\n\r\n".encode())
 
     def finish(self, fresh):
-        """Read until it holds what is fresh; how many diffs that took."""
-        answer = http.client.HTTPResponse(self.socket)
-        answer.begin()
+        """Read until it holds what is fresh; how many diffs that took. Who took nothing for longer
+        than the server waits was cut off, and asks on from where it is."""
         latest = time.monotonic() + 20
-        while not self.view.equals(fresh) and time.monotonic() < latest:
-            line = answer.readline()
-            if line.startswith(b"data: "):
-                self.view.apply(json.loads(line[6:]))
+        try:
+            answer = http.client.HTTPResponse(self.socket)
+            answer.begin()
+            while not self.view.equals(fresh) and time.monotonic() < latest:
+                line = answer.readline()
+                if line.startswith(b"data: "):
+                    self.view.apply(json.loads(line[6:]))
+        except ConnectionResetError:
+            self.ask_on(fresh, latest)
         self.socket.close()
         return self.view.diffs
+
+    def ask_on(self, fresh, latest):
+        self.was_cut = True
+        connection = Connection(self.server)
+        while not self.view.equals(fresh) and time.monotonic() < latest:
+            self.view.apply(connection.get("note", self.query | {"since": self.view.token}))
+        connection.close()
 
 
 class Load:
@@ -116,4 +128,5 @@ def run(program, folder, seconds, seed):
     return Result("R5", f"{STALLED} stalled streams, {len(load.began)} saves of {SIZE} bytes", faults, {
         "fast readers hear after": f"{with_them * 1e3:.1f} ms (alone {without * 1e3:.1f})",
         "memory": f"{memory / 1e6:.0f} MB", "grown": f"{growth / 1e6:.1f} MB",
-        "diffs a stalled reader read": max(diffs)})
+        "diffs a stalled reader read": max(diffs),
+        "cut off": sum(reader.was_cut for reader in stalled)})
