@@ -28,8 +28,9 @@ extension LiveStream {
   /// Puts diffs among the events as far as they are found in time; false where they are enough for
   /// now. A failure is heard by the snapshots.
   private func readDiffs(_ service: Service) -> Bool {
-    let resumed = state.withLock { state in
-      state.unsent.compactMap { index in
+    let resumed = state.withLock { state -> [GroupFetch] in
+      guard !state.output.isEnding else { return [] }
+      return state.unsent.compactMap { index in
         state.held[index].map {
           GroupFetch(index: index, plan: state.fetches[index].fetch.plan, since: $0)
         }

@@ -27,6 +27,13 @@ struct MomentReading {
   /// nil where it would be larger than an answer may be.
   mutating func answer(_ moment: any StoreMoment) throws(StoreError) -> [UInt8]? {
     let known = try diffs(moment)
+    // What diffs took is not to be missing for snapshots.
+    return try moment.within(nil) { () throws(StoreError) in try body(known, moment) }
+  }
+
+  private mutating func body(
+    _ known: [Int: MomentDiffs.Answer], _ moment: any StoreMoment
+  ) throws(StoreError) -> [UInt8]? {
     var body = LiveAnswerBody()
     for fetch in ended { body.append(fetch.reason.json, under: fetch.name) }
     for (index, named) in fetches.enumerated() {
@@ -62,7 +69,7 @@ struct MomentReading {
   var tooLarge: Problem {
     Problem(
       400, "answer-too-large", "Bad request",
-      "The snapshots of these fetches have more than \(maxBytes) bytes together.",
+      "The answers to these fetches have more than \(maxBytes) bytes together.",
       hint: "a stream sends them one after the other"
     ).of(fetch: fetches[index].name)
   }

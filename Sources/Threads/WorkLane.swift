@@ -51,15 +51,25 @@ package final class WorkLane: Sendable {
       state.threads += 1
       return .needsThread
     }
-    if outcome == .needsThread { start() }
-    if outcome == .wakesThread { ready.signal() }
-    return outcome != .refused
+    switch outcome {
+    case .refused: return false
+    case .queued: break
+    case .wakesThread: ready.signal()
+    case .needsThread: return start()
+    }
+    return true
   }
 
-  /// Where the system has no thread left, the next work asks for one again.
-  private func start() {
-    let isStarted = startThread(name: name) { [self] in serve() }
-    if !isStarted { state.withLock { $0.threads -= 1 } }
+  /// Where the system has no thread left, those that run do the work, and the next work asks for one
+  /// again; where none runs, the work is not taken.
+  private func start() -> Bool {
+    if startThread(name: name, { [self] in serve() }) { return true }
+    return state.withLock { state in
+      state.threads -= 1
+      guard state.threads == 0, !state.queue.isEmpty else { return true }
+      state.queue.removeLast()
+      return false
+    }
   }
 
   /// Closes a lane of one thread, and returns when it has done what it took before.
@@ -87,7 +97,10 @@ package final class WorkLane: Sendable {
     while true {
       let step: Step = state.withLock { state in
         if !state.queue.isEmpty { return .work(state.queue.removeFirst()) }
-        if state.isClosed { return .end }
+        if state.isClosed {
+          state.threads -= 1
+          return .end
+        }
         state.idle += 1
         return .sleep
       }

@@ -355,4 +355,69 @@ struct ResumeTests {
     }
     #expect(store.patientMoments < 10)
   }
+
+  @Test("Who asks again after everyone left is not told by the try that was begun for them")
+  func askedAgain() throws {
+    change()
+    let (gone, again) = (Asker(), Asker())
+    engine.follow(plan(), since: .token(start), until: nil, gone)
+    try #require(store.isAsked())
+    engine.cancel(gone)
+    store.inner.save { $0.cities[2] = nil }
+    engine.storeDidChange()
+    // What the first try found could not be brought up to date in time.
+    store.slow(before: 4)
+    engine.follow(plan(), since: .token(start), until: nil, again)
+    let began = Asker()
+    engine.follow(plan(.count), since: .token(store.inner.token), until: .now, began)
+    _ = began.next()
+    store.open()
+    let told = again.next()
+    #expect(told.contains(#""from":"t1-1-9e3779b1","to":"t1-4-78dde6c4","count":1"#), "\(told)")
+  }
+
+  @Test("Where nothing had changed and more is saved than there is time for, the client waits on")
+  func unchangedAndNoTime() throws {
+    change()
+    let request = try FetchRequest(
+      entity: "City", query: [("where", "population < 40"), ("as", "count")])
+    let few = try FetchResolver(model: MemoryStore.cityModel, maxItems: 10).resolve(request)
+    let client = Asker()
+    engine.follow(few, since: .token(start), until: nil, client)
+    try #require(store.isAsked())
+    store.inner.save { $0.cities[2] = nil }
+    engine.storeDidChange()
+    store.slow(before: 4)
+    let began = Asker()
+    engine.follow(plan(), since: .token(store.inner.token), until: .now, began)
+    _ = began.next()
+    store.open()
+    #expect(
+      client.next() == #"{"entity":"City","from":"t1-1-9e3779b1","to":"t1-4-78dde6c4","total":1}"#)
+  }
+
+  @Test(
+    "Clients with many tokens that a long step finds are told each from its own, by one look back")
+  func postponed() throws {
+    var tokens = [start]
+    let askers = (0..<5).map { _ in Asker() }
+    for (number, asker) in askers.enumerated() {
+      if number > 0 { tokens.append(store.inner.save { $0.countries[number] = nil }) }
+      engine.storeDidChange()
+      engine.follow(plan(), since: .token(tokens[number]), until: nil, asker)
+      let settled = Asker()
+      engine.follow(plan(.count), since: .token(tokens[number]), until: .now, settled)
+      _ = settled.next()
+    }
+    store.slow(before: tokens[4].position + 1)
+    store.open()
+    store.inner.save { $0.cities[1]?.population = 30 }
+    engine.storeDidChange()
+    for (token, asker) in zip(tokens, askers) {
+      let told = asker.next()
+      #expect(told.contains("\"from\":\"\(token)\""), "\(told)")
+      #expect(told.contains(#""changed":{"population":30}"#))
+    }
+    #expect(store.patientMoments == 1)
+  }
 }

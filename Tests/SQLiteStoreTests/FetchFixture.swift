@@ -23,7 +23,7 @@ struct FetchFixture {
     get throws { try moment(of: followed.connection) }
   }
 
-  private func moment(of connection: Connection) throws -> ReadMoment {
+  func moment(of connection: Connection) throws(StoreError) -> ReadMoment {
     let schema = followed.history.schema
     var composer = FetchComposer(model: model, schema: schema)
     composer.uniform = .everyColumn(of: schema)

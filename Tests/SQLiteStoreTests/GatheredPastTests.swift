@@ -1,5 +1,5 @@
-import CSQLite
 import FetchModel
+import Synchronization
 import Testing
 
 @testable import SQLiteStore
@@ -91,21 +91,126 @@ struct GatheredPastTests {
   }
 
   /// A statement that writes would take the whole read transaction with it.
-  @Test func aQuestionWhoseTimeIsOverKeepsItsTransactionAndTheNextOneGoesOn() throws {
+  @Test func aQuestionThatIsBrokenOffKeepsItsTransactionAndTheNextOneGoesOn() throws {
     let file = try FetchFixture(FetchFixture.world)
     let plan = try file.plan("City", "select=name")
     let position = try file.followed.token.position
-    try file.followed.file.outsider("UPDATE City SET name = 'x'")
+    try file.followed.file.outsider(
+      """
+      UPDATE City SET name = 'x' WHERE id = 10;
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000)
+        INSERT INTO City SELECT 1000 + i, 'new', i, 1 FROM n;
+      """)
     let moment = try file.gatheredMoment()
     let connection = moment.connection
+    let looks = Atomic(0)
+    // The first look is before anything is taken, the second after the first part.
+    let isOver = { @Sendable in looks.add(1, ordering: .relaxed).newValue > 1 }
     #expect(throws: StoreError.queryTimeout) {
-      try connection.withDeadline(after: 0) { () throws(StoreError) in
+      try connection.unless(isOver) { () throws(StoreError) in
         try moment.rows(of: plan, ids: [.integer(10)], at: .past(position))
       }
     }
     #expect(!connection.isInAutocommit)
+    #expect(try Self.gathered(moment).count == 2_000)
     let names = try Self.names(moment, plan, [.integer(10)], at: position)
     #expect(names == [.integer(10): #"{"id":10,"name":"Shanghai"}"#])
+    #expect(try Self.gathered(moment).count == 9_001)
+  }
+
+  @Test func whereThereIsNoRoomEachQuestionLooksForItself() throws {
+    let file = try FetchFixture(FetchFixture.world)
+    let plan = try file.plan("City", "select=name")
+    let position = try file.followed.token.position
+    try file.followed.file.outsider(
+      """
+      UPDATE City SET name = 'x' WHERE id = 10;
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+        INSERT INTO City SELECT 1000 + i, hex(zeroblob(500)), i, 1 FROM n;
+      """)
+    let pool = ReaderPool(path: file.followed.file.path, access: .read, capacity: 1)
+    let outcomes = try pool.read { connection throws(StoreError) in
+      connection.past.fewestRows = 0
+      connection.past.patience = 0
+      try connection.execute(
+        """
+        PRAGMA query_only = OFF; CREATE TEMP TABLE room(x);
+        PRAGMA temp.max_page_count = 20; PRAGMA query_only = ON
+        """)
+      let moment = try file.moment(of: connection)
+      return (0..<3).map { _ in
+        Result { try moment.rows(of: plan, ids: [.integer(10)], at: .past(position)) }
+      }
+    }
+    // The transaction is over with the failure, or it stands and the past is told.
+    for outcome in outcomes {
+      switch outcome {
+      case .success(let rows):
+        #expect(rows.values.map(\.json) == [Array(#"{"id":10,"name":"Shanghai"}"#.utf8)])
+      case .failure(let error):
+        #expect(error as? StoreError == .busy || "\(error)".contains("full"))
+      }
+    }
+    #expect(outcomes.count == 3)
+  }
+
+  /// SQLite ends a transaction by itself after some errors: what is asked then would be of another
+  /// moment.
+  @Test func aMomentWhoseTransactionIsLostTellsNothingMore() throws {
+    let file = try FetchFixture(FetchFixture.world)
+    let plan = try file.plan("City", "select=name")
+    let pool = ReaderPool(path: file.followed.file.path, access: .read, capacity: 1)
+    try pool.read { connection throws(StoreError) in
+      let moment = try file.moment(of: connection)
+      _ = try moment.rows(of: plan, ids: [.integer(10)], at: .now)
+      try connection.execute("ROLLBACK")
+      #expect(throws: StoreError.busy) {
+        try moment.rows(of: plan, ids: [.integer(10)], at: .now)
+      }
+    }
+    try pool.read { connection throws(StoreError) in
+      let moment = try file.moment(of: connection)
+      #expect(try moment.rows(of: plan, ids: [.integer(10)], at: .now).count == 1)
+    }
+  }
+
+  @Test func valuesAreWhatTheyWereToo() throws {
+    let file = try FetchFixture(FetchFixture.world)
+    let position = try file.followed.token.position
+    try file.followed.file.outsider(
+      "UPDATE City SET country = 3; UPDATE Country SET name = 'y' WHERE id = 1")
+    let moment = try file.gatheredMoment()
+    let city = try #require(file.model.entities.firstIndex { $0.name == "City" })
+    let paths = try ["name", "country.name"].map { try file.model.path($0, from: city) }
+    let values = try #require(
+      try moment.values(of: paths, ids: [.integer(10), .integer(20)], at: .past(position)))
+    #expect(
+      values == [
+        .integer(10): [.text("Shanghai"), .text("China")],
+        .integer(20): [.text("Tokyo"), .text("Japan")],
+      ])
+  }
+
+  /// Names of indexes that are made of names of tables and columns could be the same.
+  @Test func tablesWhoseNamesContainEachOtherAreGathered() throws {
+    let file = try FetchFixture(
+      """
+      CREATE TABLE Owner(id INTEGER PRIMARY KEY, b INTEGER, UNIQUE(id, b));
+      CREATE TABLE a(id INTEGER PRIMARY KEY, b INTEGER, c INTEGER,
+        FOREIGN KEY (b, c) REFERENCES Owner(id, b));
+      CREATE TABLE "a.b"(id INTEGER PRIMARY KEY, c INTEGER REFERENCES Owner);
+      INSERT INTO Owner VALUES (1, 1);
+      INSERT INTO a VALUES (1, 1, 1);
+      INSERT INTO "a.b" VALUES (1, 1);
+      """)
+    let position = try file.followed.token.position
+    try file.followed.file.outsider("UPDATE a SET c = NULL; UPDATE \"a.b\" SET c = NULL")
+    let moment = try file.gatheredMoment()
+    for entity in file.model.entities.map(\.name) where entity != "Owner" {
+      let rows = try moment.rows(
+        of: try file.plan(entity, "select=c"), ids: [.integer(1)], at: .past(position))
+      #expect(rows.values.map { String(decoding: $0.json, as: UTF8.self) } == [#"{"id":1,"c":1}"#])
+    }
   }
 
   @Test func theTablesEndWithTheTransactionAndNothingElseCanBeWritten() throws {
@@ -121,11 +226,7 @@ struct GatheredPastTests {
         #expect(throws: StoreError.self) {
           try connection.first("SELECT 1 FROM \(Self.shadow)") { _ in true }
         }
-        let moment = ReadMoment(
-          connection: connection,
-          composer: FetchComposer(model: file.model, schema: file.followed.history.schema),
-          history: file.followed.history, objectStatements: ObjectStatements(),
-          token: try file.followed.history.newestToken(on: connection))
+        let moment = try file.moment(of: connection)
         let rows = try moment.rows(of: plan, ids: [.integer(20)], at: .past(position))
         #expect(rows.values.map(\.json) == [Array(#"{"id":20,"name":"Tokyo"}"#.utf8)])
         #expect(throws: StoreError.self) { try connection.execute("DELETE FROM City") }
@@ -142,8 +243,8 @@ struct GatheredPastTests {
       "UPDATE City SET name = 'x'; UPDATE Country SET name = 'y'")
     let moment = try file.gatheredMoment()
     _ = try moment.rows(of: plan, ids: [.integer(10)], at: .past(position))
-    let statement = try moment.composer(at: .past(position))
-      .rows(of: plan, ids: [.integer(10), .integer(11)], at: .past(position))
+    let statement = try moment.rowStatement(
+      of: plan, ids: [.integer(10), .integer(11)], at: .past(position))
     let steps = try moment.connection.allOnce(
       "EXPLAIN QUERY PLAN " + statement.sql, statement.bindings
     ) { $0.text(3) }

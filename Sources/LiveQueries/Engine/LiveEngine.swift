@@ -181,7 +181,7 @@ private struct EngineLoop: Sendable {
     if batch.storeDidChange { state.isStale = true }
     state.queries.isEnding = desk.mailbox.isEnding
     let unserved = serveFromMemory(batch.wishes, &state, now)
-    let finished = batch.finished.filter { state.queries.resumes[$0.job.key] != nil }
+    let finished = batch.finished.filter(state.queries.isAwaited)
     if state.isStale && state.queries.hasActiveQueries || !unserved.isEmpty || !finished.isEmpty {
       serveFromStore(unserved, finished, desk, &state, now)
     }
@@ -271,7 +271,7 @@ private struct EngineLoop: Sendable {
     }
   }
 
-  /// Serves as many as there is time for in one go; the rest comes later, after what others ask.
+  /// Serves as many as there is time for in one go; the rest comes later, after the moments till then.
   ///
   /// Fetches of a group are answered together, so those that there is no time for are told to begin
   /// anew: whoever asked makes their answers of one moment, on a thread where that may take long.
@@ -279,7 +279,8 @@ private struct EngineLoop: Sendable {
     _ requests: [FollowRequest], _ context: MomentContext, _ desk: EngineDesk,
     _ state: inout State, _ now: ContinuousClock.Instant
   ) {
-    var later: [FollowRequest] = []
+    var later = state.queries.returned
+    state.queries.returned = []
     let groupsEnd = ContinuousClock.now + configuration.longPatience * 2
     state.queries.prepare(requests, context)
     // From here on, so that however long that took some of them are served.

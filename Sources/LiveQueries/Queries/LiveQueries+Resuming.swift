@@ -15,16 +15,29 @@ extension LiveQueries {
 
   /// Has what `request` asks found out elsewhere. Fetches of a group have one moment together, which
   /// another one's answer cannot be of: they are told to begin anew.
-  mutating func handOver(_ request: FollowRequest, from: Token) {
+  ///
+  /// - Parameters:
+  ///   - from: the token that the client has.
+  ///   - start: a later one up to which nothing happened to the fetch, where that is known.
+  mutating func handOver(_ request: FollowRequest, from: Token, start: Token? = nil) {
     if request.onlyWaits { return send(.expired, to: request.waiter) }
     if isEnding { return send(.failed(.busy), to: request.waiter) }
     let key = ResumeKey(
-      query: QueryKey(request.plan, only: request.only), view: request.viewKey, from: from)
-    if resumes[key] == nil {
+      query: QueryKey(request.plan, only: request.only), view: request.viewKey,
+      from: start ?? from)
+    var resuming = resumes[key] ?? Resuming()
+    if resuming.isEmpty {
       newResumes.append(
-        ResumeJob(key: key, plan: request.plan, model: model, columns: columns))
+        ResumeJob(
+          key: key, plan: request.plan, model: model, columns: columns, ticket: resuming.ticket))
     }
-    resumes[key, default: Resuming()].later.append(request)
+    resuming.later.append(Resuming.Waiting(request: request, from: from))
+    resumes[key] = resuming
+  }
+
+  /// Whether somebody still waits for just this.
+  func isAwaited(_ finished: FinishedResume) -> Bool {
+    resumes[finished.job.key]?.ticket === finished.job.ticket
   }
 
   /// What is to be found out elsewhere, each once.
@@ -36,7 +49,9 @@ extension LiveQueries {
 
   /// Has a query whose step takes too long go on elsewhere, as a resume of everyone who waits; those
   /// that follow it together with others begin anew.
-  mutating func postpone(_ query: LiveQuery) {
+  ///
+  /// - Parameter base: the moment that the query is true of.
+  mutating func postpone(_ query: LiveQuery, at base: Token?) {
     for view in query.views.values {
       for (from, waiters) in view.waiters {
         for (ticket, waiter) in waiters {
@@ -46,7 +61,8 @@ extension LiveQueries {
           handOver(
             FollowRequest(
               plan: plan, only: query.key.only, since: .token(from), deadline: deadline,
-              waiter: waiter, onlyWaits: waiter is GroupMember), from: from)
+              waiter: waiter, onlyWaits: waiter is GroupMember), from: from,
+            start: base)
         }
       }
       view.waiters = [:]
@@ -69,7 +85,9 @@ extension LiveQueries {
 
   /// Tells everyone who waits for a resume that there will be none.
   mutating func endResumes() {
-    for request in resumes.values.flatMap(\.all) { send(.failed(.busy), to: request.waiter) }
+    for waiting in resumes.values.flatMap(\.all) {
+      send(.failed(.busy), to: waiting.request.waiter)
+    }
     resumes = [:]
     newResumes = []
   }
@@ -91,11 +109,12 @@ extension LiveQueries {
       let known = prepared.query.views[key.view]?.bodies[key.from.position] ?? nil
       do throws(StoreError) {
         guard try isOfThisHistory(prepared, context) else { return endResume(key, .expired) }
-        guard ContinuousClock.now < latest else { throw .queryTimeout }
+        guard prepared.token == context.token || ContinuousClock.now < latest else {
+          throw .queryTimeout
+        }
         try serve(prepared, key, context, now: now)
       } catch .queryTimeout {
-        guard let known else { return tryAgain(finished.job) }
-        tell(known, of: prepared, key, context, now: now)
+        lead(key, to: prepared, known, now: now)
       } catch {
         endResume(key, .failed(context.moment.meaning(of: error)))
       }
@@ -109,37 +128,36 @@ extension LiveQueries {
     return try context.moment.standing(of: prepared.token) == .known
   }
 
-  /// Tells those who waited when the resume was begun what had happened by then. Those who came later
-  /// may know of newer saves and are served like anyone else.
-  private mutating func tell(
-    _ body: AnswerBody, of prepared: PreparedQuery, _ key: ResumeKey, _ context: MomentContext,
+  /// Tells those who waited when the resume was begun what had happened by then; where that is
+  /// nothing, what comes after it is found out. Those who came later may know of newer saves, and
+  /// are served like anyone else.
+  private mutating func lead(
+    _ key: ResumeKey, to prepared: PreparedQuery, _ body: AnswerBody?,
     now: ContinuousClock.Instant
   ) {
     let query = prepared.query
     guard let view = query.views[key.view], let waiting = resumes.removeValue(forKey: key) else {
       return
     }
+    returned += waiting.later.map(\.request)
+    note(shown: prepared.token)
+    guard let body else {
+      for one in waiting.begun { handOver(one.request, from: one.from, start: prepared.token) }
+      return
+    }
     view.lastUse = now
-    for request in waiting.begun { send(body, of: view, from: key.from, to: request.waiter) }
+    for one in waiting.begun { send(body, of: view, from: one.from, to: one.request.waiter) }
     if query.position == prepared.token.position, queries[query.key] == nil {
       query.log.trim(to: configuration.maxLoggedChanges)
-      note(shown: prepared.token)
       queries[query.key] = query
     }
-    for request in waiting.later { follow(request, context, now: now) }
-  }
-
-  /// Much was saved while it was found out.
-  private mutating func tryAgain(_ job: ResumeJob) {
-    guard job.tries < 3, !isEnding else { return endResume(job.key, .expired) }
-    var job = job
-    job.tries += 1
-    newResumes.append(job)
   }
 
   /// Gives the same answer to everyone who waits for a resume.
   mutating func endResume(_ key: ResumeKey, _ answer: LiveAnswer) {
-    for request in resumes.removeValue(forKey: key)?.all ?? [] { send(answer, to: request.waiter) }
+    for waiting in resumes.removeValue(forKey: key)?.all ?? [] {
+      send(answer, to: waiting.request.waiter)
+    }
   }
 
   /// Answers those who waited, or has them wait on. Nobody was answered where it throws.
@@ -148,24 +166,27 @@ extension LiveQueries {
     now: ContinuousClock.Instant
   ) throws(StoreError) {
     let query = prepared.query
-    let patience = configuration.longPatience
-    let body = try context.moment.within(patience) { () throws(StoreError) in
+    let (own, body) = try context.moment.within(configuration.longPatience) {
+      () throws(StoreError) in
       _ = try query.advance(context)
       let view = try query.view(key.view, context, now: now)
-      return try query.body(for: view, from: key.from.position, prepared.standing, context)
+      return (view, try query.body(for: view, from: key.from.position, prepared.standing, context))
     }
     query.log.trim(to: configuration.maxLoggedChanges)
     let kept = adopt(query)
-    let view = try context.moment.within(nil) { () throws(StoreError) in
-      try kept.view(key.view, context, now: now)
-    }
-    view.lastUse = now
-    for request in resumes.removeValue(forKey: key)?.all ?? [] {
-      if let body {
-        send(body, of: view, from: key.from, to: request.waiter)
-      } else {
-        register(request, from: key.from, kept, view, now: now)
+    guard let body else {
+      // One that others wait in knows perhaps less of its order than this view needs.
+      let view = try context.moment.within(configuration.longPatience) {
+        () throws(StoreError) in try kept.view(key.view, context, now: now)
       }
+      view.lastUse = now
+      for waiting in resumes.removeValue(forKey: key)?.all ?? [] {
+        register(waiting.request, from: waiting.from, kept, view, now: now)
+      }
+      return
+    }
+    for waiting in resumes.removeValue(forKey: key)?.all ?? [] {
+      send(body, of: own, from: waiting.from, to: waiting.request.waiter)
     }
   }
 

@@ -40,7 +40,6 @@ struct LiveQueries {
     let from: Token
     let waiter: ObjectIdentifier
     let deadline: ContinuousClock.Instant?
-    /// Whether it is one of fetches that are followed together.
   }
 
   let model: Model
@@ -62,6 +61,8 @@ struct LiveQueries {
   var resumes: [ResumeKey: Resuming] = [:]
   /// What is to be found out elsewhere and nobody was told of yet.
   var newResumes: [ResumeJob] = []
+  /// Requests that are to be served anew, after what came meanwhile.
+  var returned: [FollowRequest] = []
   /// Whether nothing is to be begun any more.
   var isEnding = false
   var counters = LiveCounters()
@@ -177,12 +178,13 @@ struct LiveQueries {
     query.position = base
     do throws(StoreError) {
       guard ContinuousClock.now < latest, let changes = try changes(of: candidate, context) else {
-        return postpone(query)
+        return postpone(query, at: current)
       }
       guard !changes.isEmpty else { return }
       var hasDiff = false
       for view in query.views.values where !view.waiters.isEmpty {
-        let body = try context.moment.within(nil) { () throws(StoreError) in
+        let body = try context.moment.within(configuration.longPatience) {
+          () throws(StoreError) in
           try query.body(for: view, changes, from: base, isStep: true, context)
         }
         guard let body else { continue }
@@ -191,6 +193,8 @@ struct LiveQueries {
       }
       if hasDiff { counters.changed += 1 }
       query.log.trim(to: configuration.maxLoggedChanges)
+    } catch .queryTimeout {
+      postpone(query, at: current)
     } catch {
       end(query, context.moment.meaning(of: error))
     }

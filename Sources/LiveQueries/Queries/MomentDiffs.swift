@@ -88,7 +88,7 @@ extension MomentDiffs {
     var found = Found()
     do throws(StoreError) {
       try context.moment.within(time) { () throws(StoreError) in
-        for (start, fetches) in Dictionary(grouping: fetches, by: \.since) {
+        for (start, fetches) in Dictionary(grouping: fetches, by: \.since) where !found.isFull {
           try prepare(fetches.map(\.plan), since: start, columns: columns)
           for fetch in fetches where !found.isFull {
             asking(fetch.index)

@@ -6,6 +6,7 @@
 // itself, and goes on with it as with a query of its own.
 
 import FetchModel
+import Synchronization
 
 /// What tells one resume from another.
 struct ResumeKey: Hashable, Sendable {
@@ -14,20 +15,36 @@ struct ResumeKey: Hashable, Sendable {
   let from: Token
 }
 
+/// Tells one try at a resume from the next, and whether anybody still waits for it.
+final class ResumeTicket: Sendable {
+  private let cancelled = Atomic(false)
+
+  var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
+  func cancel() { cancelled.store(true, ordering: .relaxed) }
+}
+
 /// Who waits for a resume.
 struct Resuming {
-  /// Those who asked before it was begun.
-  private(set) var begun: [FollowRequest] = []
-  var later: [FollowRequest] = []
+  /// A client, and the token that it has: to it nothing happened between that and the resume's.
+  struct Waiting {
+    let request: FollowRequest
+    let from: Token
+  }
 
-  var all: [FollowRequest] { begun + later }
+  let ticket = ResumeTicket()
+  /// Those who asked before it was begun.
+  private(set) var begun: [Waiting] = []
+  var later: [Waiting] = []
+
+  var all: [Waiting] { begun + later }
   var isEmpty: Bool { begun.isEmpty && later.isEmpty }
 
   mutating func begin() { (begun, later) = (all, []) }
 
   mutating func remove(_ waiter: ObjectIdentifier) {
-    begun.removeAll { ObjectIdentifier($0.waiter) == waiter }
-    later.removeAll { ObjectIdentifier($0.waiter) == waiter }
+    begun.removeAll { ObjectIdentifier($0.request.waiter) == waiter }
+    later.removeAll { ObjectIdentifier($0.request.waiter) == waiter }
+    if isEmpty { ticket.cancel() }
   }
 }
 
@@ -61,14 +78,15 @@ struct ResumeJob: Sendable {
   let plan: FetchPlan
   let model: Model
   let columns: (any ColumnTraits)?
-  /// How often it was tried before.
-  var tries = 0
+  let ticket: ResumeTicket
 
   /// How many are told at a time.
   private static let toldTogether = 50
+  /// After which time the rest is found out at a newer moment: an old one keeps the store's log long.
+  private static let momentTime = Duration.seconds(5)
 
-  /// Finds out what became of fetches that are resumed from the same token, at one moment: what was
-  /// touched since is looked at once for all.
+  /// Finds out what became of fetches that are resumed from the same token, at one moment as far as
+  /// there is time: what was touched since is looked at once for all.
   ///
   /// - Parameters:
   ///   - isOver: whether the engine is about to end.
@@ -78,24 +96,27 @@ struct ResumeJob: Sendable {
     tell: ([FinishedResume]) -> Void
   ) {
     var rest = jobs[...]
-    do throws(StoreError) {
-      try store.read(unless: isOver) { moment in
-        let context = MomentContext(moment)
-        search(for: jobs, context)
-        while !rest.isEmpty {
-          let some = rest.prefix(toldTogether)
-          rest = rest.dropFirst(toldTogether)
-          tell(some.map { FinishedResume(job: $0, outcome: $0.outcome(context, isOver)) })
+    while !rest.isEmpty {
+      do throws(StoreError) {
+        try store.read(unless: isOver) { moment in
+          let end = ContinuousClock.now + momentTime
+          let context = MomentContext(moment)
+          search(for: rest, context)
+          repeat {
+            let some = rest.prefix(toldTogether)
+            rest = rest.dropFirst(toldTogether)
+            tell(some.map { FinishedResume(job: $0, outcome: $0.outcome(context, isOver)) })
+          } while !rest.isEmpty && ContinuousClock.now < end
         }
+      } catch {
+        let outcome = ResumeOutcome.failed(isOver() ? .busy : error)
+        return tell(rest.map { FinishedResume(job: $0, outcome: outcome) })
       }
-    } catch {
-      let outcome = ResumeOutcome.failed(isOver() ? .busy : error)
-      tell(rest.map { FinishedResume(job: $0, outcome: outcome) })
     }
   }
 
   /// A failure is heard by each when it asks.
-  private static func search(for jobs: [ResumeJob], _ context: MomentContext) {
+  private static func search(for jobs: ArraySlice<ResumeJob>, _ context: MomentContext) {
     guard let first = jobs.first else { return }
     let keys = Set(jobs.filter { $0.key.query.only == nil }.map(\.key.query))
     try? context.moment.within(nil) { () throws(StoreError) in
@@ -105,7 +126,7 @@ struct ResumeJob: Sendable {
 
   private func outcome(_ context: MomentContext, _ isOver: () -> Bool) -> ResumeOutcome {
     do throws(StoreError) {
-      guard !isOver() else { return .failed(.busy) }
+      guard !isOver(), !ticket.isCancelled else { return .failed(.busy) }
       let outcome = try prepare(context)
       // What was broken off looks like what took too long.
       return isOver() ? .failed(.busy) : outcome

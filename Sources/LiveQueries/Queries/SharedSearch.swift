@@ -16,7 +16,7 @@ struct SharedSearch {
   /// The fetches that were looked for, as queries of their own.
   private let queries: [QueryKey: LiveQuery]
   private let search: CandidateSearch
-  /// Whether there was no time for it.
+  /// Whether the store failed, for want of time perhaps.
   var hasFailed: Bool { search.hasFailed }
 
   init(

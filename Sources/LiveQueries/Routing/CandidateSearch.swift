@@ -247,7 +247,7 @@ struct CandidateSearch {
 
   /// The objects that reach a touched one over `way`; nil where there are too many, or the store
   /// failed.
-  private func roots(
+  private mutating func roots(
     reaching entity: Int, over way: QueryIndex.Way
   ) -> Set<ObjectID>? {
     let touches = touched.touches(of: entity)
@@ -255,10 +255,13 @@ struct CandidateSearch {
       definition: ResultDefinition(entity: way.root, predicate: .everything))
     let steps = [way.steps] + touches.members.keys.map { way.steps + [$0.relationship] }
     plan.expansion = steps.map { PropertyPath(root: way.root, steps: $0, target: .object) }
-    guard let roots = try? moment.roots(of: plan, touchedBy: touches),
-      roots.count <= Self.maxRoots
-    else { return nil }
-    return roots
+    do throws(StoreError) {
+      let roots = try moment.roots(of: plan, touchedBy: touches)
+      return roots.count <= Self.maxRoots ? roots : nil
+    } catch {
+      hasFailed = true
+      return nil
+    }
   }
 
   // MARK: Without values

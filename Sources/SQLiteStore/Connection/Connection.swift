@@ -27,6 +27,9 @@ final class Connection: @unchecked Sendable {
   /// What was composed for this connection.
   var forms = ComposedForms()
   var rowStatements = RowStatements()
+  /// Whether everything has to be read in the transaction that is open: SQLite may end one by itself
+  /// after an error, and what is asked then would be of another moment.
+  var holdsMoment = false
   /// What it gathered for the questions of its read transaction.
   var past = GatheredPast()
   /// On the monotonic clock in nanoseconds; 0 is no deadline.
@@ -138,6 +141,7 @@ extension Connection {
   func withStatement<Result>(
     _ sql: String, _ body: (Statement) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
+    if holdsMoment, isInAutocommit { throw .busy }
     let entry = try takeEntry(sql)
     defer { statements.giveBack(entry) }
     return try body(Statement(pointer: entry.pointer))

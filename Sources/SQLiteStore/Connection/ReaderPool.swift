@@ -48,12 +48,14 @@ final class ReaderPool: Sendable {
     defer { giveBack(connection) }
     return try connection.withDeadline(after: limit) { () throws(StoreError) in
       try connection.run("BEGIN")
+      connection.holdsMoment = true
       defer { end(connection) }
       return try body(connection)
     }
   }
 
   private func end(_ connection: Connection) {
+    connection.holdsMoment = false
     connection.past.forget()
     guard !connection.isInAutocommit else { return }
     // A deadline that has passed must not end this statement too.

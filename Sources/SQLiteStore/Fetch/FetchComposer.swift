@@ -11,6 +11,8 @@ struct FetchStatement: Sendable {
   let sql: String
   let bindings: [SQLValue]
   let layout: RowLayout
+  /// The tables that it reads as they were.
+  var shadows: [HistoryLayout] = []
 }
 
 /// Where the values of items come from.

@@ -93,7 +93,8 @@ extension FetchQuery {
       fragment.append(" OFFSET ")
       fragment.bind(.integer(Int64(offset)))
     }
-    return FetchStatement(sql: fragment.text, bindings: fragment.bindings, layout: layout)
+    return FetchStatement(
+      sql: fragment.text, bindings: fragment.bindings, layout: layout, shadows: context.shadows)
   }
 
   func countStatement() -> FetchStatement {

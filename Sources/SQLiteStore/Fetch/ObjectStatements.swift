@@ -83,6 +83,6 @@ extension FetchStatement {
 
   /// The same statement with other values.
   func binding(_ bindings: [SQLValue]) -> FetchStatement {
-    FetchStatement(sql: sql, bindings: bindings, layout: layout)
+    FetchStatement(sql: sql, bindings: bindings, layout: layout, shadows: shadows)
   }
 }

@@ -9,7 +9,6 @@ extension ReadMoment {
   ) throws(StoreError) -> TabulatedResult {
     guard let tabulation = plan.tabulation else { return TabulatedResult() }
     let moment = settled(moment)
-    let composer = try composer(at: moment)
     var result = TabulatedResult()
     if plan.window.limit != 0 {
       var statements = TabulationComposer(composer, plan, tabulation, at: moment)

@@ -29,7 +29,7 @@ extension ReadMoment {
   private func reached(
     from ids: Set<ObjectID>, over path: PropertyPath, at moment: Moment
   ) throws(StoreError) -> Set<ObjectID> {
-    let statement = try composer(at: moment).reached(from: ids, over: path, at: moment)
+    let statement = composer.reached(from: ids, over: path, at: moment)
     let type = composer.model.entities[composer.model.walk(path).end].idType
     var found: Set<ObjectID> = []
     try connection.withStatement(statement.text) { prepared throws(StoreError) in

@@ -8,11 +8,10 @@ extension ReadMoment {
   ) throws(StoreError) -> [ObjectID: [StoredValue?]]? {
     guard !ids.isEmpty, let root = paths.first?.root else { return [:] }
     let moment = settled(moment)
-    let composer = try composer(at: moment)
     let plan = FetchPlan(
       definition: ResultDefinition(entity: root, predicate: .everything),
       selection: paths.map { SelectedValue(key: "", source: .path($0)) })
-    let statement = connection.rowStatements.statement(of: plan, ids: ids, at: moment, composer)
+    let statement = try rowStatement(of: plan, ids: ids, at: moment)
     var values: [ObjectID: [StoredValue?]] = [:]
     try connection.withStatement(statement.sql) { prepared throws(StoreError) in
       prepared.bind(statement.bindings)

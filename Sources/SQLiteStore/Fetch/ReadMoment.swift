@@ -56,8 +56,7 @@ struct ReadMoment: StoreMoment {
     guard !ids.isEmpty else { return [:] }
     let moment = settled(moment)
     var rows: [ObjectID: Row] = [:]
-    let composer = try composer(at: moment)
-    let statement = connection.rowStatements.statement(of: plan, ids: ids, at: moment, composer)
+    let statement = try rowStatement(of: plan, ids: ids, at: moment)
     try run(statement) { reader in
       rows[reader.id()] = reader.row()
       return true

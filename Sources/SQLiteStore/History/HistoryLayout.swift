@@ -28,7 +28,8 @@ struct HistoryLayout: Sendable, Hashable {
   var table: String { shape.name }
   /// The name of its history, quoted.
   var quotedName: String { quoted("livefetch_history_\(table)") }
-  /// The name of the common table expression that ``shadowExpression`` makes, quoted.
+  /// The name of the common table expression that ``shadowExpression`` makes, and of the temporary
+  /// table that stands for it where it is gathered, quoted.
   var shadowName: String { quoted("livefetch_shadow_\(table)") }
 
   /// The key's columns in the table and in its history.
@@ -91,14 +92,19 @@ extension HistoryLayout {
   /// - Parameter links: columns that rows are looked up by, beside the key's.
   func gatheredTable(indexedBy links: [[String]]) -> String {
     let key = keyColumns.map { "\(quoted($0.history)) COLLATE BINARY" }
-    let indexes = Set(links).map { columns in
-      let name = quoted("\(table).\(columns.joined(separator: "."))")
+    let indexes = Set(links).enumerated().map { number, columns in
+      let name = quoted("livefetch_shadow_\(table)_\(number)")
       return "CREATE INDEX temp.\(name) ON \(shadowName)(\(Self.list(columns.map(quoted))));"
     }
     return """
       CREATE TEMP TABLE \(shadowName)(\(Self.list(declarations)), UNIQUE(\(Self.list(key)))); \
       \(indexes.joined())
       """
+  }
+
+  /// A row where more rows were touched after a position than a number, both bound.
+  var touchedBeyond: String {
+    "SELECT 1 FROM main.\(quotedName) WHERE \(Self.position) > ? LIMIT 1 OFFSET ?"
   }
 
   /// Takes what was touched between two positions into the gathered table: the first row of each
