@@ -52,10 +52,9 @@ public final class Service: HTTPHandler {
   ) throws(HTTPServerError) {
     self.store = store
     self.isHosted = isHosted
-    engine = LiveEngine(
-      store: store,
-      configuration: LiveConfiguration(idleTime: .seconds(configuration.idleSeconds)),
-      delivery: deliveries)
+    var live = configuration.engine
+    live.idleTime = .seconds(configuration.idleSeconds)
+    engine = LiveEngine(store: store, configuration: live, delivery: deliveries)
     self.configuration = configuration
     cache = SnapshotCache(maxBytes: configuration.cacheBytes)
     slowLane = WorkLane(

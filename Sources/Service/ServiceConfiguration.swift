@@ -1,5 +1,7 @@
 // What a service may be told.
 
+import LiveQueries
+
 /// The settings of a ``Service``.
 public struct ServiceConfiguration: Sendable {
   /// The name and version that `GET /v1` tells.
@@ -11,6 +13,8 @@ public struct ServiceConfiguration: Sendable {
   /// How many seconds a fetch that nobody waits for is kept up to date in memory; whoever comes back
   /// later still gets a diff, made from the history.
   public var idleSeconds = 60.0
+  /// How the live engine spends its time; ``idleSeconds`` is said instead.
+  package var engine = LiveConfiguration()
   /// Seconds between two comment lines of a stream.
   public var heartbeat = 15.0
   /// The bearer token that every request but probes and files needs; nil: none.

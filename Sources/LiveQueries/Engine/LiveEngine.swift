@@ -283,10 +283,12 @@ private struct EngineLoop: Sendable {
     state.queries.returned = []
     let groupsEnd = ContinuousClock.now + configuration.longPatience * 2
     state.queries.prepare(requests, context)
-    // From here on, so that however long that took some of them are served.
+    // From here on, and one in any case: however long that took, the engine gets on.
     let end = ContinuousClock.now + configuration.longPatience
+    var isFirst = true
     for request in requests.inOrderOfTheirStart {
-      if ContinuousClock.now < (request.onlyWaits ? groupsEnd : end) {
+      if isFirst || ContinuousClock.now < (request.onlyWaits ? groupsEnd : end) {
+        isFirst = false
         state.queries.follow(request, context, now: now)
       } else if request.onlyWaits {
         state.queries.send(.expired, to: request.waiter)

@@ -166,8 +166,9 @@ extension LiveQueries {
     now: ContinuousClock.Instant
   ) throws(StoreError) {
     let query = prepared.query
-    let (own, body) = try context.moment.within(configuration.longPatience) {
-      () throws(StoreError) in
+    // Where nothing was saved meanwhile there is nothing to ask.
+    let patience = prepared.token == context.token ? nil : configuration.longPatience
+    let (own, body) = try context.moment.within(patience) { () throws(StoreError) in
       _ = try query.advance(context)
       let view = try query.view(key.view, context, now: now)
       return (view, try query.body(for: view, from: key.from.position, prepared.standing, context))
@@ -176,8 +177,8 @@ extension LiveQueries {
     let kept = adopt(query)
     guard let body else {
       // One that others wait in knows perhaps less of its order than this view needs.
-      let view = try context.moment.within(configuration.longPatience) {
-        () throws(StoreError) in try kept.view(key.view, context, now: now)
+      let view = try context.moment.within(patience) { () throws(StoreError) in
+        try kept.view(key.view, context, now: now)
       }
       view.lastUse = now
       for waiting in resumes.removeValue(forKey: key)?.all ?? [] {
