@@ -26,8 +26,10 @@ struct RowStatements {
   ) -> FetchStatement {
     let key = composer.schema.entities[plan.definition.entity].key
     let bindings = IDRestriction(key: key, ids: ids).bindings
-    // The parts of a composite key are bound one by one.
-    guard bindings.count == 1 else { return composer.rows(of: plan, ids: ids, at: moment) }
+    // The parts of a composite key are bound one by one, and a marker is no number and no bytes.
+    guard bindings.count == 1, key.takesAnyText else {
+      return composer.rows(of: plan, ids: ids, at: moment)
+    }
     if composer.uniform != uniform {
       open.removeAll()
       uniform = composer.uniform
@@ -91,6 +93,13 @@ private struct OpenRows {
       for place in positionPlaces { bindings[place] = .integer(position) }
     }
     return statement.binding(bindings)
+  }
+}
+
+extension Key {
+  /// Whether any text could be an id, so that one marker stands for all.
+  fileprivate var takesAnyText: Bool {
+    parts.allSatisfy { $0.form != .real && $0.form != .binary }
   }
 }
 
