@@ -165,10 +165,8 @@ extension Key {
     switch form {
     case .text: return .text(text)
     case .integer:
-      // A column declared a number may hold fractions, and text that is none.
-      guard let integer = Int64(text) else {
-        return Double(text).map { .double($0) } ?? .text(text)
-      }
+      // A column declared an integer may hold text that is none.
+      guard let integer = Int64(text) else { return Double(text) == nil ? .text(text) : nil }
       return integer.description == text ? .integer(integer) : nil
     case .real: return Double(text).map { .double($0) }
     case .binary: return bytes(ofHexadecimal: text).map { .blob($0) }
