@@ -151,6 +151,13 @@ struct ManyTouchedTests {
     return (store.asked.rows.load(ordering: .relaxed) - before, queries.outbox.count)
   }
 
+  @Test func whoIsLookedUpTwiceByOneValueAsksOfEverything() throws {
+    let (asked, told) = try rowsAsked(["population >= 0 OR population >= -5", "name == 'n1'"])
+    #expect(told == 2)
+    // All of 4,000 for the one, those called n1 for the other; each before and after.
+    #expect(asked == 8_200)
+  }
+
   @Test func eachAsksOfItsOwnObjects() throws {
     let (asked, told) = try rowsAsked((0..<40).map { "name == 'n\($0)'" })
     #expect(told == 40)

@@ -67,6 +67,8 @@ struct CandidateSearch {
 
   /// Takes a query that `id` concerns.
   private mutating func take(_ query: LiveQuery, for id: ObjectID) {
+    // One that stands at a value twice is tested twice.
+    guard !isTaken(query) else { return }
     found.insert(query)
     concerned[ObjectIdentifier(query), default: []].insert(id)
     let count = concerned[ObjectIdentifier(query)]?.count ?? 0
