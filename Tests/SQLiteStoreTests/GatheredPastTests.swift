@@ -22,11 +22,18 @@ struct GatheredPastTests {
     }
   }
 
-  @Test func aFewQuestionsLookForThemselvesAndManyGather() throws {
+  /// Cities that `change` was done to, a plan of their names, and the position before.
+  private static func cities(
+    _ change: String
+  ) throws -> (file: FetchFixture, plan: FetchPlan, position: Int64) {
     let file = try FetchFixture(FetchFixture.world)
-    let plan = try file.plan("City", "select=name")
     let position = try file.followed.token.position
-    try file.followed.file.outsider("UPDATE City SET name = 'x' WHERE id IN (10, 11)")
+    try file.followed.file.outsider(change)
+    return (file, try file.plan("City", "select=name"), position)
+  }
+
+  @Test func aFewQuestionsLookForThemselvesAndManyGather() throws {
+    let (file, plan, position) = try Self.cities("UPDATE City SET name = 'x' WHERE id IN (10, 11)")
     let moment = try file.gatheredMoment()
     moment.connection.past.fewestRows = 2
     moment.connection.past.patience = 2
@@ -43,10 +50,7 @@ struct GatheredPastTests {
   }
 
   @Test func littleThatWasTouchedIsNotGathered() throws {
-    let file = try FetchFixture(FetchFixture.world)
-    let plan = try file.plan("City", "select=name")
-    let position = try file.followed.token.position
-    try file.followed.file.outsider("UPDATE City SET name = 'x' WHERE id = 10")
+    let (file, plan, position) = try Self.cities("UPDATE City SET name = 'x' WHERE id = 10")
     let moment = try file.gatheredMoment()
     moment.connection.past.fewestRows = 2
     for _ in 0..<5 { _ = try moment.rows(of: plan, ids: [.integer(10)], at: .past(position)) }
@@ -55,10 +59,7 @@ struct GatheredPastTests {
 
   /// Each key's first row counts, wherever the steps of gathering end.
   @Test func whatWasTouchedInManyStepsIsWhatItWasAtFirst() throws {
-    let file = try FetchFixture(FetchFixture.world)
-    let plan = try file.plan("City", "select=name")
-    let position = try file.followed.token.position
-    try file.followed.file.outsider(
+    let (file, plan, position) = try Self.cities(
       """
       UPDATE City SET name = 'first' WHERE id = 10;
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000)
@@ -119,10 +120,7 @@ struct GatheredPastTests {
   }
 
   @Test func whereThereIsNoRoomEachQuestionLooksForItself() throws {
-    let file = try FetchFixture(FetchFixture.world)
-    let plan = try file.plan("City", "select=name")
-    let position = try file.followed.token.position
-    try file.followed.file.outsider(
+    let (file, plan, position) = try Self.cities(
       """
       UPDATE City SET name = 'x' WHERE id = 10;
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
