@@ -106,9 +106,6 @@ public protocol Store: LiveStore, AnyObject {
 
   /// Has `body` called after every commit that touched something, of this process or another.
   func onChange(_ body: @escaping @Sendable () -> Void)
-  /// Has `body` called when a commit is about to be made that touches something, or never: it may
-  /// come to nothing.
-  func onCommitting(_ body: @escaping @Sendable () -> Void)
 
   /// Carries a save out and then calls `completion`, on a thread of the store's.
   func save(
@@ -140,8 +137,6 @@ extension Store {
   public func keptAnswer(
     under key: String, fingerprint: String
   ) throws(SaveError) -> KeptAnswer? { nil }
-
-  public func onCommitting(_ body: @escaping @Sendable () -> Void) {}
 
   /// Nothing to tell.
   public var metrics: [MetricFamily] { [] }
