@@ -215,7 +215,11 @@ extension TableScope {
       let table = context.schema.entities[holder]
       let previous = chain.alias
       let isLast = index == steps.count - 1
-      chain.append(storage, to: table, end: isLast ? end : .objects) { names in
+      // In the past what a step leads to is a subquery.
+      let areColumns = index > first || prefix.isEmpty || !context.isPast
+      chain.append(
+        storage, to: table, end: isLast ? end : .objects, areColumns: areColumns
+      ) { names in
         index == first
           ? columns(names, at: prefix) : names.map { qualified($0, previous) }
       }
@@ -241,15 +245,17 @@ private struct Chain {
 
   init(context: QueryContext) { self.context = context }
 
-  /// - Parameter holder: SQL for columns of the object that the step starts from.
+  /// - Parameters:
+  ///   - areColumns: whether `holder` gives columns and nothing calculated.
+  ///   - holder: SQL for columns of the object that the step starts from.
   mutating func append(
     _ storage: RelationshipStorage, to table: EntityTable, end: TableScope.WalkEnd,
-    holder: ([String]) -> [String]
+    areColumns: Bool, holder: ([String]) -> [String]
   ) {
     switch storage {
     case .inverse(let key):
       let owner = holder(key.referenced)
-      add(TableShape(table)) { key.refers($0, to: owner) }
+      add(TableShape(table)) { key.refers($0, to: owner, areColumns: areColumns) }
       position = key.position.map { qualified($0, alias) }
     case .foreignKey(let key):
       position = nil
@@ -257,7 +263,9 @@ private struct Chain {
       add(TableShape(table)) { key.leads(to: $0, from: values) }
     case .joinTable(let index, let source, let destination):
       let owner = holder(source.referenced)
-      add(TableShape(context.schema.joinTables[index])) { source.refers($0, to: owner) }
+      add(TableShape(context.schema.joinTables[index])) {
+        source.refers($0, to: owner, areColumns: areColumns)
+      }
       let link = alias
       position = source.position.map { qualified($0, link) }
       if end == .everyLink { return }

@@ -92,8 +92,12 @@ extension LinkTie {
   }
 
   /// A condition: what the column `column` holds refers to `value`, SQL for what is referred to.
-  func refers(_ column: String, to value: String) -> String {
-    let condition = "\(comparable(column)) = \(isTrimming ? "+" : "")\(value)"
+  ///
+  /// - Parameter isColumn: whether `value` is a column, with its affinity and collation.
+  func refers(_ column: String, to value: String, isColumn: Bool = false) -> String {
+    if isTrimming { return "\(comparable(column)) = +\(value)" }
+    if conversion == .number, isColumn { return "\(value) = \(column)" }
+    let condition = "\(comparable(column)) = \(value)"
     return hasCoarserColumn ? "\(column) = \(value) AND \(condition)" : condition
   }
 
@@ -124,9 +128,12 @@ extension ForeignKey {
   }
 
   /// A condition: the row of `alias` refers to what holds `values`, SQL for the columns referred to.
-  func refers(_ alias: String?, to values: [String]) -> String {
+  ///
+  /// - Parameter areColumns: whether they are columns and nothing calculated.
+  func refers(_ alias: String?, to values: [String], areColumns: Bool = false) -> String {
     zip(ties, zip(columns, values))
-      .map { $0.refers(qualified($1.0, alias), to: $1.1) }.joined(separator: " AND ")
+      .map { $0.refers(qualified($1.0, alias), to: $1.1, isColumn: areColumns) }
+      .joined(separator: " AND ")
   }
 
   /// A condition with a parameter a column: the row refers to what holds the values bound.
