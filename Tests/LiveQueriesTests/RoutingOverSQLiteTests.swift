@@ -55,7 +55,8 @@ private final class FileWorld {
       size REAL);
     CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT, population INTEGER, capital BOOLEAN,
       founded DATETIME, seen TIMESTAMP, token UUID, loose, country_id INTEGER REFERENCES country,
-      flag TEXT REFERENCES country(code), twin INTEGER REFERENCES city(id));
+      flag TEXT REFERENCES country(code), twin INTEGER REFERENCES city(id),
+      land TEXT REFERENCES country);
     CREATE INDEX city_founded ON city(founded);
     CREATE INDEX city_token ON city(token);
     CREATE INDEX city_loose ON city(loose);
@@ -64,10 +65,11 @@ private final class FileWorld {
     INSERT INTO country VALUES (1,'China','cn',9.5),(2,'japan','jp',0.4),(3,'Peru','pe',NULL);
     INSERT INTO tag VALUES (1,'big'),(2,'old');
     INSERT INTO city VALUES (1,'a',5,1,'2024-02-29T10:00:00Z',1700000000,
-      '6F9619FF-8B86-D011-B42D-00C04FC964FF','x',1,'cn',NULL);
+      '6F9619FF-8B86-D011-B42D-00C04FC964FF','x',1,'cn',NULL,'03');
     WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i+1 FROM n WHERE i < 20)
       INSERT INTO city SELECT i, 'c' || (i * 7 % 30), i * 37 % 20, i % 2,
-      '20' || (10 + i) || '-01-01T00:00:00Z', 1700000000 + i, NULL, i, 1 + i % 3, 'jp', i / 2 FROM n;
+      '20' || (10 + i) || '-01-01T00:00:00Z', 1700000000 + i, NULL, i, 1 + i % 3, 'jp', i / 2,
+      ' ' || (i % 5) FROM n;
     INSERT INTO city_tag SELECT id, 1 + id % 2 FROM city WHERE id % 3 = 0;
     """
 
@@ -137,6 +139,8 @@ private final class FileWorld {
     "twin.country.name == 'Peru'", "ANY tag.word == 'big'", "tag.@count > 1", "SELF == §",
     "population %2B 1 > §", "name MATCHES 'c[1-3]+'", "length(name) == 2",
     "twin.name BEGINSWITH 'c'", "ALL tag.word != 'old'",
+    "flag == nil", "flag.code == nil", "country.name == nil", "twin.country.size == nil",
+    "land == nil", "land.code == 'cn'", "land.name IN {'japan', nil}",
   ]
   private static let countries = [
     "where=name+ENDSWITH+'a'", "where=ANY+city_by_country.population>15", "where=code=='cn'",
@@ -154,6 +158,7 @@ private final class FileWorld {
       "founded = '20\(number + 10)-06-01T00:00:00Z'", "founded = '2018-01-01 00:00:00'",
       "founded = 17", "seen = 1700000000 + \(number) / 2.0", "loose = \(number)",
       "loose = '\(number)'", "loose = 'b'", "twin = \(number)", "flag = 'cn'", "flag = 'zz'",
+      "land = '0\(country)'", "land = \(country)", "land = 'no'",
       "token = x'00112233445566778899AABBCCDDEEFF'",
       "token = '6f9619ff-8b86-d011-b42d-00c04fc964ff'", "population = \(number) + 0.5",
     ]

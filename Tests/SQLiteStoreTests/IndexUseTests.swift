@@ -249,3 +249,50 @@ struct IndexUseTests {
     }.joined(separator: "; ")
   }
 }
+
+@Suite("Links that hold an equal of the key use the indexes that can serve them")
+struct LooseLinkIndexTests {
+  static let world = """
+    CREATE TABLE land(k TEXT COLLATE NOCASE PRIMARY KEY NOT NULL, title TEXT);
+    CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT, land TEXT REFERENCES land);
+    CREATE TABLE town(id INTEGER PRIMARY KEY, land TEXT COLLATE NOCASE REFERENCES land);
+    CREATE TABLE code(k TEXT PRIMARY KEY NOT NULL);
+    CREATE TABLE use(id INTEGER PRIMARY KEY, code TEXT COLLATE NOCASE REFERENCES code);
+    CREATE INDEX town_land ON town(land); CREATE INDEX use_code ON use(code);
+    """
+
+  @Test(arguments: [
+    (
+      "city", "where=land.title!='x'&as=count",
+      "SCAN t0; SEARCH t1 USING INDEX sqlite_autoindex_land_1 (k=?) LEFT-JOIN"
+    ),
+    (
+      "land", "where=town.@count>3&as=count",
+      "SCAN t0 USING COVERING INDEX sqlite_autoindex_land_1; CORRELATED SCALAR SUBQUERY 1 "
+        + "[SEARCH t1 USING COVERING INDEX town_land (land=?)]"
+    ),
+    (
+      "code", "where=use.@count>3&as=count",
+      "SCAN t0; CORRELATED SCALAR SUBQUERY 1 "
+        + "[SEARCH t1 USING COVERING INDEX use_code (code=?)]"
+    ),
+  ])
+  func aLinkIsFoundByItsIndex(_ row: (entity: String, query: String, plan: String)) throws {
+    let file = try FetchFixture(Self.world)
+    let explanation = try file.moment.explanation(of: file.plan(row.entity, row.query))
+    #expect(IndexUseTests.text(explanation.statements[0].plan) == row.plan)
+  }
+
+  @Test func anIndexWithTheOwnersCollationIsAdvisedAndServes() throws {
+    let file = try FetchFixture(Self.world)
+    let plan = try file.plan("land", "where=city.@count>3&as=count")
+    let hints = try file.moment.explanation(of: plan).statements.flatMap(\.hints)
+    #expect(
+      hints.map(\.index) == [#"CREATE INDEX "city_land" ON "city"("land" COLLATE "NOCASE")"#])
+    try file.followed.file.outsider(hints[0].index)
+    #expect(
+      try IndexUseTests.text(file.moment.explanation(of: plan).statements[0].plan)
+        == "SCAN t0 USING COVERING INDEX sqlite_autoindex_land_1; CORRELATED SCALAR SUBQUERY 1 "
+        + "[SEARCH t1 USING COVERING INDEX city_land (land=?)]")
+  }
+}

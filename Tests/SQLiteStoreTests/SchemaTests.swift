@@ -164,7 +164,7 @@ struct SchemaTests {
       CREATE TABLE Order_(Year INT, no INT, code TEXT UNIQUE, PRIMARY KEY(year, no));
       CREATE TABLE line(id INTEGER PRIMARY KEY, n INT, y INT,
         FOREIGN KEY(n, y) REFERENCES order_(no, year));
-      CREATE TABLE note(id INTEGER PRIMARY KEY, code REFERENCES ORDER_(CODE),
+      CREATE TABLE note(id INTEGER PRIMARY KEY, code TEXT REFERENCES ORDER_(CODE),
         lost_id REFERENCES nowhere);
       """)
     let (model, schema) = try introspect(file)

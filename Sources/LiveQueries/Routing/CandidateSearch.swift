@@ -210,9 +210,14 @@ struct CandidateSearch {
   ) {
     let suffix = place.suffix(behind: way.steps, from: entity)
     guard let route = index.routes[place], let number = table.number(of: suffix) else { return }
-    for row in [image.old, image.new] {
-      guard let row else { continue }
-      route.forEach(at: route.domain.value(row[number])) { bag in
+    var values: Set<RoutingValue> = []
+    for case let row? in [image.old, image.new] { values.insert(route.domain.value(row[number])) }
+    // Where it came or went, or what links refer to changed, others have nil there now, or had.
+    if mask == .all || image.old == nil || image.new == nil {
+      values.insert(route.domain.value(.null))
+    }
+    for value in values {
+      route.forEach(at: value) { bag in
         for query in bag.all where !isHopeless(query, way, mask) { take(query) }
       }
     }

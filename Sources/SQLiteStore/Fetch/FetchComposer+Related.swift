@@ -18,7 +18,7 @@ extension FetchComposer {
   }
 
   /// The ids of `entity` whose link at the end of `steps` names what a row touched after `position`
-  /// held before; nil where links name the key, which stays.
+  /// held before; nil where links name the id itself.
   ///
   ///     SELECT "t0"."id" FROM "City" AS "t0" WHERE "t0"."flag" IN
   ///       (SELECT "code" FROM "livefetch_history_Country" WHERE livefetch_position > ? AND …)
@@ -28,19 +28,25 @@ extension FetchComposer {
     guard let last = steps.last else { return nil }
     let holder = Array(steps.dropLast())
     let path = PropertyPath(root: entity, steps: holder, target: .object)
-    let target = model.entities[model.walk(path).end].relationships[last].destination
-    guard
-      case .foreignKey(let key) = schema.entities[model.walk(path).end].relationships[last],
-      !key.referencesKey, schema.entities[target].isObservable
+    let (storage, target) = (
+      schema.entities[model.walk(path).end].relationships[last],
+      model.entities[model.walk(path).end].relationships[last].destination
+    )
+    guard let key = storage.leadingKey, !key.referencesKey, schema.entities[target].isObservable
     else { return nil }
-    let way = way(from: entity, over: holder, reading: key.columns)
+    let way =
+      if case .joinTable = storage {
+        way(from: entity, over: steps, readingLinks: key.columns)
+      } else {
+        way(from: entity, over: holder, reading: key.columns)
+      }
     let layout = HistoryLayout(of: TableShape(schema.entities[target]))
     let referenced = key.referenced.map(quoted).joined(separator: ", ")
     let tie = way.tie.isEmpty ? "" : "\(way.tie) AND "
     return SQLFragment(
       """
       SELECT DISTINCT \(way.rootID) FROM \(way.from) WHERE \(tie)\
-      (\(way.columns.joined(separator: ", "))) IN (SELECT \(referenced) \
+      (\(key.comparables(way.columns).joined(separator: ", "))) IN (SELECT \(referenced) \
       FROM main.\(layout.quotedName) WHERE \(HistoryLayout.position) > ? \
       AND \(HistoryLayout.existed))
       """, bindings: [.integer(position)])
@@ -79,12 +85,28 @@ extension FetchComposer {
     let columns: [String]
   }
 
-  private func way(from entity: Int, over steps: [Int], reading names: [String] = []) -> Way {
+  /// The same up to the rows between two entities at the end of `steps`, whether or not what they
+  /// lead to is there.
+  private func way(from entity: Int, over steps: [Int], readingLinks names: [String]) -> Way {
+    var root = start(of: entity)
+    let (link, id) = root.walk(steps, to: .everyLink)
+    return Way(
+      from: "\(root.from) JOIN \(link.from)", tie: link.correlation, rootAlias: root.alias,
+      rootID: root.idExpression, end: link.entity, endID: id,
+      columns: names.map { qualified($0, link.alias) })
+  }
+
+  private func start(of entity: Int) -> TableScope {
     let context = QueryContext(composer: self)
     let alias = context.nextAlias(of: schema.entities[entity].name)
-    var root = TableScope(
+    return TableScope(
       context: context, entity: entity, alias: alias,
       source: "\(schema.entities[entity].quotedName) AS \(quoted(alias))")
+  }
+
+  private func way(from entity: Int, over steps: [Int], reading names: [String] = []) -> Way {
+    var root = start(of: entity)
+    let alias = root.alias
     let path = PropertyPath(root: entity, steps: steps, target: .object)
     let end = model.walk(path).end
     guard let lastToMany = model.walk(path).relationships.lastIndex(where: \.isToMany) else {
@@ -105,5 +127,16 @@ extension FetchComposer {
     return Way(
       from: "\(root.from) JOIN \(inner.from)", tie: inner.correlation, rootAlias: alias,
       rootID: root.idExpression, end: end, endID: endID, columns: columns)
+  }
+}
+
+extension RelationshipStorage {
+  /// The foreign key that leads to the objects at the end; nil where these hold it themselves.
+  fileprivate var leadingKey: ForeignKey? {
+    switch self {
+    case .foreignKey(let key): key
+    case .joinTable(_, _, let destination): destination
+    case .inverse: nil
+    }
   }
 }

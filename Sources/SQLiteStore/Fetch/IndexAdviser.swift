@@ -84,11 +84,13 @@ struct IndexAdviser {
       for step in path.steps {
         switch schema.entities[entity].relationships[step] {
         case .inverse(let key) where schema.entities[destination(entity, step)].name == table:
-          return IndexWish(table: table, terms: key.columns.map { .init(column: $0) })
+          return IndexWish(table: table, terms: key.indexTerms)
         case .joinTable(let index, let source, let other)
         where schema.joinTables[index].name == table:
+          let terms = source.indexTerms
           return IndexWish(
-            table: table, terms: (source.columns + other.columns).map { .init(column: $0) })
+            table: table,
+            terms: terms.isEmpty ? [] : terms + other.columns.map { .init(column: $0) })
         default: break
         }
         entity = destination(entity, step)
@@ -99,6 +101,16 @@ struct IndexAdviser {
 
   private func destination(_ entity: Int, _ step: Int) -> Int {
     model.entities[entity].relationships[step].destination
+  }
+}
+
+extension ForeignKey {
+  /// What an index begins with that finds the rows that refer to one object; empty where none does.
+  fileprivate var indexTerms: [IndexWish.Term] {
+    guard ties.allSatisfy({ $0.conversion == .none }) else { return [] }
+    return zip(columns, ties).map { column, tie in
+      IndexWish.Term(column: column, collation: tie.hasCoarserColumn ? nil : tie.collation)
+    }
   }
 }
 
@@ -204,6 +216,8 @@ struct IndexWish {
     let column: String
     var isBinary = true
     var isDescending = false
+    /// What it compares with, where that is neither its column's own collation nor by code point.
+    var collation: String?
   }
 
   let table: String
@@ -214,6 +228,7 @@ struct IndexWish {
     let name = ([table] + terms.map(\.column)).joined(separator: "_")
     let columns = terms.map { term in
       quoted(term.column) + (term.isBinary ? "" : " COLLATE BINARY")
+        + (term.collation.map { " COLLATE \(quoted($0))" } ?? "")
         + (term.isDescending ? " DESC" : "")
     }
     return

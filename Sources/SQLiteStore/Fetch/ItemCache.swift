@@ -105,7 +105,7 @@ extension FetchPlan {
     let table = schema.entities[definition.entity]
     guard shape == .objects, table.isObservable, table.key.kind == .rowidAlias,
       let limit = window.limit, limit <= 200,
-      selection.allSatisfy({ $0.isOfOwnRow })
+      selection.allSatisfy({ $0.isOfOwnRow(table) })
     else { return nil }
     return ItemKind(
       entity: definition.entity, selection: selection, integersAsStrings: integersAsStrings)
@@ -113,9 +113,13 @@ extension FetchPlan {
 }
 
 extension SelectedValue {
-  /// Whether it reads nothing but a column of the object's own row.
-  fileprivate var isOfOwnRow: Bool {
+  /// Whether it reads nothing but columns of the object's own row, which is one of `table`.
+  fileprivate func isOfOwnRow(_ table: EntityTable) -> Bool {
     guard case .path(let path) = source else { return false }
-    return path.steps.isEmpty || (path.steps.count == 1 && path.target == .object)
+    guard let step = path.steps.first else { return true }
+    guard path.steps.count == 1, path.target == .object,
+      case .foreignKey(let key) = table.relationships[step]
+    else { return false }
+    return key.referencesKey
   }
 }

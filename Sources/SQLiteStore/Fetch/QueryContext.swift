@@ -96,9 +96,9 @@ final class QueryContext {
       """
   }
 
-  /// A step of a chain: the table that it leads to, the columns that tie a row of it to the values
-  /// before, and the columns that tie the next one.
-  typealias ChainStep = (table: TableShape, tie: [String], columns: [String])
+  /// A step of a chain: the table that it leads to, the foreign key that leads to a row of it from the
+  /// values before, and the columns that the next one leads from.
+  typealias ChainStep = (table: TableShape, key: ForeignKey, columns: [String])
 
   /// The same over several steps: the last one's only column. Each step stands there once, whatever
   /// their number, and looks rows up in what was made once for the whole query.
@@ -115,10 +115,7 @@ final class QueryContext {
     for step in steps {
       let layout = shadow(step.table)
       let (old, same) = (nextAlias(of: step.table.name), nextAlias(of: step.table.name))
-      let tie = { (alias: String) in
-        zip(step.tie, values).map { "\(qualified($0, alias)) = \($1)" }
-          .joined(separator: " AND ")
-      }
+      let tie = { (alias: String) in step.key.leads(to: alias, from: values) }
       let existed = qualified(HistoryLayout.existed, old)
       from += """
          LEFT JOIN \(layout.shadowName) AS \(quoted(old)) ON \(tie(old)) AND \(existed) \

@@ -149,7 +149,7 @@ struct TableScope: SQLScope {
     let first = (steps.count - 1) / Self.mostChained * Self.mostChained
     let chain = (first..<steps.count).map { index in
       (
-        table: TableShape(table(at: Array(steps[...index]))), tie: keys[index].referenced,
+        table: TableShape(table(at: Array(steps[...index]))), key: keys[index],
         columns: index + 1 < keys.count ? keys[index + 1].columns : [name]
       )
     }
@@ -166,12 +166,8 @@ struct TableScope: SQLScope {
     guard case .foreignKey(let key) = storage(of: steps[steps.count - 1], at: holder) else {
       return (table, (alias ?? "", "FALSE"))
     }
-    let sql = tie(key.referenced.map { qualified($0, alias) }, columns(key.columns, at: holder))
+    let sql = key.leads(to: alias, from: columns(key.columns, at: holder))
     return (table, (alias ?? "", sql))
-  }
-
-  private func tie(_ left: [String], _ right: [String]) -> String {
-    zip(left, right).map { "\($0) = \($1)" }.joined(separator: " AND ")
   }
 }
 
@@ -196,8 +192,10 @@ extension TableScope {
   enum WalkEnd {
     case objects
     /// At the rows between two entities, where the last step has such: they may name an object
-    /// that is gone.
+    /// that is gone. Not where such a row does not hold the id.
     case links
+    /// At such rows whatever they hold; the scope's alias is theirs then.
+    case everyLink
   }
 
   /// A scope over the objects that `steps` reach, and SQL for their ids.
@@ -217,7 +215,11 @@ extension TableScope {
       let table = context.schema.entities[holder]
       let previous = chain.alias
       let isLast = index == steps.count - 1
-      chain.append(storage, to: table, stopsAtLink: isLast && end == .links) { names in
+      // In the past what a step leads to is a subquery.
+      let areColumns = index > first || prefix.isEmpty || !context.isPast
+      chain.append(
+        storage, to: table, end: isLast ? end : .objects, areColumns: areColumns
+      ) { names in
         index == first
           ? columns(names, at: prefix) : names.map { qualified($0, previous) }
       }
@@ -243,43 +245,47 @@ private struct Chain {
 
   init(context: QueryContext) { self.context = context }
 
-  /// - Parameter holder: SQL for columns of the object that the step starts from.
+  /// - Parameters:
+  ///   - areColumns: whether `holder` gives columns and nothing calculated.
+  ///   - holder: SQL for columns of the object that the step starts from.
   mutating func append(
-    _ storage: RelationshipStorage, to table: EntityTable, stopsAtLink: Bool,
-    holder: ([String]) -> [String]
+    _ storage: RelationshipStorage, to table: EntityTable, end: TableScope.WalkEnd,
+    areColumns: Bool, holder: ([String]) -> [String]
   ) {
     switch storage {
     case .inverse(let key):
-      add(TableShape(table), key.columns, holder(key.referenced))
+      let owner = holder(key.referenced)
+      add(TableShape(table)) { key.refers($0, to: owner, areColumns: areColumns) }
       position = key.position.map { qualified($0, alias) }
     case .foreignKey(let key):
       position = nil
-      add(TableShape(table), key.referenced, holder(key.columns))
+      let values = holder(key.columns)
+      add(TableShape(table)) { key.leads(to: $0, from: values) }
     case .joinTable(let index, let source, let destination):
-      add(
-        TableShape(context.schema.joinTables[index]), source.columns, holder(source.referenced))
+      let owner = holder(source.referenced)
+      add(TableShape(context.schema.joinTables[index])) {
+        source.refers($0, to: owner, areColumns: areColumns)
+      }
       let link = alias
       position = source.position.map { qualified($0, link) }
-      if stopsAtLink, destination.referencesKey {
+      if end == .everyLink { return }
+      if end == .links, destination.referencesKey {
         linkedID = table.key.idExpression(
           ofParts: destination.columns.map { qualified($0, link) })
         return
       }
-      add(
-        TableShape(table), destination.referenced,
-        destination.columns.map { qualified($0, link) })
+      let values = destination.columns.map { qualified($0, link) }
+      add(TableShape(table)) { destination.leads(to: $0, from: values) }
     }
     if let presence = table.key.presenceCondition(alias) {
       correlation += correlation.isEmpty ? presence : " AND \(presence)"
     }
   }
 
-  private mutating func add(_ table: TableShape, _ columns: [String], _ values: [String]) {
+  /// - Parameter tie: a condition over the row of an alias, or over bare columns.
+  private mutating func add(_ table: TableShape, tie: (String?) -> String) {
     let isFirst = from.isEmpty
     alias = context.nextAlias(of: table.name)
-    let tie = { (alias: String?) in
-      zip(columns, values).map { "\(qualified($0, alias)) = \($1)" }.joined(separator: " AND ")
-    }
     if !isFirst { from += " JOIN " }
     if context.isPast {
       from += context.source(table, alias: alias, where: isFirst ? tie(nil) : nil).text

@@ -28,14 +28,12 @@ extension History {
 ///     FROM "livefetch_shadow_City" AS h LEFT JOIN main."City" AS m ON m."id" = h."id"
 struct TouchQuery: Sendable {
   private let table: FollowedTable
-  private let schema: Schema
   private let comparison: RowComparison
   private let sql: String
   private let parameterCount: Int32
 
   init(table: FollowedTable, schema: Schema, model: Model) {
     self.table = table
-    self.schema = schema
     comparison = RowComparison(table, schema: schema, model: model)
     let text = TouchQueryText(table: table, schema: schema, comparison: comparison)
     sql = text.sql
@@ -61,8 +59,8 @@ struct TouchQuery: Sendable {
     guard hasMoved(row) else { return }
     for (index, link) in table.links.enumerated() {
       let column = Int32(1 + Self.width * index)
-      let before = row.id(column).map { owned($0, link) }
-      let now = row.id(column + 1).map { owned($0, link) }
+      let before = row.id(column)
+      let now = row.id(column + 1)
       guard table.entity == nil || before != now || hasChangedPlace(row, link: index) else {
         continue
       }
@@ -98,14 +96,6 @@ struct TouchQuery: Sendable {
 
   /// Columns of a link: its owner before and now, its place before and now.
   private static let width = 4
-
-  /// A foreign key may hold the text of the integer that it refers to.
-  private func owned(_ id: ObjectID, _ link: MemberLink) -> ObjectID {
-    guard case .text(let text) = id, let integer = Int64(text),
-      schema.entities[link.place.entity].key.idType == .integer
-    else { return id }
-    return .integer(integer)
-  }
 }
 
 private struct TouchQueryText {
@@ -158,8 +148,7 @@ private struct TouchQueryText {
     let columns = link.key.columns.map { qualified($0, alias) }
     let target = schema.entities[link.place.entity]
     guard !link.key.referencesKey else { return target.key.idExpression(ofParts: columns) }
-    let tie = zip(link.key.referenced, columns).map { "\(qualified($0, "p")) = \($1)" }
-      .joined(separator: " AND ")
+    let tie = link.key.leads(to: "p", from: columns)
     let now =
       "(SELECT \(target.key.idExpression("p")) FROM main.\(target.quotedName) AS p WHERE \(tie))"
     guard alias == "h", target.isObservable else { return now }

@@ -159,6 +159,6 @@ extension ForeignKey {
   fileprivate func ordered(by position: String?) -> ForeignKey {
     ForeignKey(
       columns: columns, table: table, referenced: referenced, referencesKey: referencesKey,
-      position: position)
+      position: position, ties: ties)
   }
 }

@@ -87,6 +87,7 @@ extension ModelMapping {
     }
     return ForeignKey(
       columns: [column.name], table: target.name, referenced: referenced,
-      referencesKey: referenced.map(folded) == target.primaryKey.map(folded))
+      referencesKey: referenced.map(folded) == target.primaryKey.map(folded),
+      ties: there.ties([column.name], to: target, referenced))
   }
 }

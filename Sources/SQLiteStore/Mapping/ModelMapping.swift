@@ -189,7 +189,8 @@ struct ModelMapping {
     foreignKeys[key] = ForeignKey(
       columns: [column.name], table: target.name, referenced: referenced,
       referencesKey: referenced.map(folded) == target.primaryKey.map(folded),
-      position: inverse.flatMap { tables.positions[$0] })
+      position: inverse.flatMap { tables.positions[$0] },
+      ties: there.ties([column.name], to: target, referenced))
   }
 
   /// The rule that a foreign key has is the model's.

@@ -187,7 +187,7 @@ extension SaveRun {
       let holder = holder(of: storage, destination: relationship.destination)
       guard try blocks(key, holder, .delete) else { continue }
       let owners = matches.columns(key.referenced)
-      let columns = key.columns.map(quoted).joined(separator: ", ")
+      let columns = key.comparables(key.columns.map(quoted)).joined(separator: ", ")
       let row = key.columns.count == 1 ? columns : "(\(columns))"
       let sql = "SELECT 1 FROM main.\(quoted(holder)) WHERE \(row) IN (\(owners.text)) LIMIT 1"
       if try connection.hasRow(sql, owners.bindings) { return relationship.name }

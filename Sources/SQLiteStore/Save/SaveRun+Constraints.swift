@@ -114,6 +114,14 @@ extension SaveRun {
       "SELECT 1 FROM main.\(quoted(table)) WHERE \(ties) LIMIT 1", values)
   }
 
+  /// Whether a row of `holder` refers to what has `values`.
+  private func isReferred(
+    _ values: [SQLValue], by key: ForeignKey, of holder: String
+  ) throws(StoreError) -> Bool {
+    try connection.hasRow(
+      "SELECT 1 FROM main.\(quoted(holder)) WHERE \(key.refersToBound()) LIMIT 1", values)
+  }
+
   enum ReferenceRule: String {
     case update = "on_update"
     case delete = "on_delete"
@@ -131,7 +139,7 @@ extension SaveRun {
         let values = try values(of: key, to: table, id: id)
       else { continue }
       let holder = holder(of: storage, destination: relationship.destination)
-      if try blocks(key, holder, rule), try exists(values, in: key.columns, of: holder) {
+      if try blocks(key, holder, rule), try isReferred(values, by: key, of: holder) {
         return relationship.name
       }
     }
@@ -224,9 +232,9 @@ extension SaveRun {
     toKey values: [SQLValue], of table: SaveTable
   ) throws(StoreError) -> String? {
     for (relationship, storage) in zip(table.entity.relationships, table.table.relationships) {
-      guard let key = storage.ownerKey, key.referencesKey else { continue }
+      guard let key = storage.ownerKey, key.referenced == table.key.columns else { continue }
       let holder = holder(of: storage, destination: relationship.destination)
-      if try exists(values, in: key.columns, of: holder) { return relationship.name }
+      if try isReferred(values, by: key, of: holder) { return relationship.name }
     }
     return nil
   }

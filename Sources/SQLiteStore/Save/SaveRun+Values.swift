@@ -149,7 +149,8 @@ extension SaveRun {
     let values = try connection.first(statements.columns(columns, of: table), keyValues) {
       $0.values(0..<Int32(columns.count))
     }
-    return values?.contains(.null) == true ? nil : values
+    guard let values else { return key.referenced == table.key.columns ? keyValues : nil }
+    return values.contains(.null) ? nil : values
   }
 
   /// Has the links that `fill` left out set once their objects are there.

@@ -18,8 +18,9 @@ struct MemberStatements {
     statements.text(kind, of: owner, [relationship], compose)
   }
 
-  private static func equal(_ columns: [String], _ test: String = "=") -> String {
-    columns.map { "\(quoted($0)) \(test) ?" }.joined(separator: " AND ")
+  /// A row between the two objects whose values are bound.
+  private static func links(_ source: ForeignKey, _ destination: ForeignKey) -> String {
+    "\(source.refersToBound()) AND \(destination.refersToBound())"
   }
 
   // MARK: Kept by the members
@@ -30,7 +31,7 @@ struct MemberStatements {
       let presence = member.key.presenceCondition(nil).map { " AND \($0)" } ?? ""
       return """
         SELECT \(member.key.idExpression(nil)) FROM \(member.source) \
-        WHERE \(Self.equal(key.columns))\(presence)
+        WHERE \(key.refersToBound())\(presence)
         """
     }
   }
@@ -41,7 +42,7 @@ struct MemberStatements {
       let assignments = key.columns.map { "\(quoted($0)) = ?" }.joined(separator: ", ")
       return """
         UPDATE \(member.source) SET \(assignments) \
-        WHERE \(member.lookup) AND NOT (\(Self.equal(key.columns, "IS")))
+        WHERE \(member.lookup) AND NOT (\(key.refersToBound(nil, "IS")))
         """
     }
   }
@@ -52,7 +53,7 @@ struct MemberStatements {
       let nils = link.clearable.map { "\(quoted(member.columns[$0].name)) = NULL" }
       return """
         UPDATE \(member.source) SET \(nils.joined(separator: ", ")) \
-        WHERE \(member.lookup) AND \(Self.equal(link.key.columns, "IS"))
+        WHERE \(member.lookup) AND \(link.key.refersToBound(nil, "IS"))
         """
     }
   }
@@ -60,7 +61,7 @@ struct MemberStatements {
   /// Gives a row if it is a member. Binds the member's key, o.
   func has(_ key: ForeignKey) -> String {
     text(.hasMember) {
-      "SELECT 1 FROM \(member.source) WHERE \(member.lookup) AND \(Self.equal(key.columns, "IS"))"
+      "SELECT 1 FROM \(member.source) WHERE \(member.lookup) AND \(key.refersToBound(nil, "IS"))"
     }
   }
 
@@ -69,18 +70,20 @@ struct MemberStatements {
   /// The ids of the members. Binds o.
   func members(_ join: JoinTable, _ source: ForeignKey, _ destination: ForeignKey) -> String {
     text(.members) {
-      let ties = source.columns.map { "\(qualified($0, "j")) = ?" }.joined(separator: " AND ")
-      guard !destination.referencesKey else {
-        let id = member.key.idExpression(ofParts: destination.columns.map { qualified($0, "j") })
-        return "SELECT \(id) FROM main.\(join.quotedName) AS j WHERE \(ties)"
-      }
-      let joined = zip(destination.referenced, destination.columns)
-        .map { "\(qualified($0, "m")) = \(qualified($1, "j"))" }.joined(separator: " AND ")
-      return """
-        SELECT \(member.key.idExpression("m")) FROM main.\(join.quotedName) AS j \
-        JOIN \(member.source) AS m ON \(joined) WHERE \(ties)
-        """
+      let (ids, from) = linked(join, destination)
+      return "SELECT \(ids) FROM \(from) WHERE \(source.refersToBound("j"))"
     }
+  }
+
+  /// SQL for the ids of the members that rows `j` of a table between lead to, and where these stand.
+  private func linked(_ join: JoinTable, _ destination: ForeignKey) -> (ids: String, from: String) {
+    let from = "main.\(join.quotedName) AS j"
+    let columns = destination.columns.map { qualified($0, "j") }
+    guard !destination.referencesKey else {
+      return (member.key.idExpression(ofParts: columns), from)
+    }
+    let tie = destination.leads(to: "m", from: columns)
+    return (member.key.idExpression("m"), "\(from) JOIN \(member.source) AS m ON \(tie)")
   }
 
   /// Binds o, the values that refer to the member, and both again.
@@ -90,7 +93,7 @@ struct MemberStatements {
       return """
         INSERT INTO main.\(join.quotedName)(\(columns.map(quoted).joined(separator: ", "))) \
         SELECT \(columns.map { _ in "?" }.joined(separator: ", ")) WHERE NOT EXISTS \
-        (SELECT 1 FROM main.\(join.quotedName) WHERE \(Self.equal(columns)))
+        (SELECT 1 FROM main.\(join.quotedName) WHERE \(Self.links(source, destination)))
         """
     }
   }
@@ -98,7 +101,7 @@ struct MemberStatements {
   /// Binds o, the values that refer to the member.
   func remove(_ join: JoinTable, _ source: ForeignKey, _ destination: ForeignKey) -> String {
     text(.removeMember) {
-      "DELETE FROM main.\(join.quotedName) WHERE \(Self.equal(source.columns + destination.columns))"
+      "DELETE FROM main.\(join.quotedName) WHERE \(Self.links(source, destination))"
     }
   }
 
@@ -117,13 +120,13 @@ struct MemberStatements {
         text(.places) {
           """
           SELECT \(member.key.idExpression(nil)), \(position) FROM \(member.source) \
-          WHERE \(Self.equal(key.columns))
+          WHERE \(key.refersToBound())
           """
         },
         text(.setPlace) {
           """
           UPDATE \(member.source) SET \(position) = ? \
-          WHERE \(Self.equal(key.columns)) AND \(member.key.lookupCondition(nil))
+          WHERE \(key.refersToBound()) AND \(member.key.lookupCondition(nil))
           """
         }
       )
@@ -131,16 +134,16 @@ struct MemberStatements {
       let join = schema.joinTables[index]
       return (
         text(.places) {
-          let id = member.key.idExpression(ofParts: destination.columns.map(quoted))
+          let (ids, from) = linked(join, destination)
           return """
-            SELECT \(id), \(position) FROM main.\(join.quotedName) \
-            WHERE \(Self.equal(source.columns))
+            SELECT \(ids), j.\(position) FROM \(from) \
+            WHERE \(source.refersToBound("j"))
             """
         },
         text(.setPlace) {
           """
           UPDATE main.\(join.quotedName) SET \(position) = ? \
-          WHERE \(Self.equal(source.columns + destination.columns))
+          WHERE \(Self.links(source, destination))
           """
         }
       )

@@ -31,6 +31,17 @@ struct CatalogueTable {
   func column(named name: String) -> Column? {
     columns.first { folded($0.name) == folded(name) }
   }
+
+  /// How columns of this table are compared with those that they refer to.
+  func ties(_ columns: [String], to target: CatalogueTable, _ referenced: [String]) -> [LinkTie] {
+    zip(columns, referenced).map { name, other in
+      guard let column = column(named: name), let referenced = target.column(named: other) else {
+        return .plain
+      }
+      let isRowNumber = target.isRowidAlias && target.primaryKey.map(folded) == [folded(other)]
+      return LinkTie(column, to: referenced, isRowNumber: isRowNumber)
+    }
+  }
 }
 
 /// Reads the catalogue of one connection.

@@ -144,21 +144,27 @@ struct ForeignKey: Sendable, Hashable {
   /// The table referred to, as the catalogue has it.
   let table: String
   let referenced: [String]
-  /// Whether `referenced` are the key's columns, in the key's order: the columns hold the id then.
+  /// Whether `referenced` are the key's columns, in the key's order, and only their very values refer
+  /// to them: the columns hold the id then.
   let referencesKey: Bool
   /// The column beside `columns` by whose values those who refer to one object are ordered: of the
   /// members of an ordered to-many relationship. nil where they have no order.
   let position: String?
+  /// How each of the columns is compared with what it refers to; parallel to `columns`.
+  let ties: [LinkTie]
 
+  /// - Parameter ties: nil where each refers to nothing but the very value that it holds.
   init(
     columns: [String], table: String, referenced: [String], referencesKey: Bool,
-    position: String? = nil
+    position: String? = nil, ties: [LinkTie]? = nil
   ) {
     self.columns = columns
     self.table = table
     self.referenced = referenced
-    self.referencesKey = referencesKey
+    let ties = ties ?? columns.map { _ in LinkTie.plain }
+    self.referencesKey = referencesKey && ties.allSatisfy(\.isExact)
     self.position = position
+    self.ties = ties
   }
 }
 
