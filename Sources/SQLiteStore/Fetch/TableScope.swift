@@ -256,8 +256,13 @@ private struct Chain {
       position = nil
       add(TableShape(table), key.referenced, holder(key.columns))
     case .joinTable(let index, let source, let destination):
-      add(
-        TableShape(context.schema.joinTables[index]), source.columns, holder(source.referenced))
+      let shape = TableShape(context.schema.joinTables[index])
+      let values = holder(source.referenced)
+      if context.isPast, from.isEmpty, !(stopsAtLink && destination.referencesKey) {
+        addLinked(table, shape, source, destination, values)
+        break
+      }
+      add(shape, source.columns, values)
       let link = alias
       position = source.position.map { qualified($0, link) }
       if stopsAtLink, destination.referencesKey {
@@ -277,19 +282,43 @@ private struct Chain {
   private mutating func add(_ table: TableShape, _ columns: [String], _ values: [String]) {
     let isFirst = from.isEmpty
     alias = context.nextAlias(of: table.name)
-    let tie = { (alias: String?) in
-      zip(columns, values).map { "\(qualified($0, alias)) = \($1)" }.joined(separator: " AND ")
-    }
+    let tie = { (alias: String?) in Self.tie(columns, of: alias, to: values) }
     if !isFirst { from += " JOIN " }
     if context.isPast {
-      from += context.source(table, alias: alias, where: isFirst ? tie(nil) : nil).text
+      from +=
+        context.source(
+          table, alias: alias, where: isFirst ? tie(nil) : nil, isLookedUp: isFirst
+        ).text
     } else {
-      from += "\(quoted(table.name)) AS \(quoted(alias))"
+      from += (isFirst ? context.lookUpRow() : "") + "\(quoted(table.name)) AS \(quoted(alias))"
     }
     if !isFirst {
       from += " ON \(tie(alias))"
     } else if !context.isPast {
       correlation = tie(alias)
     }
+  }
+
+  /// A first step of the past over links as one table: joined to links, all objects as they were would
+  /// be read.
+  private mutating func addLinked(
+    _ table: EntityTable, _ link: TableShape, _ source: ForeignKey, _ destination: ForeignKey,
+    _ values: [String]
+  ) {
+    let (links, objects) = (context.nextAlias(of: link.name), context.nextAlias(of: table.name))
+    alias = context.nextAlias(of: table.name)
+    let linked = context.source(
+      link, alias: links, where: Self.tie(source.columns, of: nil, to: values), isLookedUp: true)
+    from = context.source(
+      TableShape(table), alias: alias, over: linked.text, as: objects,
+      on: Self.tie(
+        destination.referenced, of: objects,
+        to: destination.columns.map { qualified($0, links) }),
+      place: source.position.map { qualified($0, links) })
+    position = source.position.map { [alias] _ in qualified(QueryContext.place, alias) }
+  }
+
+  private static func tie(_ columns: [String], of alias: String?, to values: [String]) -> String {
+    zip(columns, values).map { "\(qualified($0, alias)) = \($1)" }.joined(separator: " AND ")
   }
 }
