@@ -83,7 +83,7 @@ public final class SQLiteStore: ReopenableStore {
     let writer = try file.writeConnection.map { connection throws(StoreError) in
       try Writer(
         connection: connection, history: file.history, settings: WriterSettings(options),
-        watch: watch, onCommitting: { observers.tellOfCommitting() }
+        watch: watch
       ) { commit in observers.tell(commit) }
     }
     self.writer = writer
@@ -96,10 +96,6 @@ public final class SQLiteStore: ReopenableStore {
   public var newestToken: Token { writer?.newestToken ?? .unfollowed }
 
   public func onChange(_ body: @escaping @Sendable () -> Void) { observers.add(body) }
-
-  public func onCommitting(_ body: @escaping @Sendable () -> Void) {
-    observers.addCommitting(body)
-  }
 
   public func demand(_ demand: HistoryDemand, of reader: ObjectIdentifier) {
     writer?.demand(demand, of: reader)
@@ -170,15 +166,6 @@ private final class Observers: Sendable {
   private let bodies = Mutex<[@Sendable () -> Void]>([])
 
   func add(_ body: @escaping @Sendable () -> Void) { bodies.withLock { $0.append(body) } }
-
-  // Guards who wants to know before.
-  private let committing = Mutex<[@Sendable () -> Void]>([])
-
-  func addCommitting(_ body: @escaping @Sendable () -> Void) {
-    committing.withLock { $0.append(body) }
-  }
-
-  func tellOfCommitting() { for body in committing.withLock({ $0 }) { body() } }
 
   // Guards who wants to know that the file is not what was opened, and once that is known what is
   // to be told.

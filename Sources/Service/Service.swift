@@ -71,7 +71,6 @@ public final class Service: HTTPHandler {
       !store.properties.isReadOnly && store.model.entities.allSatisfy(\.isObservable)
     deadlines = try Deadlines()
     corsHeaders = Self.corsHeaders(configuration.corsOrigin)
-    store.onCommitting { [engine] in engine.storeIsChanging() }
     store.onChange { [engine, feed] in
       engine.storeDidChange()
       feed.storeDidChange()

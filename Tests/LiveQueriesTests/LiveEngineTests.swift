@@ -103,27 +103,6 @@ private final class Delivery: LiveDelivery {
     #expect(store.demands == [.new, .after(1), .after(2), .nothing])
   }
 
-  @Test("An engine that was told of a commit to come hears of it, and of none where none comes")
-  func alert() throws {
-    let waiter = Asker()
-    engine.storeIsChanging()
-    engine.follow(plan(shape: .count), since: .token(store.token), until: nil, waiter)
-    try #require(eventually(within: .seconds(10)) { store.demands.count == 2 })
-    for _ in 0..<3 {
-      engine.storeIsChanging()
-      Thread.sleep(forTimeInterval: 0.002)
-    }
-    #expect(!waiter.isTold)
-    engine.storeIsChanging()
-    store.save { $0.cities[1] = nil }
-    engine.storeDidChange()
-    #expect(waiter.next().hasSuffix(#""total":1}"#))
-    let late = Asker()
-    engine.storeIsChanging()
-    engine.follow(plan(shape: .count), since: .token(store.token), until: soon, late)
-    #expect(late.next().hasSuffix(#""total":1}"#))
-  }
-
   @Test("An observed object is told changed and deleted, others are not")
   func object() {
     let waiter = Asker()

@@ -112,9 +112,6 @@ public protocol Store: LiveStore, AnyObject {
 
   /// Has `body` called after every commit that touched something, of this process or another.
   func onChange(_ body: @escaping @Sendable () -> Void)
-  /// Has `body` called when a commit is about to be made that touches something, or never: it may
-  /// come to nothing.
-  func onCommitting(_ body: @escaping @Sendable () -> Void)
 
   /// Carries a save out and then calls `completion`, on a thread of the store's.
   func save(
@@ -146,8 +143,6 @@ extension Store {
   public func keptAnswer(
     under key: String, fingerprint: String
   ) throws(SaveError) -> KeptAnswer? { nil }
-
-  public func onCommitting(_ body: @escaping @Sendable () -> Void) {}
 
   /// A store that breaks nothing off.
   public func unless<Result>(

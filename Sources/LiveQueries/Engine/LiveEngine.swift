@@ -33,9 +33,6 @@ public final class LiveEngine: Sendable {
   /// answered, and when another process's commit was noticed.
   public func storeDidChange() { mailbox.tell { $0.storeDidChange = true } }
 
-  /// The store is about to commit something: whoever waits for news is to be awake when it comes.
-  public func storeIsChanging() { mailbox.alert() }
-
   /// Tells `waiter` the diff of `plan` from `since` on as soon as there is one.
   ///
   /// - Parameter deadline: when to answer with a diff without entries; nil to wait for ever.
@@ -163,12 +160,11 @@ private struct EngineLoop: Sendable {
   /// Says what there is to say now.
   private func answer(_ desk: EngineDesk, _ state: inout State) {
     tell(state.unread, desk, &state)
-    desk.mailbox.awaitsNews(state.queries.hasActiveQueries)
     state.queries.counters.queries = state.queries.queries.count
     state.queries.counters.waiters =
       state.queries.places.count + state.queries.resumes.reduce(0) { $0 + $1.value.all.count }
     desk.report(state.queries.counters)
-    deliver(&state)
+    deliver(desk, &state)
   }
 
   private func wakeTime(_ state: State) -> ContinuousClock.Instant? {
@@ -273,8 +269,6 @@ private struct EngineLoop: Sendable {
 
   /// Serves as many as there is time for in one go; the rest comes later, after the moments till then.
   ///
-  /// Fetches of a group are answered together, so those that there is no time for are told to begin
-  /// anew: whoever asked makes their answers of one moment, on a thread where that may take long.
   private func serve(
     _ requests: [FollowRequest], _ context: MomentContext, _ desk: EngineDesk,
     _ state: inout State, _ now: ContinuousClock.Instant
@@ -290,8 +284,8 @@ private struct EngineLoop: Sendable {
       if isFirst || ContinuousClock.now < (request.onlyWaits ? groupsEnd : end) {
         isFirst = false
         state.queries.follow(request, context, now: now)
-      } else if request.onlyWaits {
-        state.queries.send(.expired, to: request.waiter)
+      } else if let member = request.waiter as? GroupMember {
+        state.groups.postpone(member)
       } else if state.queries.isEnding {
         state.queries.send(.failed(.busy), to: request.waiter)
       } else {
@@ -317,13 +311,15 @@ private struct EngineLoop: Sendable {
     }
   }
 
-  private func deliver(_ state: inout State) {
+  private func deliver(_ desk: EngineDesk, _ state: inout State) {
     let outbox = state.queries.outbox
     state.queries.outbox = []
     for outgoing in outbox {
       let waiters = state.groups.collect(outgoing)
       if !waiters.isEmpty { delivery.deliver(outgoing.answer, to: waiters) }
     }
+    let later = state.groups.takePostponed(isEnding: state.isDraining || state.queries.isEnding)
+    if !later.isEmpty { desk.mailbox.putBack(later) }
     let token = state.queries.current
     for answer in state.groups.takeAnswers(isDraining: state.isDraining) {
       delivery.deliver(answer.results, at: token, to: answer.waiter)
@@ -332,9 +328,13 @@ private struct EngineLoop: Sendable {
 }
 
 extension [FollowRequest] {
-  /// Those that begin at one moment come one after the other: a store looks back once for them.
+  /// Those that begin at one moment come one after the other: a store looks back once for them. Groups
+  /// have more time, so they are the last.
   fileprivate var inOrderOfTheirStart: [FollowRequest] {
-    guard let first, contains(where: { $0.since != first.since }) else { return self }
-    return sorted { $0.since.moment.position < $1.since.moment.position }
+    guard count > 1 else { return self }
+    let place = { (request: FollowRequest) in
+      (request.onlyWaits ? 1 : 0, request.since.moment.position)
+    }
+    return sorted { place($0) < place($1) }
   }
 }

@@ -73,6 +73,9 @@ final class Group: Sendable {
 
   init(_ waiter: any LiveWaiter) { self.waiter = waiter }
 
+  /// Whether its client is to be answered now.
+  var isDue: Bool { isArmed && (mustAnswer || !results.isEmpty) }
+
   func add(_ fetch: GroupFetch) {
     members[fetch.index] = GroupMember(fetch, of: self)
     loose.append(fetch.index)
@@ -114,6 +117,7 @@ struct LiveGroups {
   private var groups: [ObjectIdentifier: Group] = [:]
   /// Groups that may have something to be told at the end of the batch.
   private var touched: [ObjectIdentifier: Group] = [:]
+  private var postponed: [GroupMember] = []
 
   /// Arms a group and gives what its members wish of the live queries.
   mutating func follow(_ wish: GroupWish) -> [FollowRequest] {
@@ -151,15 +155,29 @@ struct LiveGroups {
     return others
   }
 
+  /// There was no time for this one.
+  mutating func postpone(_ member: GroupMember) { postponed.append(member) }
+
+  /// The members that there was no time for, to be served later. Where their client is to be answered
+  /// now they are told to begin anew, since its answer has to be true of all of them at this moment:
+  /// whoever asked makes it elsewhere, where that may take long.
+  mutating func takePostponed(isEnding: Bool) -> [FollowRequest] {
+    defer { postponed = [] }
+    return postponed.compactMap { member in
+      guard isEnding || member.group.isDue else { return member.request }
+      member.group.receive(.expired, member)
+      touched[ObjectIdentifier(member.group.waiter)] = member.group
+      return nil
+    }
+  }
+
   /// The answers that are due at the end of a batch.
   mutating func takeAnswers(isDraining: Bool) -> [Outgoing] {
     let candidates = isDraining ? groups : touched
     touched = [:]
     var answers: [Outgoing] = []
     for group in candidates.values {
-      guard group.isArmed, group.mustAnswer || isDraining || !group.results.isEmpty else {
-        continue
-      }
+      guard group.isDue || group.isArmed && isDraining else { continue }
       answers.append(Outgoing(results: group.results, waiter: group.waiter))
       group.results = []
       group.isArmed = false

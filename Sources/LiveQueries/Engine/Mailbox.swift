@@ -5,12 +5,6 @@ import FetchModel
 import Synchronization
 import Threads
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// Everything told since the last batch was taken.
 struct Batch: Sendable {
   enum Wish: Sendable {
@@ -27,12 +21,9 @@ struct Batch: Sendable {
   /// Resumes that were found out apart.
   var finished: [FinishedResume] = []
   var isStopped = false
-  /// Whether the store is about to have one.
-  var isAlerted = false
 
-  var isEmpty: Bool { !isAlerted && !hasNews }
-  var hasNews: Bool {
-    !wishes.isEmpty || storeDidChange || !drains.isEmpty || isStopped || !finished.isEmpty
+  var isEmpty: Bool {
+    wishes.isEmpty && !storeDidChange && drains.isEmpty && !isStopped && finished.isEmpty
   }
 }
 
@@ -47,10 +38,6 @@ final class Mailbox: Sendable {
   /// Guards the batch that gathers.
   private let batch = Mutex(Batch())
   private let signal = TimedSignal()
-  /// Whether there is more than an alert in the batch.
-  private let hasNews = Atomic(false)
-  private let awaitsNews = Atomic(false)
-
   /// When the engine was told to end, in nanoseconds since the system started; 0 before.
   private let end = Atomic<UInt64>(0)
 
@@ -68,19 +55,10 @@ final class Mailbox: Sendable {
     return end != 0 && DispatchTime.now().uptimeNanoseconds > end &+ 1_000_000_000
   }
 
-  /// Whether ``alert()`` is of use.
-  func awaitsNews(_ awaits: Bool) { awaitsNews.store(awaits, ordering: .relaxed) }
-
-  /// Something will be told in a moment.
-  func alert() {
-    if awaitsNews.load(ordering: .relaxed) { tell { $0.isAlerted = true } }
-  }
-
   func tell(_ note: (inout Batch) -> Void) {
     let wasEmpty = batch.withLock { batch in
       let wasEmpty = batch.isEmpty
       note(&batch)
-      if batch.hasNews { hasNews.store(true, ordering: .releasing) }
       return wasEmpty
     }
     if wasEmpty { signal.signal() }
@@ -99,28 +77,9 @@ final class Mailbox: Sendable {
     } else {
       signal.wait()
     }
-    let taken = takeAll()
-    guard taken.isAlerted, !taken.hasNews else { return taken }
-    stayAwake()
-    return takeAll()
-  }
-
-  private func takeAll() -> Batch {
-    batch.withLock { batch in
+    return batch.withLock { batch in
       defer { batch = Batch() }
-      hasNews.store(false, ordering: .relaxed)
       return batch
     }
-  }
-
-  /// Waits without sleeping, for a moment: a commit takes less than it takes to wake up twice.
-  private func stayAwake() {
-    let end = ContinuousClock.now + .microseconds(400)
-    while !hasNews.load(ordering: .acquiring) {
-      if ContinuousClock.now > end { return }
-      sched_yield()
-    }
-    // That was told with a signal.
-    _ = signal.wait(nanoseconds: 0)
   }
 }

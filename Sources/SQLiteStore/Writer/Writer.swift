@@ -65,11 +65,10 @@ final class Writer: Sendable {
   /// - Parameters:
   ///   - connection: of access `.write`; belongs to the thread from now on.
   ///   - watch: says whether the file is still what was opened; nil: nobody asks.
-  ///   - onCommitting: called on the thread before the commit of a save that came alone.
   ///   - onCommit: called on the thread after each commit, before the saves are answered.
   init(
     connection: Connection, history: History, settings: WriterSettings = WriterSettings(),
-    watch: FileWatch? = nil, onCommitting: @escaping @Sendable () -> Void = {},
+    watch: FileWatch? = nil,
     onCommit: @escaping @Sendable (Commit) -> Void
   ) throws(StoreError) {
     let token = try history.newestToken(on: connection)
@@ -78,8 +77,7 @@ final class Writer: Sendable {
       let upkeep = WriterUpkeep(
         connection: connection, history: history, settings: settings, watch: watch)
       let group = WriterGroup(
-        connection: connection, history: history, token: token, duration: settings.groupDuration,
-        onCommitting: onCommitting)
+        connection: connection, history: history, token: token, duration: settings.groupDuration)
       work(group, upkeep, settings.pollInterval, onCommit)
     }
     guard isStarted else { throw .failed("no thread could be started") }

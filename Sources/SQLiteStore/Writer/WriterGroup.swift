@@ -19,18 +19,14 @@ struct WriterGroup {
   let connection: Connection
   let history: History
   let duration: UInt64
-  /// Called before the commit of a save that came alone.
-  let onCommitting: () -> Void
   /// The newest state that this thread knows to be committed.
   var token: Token
   /// The last position that is the end of a save in `livefetch_save`.
   var stamped: Int64
 
   init(
-    connection: Connection, history: History, token: Token, duration: UInt64,
-    onCommitting: @escaping () -> Void = {}
+    connection: Connection, history: History, token: Token, duration: UInt64
   ) {
-    self.onCommitting = onCommitting
     self.connection = connection
     self.history = history
     self.token = token
@@ -98,7 +94,6 @@ struct WriterGroup {
   }
 
   private mutating func commit(_ state: State) -> Outcome {
-    if state.results.count == 1, state.token != token { onCommitting() }
     let start = monotonicNanoseconds()
     do {
       try connection.run("COMMIT")

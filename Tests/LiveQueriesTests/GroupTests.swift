@@ -1,0 +1,75 @@
+import FetchModel
+import TestSupport
+import Testing
+
+@testable import LiveQueries
+
+private struct Delivery: LiveDelivery {
+  func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter]) {
+    for case let client as Asker in waiters { client.receive(answer.text) }
+  }
+
+  func deliver(_ results: [GroupResult], at token: Token?, to waiter: any LiveWaiter) {
+    let texts = results.map { "\($0.index): \($0.answer.text)" }.sorted()
+    (waiter as? Asker)?.receive(texts.joined(separator: "\n"))
+  }
+}
+
+/// An engine that has time for one fetch at a time.
+@Suite("Groups that there is no time for at once") struct GroupTests {
+  private let store = MemoryStore()
+  private let engine: LiveEngine
+
+  init() {
+    store.save { world in
+      world.cities = [
+        1: City(name: "Shanghai", population: 24, isCapital: false, country: nil),
+        2: City(name: "Beijing", population: 18, isCapital: true, country: nil),
+      ]
+    }
+    var configuration = LiveConfiguration()
+    configuration.longPatience = .zero
+    engine = LiveEngine(store: store, configuration: configuration, delivery: Delivery())
+  }
+
+  private var fetches: [GroupFetch] {
+    (0..<8).map { index in
+      GroupFetch(
+        index: index,
+        plan: FetchPlan(
+          definition: ResultDefinition(entity: 0, predicate: .everything),
+          window: Window(limit: index + 1), shape: .ids),
+        since: store.token)
+    }
+  }
+
+  @Test("A group's fetches are followed one after the other, and its client waits on")
+  func oneAfterTheOther() throws {
+    let group = Asker()
+    engine.follow(fetches, isFinal: false, group)
+    try #require(eventually(within: .seconds(10)) { engine.counters.waiters == 8 })
+    #expect(!group.isTold)
+    let single = Asker()
+    engine.follow(fetches[0].plan, since: .token(store.token), until: .now, single)
+    #expect(single.next().contains(#""count":1"#))
+    #expect(!group.isTold)
+  }
+
+  @Test("Where the client is to be answered, fetches that there was no time for begin anew")
+  func atOnce() {
+    let group = Asker()
+    engine.follow(fetches, isFinal: true, group)
+    #expect(group.next() == (1..<8).map { "\($0): expired" }.joined(separator: "\n"))
+  }
+
+  @Test("A client that leaves takes fetches with it that were to be followed later")
+  func left() throws {
+    let (gone, kept) = (Asker(), Asker())
+    engine.follow(fetches, isFinal: false, gone)
+    engine.cancel(gone)
+    engine.follow(fetches, isFinal: false, kept)
+    try #require(eventually(within: .seconds(10)) { engine.counters.waiters == 8 })
+    engine.cancel(kept)
+    #expect(eventually(within: .seconds(10)) { engine.counters.waiters == 0 })
+  }
+}
