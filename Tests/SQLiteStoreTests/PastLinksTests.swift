@@ -17,6 +17,8 @@ struct PastLinksTests {
     CREATE TABLE Place(x INTEGER NOT NULL, y INTEGER NOT NULL, name TEXT, PRIMARY KEY(x, y));
     CREATE TABLE Visit(id INTEGER PRIMARY KEY, x INTEGER, y INTEGER, days INTEGER,
       FOREIGN KEY (x, y) REFERENCES Place(x, y));
+    CREATE TABLE Word(id INTEGER PRIMARY KEY, text TEXT);
+    CREATE TABLE Owner_Word(owner INTEGER REFERENCES Owner, word INTEGER REFERENCES Word);
     """
 
   static let queries: [(entity: String, query: String)] = [
@@ -25,6 +27,8 @@ struct PastLinksTests {
     ("Owner", "where=NONE Mark.size>2&select=name,Mark"),
     ("Owner", "where=Mark.@count==2 OR Mark.@max.size>3&sort=-name"),
     ("Owner", "where=SUBQUERY(Mark, $m, $m.size>1 AND ANY $m.Owner.name=='a').@count>0"),
+    ("Owner", "where=Word.@count>0&select=name,Word"),
+    ("Owner", "where=ANY Word.text=='a' AND Word.@max.text!='b'"),
     ("Mark", "where=ANY Owner.Thing.price>2&select=size,Owner"),
     ("Place", "where=Visit.@sum.days>2&select=name,Visit"),
     ("Thing", "where=ANY owner.Mark.size>2 AND owner.Thing.@count>1&sort=owner.name,price"),
@@ -38,6 +42,8 @@ struct PastLinksTests {
     INSERT INTO Mark SELECT 'm' || id, id % 5 FROM Owner;
     INSERT INTO Owner_Mark SELECT id, 'm' || (1 + id * 3 % 20) FROM Owner;
     INSERT INTO Place SELECT id % 7, id, 'p' FROM Owner;
+    INSERT INTO Word SELECT id, 'a' FROM Owner;
+    INSERT INTO Owner_Word SELECT id, 1 + id * 3 % 20 FROM Owner;
     INSERT INTO Visit SELECT id, id % 7, id, id % 3 FROM Owner;
     """
   }
@@ -87,6 +93,10 @@ struct PastLinksTests {
       "INSERT OR IGNORE INTO Owner_Mark VALUES (\(id), 'm\(other)')",
       "DELETE FROM Owner_Mark WHERE owner % 8 = \(id % 8)",
       "UPDATE OR IGNORE Owner_Mark SET mark = 'm\(other)' WHERE owner = \(id)",
+      "UPDATE Word SET text = '\(name)' WHERE id = \(id)",
+      "UPDATE Owner_Word SET word = \(other) WHERE owner % 5 = \(id % 5)",
+      "INSERT INTO Owner_Word VALUES (\(id), \(other))",
+      "DELETE FROM Owner_Word WHERE word = \(id)",
       "DELETE FROM Owner WHERE id = \(id)",
       "INSERT OR IGNORE INTO Owner VALUES (\(id), '\(name)')",
       "UPDATE Visit SET days = 4, y = \(other), x = \(other % 7) WHERE id = \(id)",

@@ -80,22 +80,40 @@ final class QueryContext {
   /// - Parameters:
   ///   - condition: over the bare column names; nil for every row.
   ///   - bindings: of `condition`, once.
-  ///   - isLookedUp: whether `condition` ties it to a row of the query around it.
   func source(
-    _ table: TableShape, alias: String, where condition: String?, bindings: [SQLValue] = [],
-    isLookedUp: Bool = false
+    _ table: TableShape, alias: String, where condition: String?, bindings: [SQLValue] = []
   ) -> SQLFragment {
     let columns = table.columnNames.map(quoted).joined(separator: ", ")
     let layout = shadow(table)
     let tie = condition.map { " AND \($0)" } ?? ""
-    let row = isLookedUp ? lookUpRow() : ""
     let text = """
-      (SELECT \(columns) FROM \(row)main.\(quoted(table.name)) \
-      WHERE \(layout.isUntouched(nil))\(tie) \
+      (SELECT \(columns) FROM main.\(quoted(table.name)) WHERE \(layout.isUntouched(nil))\(tie) \
       UNION ALL SELECT \(columns) FROM \(layout.shadowName) WHERE livefetch_existed\(tie)) \
       AS \(alias)
       """
     return SQLFragment(text, bindings: bindings + bindings)
+  }
+
+  /// The same, looked up by `columns`, which have the `values` of a row of the query around it.
+  ///
+  /// Beside a further row a bare `"rowid"` would be no column, and so a text.
+  func source(
+    _ table: TableShape, alias: String, by columns: [String], _ values: [String]
+  ) -> String {
+    let layout = shadow(table)
+    let rows = table.columnNames.map { qualified($0, alias) }.joined(separator: ", ")
+    let images = table.columnNames.map(quoted).joined(separator: ", ")
+    return """
+      (SELECT \(rows) FROM \(lookUpRow())main.\(quoted(table.name)) AS \(quoted(alias)) \
+      WHERE \(layout.isUntouched(alias)) AND \(tie(columns, of: alias, to: values)) \
+      UNION ALL SELECT \(images) FROM \(layout.shadowName) \
+      WHERE livefetch_existed AND \(tie(columns, of: nil, to: values))) AS \(quoted(alias))
+      """
+  }
+
+  /// `"t1"."country" = "t0"."id"`
+  func tie(_ columns: [String], of alias: String?, to values: [String]) -> String {
+    zip(columns, values).map { "\(qualified($0, alias)) = \($1)" }.joined(separator: " AND ")
   }
 
   /// What stands in front of a table that is looked up by columns of the query around it.
@@ -111,7 +129,8 @@ final class QueryContext {
   ///
   ///     (SELECT m."id", … FROM <links> CROSS JOIN main.<table> AS m ON m."id" = <link>."tag"
   ///         WHERE m."id" NOT IN (SELECT … <shadow>)
-  ///       UNION ALL SELECT m."id", … FROM <links> CROSS JOIN <shadow> AS m ON … WHERE m.livefetch_existed)
+  ///       UNION ALL SELECT m."id", … FROM <links> CROSS JOIN <shadow> AS m ON …
+  ///         WHERE m.livefetch_existed)
   ///
   /// - Parameters:
   ///   - links: the links as a FROM item, which binds nothing.

@@ -282,20 +282,15 @@ private struct Chain {
   private mutating func add(_ table: TableShape, _ columns: [String], _ values: [String]) {
     let isFirst = from.isEmpty
     alias = context.nextAlias(of: table.name)
-    let tie = { (alias: String?) in Self.tie(columns, of: alias, to: values) }
-    if !isFirst { from += " JOIN " }
-    if context.isPast {
-      from +=
-        context.source(
-          table, alias: alias, where: isFirst ? tie(nil) : nil, isLookedUp: isFirst
-        ).text
-    } else {
-      from += (isFirst ? context.lookUpRow() : "") + "\(quoted(table.name)) AS \(quoted(alias))"
-    }
-    if !isFirst {
-      from += " ON \(tie(alias))"
-    } else if !context.isPast {
-      correlation = tie(alias)
+    let tie = context.tie(columns, of: alias, to: values)
+    switch (isFirst, context.isPast) {
+    case (true, true): from = context.source(table, alias: alias, by: columns, values)
+    case (true, false):
+      from = context.lookUpRow() + "\(quoted(table.name)) AS \(quoted(alias))"
+      correlation = tie
+    case (false, true):
+      from += " JOIN \(context.source(table, alias: alias, where: nil).text) ON \(tie)"
+    case (false, false): from += " JOIN \(quoted(table.name)) AS \(quoted(alias)) ON \(tie)"
     }
   }
 
@@ -307,18 +302,13 @@ private struct Chain {
   ) {
     let (links, objects) = (context.nextAlias(of: link.name), context.nextAlias(of: table.name))
     alias = context.nextAlias(of: table.name)
-    let linked = context.source(
-      link, alias: links, where: Self.tie(source.columns, of: nil, to: values), isLookedUp: true)
+    let linked = context.source(link, alias: links, by: source.columns, values)
     from = context.source(
-      TableShape(table), alias: alias, over: linked.text, as: objects,
-      on: Self.tie(
+      TableShape(table), alias: alias, over: linked, as: objects,
+      on: context.tie(
         destination.referenced, of: objects,
         to: destination.columns.map { qualified($0, links) }),
       place: source.position.map { qualified($0, links) })
     position = source.position.map { [alias] _ in qualified(QueryContext.place, alias) }
-  }
-
-  private static func tie(_ columns: [String], of alias: String?, to values: [String]) -> String {
-    zip(columns, values).map { "\(qualified($0, alias)) = \($1)" }.joined(separator: " AND ")
   }
 }
