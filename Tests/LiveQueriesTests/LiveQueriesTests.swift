@@ -27,20 +27,22 @@ final class Simulation {
   var queries: LiveQueries
   var clients: [Client] = []
   var diffs = 0
+  private let maxLoggedChanges: Int
 
-  init(seed: UInt64, cities: Int = 20) {
+  init(seed: UInt64, cities: Int = 20, maxLoggedChanges: Int = 12) {
     self.seed = seed
+    self.maxLoggedChanges = maxLoggedChanges
     generator = Generator(seed: seed, cities: cities)
     store = MemoryStore(tellsValues: seed % 5 != 0)
-    queries = Self.engine(store)
+    queries = Self.engine(store, maxLoggedChanges)
     let world = generator.world()
     store.save { $0 = world }
   }
 
-  static func engine(_ store: MemoryStore) -> LiveQueries {
+  static func engine(_ store: MemoryStore, _ maxLoggedChanges: Int = 12) -> LiveQueries {
     LiveQueries(
       model: MemoryStore.cityModel, columns: store.columns,
-      configuration: LiveConfiguration(maxLoggedChanges: 12))
+      configuration: LiveConfiguration(maxLoggedChanges: maxLoggedChanges))
   }
 
   func join() {
@@ -77,6 +79,7 @@ final class Simulation {
     for outgoing in outbox {
       for case let client as Client in outgoing.waiters { try take(outgoing.answer, client) }
     }
+    queries.forgetAnswered()
   }
 
   private func take(_ answer: LiveAnswer, _ client: Client) throws {
@@ -162,7 +165,7 @@ final class Simulation {
 
   /// The engine starts again and remembers nothing; waiting clients ask again.
   private func restart() {
-    queries = Self.engine(store)
+    queries = Self.engine(store, maxLoggedChanges)
     for client in clients { client.isWaiting = false }
   }
 

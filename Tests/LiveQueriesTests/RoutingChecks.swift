@@ -22,8 +22,8 @@ extension LiveStore {
     guard let objects = search.objects(for: query) else { return }
     try read { moment throws(StoreError) in
       let context = MomentContext(moment)
-      let all = try query.rowChanges(after: base, context) ?? []
-      let told = try query.rowChanges(after: base, for: objects, context) ?? []
+      let all = try query.rowChanges(after: base, context)?.changes ?? []
+      let told = try query.rowChanges(after: base, for: objects, context)?.changes ?? []
       let shown = { (changes: [RowChange]) in
         changes.filter { !$0.isSameRow }
           .map { "\($0.id) \($0.touch) \($0.new?.json ?? [])" }.sorted()

@@ -159,12 +159,8 @@ private struct EngineLoop: Sendable {
 
   /// Says what there is to say now.
   private func answer(_ desk: EngineDesk, _ state: inout State) {
-    tell(state.unread, desk, &state)
-    state.queries.counters.queries = state.queries.queries.count
-    state.queries.counters.waiters =
-      state.queries.places.count + state.queries.resumes.reduce(0) { $0 + $1.value.all.count }
-    desk.report(state.queries.counters)
-    deliver(desk, &state)
+    answerClients(desk, &state)
+    answerGroups(desk, &state)
   }
 
   private func wakeTime(_ state: State) -> ContinuousClock.Instant? {
@@ -241,6 +237,7 @@ private struct EngineLoop: Sendable {
         try state.queries.catchUp(context)
         state.isStale = false
         state.retry = nil
+        if !state.queries.outbox.isEmpty { answerClients(desk, &state) }
         takeBack(finished, context, &state, now)
         serve(requests, context, desk, &state, now)
         // Who waits is not to wait for the transaction's end.
@@ -311,13 +308,23 @@ private struct EngineLoop: Sendable {
     }
   }
 
-  private func deliver(_ desk: EngineDesk, _ state: inout State) {
+  /// Hands out what is in the outbox; what is for members of groups gathers there.
+  private func answerClients(_ desk: EngineDesk, _ state: inout State) {
+    tell(state.unread, desk, &state)
+    state.queries.counters.queries = state.queries.queries.count
+    state.queries.counters.waiters =
+      state.queries.waiterCount + state.queries.resumes.reduce(0) { $0 + $1.value.all.count }
+    desk.report(state.queries.counters)
     let outbox = state.queries.outbox
     state.queries.outbox = []
     for outgoing in outbox {
       let waiters = state.groups.collect(outgoing)
       if !waiters.isEmpty { delivery.deliver(outgoing.answer, to: waiters) }
     }
+    state.queries.forgetAnswered()
+  }
+
+  private func answerGroups(_ desk: EngineDesk, _ state: inout State) {
     let later = state.groups.takePostponed(isEnding: state.isDraining || state.queries.isEnding)
     if !later.isEmpty { desk.mailbox.putBack(later) }
     let token = state.queries.current

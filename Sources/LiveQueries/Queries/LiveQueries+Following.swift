@@ -309,7 +309,7 @@ extension LiveQuery {
     if let body = view.bodies[position] { return body }
     let changes =
       if let logged = log.changes(after: position) { logged } else {
-        try widened(rowChanges(after: position, context) ?? [], standing, view, context)
+        try widened(rowChanges(after: position, context)?.changes ?? [], standing, view, context)
       }
     let body = try body(for: view, changes, from: position, isStep: false, context)
     if view.bodies.count >= 8 { view.bodies = [:] }

@@ -75,8 +75,13 @@ struct LiveQueries {
     self.configuration = configuration
   }
 
+  /// Those whose answer is in the outbox: they are forgotten when it has been handed out.
+  private var answered: [UInt64] = []
+  /// How many clients wait for a moment that changes something for them.
+  var waiterCount: Int { places.count - answered.count }
+
   /// Whether a moment of the store would be of use to someone now.
-  var hasActiveQueries: Bool { !places.isEmpty || !resumes.isEmpty }
+  var hasActiveQueries: Bool { waiterCount > 0 || !resumes.isEmpty }
 
   /// Goes on to the context's moment and answers everyone whom it changes something for.
   mutating func catchUp(_ context: MomentContext) throws(StoreError) {
@@ -221,7 +226,7 @@ struct LiveQueries {
 
   private mutating func dismiss(_ query: LiveQuery, _ answer: LiveAnswer) {
     for view in query.views.values {
-      for waiters in view.waiters.values { send(answer, to: waiters) }
+      for waiters in view.waiters.values { send(answer, to: waiters, of: query) }
       view.waiters = [:]
     }
     query.isActive = false
@@ -232,22 +237,36 @@ struct LiveQueries {
     counters.diffs += 1
     for (from, waiters) in view.waiters {
       let answer = LiveAnswer.diff(json: body.json(from: from), to: body.to, isEmpty: false)
-      send(answer, to: waiters)
+      send(answer, to: waiters, of: query)
     }
     view.waiters = [:]
     rest(query)
   }
 
-  private mutating func send(_ answer: LiveAnswer, to waiters: [UInt64: any LiveWaiter]) {
+  private mutating func send(
+    _ answer: LiveAnswer, to waiters: [UInt64: any LiveWaiter], of query: LiveQuery
+  ) {
     outbox.append(OutgoingAnswer(answer: answer, waiters: Array(waiters.values)))
     counters.delivered += waiters.count
-    for ticket in waiters.keys { forget(ticket) }
+    query.waiterCount -= waiters.count
+    answered += waiters.keys
+  }
+
+  /// Forgets those whose answer was in the outbox, when it has been handed out: thousands are not to
+  /// wait for that.
+  mutating func forgetAnswered() {
+    for ticket in answered { forgetPlace(of: ticket) }
+    answered = []
   }
 
   mutating func forget(_ ticket: UInt64) {
-    guard let place = places.removeValue(forKey: ticket) else { return }
-    place.query.waiterCount -= 1
+    if let place = forgetPlace(of: ticket) { place.query.waiterCount -= 1 }
+  }
+
+  @discardableResult private mutating func forgetPlace(of ticket: UInt64) -> Place? {
+    guard let place = places.removeValue(forKey: ticket) else { return nil }
     if tickets[place.waiter] == ticket { tickets[place.waiter] = nil }
+    return place
   }
 
   /// Lets `query` rest if nobody waits for it any more: it is true of the current moment.

@@ -36,6 +36,13 @@ struct QueryKey: Hashable {
   }
 }
 
+/// What became of objects since a position.
+struct FoundChanges {
+  let changes: [RowChange]
+  /// Whether they are of every object, also of those that no view shows.
+  var isWhole = true
+}
+
 /// A fetch that is kept up to date.
 final class LiveQuery {
   let key: QueryKey
@@ -81,10 +88,11 @@ final class LiveQuery {
     _ context: MomentContext, for concerned: Set<ObjectID>? = nil
   ) throws(StoreError) -> [RowChange] {
     let base = position
-    let changes = try rowChanges(after: base, for: concerned, context)
+    let found = try rowChanges(after: base, for: concerned, context)
     position = context.token.position
-    guard let changes else { return [] }
-    log.append(changes, from: base, to: position)
+    guard let found else { return [] }
+    note(found, after: base)
+    let changes = found.changes
     guard !changes.isEmpty else { return [] }
     // A list of its own: while the dictionary is shared with its keys, it would be copied.
     for key in Array(ranges.keys) { ranges[key]?.apply(changes) }
@@ -96,6 +104,13 @@ final class LiveQuery {
     return changes
   }
 
+  /// Takes what was found into the log, which tells of every object or of nothing.
+  private func note(_ found: FoundChanges, after base: Int64) {
+    if found.isWhole { return log.append(found.changes, from: base, to: position) }
+    log = TouchLog(start: position)
+    for view in views.values { view.bodies = [:] }
+  }
+
   /// Beyond this many touched objects, dictionaries are made anew without a look at rows.
   private static let maxRowsCompared = 1_000
 
@@ -103,9 +118,18 @@ final class LiveQuery {
   /// matters was touched. Empty where things are again as they were.
   func rowChanges(
     after start: Int64, for concerned: Set<ObjectID>? = nil, _ context: MomentContext
-  ) throws(StoreError) -> [RowChange]? {
+  ) throws(StoreError) -> FoundChanges? {
+    let ids = try touchedIDs(after: start, for: concerned, context)
+    guard !ids.isEmpty else { return nil }
+    return try rowChanges(of: ids, after: start, context)
+  }
+
+  /// The objects whose rows may differ from those at `start`.
+  func touchedIDs(
+    after start: Int64, for concerned: Set<ObjectID>? = nil, _ context: MomentContext
+  ) throws(StoreError) -> Set<ObjectID> {
     let touched = try context.touched(after: start, in: model)
-    guard routing.footprint.isTouched(by: touched, only: key.only) else { return nil }
+    guard routing.footprint.isTouched(by: touched, only: key.only) else { return [] }
     let concern = concerned.map { .objects($0) } ?? context.concern(of: key, after: start)
     var ids: Set<ObjectID> =
       switch concern {
@@ -114,16 +138,27 @@ final class LiveQuery {
       case .everything: try context.moment.roots(of: plan, touchedBy: touched.touches)
       }
     if let only = key.only { ids.formIntersection([only]) }
-    guard !ids.isEmpty else { return nil }
-    if key.isTabulated, ids.count > Self.maxRowsCompared { return [.unknown] }
+    return ids
+  }
+
+  /// What became of `touched` objects after `start`. Of many, those are left out that show nowhere:
+  /// what differs of them moves nothing either.
+  func rowChanges(
+    of touched: Set<ObjectID>, after start: Int64, _ context: MomentContext
+  ) throws(StoreError) -> FoundChanges {
+    if key.isTabulated, touched.count > Self.maxRowsCompared {
+      return FoundChanges(changes: [.unknown])
+    }
+    let ids = try showing(touched, after: start, context)
     let new = try context.moment.rows(of: plan, ids: ids, at: .now)
     let old = try oldRows(ids, at: start, context)
-    return ids.compactMap { id in
+    let changes = ids.compactMap { id -> RowChange? in
       let change = RowChange(id: id, old: old[id], new: new[id])
       // An object that came and went is gone all the same to who asks for it by its id.
       if change.old == nil && change.new == nil { return key.only == nil ? nil : change }
       return change.isSameRow && key.expansion.isEmpty ? nil : change
     }
+    return FoundChanges(changes: changes, isWhole: ids.count == touched.count)
   }
 
   /// The rows at `start`: remembered ones, as far as `start` is where the query stands.

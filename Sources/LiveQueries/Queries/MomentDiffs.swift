@@ -46,10 +46,11 @@ public struct MomentDiffs {
       plan: plan, only: nil, since: .token(since), deadline: nil, waiter: Nobody.waiter)
     let query = LiveQuery(
       key: QueryKey(plan, only: nil), model: model, columns: nil, position: newest.position)
-    let touched = try query.rowChanges(after: since.position, context) ?? []
+    let touched = try query.touchedIDs(after: since.position, context)
     guard !touched.isEmpty || standing != .known else { return .unchanged }
     let view = try query.view(request.viewKey, context, now: .now)
-    let changes = try query.widened(touched, standing, view, context)
+    let found = try query.rowChanges(of: touched, after: since.position, context)
+    let changes = try query.widened(found.changes, standing, view, context)
     let body = try query.body(
       for: view, changes, from: since.position, isStep: false, context)
     return body.map { .diff($0.json(from: since)) } ?? .unchanged

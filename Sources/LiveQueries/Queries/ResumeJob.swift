@@ -184,9 +184,15 @@ extension LiveQuery {
     _ view: LiveView, from: Token, _ standing: TokenStanding, _ context: MomentContext
   ) throws(StoreError) {
     if standing == .known {
-      let found = try rowChanges(after: from.position, context) ?? []
+      let found = try rowChanges(after: from.position, context) ?? FoundChanges(changes: [])
+      // What is not whole is this view's.
+      if !found.isWhole {
+        view.bodies[from.position] = try body(
+          for: view, found.changes, from: from.position, isStep: false, context)
+        return
+      }
       log = TouchLog(start: from.position)
-      log.append(found, from: from.position, to: position)
+      log.append(found.changes, from: from.position, to: position)
     }
     _ = try body(for: view, from: from.position, standing, context)
   }

@@ -60,11 +60,19 @@ struct Footprint {
   /// - Parameter only: the only object of the fetch's that matters; nil for all.
   func isTouched(by touched: TouchedObjects, only: ObjectID? = nil) -> Bool {
     reaches.contains { reach in
-      guard let objects = touched.entities[reach.entity],
-        !objects.union.isDisjoint(with: reach.mask)
-      else { return false }
+      guard isTouched(reach, by: touched) else { return false }
       guard let only, reach.steps.isEmpty else { return true }
-      return objects.masks[only].map { !$0.isDisjoint(with: reach.mask) } ?? false
+      let mask = touched.entities[reach.entity]?.masks[only]
+      return mask.map { !$0.isDisjoint(with: reach.mask) } ?? false
     }
+  }
+
+  /// The same of related objects.
+  func isTouchedBehindSteps(by touched: TouchedObjects) -> Bool {
+    reaches.contains { !$0.steps.isEmpty && isTouched($0, by: touched) }
+  }
+
+  private func isTouched(_ reach: Reach, by touched: TouchedObjects) -> Bool {
+    touched.entities[reach.entity].map { !$0.union.isDisjoint(with: reach.mask) } ?? false
   }
 }
