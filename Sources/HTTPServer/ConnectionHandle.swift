@@ -15,9 +15,9 @@ struct ConnectionHandle: @unchecked Sendable {
   }
 
   /// To be called once for each suspension, from any thread. Cost: a lock, and a wake of the
-  /// worker if it has none to come.
-  func resume() {
+  /// worker if it has none to come and is not to be woken by `rings`.
+  func resume(_ rings: GatheredRings? = nil) {
     MHD_resume_connection(pointer)
-    bell.ring()
+    if let rings { rings.add(bell) } else { bell.ring() }
   }
 }

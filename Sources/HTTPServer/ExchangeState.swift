@@ -58,12 +58,12 @@ final class ExchangeState: Sendable {
   }
 
   /// Whether this was the first answer and the client is still there.
-  func answer(_ answer: HTTPAnswer) -> Bool {
+  func answer(_ answer: HTTPAnswer, _ rings: GatheredRings? = nil) -> Bool {
     let (accepted, forgotten): (Bool, (@Sendable () -> Void)?) = state.withLock { state in
       guard state.phase != .completed, state.phase != .answered, state.answer == nil, !state.isGone
       else { return (false, nil) }
       state.answer = answer
-      if state.phase == .suspended { Self.resume(&state) }
+      if state.phase == .suspended { Self.resume(&state, rings) }
       if case .stream = answer { return (true, nil) }
       defer { state.onDisconnect = nil }
       return (true, state.onDisconnect)
@@ -95,9 +95,9 @@ final class ExchangeState: Sendable {
   /// Whether the client has gone before its answer.
   var isLeft: Bool { state.withLock(\.isGone) }
 
-  private static func resume(_ state: inout State) {
+  private static func resume(_ state: inout State, _ rings: GatheredRings? = nil) {
     state.phase = .resumed
-    state.handle?.resume()
+    state.handle?.resume(rings)
   }
 }
 

@@ -42,8 +42,11 @@ public final class HTTPExchange: Sendable {
   }
 
   /// Answers with a response made before; costs no copy of the body.
-  public func respond(_ prepared: PreparedResponse) {
-    answer(.prepared(prepared))
+  ///
+  /// - Parameter rings: of many exchanges that are answered in a row; then it is sent when these are
+  ///   rung, at the latest.
+  public func respond(_ prepared: PreparedResponse, _ rings: GatheredRings? = nil) {
+    answer(.prepared(prepared), rings)
   }
 
   /// Answers 304 in place of a response made before: its header fields and its length, without its
@@ -77,10 +80,10 @@ public final class HTTPExchange: Sendable {
     if case .connection(let state) = destination { state.isLeft } else { false }
   }
 
-  private func answer(_ answer: HTTPAnswer) {
+  private func answer(_ answer: HTTPAnswer, _ rings: GatheredRings? = nil) {
     let accepted =
       switch destination {
-      case .connection(let state): state.answer(answer)
+      case .connection(let state): state.answer(answer, rings)
       case .receiver(let receiver): receiver.give(answer)
       }
     if !accepted { answer.stream?.finish() }

@@ -131,6 +131,8 @@ final class Deliveries: LiveDelivery {
 
   private static func tell(_ answer: LiveAnswer, _ waiters: [any LiveWaiter]) {
     var prepared: PreparedResponse?
+    let rings = GatheredRings()
+    defer { rings.ring() }
     for waiter in waiters {
       if let waiter = waiter as? DiffWaiter {
         if waiter.move(answer) { continue }
@@ -140,7 +142,7 @@ final class Deliveries: LiveDelivery {
         }
         let response = prepared ?? PreparedResponse(response(to: answer, waiter.call))
         prepared = response
-        waiter.call.exchange.respond(response)
+        waiter.call.exchange.respond(response, rings)
       } else if let stream = waiter as? EventStream {
         stream.receive(answer)
       }

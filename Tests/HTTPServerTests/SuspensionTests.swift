@@ -83,6 +83,26 @@ extension HTTPServerTests {
       }
     }
 
+    @Test(arguments: [1, 255, 256, 600])
+    func `answers whose workers are woken together are all sent, some before that`(
+      _ count: Int
+    ) async throws {
+      let waiters = Waiters()
+      defer { waiters.answerAll() }
+      try await withServer(.changed { $0.workers = 1 }, handler: waiters.handle) { server in
+        let clients = try (0..<count).map { _ in try RawClient(server.port) }
+        let prepared = PreparedResponse(HTTPResponse(body: .text("all")))
+        for client in clients { client.send(Self.wait) }
+        #expect(await eventually { waiters.exchanges.count == count })
+        let rings = GatheredRings()
+        for exchange in waiters.exchanges.takeAll() { exchange.respond(prepared, rings) }
+        if count >= 256 { #expect(clients[0].response()?.text == "all") }
+        rings.ring()
+        let texts = clients.dropFirst(count >= 256 ? 1 : 0).map { $0.response()?.text }
+        #expect(texts.allSatisfy { $0 == "all" })
+      }
+    }
+
     @Test(arguments: [false, true])
     func `a client that leaves while it waits is noticed`(_ abruptly: Bool) async throws {
       let waiters = Waiters()
