@@ -96,6 +96,8 @@ export class Feed {
       throw Object.assign(new LiveFetchError(event.data), { subscription });
     }
     if (!subscription || subscription.isClosed) return;
+    // The next request begins it anew.
+    if (event.kind === 'expired') return subscription.forget(null);
     try {
       await subscription.receive(event);
     } catch (error) {

@@ -1,5 +1,5 @@
 // Four ways to hear of changes, one face: each is an async generator of
-// `{name, kind, data, bytes}` with kind `open`, `snapshot`, `diff` or `error`.
+// `{name, kind, data, bytes}` with kind `open`, `snapshot`, `diff`, `expired` or `error`.
 //
 // A stream is preferred; a long-poll does where a proxy holds streams back. Each comes for one
 // fetch and for many on one connection. They end when the server ends them and throw when the
@@ -65,19 +65,25 @@ export async function* pollOne(transport, [subscription], signal) {
   }
 }
 
-/** Many fetches by one such request. */
+/**
+ * Many fetches by one such request. An answer may lack some that have no token yet: there was no time
+ * for them, and the next request asks for them again.
+ */
 export async function* pollMany(transport, subscriptions, signal) {
   for (let isFirst = true; ; isFirst = false) {
     const body = { fetches: fetches(subscriptions), wait: isFirst ? 0 : WAIT };
     const { data } = await timed(transport, { method: 'POST', path: '/v1/live', body }, signal);
     if (isFirst) yield { kind: 'open' };
     for (const [name, result] of Object.entries(data.results)) {
-      // A fetch that has ended, as its table is gone, has a problem in place of its entity.
-      const isOver = result.entity === undefined;
-      const kind = isOver ? 'error' : result.from === undefined ? 'snapshot' : 'diff';
-      yield { name, kind, data: result, bytes: byteLength(JSON.stringify(result)) };
+      yield { name, kind: kind(result), data: result, bytes: byteLength(JSON.stringify(result)) };
     }
   }
+}
+
+function kind(result) {
+  if (result.entity !== undefined) return result.from === undefined ? 'snapshot' : 'diff';
+  // A problem: the fetch has ended, as its table is gone, or it has to begin anew.
+  return result.status === 410 ? 'expired' : 'error';
 }
 
 function fetches(subscriptions) {

@@ -92,6 +92,9 @@ final class ExchangeState: Sendable {
     if runNow { body() }
   }
 
+  /// Whether the client has gone before its answer.
+  var isLeft: Bool { state.withLock(\.isGone) }
+
   private static func resume(_ state: inout State, _ rings: GatheredRings? = nil) {
     state.phase = .resumed
     state.handle?.resume(rings)

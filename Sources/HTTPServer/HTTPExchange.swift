@@ -75,6 +75,11 @@ public final class HTTPExchange: Sendable {
     if case .connection(let state) = destination { state.onDisconnect(body) }
   }
 
+  /// Whether the client has left before its answer was given, so that nobody waits for it.
+  public var isLeft: Bool {
+    if case .connection(let state) = destination { state.isLeft } else { false }
+  }
+
   private func answer(_ answer: HTTPAnswer, _ rings: GatheredRings? = nil) {
     let accepted =
       switch destination {

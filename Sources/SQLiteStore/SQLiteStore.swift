@@ -243,6 +243,17 @@ extension SQLiteStore {
     try moment(.full) { moment throws(StoreError) in try body(moment) }
   }
 
+  /// Whether nobody waits any more for what is asked on this thread.
+  @TaskLocal private static var isOver: (@Sendable () -> Bool)?
+
+  public func unless<Result>(
+    _ isOver: @escaping @Sendable () -> Bool, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try Self.$isOver.withValue(isOver) {
+      Swift.Result { () throws(StoreError) in try body() }
+    }.get()
+  }
+
   func moment<Result>(
     _ effort: Effort, _ body: (ReadMoment) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -252,10 +263,11 @@ extension SQLiteStore {
         let token = writer == nil ? .unfollowed : try history.newestToken(on: connection)
         var composer = composer
         composer.uniform = try forms?.uniform(at: token, on: connection) ?? []
-        return try body(
-          ReadMoment(
-            connection: connection, composer: composer, history: history,
-            objectStatements: objectStatements, token: token, timeLimit: limit))
+        let moment = ReadMoment(
+          connection: connection, composer: composer, history: history,
+          objectStatements: objectStatements, token: token, timeLimit: limit)
+        guard effort == .full, let isOver = Self.isOver else { return try body(moment) }
+        return try connection.unless(isOver) { () throws(StoreError) in try body(moment) }
       }
     } catch .queryTimeout where effort == .quick {
       throw .tooSlow

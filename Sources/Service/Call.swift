@@ -55,7 +55,7 @@ struct Call: Sendable {
       let isTaken = service.slowLane.run {
         answering { () throws(Problem) in
           do throws(StoreError) {
-            let answer = try run(.full)
+            let answer = try whileAwaited { () throws(StoreError) in try run(.full) }
             answering { () throws(Problem) in try respond(answer) }
           } catch {
             if !redo(after: error) { throw Problem(error) }
@@ -66,6 +66,13 @@ struct Call: Sendable {
     } catch {
       if !redo(after: error) { refuse(Problem(error)) }
     }
+  }
+
+  /// Asks the store what may take long, which ends soon after the client has left.
+  func whileAwaited<Answer>(
+    _ ask: () throws(StoreError) -> Answer
+  ) throws(StoreError) -> Answer {
+    try service.store.unless({ [exchange] in exchange.isLeft }, ask)
   }
 
   /// The names and values of the query string.

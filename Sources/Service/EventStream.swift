@@ -79,7 +79,7 @@ extension EventStream {
   private func askForSnapshot(_ seat: Seat) {
     let isTaken = seat.service.slowLane.run { [self] in
       do throws(StoreError) {
-        try sendSnapshot(seat)
+        try whileOpen(seat.service) { () throws(StoreError) in try sendSnapshot(seat) }
       } catch {
         seat.service.isOver(after: error) ? leave(seat) : end(Problem(error))
       }

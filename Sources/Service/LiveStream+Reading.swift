@@ -38,11 +38,13 @@ extension LiveStream {
     }
     guard !resumed.isEmpty else { return true }
     let store = service.store
-    let found = try? store.readAnswers { moment throws(StoreError) in
-      let found = try MomentDiffs(moment, model: store.model).diffs(
-        of: resumed, columns: store.columns, within: MomentReading.diffTime,
-        upTo: Self.diffBytesAtOnce)
-      return (found, moment.token)
+    let found = try? whileOpen(service) { () throws(StoreError) in
+      try store.readAnswers { moment throws(StoreError) in
+        let found = try MomentDiffs(moment, model: store.model).diffs(
+          of: resumed, columns: store.columns, within: MomentReading.diffTime,
+          upTo: Self.diffBytesAtOnce)
+        return (found, moment.token)
+      }
     }
     return state.withLock { state in
       for fetch in resumed {
@@ -80,7 +82,9 @@ extension LiveStream {
   private func readSnapshot(of index: Int, _ service: Service) -> Bool {
     let named = state.withLock { $0.fetches[index] }
     do throws(StoreError) {
-      let snapshot = try service.store.snapshot(of: named.fetch.plan, effort: .full)
+      let snapshot = try whileOpen(service) { () throws(StoreError) in
+        try service.store.snapshot(of: named.fetch.plan, effort: .full)
+      }
       let event = Self.event("snapshot", snapshot.json, named.name)
       return state.withLock { state in
         state.output.outbox += event

@@ -1,4 +1,8 @@
-// An answer to many fetches, read at one moment: diffs as far as there is time, snapshots of the rest.
+// An answer to many fetches, read at one moment: diffs as far as there is time, snapshots of the rest
+// as far as there is.
+//
+// What is resumed and not named in an answer is as it was, so each of these is told. What is not
+// resumed is asked again anyway as long as it did not come: where the time is over, it is left out.
 
 import FetchModel
 import LiveQueries
@@ -11,6 +15,9 @@ struct MomentReading {
   let maxBytes: Int
   /// Which fetch is being read.
   private var index = 0
+  /// What there is to say, by the fetches' index.
+  private var results: [Int: [UInt8]] = [:]
+  private var size = 0
 
   /// How long diffs may be looked for; fetches whose diff is not found by then get a snapshot.
   static let diffTime = Duration.seconds(5)
@@ -25,40 +32,64 @@ struct MomentReading {
   }
 
   /// nil where it would be larger than an answer may be.
+  ///
+  /// - Throws: ``StoreError/queryTimeout`` where the time is over before there is anything to say.
   mutating func answer(_ moment: any StoreMoment) throws(StoreError) -> [UInt8]? {
-    let known = try diffs(moment)
+    let rest = try readDiffs(moment)
     // What diffs took is not to be missing for snapshots.
-    return try moment.within(nil) { () throws(StoreError) in try body(known, moment) }
+    try moment.within(nil) { () throws(StoreError) in try readSnapshots(of: rest, moment) }
+    return size > maxBytes ? nil : body(moment.token)
   }
 
-  private mutating func body(
-    _ known: [Int: MomentDiffs.Answer], _ moment: any StoreMoment
-  ) throws(StoreError) -> [UInt8]? {
-    var body = LiveAnswerBody()
-    for fetch in ended { body.append(fetch.reason.json, under: fetch.name) }
-    for (index, named) in fetches.enumerated() {
-      self.index = index
-      switch known[index] {
-      case .unchanged: continue
-      case .diff(let json): body.append(json, under: named.name)
-      case .expired, nil:
-        body.append(try moment.snapshot(of: named.fetch.plan).json, under: named.name)
-      }
-      if body.count > maxBytes { return nil }
-    }
-    return body.finish(moment.token)
-  }
-
-  /// What there is to tell of the fetches that go on from somewhere, as far as there is time.
-  private mutating func diffs(
-    _ moment: any StoreMoment
-  ) throws(StoreError) -> [Int: MomentDiffs.Answer] {
+  /// Reads what there is to tell of the fetches that go on from somewhere, as far as there is time.
+  ///
+  /// - Returns: the fetches that get a snapshot, those that are resumed first.
+  private mutating func readDiffs(_ moment: any StoreMoment) throws(StoreError) -> [Int] {
     let resumed = fetches.enumerated().compactMap { index, named in
       named.start.map { GroupFetch(index: index, plan: named.fetch.plan, since: $0) }
     }
-    return try MomentDiffs(moment, model: service.store.model).diffs(
+    let known = try MomentDiffs(moment, model: service.store.model).diffs(
       of: resumed, columns: service.store.columns, within: Self.diffTime, upTo: maxBytes
     ) { index = $0 }.answers
+    for (index, answer) in known {
+      if case .diff(let json) = answer { add(json, of: index) }
+    }
+    let rest = fetches.indices.filter { known[$0] == nil || known[$0] == .expired }
+    return rest.filter { fetches[$0].start != nil } + rest.filter { fetches[$0].start == nil }
+  }
+
+  private mutating func readSnapshots(
+    of rest: [Int], _ moment: any StoreMoment
+  ) throws(StoreError) {
+    for (place, index) in rest.enumerated() where size <= maxBytes {
+      self.index = index
+      do throws(StoreError) {
+        add(try moment.snapshot(of: fetches[index].fetch.plan).json, of: index)
+      } catch .queryTimeout where !results.isEmpty || !ended.isEmpty {
+        return leaveOut(rest[place...])
+      }
+    }
+  }
+
+  /// Tells the clients of those that are resumed to begin anew, which others do by themselves.
+  private mutating func leaveOut(_ rest: ArraySlice<Int>) {
+    for index in rest where fetches[index].start != nil {
+      add(Problem.tokenExpired.json, of: index)
+    }
+  }
+
+  private mutating func add(_ json: [UInt8], of index: Int) {
+    results[index] = json
+    size += json.count + fetches[index].name.utf8.count
+  }
+
+  private func body(_ token: Token) -> [UInt8] {
+    var body = LiveAnswerBody()
+    for fetch in ended { body.append(fetch.reason.json, under: fetch.name) }
+    for (index, named) in fetches.enumerated() {
+      if let json = results[index] { body.append(json, under: named.name) }
+    }
+    return body.finish(token)
   }
 
   func problem(_ error: StoreError) -> Problem {
@@ -78,8 +109,6 @@ struct MomentReading {
 /// `{"token":"…","results":{"a":{…}}}`
 struct LiveAnswerBody {
   private var results: [UInt8] = []
-
-  var count: Int { results.count }
 
   mutating func append(_ json: [UInt8], under name: String) {
     if !results.isEmpty { results.append(0x2C) }

@@ -65,6 +65,13 @@ protocol ServedStream: StreamSource {
 }
 
 extension ServedStream {
+  /// Asks the store what may take long, which ends soon after the stream.
+  func whileOpen<Answer>(
+    _ service: Service, _ ask: () throws(StoreError) -> Answer
+  ) throws(StoreError) -> Answer {
+    try service.store.unless({ [self] in withOutput { $0.isEnding } }, ask)
+  }
+
   func attach(to service: Service) {}
 
   func opened(_ stream: HTTPStream) {

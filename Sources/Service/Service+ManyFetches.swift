@@ -131,8 +131,10 @@ extension LivePoll {
     let isTaken = call.service.slowLane.run { [self] in
       var reading = MomentReading(fetches, ended: ended, in: call.service)
       do throws(StoreError) {
-        let json = try call.service.store.readAnswers { moment throws(StoreError) in
-          try reading.answer(moment)
+        let json = try call.whileAwaited { () throws(StoreError) in
+          try call.service.store.readAnswers { moment throws(StoreError) in
+            try reading.answer(moment)
+          }
         }
         json.map { call.respond(json: $0) } ?? call.refuse(reading.tooLarge)
       } catch {

@@ -287,6 +287,21 @@ struct ResumeTests {
     #expect(engine.counters.diffs == 1)
   }
 
+  @Test("A resume that nobody waits for any more is broken off, and the next one is told")
+  func left() throws {
+    change()
+    let (gone, other) = (Asker(), Asker())
+    engine.follow(plan(), since: .token(start), until: nil, gone)
+    try #require(store.isAsked())
+    engine.cancel(gone)
+    #expect(eventually(within: .seconds(10)) { store.waiting == 0 })
+    engine.follow(plan(), since: .token(start), until: nil, other)
+    try #require(store.isAsked())
+    store.open()
+    #expect(other.next().contains(#""changed":{"population":31}"#))
+    #expect(!gone.isTold)
+  }
+
   @Test("An engine that ends breaks resumes off and says so")
   func ending() throws {
     change()

@@ -216,7 +216,7 @@ struct PastTests {
     #expect(found == [1, 0, 1])
   }
 
-  private static func allRows(_ file: FetchFixture, _ plan: FetchPlan) throws -> [ObjectID: Row] {
+  static func allRows(_ file: FetchFixture, _ plan: FetchPlan) throws -> [ObjectID: Row] {
     var rows: [ObjectID: Row] = [:]
     var open = plan
     open.window = Window()
@@ -254,7 +254,7 @@ struct PastTests {
 }
 
 /// Counts the steps of SQLite's machine on a connection, in statements within statements too.
-private final class MachineSteps {
+final class MachineSteps {
   private(set) var thousands = 0
 
   init(on connection: Connection) {

@@ -222,8 +222,10 @@ struct LooseLinkTests {
     let fetch = "city?select=land&sort=name&limit=4"
     #expect(try Self.items(file, fetch) == [#"{"id":1,"land":1}"#])
     try file.outsider("UPDATE land SET id = 2")
+    Thread.sleep(forTimeInterval: 0.25)
     #expect(try Self.items(file, fetch) == [#"{"id":1,"land":2}"#])
     try file.outsider("DELETE FROM land")
+    Thread.sleep(forTimeInterval: 0.25)
     #expect(try Self.items(file, fetch) == [#"{"id":1,"land":null}"#])
   }
 

@@ -78,6 +78,12 @@ public protocol Store: LiveStore, AnyObject {
     _ body: (any StoreMoment) throws(StoreError) -> Result
   ) throws(StoreError) -> Result
 
+  /// Runs `body` on this thread; a question of full effort in it that is being answered when `isOver`
+  /// comes true ends soon after with ``StoreError/queryTimeout``.
+  func unless<Result>(
+    _ isOver: @escaping @Sendable () -> Bool, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result
+
   /// A fetch's snapshot as the JSON of API.md section 4.
   func snapshot(of plan: FetchPlan, effort: Effort) throws(StoreError) -> EncodedSnapshot
   /// The same of a form's plan. What was prepared for the form may be used again.
@@ -137,6 +143,11 @@ extension Store {
   public func keptAnswer(
     under key: String, fingerprint: String
   ) throws(SaveError) -> KeptAnswer? { nil }
+
+  /// A store that breaks nothing off.
+  public func unless<Result>(
+    _ isOver: @escaping @Sendable () -> Bool, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result { try body() }
 
   /// Nothing to tell.
   public var metrics: [MetricFamily] { [] }

@@ -48,6 +48,19 @@ struct Resuming {
   }
 }
 
+/// The resumes that a thread is finding out, which it breaks off once nobody waits for any of them.
+private final class AwaitedResumes: Sendable {
+  // Guards their tickets; asked again and again while the store answers.
+  private let tickets = Mutex<[ResumeTicket]>([])
+
+  func begin(_ jobs: ArraySlice<ResumeJob>) {
+    let begun = jobs.map(\.ticket)
+    tickets.withLock { $0 = begun }
+  }
+
+  var areCancelled: Bool { tickets.withLock { $0.allSatisfy(\.isCancelled) } }
+}
+
 /// What became of a resume.
 enum ResumeOutcome: Sendable {
   case ready(PreparedQuery)
@@ -96,16 +109,23 @@ struct ResumeJob: Sendable {
     tell: ([FinishedResume]) -> Void
   ) {
     var rest = jobs[...]
+    let awaited = AwaitedResumes()
+    let nobodyWaits = { @Sendable in isOver() || awaited.areCancelled }
     while !rest.isEmpty {
+      awaited.begin(rest)
       do throws(StoreError) {
-        try store.read(unless: isOver) { moment in
+        try store.read(unless: nobodyWaits) { moment in
           let end = ContinuousClock.now + momentTime
           let context = MomentContext(moment)
           search(for: rest, context)
           repeat {
             let some = rest.prefix(toldTogether)
             rest = rest.dropFirst(toldTogether)
-            tell(some.map { FinishedResume(job: $0, outcome: $0.outcome(context, isOver)) })
+            tell(
+              some.map { job in
+                awaited.begin([job])
+                return FinishedResume(job: job, outcome: job.outcome(context, isOver))
+              })
           } while !rest.isEmpty && ContinuousClock.now < end
         }
       } catch {

@@ -226,12 +226,13 @@ extension Connection {
   }
 
   /// Runs `body`; a query in it that runs when `isOver` comes true ends with
-  /// ``StoreError/queryTimeout``.
+  /// ``StoreError/queryTimeout``. nil: that is never.
   func unless<Result>(
-    _ isOver: @escaping @Sendable () -> Bool, _ body: () throws(StoreError) -> Result
+    _ isOver: (@Sendable () -> Bool)?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
+    let outer = self.isOver
     self.isOver = isOver
-    defer { self.isOver = nil }
+    defer { self.isOver = outer }
     return try body()
   }
 

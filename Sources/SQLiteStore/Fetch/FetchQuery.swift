@@ -30,7 +30,9 @@ struct FetchQuery {
     composer: FetchComposer, definition: ResultDefinition, moment: Moment = .now,
     ids: Set<ObjectID>? = nil, needsOrder: Bool = true
   ) {
-    context = QueryContext(composer: composer, moment: moment)
+    context = QueryContext(
+      composer: composer, moment: moment,
+      looksUpMany: ids.map { IDRestriction.Extent($0) == .many } ?? (moment != .now))
     self.definition = definition
     required = definition.predicate.requiredPaths
     let table = composer.schema.entities[definition.entity]

@@ -9,6 +9,29 @@ struct IDRestriction {
   let key: Key
   let ids: Set<ObjectID>
 
+  /// How many ids there are, as far as statements differ by that.
+  enum Extent: Hashable {
+    case one
+    case few
+    /// So many that an index made for the statement pays where there is none.
+    case many
+
+    init(_ ids: Set<ObjectID>) {
+      self = ids.count == 1 ? .one : ids.count < Self.fewestOfMany ? .few : .many
+    }
+
+    /// How few of them ids may be.
+    var fewest: Int {
+      switch self {
+      case .one: 1
+      case .few: 2
+      case .many: Self.fewestOfMany
+      }
+    }
+
+    private static let fewestOfMany = 16
+  }
+
   func condition(_ alias: String?) -> String {
     guard parses else { return condition(ofID: key.idExpression(alias)) }
     guard ids.count != 1 else { return key.lookupCondition(alias) }

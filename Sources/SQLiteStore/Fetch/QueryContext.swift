@@ -4,6 +4,10 @@
 // touched since, together with the old images of those that were; the images stand in a common
 // table expression a table ("shadow"), and whatever ties a row to its neighbours is written inside
 // both halves, so that the table's indexes serve.
+//
+// Where a table has none for what it is looked up by, SQLite makes one for the statement if that pays;
+// of a table that stands alone in a subquery it takes it that it is read once. Where a query looks up
+// many rows' neighbours, one row beside the table has it think better of that.
 
 import FetchModel
 
@@ -16,23 +20,28 @@ final class QueryContext {
   let uniform: Set<ColumnPlace>
   /// Whether the shadows stand as tables already.
   private let pastIsGathered: Bool
+  /// Whether subqueries run for many rows.
+  private let looksUpMany: Bool
   private var aliasCount = 0
   private(set) var shadows: [HistoryLayout] = []
   /// The table that each alias stands for, quoted.
   private var tables: [String: String] = [:]
 
-  convenience init(composer: FetchComposer, moment: Moment = .now) {
+  convenience init(
+    composer: FetchComposer, moment: Moment = .now, looksUpMany: Bool = false
+  ) {
     self.init(
       model: composer.model, schema: composer.schema, moment: moment, uniform: composer.uniform,
-      pastIsGathered: composer.pastIsGathered)
+      pastIsGathered: composer.pastIsGathered, looksUpMany: looksUpMany)
   }
 
   init(
     model: Model, schema: Schema, moment: Moment = .now, uniform: Set<ColumnPlace> = [],
-    pastIsGathered: Bool = false
+    pastIsGathered: Bool = false, looksUpMany: Bool = false
   ) {
     self.uniform = uniform
     self.pastIsGathered = pastIsGathered
+    self.looksUpMany = looksUpMany
     self.model = model
     self.schema = schema
     self.moment = moment
@@ -83,6 +92,60 @@ final class QueryContext {
       AS \(alias)
       """
     return SQLFragment(text, bindings: bindings + bindings)
+  }
+
+  /// The same, looked up by `tie`: a condition over the row of an alias, or over bare columns, and a
+  /// row of the query around it.
+  ///
+  /// Beside a further row a bare `"rowid"` would be no column, and so a text.
+  func source(_ table: TableShape, alias: String, tiedBy tie: (String?) -> String) -> String {
+    let layout = shadow(table)
+    let rows = table.columnNames.map { qualified($0, alias) }.joined(separator: ", ")
+    let images = table.columnNames.map(quoted).joined(separator: ", ")
+    return """
+      (SELECT \(rows) FROM \(lookUpRow())main.\(quoted(table.name)) AS \(quoted(alias)) \
+      WHERE \(layout.isUntouched(alias)) AND \(tie(alias)) \
+      UNION ALL SELECT \(images) FROM \(layout.shadowName) \
+      WHERE livefetch_existed AND \(tie(nil))) AS \(quoted(alias))
+      """
+  }
+
+  /// What stands in front of a table that is looked up by columns of the query around it.
+  func lookUpRow() -> String {
+    guard looksUpMany else { return "" }
+    return "(SELECT 1 AS livefetch_one) AS \(quoted(nextAlias(of: ""))) CROSS JOIN "
+  }
+
+  /// Where an object stands in an order that its link holds.
+  static let place = "livefetch_place"
+
+  /// The objects of `table` at this query's moment that links lead to, as a FROM item.
+  ///
+  ///     (SELECT m."id", … FROM <links> CROSS JOIN main.<table> AS m ON m."id" = <link>."tag"
+  ///         WHERE m."id" NOT IN (SELECT … <shadow>)
+  ///       UNION ALL SELECT m."id", … FROM <links> CROSS JOIN <shadow> AS m ON …
+  ///         WHERE m.livefetch_existed)
+  ///
+  /// - Parameters:
+  ///   - links: the links as a FROM item, which binds nothing.
+  ///   - object: the alias of the table inside.
+  ///   - tie: between both.
+  ///   - place: SQL for ``place``, where there is an order.
+  func source(
+    _ table: TableShape, alias: String, over links: String, as object: String, on tie: String,
+    place: String?
+  ) -> String {
+    let layout = shadow(table)
+    let place = place.map { ["\($0) AS \(quoted(Self.place))"] } ?? []
+    let columns = (table.columnNames.map { qualified($0, object) } + place)
+      .joined(separator: ", ")
+    return """
+      (SELECT \(columns) FROM \(links) CROSS JOIN main.\(quoted(table.name)) \
+      AS \(quoted(object)) ON \(tie) WHERE \(layout.isUntouched(object)) \
+      UNION ALL SELECT \(columns) FROM \(links) CROSS JOIN \(layout.shadowName) \
+      AS \(quoted(object)) ON \(tie) WHERE \(qualified(HistoryLayout.existed, object))) \
+      AS \(quoted(alias))
+      """
   }
 
   /// One column of the row of `table` that meets `condition` at this query's moment.

@@ -9,11 +9,11 @@ struct RowStatements {
   private static let capacity = 64
 
   /// What decides the text; ids and positions are bound.
-  private struct Shape: Hashable {
+  fileprivate struct Shape: Hashable {
     let plan: FetchPlan
     let isPast: Bool
     let isGathered: Bool
-    let isOneID: Bool
+    let extent: IDRestriction.Extent
   }
 
   private var open: [Shape: OpenRows] = [:]
@@ -36,7 +36,7 @@ struct RowStatements {
     }
     let shape = Shape(
       plan: plan, isPast: moment != .now, isGathered: composer.pastIsGathered,
-      isOneID: ids.count == 1)
+      extent: IDRestriction.Extent(ids))
     let open = rows(shape, key, composer)
     guard open.isReusable else { return composer.rows(of: plan, ids: ids, at: moment) }
     return open.filled(ids: bindings[0], moment)
@@ -45,7 +45,7 @@ struct RowStatements {
   private mutating func rows(_ shape: Shape, _ key: Key, _ composer: FetchComposer) -> OpenRows {
     if let known = open[shape] { return known }
     if open.count >= Self.capacity { open.removeAll() }
-    let rows = OpenRows(shape.plan, key, composer, isPast: shape.isPast, isOneID: shape.isOneID)
+    let rows = OpenRows(shape, key, composer)
     open[shape] = rows
     return rows
   }
@@ -63,10 +63,9 @@ private struct OpenRows {
   private let idPlaces: [Int]
   private let positionPlaces: [Int]
 
-  init(
-    _ plan: FetchPlan, _ key: Key, _ composer: FetchComposer, isPast: Bool, isOneID: Bool
-  ) {
-    let markers = (1...(isOneID ? 1 : 2)).map { index in
+  init(_ shape: RowStatements.Shape, _ key: Key, _ composer: FetchComposer) {
+    let (plan, isPast) = (shape.plan, shape.isPast)
+    let markers = (1...shape.extent.fewest).map { index in
       key.idType == .integer
         ? ObjectID.integer(Self.marker + Int64(index)) : .text("\(Self.marker)-\(index)")
     }

@@ -263,9 +263,15 @@ private struct Chain {
       add(TableShape(table)) { key.leads(to: $0, from: values) }
     case .joinTable(let index, let source, let destination):
       let owner = holder(source.referenced)
-      add(TableShape(context.schema.joinTables[index])) {
-        source.refers($0, to: owner, areColumns: areColumns)
+      let tie = { source.refers($0, to: owner, areColumns: areColumns) }
+      let shape = TableShape(context.schema.joinTables[index])
+      if context.isPast, from.isEmpty,
+        end == .objects || end == .links && !destination.referencesKey
+      {
+        addLinked(table, shape, destination, place: source.position, tie: tie)
+        break
       }
+      add(shape, tie: tie)
       let link = alias
       position = source.position.map { qualified($0, link) }
       if end == .everyLink { return }
@@ -286,16 +292,36 @@ private struct Chain {
   private mutating func add(_ table: TableShape, tie: (String?) -> String) {
     let isFirst = from.isEmpty
     alias = context.nextAlias(of: table.name)
-    if !isFirst { from += " JOIN " }
-    if context.isPast {
-      from += context.source(table, alias: alias, where: isFirst ? tie(nil) : nil).text
-    } else {
-      from += "\(quoted(table.name)) AS \(quoted(alias))"
-    }
-    if !isFirst {
-      from += " ON \(tie(alias))"
-    } else if !context.isPast {
+    switch (isFirst, context.isPast) {
+    case (true, true): from = context.source(table, alias: alias, tiedBy: tie)
+    case (true, false):
+      from = context.lookUpRow() + "\(quoted(table.name)) AS \(quoted(alias))"
       correlation = tie(alias)
+    case (false, true):
+      from += " JOIN \(context.source(table, alias: alias, where: nil).text) ON \(tie(alias))"
+    case (false, false):
+      from += " JOIN \(quoted(table.name)) AS \(quoted(alias)) ON \(tie(alias))"
     }
+  }
+
+  /// A first step of the past over links as one table: joined to links, all objects as they were would
+  /// be read.
+  ///
+  /// - Parameters:
+  ///   - place: the column of links that orders them.
+  ///   - tie: a condition over the row of a link.
+  private mutating func addLinked(
+    _ table: EntityTable, _ link: TableShape, _ destination: ForeignKey, place: String?,
+    tie: (String?) -> String
+  ) {
+    let (links, objects) = (context.nextAlias(of: link.name), context.nextAlias(of: table.name))
+    alias = context.nextAlias(of: table.name)
+    from = context.source(
+      TableShape(table), alias: alias,
+      over: context.source(link, alias: links, tiedBy: tie), as: objects,
+      on: destination.leads(
+        to: objects, from: destination.columns.map { qualified($0, links) }),
+      place: place.map { qualified($0, links) })
+    position = place.map { [alias] _ in qualified(QueryContext.place, alias) }
   }
 }

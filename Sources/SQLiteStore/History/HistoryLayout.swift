@@ -126,10 +126,20 @@ extension HistoryLayout {
 
   /// A condition over the table's columns, bare ones where there is no alias: the row was not touched
   /// since.
+  ///
+  /// A row of several columns that is NOT IN a set SQLite compares with everything there: a nil among
+  /// it would make the answer nil.
   func isUntouched(_ alias: String?) -> String {
     let columns = keyColumns.map { qualified($0.table, alias) }
     let keys = keyColumns.map { quoted($0.history) }
-    let row = columns.count == 1 ? columns[0] : "(\(columns.joined(separator: ", ")))"
-    return "\(row) NOT IN (SELECT \(keys.joined(separator: ", ")) FROM \(shadowName))"
+    guard columns.count > 1 else {
+      return "\(columns[0]) NOT IN (SELECT \(keys[0]) FROM \(shadowName))"
+    }
+    let names = keys.indices.map { "livefetch_key\($0)" }
+    let selected = zip(keys, names).map { "\($0) AS \($1)" }
+    let tie = zip(columns, names).map { "\($0) = \($1)" }.joined(separator: " AND ")
+    return """
+      NOT EXISTS (SELECT 1 FROM (SELECT \(Self.list(selected)) FROM \(shadowName)) WHERE \(tie))
+      """
   }
 }

@@ -112,6 +112,43 @@ test('a fetch that ends on a shared stream ends alone', async (context) => {
   assert.deepEqual(Object.values(asked[1].body.fetches).map(({ since }) => since), ['a-1-x']);
 });
 
+test('a fetch that an answer to many lacks is asked again at once, without a token', async (context) => {
+  const { address, asked } = await served(context, { '/v1/live': [
+    (response, { body }) => json(response, { token: 'a-1-x', results: { [Object.keys(body.fetches)[0]]: snapshot('a-1-x', [1]) } }),
+    (response, { body }) => json(response, { token: 'a-1-x', results: { [Object.keys(body.fetches)[1]]: snapshot('a-1-x', [5]) } }),
+    () => {}] });
+  const client = connect(address, { stream: false });
+  context.after(() => client.close());
+  const lives = [client.live({ entity: 'T', where: 'a' }), client.live({ entity: 'T', where: 'b' })];
+  await until(() => asked.length === 3);
+  assert.deepEqual(lives.map(ids), [[1], [5]]);
+  assert.deepEqual(lives.map(({ state }) => state), ['live', 'live']);
+  assert.deepEqual(asked.map(({ body }) => Object.values(body.fetches).map(({ since }) => since)),
+    [[undefined, undefined], ['a-1-x', undefined], ['a-1-x', 'a-1-x']]);
+});
+
+test('a fetch among many whose token has expired begins anew, and the others are told', async (context) => {
+  const { address, asked } = await served(context, { '/v1/live': [
+    (response, { body }) => {
+      const [a, b] = Object.keys(body.fetches);
+      json(response, { token: 'a-1-x', results: { [a]: snapshot('a-1-x', [1]), [b]: snapshot('a-1-x', [5]) } });
+    },
+    (response, { body }) => {
+      const [a, b] = Object.keys(body.fetches);
+      json(response, { token: 'a-2-x', results: { [a]: { status: 410, code: 'token-expired', title: 'Token expired' },
+        [b]: diff('a-1-x', 'a-2-x', insert(0, 4)) } });
+    },
+    (response, { body }) => json(response, { token: 'a-2-x', results: { [Object.keys(body.fetches)[0]]: snapshot('a-2-x', [7]) } }),
+    () => {}] });
+  const client = connect(address, { stream: false });
+  context.after(() => client.close());
+  const lives = [client.live({ entity: 'T', where: 'a' }), client.live({ entity: 'T', where: 'b' })];
+  await until(() => asked.length === 4);
+  assert.deepEqual(lives.map(ids), [[7], [4, 5]]);
+  assert.deepEqual(asked.slice(2).map(({ body }) => Object.values(body.fetches).map(({ since }) => since)),
+    [[undefined, 'a-2-x'], ['a-2-x', 'a-2-x']]);
+});
+
 test('the fetch that a refusal names is the only one to lose the shared connection', async (context) => {
   const { address, asked } = await served(context, {
     '/v1/live': [

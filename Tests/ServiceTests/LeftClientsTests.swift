@@ -1,0 +1,66 @@
+import Foundation
+import HTTPServer
+import SQLiteStore
+import Service
+import TestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Clients that leave while something is read for them that takes long.
+@Suite("What nobody waits for any more is broken off")
+struct LeftClientsTests {
+  /// To count the links of every owner takes 30,000 squared steps.
+  private static let world = """
+    CREATE TABLE owner(id INTEGER PRIMARY KEY);
+    CREATE TABLE thing(id INTEGER PRIMARY KEY, owner_id INTEGER REFERENCES owner(id));
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+      INSERT INTO owner SELECT i FROM n;
+    INSERT INTO thing SELECT id, id FROM owner;
+    """
+
+  private static let target = "/v1/objects/owner?as=count&where=thing.@count%3E=1"
+  private static let fetches =
+    #"{"fetches":{"a":{"entity":"owner","as":"count","where":"thing.@count >= 1"}}}"#
+
+  private static func post(_ headers: String = "") -> String {
+    "POST /v1/live HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+      + "Content-Length: \(fetches.utf8.count)\r\n\(headers)\r\n\(fetches)"
+  }
+
+  static let requests = [
+    "GET \(target) HTTP/1.1\r\nHost: x\r\n\r\n",
+    "GET \(target) HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n",
+    post(), post("Accept: text/event-stream\r\n"),
+  ]
+
+  @Test(arguments: requests)
+  func aReadEndsWhenItsClientLeaves(request: String) throws {
+    var options = SQLiteStoreOptions()
+    options.queryTimeout = 60
+    let file = try ServedFile(Self.world, options: options)
+    var configuration = HTTPServerConfiguration()
+    configuration.port = 0
+    configuration.workers = 1
+    let server = try HTTPServer(configuration, handler: file.service)
+    defer { server.stop() }
+    let client = try LoopbackSocket.connect(to: server.port)
+    let bytes = Array(request.utf8)
+    try #require(write(client, bytes, bytes.count) == bytes.count)
+    let runs = try eventually(within: .seconds(10)) { try Self.running(file) == 1 }
+    // It is under way, whatever the machine does beside it.
+    Thread.sleep(forTimeInterval: 0.2)
+    LoopbackSocket.close(client)
+    #expect(runs)
+    let left = ContinuousClock.now
+    #expect(try eventually(within: .seconds(10)) { try Self.running(file) == 0 })
+    #expect(left.duration(to: .now) < .seconds(5))
+  }
+
+  private static func running(_ file: ServedFile) throws -> Double? {
+    try MetricsText(file.ask("/metrics").text).samples
+      .first { $0.name == "livefetch_slow_queries_running" }?.value
+  }
+}

@@ -1,0 +1,138 @@
+import FetchModel
+import Foundation
+import SQLiteStore
+import Service
+import TestSupport
+import Testing
+
+/// Many fetches that take longer together than a query may.
+@Suite("Many fetches come one part after the other where there is no time for all")
+struct ManyFetchesInTimeTests {
+  /// `owner` has a link from each of `size` things that no index leads back over: to count the links
+  /// of every owner takes `size` squared steps.
+  private static func world(size: Int) -> String {
+    """
+    CREATE TABLE owner(id INTEGER PRIMARY KEY, v INTEGER);
+    CREATE TABLE thing(id INTEGER PRIMARY KEY, owner_id INTEGER REFERENCES owner(id));
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(size))
+      INSERT INTO owner SELECT i, i FROM n;
+    INSERT INTO thing SELECT id, 1 + id * 7 % \(size) FROM owner;
+    """
+  }
+
+  private static func file(size: Int, limit: Double) throws -> ServedFile {
+    var options = SQLiteStoreOptions()
+    options.queryTimeout = limit
+    return try ServedFile(world(size: size), options: options)
+  }
+
+  private static func ask(
+    _ file: ServedFile, _ fetches: [(name: String, members: String, since: String?)]
+  ) throws -> Answer {
+    let members = fetches.map { fetch in
+      let since = fetch.since.map { ",\"since\":\"\($0)\"" } ?? ""
+      return "\"\(fetch.name)\":{\(fetch.members)\(since)}"
+    }
+    let body = "{\"fetches\":{\(members.joined(separator: ","))},\"wait\":0}"
+    return try file.ask("POST", "/v1/live", body: body)
+  }
+
+  private static let first = #""entity":"owner","where":"v < 3","select":["v"]"#
+  private static let second = #""entity":"owner","where":"v < 2","as":"count""#
+  private static let endless = #""entity":"owner","where":"thing.@count >= 1","as":"count""#
+
+  @Test func anAnswerHoldsThoseThatCameAndTheOthersAreAskedAgain() throws {
+    let file = try Self.file(size: 30_000, limit: 0.5)
+    let answer = try Self.ask(
+      file, [("a", Self.first, nil), ("b", Self.endless, nil), ("c", Self.second, nil)])
+    let token = try #require(answer.json["token"]?.string)
+    #expect(
+      answer.text == """
+        {"token":"\(token)","results":{"a":{"entity":"owner","token":"\(token)","count":2,\
+        "sections":[{"name":"","value":null,"indexTitle":"","items":\
+        [{"id":1,"v":1},{"id":2,"v":2}]}]}}}
+        """)
+    let rest = try Self.ask(file, [("a", Self.first, token), ("c", Self.second, nil)])
+    #expect(
+      rest.text == """
+        {"token":"\(token)","results":{"c":{"entity":"owner","token":"\(token)","total":1}}}
+        """)
+  }
+
+  @Test func whereNotOneCameTheCallEndsAndNamesIt() throws {
+    let file = try Self.file(size: 30_000, limit: 0.5)
+    let token = try #require(file.ask("/v1").json["token"]?.string)
+    for since in [nil, token] {
+      let answer = try Self.ask(
+        file, [("b", Self.endless, nil), ("a", Self.first, since)])
+      #expect(answer.status == 504)
+      #expect(answer.code == "query-timeout")
+      #expect(answer.json["fetch"]?.string == "b")
+    }
+  }
+
+  @Test func whoAsksTheRestAgainGetsAllOfThem() throws {
+    let file = try Self.file(size: 1_000, limit: 0.4)
+    var tokens = [String?](repeating: nil, count: 60)
+    var totals = [Int](repeating: 0, count: 60)
+    var rounds = 0
+    while tokens.contains(nil), rounds < 60 {
+      rounds += 1
+      let answer = try Self.ask(
+        file,
+        tokens.enumerated().map { index, token in
+          (
+            "f\(index)",
+            #""entity":"owner","where":"thing.@count == 1 AND v > \#(index)","as":"count""#, token
+          )
+        })
+      try #require(answer.status == 200, "\(answer.text)")
+      let all = try #require(answer.json["token"]?.string)
+      for index in tokens.indices {
+        if let result = answer.json["results"]?["f\(index)"] {
+          totals[index] = Int(try #require(result["total"]?.integer))
+          tokens[index] = all
+        } else if tokens[index] != nil {
+          tokens[index] = all
+        }
+      }
+    }
+    #expect(totals == (0..<60).map { 1_000 - $0 })
+    #expect(rounds > 1)
+  }
+
+  /// What an answer does not name of those with a token would pass for unchanged.
+  @Test func whatIsResumedAndNotReachedIsToldToBeginAnew() throws {
+    let file = try Self.file(size: 30_000, limit: 0.5)
+    let token = try #require(file.ask("/v1").json["token"]?.string)
+    try file.outsider(
+      "UPDATE owner SET v = 0 WHERE id = 9; UPDATE thing SET owner_id = 2 WHERE id = 9")
+    let answer = try Self.ask(
+      file,
+      [
+        ("a", Self.first, token), ("b", Self.endless, token), ("c", Self.second, nil),
+      ])
+    #expect(answer.status == 200)
+    let results = answer.json["results"]
+    #expect(results?["a"]?["from"]?.string == token)
+    #expect(results?["a"]?["to"]?.string == answer.json["token"]?.string)
+    #expect(results?["b"]?["code"]?.string == "token-expired")
+    #expect(results?["b"]?["status"]?.integer == 410)
+    #expect(results?["c"] == nil)
+  }
+
+  @Test func aStreamSendsThemAsTheyCome() throws {
+    let file = try Self.file(size: 1_000, limit: 0.4)
+    let fetches = (0..<60).map {
+      #""f\#($0)":{"entity":"owner","where":"thing.@count == 1 AND v > \#($0)","as":"count"}"#
+    }
+    let pending = file.begin(
+      "POST", "/v1/live", body: "{\"fetches\":{\(fetches.joined(separator: ","))}}",
+      headers: [(name: "Accept", value: "text/event-stream")])
+    _ = pending.wait(seconds: 5)
+    let events = EventReader(try #require(pending.stream)).next(60)
+    #expect(events.map(\.kind) == [String](repeating: "snapshot", count: 60))
+    #expect(events.map { $0.json["total"]?.integer } == (0..<60).map { 1_000 - $0 })
+    #expect(events.last?.id == events.last?.json["token"]?.string)
+  }
+}
