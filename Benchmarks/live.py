@@ -9,7 +9,7 @@ from functools import partial
 import pocketbase
 import table
 from contest import CHANGE, CITY, FETCH, SHANGHAI, city_fetch
-from harness import RUN, WORK, ask, lines_of, median, output_of, peer_or_none, query
+from harness import RUN, WORK, Missing, ask, lines_of, median, output_of, peer_or_none, query
 
 PACE = 30_000  # µs between saves, as `load poll` lets its clients settle
 
@@ -18,6 +18,17 @@ def poll(server, clients, rounds, path, token, *save):
     """The medians of one run, its first round left out: save, first, last (µs), bytes."""
     lines = lines_of("poll", server.port, clients, rounds + 1, path, token, *save)
     return [median(column) for column in zip(*lines[1:])]
+
+
+def poll_limit(*arguments):
+    """The same of the limit. The library's own loop sleeps now and then on requests that came when
+    exactly 128 sockets, or a multiple, were ready at once (LiveFetch's does not): then again."""
+    for _ in range(4):
+        try:
+            return poll(*arguments)
+        except Missing as problem:
+            last = problem
+    raise last
 
 
 def poll_livefetch(bench, server, clients, rounds, path=city_fetch(1_000_000, wait=60)):
@@ -51,7 +62,7 @@ def p4(bench):
         bare = clients, 5, f"/hold?size={size}", "", "GET", "/resume", ""
         seen = bench.contest(
             ours=lambda: poll_livefetch(bench, ours, clients, 5)[2] / 1e3,
-            limit=lambda: poll(limit, *bare)[2] / 1e3,
+            limit=lambda: poll_limit(limit, *bare)[2] / 1e3,
         )
         last[clients] = seen["ours"]
         bound = 1.3 if clients == 10_000 else None

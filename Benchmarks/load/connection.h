@@ -117,8 +117,8 @@ static void awaitEvent(Connection *connection) {
 static void await(int *pending, void (*finished)(Connection *, const char *body)) {
   struct epoll_event events[512];
   while (*pending > 0) {
-    int count = epoll_wait(poller, events, 512, 60000);
-    if (count == 0) die("no answer within 60 s", "");
+    int count = epoll_wait(poller, events, 512, 10000);
+    if (count == 0) die("no answer within 10 s", "");
     for (int i = 0; i < count; i++) {
       Connection *connection = events[i].data.ptr;
       readAvailable(connection);

@@ -103,13 +103,22 @@ extension LiveAnswer {
 final class Deliveries: LiveDelivery {
   /// Beyond this many, a thread of their own answers them: the engine has other work.
   private static let fewWaiters = 16
+  /// How long so many are kept: letting go of them takes as long as answering them did, and is not to
+  /// happen while their answers are sent.
+  private static let keptSeconds = 0.2
   private let lane = WorkLane(threads: 1, queue: .max)
+  private let deadlines: Deadlines
+
+  init(_ deadlines: Deadlines) { self.deadlines = deadlines }
 
   func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter]) {
     if waiters.count <= Self.fewWaiters {
       Self.tell(answer, waiters)
     } else {
-      _ = lane.run { Self.tell(answer, waiters) }
+      _ = lane.run { [self] in
+        Self.tell(answer, waiters)
+        letGo(waiters)
+      }
     }
   }
 
@@ -124,6 +133,12 @@ final class Deliveries: LiveDelivery {
     // A group is told nothing more until it asks again, so nothing is overtaken.
     if results.count > Self.fewWaiters, lane.run(tell) { return }
     tell()
+  }
+
+  private func letGo(_ waiters: [any LiveWaiter]) {
+    deadlines.schedule(after: Self.keptSeconds) { [lane] in
+      _ = lane.run { withExtendedLifetime(waiters) {} }
+    }
   }
 
   /// Returns when everyone was told.

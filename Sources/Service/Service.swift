@@ -29,7 +29,7 @@ public final class Service: HTTPHandler {
   let openAPI: OpenAPIBytes
   /// Whether the store's token changes with whatever is saved.
   let isWhollyTracked: Bool
-  private let deliveries = Deliveries()
+  private let deliveries: Deliveries
   private let draining = Atomic(false)
   /// What comes after this one.
   let succession = Succession()
@@ -52,6 +52,8 @@ public final class Service: HTTPHandler {
   ) throws(HTTPServerError) {
     self.store = store
     self.isHosted = isHosted
+    deadlines = try Deadlines()
+    deliveries = Deliveries(deadlines)
     var live = configuration.engine
     live.idleTime = .seconds(configuration.idleSeconds)
     engine = LiveEngine(store: store, configuration: live, delivery: deliveries)
@@ -69,7 +71,6 @@ public final class Service: HTTPHandler {
         isProtected: configuration.bearerToken != nil, isReadOnly: store.properties.isReadOnly))
     isWhollyTracked =
       !store.properties.isReadOnly && store.model.entities.allSatisfy(\.isObservable)
-    deadlines = try Deadlines()
     corsHeaders = Self.corsHeaders(configuration.corsOrigin)
     store.onChange { [engine, feed] in
       engine.storeDidChange()
