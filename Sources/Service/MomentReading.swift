@@ -21,6 +21,8 @@ struct MomentReading {
 
   /// How long diffs may be looked for; fetches whose diff is not found by then get a snapshot.
   static let diffTime = Duration.seconds(5)
+  /// How long these snapshots may be read; fetches that have neither by then are told to begin anew.
+  private static let snapshotTime = Duration.seconds(15)
 
   init(
     _ fetches: [LiveFetches.Named], ended: [EndedFetch], in service: Service
@@ -36,14 +38,15 @@ struct MomentReading {
   /// - Throws: ``StoreError/queryTimeout`` where the time is over before there is anything to say.
   mutating func answer(_ moment: any StoreMoment) throws(StoreError) -> [UInt8]? {
     let rest = try readDiffs(moment)
-    // What diffs took is not to be missing for snapshots.
-    try moment.within(nil) { () throws(StoreError) in try readSnapshots(of: rest, moment) }
+    try readSnapshots(ofResumed: rest, moment)
+    // What these took is not to be missing for the others.
+    try moment.within(nil) { () throws(StoreError) in try readNew(moment) }
     return size > maxBytes ? nil : body(moment.token)
   }
 
   /// Reads what there is to tell of the fetches that go on from somewhere, as far as there is time.
   ///
-  /// - Returns: the fetches that get a snapshot, those that are resumed first.
+  /// - Returns: those that get a snapshot.
   private mutating func readDiffs(_ moment: any StoreMoment) throws(StoreError) -> [Int] {
     let resumed = fetches.enumerated().compactMap { index, named in
       named.start.map { GroupFetch(index: index, plan: named.fetch.plan, since: $0) }
@@ -54,28 +57,39 @@ struct MomentReading {
     for (index, answer) in known {
       if case .diff(let json) = answer { add(json, of: index) }
     }
-    let rest = fetches.indices.filter { known[$0] == nil || known[$0] == .expired }
-    return rest.filter { fetches[$0].start != nil } + rest.filter { fetches[$0].start == nil }
+    return resumed.map(\.index).filter { known[$0] == nil || known[$0] == .expired }
   }
 
   private mutating func readSnapshots(
-    of rest: [Int], _ moment: any StoreMoment
+    ofResumed rest: [Int], _ moment: any StoreMoment
   ) throws(StoreError) {
-    for (place, index) in rest.enumerated() where size <= maxBytes {
+    let end = ContinuousClock.now + Self.snapshotTime
+    for index in rest where size <= maxBytes {
       self.index = index
       do throws(StoreError) {
-        add(try moment.snapshot(of: fetches[index].fetch.plan).json, of: index)
-      } catch .queryTimeout where !results.isEmpty || !ended.isEmpty {
-        return leaveOut(rest[place...])
+        guard ContinuousClock.now < end else { throw .queryTimeout }
+        try moment.within(nil) { () throws(StoreError) in try readSnapshot(of: index, moment) }
+      } catch .queryTimeout {
+        add(Problem.resumeTimedOut.json, of: index)
       }
     }
   }
 
-  /// Tells the clients of those that are resumed to begin anew, which others do by themselves.
-  private mutating func leaveOut(_ rest: ArraySlice<Int>) {
-    for index in rest where fetches[index].start != nil {
-      add(Problem.tokenExpired.json, of: index)
+  private mutating func readNew(_ moment: any StoreMoment) throws(StoreError) {
+    for index in fetches.indices where fetches[index].start == nil && size <= maxBytes {
+      self.index = index
+      do throws(StoreError) {
+        try readSnapshot(of: index, moment)
+      } catch .queryTimeout where !results.isEmpty || !ended.isEmpty {
+        return
+      }
     }
+  }
+
+  private mutating func readSnapshot(
+    of index: Int, _ moment: any StoreMoment
+  ) throws(StoreError) {
+    add(try moment.snapshot(of: fetches[index].fetch.plan).json, of: index)
   }
 
   private mutating func add(_ json: [UInt8], of index: Int) {

@@ -82,6 +82,10 @@ extension Problem {
     410, "token-expired", "Token expired",
     "The history does not reach back to this token; fetch a new snapshot.")
 
+  package static let resumeTimedOut = Problem(
+    410, "token-expired", "Token expired",
+    "There was no time to find out what happened since this token; fetch a new snapshot.")
+
   package static let badToken = badRequest(
     "bad-token", "`since` takes a token of this API, or `now`.")
 

@@ -73,12 +73,13 @@ extension MomentDiffs {
     }
   }
 
-  /// The diffs of `fetches` from where each is on; what was touched is looked at once for those that
-  /// begin together.
+  /// The diffs of `fetches` from where each is on, those first that missed least; what was touched is
+  /// looked at once for those that begin together.
   ///
   /// - Parameters:
   ///   - columns: how the store compares values.
-  ///   - time: how long that may take; what is found by then is given.
+  ///   - time: how long that may take in all; what is found by then is given. A fetch that alone takes
+  ///     longer than the store lets a question take is passed over.
   ///   - bytes: beyond how many nothing more is looked for.
   ///   - asking: told the index of each fetch before the store is asked for it.
   /// - Throws: the store's error, but for the time that is over.
@@ -87,18 +88,35 @@ extension MomentDiffs {
     asking: (Int) -> Void = { _ in }
   ) throws(StoreError) -> Found {
     var found = Found()
-    do throws(StoreError) {
-      try context.moment.within(time) { () throws(StoreError) in
-        for (start, fetches) in Dictionary(grouping: fetches, by: \.since) where !found.isFull {
-          try prepare(fetches.map(\.plan), since: start, columns: columns)
-          for fetch in fetches where !found.isFull {
-            asking(fetch.index)
-            found.add(try diff(of: fetch.plan, since: start), of: fetch.index, upTo: bytes)
-          }
-        }
+    let end = ContinuousClock.now + time
+    let together = Dictionary(grouping: fetches, by: \.since)
+    for start in together.keys.sorted(by: { $0.position > $1.position }) {
+      guard !found.isFull, let fetches = together[start] else { continue }
+      _ = try inTime(until: end) { () throws(StoreError) in
+        try prepare(fetches.map(\.plan), since: start, columns: columns)
       }
-    } catch .queryTimeout {}
+      for fetch in fetches where !found.isFull {
+        asking(fetch.index)
+        let answer = try inTime(until: end) { () throws(StoreError) in
+          try diff(of: fetch.plan, since: start)
+        }
+        if let answer { found.add(answer, of: fetch.index, upTo: bytes) }
+      }
+    }
     return found
+  }
+
+  /// nil where the time is over, or a question's own.
+  private func inTime<Result>(
+    until end: ContinuousClock.Instant, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result? {
+    let left = ContinuousClock.now.duration(to: end)
+    guard left > .zero else { return nil }
+    do throws(StoreError) {
+      return try context.moment.within(left, body)
+    } catch .queryTimeout {
+      return nil
+    }
   }
 }
 
