@@ -265,7 +265,6 @@ private struct EngineLoop: Sendable {
   }
 
   /// Serves as many as there is time for in one go; the rest comes later, after the moments till then.
-  ///
   private func serve(
     _ requests: [FollowRequest], _ context: MomentContext, _ desk: EngineDesk,
     _ state: inout State, _ now: ContinuousClock.Instant
