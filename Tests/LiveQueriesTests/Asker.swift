@@ -33,3 +33,15 @@ extension LiveAnswer {
     }
   }
 }
+
+/// Tells askers what an engine says, and all that it says of a group at once.
+struct AskerDelivery: LiveDelivery {
+  func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter]) {
+    for case let client as Asker in waiters { client.receive(answer.text) }
+  }
+
+  func deliver(_ results: [GroupResult], at token: Token?, to waiter: any LiveWaiter) {
+    let texts = results.map { "\($0.index): \($0.answer.text)" }.sorted()
+    (waiter as? Asker)?.receive(texts.joined(separator: "; "))
+  }
+}

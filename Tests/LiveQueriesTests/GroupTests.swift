@@ -4,17 +4,6 @@ import Testing
 
 @testable import LiveQueries
 
-private struct Delivery: LiveDelivery {
-  func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter]) {
-    for case let client as Asker in waiters { client.receive(answer.text) }
-  }
-
-  func deliver(_ results: [GroupResult], at token: Token?, to waiter: any LiveWaiter) {
-    let texts = results.map { "\($0.index): \($0.answer.text)" }.sorted()
-    (waiter as? Asker)?.receive(texts.joined(separator: "\n"))
-  }
-}
-
 /// An engine that has time for one fetch at a time.
 @Suite("Groups that there is no time for at once") struct GroupTests {
   private let store = MemoryStore()
@@ -29,7 +18,7 @@ private struct Delivery: LiveDelivery {
     }
     var configuration = LiveConfiguration()
     configuration.longPatience = .zero
-    engine = LiveEngine(store: store, configuration: configuration, delivery: Delivery())
+    engine = LiveEngine(store: store, configuration: configuration, delivery: AskerDelivery())
   }
 
   private var fetches: [GroupFetch] {
@@ -59,7 +48,7 @@ private struct Delivery: LiveDelivery {
   func atOnce() {
     let group = Asker()
     engine.follow(fetches, isFinal: true, group)
-    #expect(group.next() == (1..<8).map { "\($0): expired" }.joined(separator: "\n"))
+    #expect(group.next() == (1..<8).map { "\($0): expired" }.joined(separator: "; "))
   }
 
   @Test("A client that leaves takes fetches with it that were to be followed later")

@@ -141,17 +141,6 @@ private final class SlowMoment: LiveMoment {
   }
 }
 
-private struct Delivery: LiveDelivery {
-  func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter]) {
-    for case let client as Asker in waiters { client.receive(answer.text) }
-  }
-
-  func deliver(_ results: [GroupResult], at token: Token?, to waiter: any LiveWaiter) {
-    let texts = results.map { "\($0.index): \($0.answer.text)" }.sorted()
-    (waiter as? Asker)?.receive(texts.joined(separator: "; "))
-  }
-}
-
 @Suite("Resumes that take long")
 struct ResumeTests {
   private let store = SlowStore()
@@ -165,7 +154,7 @@ struct ResumeTests {
         2: City(name: "Beijing", population: 18, isCapital: true, country: nil),
       ]
     }
-    engine = LiveEngine(store: store, delivery: Delivery())
+    engine = LiveEngine(store: store, delivery: AskerDelivery())
   }
 
   private func plan(_ shape: ResultShape = .objects) -> FetchPlan {

@@ -23,15 +23,19 @@ struct LinkTieTests {
     "''", "'ä'", "'Ä'",
   ]
 
-  /// What SQLite's own check of foreign keys finds nothing to say about.
-  @Test(arguments: owners, members)
-  func refersAsSQLiteSays(owner: String, member: String) throws {
+  /// A table whose rows hold every value where they refer to another.
+  private static func file(_ owner: String, _ member: String) throws -> ScratchFile {
     let file = try ScratchFile(
       "CREATE TABLE p(k \(owner)); CREATE TABLE t(n INTEGER PRIMARY KEY, c \(member) REFERENCES p);"
     )
-    for value in Self.values {
-      try sqlite(file.path, "INSERT INTO t(c) VALUES (\(value))")
-    }
+    for value in values { try sqlite(file.path, "INSERT INTO t(c) VALUES (\(value))") }
+    return file
+  }
+
+  /// What SQLite's own check of foreign keys finds nothing to say about.
+  @Test(arguments: owners, members)
+  func refersAsSQLiteSays(owner: String, member: String) throws {
+    let file = try Self.file(owner, member)
     let key = try Self.key(of: file)
     let isExact = key.ties[0].isExact
     for value in Self.values where owner != "INTEGER PRIMARY KEY" || Int64(value) != nil {
@@ -71,12 +75,7 @@ struct LinkTieTests {
   /// A value that is bound is compared as the object that has it.
   @Test(arguments: owners, members)
   func boundValuesAreComparedAlike(owner: String, member: String) throws {
-    let file = try ScratchFile(
-      "CREATE TABLE p(k \(owner)); CREATE TABLE t(n INTEGER PRIMARY KEY, c \(member) REFERENCES p);"
-    )
-    for value in Self.values {
-      try sqlite(file.path, "INSERT INTO t(c) VALUES (\(value))")
-    }
+    let file = try Self.file(owner, member)
     let key = try Self.key(of: file)
     let connection = try file.connect()
     try connection.execute("PRAGMA foreign_keys = OFF")
