@@ -1,9 +1,9 @@
-// The adapters of `Public/livefetch.md`, taken out of the page that shows them: what people copy is
-// what is tested.
+// Extracts the adapters from `Public/docs/javascript.md`, so that the tests run the code that people
+// copy.
 
 import { readFileSync } from 'node:fs';
 
-const text = readFileSync(new URL('../../Public/livefetch.md', import.meta.url), 'utf8');
+const text = readFileSync(new URL('../../Public/docs/javascript.md', import.meta.url), 'utf8');
 
 /** The code under a heading (`React`, `Vue`, …), without what is commented out. */
 export function adapter(name) {

@@ -78,16 +78,16 @@ struct ConfigTests {
     #expect(second.output.contains(#""max-body": 77"#))
   }
 
-  @Test("Every setting is a flag of serve, and stands in the README as the table has it")
+  @Test("Every setting is a flag of serve, and the manual lists it with its default and meaning")
   func everywhere() throws {
     let help = try Folder().run("serve", "--help").output
-    let readme = try String(
+    let manual = try String(
       contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../../README.md").standardizedFileURL, encoding: .utf8)
+        .appendingPathComponent("../../Public/docs/cli.md").standardizedFileURL, encoding: .utf8)
     for setting in Setting.all {
       #expect(help.contains("--\(setting.name)"), "\(setting.name)")
       #expect(
-        readme.contains(
+        manual.contains(
           "| `--\(setting.name)` | `\(setting.variable)` | \(setting.shownFallback) | \(setting.meaning) |"
         ),
         "| `--\(setting.name)` | `\(setting.variable)` | \(setting.shownFallback) | \(setting.meaning) |"

@@ -127,7 +127,7 @@ struct OpenAPITests {
     #expect(OpenAPIDocument.allFetchParameters.sorted() == FetchRequest.parameterNames.sorted())
   }
 
-  @Test("Every code that the sources know is in the catalogue, the document and the README")
+  @Test("Every code that the sources use is in the catalogue, the document and the manual")
   func codes() throws {
     let known = Set(ProblemCatalogue.entries.map(\.code))
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -135,11 +135,11 @@ struct OpenAPITests {
     for code in try Self.codesInSources(root) { #expect(known.contains(code), "\(code)") }
     for code in PredicateError.Code.allCases { #expect(known.contains(code.rawValue)) }
     let listed = try document()["components"]?["schemas"]?["ProblemCode"]?["enum"]
-    let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+    let manual = try ManualPage("Public/docs/api.md").text
     for entry in ProblemCatalogue.entries {
       guard case .array(let codes)? = listed else { break }
       #expect(codes.contains(.string(entry.code)))
-      #expect(readme.contains("`\(entry.code)`"), "README: \(entry.code)")
+      #expect(manual.contains("`\(entry.code)`"), "\(entry.code)")
     }
   }
 

@@ -3,7 +3,7 @@
 /// A refusal as a client sees it.
 public struct Problem: Error, Sendable {
   public var status: Int
-  /// Stable and in kebab-case; listed in the README.
+  /// Stable and in kebab-case; listed in the manual.
   public var code: String
   public var title: String
   public var detail: String

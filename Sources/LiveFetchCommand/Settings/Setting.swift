@@ -98,24 +98,24 @@ extension Setting {
     "the largest body of a request, in bytes")
   static let durability = Setting(
     "durability", .choice(["full", "normal"]), .text("full"),
-    "what an answered save survives: the loss of power, or a crash alone")
+    "what an answered save survives: power loss (`full`) or only a crash (`normal`)")
   static let keepHistory = Setting(
     "keep-history", .integer(1...Int.max), .integer(1_000_000),
-    "how many touched rows the history keeps")
+    "how many changed rows the history keeps")
   static let keepDays = Setting(
     "keep-days", .number, .number(7), "how many days the history keeps")
   static let keepIdle = Setting(
     "keep-idle", .number, .number(60),
-    "how many seconds a fetch that nobody waits for is kept in memory")
+    "how many seconds a fetch without waiting clients stays in memory")
   static let keepBytes = Setting(
     "keep-bytes", .integer(1...Int.max), .integer(1 << 30),
-    "how many bytes the history keeps, about")
+    "about how many bytes the history keeps")
   static let workers = Setting(
     "workers", .integer(1...64),
     .integer(max(2, min(16, ProcessInfo.processInfo.activeProcessorCount))),
     shown: "number of cores", "threads that read and write sockets")
   static let readOnly = Setting(
-    "read-only", .flag, .flag(false), "fetches alone: no saves, no `since`")
+    "read-only", .flag, .flag(false), "fetches only: no saves, no `since`")
   static let explain = Setting(
     "explain", .flag, .flag(false), "answer `explain=true` with the SQL and SQLite's plan")
 

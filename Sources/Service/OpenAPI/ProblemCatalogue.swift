@@ -1,5 +1,5 @@
-// Every code that a problem can have, with its status and what it means. The document and the README
-// are made and checked from it.
+// Every code that a problem can have, with its status and its meaning. The OpenAPI document lists
+// them, and a test checks that the manual does.
 
 /// The codes of problems.
 public enum ProblemCatalogue {

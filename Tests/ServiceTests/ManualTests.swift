@@ -1,0 +1,208 @@
+// The README and the manual: their commands are run, their examples evaluated, their links followed.
+
+import FetchModel
+import Foundation
+import SQLiteStore
+import TestSupport
+import Testing
+
+@testable import LiveFetchCommand
+
+@Suite("The README and the manual", .serialized)
+struct ManualTests {
+  private struct Example {
+    let entity: String
+    let text: String
+    let given: JSON?
+    let count: Int64
+  }
+
+  /// A file with the sample cities, made once.
+  private static let sample = Result {
+    let directory = try TemporaryDirectory()
+    try Sample.world.create(at: directory.file("sample.sqlite"))
+    return directory
+  }
+
+  private static func sampleFile() throws -> String { try sample.get().file("sample.sqlite") }
+
+  /// The rows of the table: `| … | `example` with `[arguments]` | count |`.
+  private static func examples() throws -> [Example] {
+    let text = try ManualPage("Public/docs/predicates.md").text
+    let section = try #require(text.components(separatedBy: "## Every operator and function").last)
+    let row = /^\| .+ \| `(Country: )?(.+?)`(?: with `(.+)`)? \| ([0-9]+) \|$/
+    return try section.split(separator: "\n").prefix { !$0.hasPrefix("#") }
+      .compactMap { line -> Example? in
+        guard let match = line.wholeMatch(of: row) else { return nil }
+        return Example(
+          entity: match.1 == nil ? "City" : "Country",
+          text: String(match.2).replacing("\\|", with: "|"),
+          given: try match.3.map { try JSON(parsing: Array($0.utf8)) },
+          count: Int64(match.4) ?? -1)
+      }
+  }
+
+  private static func request(_ example: Example) -> FetchRequest {
+    var request = FetchRequest(entity: example.entity)
+    request.predicate = example.text
+    request.shape = .count
+    switch example.given {
+    case .array(let values)?: request.arguments = values.map { .json($0) }
+    case .object(let members)?:
+      for member in members { request.variables[member.name] = .json(member.value) }
+    default: break
+    }
+    return request
+  }
+
+  @Test("Every example of a predicate finds as many objects as the table says")
+  func predicateExamples() throws {
+    let path = try Self.sampleFile()
+    var options = SQLiteStoreOptions()
+    options.isReadOnly = true
+    let store = try SQLiteStore(path: path, options: options)
+    defer { store.close() }
+    let resolver = FetchResolver(model: store.model, maxItems: 10)
+    let examples = try Self.examples()
+    #expect(examples.count >= 80)
+    for example in examples {
+      let json = try JSON(
+        parsing: store.snapshot(of: resolver.resolve(Self.request(example)), effort: .full).json)
+      #expect(json["total"]?.integer == example.count, "\(example.text)")
+    }
+  }
+
+  @Test("The table of predicates has every operator and function")
+  func predicateNames() throws {
+    let text = try ManualPage("Public/docs/predicates.md").text
+    let names =
+      ComparisonPredicate.Operator.allCases.map(\.rawValue) + [
+        "AND", "OR", "NOT", "ANY", "SOME", "ALL", "NONE", "[c]", "[d]", "[cd]", "[n]", "SELF",
+        "@count", "@sum", "@avg", "@min", "@max", "@distinctUnionOfObjects", "SUBQUERY", "[SIZE]",
+        "TERNARY", "CAST", "FUNCTION", "sum", "count", "min", "max", "average", "add:to:",
+        "from:subtract:", "multiply:by:", "divide:by:", "modulus:by:", "sqrt", "log", "ln",
+        "raise:toPower:", "exp", "floor", "ceiling", "abs", "trunc", "uppercase", "lowercase",
+        "canonical", "length", "now", "bitwiseAnd:with:", "bitwiseOr:with:", "bitwiseXor:with:",
+        "leftshift:by:", "rightshift:by:", "onesComplement:", "TRUEPREDICATE", "FALSEPREDICATE",
+        "+", "-", "*", "/", "**", "#word", "%@", "%K", "%ld", "$name",
+      ]
+    for name in names { #expect(text.contains("`\(name)`"), "\(name)") }
+  }
+
+  // MARK: Commands and examples
+
+  @Test(
+    "Every console block shows what the program really prints",
+    arguments: [
+      ("README.md", 6), ("Public/docs/predicates.md", 1), ("Public/docs/api.md", 4),
+      ("Public/docs/protocol.md", 6), ("Public/docs/cli.md", 6),
+    ])
+  func consoleBlocks(page: String, leastCommands: Int) async throws {
+    let sample = try Self.sampleFile()
+    let (count, differences) = try await Self.onThread {
+      let session = try ConsoleSession(sample: sample)
+      try session.run(ManualPage(page))
+      return (session.commandCount, session.differences)
+    }
+    #expect(count >= leastCommands)
+    #expect(differences == [])
+  }
+
+  @Test("Every JSON block is JSON, unless it leaves something out")
+  func jsonBlocks() throws {
+    for page in try ManualPage.all() {
+      for block in page.blocks where block.language == "json" {
+        let text = block.lines.joined(separator: "\n")
+        guard !text.contains("…") else { continue }
+        #expect(throws: Never.self, "\(page.url.lastPathComponent): \(text)") {
+          try JSON(parsing: Array(text.utf8))
+        }
+      }
+    }
+  }
+
+  @Test("The model in the manual is a model")
+  func modelExample() throws {
+    let block = try #require(
+      ManualPage("Public/docs/models.md").blocks.first { $0.language == "json" })
+    let model = try ModelFile(parsing: Array(block.lines.joined(separator: "\n").utf8))
+    #expect(model.entities.map(\.name) == ["Human", "Hero", "Team"])
+  }
+
+  // MARK: Form
+
+  @Test("The README has at most 150 lines")
+  func readmeLength() throws {
+    let count = try ManualPage("README.md").text.split(
+      separator: "\n", omittingEmptySubsequences: false
+    ).count
+    #expect(count <= 151)  // The last line ends with a line break.
+  }
+
+  @Test("Every link leads to a file, and to a heading where it names one")
+  func links() throws {
+    for page in try ManualPage.all() {
+      for link in page.links {
+        let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        let path = String(parts[0]).removingPercentEncoding ?? ""
+        let target =
+          path.isEmpty
+          ? page.url : page.url.deletingLastPathComponent().appendingPathComponent(path)
+        let place = "\(page.url.lastPathComponent): \(link)"
+        #expect(FileManager.default.fileExists(atPath: target.standardizedFileURL.path), "\(place)")
+        guard parts.count == 2, target.pathExtension == "md" else { continue }
+        let relative = target.standardizedFileURL.path.dropFirst(ManualPage.root.path.count)
+        #expect(try ManualPage(String(relative)).anchors.contains(String(parts[1])), "\(place)")
+      }
+    }
+  }
+
+  @Test("The index names every page of the manual")
+  func index() throws {
+    let pages = try FileManager.default.contentsOfDirectory(
+      atPath: ManualPage.root.appendingPathComponent("Public/docs").path
+    ).filter { $0.hasSuffix(".md") && $0 != "index.md" }
+    #expect(pages.count >= 11)
+    let markdown = try ManualPage("Public/docs/index.md").text
+    let html = try ManualPage("Public/docs/index.html").text
+    for page in pages {
+      #expect(markdown.contains("](\(page))"), "\(page)")
+      #expect(html.contains("href=\"\(page)\""), "\(page)")
+    }
+  }
+
+  @Test("A server with --public serves the manual as HTML and Markdown")
+  func servedManual() async throws {
+    let sample = try Self.sampleFile()
+    let answers = try await Self.onThread { () -> [Answer] in
+      let directory = try TemporaryDirectory()
+      try FileManager.default.copyItem(atPath: sample, toPath: directory.file("store.sqlite"))
+      let server = try RunningProgram([
+        "serve", directory.file("store.sqlite"), "--port", "0", "--public",
+        ManualPage.root.appendingPathComponent("Public").path,
+      ])
+      defer {
+        server.process.terminate()
+        _ = server.end()
+      }
+      let address = server.line.dropFirst("LiveFetch listening on ".count)
+      return try ["/docs/", "/docs/predicates.md", "/docs/none.md"].map {
+        try Curl.get(address + $0)
+      }
+    }
+    #expect(answers.map(\.status) == [200, 200, 404])
+    #expect(answers[0]["Content-Type"] == "text/html; charset=utf-8")
+    #expect(answers[1]["Content-Type"] == "text/markdown; charset=utf-8")
+    let page = try ManualPage("Public/docs/predicates.md").text
+    #expect(String(decoding: answers[1].bytes, as: UTF8.self) == page)
+  }
+
+  /// Runs blocking work on a thread of its own, outside the cooperative pool.
+  private static func onThread<Value: Sendable>(
+    _ body: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+    }
+  }
+}
