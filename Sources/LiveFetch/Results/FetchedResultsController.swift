@@ -222,12 +222,12 @@ extension FetchedResultsController {
 // MARK: - Index paths
 
 extension Position {
-  /// The place that a Foundation index path `[section, item]` names; nil for other lengths.
+  /// Converts a Foundation index path `[section, item]`; nil if it has another length.
   public init?(_ indexPath: IndexPath) {
     guard indexPath.count == 2 else { return nil }
     self.init(section: indexPath[0], item: indexPath[1])
   }
 
-  /// The place as a Foundation index path, which tables and collection views of the platform take.
+  /// This position as a Foundation index path, for the platform's tables and collection views.
   public var indexPath: IndexPath { [section, item] }
 }
