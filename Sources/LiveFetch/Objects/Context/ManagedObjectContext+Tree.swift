@@ -131,7 +131,7 @@ extension ManagedObjectContext {
     for child in children { child.context?.takeBack(names, of: key, to: row) }
   }
 
-  /// Has the contexts below forget a new object of this one that no store will know.
+  /// Removes, in child contexts, a new object of this one that will not be stored.
   func vanishBelow(_ object: ManagedObject, as stage: ManagedObject.Stage) {
     let key = key(of: object)
     for child in children { child.context?.vanish(key, as: stage) }
@@ -150,12 +150,12 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// Of the properties that were told, what `row` has of them: where it is newer, that counts.
+  /// The given values, replaced by those of `row` where it has them.
   fileprivate func held(_ told: [String: JSON]) -> [String: JSON] {
     told.merging(row.filter { told[$0.key] != nil }) { $1 }
   }
 
-  /// `told` under the unsaved changes of this object: what contexts below see.
+  /// `told` overlaid by this object's unsaved changes, as child contexts see it.
   func overlaying(_ told: [String: JSON]) -> [String: JSON] {
     guard hasEdits else { return told }
     var shown = told
@@ -167,7 +167,7 @@ extension ManagedObject {
     return shown
   }
 
-  /// The present values of a new object, all of them.
+  /// All current values of a new object.
   func everything(of layout: EntityLayout) -> [String: JSON] {
     var values = row.merging(edits) { $1 }
     for property in layout.properties {
@@ -180,9 +180,9 @@ extension ManagedObject {
     return values
   }
 
-  /// Shows of these values what `row` says, or that they are not in memory.
+  /// Resets these values to those of `row`, or marks them as not in memory.
   ///
-  /// - Returns: whether a value that shows is another one.
+  /// - Returns: true if a visible value differs.
   fileprivate func takeBack(_ names: [String], to row: [String: JSON]) -> Bool {
     for name in names where row[name] == nil {
       self.row[name] = nil
@@ -191,8 +191,7 @@ extension ManagedObject {
     return take(row.filter { names.contains($0.key) })
   }
 
-  /// Makes the values of an object that left its context unsaved ones, so that it can be inserted
-  /// again with them.
+  /// Turns the values of a removed object into unsaved ones, so that it can be inserted again.
   fileprivate func becomeUnsaved() {
     for (name, json) in row where edits[name] == nil {
       if case .array(let elements) = json,

@@ -1,6 +1,5 @@
-// Classes of managed objects → the model that they declare, so that predicates can be judged in
-// memory. It holds what is declared and nothing else; what a predicate wants beside that, the store
-// alone can tell.
+// Derives a model from classes of managed objects, so that predicates can be evaluated in memory.
+// It contains declared properties only; predicates over other properties need the store.
 
 import Foundation
 
