@@ -1,14 +1,14 @@
-// Two arrangements of objects in sections → what leads from one to the other, with the promises of
-// API.md section 4: sections are only deleted and inserted, an object stands at most once, one that
-// is told to be fixed does not move, and of the others the fewest possible move.
+// Computes the difference between two arrangements of objects in sections, with the promises of
+// API.md section 4: sections are only deleted and inserted, an object is listed at most once, a
+// fixed object does not move, and the fewest possible others move.
 
-/// Objects in sections, both by what identifies them.
+/// Objects in sections, both by identifier.
 package struct Arrangement<SectionID: Hashable, ItemID: Hashable> {
   package typealias Section = (id: SectionID, items: [ItemID])
 
   package let sections: [Section]
 
-  /// - Parameter sections: different ones, of items that differ over all sections.
+  /// - Parameter sections: distinct sections whose items are distinct over all sections.
   package init(_ sections: [Section]) { self.sections = sections }
 
   fileprivate var positions: [ItemID: Position] {
@@ -23,7 +23,7 @@ package struct Arrangement<SectionID: Hashable, ItemID: Hashable> {
   }
 }
 
-/// How one arrangement leads to another. Old numbers count in the old one, new numbers in the new.
+/// The difference between two arrangements, in the old and the new numbering.
 package struct ArrangementDifference<ItemID: Hashable> {
   package typealias Place = (from: Position, to: Position, id: ItemID)
 
@@ -37,8 +37,8 @@ package struct ArrangementDifference<ItemID: Hashable> {
   /// Objects that kept their place among those that stayed.
   package private(set) var stayed: [Place] = []
 
-  /// - Parameter isFixed: whether an object's section and order values are what they were. Where
-  ///   those called fixed contradict one another, as few of them as possible move.
+  /// - Parameter isFixed: returns true if an object's section and order values are unchanged. If
+  ///   fixed objects contradict one another, as few of them as possible move.
   package init<SectionID: Hashable>(
     from old: Arrangement<SectionID, ItemID>, to new: Arrangement<SectionID, ItemID>,
     isFixed: (Place) -> Bool
@@ -73,8 +73,8 @@ package struct ArrangementDifference<ItemID: Hashable> {
     }
   }
 
-  /// Names the sections that came and went; gives the others' new number by their old one. Sections
-  /// never move: those out of order are deleted and inserted.
+  /// Finds deleted and inserted sections, and returns the others' new index by their old one.
+  /// Sections never move: sections in another order are deleted and inserted.
   private mutating func matchSections<SectionID: Hashable>(
     of old: Arrangement<SectionID, ItemID>, with new: Arrangement<SectionID, ItemID>
   ) -> [Int: Int] {
@@ -91,9 +91,9 @@ package struct ArrangementDifference<ItemID: Hashable> {
     return newNumbers
   }
 
-  /// Tells movers from those that stay, among objects of one section in their new order: fixed ones
-  /// stay, and between two of them, of those that stood there before as well, a longest increasing
-  /// run of old places.
+  /// Finds the moving objects among the objects of one section, in their new order. Fixed objects
+  /// stay; between two fixed ones, a longest increasing subsequence of old positions stays among
+  /// the objects that were there before.
   private mutating func appendMoves(among places: [Place], _ isFixed: (Place) -> Bool) {
     let fixed = places.indices.filter { isFixed(places[$0]) }
     let anchors = longestIncreasingSubsequence(of: fixed.map { places[$0].from.item })

@@ -1,21 +1,21 @@
-// The steps that API.md tells every client, over whatever a client keeps for each object: items as
-// bytes, as values, or the elements made of them.
+// Applies a diff, in the steps of API.md, to a client's representation of each object: bytes,
+// values, or elements created from them.
 
 extension Diff {
-  /// An object that needs what a client keeps of it anew.
+  /// An object whose representation must be created again.
   package enum Arrival<Element> {
     case inserted(Inserted)
-    /// What was kept of it comes along.
+    /// With its previous representation.
     case moved(Changed, Element)
     case updated(Changed, Element)
   }
 
-  /// The elements as they stand after this diff, by section.
+  /// The elements after this diff, by section.
   ///
   /// - Parameters:
-  ///   - old: one element an object, as they stood before.
-  ///   - isObject: whether an element is the object's with an id.
-  ///   - element: what is kept of an object that came, moved or changed.
+  ///   - old: one element per object, in the old order.
+  ///   - isObject: returns true if an element represents the object with an id.
+  ///   - element: creates the element of an inserted, moved or updated object.
   package func rearranged<Element>(
     _ old: [[Element]], isObject: (Element, ObjectID) -> Bool,
     element: (Arrival<Element>) -> Element
@@ -45,7 +45,7 @@ extension Diff {
     return sections
   }
 
-  /// The sections' own data as they stand after this diff.
+  /// The sections after this diff.
   package func rearranged(_ old: [SectionInfo]) throws(DiffApplicationError) -> [SectionInfo] {
     var sections = old
     for section in deletedSections.sorted(by: { $0.index > $1.index }) {
@@ -59,7 +59,7 @@ extension Diff {
     return sections
   }
 
-  /// Deleted and moved objects, from the last place to the first.
+  /// Deleted and moved objects, from the last position to the first.
   private var leaving: [(from: Position, id: ObjectID, move: Changed?)] {
     let all =
       deleted.map { (from: $0.from, id: $0.id, move: Changed?.none) }

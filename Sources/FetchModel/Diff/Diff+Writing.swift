@@ -1,4 +1,4 @@
-// A diff → its JSON bytes, members in API.md's order.
+// Writes a diff as JSON, with members in API.md's order.
 
 extension Diff {
   /// The diff as JSON.
@@ -9,7 +9,7 @@ extension Diff {
     return json
   }
 
-  /// Appends `{"entity":…,"from":…`: the part that differs between clients of one fetch.
+  /// Appends `{"entity":…,"from":…`, which differs between clients of one fetch.
   public func appendHead(to json: inout [UInt8]) {
     json.append(json: "{\"entity\":")
     json.append(jsonString: entity)
@@ -17,7 +17,7 @@ extension Diff {
     json.append(jsonString: from)
   }
 
-  /// Appends everything behind `from`.
+  /// Appends everything after `from`.
   public func appendTail(to json: inout [UInt8]) {
     json.append(json: ",\"to\":")
     json.append(jsonString: to)
@@ -97,7 +97,7 @@ extension Diff {
 }
 
 extension ResultSummary {
-  /// Appends `"count":…` and those of `next`, `total`, `truncated`, `digest` that there are.
+  /// Appends `count`, and `next`, `total`, `truncated` and `digest` if present.
   public func appendMembers(to json: inout [UInt8]) {
     json.append(json: "\"count\":")
     json.append(json: Int64(count))
@@ -167,7 +167,7 @@ extension [UInt8] {
 }
 
 extension ObjectID {
-  /// The id as clients see it: text where an integer lies beyond ±2^53 and they asked for that.
+  /// The id as clients see it: text if an integer is beyond ±2^53 and the client requested strings.
   public func shown(integersAsStrings: Bool) -> ObjectID {
     if integersAsStrings, case .integer(let id) = self, id.magnitude > 1 << 53 {
       return .text(String(id))

@@ -1,7 +1,7 @@
-// The difference between two snapshots of one fetch, as API.md section 4 promises it. The live
-// engine makes it, its JSON carries it, a snapshot applies it.
+// The difference between two snapshots of one fetch, with the promises of API.md section 4. The
+// live engine computes it, JSON transports it, a snapshot applies it.
 
-/// A place in a snapshot: `[section, item]`.
+/// A position in a snapshot: `[section, item]`.
 public struct Position: Sendable, Hashable, Comparable {
   public var section: Int
   public var item: Int
@@ -19,17 +19,17 @@ public struct Position: Sendable, Hashable, Comparable {
   }
 }
 
-/// What a snapshot and a diff both tell of the result beside its items.
+/// The members that snapshots and diffs share.
 public struct ResultSummary: Sendable, Hashable {
-  /// How many items the snapshot shows.
+  /// The number of items in the snapshot.
   public var count: Int
-  /// The cursor behind its last item; nil unless the window is full.
+  /// The cursor after its last item; nil unless the window is full.
   public var next: String?
-  /// How many objects match without the window, where the client asked for it.
+  /// The number of objects that match without the window, if the client requested it.
   public var total: Int?
-  /// Whether the server cut the result at its own limit.
+  /// True if the server cut the result at its own limit.
   public var isTruncated: Bool
-  /// The digest as eight hex digits, where the client asked for it.
+  /// The digest as eight hex digits, if the client requested it.
   public var digest: String?
 
   public init(
@@ -44,12 +44,12 @@ public struct ResultSummary: Sendable, Hashable {
   }
 }
 
-/// How one snapshot leads to a later one.
+/// The difference between a snapshot and a later one.
 ///
-/// Positions `from` and the indexes of deleted sections count in the old snapshot, positions `to`
-/// and the indexes of inserted sections in the new one.
+/// Positions `from` and indexes of deleted sections refer to the old snapshot, positions `to` and
+/// indexes of inserted sections to the new one.
 public struct Diff: Sendable, Hashable {
-  /// A section that went.
+  /// A deleted section.
   public struct DeletedSection: Sendable, Hashable {
     public var index: Int
     public var section: SectionInfo
@@ -60,7 +60,7 @@ public struct Diff: Sendable, Hashable {
     }
   }
 
-  /// A section that came.
+  /// An inserted section.
   public typealias InsertedSection = DeletedSection
 
   /// An object that left the window.
@@ -74,7 +74,7 @@ public struct Diff: Sendable, Hashable {
     }
   }
 
-  /// An object that came into the window.
+  /// An object that entered the window.
   public struct Inserted: Sendable, Hashable {
     public var to: Position
     public var id: ObjectID
@@ -88,7 +88,7 @@ public struct Diff: Sendable, Hashable {
     }
   }
 
-  /// An object that stayed in the window and moved, or whose values changed.
+  /// An object that stayed in the window and moved or changed.
   public struct Changed: Sendable, Hashable {
     public var from: Position
     public var to: Position
@@ -108,7 +108,7 @@ public struct Diff: Sendable, Hashable {
   /// The tokens of the two snapshots.
   public var from: String
   public var to: String
-  /// What the new snapshot tells of itself.
+  /// The summary of the new snapshot.
   public var summary: ResultSummary
   public var deletedSections: [DeletedSection] = []
   public var insertedSections: [InsertedSection] = []
@@ -126,12 +126,12 @@ public struct Diff: Sendable, Hashable {
     self.summary = summary
   }
 
-  /// Whether it names no section, item or related object.
+  /// True if it lists no section, item or related object.
   public var isEmpty: Bool {
     deletedSections.isEmpty && insertedSections.isEmpty && deleted.isEmpty && inserted.isEmpty
       && moved.isEmpty && updated.isEmpty && included?.isEmpty ?? true
   }
 }
 
-/// Related objects sent along: by entity name, by id, whole objects as JSON.
+/// Related objects by entity name and id, as JSON.
 public typealias Included = [String: [ObjectID: [UInt8]]]

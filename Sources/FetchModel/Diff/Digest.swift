@@ -1,6 +1,6 @@
-// The digest of API.md section 4: section values and ids enter, eight hex digits leave.
+// The digest of API.md section 4, computed from section values and ids.
 
-/// The digest of a snapshot: a sum over its items, so that an edit changes it in O(1).
+/// The digest of a snapshot: a sum over its items, so that an edit updates it in O(1).
 public struct Digest: Sendable, Hashable {
   public private(set) var sum: UInt32 = 0
 

@@ -1,4 +1,4 @@
-// The one place that tells which of a run of places can stay as they are.
+// Longest increasing subsequence.
 
 /// The indexes of one longest increasing subsequence of distinct `numbers`, ascending. O(k log k).
 package func longestIncreasingSubsequence(of numbers: [Int]) -> [Int] {

@@ -1,17 +1,17 @@
-// Old snapshot + diff → new snapshot, in the steps that API.md tells every client.
+// Applies a diff to a snapshot, in the steps of API.md.
 
-/// Why a diff cannot be applied to a snapshot.
+/// The reason why a diff does not apply to a snapshot.
 public enum DiffApplicationError: Error, Sendable, Hashable {
-  /// The diff starts from another moment than the snapshot's.
+  /// The diff starts from another token than the snapshot's.
   case otherToken(expected: String, found: String)
   /// A position or an index does not exist.
   case outOfBounds
-  /// Another object stands at a position than the diff says.
+  /// There is another object at a position of the diff.
   case otherObject(ObjectID)
 }
 
 extension ResultSnapshot {
-  /// Makes this the snapshot that `diff` leads to.
+  /// Applies `diff` to this snapshot.
   ///
   /// - Throws: ``DiffApplicationError``; the snapshot is then unchanged.
   public mutating func apply(_ diff: Diff) throws(DiffApplicationError) {
@@ -43,7 +43,7 @@ extension ResultSnapshot {
     return json
   }
 
-  /// `item` with the members of `changed` in place of its own, and behind them those that it had not.
+  /// `item` with the members of `changed` replaced or appended.
   private static func merge(_ item: [UInt8], _ changed: [UInt8]?) -> [UInt8] {
     guard let changed, case .object(let changes)? = try? JSON(parsing: changed), !changes.isEmpty,
       case .object(let members)? = try? JSON(parsing: item)

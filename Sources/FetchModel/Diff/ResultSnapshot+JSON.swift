@@ -1,7 +1,7 @@
-// JSON ↔ snapshots and diffs, for clients: whatever does not have their form reads as nil.
+// Reads snapshots and diffs from JSON for clients. Anything malformed reads as nil.
 
 extension ResultSnapshot {
-  /// Reads a snapshot's JSON; nil if it has not the form of one.
+  /// Reads a snapshot; nil if the JSON is not one.
   public init?(json: JSON) {
     guard let entity = json["entity"]?.string, let token = json["token"]?.string,
       let summary = ResultSummary(json: json), case .array(let sections)? = json["sections"]
@@ -57,7 +57,7 @@ extension Included {
 }
 
 extension ObjectID {
-  /// The id that a JSON value is: a number or a text; nil for all else.
+  /// Reads an id, a number or a text; nil for anything else.
   public init?(json: JSON) {
     if let integer = json.integer {
       self = .integer(integer)
@@ -79,7 +79,7 @@ extension JSON {
 }
 
 extension Diff {
-  /// Reads a diff's JSON; nil if it has not the form of one.
+  /// Reads a diff; nil if the JSON is not one.
   public init?(json: JSON) {
     guard let entity = json["entity"]?.string, let from = json["from"]?.string,
       let to = json["to"]?.string, let summary = ResultSummary(json: json),

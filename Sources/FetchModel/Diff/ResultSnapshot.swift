@@ -1,11 +1,11 @@
-// A fetch's result at one moment, as clients hold it: JSON enters and leaves, diffs are applied.
+// A fetch's result at one token, as clients hold it.
 
 /// A snapshot of a fetch with `as=objects` or `as=ids`.
 public struct ResultSnapshot: Sendable, Hashable {
   /// A section and its items.
   public struct Section: Sendable, Hashable {
     public var info: SectionInfo
-    /// Each item's JSON: an object, or an id with `as=ids`.
+    /// The items as JSON: objects, or ids with `as=ids`.
     public var items: [[UInt8]]
 
     public init(info: SectionInfo, items: [[UInt8]] = []) {
@@ -32,8 +32,8 @@ public struct ResultSnapshot: Sendable, Hashable {
     self.included = included
   }
 
-  /// The digest of API.md section 4 over the items held: what ``ResultSummary/digest`` tells when
-  /// nothing was lost on the way.
+  /// The digest of API.md section 4 over these items. It equals ``ResultSummary/digest`` if no diff
+  /// was lost.
   public var digest: String {
     var digest = Digest()
     for section in sections {

@@ -1,10 +1,10 @@
-// Results in memory as a data store.
+// A data store over results in memory.
 
 import Synchronization
 
-/// A store of results in memory, in the order in which they were inserted.
+/// A store of results in memory, in insertion order.
 ///
-/// A request that leaves open whether it means a result means it.
+/// A request that cannot decide about a result includes it.
 public final class ArrayDataStore<
   Result: InstanceIdentifiable & Sendable, Request: DataStoreRequest
 >: DataStore<Result, Request>, @unchecked Sendable where Request.Result == Result {
@@ -13,7 +13,7 @@ public final class ArrayDataStore<
     var queries: [Query] = []
   }
 
-  // Guards the results and who is told of them; queries hear of changes in their order.
+  // Protects the results and the running queries. Queries receive changes in order.
   private let state: Mutex<State>
 
   public init(_ results: [Result] = []) {
@@ -21,7 +21,7 @@ public final class ArrayDataStore<
     super.init()
   }
 
-  /// Every result.
+  /// All results.
   public var results: [Result] { state.withLock { $0.results } }
 
   public override func execute(_ query: Query) {

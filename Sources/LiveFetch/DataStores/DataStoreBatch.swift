@@ -1,15 +1,15 @@
-// Changes on their way from a store to a controller. However many there were, an object stands at
-// most once, so a slow reader costs no more than the results themselves.
+// Changes on their way from a store to a controller. Each object appears at most once, so a slow
+// reader needs no more memory than the results themselves.
 
-/// What a store told since the last time it was read.
+/// The changes since the last read.
 struct DataStoreBatch<Result: InstanceIdentifiable> {
   typealias ID = Result.InstanceID
 
-  /// Every result in the store's order, where the store gave all of them.
+  /// Every result in the store's order, if the store enqueued all.
   private(set) var all: [Result]?
-  /// Those of `all` that may differ from what was told before; nil: any.
+  /// The results of `all` that may differ from earlier ones; nil for any.
   private(set) var changed: Set<ID>? = []
-  /// Behind `all`, in order. The value is nil for a deleted result.
+  /// Changes after `all`, in order. The value is nil for a deleted result.
   private(set) var changes: [(id: ID, result: Result?)] = []
   private var places: [ID: Int] = [:]
 

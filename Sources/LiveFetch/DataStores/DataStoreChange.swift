@@ -1,14 +1,14 @@
-// What is done to a result, and what may go wrong with it.
+// The changes of results, and the errors of data stores.
 
-/// What happened, or shall happen, to a result.
+/// The kind of a result's change.
 public enum DataStoreChangeType: Sendable, Hashable { case insert, update, delete }
 
-/// One result's part in a save.
+/// The change of one result in a save.
 public struct DataStoreChange<Result: InstanceIdentifiable> {
   public let type: DataStoreChangeType
   public let result: Result
-  /// The values that whoever changed the result had seen; nil where that is not known. A store may
-  /// refuse to overwrite others.
+  /// The values that the author of the change had read; nil if unknown. A store may refuse to
+  /// overwrite other values.
   public let base: Result?
 
   public init(_ type: DataStoreChangeType, _ result: Result, base: Result? = nil) {
@@ -20,15 +20,15 @@ public struct DataStoreChange<Result: InstanceIdentifiable> {
 
 extension DataStoreChange: Sendable where Result: Sendable {}
 
-/// Why a data store does not do what it is asked.
+/// The errors of data stores.
 public enum DataStoreError: Error, Sendable, Hashable {
-  /// The store takes no changes.
+  /// The store is read-only.
   case readOnly
   /// The store cannot execute requests: a subclass overrides ``DataStore/execute(_:)``.
   case notExecutable
-  /// An inserted result is there already.
+  /// An inserted result exists already.
   case exists(String)
-  /// A result to be updated or deleted is not there.
+  /// An updated or deleted result does not exist.
   case missing(String)
 }
 
@@ -43,8 +43,8 @@ extension DataStoreError: CustomStringConvertible {
   }
 }
 
-/// Whether two values are known to be the same: by `==` where their type has one, as one object
-/// where it has not.
+/// True if two values are known to be equal: by `==` if their type is Equatable, by identity if it
+/// is a class.
 func isKnownSame<Value>(_ left: Value, _ right: Value) -> Bool {
   if let left = left as? any Equatable { return left.isSame(as: right) }
   guard Value.self is AnyClass else { return false }

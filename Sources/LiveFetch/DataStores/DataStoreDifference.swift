@@ -1,4 +1,4 @@
-// What leads from one content of a data store's controller to the next.
+// The difference between two contents of a data store's controller.
 
 /// A section of results.
 public struct DataStoreSection<Result: InstanceIdentifiable> {
@@ -8,28 +8,28 @@ public struct DataStoreSection<Result: InstanceIdentifiable> {
 
 extension DataStoreSection: Sendable where Result: Sendable {}
 
-/// One result's part in a difference.
+/// The change of one result.
 public struct DataStoreResultChange<Result: InstanceIdentifiable> {
   public let type: ObjectChangeType
-  /// As it is now; a deleted one as it was.
+  /// The new value; for a deleted result the old one.
   public let result: Result
-  /// Where it stood, in the old content.
+  /// The position in the old content.
   public let oldPosition: Position?
-  /// Where it stands, in the new content.
+  /// The position in the new content.
   public let newPosition: Position?
 }
 
 extension DataStoreResultChange: Sendable where Result: Sendable {}
 
-/// Everything between two contents, ordered and with the promises of ``ContentChange``: the same
-/// algorithm makes both.
+/// All differences between two contents, in the order and with the promises of ``ContentChange``.
+/// Both use the same algorithm.
 public struct DataStoreDifference<Result: InstanceIdentifiable> {
   public let sections: [SectionChange]
   public let changes: [DataStoreResultChange<Result>]
 
   public var isEmpty: Bool { sections.isEmpty && changes.isEmpty }
 
-  /// - Parameter isUpdated: whether a result that kept its place has other values.
+  /// - Parameter isUpdated: returns true if a result that kept its position has other values.
   init(
     from old: [DataStoreSection<Result>], to new: [DataStoreSection<Result>],
     isFixed: (Result.InstanceID) -> Bool, isUpdated: (Result.InstanceID) -> Bool
@@ -60,7 +60,7 @@ public struct DataStoreDifference<Result: InstanceIdentifiable> {
     _ type: ObjectChangeType, _ old: [DataStoreSection<Result>],
     _ new: [DataStoreSection<Result>], from: Position?, to: Position?
   ) -> DataStoreResultChange<Result> {
-    // One of the two is there.
+    // At least one of the two positions exists.
     let (content, place) = if let to { (new, to) } else { (old, from ?? .first) }
     return DataStoreResultChange(
       type: type, result: content[place.section].results[place.item], oldPosition: from,

@@ -1,40 +1,39 @@
-// A store over another one: its results, with changes laid over them that only this store knows
-// until they are committed.
+// A store that adds uncommitted changes to the results of another store.
 
 import Synchronization
 
-/// Changes that can be looked at before they are made.
+/// Uncommitted changes over another store.
 ///
-/// A draft is a store itself: controllers show it, and it can have drafts. A window that the source
-/// cuts (`fetchLimit`) is refilled for what a draft takes out of it: see
-/// ``DataStoreRequest/showing(_:)``. New results stand at the end, beyond the window, as the draft does not
-/// know the source's order.
+/// A draft is itself a store: controllers can show it, and it can have drafts. If changes remove
+/// results from a window that the source limits (`fetchLimit`), the draft fetches more: see
+/// ``DataStoreRequest/showing(_:)``. New results are placed at the end, after the window, because
+/// the draft does not know the source's order.
 public final class DataStoreDraft<
   Result: InstanceIdentifiable & Sendable, Request: DataStoreRequest
 >: DataStore<Result, Request>, @unchecked Sendable where Request.Result == Result {
   typealias ID = Result.InstanceID
 
   private struct State {
-    /// In the order of the first change of each result.
+    /// In the order of each result's first change.
     var changes: [DraftChange<Result>] = []
     var overlays: [Overlay] = []
     var version = 0
   }
 
-  /// A query of this store, and the parent's query under it.
+  /// A query of this store and the parent's query below it.
   fileprivate struct Overlay {
     let query: Query
     var inner: Query
-    /// A query for more of the source's results; it takes the place of `inner` when it has answered.
+    /// A query for more of the source's results; it replaces `inner` once it has results.
     var wider: Query?
-    /// How many results beside the window were asked for; nil: the window as it is.
+    /// How many results beyond the window were requested; nil for none.
     var slack: Int?
     var base = StoredResults<Result>()
     var hasBase = false
   }
 
   private let source: DataStore<Result, Request>
-  // Guards changes and what lies under them; queries are told in their order.
+  // Protects the changes and the overlays. Queries receive changes in order.
   private let state = Mutex(State())
 
   init(parent: DataStore<Result, Request>) {
@@ -42,13 +41,13 @@ public final class DataStoreDraft<
     super.init(parent: parent)
   }
 
-  /// What a commit would save, in order.
+  /// The changes that a commit saves, in order.
   public var changes: [Change] { state.withLock { $0.changes.map(\.change) } }
   public var hasChanges: Bool { state.withLock { !$0.changes.isEmpty } }
 
   // MARK: - Changes
 
-  /// Remembers the changes. An update of what was deleted, or an insert of what was inserted, is
+  /// Records the changes. An update of a deleted result and an insert of an existing one are
   /// refused.
   public override func save(_ changes: [Change]) async throws {
     try state.withLock { state in
@@ -65,7 +64,7 @@ public final class DataStoreDraft<
 
   /// Saves the changes to the parent, all or none.
   ///
-  /// - Throws: what the parent says; the draft then keeps its changes.
+  /// - Throws: the parent's error; the draft then keeps its changes.
   public func commit() async throws {
     let committed = state.withLock { $0.changes }
     guard !committed.isEmpty else { return }
@@ -73,7 +72,7 @@ public final class DataStoreDraft<
     state.withLock { state in
       let versions = Set(committed.map(\.version))
       state.changes.removeAll { versions.contains($0.version) }
-      // Until the parent tells, what was committed stands under the draft.
+      // The draft shows the committed changes until the parent reports them.
       for index in state.overlays.indices {
         let request = state.overlays[index].query.request
         state.overlays[index].base.commit(committed, request)
@@ -82,7 +81,7 @@ public final class DataStoreDraft<
     }
   }
 
-  /// Forgets the changes.
+  /// Discards the changes.
   public func reset() {
     state.withLock { state in
       let ids = Set(state.changes.map(\.id))
@@ -91,7 +90,7 @@ public final class DataStoreDraft<
     }
   }
 
-  /// What the change was made of: what the caller says, else what a query shows.
+  /// The values that the change is based on: those given by the caller, otherwise those of a query.
   private static func base(of change: Change, in state: State) -> Result? {
     change.base
       ?? state.overlays.lazy.compactMap { $0.base.entries[change.result.instanceID]?.result }.first
@@ -181,7 +180,7 @@ public final class DataStoreDraft<
     if let replaced { end(replaced) }
   }
 
-  /// Asks the source for more where the changes take results out of its window.
+  /// Requests more results from the source if the changes remove results from its window.
   private func widen() {
     let (begun, ended) = state.withLock { state in
       let changes = state.changes
@@ -216,16 +215,16 @@ public final class DataStoreDraft<
 }
 
 extension DataStoreDraft.Overlay {
-  /// Whether more is read than the window shows.
+  /// True if more is requested than the window shows.
   var isWidened: Bool { inner.request.window != query.request.window }
 
   func reads(_ query: DataStoreQuery<Result, Request>) -> Bool {
     query === inner || query === wider
   }
 
-  /// Makes the wider query the one that is read, if it is `query`.
+  /// Makes `query` the query that is read, if it is the wider one.
   ///
-  /// - Returns: the one that was read until now.
+  /// - Returns: the replaced query.
   mutating func take(
     _ query: DataStoreQuery<Result, Request>
   ) -> DataStoreQuery<Result, Request>? {
@@ -234,7 +233,7 @@ extension DataStoreDraft.Overlay {
     return inner
   }
 
-  /// The wider query that `changes` need, and one that it makes needless; nil where none is needed.
+  /// The wider query that `changes` require, and the one that it makes superfluous.
   mutating func widen(
     for changes: [DraftChange<Result>]
   ) -> (begun: DataStoreQuery<Result, Request>, ended: DataStoreQuery<Result, Request>?)? {
@@ -244,7 +243,7 @@ extension DataStoreDraft.Overlay {
         || change.change.type == .update && query.request.includes(change.change.result) == false
     }
     guard needed > slack ?? 0 else { return nil }
-    // Some more, so that not each deletion asks again.
+    // Request more than necessary, so that not every deletion sends a request.
     let slack = max(16, needed * 2)
     let (end, overflow) = window.upperBound.addingReportingOverflow(slack)
     let begun = DataStoreQuery(
@@ -254,7 +253,7 @@ extension DataStoreDraft.Overlay {
   }
 }
 
-/// One result's change in a draft; the version tells whether it was changed again.
+/// The change of one result in a draft. The version shows whether it was changed again.
 struct DraftChange<Result: InstanceIdentifiable & Sendable>: Sendable {
   let change: DataStoreChange<Result>
   let version: Int
@@ -263,9 +262,9 @@ struct DraftChange<Result: InstanceIdentifiable & Sendable>: Sendable {
 }
 
 extension StoredResults where Result: Sendable {
-  /// The results as `changes` leave them, in the store's order, new ones last.
+  /// The results with `changes` applied, in the store's order, new ones last.
   ///
-  /// - Parameter window: of the store's results, where it is cut here.
+  /// - Parameter window: the part of the store's results, if it is limited here.
   fileprivate func ordered<Request: DataStoreRequest>(
     under changes: [DraftChange<Result>], _ request: Request, in window: Range<Int>? = nil
   ) -> [Result] where Request.Result == Result {
@@ -279,7 +278,7 @@ extension StoredResults where Result: Sendable {
       guard entries[change.result.instanceID] == nil else { return false }
       switch change.type {
       case .insert: return request.includes(change.result) ?? true
-      // Whether it is meant now the store alone can tell.
+      // Only the store can decide whether the request includes it.
       case .update: return request.includes(change.result) ?? false
       case .delete: return false
       }
@@ -288,7 +287,7 @@ extension StoredResults where Result: Sendable {
     return kept.dropFirst(window.lowerBound).prefix(window.count) + new
   }
 
-  /// Takes over what the parent has saved, before it tells so itself.
+  /// Applies saved changes before the parent reports them.
   fileprivate mutating func commit<Request: DataStoreRequest>(
     _ changes: [DraftChange<Result>], _ request: Request
   ) where Request.Result == Result {

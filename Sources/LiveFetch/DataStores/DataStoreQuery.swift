@@ -1,23 +1,22 @@
-// One execution of a request: a store puts in what it finds, a controller takes out batches. A
-// mutex stands between them, so both may live where they like.
+// A running request. The store enqueues results, the controller reads batches; a mutex protects the
+// buffer, so both may be in different isolation domains.
 
 /// A running request.
 ///
-/// A store enqueues results, each as inserted, updated or deleted, and calls
-/// ``processPendingChanges()`` when what it enqueued is consistent; else that happens by itself
-/// ``throttle`` after the first of them. Whoever reads slowly gets all that came meanwhile as one
-/// batch.
+/// A store enqueues inserted, updated and deleted results and calls ``processPendingChanges()``
+/// when they are consistent. Otherwise that happens automatically ``throttle`` after the first of
+/// them. A slow reader gets everything since its last read as one batch.
 public final class DataStoreQuery<
   Result: InstanceIdentifiable & Sendable, Request: DataStoreRequest
 >: Sendable where Request.Result == Result {
-  /// What a reader gets.
+  /// An event for the reader.
   enum Event: Sendable {
     case batch(DataStoreBatch<Result>)
-    /// The source cannot be reached for now.
+    /// The source cannot be reached at the moment.
     case offline(any Error)
-    /// It can be reached again.
+    /// The source is reachable again.
     case online
-    /// Something went wrong, and was mended.
+    /// An error that the store recovered from.
     case notice(any Error)
     /// The last event.
     case failed(any Error)
@@ -40,7 +39,7 @@ public final class DataStoreQuery<
   }
 
   public let request: Request
-  /// How long an enqueued change waits at most before it is processed.
+  /// How long an enqueued change waits at most.
   public let throttle: Duration
   private let box = Mailbox(Content())
 
@@ -49,29 +48,29 @@ public final class DataStoreQuery<
     self.throttle = throttle
   }
 
-  /// Whether nobody reads any more: it was stopped, or rejected.
+  /// True after a stop or a rejection.
   public var isFinished: Bool { box.isFinished }
 
   // MARK: - For stores
 
-  /// A result came, changed or went.
+  /// Enqueues an inserted, updated or deleted result.
   public func enqueue(_ result: Result, as type: DataStoreChangeType) {
     change { $0.add(result, type) }
   }
 
-  /// These are all results there are, in the store's order.
+  /// Enqueues the complete results, in the store's order.
   ///
   /// - Parameters:
-  ///   - results: all of them.
-  ///   - changed: those that may differ from what was told before; nil: the reader compares.
+  ///   - results: all results.
+  ///   - changed: those that may differ from earlier ones; nil if the reader must compare.
   public func enqueue(all results: [Result], changed: Set<Result.InstanceID>? = nil) {
     change { $0.replace(with: results, changed: changed) }
   }
 
-  /// Hands on what was enqueued, as one batch.
+  /// Delivers the enqueued changes as one batch.
   public func processPendingChanges() {
     box.put { content in
-      // Nothing comes before the error of a rejected query, which would end in a fetch without it.
+      // A rejected query delivers nothing after its error.
       guard !content.isFinished else { return }
       var batch = content.ready ?? DataStoreBatch()
       batch.append(content.pending)
@@ -80,7 +79,7 @@ public final class DataStoreQuery<
     }
   }
 
-  /// The request failed; this query tells nothing more. What was processed is still read.
+  /// Ends the query with an error. Batches that were processed before can still be read.
   public func reject(_ error: any Error) {
     box.put { content in
       guard !content.isFinished else { return }
@@ -89,20 +88,20 @@ public final class DataStoreQuery<
     }
   }
 
-  /// The source cannot be reached for now; the store tries again by itself, and then calls
+  /// Reports that the source cannot be reached. The store retries by itself, and then calls
   /// ``resume()`` or enqueues results.
   public func suspend(_ error: any Error) { notify(.offline(error)) }
 
-  /// The source can be reached again, and nothing changed meanwhile.
+  /// Reports that the source is reachable again and nothing changed in the meantime.
   public func resume() { notify(.online) }
 
-  /// Something went wrong and was mended; whoever wants can know.
+  /// Reports an error that the store recovered from.
   public func report(_ error: any Error) { notify(.notice(error)) }
 
   private func notify(_ event: Event) {
     box.put { content in
       guard !content.isFinished else { return }
-      // Of being on- and offline the last one counts.
+      // Only the last of the offline and online events is relevant.
       if case .notice = event {} else { content.notices.removeAll { !$0.isNotice } }
       if content.notices.count < 16 { content.notices.append(event) }
     }
@@ -132,12 +131,12 @@ public final class DataStoreQuery<
 
   // MARK: - For readers
 
-  /// The next event; nil when there will be none, or the task is cancelled.
+  /// The next event; nil after the end or if the task is cancelled.
   func next() async -> Event? {
     await box.next { self.finish() }
   }
 
-  /// Nobody reads any more.
+  /// Ends reading.
   func finish() {
     box.put { content in
       content.isFinished = true

@@ -1,8 +1,8 @@
-// What a data store is asked for, and what its results are told apart by.
+// The requests of data stores, and the identity of results.
 
-/// Something with an identity that stays while its values change.
+/// A type with an identity that does not change with its values.
 ///
-/// What is `Identifiable` is told apart by its `id`.
+/// For `Identifiable` types it is the `id`.
 public protocol InstanceIdentifiable {
   associatedtype InstanceID: Hashable & Sendable
   var instanceID: InstanceID { get }
@@ -12,16 +12,16 @@ extension InstanceIdentifiable where Self: Identifiable, ID: Sendable {
   public var instanceID: ID { id }
 }
 
-/// Which results are meant. A value that a store of its kind understands.
+/// Describes which results a store returns. Each kind of store defines its own.
 public protocol DataStoreRequest<Result>: Sendable {
   associatedtype Result: InstanceIdentifiable
 
-  /// Whether `result` is meant; nil where the store alone can tell.
+  /// True if the request includes `result`; nil if only the store can decide.
   func includes(_ result: Result) -> Bool?
-  /// The part of the results that the store gives; nil: all of them.
+  /// The part of the results that is requested; nil for all.
   var window: Range<Int>? { get }
-  /// The same request for another part of the results. A draft asks so for what comes into a window
-  /// in place of what it deletes.
+  /// The same request for another part of the results. Drafts use it to fill a window after
+  /// deletions.
   func showing(_ window: Range<Int>) -> Self
 }
 
@@ -31,11 +31,11 @@ extension DataStoreRequest {
   public func showing(_ window: Range<Int>) -> Self { self }
 }
 
-/// A request that a closure decides, for results in memory.
+/// A request that filters by a closure, for results in memory.
 public struct FilterRequest<Result: InstanceIdentifiable & Sendable>: DataStoreRequest {
   private let isIncluded: @Sendable (Result) -> Bool
 
-  /// - Parameter isIncluded: which results are meant; all of them if left out.
+  /// - Parameter isIncluded: returns true for included results; all of them if omitted.
   public init(where isIncluded: @escaping @Sendable (Result) -> Bool = { _ in true }) {
     self.isIncluded = isIncluded
   }
@@ -48,8 +48,8 @@ extension FetchRequest: DataStoreRequest
 where Element: InstanceIdentifiable {
   public typealias Result = Element
 
-  /// From the offset to the limit; nil without a limit and an offset, and of negative ones, which the
-  /// store refuses.
+  /// The range from offset to offset plus limit; nil without either, and for negative numbers,
+  /// which the store refuses.
   public var window: Range<Int>? {
     guard fetchLimit != nil || fetchOffset != 0 else { return nil }
     let length = fetchLimit ?? .max

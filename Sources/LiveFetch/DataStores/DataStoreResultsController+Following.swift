@@ -1,22 +1,21 @@
-// How the controller fetches, takes batches over, and tells what they change.
+// Fetching, applying batches and reporting changes.
 
 extension DataStoreResultsController {
   /// Executes the request, waits for its first results, and follows them until the controller is
-  /// gone.
+  /// deallocated.
   ///
-  /// Called again, it executes it anew; what differs from the content so far is told. Called by code
-  /// that belongs to no actor, it takes the first results and follows nothing: nobody could be told
-  /// there without a race.
+  /// A second call executes the request again and reports the differences. Without an actor, the
+  /// controller takes the first results and does not follow changes, because there is no isolation
+  /// domain in which to report them.
   ///
-  /// - Throws: what the store rejected the request with, or says of a source that cannot be reached;
-  ///   in the latter case the controller goes on waiting. `CancellationError` where the task was
-  ///   cancelled before results came, or a later call took this one's place: the last one asked for
-  ///   wins. The content so far is kept.
+  /// - Throws: the store's error. If the source cannot be reached, the controller keeps waiting.
+  ///   `CancellationError` if the task was cancelled before results arrived or a later call
+  ///   replaced this one. The current content is kept.
   public func performFetch(isolation: isolated (any Actor)? = #isolation) async throws {
     try await fetch(request, isolation: isolation)
   }
 
-  /// Executes another request; what differs from the content so far is told as one difference.
+  /// Executes another request and reports the differences as one.
   ///
   /// - Throws: as ``performFetch(isolation:)``.
   public func update(
@@ -25,7 +24,7 @@ extension DataStoreResultsController {
     try await fetch(newRequest, isolation: isolation)
   }
 
-  /// Stops following; the content stays as it is.
+  /// Stops following; the content is kept.
   public func stop() {
     endQuery()
     set(.initial)
@@ -118,7 +117,7 @@ extension DataStoreResultsController {
     }
   }
 
-  /// Shows what there is in another way.
+  /// Applies a new arrangement.
   func rearrange() {
     guard wasLoaded else { return }
     show(arrangedAnew(), isFixed: { _ in true }, isUpdated: { _ in false })
@@ -128,7 +127,7 @@ extension DataStoreResultsController {
     results.entries.values.compactMap(arrangement.place).sorted(by: arrangement.precedes)
   }
 
-  /// The results in order after those that were `touched` changed.
+  /// The results in order after the results in `touched` changed.
   private func arranged(_ touched: Set<Result.InstanceID>) -> [PlacedResult<Result>] {
     let others = ordered.filter { !touched.contains($0.id) }
     let changed = touched.compactMap { results.entries[$0].flatMap(arrangement.place) }
@@ -170,7 +169,7 @@ extension DataStoreResultsController {
 }
 
 extension DataStoreBatch {
-  /// A query's first batch: whatever it does not name is not there.
+  /// A query's first batch: results that it does not contain are removed.
   fileprivate var replacingAll: Self {
     var batch = Self()
     batch.replace(with: all ?? [], changed: nil)

@@ -1,10 +1,10 @@
-// A live result over any data store: batches of a query enter, sections of results leave, and
-// closures are told what changes.
+// A live result over any data store: batches of a query enter, sections of results and their
+// changes leave.
 
 import Foundation
 import Observation
 
-/// Keeps the results of a request in sections and order, whatever store they come from.
+/// Keeps the results of a request in sections and order, whatever store provides them.
 ///
 /// ```swift
 /// let controller = DataStoreResultsController(store: store, request: FilterRequest<City>())
@@ -15,24 +15,25 @@ import Observation
 /// ```
 ///
 /// It belongs to one isolation domain: the actor that calls its methods. Its closures are called
-/// there, for every batch that changes what is shown, the first one too, in this order:
-/// ``controllerWillChangeContent`` (the old content is still shown), ``controllerDidChangeResults``,
-/// ``controllerDidChangeContent``. A batch costs time in proportion to the results.
+/// there for every batch that changes the content, including the first, in this order:
+/// ``controllerWillChangeContent`` (with the old content), ``controllerDidChangeResults``,
+/// ``controllerDidChangeContent``. A batch costs O(n) for n results.
 public final class DataStoreResultsController<
   Result: InstanceIdentifiable & Sendable, Request: DataStoreRequest
 >: Observable where Request.Result == Result {
   public typealias Query = DataStoreQuery<Result, Request>
 
-  /// Where a controller stands with its store.
+  /// The controller's relation to its store.
   public enum State {
-    /// Nothing was fetched yet, or it was stopped.
+    /// Nothing was fetched yet, or the controller was stopped.
     case initial
     case loading
-    /// The content is in step.
+    /// The content is up to date.
     case loaded
-    /// The source cannot be reached. The content is the last one known; the store tries again.
+    /// The source cannot be reached. The content is the last known one; the store retries.
     case offline(any Error)
-    /// The request ended; ``DataStoreResultsController/performFetch(isolation:)`` begins it anew.
+    /// The request failed; call ``DataStoreResultsController/performFetch(isolation:)`` to start
+    /// again.
     case failed(any Error)
   }
 
@@ -41,34 +42,33 @@ public final class DataStoreResultsController<
   /// How long a change waits in a query at most: see ``DataStoreQuery/throttle``.
   public let throttle: Duration
 
-  /// Filter, sections, order and window. A new value is told as one difference.
+  /// Filter, sections, order and window. A new value is reported as one difference.
   public var arrangement: ResultArrangement<Result> { didSet { rearrange() } }
 
   /// The content is about to change.
   public var controllerWillChangeContent: (() -> Void)?
-  /// What changed.
+  /// The content changed by this difference.
   public var controllerDidChangeResults: ((DataStoreDifference<Result>) -> Void)?
   /// The content changed.
   public var controllerDidChangeContent: (() -> Void)?
-  /// The source failed, cannot be reached for now, or something went wrong and was mended: see
-  /// ``state``.
+  /// The source failed, cannot be reached, or recovered from an error: see ``state``.
   public var controllerDidFail: ((any Error) -> Void)?
 
   let registrar = ObservationRegistrar()
   var storedState = State.initial
   var storedSections: [DataStoreSection<Result>] = []
   var results = StoredResults<Result>()
-  /// Everything that the arrangement shows, windows apart, in order.
+  /// Every arranged result in order, before the window is applied.
   var ordered: [PlacedResult<Result>] = []
   var positions: [Result.InstanceID: Position]?
   var query: Query?
-  /// Whether the query told its results.
+  /// True if the current query delivered results.
   var hasResults = false
-  /// Whether any query did: before that there are no sections.
+  /// True if any query delivered results; before that there are no sections.
   var wasLoaded = false
   var following: Task<Void, Never>?
 
-  /// Fetches nothing yet: ``performFetch(isolation:)`` does.
+  /// Creates a controller. ``performFetch(isolation:)`` fetches.
   public init(
     store: DataStore<Result, Request>, request: Request,
     arrangement: ResultArrangement<Result> = ResultArrangement(),
@@ -92,23 +92,23 @@ public final class DataStoreResultsController<
 // MARK: - The content
 
 extension DataStoreResultsController {
-  /// Where the controller stands with its store.
+  /// The controller's relation to its store.
   public var state: State {
     registrar.access(self, keyPath: \.state)
     return storedState
   }
 
   /// The sections and their results; empty before the first fetch. Without section names there is
-  /// one, also where it has no results.
+  /// exactly one section.
   public var sections: [DataStoreSection<Result>] {
     registrar.access(self, keyPath: \.sections)
     return storedSections
   }
 
-  /// Every result shown, in order.
+  /// Every visible result, in order.
   public var fetchedResults: [Result] { sections.flatMap(\.results) }
 
-  /// The result at `position`; nil where there is none.
+  /// The result at `position`; nil if there is none.
   public func result(at position: Position) -> Result? {
     let sections = sections
     guard sections.indices.contains(position.section),
@@ -117,8 +117,8 @@ extension DataStoreResultsController {
     return sections[position.section].results[position.item]
   }
 
-  /// Where the result with this id stands; nil where it is not shown. The first time after a change
-  /// it takes O(n).
+  /// The position of the result with this id; nil if it is not visible. O(n) for the first call
+  /// after a change, then O(1).
   public func indexPath(for id: Result.InstanceID) -> Position? {
     let sections = sections
     if positions == nil {
@@ -133,7 +133,7 @@ extension DataStoreResultsController {
     return positions?[id]
   }
 
-  /// Where `result` stands; nil where it is not shown.
+  /// The position of `result`; nil if it is not visible.
   public func indexPath(for result: Result) -> Position? { indexPath(for: result.instanceID) }
 
   /// The content by section names and ids.
@@ -142,25 +142,25 @@ extension DataStoreResultsController {
       sections: sections.map { .init(id: $0.name, items: $0.results.map(\.instanceID)) })
   }
 
-  /// Which results are shown, beside what the request says.
+  /// Filters results in addition to the request.
   public var filter: ((Result) -> Bool)? {
     get { arrangement.filter }
     set { arrangement.filter = newValue }
   }
 
-  /// The name of the section that a result stands in.
+  /// The name of a result's section.
   public var sectionName: ((Result) -> String)? {
     get { arrangement.sectionName }
     set { arrangement.sectionName = newValue }
   }
 
-  /// Whether a section stands before another, by their names.
+  /// True if a section precedes another, by name.
   public var sectionOrder: ((String, String) -> Bool)? {
     get { arrangement.sectionOrder }
     set { arrangement.sectionOrder = newValue }
   }
 
-  /// Whether a result stands before another of its section.
+  /// True if a result precedes another one of its section.
   public var itemOrder: ((Result, Result) -> Bool)? {
     get { arrangement.itemOrder }
     set { arrangement.itemOrder = newValue }

@@ -1,11 +1,11 @@
-// A store of objects, an SQLite file in this process or a LiveFetch server, as a data store of
-// typed values. A results controller in an actor of its own follows each query: it waits, goes on
-// from its token, compares digests and comes back from being offline.
+// A data store of typed values over an object store: an SQLite file in this process or a LiveFetch
+// server. Each query has a results controller in an actor of its own, which follows changes,
+// compares digests and resumes after interruptions.
 
 import Foundation
 import Synchronization
 
-/// Typed values out of an ``ObjectStore``: a ``LocalStore`` or a ``RemoteStore``.
+/// Typed values from an ``ObjectStore``: a ``LocalStore`` or a ``RemoteStore``.
 ///
 /// ```swift
 /// let store = ObjectDataStore<City>(RemoteStore(address))
@@ -15,14 +15,14 @@ import Synchronization
 public final class ObjectDataStore<
   Element: Fetchable & InstanceIdentifiable & Codable & Sendable
 >: DataStore<Element, FetchRequest<Element>>, @unchecked Sendable {
-  /// What happens to an update whose `base` is not what the store holds any more.
+  /// How an update is resolved whose `base` differs from the stored values.
   public enum MergePolicy: String, Sendable {
     /// The save is refused.
     case error
     case overwrite
-    /// Property by property, the store's changes win over one's own.
+    /// For each property that both changed, the stored value is kept.
     case storeWins
-    /// Property by property, one's own changes win.
+    /// For each property that both changed, the new value is written.
     case objectWins
   }
 
@@ -30,7 +30,7 @@ public final class ObjectDataStore<
   public let mergePolicy: MergePolicy
   private let holdTime: Double
 
-  // Guards who follows which query, and the names that fetches gave.
+  // Protects the running queries and the property names seen in results.
   private let state = Mutex(State())
   private struct State {
     var runners: [ObjectIdentifier: ObjectQueryRunner<Element>] = [:]
@@ -38,8 +38,8 @@ public final class ObjectDataStore<
 
   /// - Parameters:
   ///   - objects: a file in this process, or a server.
-  ///   - mergePolicy: for updates that know what they were made of.
-  ///   - holdTime: how long one request for changes is held, in seconds.
+  ///   - mergePolicy: resolves conflicts of updates with a base.
+  ///   - holdTime: the wait of one request for changes, in seconds.
   public init(
     _ objects: any ObjectStore, mergePolicy: MergePolicy = .error, holdTime: Double = 25
   ) {
@@ -62,10 +62,10 @@ public final class ObjectDataStore<
 
   /// Saves the changes as one transaction.
   ///
-  /// An update with a base, which those of a draft have, sends what differs from it, and finds
-  /// conflicts. Without one it sends every value of the element, nil where it has none.
+  /// An update with a base, such as a draft's, sends the values that differ and detects conflicts.
+  /// An update without a base sends every value, and null for optionals that are nil.
   ///
-  /// - Throws: ``ObjectStoreError``, or what encoding an element throws.
+  /// - Throws: ``ObjectStoreError``, or the error of encoding an element.
   public override func save(_ changes: [Change]) async throws {
     let body: JSON = .object([
       .init(name: "changes", value: .array(try changes.map(Self.json))),
@@ -95,7 +95,7 @@ public final class ObjectDataStore<
   }
 }
 
-/// Follows one query in a domain of its own.
+/// Follows one query in its own isolation domain.
 private actor ObjectQueryRunner<Element: Fetchable & InstanceIdentifiable & Sendable> {
   typealias Query = DataStoreQuery<Element, FetchRequest<Element>>
 
@@ -129,14 +129,14 @@ private actor ObjectQueryRunner<Element: Fetchable & InstanceIdentifiable & Send
     await fetch(query)
   }
 
-  /// Where nobody answers, the controller goes on trying.
+  /// If the store cannot be reached, the controller retries.
   private func fetch(_ query: Query) async {
     guard !isStopped else { return }
     do throws(FetchError) {
       try await controller.performFetch()
     } catch {
       guard !isStopped else { return }
-      // Objects that cannot be read were told, and come when they can.
+      // Unreadable objects were reported; they appear when they become readable.
       if case .materialization = error { return }
       error.mayPass ? query.suspend(error) : query.reject(error)
     }
@@ -149,7 +149,7 @@ private actor ObjectQueryRunner<Element: Fetchable & InstanceIdentifiable & Send
   }
 }
 
-/// An element's values by the names that its coding gives them.
+/// An element's values by its coding keys.
 private struct ElementValues {
   private var members: [JSON.Member]
 
@@ -162,7 +162,7 @@ private struct ElementValues {
     self.members = members.sorted { $0.name < $1.name }
   }
 
-  /// Without the id, and with null for what the element has no value of.
+  /// All values without the id, with null for optionals that are nil.
   init(whole element: some Encodable) throws {
     let members = try ElementValues(element).members + NilKeys.members(of: element)
     self.members = members.filter { $0.name != "id" }.sorted { $0.name < $1.name }
@@ -174,7 +174,7 @@ private struct ElementValues {
   var id: JSON { json["id"] ?? .null }
   var withoutID: Self { Self(members: members.filter { $0.name != "id" }) }
 
-  /// What differs from `base`; a value that only the base has is nil now.
+  /// The values that differ from `base`; null for those that only the base has.
   func changes(from base: Self) -> Self {
     let gone = base.members.filter { json[$0.name] == nil }.map {
       JSON.Member(name: $0.name, value: .null)
@@ -183,7 +183,7 @@ private struct ElementValues {
     return Self(members: changed + gone).withoutID
   }
 
-  /// This element's values of what `changes` names.
+  /// This element's values of the properties in `changes`.
   func values(of changes: Self) -> Self {
     Self(members: changes.members.map { .init(name: $0.name, value: json[$0.name] ?? .null) })
   }

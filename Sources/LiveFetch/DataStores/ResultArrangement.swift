@@ -1,18 +1,18 @@
-// How a controller shows its results: which, in which sections, in which order, which part.
+// Filter, sections, order and window of a controller.
 
 /// Filter, sections, order and window of a ``DataStoreResultsController``.
 public struct ResultArrangement<Result: InstanceIdentifiable> {
-  /// Which results are shown, beside what the request says; nil: all.
+  /// Filters results in addition to the request; nil for all.
   public var filter: ((Result) -> Bool)?
-  /// The name of the section that a result stands in; nil: one section for all.
+  /// The name of a result's section; nil for one section.
   public var sectionName: ((Result) -> String)?
-  /// Whether a section stands before another, by their names; nil: ascending by name.
+  /// True if a section precedes another, by name; nil for ascending names.
   public var sectionOrder: ((String, String) -> Bool)?
-  /// Whether a result stands before another of its section; nil: as the store gives them, which
-  /// also decides between equals.
+  /// True if a result precedes another one of its section; nil for the store's order, which also
+  /// decides between equal results.
   public var itemOrder: ((Result, Result) -> Bool)?
-  /// The most results; nil: all. What leaves the window is replaced by what stands behind it. A
-  /// negative limit or offset is 0.
+  /// The maximum number of results; nil for all. A result that leaves the window is replaced by the
+  /// next one. A negative limit or offset counts as 0.
   public var limit: Int?
   public var offset = 0
 
@@ -30,7 +30,7 @@ public struct ResultArrangement<Result: InstanceIdentifiable> {
   }
 }
 
-/// A result with what places it.
+/// A result with its section and sequence number.
 struct PlacedResult<Result: InstanceIdentifiable> {
   var result: Result
   let section: String
@@ -42,7 +42,7 @@ struct PlacedResult<Result: InstanceIdentifiable> {
 extension ResultArrangement {
   typealias Placed = PlacedResult<Result>
 
-  /// The result where it is shown; nil where it is not.
+  /// The result with its section; nil if it is filtered out.
   func place(_ entry: StoredResults<Result>.Entry) -> Placed? {
     guard filter?(entry.result) ?? true else { return nil }
     return Placed(
@@ -53,7 +53,7 @@ extension ResultArrangement {
     isDecided(left, right) ?? (left.sequence < right.sequence)
   }
 
-  /// Whether neither section nor order tells the two apart.
+  /// True if neither section nor order distinguishes the two.
   func isSamePlace(_ left: Placed, _ right: Placed) -> Bool { isDecided(left, right) == nil }
 
   private func isDecided(_ left: Placed, _ right: Placed) -> Bool? {
@@ -67,13 +67,13 @@ extension ResultArrangement {
     return itemOrder(right.result, left.result) ? false : nil
   }
 
-  /// The window of results in order.
+  /// The part of `ordered` in the window.
   func window(of ordered: [Placed]) -> ArraySlice<Placed> {
     let start = min(max(0, offset), ordered.count)
     return ordered[start...].prefix(max(0, limit ?? .max))
   }
 
-  /// Two ascending runs as one.
+  /// Merges two sorted runs.
   func merged(_ left: [Placed], _ right: [Placed]) -> [Placed] {
     guard !right.isEmpty else { return left }
     var merged: [Placed] = []

@@ -1,13 +1,12 @@
-// Results by their ids, in the order in which their store gave them. Batches enter; what they
-// touched leaves.
+// The results of a query by id, in the store's order.
 
-/// Everything that a query told so far.
+/// All results that a query delivered so far.
 struct StoredResults<Result: InstanceIdentifiable> {
   typealias ID = Result.InstanceID
 
   struct Entry {
     var result: Result
-    /// Its place in the store's order.
+    /// Its index in the store's order.
     var sequence: Int
   }
 
@@ -19,10 +18,10 @@ struct StoredResults<Result: InstanceIdentifiable> {
     entries.values.sorted { $0.sequence < $1.sequence }.map(\.result)
   }
 
-  /// Takes a batch over.
+  /// Applies a batch.
   ///
-  /// - Returns: the ids of results that came, went or may have other values; nil where the order of
-  ///   all of them was told anew.
+  /// - Returns: the ids of inserted, deleted and possibly changed results, and whether the order of
+  ///   all results was replaced.
   mutating func apply(_ batch: DataStoreBatch<Result>) -> (touched: Set<ID>, isReordered: Bool) {
     var touched: Set<ID> = []
     if let all = batch.all { touched = replace(with: all, changed: batch.changed) }

@@ -1,7 +1,7 @@
-// Long lists, some at a time: a predicate has at most 10,000 values.
+// Splits long lists of ids, because a predicate accepts at most 10,000 values.
 
 extension Array {
-  /// The elements in order, some at a time.
+  /// The elements in order, in parts of at most `size`.
   func chunks(of size: Int) -> [[Element]] {
     stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min(count, $0 + size)]) }
   }

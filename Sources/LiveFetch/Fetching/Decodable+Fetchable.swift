@@ -1,4 +1,4 @@
-// Codable structures out of items. Foundation's decoder does it; dates are this API's.
+// Decodes `Codable` structures from items with Foundation's decoder and the API's date format.
 
 import Foundation
 
@@ -22,7 +22,7 @@ extension Date {
 }
 
 extension Instant {
-  /// The instant of a date that is representable; dates beyond end at the ends.
+  /// Converts a date; a date out of range becomes the first or last representable instant.
   public init(_ date: Date) {
     let seconds = date.timeIntervalSince1970
     self = Instant(secondsSince1970: seconds) ?? Instant(seconds: seconds < 0 ? .min : .max)

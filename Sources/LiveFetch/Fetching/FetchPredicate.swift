@@ -1,4 +1,4 @@
-// Which objects a fetch means: predicate text and what fills its placeholders.
+// A predicate: text in NSPredicate's format language and its arguments.
 
 /// A predicate as text with arguments.
 ///
@@ -9,12 +9,12 @@
 public struct FetchPredicate: Sendable, Hashable {
   /// In NSPredicate's format language.
   public let format: String
-  /// For `%@ %K %ld %f …`, in order.
+  /// The values of `%@ %K %ld %f …`, in order.
   public let arguments: [JSON]
 
   /// - Parameters:
-  ///   - format: predicate text; what is wrong with it is told by the store.
-  ///   - arguments: values for its placeholders, in order.
+  ///   - format: the predicate text. The store reports errors in it when the request is fetched.
+  ///   - arguments: the values of its placeholders, in order.
   public init(_ format: String, _ arguments: any PredicateArgumentConvertible...) {
     self.init(format: format, arguments: arguments.map(\.predicateArgument))
   }
@@ -24,12 +24,12 @@ public struct FetchPredicate: Sendable, Hashable {
     self.arguments = arguments
   }
 
-  /// A predicate that the compiler checked.
+  /// Converts a predicate that the compiler checked.
   public init<Root>(_ predicate: TypedPredicate<Root>) {
     self.init(predicate.predicate)
   }
 
-  /// A syntax tree.
+  /// Converts a syntax tree.
   public init(_ predicate: FetchModel.Predicate) {
     let formatted = predicate.formatted()
     self.init(
@@ -42,26 +42,26 @@ public struct FetchPredicate: Sendable, Hashable {
       })
   }
 
-  /// Objects with one of these ids.
+  /// Matches the objects with these ids.
   public static func ids(_ ids: some Sequence<ObjectID>) -> FetchPredicate {
     FetchPredicate(format: "SELF IN %@", arguments: [.array(ids.map(\.predicateArgument))])
   }
 
-  /// Both.
+  /// Matches objects that both predicates match.
   public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
     FetchPredicate(
       format: "(\(left.format)) AND (\(right.format))",
       arguments: left.arguments + right.arguments)
   }
 
-  /// Either, or both.
+  /// Matches objects that either predicate matches.
   public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
     FetchPredicate(
       format: "(\(left.format)) OR (\(right.format))",
       arguments: left.arguments + right.arguments)
   }
 
-  /// Every object that `predicate` does not match.
+  /// Matches every object that `predicate` does not match.
   public static prefix func ! (predicate: FetchPredicate) -> FetchPredicate {
     FetchPredicate(format: "NOT (\(predicate.format))", arguments: predicate.arguments)
   }

@@ -1,4 +1,4 @@
-// What a fetch asks for, as a Swift value. It becomes the body of `POST /v1/fetch`.
+// A fetch request as a Swift value; the body of `POST /v1/fetch`.
 
 /// A fetch request for elements of one type.
 ///
@@ -8,28 +8,27 @@
 /// request.fetchLimit = 50
 /// ```
 public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
-  /// Beside the element's default predicate, which holds as well.
+  /// Combined with the element's default predicate.
   public var predicate: FetchPredicate?
-  /// Empty: as the element sorts by default.
+  /// If empty, the element's default order applies.
   public var sortDescriptors: [SortTerm]
-  /// The most elements; nil: all. A negative one is refused.
+  /// The maximum number of elements; nil for all. A negative number is refused.
   public var fetchLimit: Int?
-  /// How many elements are left out at the beginning. A negative number is refused.
+  /// The number of elements to skip. A negative number is refused.
   public var fetchOffset = 0
-  /// How many elements a controller makes at a time; 0: all of them at once; a negative number is
-  /// refused. See
-  /// ``FetchedResultsController/load(_:isolation:)``.
+  /// The number of elements that a controller loads at a time; 0 for all at once. A negative number
+  /// is refused. See ``FetchedResultsController/load(_:isolation:)``.
   public var fetchBatchSize = 0
-  /// What is selected; nil: what the element says.
+  /// The selected properties; nil for the element's default.
   public var propertiesToFetch: [String]?
-  /// Relationships, by their key paths, whose objects ``ManagedObjectContext/fetch(_:isolation:)``
-  /// brings along: for managed objects alone.
+  /// Key paths of relationships whose objects ``ManagedObjectContext/fetch(_:isolation:)`` fetches
+  /// as well. For managed objects only.
   public var relationshipsToPrefetch: [String] = []
   public var includesSubentities = true
-  /// Whether a context's fetch judges objects with unsaved changes as they are in the context, new
-  /// ones too; false: everything as the store has it. For managed objects alone.
+  /// True if a context's fetch includes unsaved changes and unsaved new objects; false for saved
+  /// values only. For managed objects only.
   public var includesPendingChanges = true
-  /// Whether the element's default predicate is left out.
+  /// True to ignore the element's default predicate.
   public var ignoresDefaultPredicate = false
 
   public init(where predicate: FetchPredicate? = nil, sortedBy terms: [SortTerm] = []) {
@@ -37,12 +36,12 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
     sortDescriptors = terms
   }
 
-  /// A request whose predicate the compiler checked.
+  /// Creates a request with a predicate that the compiler checked.
   public init<Root>(where predicate: TypedPredicate<Root>, sortedBy terms: [SortTerm] = []) {
     self.init(where: FetchPredicate(predicate), sortedBy: terms)
   }
 
-  /// Refuses numbers that count nothing.
+  /// Throws if a limit, offset or batch size is negative.
   func checkWindow() throws(FetchError) {
     let numbers = [
       ("fetchLimit", fetchLimit ?? 0), ("fetchOffset", fetchOffset),
@@ -54,19 +53,19 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
     }
   }
 
-  /// The predicate that the store is given.
+  /// The predicate sent to the store.
   var effectivePredicate: FetchPredicate? {
     let standard = ignoresDefaultPredicate ? nil : Element.defaultPredicate
     guard let standard else { return predicate }
     return predicate.map { standard && $0 } ?? standard
   }
 
-  /// What a controller follows: ids alone where it makes its elements in batches.
+  /// The request that a controller follows: ids only in batch mode.
   func followedBody(section: SortTerm?) -> [JSON.Member] {
     body(section: section, as: fetchBatchSize > 0 ? "ids" : nil)
   }
 
-  /// The objects with these ids, as this request selects them.
+  /// The request for the objects with these ids, with this request's selection.
   func body(ids: [ObjectID]) -> [JSON.Member] {
     var request = withoutWindow
     request.predicate = .ids(ids)
@@ -74,19 +73,19 @@ public struct FetchRequest<Element: Fetchable>: Sendable, Hashable {
     return request.body()
   }
 
-  /// Leaves out what `other` does not mean.
+  /// Restricts the request to objects that `other` matches as well.
   mutating func narrow(to other: FetchPredicate) {
     predicate = predicate.map { $0 && other } ?? other
   }
 
-  /// The same request for everything that it means.
+  /// This request without limit and offset.
   var withoutWindow: FetchRequest {
     var request = self
     (request.fetchLimit, request.fetchOffset) = (nil, 0)
     return request
   }
 
-  /// The body of `POST /v1/fetch` without `since`.
+  /// The body of `POST /v1/fetch`, without `since`.
   func body(section: SortTerm? = nil, as shape: String? = nil) -> [JSON.Member] {
     var body: [JSON.Member] = [.init(name: "entity", value: .string(Element.entityName))]
     if let predicate = effectivePredicate {

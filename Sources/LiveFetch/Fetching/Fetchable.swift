@@ -1,8 +1,8 @@
-// Swift types that a fetch can give.
+// Types that a fetch can return.
 
-/// A type whose instances are made of the items of a fetch.
+/// A type whose instances are created from the items of a fetch.
 ///
-/// A `Codable` structure needs its entity's name alone:
+/// A `Codable` structure needs only its entity's name:
 ///
 /// ```swift
 /// struct City: Codable, Fetchable, Identifiable {
@@ -13,20 +13,20 @@
 /// }
 /// ```
 ///
-/// Any other type says itself how it is made of an item.
+/// Other types implement ``materialize(_:in:)``.
 public protocol Fetchable {
   /// The entity's name in the store's model.
   static var entityName: String { get }
-  /// How a request sorts that does not say.
+  /// The order of requests without sort descriptors.
   static var defaultSortDescriptors: [SortTerm] { get }
-  /// Which objects a request means that does not say; nil: all of them.
+  /// The predicate of every request, unless the request ignores it; nil for all objects.
   static var defaultPredicate: FetchPredicate? { get }
-  /// What a request selects that does not say; nil: every attribute and to-one relationship.
+  /// The selection of requests that have none; nil for every attribute and to-one relationship.
   static var propertiesToFetch: [String]? { get }
-  /// The id of the object that this instance was made of; nil where it does not know. An
-  /// `Identifiable` instance knows it by its `id`.
+  /// The id of the object from which this instance was created; nil if unknown. The default for
+  /// `Identifiable` types is derived from `id`.
   var fetchedObjectID: ObjectID? { get }
-  /// The instance that `item` stands for.
+  /// Creates an instance from `item`.
   static func materialize(
     _ item: Item, in context: ManagedObjectContext
   ) throws(MaterializationError) -> Self
@@ -46,17 +46,17 @@ extension Fetchable where Self: Identifiable, ID: PredicateArgumentConvertible {
   public var fetchedObjectID: ObjectID? { ObjectID(json: id.predicateArgument) }
 }
 
-/// Why an item does not make an instance of the type that was asked for.
+/// The reason why an item does not fit the requested type.
 public struct MaterializationError: Error, Sendable, Hashable, CustomStringConvertible {
   public let entity: String
   public let id: ObjectID
-  /// Which property, and what is wrong with it.
+  /// The property and the reason.
   public let reason: String
 
   public var description: String { "\(entity) \(id): \(reason)" }
 }
 
-/// The keys of an entity's properties: an enumeration of texts.
+/// The keys of an entity's properties: an enumeration with string values.
 ///
 /// ```swift
 /// enum Key: String, KeyCodable { case name, population, country }
@@ -69,7 +69,7 @@ extension KeyCodable {
   public var predicateArgument: JSON { .string(rawValue) }
 }
 
-/// Any item as it is: for entities that have no type of their own.
+/// An item itself, for entities without a type of their own.
 extension Item: PredicateArgumentConvertible {
   public var predicateArgument: JSON { id.predicateArgument }
 }

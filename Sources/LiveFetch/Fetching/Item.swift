@@ -1,13 +1,13 @@
-// One object of a result as it came: its id and the values that the fetch selected.
+// One object of a result: its id and the selected values.
 
-/// An object's id and values. A value type: two items are equal when all their values are.
+/// An object's id and values. Two items are equal if all values are.
 public struct Item: Sendable, Hashable, Identifiable {
   public let id: ObjectID
-  /// The entity's name, where a fetch over several of them told it.
+  /// The entity's name, present if the fetch includes subentities.
   public let entity: String?
   private var members: [JSON.Member]
 
-  /// Reads an item of a snapshot, or an id alone as `as=ids` gives it; nil for all else.
+  /// Reads an item of a snapshot, or an id of `as=ids`; nil for anything else.
   public init?(json: JSON) {
     if case .object(let members) = json {
       guard let id = json["id"].flatMap(ObjectID.init(json:)) else { return nil }
@@ -22,30 +22,30 @@ public struct Item: Sendable, Hashable, Identifiable {
     }
   }
 
-  /// An item of which the id alone is known.
+  /// An item that consists of its id only.
   init(id: ObjectID) {
     self.id = id
     members = [JSON.Member(name: "id", value: id.predicateArgument)]
     entity = nil
   }
 
-  /// The names of its values, in the model's order, `id` first.
+  /// The names of its values, in the model's order, beginning with `id`.
   public var names: [String] { members.map(\.name) }
 
-  /// The value called `name`; nil where the fetch did not select it.
+  /// The value of a selected property; nil if it was not selected.
   public subscript(name: String) -> JSON? { members.first { $0.name == name }?.value }
 
-  /// The item as the JSON it came as.
+  /// The item as received.
   public var json: JSON { .object(members) }
 
-  /// The item but for some values.
+  /// The item without some values.
   func without(_ names: [String]) -> Item {
     var item = self
     item.members.removeAll { names.contains($0.name) }
     return item
   }
 
-  /// Takes the values of a diff's `changed` over.
+  /// Applies the `changed` member of a diff.
   mutating func merge(_ changes: JSON?) {
     guard case .object(let changes)? = changes, !changes.isEmpty else { return }
     let values = Dictionary(changes.map { ($0.name, $0.value) }) { $1 }

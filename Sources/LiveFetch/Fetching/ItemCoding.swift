@@ -1,5 +1,5 @@
-// The decoder and the encoder of values that are `Codable`: dates, data and infinities are this
-// API's, everything else Foundation's.
+// The JSON decoder and encoder of `Codable` values, with the API's formats for dates, data and
+// infinities.
 
 import Foundation
 
@@ -64,7 +64,7 @@ enum ItemCoding {
 }
 
 extension DecodingError {
-  /// The property and what is wrong with it.
+  /// The property and the reason.
   var reason: String {
     let context: Context
     switch self {

@@ -1,12 +1,12 @@
-// A value → null under the names of the values that it does not have. Foundation's encoder leaves these
-// out, so that an update could not say that a property is nil now.
+// Finds the optional properties of a value that are nil. Foundation's encoder omits them, so that
+// an update could not set a property to null.
 
-/// Asks a value to encode itself and notes what it leaves out.
+/// Encodes a value to find the keys that it omits.
 enum NilKeys {
-  /// Null under each key of an optional that is nil, by name; of the value itself, not of values in it.
+  /// Null for each key of the value's own optionals that are nil; nested values are not examined.
   static func members(of value: some Encodable) -> [JSON.Member] {
     let collector = NilKeyCollector()
-    // What cannot be encoded says so where it is encoded in earnest.
+    // The later encoding reports the error.
     try? value.encode(to: collector)
     return collector.names.subtracting(collector.written).sorted().map {
       JSON.Member(name: $0, value: .null)
@@ -75,7 +75,7 @@ private struct NilKeyContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     return IgnoredValues()
   }
 
-  /// A superclass' values in a container of their own.
+  /// A superclass's values in a separate container.
   func superEncoder() -> any Encoder { NilKeyCollector() }
 
   func superEncoder(forKey key: Key) -> any Encoder {
@@ -84,7 +84,7 @@ private struct NilKeyContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   }
 }
 
-/// Takes values and keeps none.
+/// Discards values.
 private struct IgnoredValues: UnkeyedEncodingContainer, SingleValueEncodingContainer {
   var codingPath: [any CodingKey] { [] }
   var count: Int { 0 }

@@ -2,9 +2,9 @@
 
 import Foundation
 
-/// A value that can fill a placeholder of a predicate.
+/// A value that can replace a placeholder of a predicate.
 public protocol PredicateArgumentConvertible {
-  /// The argument as the API takes it.
+  /// The argument as JSON.
   var predicateArgument: JSON { get }
 }
 
@@ -22,11 +22,11 @@ extension UInt16: PredicateArgumentConvertible {}
 extension UInt32: PredicateArgumentConvertible {}
 
 extension Double: PredicateArgumentConvertible {
-  /// The number; infinities are compared like any other. NaN, which equals nothing, goes by its name,
-  /// and the store refuses it where a number is expected.
+  /// The number. Infinities are compared as numbers. NaN becomes the text "NaN", which the store
+  /// refuses where a number is expected.
   public var predicateArgument: JSON {
     if isNaN { return .string("NaN") }
-    // Beyond the largest double: read as infinity.
+    // Literals beyond the largest double are read as infinity.
     return .number(isInfinite ? (self < 0 ? "-1e999" : "1e999") : description)
   }
 }
@@ -36,7 +36,7 @@ extension Float: PredicateArgumentConvertible {
 }
 
 extension Decimal: PredicateArgumentConvertible {
-  /// The number; NaN as of a `Double`.
+  /// The number; NaN as for `Double`.
   public var predicateArgument: JSON { isNaN ? .string("NaN") : .number("\(self)") }
 }
 
@@ -53,7 +53,7 @@ extension Instant: PredicateArgumentConvertible {
 }
 
 extension Date: PredicateArgumentConvertible {
-  /// The date; infinite ones are the first and the last that there are, NaN is as of a `Double`.
+  /// The date. Infinite dates become the first or last representable one; NaN as for `Double`.
   public var predicateArgument: JSON {
     timeIntervalSince1970.isNaN ? .string("NaN") : Instant(self).predicateArgument
   }

@@ -1,14 +1,14 @@
-// One key of an order, as `sort` writes it.
+// One term of the `sort` parameter.
 
-/// A key path to sort by, its direction and its options.
+/// A key path to sort by, with direction and options.
 public struct SortTerm: Sendable, Hashable {
   public var keyPath: String
   public var direction: Direction
   public var options: StringOptions
-  /// Where nil stands; nil: first ascending, last descending.
+  /// The position of nil; by default first ascending and last descending.
   public var nils: NilPlace?
-  /// What of a value makes a section: of a part, for the section of a controller alone, and without
-  /// other options.
+  /// The part of a value that forms a section. Anything but `value` is allowed only in the section
+  /// of a controller and without other options.
   public var sectionPart = OrderTerm.Derivation.value
 
   public init(
@@ -21,22 +21,22 @@ public struct SortTerm: Sendable, Hashable {
     self.nils = nils
   }
 
-  /// Smallest first.
+  /// Ascending by a property.
   public static func ascending(_ key: some KeyCodable, options: StringOptions = []) -> SortTerm {
     SortTerm(key.rawValue, .ascending, options: options)
   }
 
-  /// Largest first.
+  /// Descending by a property.
   public static func descending(_ key: some KeyCodable, options: StringOptions = []) -> SortTerm {
     SortTerm(key.rawValue, .descending, options: options)
   }
 
-  /// Smallest first, by a key path: `"country.name"`.
+  /// Ascending by a key path such as `"country.name"`.
   public static func ascending(_ keyPath: String, options: StringOptions = []) -> SortTerm {
     SortTerm(keyPath, .ascending, options: options)
   }
 
-  /// Largest first, by a key path.
+  /// Descending by a key path.
   public static func descending(_ keyPath: String, options: StringOptions = []) -> SortTerm {
     SortTerm(keyPath, .descending, options: options)
   }
@@ -50,14 +50,14 @@ public struct SortTerm: Sendable, Hashable {
     return term
   }
 
-  /// Sections by a part of a value, by a key.
+  /// Sections by a part of a property's value.
   public static func grouped(
     by part: OrderTerm.Derivation, of key: some KeyCodable, _ direction: Direction = .ascending
   ) -> SortTerm {
     grouped(by: part, of: key.rawValue, direction)
   }
 
-  /// `-country.name:cd:nullsfirst`.
+  /// The term as the `sort` parameter: `-country.name:cd:nullsfirst`.
   public var text: String {
     var text = (direction == .descending ? "-" : "") + keyPath
     let letters = options.sortLetters
@@ -73,7 +73,7 @@ public struct SortTerm: Sendable, Hashable {
 }
 
 extension StringOptions {
-  /// The option of a sort term that folds as these do.
+  /// The option letters of a sort term for these options.
   fileprivate var sortLetters: String {
     (contains(.caseInsensitive) ? "c" : "") + (contains(.diacriticInsensitive) ? "d" : "")
   }

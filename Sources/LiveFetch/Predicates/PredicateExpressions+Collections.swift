@@ -79,7 +79,7 @@ extension PredicateExpressions.SequenceContains: PredicateTranslatable {
 }
 
 extension PredicateTranslator {
-  /// The elements of `sequence` for which `test` holds, as a condition: of all of them, or of any.
+  /// A condition on the elements of `sequence`: `test` holds for all of them, or for any.
   fileprivate mutating func quantified(
     _ sequence: Any, _ variable: PredicateExpressions.VariableID, _ test: Any, isAll: Bool
   ) throws(PredicateTranslationError) -> PredicateTerm {
@@ -106,7 +106,7 @@ extension PredicateTranslator {
     _ collection: Expression, _ variable: PredicateExpressions.VariableID, _ test: Any,
     isNegated: Bool
   ) throws(PredicateTranslationError) -> Expression {
-    // A SUBQUERY is of a relationship: what filters a filter joins its condition.
+    // SUBQUERY takes a relationship: nested filters are combined with AND.
     var (objects, name, conditions) = (collection, String?.none, [Tree]())
     if case .subquery(let inner, let used, let condition) = collection.kind {
       (objects, name, conditions) = (inner, used, [condition])
@@ -162,7 +162,8 @@ extension PredicateExpressions.CollectionIndexSubscript: PredicateTranslatable {
 // MARK: - Text
 
 extension PredicateTranslator {
-  /// A search for text in text. Swift finds the empty text everywhere, the language nowhere.
+  /// A text search. In Swift every text contains the empty text, in the predicate language none
+  /// does.
   mutating func search(
     _ text: Any, _ operation: ComparisonPredicate.Operator, _ searched: Any,
     findsEmpty: Bool, _ options: StringOptions = []

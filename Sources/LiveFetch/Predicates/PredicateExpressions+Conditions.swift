@@ -1,4 +1,4 @@
-// Logic and comparisons of `#Predicate`, and what is refused.
+// Logic and comparisons of `#Predicate`, and the operations that are refused.
 
 import Foundation
 
@@ -68,7 +68,7 @@ extension PredicateTranslator {
     }
   }
 
-  /// An optional condition beside a constant: nil, true or false.
+  /// Compares an optional condition with nil, true or false.
   private func equality(
     _ present: Tree, _ condition: Tree, _ other: PredicateTerm
   ) throws(PredicateTranslationError) -> Tree {

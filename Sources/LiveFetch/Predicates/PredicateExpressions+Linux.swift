@@ -1,4 +1,4 @@
-// Two text operations that `#Predicate` knows and that Foundation has on Apple's platforms alone.
+// Two text operations of `#Predicate` that Foundation provides only on Apple's platforms.
 
 #if !canImport(Darwin)
   import Foundation

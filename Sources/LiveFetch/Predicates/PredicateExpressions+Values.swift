@@ -80,7 +80,7 @@ extension PredicateExpressions.KeyPath: PredicateTranslatable {
   }
 }
 
-/// The types of to-many relationships. Text and data are values.
+/// The types of to-many relationships. Text and data are single values.
 private protocol ManyValued {}
 extension Array: ManyValued {}
 extension Set: ManyValued {}
@@ -139,7 +139,7 @@ extension PredicateExpressions.OptionalFlatMap: PredicateTranslatable {
     return try optional(try translator.term(transform), of: outer, translator)
   }
 
-  /// What `result` is of something that may be nil.
+  /// The value of `result`, computed from a value that may be nil.
   private func optional(
     _ result: PredicateTerm, of outer: PredicateTerm, _ translator: PredicateTranslator
   ) throws(PredicateTranslationError) -> PredicateTerm {
@@ -150,7 +150,7 @@ extension PredicateExpressions.OptionalFlatMap: PredicateTranslatable {
     case .optional(let inner, let condition):
       return .optional(present: PredicateTranslator.all([present, inner]), condition)
     case .value(let value):
-      // A path through nil is nil by itself.
+      // A key path through nil is nil.
       if case .keyPath = value.kind { return result }
       let null = FetchModel.Expression(.literal(.null))
       return .value(FetchModel.Expression(.ternary(present, value, null)))
@@ -216,7 +216,7 @@ extension PredicateExpressions.FloatDivision: PredicateTranslatable {
     by translator: inout PredicateTranslator
   ) throws(PredicateTranslationError) -> PredicateTerm {
     var (left, right) = (try translator.value(lhs), try translator.value(rhs))
-    // A column of integers would be divided as integers.
+    // Integers would be divided as integers.
     if !left.isDouble, !right.isDouble {
       let one = FetchModel.Expression(.literal(.double(1)))
       left = FetchModel.Expression(.arithmetic(.multiply, left, one))

@@ -1,9 +1,9 @@
-// What `#Predicate` may use of a type: Swift's key paths to the store's names. And the two ways to
-// hand such a predicate to a fetch.
+// Maps Swift key paths to the store's names for `#Predicate`, and converts such predicates for
+// fetches.
 
 import Foundation
 
-/// A type whose properties `#Predicate` can name.
+/// A type whose properties `#Predicate` can use.
 ///
 /// ```swift
 /// extension City: PredicateKeyPathProviding {
@@ -13,19 +13,19 @@ import Foundation
 /// }
 /// ```
 ///
-/// Related types that a predicate walks through say the same of theirs.
+/// Related types in a predicate's key paths conform as well.
 public protocol PredicateKeyPathProviding {
-  /// The store's name of each property.
+  /// The name of each property in the store's model.
   static var predicateKeyPaths: [AnyKeyPath: String] { get }
 }
 
-/// What of a `#Predicate` has no counterpart in the store's language.
+/// The reason why a `#Predicate` cannot be translated.
 public enum PredicateTranslationError: Error, Sendable, Hashable {
-  /// A property that its type does not name: see ``PredicateKeyPathProviding``.
+  /// A property without a name: see ``PredicateKeyPathProviding``.
   case unknownKeyPath(String)
-  /// An operation, as Swift spells it, and why or what to write instead.
+  /// An unsupported operation in Swift's spelling, and the reason or an alternative.
   case unsupported(operation: String, reason: String)
-  /// A captured value of a type that no property has.
+  /// A captured value of an unsupported type.
   case unsupportedValue(type: String)
 }
 
@@ -41,12 +41,12 @@ extension PredicateTranslationError: CustomStringConvertible {
 }
 
 extension FetchPredicate {
-  /// Foundation's `#Predicate`, translated.
+  /// Translates Foundation's `#Predicate`.
   ///
-  /// What it means is what Swift means, with the limits that the article on requests tells: text is
-  /// compared by code points, and `x!` of nil does not end the fetch but matches nothing.
+  /// The meaning is Swift's, with the limits listed in the article on requests: text is compared by
+  /// code point, and `x!` of nil matches nothing instead of ending the program.
   ///
-  /// - Throws: ``PredicateTranslationError`` for what the store's language does not have.
+  /// - Throws: ``PredicateTranslationError`` for operations that the predicate language lacks.
   public init<Root: PredicateKeyPathProviding>(
     _ predicate: Foundation.Predicate<Root>
   ) throws(PredicateTranslationError) {
@@ -58,13 +58,13 @@ extension FetchPredicate {
 }
 
 extension FetchRequest where Element: PredicateKeyPathProviding {
-  /// A request with Foundation's `#Predicate`.
+  /// Creates a request with Foundation's `#Predicate`.
   ///
   /// ```swift
   /// let request = try FetchRequest(where: #Predicate<City> { $0.population >= 1_000_000 })
   /// ```
   ///
-  /// - Throws: ``PredicateTranslationError`` for what the store's language does not have.
+  /// - Throws: ``PredicateTranslationError`` for operations that the predicate language lacks.
   public init(
     where predicate: Foundation.Predicate<Element>, sortedBy terms: [SortTerm] = []
   ) throws(PredicateTranslationError) {

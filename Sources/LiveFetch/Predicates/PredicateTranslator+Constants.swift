@@ -1,4 +1,4 @@
-// Captured values of Swift → literals. What a property cannot hold is refused by its type.
+// Converts captured Swift values to literals. Values of unsupported types are refused.
 
 import Foundation
 
@@ -64,14 +64,14 @@ extension PredicateTranslator {
     return all(sequence)
   }
 
-  /// What an optional holds, however deep; nil where it holds nothing.
+  /// The value of an optional at any depth; nil if there is none.
   static func unwrapped(_ constant: Any) -> Any? {
     guard let optional = constant as? any OptionalValue else { return constant }
     return optional.held.flatMap(unwrapped)
   }
 }
 
-/// Optionals of every type.
+/// An optional of any type.
 private protocol OptionalValue {
   var held: Any? { get }
 }
@@ -80,9 +80,9 @@ extension Optional: OptionalValue {
   fileprivate var held: Any? { self }
 }
 
-/// Ranges as bounds.
+/// A range as two bounds.
 protocol RangeBounds {
-  /// Both ends, where there are such.
+  /// Both bounds; nil for a missing one.
   var bounds: (lower: Any?, upper: Any?) { get }
   var isClosed: Bool { get }
 }

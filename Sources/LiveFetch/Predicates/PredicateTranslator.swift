@@ -1,28 +1,28 @@
-// Foundation's predicate expressions → the syntax tree of the store's language. Each expression type
-// says what it becomes; what says nothing is refused by its name.
+// Translates Foundation's predicate expressions to the predicate language's syntax tree. Each
+// supported expression type implements its translation; any other type is refused by name.
 
 import Foundation
 
-/// A predicate expression that has a counterpart in the store's language.
+/// A predicate expression that can be translated.
 protocol PredicateTranslatable {
   func translated(
     by translator: inout PredicateTranslator
   ) throws(PredicateTranslationError) -> PredicateTerm
 }
 
-/// What a part of a predicate became.
+/// The translation of a part of a predicate.
 indirect enum PredicateTerm {
   case condition(FetchModel.Predicate)
-  /// One value of an object, nil among the values.
+  /// One value of an object, possibly nil.
   case value(FetchModel.Expression)
   /// The objects at the end of a to-many path, or a SUBQUERY of them.
   case collection(FetchModel.Expression)
-  /// A value of Swift that is the same for every object.
+  /// A Swift value that is the same for every object.
   case constant(Any)
-  /// A condition on what is perhaps nil: nil itself unless `present` holds.
+  /// A condition on an optional value: nil unless `present` holds.
   case optional(present: FetchModel.Predicate, FetchModel.Predicate)
   case range(lower: FetchModel.Expression, upper: FetchModel.Expression, isClosed: Bool)
-  /// How two texts stand to each other without regard to case.
+  /// The case-insensitive order of two texts.
   case ordering(FetchModel.Expression, FetchModel.Expression)
 }
 
@@ -46,7 +46,7 @@ struct PredicateTranslator {
     return term
   }
 
-  /// A name for the elements of a SUBQUERY that no other one has.
+  /// A new variable name for the elements of a SUBQUERY.
   mutating func freshVariable() -> String {
     variables += 1
     return "x\(variables)"
@@ -116,7 +116,7 @@ struct PredicateTranslator {
     comparison(value, .notEqual, Expression(.literal(.null)))
   }
 
-  /// AND, flat and without what decides nothing.
+  /// AND, flattened, without constant operands.
   static func all(_ operands: [Tree]) -> Tree {
     let parts = operands.flatMap { (operand: Tree) -> [Tree] in
       if case .and(let inner) = operand { inner } else { [operand] }
@@ -126,7 +126,7 @@ struct PredicateTranslator {
     return flat.count > 1 ? .and(flat) : flat.first ?? .constant(true)
   }
 
-  /// OR, flat and without what decides nothing.
+  /// OR, flattened, without constant operands.
   static func any(_ operands: [Tree]) -> Tree {
     let parts = operands.flatMap { (operand: Tree) -> [Tree] in
       if case .or(let inner) = operand { inner } else { [operand] }
@@ -148,7 +148,7 @@ struct PredicateTranslator {
     }
   }
 
-  /// One condition or the other, as a third one decides.
+  /// `yes` if `test` holds, otherwise `no`.
   static func either(_ test: Tree, _ yes: Tree, _ no: Tree) -> Tree {
     any([all([test, yes]), all([not(test), no])])
   }

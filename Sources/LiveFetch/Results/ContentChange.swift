@@ -1,29 +1,29 @@
-// What leads from one content of a results controller to the next, in the order and the index
-// spaces in which its delegate is told.
+// The difference between two contents of a results controller, in the order and with the indexes
+// that its delegate receives.
 
-/// What happened to an object.
+/// The kind of an object's change.
 public enum ObjectChangeType: Sendable, Hashable {
-  /// It came into the result, or into its window. Only the new position is given.
+  /// The object entered the result or its window. Only the new position is set.
   case insert
-  /// It left. Only the old position is given.
+  /// The object left. Only the old position is set.
   case delete
-  /// It changed its place among the others; its values may have changed as well.
+  /// The object's position among the others changed; its values may have changed as well.
   case move
-  /// Its values changed, its place among the others did not. The positions differ where others
-  /// came or went.
+  /// The object's values changed, its position among the others did not. The positions differ if
+  /// others were inserted or deleted.
   case update
 }
 
-/// What happened to a section.
+/// The kind of a section's change.
 public enum SectionChangeType: Sendable, Hashable { case insert, delete }
 
-/// One object's part in a change.
+/// The change of one object.
 public struct ObjectChange: Sendable, Hashable {
   public let type: ObjectChangeType
   public let id: ObjectID
-  /// Where it stood, in the old content.
+  /// The position in the old content.
   public let oldPosition: Position?
-  /// Where it stands, in the new content.
+  /// The position in the new content.
   public let newPosition: Position?
 
   public init(
@@ -36,11 +36,11 @@ public struct ObjectChange: Sendable, Hashable {
   }
 }
 
-/// One section's part in a change.
+/// The change of one section.
 public struct SectionChange: Sendable, Hashable {
   public let type: SectionChangeType
   public let name: String
-  /// In the old content where it was deleted, in the new one where it was inserted.
+  /// The index in the old content of a deleted section, in the new content of an inserted one.
   public let index: Int
 
   public init(type: SectionChangeType, name: String, index: Int) {
@@ -50,30 +50,30 @@ public struct SectionChange: Sendable, Hashable {
   }
 }
 
-/// Everything between two contents of a controller.
+/// All differences between two contents of a controller.
 ///
-/// The promises: applying it to the old content gives the new one. A section that is named came or
-/// went, and its objects are named one by one as well, so that the two never contradict each other.
-/// An object whose section and order values are what they were never moves, and of the others the
-/// fewest possible do. A changed object that kept its place among those that stayed is an update,
-/// whatever numbers its place has.
+/// Applying a change to the old content gives the new content. The objects of an inserted or
+/// deleted section are listed one by one as well, so sections and objects never contradict each
+/// other. An object whose section and order values are unchanged never moves; of the others, the
+/// fewest possible move. A changed object that kept its position among those that stayed is an
+/// update, even if its index differs.
 ///
-/// To apply it to a list of lists: take out deleted and moved objects by their old positions, from
-/// the last to the first; delete sections from the last to the first; insert sections from the
-/// first to the last; put in moved and inserted objects by their new positions, from the first to
+/// To apply a change to a list of lists: remove deleted and moved objects by their old positions,
+/// from the last to the first; delete sections from the last to the first; insert sections from the
+/// first to the last; insert moved and inserted objects by their new positions, from the first to
 /// the last.
 ///
-/// Sections come first, deleted ones from the last to the first, then inserted ones from the first
-/// to the last. Then the objects: deletes from the last to the first, inserts, moves and updates
-/// each from the first to the last. An object stands at most once; what merely shifted does not
-/// stand at all.
+/// Sections come first: deletions from the last to the first, then insertions from the first to the
+/// last. Objects follow: deletions from the last to the first, then insertions, moves and updates,
+/// each from the first to the last. An object is listed at most once. An object whose index merely
+/// shifted is not listed.
 public struct ContentChange: Sendable, Hashable {
   public let sections: [SectionChange]
   public let objects: [ObjectChange]
 
   public var isEmpty: Bool { sections.isEmpty && objects.isEmpty }
 
-  /// New values alone: objects that kept their places.
+  /// A change that contains updates only.
   init(updates: [ObjectChange]) {
     sections = []
     objects = updates.sorted { ($0.newPosition ?? .first) < ($1.newPosition ?? .first) }

@@ -1,9 +1,9 @@
-// A content as identifiers alone: what lists and tables diff.
+// A content as identifiers only, for diffable lists and tables.
 
-/// Sections and items by their identifiers, and which items have new values.
+/// Sections and items by identifier, and the items with new values.
 ///
-/// A value type: compare two of them, take the difference, apply it, map it to sections and items
-/// of one's own.
+/// A value type: compare two snapshots, compute and apply their difference, or map sections and
+/// items to types of your own.
 public struct DiffableSnapshot<SectionID: Hashable, ItemID: Hashable> {
   public struct Section {
     public var id: SectionID
@@ -16,9 +16,9 @@ public struct DiffableSnapshot<SectionID: Hashable, ItemID: Hashable> {
   }
 
   public var sections: [Section]
-  /// Items whose values changed since the snapshot before, and that are shown anew.
+  /// Items whose values changed since the previous snapshot. Configure their cells again.
   public var reconfiguredItemIdentifiers: Set<ItemID>
-  /// Items whose place in the order changed as well: whatever shows them is made anew.
+  /// Items whose position changed as well. Reload their cells.
   public var reloadedItemIdentifiers: Set<ItemID>
 
   public init(
@@ -34,12 +34,12 @@ public struct DiffableSnapshot<SectionID: Hashable, ItemID: Hashable> {
   public var numberOfSections: Int { sections.count }
   public var numberOfItems: Int { sections.reduce(0) { $0 + $1.items.count } }
 
-  /// The items of a section; none where there is no such section.
+  /// The items of a section; empty if there is no such section.
   public func itemIdentifiers(inSection id: SectionID) -> [ItemID] {
     sections.first { $0.id == id }?.items ?? []
   }
 
-  /// The section and item numbers of `item`, in O(n).
+  /// The section and item index of `item`. O(n).
   public func position(of item: ItemID) -> Position? {
     for (section, content) in sections.enumerated() {
       if let index = content.items.firstIndex(of: item) {
@@ -49,11 +49,11 @@ public struct DiffableSnapshot<SectionID: Hashable, ItemID: Hashable> {
     return nil
   }
 
-  /// The same content with sections and items of one's own.
+  /// Maps sections and items to other types.
   ///
-  /// The maps should keep what is different different. What they do not tell apart stands once: items
-  /// that become the same one stand where the first of them stood, and sections that become the same
-  /// one are one section, at the place of the first, with the items of all.
+  /// The maps should be injective. Items that map to the same value appear once, at the position of
+  /// the first. Sections that map to the same value become one section with all their items, at the
+  /// position of the first.
   public func map<NewSection: Hashable, NewItem: Hashable>(
     sections mapSection: (SectionID) -> NewSection, items mapItem: (ItemID) -> NewItem
   ) -> DiffableSnapshot<NewSection, NewItem> {
@@ -86,7 +86,7 @@ extension DiffableSnapshot: Sendable where SectionID: Sendable, ItemID: Sendable
 // MARK: - Differences
 
 extension DiffableSnapshot {
-  /// What leads from `other` to this snapshot.
+  /// The difference that transforms `other` into this snapshot.
   public func difference(from other: Self) -> Difference {
     let (oldItems, newItems) = (other.flattened, flattened)
     return Difference(
@@ -95,7 +95,7 @@ extension DiffableSnapshot {
       reconfigured: reconfiguredItemIdentifiers, reloaded: reloadedItemIdentifiers)
   }
 
-  /// This snapshot after `difference`; nil where it leads from another one.
+  /// This snapshot after `difference`; nil if the difference starts from another snapshot.
   public func applying(_ difference: Difference) -> Self? {
     guard let ids = sectionIdentifiers.applying(difference.sections),
       let items = flattened.applying(difference.items)
@@ -111,9 +111,9 @@ extension DiffableSnapshot {
     return result
   }
 
-  /// Makes this the snapshot that `difference` leads to.
+  /// Applies `difference` to this snapshot.
   ///
-  /// - Returns: false where it leads from another one; this one is then as it was.
+  /// - Returns: false if the difference starts from another snapshot; this one is then unchanged.
   @discardableResult
   public mutating func apply(_ difference: Difference) -> Bool {
     guard let result = applying(difference) else { return false }
@@ -121,10 +121,10 @@ extension DiffableSnapshot {
     return true
   }
 
-  /// Two snapshots' difference: sections and items, each as Swift's own.
+  /// The difference of two snapshots, as Swift's `CollectionDifference` of sections and items.
   public struct Difference {
     public let sections: CollectionDifference<SectionID>
-    /// An item that went to another section is removed and inserted.
+    /// An item that changed its section is removed and inserted.
     public let items: CollectionDifference<PlacedItem>
     public let reconfigured: Set<ItemID>
     public let reloaded: Set<ItemID>
@@ -134,7 +134,7 @@ extension DiffableSnapshot {
     }
   }
 
-  /// An item and the section it stands in.
+  /// An item and its section.
   public struct PlacedItem: Hashable {
     public let section: SectionID
     public let id: ItemID

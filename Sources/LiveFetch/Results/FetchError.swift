@@ -1,20 +1,20 @@
-// Why a controller or a context has no result.
+// The errors of results controllers and contexts.
 
-/// What went wrong with a fetch.
+/// The reason why a fetch failed.
 public enum FetchError: Error, Sendable {
   case store(ObjectStoreError)
-  /// An object that does not make an instance of the type that was asked for.
+  /// An object's stored values do not fit the requested type.
   case materialization(MaterializationError)
-  /// What diffs had led to was not what the store holds: a digest differed, or a diff did not fit.
-  /// The result was fetched anew; nothing is left to do.
+  /// The applied diffs did not lead to the store's state: a digest differed, or a diff did not
+  /// apply. The result was fetched again; no action is needed.
   case outOfStep
-  /// Another update was asked for, or the controller was stopped, before this call's request was in
-  /// force. It never will be.
+  /// Another update, or ``FetchedResultsController/stop()``, replaced this call's request before it
+  /// took effect.
   case superseded
 }
 
 extension FetchError {
-  /// Why the store could not be reached; nil of every other error.
+  /// The reason why the store could not be reached; nil for every other error.
   public var outage: Outage? { if case .store(let error) = self { error.outage } else { nil } }
 }
 

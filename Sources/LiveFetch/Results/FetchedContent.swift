@@ -1,20 +1,20 @@
-// A state of a result and the elements that were made of its items.
+// One state of a result and the elements created from its items.
 
-/// What a controller shows at one moment.
+/// The content of a controller at one token.
 struct FetchedContent<Element: Fetchable> {
-  /// What shows: ``source`` without the objects that cannot be read.
+  /// The visible state: ``source`` without unreadable objects.
   let state: ResultState
-  /// What the store holds, and diffs lead on from.
+  /// The state as the store sent it, to which diffs are applied.
   let source: ResultState
-  /// Why objects of ``source`` do not show.
+  /// The reasons why objects of ``source`` are not visible.
   let problems: [ObjectID: MaterializationError]
-  /// By section; empty where elements are made in batches.
+  /// Elements by section; empty in batch mode.
   private let elements: [[Element]]
-  /// The elements made so far, where that is done in batches.
+  /// The elements created so far in batch mode.
   private(set) var loaded: [ObjectID: Element] = [:]
   let isBatched: Bool
 
-  /// Makes every element anew; none of them yet where they are made in batches.
+  /// Creates every element, or none in batch mode.
   init(_ source: ResultState, isBatched: Bool, in context: ManagedObjectContext) {
     context.beginMaking(asOf: source.token)
     defer { context.endMaking() }
@@ -39,8 +39,8 @@ struct FetchedContent<Element: Fetchable> {
     self.isBatched = isBatched
   }
 
-  /// Makes those elements anew that `diff`, which led from `old` to `source`, brings or changes; all of
-  /// them where one cannot be read, or could not before.
+  /// Creates the elements that `diff`, which led from `old` to `source`, inserts or changes.
+  /// Creates all elements if one is or was unreadable.
   init(_ source: ResultState, from old: Self, by diff: Diff, in context: ManagedObjectContext) {
     context.beginMaking(asOf: source.token)
     defer { context.endMaking() }
@@ -61,7 +61,7 @@ struct FetchedContent<Element: Fetchable> {
   private static func elements(
     _ state: ResultState, from old: Self, by diff: Diff, in context: ManagedObjectContext
   ) throws(MaterializationError) -> [[Element]] {
-    // What `diff` could be applied to, it can rearrange.
+    // A diff that could be applied also applies to the elements.
     let kept: [[Element?]] =
       (try? diff.rearranged(
         old.elements.map { $0.map(Optional.some) }, isObject: { _, _ in true },
@@ -88,7 +88,7 @@ struct FetchedContent<Element: Fetchable> {
       section.info, objects: objects, numberOfObjects: section.items.count)
   }
 
-  /// Every element that was made, in order.
+  /// Every created element, in order.
   var objects: [Element] {
     isBatched ? ids.compactMap { loaded[$0] } : elements.flatMap { $0 }
   }
@@ -98,8 +98,8 @@ struct FetchedContent<Element: Fetchable> {
     return isBatched ? loaded[item.id] : elements[position.section][position.item]
   }
 
-  /// Which elements differ from those of a batched content before, or were not made there, as far as
-  /// they are made here.
+  /// The loaded elements that differ from those of a previous batched content, or that were not
+  /// loaded there.
   func changes(from old: Self, in context: ManagedObjectContext) -> Set<ObjectID> {
     let present =
       isBatched ? loaded : Dictionary(zip(ids, elements.flatMap { $0 })) { first, _ in first }
@@ -114,9 +114,9 @@ struct FetchedContent<Element: Fetchable> {
       }.keys)
   }
 
-  /// What `diff`, which led here from `old`, changed: an element that was made and that is the same
-  /// made anew has no update. Ids alone tell that something of an object is new, not whether the
-  /// element shows it.
+  /// The visible changes of `diff`, which led here from `old`. An element that equals its
+  /// predecessor is not an update: a diff of ids reports every changed object, even if the element
+  /// does not show the changed value.
   func change(by diff: Diff, from old: Self, in context: ManagedObjectContext) -> ContentChange {
     if !isBatched, !problems.isEmpty || !old.problems.isEmpty {
       return ContentChange(old.state.difference(to: state))
@@ -130,7 +130,7 @@ struct FetchedContent<Element: Fetchable> {
     return ContentChange(diff)
   }
 
-  /// Takes an element over that was made later.
+  /// Adds an element that was loaded later.
   mutating func load(_ element: Element, of id: ObjectID) { loaded[id] = element }
 
   /// Every id, in order.
@@ -138,9 +138,9 @@ struct FetchedContent<Element: Fetchable> {
 }
 
 extension ResultState {
-  /// The state without some objects, and without the sections that they alone were in.
+  /// The state without `objects` and without the sections that become empty.
   ///
-  /// - Returns: also the numbers of the sections that stay.
+  /// - Returns: also the old indexes of the remaining sections.
   fileprivate func without(
     _ objects: [ObjectID: MaterializationError]
   ) -> (state: ResultState, kept: [Int]) {
@@ -159,19 +159,19 @@ extension ResultState {
 }
 
 extension Diff.Arrival {
-  /// The element of an object that merely moved; nil for what has to be made anew.
+  /// The element of an object that only moved; nil if it must be created again.
   fileprivate func kept<Kept>() -> Kept? where Element == Kept? {
     if case .moved(let change, let element) = self, change.isMereMove { element } else { nil }
   }
 }
 
 extension Diff {
-  /// The objects that stay and whose values may differ.
+  /// The remaining objects whose values may differ.
   var stale: [ObjectID] { moved.filter { !$0.isMereMove }.map(\.id) + updated.map(\.id) }
 }
 
 extension ResultState {
-  /// The content by identifiers; `change` tells which of them have new values.
+  /// The content by identifier, with the items that `change` updated.
   func snapshot(after change: ContentChange?) -> ResultsSnapshot {
     let objects = change?.objects ?? []
     return ResultsSnapshot(
@@ -183,5 +183,5 @@ extension ResultState {
   }
 }
 
-/// A controller's content by sections and ids. The ids are permanent.
+/// A controller's content by section and permanent id.
 public typealias ResultsSnapshot = DiffableSnapshot<SectionIdentifier, ObjectID>

@@ -1,21 +1,20 @@
-// Elements in batches: ids at once, the elements themselves when they are touched or asked for.
+// Batch mode: ids are fetched at once, elements when they are accessed or loaded.
 
 extension FetchedResultsController {
-  /// How many elements there are, made so far or not; 0 before the first fetch.
+  /// The number of elements, loaded or not; 0 before the first fetch.
   public var numberOfObjects: Int {
     registrar.access(self, keyPath: \.sections)
     return storedContent?.state.count ?? 0
   }
 
-  /// Makes the elements with these numbers, counted over all sections, where that was not done
-  /// before.
+  /// Loads the elements with these indexes, counted over all sections, that are not loaded yet.
   ///
-  /// With a `fetchBatchSize` a controller fetches ids first. An element is made when it is loaded,
-  /// or after ``object(at:)-(Position)`` was asked for it: it gives nil then, a placeholder is to be
-  /// shown, and the whole batch is told as updated when it has come. A loaded element is kept in
-  /// step like any other. Without a batch size there is nothing to load.
+  /// With a `fetchBatchSize`, a controller fetches ids first. An element is created when it is
+  /// loaded, or after ``object(at:)-(Position)`` was called for it: that call returns nil, so show
+  /// a placeholder; the controller then reports the whole batch as updated. Loaded elements are
+  /// kept up to date. Without a batch size this method only returns elements.
   ///
-  /// - Returns: the elements, but for objects that were deleted meanwhile.
+  /// - Returns: the elements, without objects that were deleted in the meantime.
   /// - Throws: ``FetchError``.
   @discardableResult
   public func load(
@@ -30,14 +29,13 @@ extension FetchedResultsController {
     guard fetch == fetches, var current = storedContent else {
       return ids.compactMap { content.loaded[$0] ?? made[$0] }
     }
-    // What came meanwhile is newer.
+    // An element that a diff created in the meantime is newer.
     for (id, element) in made where current.loaded[id] == nil { current.load(element, of: id) }
     registrar.withMutation(of: self, keyPath: \.sections) { storedContent = current }
     return ids.compactMap { current.loaded[$0] ?? made[$0] }
   }
 
-  /// The element at `position`, made with its batch where that was not done before; nil where there
-  /// is none.
+  /// Returns the element at `position`, loading its batch if necessary; nil if there is none.
   ///
   /// - Throws: ``FetchError``.
   public func object(
@@ -49,8 +47,7 @@ extension FetchedResultsController {
     return element(withID: item.id)
   }
 
-  /// Elements made anew. Those that are told as changed while they are read may have been read before,
-  /// and are read again.
+  /// Loads elements. Elements that change during the read are read again.
   private func elements(
     loading ids: [ObjectID], isolation: isolated (any Actor)?
   ) async throws(FetchError) -> [ObjectID: Element] {
@@ -68,8 +65,8 @@ extension FetchedResultsController {
     return made
   }
 
-  /// Of a content that no diff led to, the elements that had been made, made anew; none where the
-  /// store does not give them.
+  /// Reloads the elements that were loaded before the content was replaced without a diff; empty if
+  /// the store fails.
   func elementsKept(
     in state: ResultState, isBatched: Bool, isolation: isolated (any Actor)?
   ) async -> [ObjectID: Element] {
@@ -89,12 +86,12 @@ extension FetchedResultsController {
     return start..<start + size
   }
 
-  /// Elements made anew of what the store holds now.
+  /// Reads elements from the store's current state.
   func elements(
     withIDs ids: [ObjectID], isolation: isolated (any Actor)?
   ) async throws(FetchError) -> [(ObjectID, Element)] {
     var elements: [(ObjectID, Element)] = []
-    // A predicate has at most 10,000 values.
+    // A predicate accepts at most 10,000 values.
     for some in ids.chunks(of: 1000) {
       let follower = Follower(
         store: context.store, request: fetchRequest.body(ids: some), hold: holdTime)
@@ -108,7 +105,7 @@ extension FetchedResultsController {
     return elements
   }
 
-  /// The elements of a state, but for those that cannot be read, which are told.
+  /// The elements of a state. Reports unreadable ones and leaves them out.
   private func made(of state: ResultState) -> [(ObjectID, Element)] {
     context.beginMaking(asOf: state.token)
     defer { context.endMaking() }
@@ -128,14 +125,14 @@ extension FetchedResultsController {
 // MARK: - Touching
 
 extension FetchedResultsController {
-  /// Remembers that the element at `position` was asked for, and is not there.
+  /// Records an access to an element that is not loaded.
   func touch(_ position: Position) {
     guard let touches, let state = storedContent?.state, state[position] != nil else { return }
     let batch = batch(at: state.number(of: position))
     if touched.insert(batch.lowerBound).inserted { touches.yield(batch) }
   }
 
-  /// Loads the batches that are touched, and tells of them.
+  /// Loads accessed batches and reports them.
   func loadTouchedBatches(isolation: isolated (any Actor)?) {
     let (batches, continuation) = AsyncStream.makeStream(of: Range<Int>.self)
     touches = continuation
@@ -160,7 +157,7 @@ extension FetchedResultsController {
 }
 
 extension ResultState {
-  /// The number of the item at `position`, counted over all sections.
+  /// The index of the item at `position`, counted over all sections.
   fileprivate func number(of position: Position) -> Int {
     sections.prefix(position.section).reduce(position.item) { $0 + $1.items.count }
   }

@@ -1,20 +1,20 @@
-// How a controller fetches, and follows what is saved.
+// Fetching, and following changes.
 
 extension FetchedResultsController {
-  /// Fetches, and follows what is saved from then on, until the controller is gone.
+  /// Fetches, and follows changes until the controller is deallocated.
   ///
-  /// Called again, it fetches anew; what differs from the content so far is told as a change. What was
-  /// asked for last is what is fetched, also where an ``update(fetchRequest:isolation:)`` is still on
-  /// its way. A call that is overtaken by another one waits for that one, and ends as it does.
+  /// A second call fetches again and reports differences from the current content as one change.
+  /// The most recent request wins, including that of an ``update(fetchRequest:isolation:)`` in
+  /// progress. A call that is overtaken by another one waits for it and has the same outcome.
   ///
-  /// Called by code that belongs to no actor, nothing is followed: nobody could be told there without
-  /// a race. The content is then that of this moment, and sequences end with it.
+  /// Without an actor, changes are not followed, because there is no isolation domain in which to
+  /// report them. The content is then that of this fetch, and sequences end after it.
   ///
-  /// - Parameter isolation: the actor that the controller belongs to: that of the calling code.
-  /// - Throws: ``FetchError``; the content so far is kept, and followed on. Where the store cannot be
-  ///   reached the controller goes on trying by itself, also without a content: its state is `offline`,
-  ///   and its delegate and sequences are told of the content when there is one.
-  ///   ``FetchError/superseded`` where ``stop()`` was called meanwhile.
+  /// - Parameter isolation: the actor that owns the controller; by default the caller's.
+  /// - Throws: ``FetchError``; the current content is kept and followed. If the store cannot be
+  ///   reached, the controller retries by itself, even without a content: its state is `offline`,
+  ///   and it reports the content when the store is back. ``FetchError/superseded`` if ``stop()``
+  ///   was called in the meantime.
   public func performFetch(
     isolation: isolated (any Actor)? = #isolation
   ) async throws(FetchError) {
@@ -24,14 +24,13 @@ extension FetchedResultsController {
     try await fetch(request, section, update: nil, isolation: isolation)
   }
 
-  /// Fetches something else in the same sections; what differs from the content so far is told as
-  /// one change.
+  /// Changes the fetch request and keeps the sections. Reports the differences as one change.
   ///
-  /// The last update asked for wins. One that another update overtakes never comes into force, and
-  /// throws ``FetchError/superseded``; one that ``performFetch(isolation:)`` overtakes is fetched by
-  /// that one, and ends as it does.
+  /// The most recent update wins. An update that another update overtakes never takes effect and
+  /// throws ``FetchError/superseded``; one that ``performFetch(isolation:)`` overtakes is fetched
+  /// by that call and has its outcome.
   ///
-  /// - Throws: ``FetchError``; the content and the request are then as before.
+  /// - Throws: ``FetchError``; the content and the request are then unchanged.
   public func update(
     fetchRequest newRequest: FetchRequest<Element>, isolation: isolated (any Actor)? = #isolation
   ) async throws(FetchError) {
@@ -39,10 +38,10 @@ extension FetchedResultsController {
     try await update(fetchRequest: newRequest, section: section, isolation: isolation)
   }
 
-  /// Fetches something else in other sections, or in none. Of several updates at once the last one
-  /// wins, as in ``update(fetchRequest:isolation:)``.
+  /// Changes the fetch request and the sections; nil for no sections. Of several updates, the last
+  /// one wins, as in ``update(fetchRequest:isolation:)``.
   ///
-  /// - Throws: ``FetchError``; the content, the request and the sections are then as before.
+  /// - Throws: ``FetchError``; the content, the request and the sections are then unchanged.
   public func update(
     fetchRequest newRequest: FetchRequest<Element>, section newSection: SortTerm?,
     isolation: isolated (any Actor)? = #isolation
@@ -53,9 +52,9 @@ extension FetchedResultsController {
     try await fetch(newRequest, newSection, update: updates, isolation: isolation)
   }
 
-  /// Stops following; the content stays as it is. Sequences end once they gave what there is, and
-  /// calls on their way throw ``FetchError/superseded``. ``performFetch(isolation:)`` begins anew, and
-  /// new sequences then hear of it.
+  /// Stops following; the content is kept. Sequences end after their current element, and pending
+  /// calls throw ``FetchError/superseded``. ``performFetch(isolation:)`` starts again; use new
+  /// sequences then.
   public func stop() {
     fetches += 1
     updates += 1
@@ -73,7 +72,7 @@ extension FetchedResultsController {
     touches = nil
   }
 
-  /// - Parameter update: which update asks; nil where none does.
+  /// - Parameter update: the number of the calling update; nil for a plain fetch.
   private func fetch(
     _ request: FetchRequest<Element>, _ section: SortTerm?, update: Int?,
     isolation: isolated (any Actor)?
@@ -93,14 +92,14 @@ extension FetchedResultsController {
     let isTaken = Result { () throws(FetchError) in
       try replaceContent(with: result, kept, isBatched: isBatched)
     }
-    // The delegate was told, and may have stopped the controller.
+    // A delegate callback may have stopped the controller.
     guard fetch == fetches else { return try await waitForLater(update, isolation: isolation) }
     end(isTaken, request, section, isolation: isolation)
     try isTaken.get()
     try checkReadable()
   }
 
-  /// Where not one object can be read, that is rather a mistake of the class than of a value.
+  /// If no object at all is readable, the declared type is wrong rather than a value.
   private func checkReadable() throws(FetchError) {
     guard let content = storedContent, content.state.count == 0,
       let problem = unreadableObjects.first
@@ -108,7 +107,7 @@ extension FetchedResultsController {
     throw .materialization(problem)
   }
 
-  /// What the last call led to is in force, or what was in force before.
+  /// Keeps the request that the last call put in force, or the previous one.
   private func end(
     _ isTaken: Result<Void, FetchError>, _ request: FetchRequest<Element>, _ section: SortTerm?,
     isolation: isolated (any Actor)?
@@ -123,7 +122,7 @@ extension FetchedResultsController {
     settle(isTaken)
   }
 
-  /// Tells calls that were overtaken how the last one ended.
+  /// Resumes overtaken calls with the last call's outcome.
   private func settle(_ outcome: Result<Void, FetchError>) {
     self.outcome = outcome
     wanted = nil
@@ -132,7 +131,8 @@ extension FetchedResultsController {
     for call in calls { call.resume() }
   }
 
-  /// Ends an overtaken call as the last one ends, but an update whose request is wanted no more.
+  /// Waits for the overtaking call and returns its outcome. An update whose request is obsolete
+  /// throws.
   private func waitForLater(
     _ update: Int?, isolation: isolated (any Actor)?
   ) async throws(FetchError) {
@@ -143,7 +143,7 @@ extension FetchedResultsController {
     try outcome?.get()
   }
 
-  /// Follows what was followed before, or waits for the store to come back.
+  /// Continues following the previous request, or waits for the store to come back.
   private func goOn(after error: FetchError, isolation: isolated (any Actor)?) {
     if case .store(let reason) = error, reason.mayPass, storedContent != nil || isBegun {
       set(.offline(reason))
@@ -153,8 +153,8 @@ extension FetchedResultsController {
     if storedContent != nil { follow(isolation: isolation) }
   }
 
-  /// Reads what a fetch through a parent entity leaves out of its objects, and of a batched one the
-  /// elements that had been made.
+  /// Reads what the state lacks: properties of subentities, and in batch mode the elements that
+  /// were loaded.
   private func prepare(
     _ result: Result<ResultState, ObjectStoreError>, isBatched: Bool,
     isolation: isolated (any Actor)?
@@ -175,9 +175,9 @@ extension FetchedResultsController {
     }
   }
 
-  /// Takes over a state that no diff led to.
+  /// Replaces the content by a state that no diff led to.
   ///
-  /// - Parameter kept: of a batched content, the elements that had been made, as they are now.
+  /// - Parameter kept: in batch mode, the current elements of those that were loaded.
   private func replaceContent(
     with state: ResultState, _ kept: [ObjectID: Element], isBatched: Bool
   ) {
@@ -192,8 +192,8 @@ extension FetchedResultsController {
 // MARK: - Following
 
 extension FetchedResultsController {
-  /// - Parameter outage: why the store could not be reached the last time; the state stays `offline`
-  ///   until it can.
+  /// - Parameter outage: the last connection error; the state stays `offline` until a request
+  ///   succeeds.
   private func follow(
     after outage: ObjectStoreError? = nil, isolation: isolated (any Actor)?
   ) {
@@ -219,7 +219,7 @@ extension FetchedResultsController {
     }
   }
 
-  /// Leaves the content as it is, where nobody can be told of another one.
+  /// Keeps the content unfollowed, because no actor could receive changes.
   private func detach() {
     isDetached = true
     isBegun = false
@@ -227,7 +227,7 @@ extension FetchedResultsController {
     endSequences()
   }
 
-  /// What the follower does next.
+  /// The follower's next step.
   private enum Step {
     case goOn(token: String)
     case fetchAnew
@@ -273,7 +273,7 @@ extension FetchedResultsController {
       let elements = try? await elements(withIDs: stale, isolation: isolation)
       guard fetch == fetches else { return .end }
       for (id, element) in elements ?? [] { content.load(element, of: id) }
-      // What was loaded meanwhile stays loaded.
+      // Keeps elements that were loaded in the meantime.
       for (id, element) in storedContent?.loaded ?? [:] where old.loaded[id] == nil {
         content.load(element, of: id)
       }
@@ -291,7 +291,7 @@ extension FetchedResultsController {
 }
 
 extension ResultState {
-  /// The state that `diff` leads to; nil where it does not fit, or leads to what the store has not.
+  /// The state after `diff`; nil if the diff does not apply or its digest differs.
   fileprivate func applying(_ diff: Diff) -> ResultState? {
     var state = self
     do throws(DiffApplicationError) {

@@ -1,10 +1,10 @@
-// Who is told what, and in which order: observers, sequences, then the delegate in its one way.
+// Reports changes: first observers, then sequences, then the delegate.
 
 extension FetchedResultsController {
-  /// Makes `content` the content and tells everyone; `change` is nil for the first one.
+  /// Sets the content and reports it; `change` is nil for the first content.
   func tell(_ content: FetchedContent<Element>, _ change: ContentChange?) {
     let old = storedContent
-    // Objects that the content changed in place are told of once it shows.
+    // Report objects that changed in place after the content shows them.
     defer { context.processChangesOfTree() }
     show(content)
     defer { noteUnreadable(in: content) }
@@ -17,7 +17,7 @@ extension FetchedResultsController {
     delegate.controller(self, didChangeContentWith: content.state.snapshot(after: change))
   }
 
-  /// Makes `content` the content without a word to the delegate: nothing that it shows differs.
+  /// Sets the content without notifying the delegate, because nothing visible differs.
   func show(_ content: FetchedContent<Element>) {
     registrar.withMutation(of: self, keyPath: \.sections) {
       storedContent = content
@@ -31,7 +31,7 @@ extension FetchedResultsController {
     }
   }
 
-  /// Tells the delegate of the objects that cannot be read, each once.
+  /// Reports each unreadable object to the delegate once.
   func noteUnreadable(in content: FetchedContent<Element>) {
     if !content.problems.isEmpty { noteUnreadable(content.problems) }
   }
@@ -55,14 +55,14 @@ extension FetchedResultsController {
     stateDidChange?(state)
   }
 
-  /// For a delegate that does not take snapshots.
+  /// For a delegate that does not receive snapshots.
   func tellDifference<Delegate: FetchedResultsControllerDelegate<Element>>(to delegate: Delegate) {
     guard let pending else { return }
     let difference = pending.new.ids.difference(from: pending.old?.ids ?? [])
     relay(to: delegate).controller(self, didChangeContentWith: difference.inferringMoves())
   }
 
-  /// For a delegate that takes neither snapshots nor differences.
+  /// For a delegate that receives neither snapshots nor differences.
   func tellEachChange<Delegate: FetchedResultsControllerDelegate<Element>>(to delegate: Delegate) {
     guard let pending, let old = pending.old, let change = pending.change else { return }
     let delegate = relay(to: delegate)
@@ -98,7 +98,7 @@ extension FetchedResultsController {
     }
   }
 
-  /// The controller's own delegate where that one passes on what it is told to `delegate`.
+  /// The controller's own delegate, if it forwards its calls to `delegate`.
   private func relay(
     to delegate: any FetchedResultsControllerDelegate<Element>
   ) -> any FetchedResultsControllerDelegate<Element> {
@@ -109,7 +109,7 @@ extension FetchedResultsController {
   }
 }
 
-/// A delegate that passes on what it is told to another one.
+/// A delegate that forwards its calls to another one.
 protocol ResultsRelay: AnyObject {
   func passesOn(to delegate: AnyObject) -> Bool
 }
@@ -117,16 +117,15 @@ protocol ResultsRelay: AnyObject {
 // MARK: - Sequences
 
 extension FetchedResultsController {
-  /// Every content from now on by its ids, the present one first. A reader that is slower than the
-  /// store gets the newest one, with what changed since the one it had. A loop that is left costs
-  /// nothing any more, whether by `break`, by an error or by its task being cancelled. It ends with
-  /// ``stop()``, and with the controller.
+  /// The content by ids: the current one, then every later one. A slow reader gets the newest
+  /// content with all changes since the one that it had. Leaving the loop, by `break`, an error or
+  /// cancellation, releases the sequence. It ends with ``stop()`` and with the controller.
   public var snapshots: ResultsSnapshots {
     ResultsSnapshots(channel: openChannel())
   }
 
-  /// Every change from now on. A reader that is slower than the store gets one change that holds
-  /// all since the last one it had. It ends with ``stop()``, and with the controller.
+  /// Every change from now on. A slow reader gets one change that combines all since its last one.
+  /// The sequence ends with ``stop()`` and with the controller.
   public var changes: ContentChanges {
     let channel = openChannel()
     channel.skipPresent()
@@ -141,7 +140,7 @@ extension FetchedResultsController {
     return channel
   }
 
-  /// No more is told; what was is still read.
+  /// Ends the sequences after their buffered elements.
   func endSequences() {
     for entry in channels { entry.channel?.finish() }
     channels = []

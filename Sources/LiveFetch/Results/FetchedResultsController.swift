@@ -1,10 +1,10 @@
-// A live result in this process: a fetch request enters, sections of elements leave, and whoever
-// wants is told what changes. The content is always that of one moment of the store.
+// A live result: a fetch request enters, sections of elements and their changes leave. The content
+// is always the store's state at one token.
 
 import Foundation
 import Observation
 
-/// Keeps the result of a fetch in step with its store.
+/// Keeps the result of a fetch up to date with its store.
 ///
 /// ```swift
 /// let controller = FetchedResultsController(
@@ -17,66 +17,67 @@ import Observation
 /// ```
 ///
 /// A controller belongs to one isolation domain: the actor that calls its methods. Its delegate is
-/// called there. It shows what was saved.
+/// called there. It contains saved values only.
 public final class FetchedResultsController<Element: Fetchable>: Observable {
-  /// Where a controller stands with its store.
+  /// The controller's relation to its store.
   public enum State {
-    /// Nothing was fetched yet, or nothing is followed any more.
+    /// Nothing was fetched yet, or ``FetchedResultsController/stop()`` was called.
     case initial
     case loading
-    /// The content is in step.
+    /// The content is up to date and followed.
     case following
-    /// The store cannot be reached. The content is that of the last moment known; the controller
-    /// tries again by itself and resumes where it was.
+    /// The store cannot be reached. The content is the last known one; the controller retries by
+    /// itself and resumes from its token.
     case offline(ObjectStoreError)
-    /// The fetch ended; ``FetchedResultsController/performFetch(isolation:)`` begins it anew.
+    /// The fetch failed; call ``FetchedResultsController/performFetch(isolation:)`` to start again.
     case failed(FetchError)
   }
 
   public let context: ManagedObjectContext
   public internal(set) var fetchRequest: FetchRequest<Element>
-  /// By what the elements are grouped; nil: not at all.
+  /// The key path by which elements are grouped; nil for no sections.
   public internal(set) var section: SortTerm?
   public weak var delegate: (any FetchedResultsControllerDelegate<Element>)?
-  /// Is told of every new ``state``: the store went, or it is back.
+  /// Called with every new ``state``, for example when the store becomes unreachable or returns.
   public var stateDidChange: ((State) -> Void)?
-  /// How long one request for changes is held by the store, in seconds.
+  /// The wait of one request for changes, in seconds.
   public var holdTime = 25.0
 
   let registrar = ObservationRegistrar()
   var storedContent: FetchedContent<Element>?
-  /// Where each object of the content stands, once that was asked for.
+  /// The position of each object, computed on first use.
   var storedPositions: [ObjectID: Position]?
   var storedState = State.initial
-  /// Why objects of the result are not in the content, or were not made.
+  /// The reasons why objects of the result are not in the content.
   var unreadable: [ObjectID: MaterializationError] = [:]
   var pending: PendingChange?
-  /// How many fetches were begun: the answer to an earlier one than the last counts no more.
+  /// The number of fetches started. Answers to earlier fetches are ignored.
   var fetches = 0
-  /// What an update asked for that is not in force yet; the last one wins.
+  /// The request of an update that is not in force yet; the last one wins.
   var wanted: (request: FetchRequest<Element>, section: SortTerm?)?
-  /// How many updates were begun, or given up: an earlier one is superseded.
+  /// The number of updates started or abandoned. Earlier updates are superseded.
   var updates = 0
-  /// How the last fetch ended; nil while one is under way.
+  /// The outcome of the last fetch; nil while one is in progress.
   var outcome: Result<Void, FetchError>?
   /// Calls that wait for a later one.
   var overtaken: [CheckedContinuation<Void, Never>] = []
   var following: Task<Void, Never>?
-  /// Whether the content is followed by nobody, since no actor asked for it.
+  /// True if the content is not followed, because no actor requested it.
   var isDetached = false
-  /// Whether there is to be a content: a fetch was asked for, and not stopped since.
+  /// True if a fetch was requested and the controller was not stopped since.
   var isBegun = false
-  /// Who reads ``snapshots`` and ``changes``; a reader keeps its channel, the controller does not.
+  /// The readers of ``snapshots`` and ``changes``. A reader owns its channel; the controller does
+  /// not.
   var channels: [WeakChannel] = []
-  /// Batches that were asked for; nil unless elements are made in batches.
+  /// Receives accessed batches; nil unless in batch mode.
   var touches: AsyncStream<Range<Int>>.Continuation?
-  /// The first numbers of the batches on their way.
+  /// The first indexes of the batches that are being loaded.
   var touched: Set<Int> = []
-  /// What was told as changed while elements were read, by the number of the reading.
+  /// Objects that changed while elements were loaded, by the number of the load.
   var changedWhileLoading: [Int: Set<ObjectID>] = [:]
   var lastLoad = 0
 
-  /// Both contents while a change is told.
+  /// Both contents while a change is being reported.
   struct PendingChange {
     let old: FetchedContent<Element>?
     let new: FetchedContent<Element>
@@ -84,12 +85,12 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
     let change: ContentChange?
   }
 
-  /// Fetches nothing yet: ``performFetch(isolation:)`` does.
+  /// Creates a controller. ``performFetch(isolation:)`` fetches.
   ///
   /// - Parameters:
-  ///   - fetchRequest: what is fetched.
-  ///   - context: knows the store, and what elements are made in.
-  ///   - section: how elements are grouped; it goes ahead of the request's order.
+  ///   - fetchRequest: the fetch request.
+  ///   - context: the context in which elements are created; it provides the store.
+  ///   - section: groups the elements; it precedes the request's sort descriptors.
   public init(
     fetchRequest: FetchRequest<Element>, context: ManagedObjectContext, section: SortTerm? = nil
   ) {
@@ -120,20 +121,20 @@ extension FetchedResultsController {
     return storedContent
   }
 
-  /// Where the controller stands with its store.
+  /// The controller's relation to its store.
   public var state: State {
     registrar.access(self, keyPath: \.state)
     return storedState
   }
 
   /// The sections and their elements; empty before the first fetch. Without a section key path
-  /// there is one, also where it has no elements.
+  /// there is exactly one section.
   public var sections: [FetchedSection<Element>] { content?.sections ?? [] }
 
-  /// Every element in order, with a `fetchBatchSize` those made so far; nil before the first fetch.
+  /// Every element in order, in batch mode those loaded so far; nil before the first fetch.
   public var fetchedObjects: [Element]? { content?.objects }
 
-  /// The element at `position`; nil where there is none, or where it was not made so far: see
+  /// The element at `position`; nil if there is none or it is not loaded: see
   /// ``load(_:isolation:)``.
   public func object(at position: Position) -> Element? {
     if let element = content?[position] { return element }
@@ -146,15 +147,15 @@ extension FetchedResultsController {
     Position(indexPath).flatMap { object(at: $0) }
   }
 
-  /// The element of the object with this id; nil where it is not in the result.
+  /// The element with this id; nil if it is not in the result.
   public func object(withID id: ObjectID) -> Element? {
     position(of: id).flatMap { object(at: $0) }
   }
 
-  /// Where `element` stands; nil where it is not in the result.
+  /// The position of `element`; nil if it is not in the result.
   ///
-  /// Elements are told apart by their ids: what is neither `Identifiable` nor an object that the
-  /// controller gave is not found.
+  /// Elements are compared by id. An element that is neither `Identifiable` nor an object of this
+  /// controller is not found.
   public func indexPath(for element: Element) -> Position? {
     if let id = element.fetchedObjectID { return position(of: id) }
     guard Element.self is AnyClass, let content else { return nil }
@@ -166,8 +167,8 @@ extension FetchedResultsController {
     return nil
   }
 
-  /// Where the object with this id stands; nil where it is not in the result. The first time after
-  /// a change it takes O(n).
+  /// The position of the object with this id; nil if it is not in the result. O(n) for the first
+  /// call after a change, then O(1).
   public func position(of id: ObjectID) -> Position? {
     guard let content else { return nil }
     let positions = storedPositions ?? content.state.positions
@@ -178,24 +179,23 @@ extension FetchedResultsController {
   /// The content by permanent ids; nil before the first fetch.
   public var snapshot: ResultsSnapshot? { content?.state.snapshot(after: nil) }
 
-  /// What the store tells of the result beside its elements; nil before the first fetch.
+  /// The snapshot's properties beside its elements, such as `total`; nil before the first fetch.
   public var summary: ResultSummary? { content?.state.summary }
 
-  /// Objects of the result of which the store holds what their type cannot be made of: which they are,
-  /// and what is wrong with which property. The content is without them, each is told to the delegate
-  /// when it is found, and comes back by itself when it can be read again.
+  /// Objects of the result whose stored values do not fit the element type, with the property and
+  /// the reason. The content leaves them out, the delegate is notified once for each, and they
+  /// appear when they become readable.
   ///
-  /// With a `fetchBatchSize` they stand in the content, are found when they are loaded, and are not
-  /// made.
+  /// With a `fetchBatchSize` they are part of the content and are discovered when they are loaded.
   public var unreadableObjects: [MaterializationError] {
     registrar.access(self, keyPath: \.sections)
     return unreadable.sorted { $0.key < $1.key }.map(\.value)
   }
 
-  /// The moment of the store that the content is true of; nil before the first fetch.
+  /// The token of the content; nil before the first fetch.
   public var token: String? { content?.state.token }
 
-  /// The titles of the sections' index, once each, in the sections' order.
+  /// The distinct titles of the section index, in the sections' order.
   public var sectionIndexTitles: [String] {
     var titles: [String] = []
     for section in sections {
@@ -205,11 +205,11 @@ extension FetchedResultsController {
     return titles
   }
 
-  /// The first section that `title` of the index stands for; nil for a title that it has not.
+  /// The first section with the index title `title`; nil if there is none.
   ///
   /// - Parameters:
   ///   - title: one of ``sectionIndexTitles``.
-  ///   - index: the title's place there; tells nothing more.
+  ///   - index: the title's index; ignored.
   public func section(forSectionIndexTitle title: String, at index: Int) -> Int? {
     sections.firstIndex { indexTitle(of: $0) == title }
   }
@@ -222,12 +222,12 @@ extension FetchedResultsController {
 // MARK: - Index paths
 
 extension Position {
-  /// The place that a Foundation index path `[section, item]` names; nil for other lengths.
+  /// Converts a Foundation index path `[section, item]`; nil if it has another length.
   public init?(_ indexPath: IndexPath) {
     guard indexPath.count == 2 else { return nil }
     self.init(section: indexPath[0], item: indexPath[1])
   }
 
-  /// The place as a Foundation index path, which tables and collection views of the platform take.
+  /// This position as a Foundation index path, for the platform's tables and collection views.
   public var indexPath: IndexPath { [section, item] }
 }

@@ -1,8 +1,8 @@
-// A controller and whoever shows it: every callback enters from the controller, and leaves typed to
-// a delegate that may come and go.
+// Connects a controller with a delegate that can be exchanged, and lets subclasses override
+// callbacks.
 
-/// Stands between a controller and its delegate: a place to hold the controller, to override what a
-/// delegate is told, and to exchange the delegate.
+/// Owns a controller and forwards its callbacks to a delegate. The delegate can be exchanged, and a
+/// subclass can override callbacks.
 ///
 /// ```swift
 /// final class CitiesAdapter: FetchedResultsControllerAdapter<CitiesScreen> {}
@@ -11,9 +11,9 @@
 /// try await adapter.performFetch()
 /// ```
 ///
-/// The element type is the delegate's. A subclass may override any callback; what it does not pass
-/// on to `super` the delegate is not told. Which of the three ways to be told applies is decided by
-/// the delegate, or without one by what the subclass overrides.
+/// The element type is the delegate's. An overridden callback reaches the delegate only if the
+/// override calls `super`. The delegate determines which of the three kinds of callbacks it gets;
+/// without a delegate, the subclass's overrides do.
 open class FetchedResultsControllerAdapter<Delegate: FetchedResultsControllerDelegate>:
   FetchedResultsControllerDelegate, ResultsRelay
 {
@@ -23,15 +23,14 @@ open class FetchedResultsControllerAdapter<Delegate: FetchedResultsControllerDel
   public private(set) var controller: Controller
   public weak var delegate: Delegate?
 
-  /// Becomes the delegate of `controller`, and fetches nothing yet.
+  /// Becomes the delegate of `controller`. Does not fetch.
   public init(_ controller: Controller, delegate: Delegate? = nil) {
     self.controller = controller
     self.delegate = delegate
     controller.delegate = self
   }
 
-  /// Fetches, and follows what is saved from then on: see
-  /// ``FetchedResultsController/performFetch(isolation:)``.
+  /// Fetches and follows changes: see ``FetchedResultsController/performFetch(isolation:)``.
   public func performFetch(
     isolation: isolated (any Actor)? = #isolation
   ) async throws(FetchError) {

@@ -1,6 +1,6 @@
-// A delegate made of closures, where a class of one's own would be too much.
+// A delegate made of closures.
 
-/// Is told of changes by closures.
+/// Receives a controller's changes by closures.
 ///
 /// ```swift
 /// let callbacks = FetchedResultsControllerCallbacks(controller)
@@ -8,8 +8,8 @@
 /// try await controller.performFetch()
 /// ```
 ///
-/// Hold it as long as it shall be told: the controller does not. Of the three ways to be told that
-/// one applies whose closure is set, as with any delegate.
+/// Keep a reference to it: the controller does not. The closures that are set determine which of
+/// the three kinds of callbacks it gets, as with any delegate.
 public final class FetchedResultsControllerCallbacks<Element: Fetchable>:
   FetchedResultsControllerDelegate
 {
@@ -20,14 +20,14 @@ public final class FetchedResultsControllerCallbacks<Element: Fetchable>:
   public var didChangeContentWithSnapshot: ((ResultsSnapshot) -> Void)?
   public var didChangeContentWithDifference: ((CollectionDifference<ObjectID>) -> Void)?
   public var willChangeContent: (() -> Void)?
-  /// The section, its index and what happened to it.
+  /// The section, its index and the kind of change.
   public var didChangeSection: ((FetchedSection<Element>, Int, SectionChangeType) -> Void)?
-  /// What happened, and the object; nil for one that a request with a `fetchBatchSize` did not make
-  /// so far.
+  /// The change and the object; the object is nil if a request with a `fetchBatchSize` has not
+  /// loaded it.
   public var didChangeObject: ((ObjectChange, Element?) -> Void)?
   public var didChangeContent: (() -> Void)?
   public var didFail: ((FetchError) -> Void)?
-  /// The index title for a section's name.
+  /// Returns the index title for a section's name.
   public var sectionIndexTitle: ((String) -> String?)?
 
   /// Becomes the delegate of `controller`.
@@ -84,7 +84,7 @@ public final class FetchedResultsControllerCallbacks<Element: Fetchable>:
 }
 
 extension FetchedResultsController {
-  /// The id of an object while a change of it is told: deleted ones stand in the old content.
+  /// The id of an object during a callback; a deleted object is in the old content.
   fileprivate func id(ofChangedAt position: Position, for type: ObjectChangeType) -> ObjectID? {
     (type == .delete ? pending?.old : pending?.new)?.state[position]?.id
   }

@@ -1,60 +1,58 @@
-// Who is told what changes in a controller's content.
+// The delegate of a results controller.
 
-/// Is told of changes in the content of a ``FetchedResultsController``. Every method may be left out.
+/// Receives changes of the content of a ``FetchedResultsController``. Every method is optional.
 ///
-/// There are three ways to be told, and a delegate gets one of them: a delegate that implements the
-/// snapshot method gets that one alone; else one that implements the difference method gets that
-/// one alone; else each change is told by itself, between will-change and did-change, as
-/// ``ContentChange`` orders them.
+/// A delegate gets one of three kinds of callbacks: if it implements the snapshot method, only that
+/// one; otherwise, if it implements the difference method, only that one; otherwise one call per
+/// change between will-change and did-change, in the order of ``ContentChange``.
 ///
-/// While will-change runs the controller still shows the old content; from then on the new one.
+/// During will-change the controller still has the old content, afterwards the new one.
 ///
-/// A delegate on an actor says so where it conforms: `extension CitiesScreen: @MainActor
+/// A delegate on an actor conforms in isolation: `extension CitiesScreen: @MainActor
 /// FetchedResultsControllerDelegate`.
 public protocol FetchedResultsControllerDelegate<Element>: AnyObject {
   associatedtype Element: Fetchable
   typealias Controller = FetchedResultsController<Element>
 
-  /// The content changed; `snapshot` is the new one. Called after the first fetch as well.
+  /// The content changed to `snapshot`. Also called after the first fetch.
   func controller(_ controller: Controller, didChangeContentWith snapshot: ResultsSnapshot)
-  /// The content changed; `difference` leads from the old ids to the new ones, over all sections.
-  /// Called after the first fetch as well, from nothing.
+  /// The content changed; `difference` transforms the old ids into the new ones, over all sections.
+  /// Also called after the first fetch, from an empty content.
   func controller(
     _ controller: Controller, didChangeContentWith difference: CollectionDifference<ObjectID>)
 
   /// The content is about to change.
   func controllerWillChangeContent(_ controller: Controller)
-  /// A section came or went: see ``SectionChange/index`` for what `index` counts in.
+  /// A section was inserted or deleted. `index` counts as ``SectionChange/index`` does.
   func controller(
     _ controller: Controller, didChange section: FetchedSection<Element>, atSectionIndex index: Int,
     for type: SectionChangeType)
-  /// An object came, went, moved or changed.
+  /// An object was inserted, deleted, moved or updated.
   ///
   /// - Parameters:
-  ///   - controller: whose content changes.
-  ///   - object: as it is now; a deleted one as it was.
-  ///   - indexPath: where it stood in the old content; nil for an insert.
-  ///   - type: what happened to it.
-  ///   - newIndexPath: where it stands in the new content; nil for a delete.
+  ///   - controller: the controller.
+  ///   - object: the object's new state; for a deleted object its old state.
+  ///   - indexPath: its position in the old content; nil for an insert.
+  ///   - type: the kind of change.
+  ///   - newIndexPath: its position in the new content; nil for a delete.
   func controller(
     _ controller: Controller, didChange object: Element, at indexPath: Position?,
     for type: ObjectChangeType, newIndexPath: Position?)
-  /// The same of an object that a request with a `fetchBatchSize` did not make so far.
+  /// As above, for an object that a request with a `fetchBatchSize` has not loaded.
   func controller(
     _ controller: Controller, didChangeObjectWithID id: ObjectID, at indexPath: Position?,
     for type: ObjectChangeType, newIndexPath: Position?)
-  /// The content changed, and every part of it was told.
+  /// The content changed, and every change was reported.
   func controllerDidChangeContent(_ controller: Controller)
 
-  /// The title for a section in the index; nil: the capitalised first letter of its name.
+  /// Returns a section's index title; nil means the capitalised first letter of its name.
   func controller(
     _ controller: Controller, sectionIndexTitleForSectionName name: String
   ) -> String?
 
-  /// The store cannot be reached, the fetch ended, or the content was out of step and is fetched
-  /// anew: ``FetchedResultsController/state`` tells which, and whether the controller goes on. Also
-  /// that an object of the result cannot be read, which ends nothing:
-  /// ``FetchedResultsController/unreadableObjects`` has those of the moment.
+  /// The store cannot be reached, the fetch failed, or a digest differed and the result is fetched
+  /// again: see ``FetchedResultsController/state``. Also called for each unreadable object, which
+  /// does not end the fetch: see ``FetchedResultsController/unreadableObjects``.
   func controller(_ controller: Controller, didFailWith error: FetchError)
 }
 

@@ -1,7 +1,7 @@
-// A section of fetched elements, as a results controller shows it.
+// A section of a results controller.
 
-/// What tells sections apart: the value of the section's key path, typed and exact. Two sections may
-/// share a name (nil and the empty text do), never an identifier.
+/// Identifies a section by the typed value of its section key path. Two sections may have the same
+/// name, such as nil and the empty text, but never the same identifier.
 public struct SectionIdentifier: Sendable, Hashable {
   /// The value as JSON text.
   public let value: String
@@ -14,14 +14,14 @@ public struct SectionIdentifier: Sendable, Hashable {
   }
 }
 
-/// One section and its elements.
+/// A section and its elements.
 public struct FetchedSection<Element>: Identifiable {
   public let id: SectionIdentifier
   /// The capitalised first letter of the name.
   public let indexTitle: String
-  /// The elements; with a `fetchBatchSize` those that were made so far.
+  /// The elements; with a `fetchBatchSize` those loaded so far.
   public let objects: [Element]
-  /// How many elements there are, made so far or not.
+  /// The number of elements, loaded or not.
   public let numberOfObjects: Int
 
   public var name: String { id.name }

@@ -1,31 +1,31 @@
-// Asks a store, again and again, what changed in a fetch. Waits between failures, longer each time.
+// Requests the changes of a fetch repeatedly. Waits after failures, longer each time.
 
-/// One fetch's way along the history of its store.
+/// Follows one fetch from token to token.
 struct Follower: Sendable {
   enum Event: Sendable {
-    /// What changed.
+    /// The next diff.
     case diff(Diff)
-    /// The result anew: history did not reach back, or it was asked for.
+    /// The whole result, after an expired token or on request.
     case state(ResultState)
-    /// Nobody answered; the next event tries again.
+    /// The store did not answer; the next call retries.
     case unreachable(ObjectStoreError)
-    /// The store refuses the fetch, or was closed.
+    /// The store refuses the fetch or is closed.
     case failed(ObjectStoreError)
   }
 
   private let store: any ObjectStore
   private let feed: any FetchFeed
-  /// The members of the request, without `since`.
+  /// The members of the request body, without `since`.
   private let request: JSON
-  /// Seconds that a request is held.
+  /// The wait of one request, in seconds.
   private let hold: Double
-  /// From where the next diff is asked for; nil asks for the result anew.
+  /// The token for the next request; nil requests a snapshot.
   var token: String?
   private var failures = 0
-  /// Seconds that the last failure asked to be waited.
+  /// The minimum pause in seconds that the last failure requested.
   private var leastPause = 0.0
 
-  /// - Parameter outage: why nobody answered the last time; the first event is then waited for.
+  /// - Parameter outage: the last connection error; the first event then waits.
   init(
     store: any ObjectStore, request: [JSON.Member], hold: Double, token: String? = nil,
     after outage: ObjectStoreError? = nil
@@ -38,7 +38,7 @@ struct Follower: Sendable {
     if let outage { note(outage) }
   }
 
-  /// The result now.
+  /// Fetches the current result.
   func snapshot() async -> Result<ResultState, ObjectStoreError> {
     do throws(ObjectStoreError) {
       guard let state = ResultState(json: try await store.fetch(request)) else {
@@ -50,13 +50,13 @@ struct Follower: Sendable {
     }
   }
 
-  /// Waits for what comes next.
+  /// Waits for the next event.
   mutating func next() async -> Event {
     if failures > 0 { try? await Task.sleep(for: pause) }
     guard let token else { return event(of: await snapshot()) }
     let answer: JSON
     do throws(ObjectStoreError) {
-      // Who comes back asks for an answer at once: it says that somebody is there again.
+      // After a failure, request an immediate answer: it shows that the store is reachable again.
       answer = try await feed.next(since: token, hold: failures > 0 ? 0 : hold)
     } catch .tokenExpired {
       return event(of: await snapshot())
@@ -67,7 +67,7 @@ struct Follower: Sendable {
       succeeded()
       return .diff(diff)
     }
-    // A diff that is the whole result has not the form of a snapshot.
+    // A diff that resets the result is not a snapshot.
     if answer["reset"] == .boolean(true) { return event(of: await snapshot()) }
     return event(of: ResultState(json: answer).map { .success($0) } ?? .failure(Self.noDiff))
   }
@@ -93,9 +93,9 @@ struct Follower: Sendable {
     leastPause = error.outage?.retryAfter ?? 0
   }
 
-  /// The time before the next attempt: a tenth of a second, doubled each time up to five seconds, or
-  /// what was asked for, up to five minutes; and a little by chance, so that many clients don't come
-  /// at once.
+  /// The pause before the next attempt: 0.1 s, doubled for each failure up to 5 s, or the pause
+  /// that the server requested up to 5 minutes; plus a random part, so that many clients do not
+  /// return at the same time.
   private var pause: Duration {
     let backoff = min(5, 0.1 * Double(1 << min(failures - 1, 6)))
     let base = max(backoff, min(leastPause, 300))

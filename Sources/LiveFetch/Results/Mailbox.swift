@@ -1,15 +1,15 @@
-// What lies between a sender and one reader in another isolation domain: whatever was put in is read as
-// one delivery, so a slow reader costs no more than a fast one.
+// A buffer between a sender and one reader in another isolation domain. Several values are read as
+// one delivery, so a slow reader needs no more memory than a fast one.
 
 import Synchronization
 
-/// What waits to be read.
+/// The buffered values.
 protocol MailboxContent: Sendable {
   associatedtype Delivery: Sendable
 
-  /// Whether no more will come; what has come is still read.
+  /// True if no more values will be added; buffered ones can still be read.
   var isFinished: Bool { get }
-  /// The next delivery; nil where nothing waits.
+  /// Removes and returns the next delivery; nil if the buffer is empty.
   mutating func take() -> Delivery?
 }
 
@@ -21,19 +21,19 @@ final class Mailbox<Content: MailboxContent>: Sendable {
     var reader: CheckedContinuation<Delivery?, Never>?
   }
 
-  // Guards what is on its way; never held while the reader is resumed.
+  // Protects the buffer; never held while the reader is resumed.
   private let state: Mutex<State>
 
   init(_ content: Content) { state = Mutex(State(content: content)) }
 
   var isFinished: Bool { state.withLock { $0.content.isFinished } }
 
-  /// Changes what waits, without a word to the reader.
+  /// Changes the buffer without resuming the reader.
   func withLock<Result: Sendable>(_ change: (inout Content) -> Result) -> Result {
     state.withLock { change(&$0.content) }
   }
 
-  /// Changes what waits, and gives it to the reader if that is waiting.
+  /// Changes the buffer and resumes the reader if it is waiting.
   func put(_ change: (inout Content) -> Void) {
     let resumption: (CheckedContinuation<Delivery?, Never>, Delivery?)? = state.withLock { state in
       change(&state.content)
@@ -46,7 +46,7 @@ final class Mailbox<Content: MailboxContent>: Sendable {
     resumption.map { $0.resume(returning: $1) }
   }
 
-  /// The next delivery; nil when there will be none, or the task is cancelled.
+  /// The next delivery; nil after the end or if the task is cancelled.
   ///
   /// - Parameter cancel: finishes the content.
   func next(onCancel cancel: @Sendable () -> Void) async -> Delivery? {

@@ -1,13 +1,13 @@
-// One reader of a controller's content. It holds the newest content alone, so a slow reader costs
-// no more than a fast one; what it missed it gets as one change.
+// Delivers a controller's contents to one reader. Only the newest content is buffered; a slow
+// reader gets one change that combines those it missed.
 
-/// Takes contents from a controller to one reader, in another isolation domain if it likes.
+/// Delivers contents to one reader, possibly in another isolation domain.
 final class ResultChannel: Sendable {
   struct Delivery: Sendable {
     /// The content that the reader had.
     let old: ResultState?
     let new: ResultState
-    /// What leads from one to the other where that was one step.
+    /// The change from `old` to `new`, if it was a single one.
     let change: ContentChange?
   }
 
@@ -41,10 +41,10 @@ final class ResultChannel: Sendable {
     }
   }
 
-  /// No more will come; what has come is still read.
+  /// Ends the channel after its buffered content.
   func finish() { box.put { $0.isFinished = true } }
 
-  /// Takes the present content for read.
+  /// Marks the current content as read.
   func skipPresent() {
     box.withLock { content in
       content.seen = content.newest
@@ -52,19 +52,19 @@ final class ResultChannel: Sendable {
     }
   }
 
-  /// The next content; nil when there will be none, or the task is cancelled.
+  /// The next content; nil after the end or if the task is cancelled.
   func next() async -> Delivery? { await box.next { self.finish() } }
 }
 
-/// A channel as its controller knows it: it is gone with the last sequence or iterator that reads it.
+/// A weak reference to a channel, which lives as long as a sequence or iterator reads it.
 struct WeakChannel {
   weak var channel: ResultChannel?
 
-  /// Whether nobody reads it any more.
+  /// True if no sequence or iterator reads the channel any more.
   var isUnread: Bool { channel?.isFinished ?? true }
 }
 
-/// The contents of a controller, one after the other.
+/// The contents of a controller as a sequence.
 public struct ResultsSnapshots: AsyncSequence, Sendable {
   let channel: ResultChannel
 
@@ -80,7 +80,7 @@ public struct ResultsSnapshots: AsyncSequence, Sendable {
   }
 }
 
-/// The changes of a controller's content, one after the other.
+/// The changes of a controller's content as a sequence.
 public struct ContentChanges: AsyncSequence, Sendable {
   let channel: ResultChannel
 
@@ -99,7 +99,7 @@ public struct ContentChanges: AsyncSequence, Sendable {
 }
 
 extension ResultChannel.Delivery {
-  /// What changed since the content that the reader had; nil where it had none.
+  /// The change since the reader's last content; nil if it had none.
   fileprivate var contentChange: ContentChange? {
     change ?? old.map { ContentChange($0.difference(to: new)) }
   }

@@ -1,17 +1,17 @@
-// Two states of results → the diff between them, where no server tells it: after a request was
-// changed, or when history does not reach back. The same promises hold as for diffs of the API.
+// Computes the diff between two states when no server provides it: after a changed request or an
+// expired token. It satisfies the promises of the API's diffs.
 
 extension ResultState {
-  /// The diff that leads from this state to `new`. Items whose values are the same move only where
-  /// another order, or values that were not fetched, moved them.
+  /// The diff from this state to `new`. Items with equal values move only if the order changed or
+  /// values that were not fetched moved them.
   ///
-  /// - Parameter changed: items that have other values, where the states do not tell.
+  /// - Parameter changed: items whose values differ although the states do not contain them.
   func difference(to new: ResultState, changed: Set<ObjectID> = []) -> Diff {
     func isSame(_ place: ArrangementDifference<ObjectID>.Place) -> Bool {
       guard !changed.contains(place.id), let old = self[place.from], let now = new[place.to] else {
         return false
       }
-      // Of one of them there may be the id alone.
+      // One of the items may consist of its id only.
       return old == now || old.names.count == 1 || now.names.count == 1
     }
     let places = ArrangementDifference(from: arrangement, to: new.arrangement, isFixed: isSame)
@@ -45,7 +45,7 @@ extension ResultState {
 }
 
 extension Item {
-  /// The values of `new` that differ from this item's, as an object.
+  /// The values of `new` that differ from this item's, as a JSON object.
   fileprivate func changes(to new: Item) -> JSON {
     .object(
       new.names.compactMap { name in

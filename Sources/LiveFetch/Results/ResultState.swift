@@ -1,7 +1,7 @@
-// A result as a controller holds it: snapshots and diffs of the API enter, items in their sections
-// leave. Whatever cannot be a diff from this state is refused and leaves it as it was.
+// A controller's copy of a result. Snapshots and diffs of the API enter, sections with items leave.
+// A diff that does not apply is refused and changes nothing.
 
-/// Items in sections at one moment.
+/// Sections with items at one token.
 struct ResultState: Sendable, Hashable {
   struct Section: Sendable, Hashable {
     var info: SectionInfo
@@ -12,7 +12,7 @@ struct ResultState: Sendable, Hashable {
   var summary: ResultSummary
   var sections: [Section]
 
-  /// Reads a snapshot; nil if the JSON has not the form of one.
+  /// Reads a snapshot; nil if the JSON is not one.
   init?(json: JSON) {
     guard let token = json["token"]?.string, let summary = ResultSummary(json: json),
       case .array(let elements)? = json["sections"]
@@ -30,7 +30,7 @@ struct ResultState: Sendable, Hashable {
     }
   }
 
-  /// How many items there are.
+  /// The number of items.
   var count: Int { sections.reduce(0) { $0 + $1.items.count } }
 
   subscript(position: Position) -> Item? {
@@ -40,7 +40,7 @@ struct ResultState: Sendable, Hashable {
     return sections[position.section].items[position.item]
   }
 
-  /// The digest of API.md section 4 over the items held.
+  /// The digest of the items, as defined in section 4 of the API.
   var digest: String {
     var digest = Digest()
     for section in sections {
@@ -54,7 +54,7 @@ struct ResultState: Sendable, Hashable {
     return digest.text
   }
 
-  /// Where each item stands.
+  /// The position of each item.
   var positions: [ObjectID: Position] {
     var positions: [ObjectID: Position] = [:]
     positions.reserveCapacity(count)
@@ -70,7 +70,7 @@ struct ResultState: Sendable, Hashable {
 // MARK: - Diffs
 
 extension ResultState {
-  /// Makes this the state that `diff` leads to.
+  /// Applies `diff` to this state.
   mutating func apply(_ diff: Diff) throws(DiffApplicationError) {
     guard diff.from == token else { throw .otherToken(expected: token, found: diff.from) }
     let infos = try diff.rearranged(sections.map(\.info))
@@ -94,6 +94,6 @@ extension ResultState {
 }
 
 extension Diff.Changed {
-  /// Whether it says that no value differs: `{}`. Diffs of ids do not say.
+  /// True if no value differs: `{}`. A diff of ids has no `changed`.
   var isMereMove: Bool { changed?.count == 2 }
 }

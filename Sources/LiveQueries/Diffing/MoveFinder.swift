@@ -1,18 +1,18 @@
-// Which of the objects whose place changed have to move: the fewest possible.
+// Finds which objects with a changed position must move; the result is the smallest possible set.
 //
-// Objects in the window before and after whose key is the same are fixed: they never move. A
-// changed one may stay only in its section and only if equally many fixed ones precede it before
-// and after, that is in the same gap between them. Among those within one gap a longest increasing
-// subsequence stays; the others move.
+// Objects in the window before and after whose key is unchanged are fixed: they never move. A
+// changed object may stay only in its section, and only if the same number of fixed objects
+// precedes it before and after, which means the same gap between fixed objects. Within one gap, a
+// longest increasing subsequence stays and the other objects move.
 
 import FetchModel
 
-/// Tells movers from those that stay.
+/// Separates objects that move from objects that stay.
 struct MoveFinder {
-  /// Indexes of the touches that move.
+  /// Indexes of the changed objects that move.
   private(set) var moved: Set<Int> = []
 
-  /// - Parameter places: for each touch where it was and is in the window.
+  /// - Parameter places: the old and the new place of each changed object in the window.
   init(places: [(old: TouchedKey?, new: TouchedKey?)], comparison: WindowComparison) {
     var fixed: [OrderKey] = []
     var changed: [Candidate] = []
@@ -49,7 +49,7 @@ struct MoveFinder {
     let comparison: WindowComparison
     let fixed: [OrderKey]
 
-    /// The gap in which the candidate stands before and after; nil if there is no such.
+    /// The gap that contains the candidate before and after; nil if they differ.
     func gap(_ candidate: Candidate) -> Int? {
       guard candidate.old.key.section == candidate.new.key.section else { return nil }
       let old = fixedBefore(candidate.old)

@@ -1,31 +1,30 @@
-// Old ranks from new ones: the new keys and what was touched enter; how many keys stood before a
-// place leaves, in the new numbering, in the old one and among the untouched alone.
+// Computes old ranks from new ones, given the new keys and the changed objects.
 //
-// Untouched objects stand in the same order before and after, so an old rank is the number of
-// untouched ones before a place plus the number of old touched keys before it. O(log n + log m) a
-// look-up for m touched; nothing is asked of the rest.
+// Unchanged objects have the same order before and after. An old rank is therefore the number of
+// unchanged keys before a position plus the number of old changed keys before it. A lookup costs
+// O(log n + log m) for m changed objects.
 
 import FetchModel
 
-/// What became of one object between two moments.
+/// The old and the new key of one object.
 struct Touch: Sendable, Hashable {
   let id: ObjectID
-  /// Its place before; nil if it was not in the result.
+  /// nil if it was not in the result.
   let oldKey: OrderKey?
-  /// Its place now; nil if it is not in the result.
+  /// nil if it is not in the result.
   let newKey: OrderKey?
-  /// Whether a value that clients see differs.
+  /// True if a value that clients see differs.
   let valuesChanged: Bool
 }
 
-/// A touched object's key in one numbering.
+/// A changed object's key in the old or the new numbering.
 struct TouchedKey {
   let key: OrderKey
   let rank: Int
-  /// How many untouched keys stand before it.
+  /// The number of unchanged keys before it.
   let untouchedBefore: Int
 
-  /// - Parameter index: how many touched keys stand before it.
+  /// - Parameter index: the number of changed keys before it.
   init(_ key: OrderKey, rank: Int, index: Int) {
     self.key = key
     self.rank = rank
@@ -33,20 +32,21 @@ struct TouchedKey {
   }
 }
 
-/// The old numbering of a result, seen from the new one.
+/// The old numbering of a result, expressed by the new one.
 struct RankShift {
   let keys: RankedKeys
-  /// The touched keys that the part known holds or held, in order.
+  /// The changed keys within the known part, sorted.
   let oldTouched: [OrderKey]
   let newTouched: [OrderKey]
-  /// Their ranks, each in its own numbering.
+  /// Their ranks, in the old and in the new numbering.
   private let oldRanks: [Int]
   private let newRanks: [Int]
-  /// By touch: where its key stands among those above; nil where it does not.
+  /// For each changed object, the index of its key in `oldTouched` or `newTouched`; nil if it is
+  /// not there.
   private let oldIndexes: [Int?]
   private let newIndexes: [Int?]
 
-  /// O(m log n) for m touches.
+  /// O(m log n) for m changed objects.
   init(keys: RankedKeys, touches: [Touch]) {
     self.keys = keys
     let (old, oldIndexes) = Self.sorted(touches.map(\.oldKey), keys)
@@ -61,7 +61,7 @@ struct RankShift {
     self.newIndexes = newIndexes
   }
 
-  /// The keys that the part known covers, in order, and for each of `touched` its index there.
+  /// The keys within the known part, sorted, and for each of `touched` its index there.
   private static func sorted(
     _ touched: [OrderKey?], _ keys: RankedKeys
   ) -> (keys: [OrderKey], indexes: [Int?]) {
@@ -75,7 +75,7 @@ struct RankShift {
     return (covered.map(\.key), indexes)
   }
 
-  /// Where the object of a touch stood and stands, as far as that is known.
+  /// The old and the new place of a changed object; nil where it is unknown or absent.
   func places(ofTouch touch: Int) -> (old: TouchedKey?, new: TouchedKey?) {
     (
       oldIndexes[touch].map { TouchedKey(oldTouched[$0], rank: oldRanks[$0], index: $0) },
@@ -86,13 +86,13 @@ struct RankShift {
   var oldCount: Int { keys.count - newTouched.count + oldTouched.count }
   var newCount: Int { keys.count }
 
-  /// How many untouched keys are among the first `rank` of the old numbering.
+  /// The number of unchanged keys among the first `rank` of the old numbering.
   func untouched(beforeOldRank rank: Int) -> Int { rank - oldRanks.partitionPoint { $0 < rank } }
 
-  /// How many untouched keys are among the first `rank` of the new numbering.
+  /// The number of unchanged keys among the first `rank` of the new numbering.
   func untouched(beforeNewRank rank: Int) -> Int { rank - newRanks.partitionPoint { $0 < rank } }
 
-  /// How many untouched keys stand before `key`.
+  /// The number of unchanged keys before `key`.
   func untouched(before key: OrderKey) -> Int {
     keys.keys.lowerBound(of: key.bytes) - newTouched.countBefore(key)
   }
@@ -101,7 +101,7 @@ struct RankShift {
 
   func newRank(of key: OrderKey) -> Int { keys.keys.lowerBound(of: key.bytes) }
 
-  /// The ranks that a section's keys had.
+  /// The old ranks of a section's keys.
   func oldRanks(ofSection section: [UInt8]) -> Range<Int> {
     let new = keys.ranks(ofSection: section)
     let newTouched = newTouched.range(ofPrefix: section)
@@ -110,7 +110,7 @@ struct RankShift {
     return start..<(start + new.count - newTouched.count + oldTouched.count)
   }
 
-  /// The ranks, in the new numbering, of the untouched keys with these indexes among themselves.
+  /// The new rank of the unchanged key with this index among the unchanged keys.
   func newRank(ofUntouched index: Int) -> Int {
     index + newRanks.partitionPointByIndex { newRanks[$0] - $0 <= index }
   }
@@ -119,7 +119,7 @@ struct RankShift {
     index + oldRanks.partitionPointByIndex { oldRanks[$0] - $0 <= index }
   }
 
-  /// The key that had `rank` in the old numbering, which must be in 0..<oldCount.
+  /// The key with `rank` in the old numbering, which must be in 0..<oldCount.
   func oldKey(at rank: Int) -> OrderKey {
     let touchedBefore = oldRanks.partitionPoint { $0 < rank }
     if touchedBefore < oldRanks.count, oldRanks[touchedBefore] == rank {
@@ -130,7 +130,7 @@ struct RankShift {
 }
 
 extension Array {
-  /// How many elements stand before the first that does not meet `isBefore`.
+  /// The number of elements before the first one for which `isBefore` is false.
   func partitionPoint(_ isBefore: (Element) -> Bool) -> Int {
     partitionPointByIndex { isBefore(self[$0]) }
   }
@@ -146,10 +146,10 @@ extension Array {
 }
 
 extension [OrderKey] {
-  /// How many of these sorted keys stand before `key`.
+  /// The number of these sorted keys that are less than `key`.
   func countBefore(_ key: OrderKey) -> Int { partitionPoint { $0 < key } }
 
-  /// The indexes of those that begin with `prefix`.
+  /// The indexes of the keys that begin with `prefix`.
   func range(ofPrefix prefix: [UInt8]) -> Range<Int> {
     let start = partitionPoint { $0.bytes.precedes(prefix) }
     let end = partitionPoint { $0.bytes.precedes(prefix) || $0.bytes.starts(with: prefix) }

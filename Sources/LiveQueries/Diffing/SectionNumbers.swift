@@ -1,19 +1,19 @@
-// Ranks → positions `[section, item]` in a window, in the old and the new numbering.
+// Converts ranks to positions `[section, item]` in a window, in the old and the new numbering.
 //
-// A window shows a section as far as its items are in the window, so sections are numbered from
-// the first visible one. The old number of a section is its new one, less the sections that came
-// up before it, plus those that went.
+// A section belongs to a window if one of its items does, so sections are numbered from the first
+// visible one. A section's old number is its new number minus the inserted sections before it plus
+// the deleted sections before it.
 
 import FetchModel
 
 /// The sections visible in a window before and after.
 struct SectionNumbers {
-  /// What one section was and is.
+  /// A section's items and numbers before and after.
   struct Section {
     /// Ranks of its items within the window.
     let oldItems: Range<Int>
     let newItems: Range<Int>
-    /// Numbers from the first visible section on; they mean nothing while it is not visible.
+    /// Numbers relative to the first visible section; meaningless while the section is not visible.
     let oldIndex: Int
     let newIndex: Int
   }
@@ -21,7 +21,7 @@ struct SectionNumbers {
   private let shift: RankShift
   private let oldVisible: Range<Int>
   private let newVisible: Range<Int>
-  /// Sections that exist only now, and that existed only before; sorted.
+  /// Sections that exist only after, and only before; sorted.
   private var created: [[UInt8]] = []
   private var removed: [[UInt8]] = []
   private var firstOldIndex = 0
@@ -65,7 +65,7 @@ struct SectionNumbers {
       + removed.partitionPoint { $0.precedes(section) }
   }
 
-  /// What became of `section`. O(log n) the first time.
+  /// The items and numbers of `section`. O(log n) for the first call per section.
   mutating func section(_ section: [UInt8]) -> Section {
     if let section = known[section] { return section }
     let found: Section

@@ -1,19 +1,21 @@
-// A window before and after, in ranks: what WindowDiff, MoveFinder and the digest look up.
+// One window before and after a change, in ranks. Input of `WindowDiff`, `MoveFinder` and the
+// digest.
 
 import FetchModel
 
 /// The same window over the old and the new keys.
 struct WindowComparison {
   let shift: RankShift
-  /// The ranks in the window, each in its own numbering.
+  /// The ranks in the window, in the old and in the new numbering.
   let oldVisible: Range<Int>
   let newVisible: Range<Int>
-  /// The untouched objects in it, by their indexes among the untouched: the same in both.
+  /// The unchanged objects in the window, as indexes among all unchanged objects; these indexes are
+  /// the same before and after.
   let oldUntouched: Range<Int>
   let newUntouched: Range<Int>
   private let window: Range<Int>
   var numbers: SectionNumbers
-  /// The old keys of what leaves its place, the new keys of what comes to one.
+  /// The old keys of items that leave their position, and the new keys of items that arrive at one.
   var leaving: [OrderKey] = []
   var arriving: [OrderKey] = []
 
@@ -51,7 +53,7 @@ struct WindowComparison {
     shift.keys.keys[shift.newRank(ofUntouched: index)]
   }
 
-  /// Where the object of a touch was and is, as far as the window shows it.
+  /// The old and the new place of a changed object; nil where it is outside the window.
   func places(ofTouch touch: Int) -> (old: TouchedKey?, new: TouchedKey?) {
     let (old, new) = shift.places(ofTouch: touch)
     return (

@@ -1,43 +1,43 @@
-// The one diff algorithm: the new keys, what was touched since, and a window enter; the positional
-// difference of the window's two contents leaves, with the fewest moves. O(m log n) for m touched
-// objects and those pushed over the window's edges; the rest is never looked at.
+// The diff algorithm. From the new keys, the changed objects and a window, it computes the
+// positional difference of the window's old and new content with the fewest moves. O(m log n) for m
+// changed objects and objects that cross the window's edges; other objects are not examined.
 
 import FetchModel
 
-/// How one window's content differs between two moments, in positions.
+/// The difference between the old and the new content of one window, in positions.
 struct WindowDiff {
   struct SectionChange {
     let index: Int
     let section: [UInt8]
   }
 
-  /// One object's old or new place, or both.
+  /// The old or new position of one object, or both.
   struct Item {
     let id: ObjectID
     var from: Position?
     var to: Position?
   }
 
-  /// By index, ascending; old numbering and new numbering.
+  /// Ascending by index; `deletedSections` in the old numbering, `insertedSections` in the new one.
   var deletedSections: [SectionChange] = []
   var insertedSections: [SectionChange] = []
-  /// By `from`, ascending.
+  /// Ascending by `from`.
   var deleted: [Item] = []
-  /// By `to`, ascending, as are the next two.
+  /// Ascending by `to`, as `moved` and `updated` are.
   var inserted: [Item] = []
   var moved: [Item] = []
   var updated: [Item] = []
   let old: WindowExtent
   let new: WindowExtent
 
-  /// Whether no section or item is named.
+  /// True if the diff names no section and no item.
   var isEmpty: Bool {
     deleted.isEmpty && inserted.isEmpty && moved.isEmpty && updated.isEmpty
       && deletedSections.isEmpty && insertedSections.isEmpty
   }
 
   /// - Parameters:
-  ///   - keys: the result now, known at least up to both ends of the window.
+  ///   - keys: the new keys of the result, known at least up to both ends of the window.
   ///   - touches: every object whose row may differ, once each.
   ///   - window: ranks, from the offset to the offset plus the limit.
   init(keys: RankedKeys, touches: [Touch], window: Range<Int>) {
@@ -61,7 +61,7 @@ struct WindowDiff {
     left.to ?? .first < right.to ?? .first
   }
 
-  /// Untouched objects that are in the window only before or only after.
+  /// Adds unchanged objects that are in the window only before or only after.
   private mutating func addCrossers(_ comparison: inout WindowComparison) {
     let (old, new) = (comparison.oldUntouched, comparison.newUntouched)
     for index in old.subtracting(new) {
@@ -110,7 +110,7 @@ struct WindowDiff {
     }
   }
 
-  /// A section that comes or goes has an item that comes or goes.
+  /// A section that is inserted or deleted has an item that arrives or leaves.
   private mutating func findSections(_ comparison: inout WindowComparison) {
     guard comparison.shift.keys.isSectioned else { return }
     for section in Set(comparison.leaving.map { Array($0.section) }) {
@@ -128,13 +128,13 @@ struct WindowDiff {
   }
 }
 
-/// What a snapshot tells of its window as a whole.
+/// The properties of a snapshot that describe its window as a whole.
 struct WindowExtent: Hashable {
-  /// How many items it shows.
+  /// The number of items.
   let count: Int
   /// The last item's key.
   let last: OrderKey?
-  /// Whether the result goes on behind it.
+  /// True if the result continues after the window.
   let hasMore: Bool
 }
 

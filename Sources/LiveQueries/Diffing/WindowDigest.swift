@@ -1,11 +1,11 @@
-// A window's digest: summed up whole once, then brought along in O(changes) a diff.
+// The digest of a window, computed once in full and then updated in O(changes) per diff.
 //
-// An item's hash depends on the item before it, so besides those that came, went or moved, only
-// the ones right behind such a place count anew.
+// An item's hash depends on the item before it. An update therefore recomputes the items that were
+// inserted, deleted or moved and the item after each of them.
 
 import FetchModel
 
-/// Writes what a digest is made of, as the view's clients see it.
+/// Writes the terms of a digest as clients see them.
 struct DigestTerms {
   let term: OrderTerm?
   let model: Model
@@ -35,7 +35,7 @@ struct DigestTerms {
 }
 
 extension Digest {
-  /// Sums up the keys at `ranks`. O(ranks).
+  /// Computes the digest of the keys at `ranks`. O(ranks).
   init(of keys: RankedKeys, at ranks: Range<Int>, _ terms: inout DigestTerms) {
     self.init()
     var previous: OrderKey?
@@ -48,9 +48,10 @@ extension Digest {
     }
   }
 
-  /// Brings the digest of the old window to that of the new one.
+  /// Updates the digest of the old window to that of the new one.
   ///
-  /// - Parameter comparison: after the diff was made of it, so that it knows what left and arrived.
+  /// - Parameter comparison: after the diff was computed, so that it contains what left and
+  ///   arrived.
   mutating func advance(
     _ comparison: WindowComparison, touches: [Touch], _ terms: inout DigestTerms
   ) {
@@ -70,7 +71,7 @@ extension Digest {
   }
 }
 
-/// The ranks whose item, or the item before it, is another than it was.
+/// The ranks whose item, or whose preceding item, differs.
 private struct AffectedRanks {
   var old: Set<Int> = []
   var new: Set<Int> = []
@@ -100,7 +101,7 @@ private struct AffectedRanks {
 }
 
 extension WindowComparison {
-  /// The key at an old rank, and the one before it in its section within the window.
+  /// The key at an old rank, and the key before it if it is in the same section and in the window.
   fileprivate func oldPair(_ rank: Int) -> (OrderKey, OrderKey?) {
     let key = shift.oldKey(at: rank)
     guard rank > oldVisible.lowerBound else { return (key, nil) }

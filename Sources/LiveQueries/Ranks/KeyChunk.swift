@@ -1,16 +1,15 @@
-// Sorted keys one after the other in one block of bytes: keys enter and leave, and a place among
-// them is found by comparing bytes where they stand. An array of arrays would take five times the
-// memory, and a look at each would be one more place in it.
+// Sorted keys stored contiguously in one byte buffer, searched by comparing bytes in place. An
+// array of byte arrays needs five times the memory and one more memory access per comparison.
 
 import FetchModel
 
-/// A key where it stands; valid as long as the body that it was given to runs.
+/// A key inside a chunk's buffer; valid only inside the closure that receives it.
 struct KeyView {
   let bytes: UnsafeRawBufferPointer
   let sectionLength: UInt32
   let idOffset: UInt32
 
-  /// A copy of its own.
+  /// A copy of the key that owns its bytes.
   var key: OrderKey {
     OrderKey(bytes: Array(bytes), sectionLength: sectionLength, idOffset: idOffset)
   }
@@ -20,19 +19,19 @@ struct KeyView {
   }
 }
 
-/// A place between keys.
+/// A position between keys, given by bytes to search for.
 struct SoughtPlace {
   enum Side {
-    /// Behind the keys that precede the bytes.
+    /// After the keys that are less than the bytes.
     case before
-    /// Behind those as well that begin with them.
+    /// After those, and after the keys that have the bytes as a prefix.
     case behind
   }
 
   let bytes: UnsafeRawBufferPointer
   let side: Side
 
-  /// Whether a key stands before it.
+  /// True if `key` is before this position.
   @inline(__always)
   func follows(_ key: UnsafeRawBufferPointer) -> Bool {
     let order = key.order(bytes)
@@ -42,7 +41,7 @@ struct SoughtPlace {
 }
 
 extension UnsafeRawBufferPointer {
-  /// How these bytes compare with `other`'s as far as both go: below 0, 0 or above.
+  /// Compares the common prefix of both buffers: negative, 0 or positive.
   @inline(__always)
   func order(_ other: UnsafeRawBufferPointer) -> Int {
     let common = Swift.min(count, other.count)
@@ -60,23 +59,23 @@ extension UnsafeRawBufferPointer {
     return 0
   }
 
-  /// Whether these are the same bytes as `other`'s.
+  /// True if both buffers have equal bytes.
   @inline(__always)
   func isSame(as other: UnsafeRawBufferPointer) -> Bool {
     count == other.count && order(other) == 0
   }
 }
 
-/// Some hundred sorted keys.
+/// A few hundred sorted keys.
 struct KeyChunk: Sendable {
-  /// Where a key ends in the block, and its parts.
+  /// The end of a key in the buffer, and the lengths of its parts.
   private struct Entry: Sendable {
     var end: UInt32
     let sectionLength: UInt32
     let idOffset: UInt32
   }
 
-  /// How many keys and bytes a chunk gets that is made of others' keys.
+  /// The number of keys and bytes at which a chunk that is built in order is full.
   static let usualCount = 256
   private static let usualBytes = 1 << 15
 
@@ -85,16 +84,16 @@ struct KeyChunk: Sendable {
 
   var count: Int { entries.count }
   var isEmpty: Bool { entries.isEmpty }
-  /// Whether more keys belong into another one.
+  /// True if further keys belong into another chunk.
   var isFull: Bool { entries.count >= Self.usualCount || bytes.count >= Self.usualBytes }
-  /// Whether it is to be cut in two.
+  /// True if the chunk must be split.
   var isOverfull: Bool {
     entries.count > 2 * Self.usualCount || bytes.count > 2 * Self.usualBytes && entries.count > 1
   }
 
   init() {}
 
-  /// The first of `keys`, as many as a chunk takes, in a block that is no larger than they need.
+  /// Takes as many of the first `keys` as fit, and reserves exactly the memory that they need.
   init(_ keys: ArraySlice<OrderKey>) {
     var (size, end) = (0, keys.startIndex)
     while end < keys.endIndex, end - keys.startIndex < Self.usualCount, size < Self.usualBytes {
@@ -121,7 +120,7 @@ struct KeyChunk: Sendable {
     }
   }
 
-  /// How many keys stand before `place`.
+  /// The number of keys before `place`.
   func offset(of place: SoughtPlace) -> Int {
     bytes.withUnsafeBytes { block in
       entries.withUnsafeBufferPointer { entries in
@@ -137,13 +136,13 @@ struct KeyChunk: Sendable {
     }
   }
 
-  /// Whether every key stands before `place`.
+  /// True if every key is before `place`.
   @inline(__always)
   func precedes(_ place: SoughtPlace) -> Bool {
     withView(entries.count - 1) { place.follows($0.bytes) }
   }
 
-  /// Whether the key at `index`, if there is one, is `key`.
+  /// True if there is a key at `index` and it equals `key`.
   func holds(_ key: KeyView, at index: Int) -> Bool {
     index < entries.count && withView(index) { $0.bytes.isSame(as: key.bytes) }
   }
@@ -175,13 +174,13 @@ struct KeyChunk: Sendable {
     for later in index..<entries.count { entries[later].end &-= length }
   }
 
-  /// Takes the keys from `index` on out.
+  /// Removes the keys from `index` on.
   mutating func removeTail(from index: Int) {
     bytes.removeSubrange(start(index)...)
     entries.removeSubrange(index...)
   }
 
-  /// Takes its upper half out.
+  /// Removes and returns the upper half.
   mutating func split() -> KeyChunk {
     let middle = entries.count / 2
     var upper = KeyChunk()
@@ -194,7 +193,7 @@ struct KeyChunk: Sendable {
 }
 
 extension OrderKey {
-  /// Gives the key where it stands.
+  /// Calls `body` with a view of this key.
   @inline(__always)
   func withView<Result>(_ body: (KeyView) -> Result) -> Result {
     bytes.withUnsafeBytes {

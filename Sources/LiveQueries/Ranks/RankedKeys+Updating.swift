@@ -1,11 +1,11 @@
-// Many keys at once: what leaves and what comes enters, the list is merged anew. Key by key each
-// would be looked up in a list far larger than the processor's caches.
+// Bulk updates. Many removals and insertions are merged with the list in one pass, because single
+// lookups in a list larger than the processor's caches are slower.
 
 import FetchModel
 
 extension RankedKeys {
-  /// Takes out `removed` and then puts in `inserted`, as far as their places are known. No key
-  /// stands twice in either. O(m log n), or O(n + m log m) where m is a good part of n.
+  /// Removes `removed`, then inserts those of `inserted` that are in the known part. Neither
+  /// contains duplicates. O(m log n), or O(n + m log m) if m is a large part of n.
   mutating func update(removing removed: [OrderKey], inserting inserted: [OrderKey]) {
     guard removed.count + inserted.count > max(1_000, count / 8) else {
       for key in removed { remove(key) }
@@ -19,7 +19,7 @@ extension RankedKeys {
 }
 
 extension RankedList {
-  /// Its keys but for `removed`, together with `inserted`; both are sorted. O(n + m).
+  /// This list without `removed` and with `inserted`, both sorted. O(n + m).
   fileprivate func merged(
     without removed: [OrderKey], with inserted: [OrderKey]
   ) -> RankedList {
@@ -41,7 +41,7 @@ extension RankedList {
 }
 
 extension OrderKey {
-  /// How this key compares with another one: below 0, 0 or above.
+  /// Compares this key with another one: negative, 0 or positive.
   fileprivate func order(_ other: KeyView) -> Int {
     withView { own in
       let order = own.bytes.order(other.bytes)

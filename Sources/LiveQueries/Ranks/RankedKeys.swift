@@ -1,20 +1,20 @@
-// The ordered keys of a result with its sections: keys enter and leave, ranks and section numbers
-// are told in O(log n).
+// The ordered keys of a result and of its sections. Insertion, removal, rank and section lookups
+// cost O(log n).
 //
-// A small window over a large result needs only the front of it: then the keys reach up to a
-// bound, and nothing is known of what follows. Everything told here holds for the part up to it.
+// A small window over a large result needs only its first keys. The keys then end at a bound, and
+// every answer of this type refers to the part up to the bound.
 
 import FetchModel
 
-/// The keys of a result in order, whole or up to a bound.
+/// The ordered keys of a result, complete or up to a bound.
 struct RankedKeys: Sendable {
   private(set) var keys = RankedList()
-  /// One key a section, its bytes alone; empty without sections.
+  /// One key per section, consisting of the section's bytes; empty without sections.
   private(set) var sections = RankedList()
   let isSectioned: Bool
-  /// The place behind which the keys begin; nil from the result's first on.
+  /// The position after which the keys begin; nil at the start of the result.
   let start: OrderKey?
-  /// The last place up to which every key is known; nil where all that follow are known.
+  /// The last known key if further keys may follow; nil if all are known.
   private(set) var bound: OrderKey?
 
   var count: Int { keys.count }
@@ -22,8 +22,8 @@ struct RankedKeys: Sendable {
 
   /// - Parameters:
   ///   - sorted: the first keys of the result, in order.
-  ///   - isComplete: whether there are no others.
-  ///   - start: the place that the first key follows.
+  ///   - isComplete: true if there are no further keys.
+  ///   - start: the position before the first key.
   init(
     sorted: [OrderKey], isSectioned: Bool, isComplete: Bool = true, behind start: OrderKey? = nil
   ) {
@@ -32,7 +32,7 @@ struct RankedKeys: Sendable {
     append(contentsOf: sorted, isComplete: isComplete)
   }
 
-  /// Other keys of the same part of a result as `other`.
+  /// Replaces the keys of `other`, which cover the same part of a result.
   init(_ keys: RankedList, like other: RankedKeys) {
     self.keys = keys
     isSectioned = other.isSectioned
@@ -44,14 +44,14 @@ struct RankedKeys: Sendable {
     sections.append(contentsOf: starts.found)
   }
 
-  /// Whether `key` lies in the part that is known.
+  /// True if `key` is in the known part.
   func covers(_ key: OrderKey) -> Bool {
     if let bound, bound < key { return false }
     if let start { return start < key }
     return true
   }
 
-  /// Appends the keys that follow the bound. O(keys + n / 256).
+  /// Appends the keys after the bound. O(keys + n / 256).
   mutating func append(contentsOf sorted: [OrderKey], isComplete: Bool) {
     if isSectioned {
       var starts = SectionStarts(after: sections)
@@ -62,7 +62,7 @@ struct RankedKeys: Sendable {
     bound = isComplete ? nil : sorted.last ?? bound
   }
 
-  /// Forgets the keys from `rank` on, so that the bound is the key before it.
+  /// Drops the keys from `rank` on. The key before it becomes the bound.
   mutating func trim(to rank: Int) {
     guard rank > 0, rank < keys.count else { return }
     keys.removeTail(from: rank)
@@ -72,7 +72,7 @@ struct RankedKeys: Sendable {
     sections.removeTail(from: sections.lowerBound(of: Array(last.section)) + 1)
   }
 
-  /// Puts `key` at its place if that is known; whether it came in.
+  /// Inserts `key` if it is in the known part. Returns true if it was inserted.
   @discardableResult
   mutating func insert(_ key: OrderKey) -> Bool {
     guard covers(key), keys.insert(key) else { return false }
@@ -80,7 +80,7 @@ struct RankedKeys: Sendable {
     return true
   }
 
-  /// Takes `key` out; whether it was there.
+  /// Removes `key`. Returns true if it was present.
   @discardableResult
   mutating func remove(_ key: OrderKey) -> Bool {
     guard keys.remove(key) else { return false }
@@ -100,12 +100,12 @@ struct RankedKeys: Sendable {
   }
 }
 
-/// Finds the sections of keys that come in order.
+/// Collects the distinct sections of keys that arrive in order.
 private struct SectionStarts {
   private(set) var found: [OrderKey] = []
   private var last: [UInt8]?
 
-  /// - Parameter known: the sections of the keys before; the last one may go on.
+  /// - Parameter known: the sections of the preceding keys; the last one may continue.
   init(after known: RankedList = RankedList()) {
     last = known.count > 0 ? known[known.count - 1].bytes : nil
   }
@@ -119,7 +119,7 @@ private struct SectionStarts {
 }
 
 extension OrderKey {
-  /// What stands for a section among sections.
+  /// A key that consists of a section's bytes.
   fileprivate init(ofSection section: [UInt8]) {
     self.init(bytes: section, sectionLength: UInt32(section.count), idOffset: 0)
   }

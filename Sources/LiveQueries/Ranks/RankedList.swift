@@ -1,21 +1,21 @@
-// A sorted list of keys that knows ranks: sorted keys enter, ranks and keys at ranks leave.
+// A sorted list of keys with ranks.
 //
-// The keys stand in chunks of at most 512, each sorted; a Fenwick tree over the chunks' counts
-// turns a chunk into its first rank and a rank into its chunk. Looking up is O(log n). An insert
-// or removal moves at most a chunk's keys; one in a few hundred splits or drops a chunk, which
-// costs O(n / 256) small steps.
+// The keys are stored in sorted chunks of at most 512. A Fenwick tree over the chunks' counts maps
+// a chunk to its first rank and a rank to its chunk. A lookup costs O(log n). An insertion or
+// removal moves at most one chunk's keys; one in a few hundred splits or drops a chunk, which costs
+// O(n / 256).
 
 import FetchModel
 
 /// Sorted distinct keys with their ranks.
 struct RankedList: Sendable {
-  /// None is empty.
+  /// No chunk is empty.
   private var chunks: [KeyChunk] = []
-  /// Empty where there is one chunk alone.
+  /// Empty if there is at most one chunk.
   private var tree = FenwickTree()
   private(set) var count = 0
 
-  /// Appends keys that are sorted and follow every key of the list. O(keys + chunks).
+  /// Appends sorted keys that are greater than every key of the list. O(keys + chunks).
   mutating func append(contentsOf keys: [OrderKey]) {
     var rest = keys[...]
     while !rest.isEmpty {
@@ -27,7 +27,7 @@ struct RankedList: Sendable {
     rebuildTree()
   }
 
-  /// Drops every key from `rank` on.
+  /// Removes every key from `rank` on.
   mutating func removeTail(from rank: Int) {
     guard rank < count else { return }
     let (chunk, offset) = tree.place(ofRank: max(rank, 0))
@@ -43,14 +43,13 @@ struct RankedList: Sendable {
     return chunks[chunk][offset]
   }
 
-  /// How many keys stand before the first that begins with `bytes`, a key's or a part of one's, or
-  /// follows those.
+  /// The number of keys that are less than `bytes`, which are a key or a prefix of one.
   func lowerBound(of bytes: [UInt8]) -> Int { rank(of: bytes, .before) }
 
-  /// How many keys stand before the first that follows all that begin with `prefix`.
+  /// The number of keys that are less than `prefix` or begin with it.
   func upperBound(ofPrefix prefix: [UInt8]) -> Int { rank(of: prefix, .behind) }
 
-  /// Puts `key` at its place; false if it stood there already.
+  /// Inserts `key`. Returns false if it was present.
   mutating func insert(_ key: OrderKey) -> Bool {
     key.withView { view in
       guard let (chunk, offset) = spot(of: SoughtPlace(bytes: view.bytes, side: .before)) else {
@@ -66,7 +65,7 @@ struct RankedList: Sendable {
     }
   }
 
-  /// Takes `key` out; false if it was not there.
+  /// Removes `key`. Returns false if it was absent.
   mutating func remove(_ key: OrderKey) -> Bool {
     key.withView { view in
       guard let (chunk, offset) = spot(of: SoughtPlace(bytes: view.bytes, side: .before)),
@@ -88,7 +87,7 @@ struct RankedList: Sendable {
     forEachView(in: ranks) { body($0.key) }
   }
 
-  /// Calls `body` with the keys at `ranks` where they stand, in order.
+  /// Calls `body` with views of the keys at `ranks`, in order.
   func forEachView(in ranks: Range<Int>, _ body: (KeyView) -> Void) {
     guard !ranks.isEmpty else { return }
     var (chunk, offset) = tree.place(ofRank: ranks.lowerBound)
@@ -116,15 +115,15 @@ struct RankedList: Sendable {
     }
   }
 
-  /// The chunk with the key that a place is before, and how far into it; behind every key the end of
-  /// the last chunk. nil where there is none.
+  /// The chunk that contains the first key after `place`, and its offset there; after the last key,
+  /// the end of the last chunk. nil if the list is empty.
   private func spot(of place: SoughtPlace) -> (chunk: Int, offset: Int)? {
     guard !chunks.isEmpty else { return nil }
     let chunk = min(firstChunk(place), chunks.count - 1)
     return (chunk, chunks[chunk].offset(of: place))
   }
 
-  /// The first chunk whose last key is not before the place sought.
+  /// The first chunk whose last key is not before `place`.
   private func firstChunk(_ place: SoughtPlace) -> Int {
     var (low, high) = (0, chunks.count)
     while low < high {
@@ -139,10 +138,10 @@ struct RankedList: Sendable {
   }
 }
 
-// MARK: - Key by key
+// MARK: - Building in order
 
 extension RankedList {
-  /// Fills a list by keys that come in order.
+  /// Builds a list from keys that arrive in order.
   struct Filling {
     private var list = RankedList()
 
@@ -156,7 +155,7 @@ extension RankedList {
       list.count += 1
     }
 
-    /// The list; there is nothing to be appended any more.
+    /// Returns the list. Nothing can be appended afterwards.
     consuming func finish() -> RankedList {
       list.rebuildTree()
       return list
@@ -164,7 +163,7 @@ extension RankedList {
   }
 }
 
-/// Counts of chunks with their running sums, both ways, in O(log chunks).
+/// A Fenwick tree over the chunks' counts. Prefix sums and searches cost O(log chunks).
 struct FenwickTree: Sendable {
   /// `sums[i]` is the sum of the counts from i minus its lowest set bit to i, both from 1.
   private var sums: [Int] = []
@@ -198,7 +197,7 @@ struct FenwickTree: Sendable {
     return sum
   }
 
-  /// The chunk that holds `rank`, and how far into it.
+  /// The chunk that contains `rank`, and the offset in it.
   func place(ofRank rank: Int) -> (chunk: Int, offset: Int) {
     var (index, rest, step) = (0, rank, highestStep)
     while step > 0 {

@@ -1,19 +1,20 @@
-// What a row has to have at the end of a key path so that a fetch can match it.
+// A value or range that a row must have at the end of a key path to match a fetch.
 
 import FetchModel
 
-/// Where a fetch's demand is looked up.
+/// The key path and string options that conjuncts are indexed by.
 struct AnchorPlace: Hashable {
-  /// To-one steps only, from the fetch's entity.
+  /// To-one relationships only, starting at the fetch's entity.
   let path: PropertyPath
-  /// What is overlooked of texts.
+  /// Case and diacritic folding applied before texts are compared.
   let options: StringOptions
 }
 
-/// A demand that a fetch's condition cannot do without, alone or with others beside it.
+/// A part of a condition that every matching row satisfies, alone or as one of several
+/// alternatives.
 struct Anchor: Hashable {
   enum Demand: Hashable {
-    /// One of these values, nil among them.
+    /// Equal to one of these values, which may include nil.
     case values([StoredValue])
     case range(ValueRange)
   }
@@ -21,7 +22,7 @@ struct Anchor: Hashable {
   let place: AnchorPlace
   let demand: Demand
 
-  /// How much it says: the less the better.
+  /// Selectivity class: 0 is the most selective.
   var rank: Int {
     switch demand {
     case .values: 0
@@ -30,7 +31,7 @@ struct Anchor: Hashable {
   }
 }
 
-/// Values between two bounds, both ends in; nil where there is no bound.
+/// An inclusive range of values; a nil bound is unbounded.
 struct ValueRange: Hashable {
   var lower: StoredValue?
   var upper: StoredValue?
@@ -39,7 +40,7 @@ struct ValueRange: Hashable {
     lower.map { $0 <= value } ?? true && upper.map { value <= $0 } ?? true
   }
 
-  /// What lies in both.
+  /// The intersection of both ranges.
   func intersected(with other: ValueRange) -> ValueRange {
     ValueRange(
       lower: [lower, other.lower].compactMap { $0 }.max(),

@@ -1,23 +1,23 @@
-// Condition → the demands that it cannot do without.
+// Extracts the indexable conjuncts of a condition.
 //
 //     country.code == 'DE' AND population >= 1000   [country.code in {DE}] or [population in 1000…]
 //     name == 'a' OR name == 'b'                    [name in {a}, name in {b}]: one of them holds
 //     ANY tags.word == 'x'                          none
 //
-// A row that meets the condition meets at least one anchor of every alternative. A row that meets
-// an anchor need not meet the condition.
+// A row that satisfies the condition satisfies at least one conjunct of every alternative. The
+// converse does not hold.
 
 import FetchModel
 
 struct AnchorFinder {
-  /// Beyond this many values a list is no anchor.
+  /// Lists with more values are not indexed.
   private static let maxValues = 1_000
 
   let model: Model
   let columns: (any ColumnTraits)?
 
-  /// The alternatives, each of them enough by itself; empty where the condition demands nothing
-  /// that could be looked up. An alternative without anchors is never met.
+  /// The alternatives; each is sufficient for a lookup. Empty if the condition has no indexable
+  /// conjunct. An alternative without conjuncts matches no row.
   func alternatives(_ condition: Condition) -> [[Anchor]] {
     switch condition {
     case .constant(let isTrue): isTrue ? [] : [[]]
@@ -30,7 +30,7 @@ struct AnchorFinder {
     }
   }
 
-  /// The one that says most, as far as that can be told without looking at rows.
+  /// The most selective alternative, judged without reading rows.
   static func best(_ alternatives: [[Anchor]]) -> [Anchor]? {
     alternatives.min { rank($0) < rank($1) }
   }
@@ -39,7 +39,7 @@ struct AnchorFinder {
     (anchors.map(\.rank).max() ?? -1, anchors.count)
   }
 
-  /// Every alternative of OR needs an anchor.
+  /// OR is indexable only if every operand is.
   private func united(_ conditions: [Condition]) -> [[Anchor]] {
     var anchors: [Anchor] = []
     for condition in conditions {
@@ -49,7 +49,7 @@ struct AnchorFinder {
     return anchors.count <= Self.maxValues ? [anchors] : []
   }
 
-  /// Ranges of one place become their intersection: `x >= 10 AND x < 20`.
+  /// Intersects ranges of the same path: `x >= 10 AND x < 20`.
   private func intersected(_ alternatives: [[Anchor]]) -> [[Anchor]] {
     var ranges: [AnchorPlace: ValueRange] = [:]
     var others: [[Anchor]] = []
@@ -81,7 +81,7 @@ struct AnchorFinder {
       let range = range(comparison.relation, value, isNegated: comparison.isNegated)
     else { return nil }
     let anchor = Anchor(place: place, demand: .range(range))
-    // What is not `x > 1` is `x <= 1`, or nil.
+    // NOT (x > 1) is `x <= 1` or nil.
     return comparison.isNegated
       ? [anchor, Anchor(place: place, demand: .values([.null]))] : [anchor]
   }
@@ -98,7 +98,7 @@ struct AnchorFinder {
     }
   }
 
-  /// Texts that begin with a prefix follow each other.
+  /// Texts with a common prefix are adjacent in code point order.
   private func prefix(
     _ constant: Value, _ place: AnchorPlace, _ domain: RoutingDomain
   ) -> [Anchor]? {
@@ -110,7 +110,8 @@ struct AnchorFinder {
     return [Anchor(place: place, demand: .range(range))]
   }
 
-  /// Whether the store's order is that of the domain: not where text is compared as a number.
+  /// True if the store orders these values as the domain does. False for text that the store
+  /// compares as a number.
   private func isOrdered(_ place: AnchorPlace, _ domain: RoutingDomain) -> Bool {
     guard domain.isOrdered, let treatment = columns?.treatment(of: place.path, in: model) else {
       return false
@@ -139,7 +140,7 @@ struct AnchorFinder {
     return [Anchor(place: place, demand: .values(values))]
   }
 
-  /// Where the value of a key path from the fetch's object is looked up.
+  /// The path and domain by which the value of `expression` is looked up.
   private func place(
     _ expression: ResolvedExpression, _ options: StringOptions
   ) -> (AnchorPlace, RoutingDomain)? {

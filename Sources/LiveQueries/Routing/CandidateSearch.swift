@@ -1,47 +1,51 @@
-// One moment's touches → the live queries that it may change, each once.
+// Finds the live queries that a change set may affect.
 //
-// Values are read of the touched objects alone, before and after, two queries of the store for each
-// entity touched; what follows are lookups. Where the store cannot tell values, every query that
-// looks at something touched is a candidate; so it is where the store fails, and each query that asks
-// it hears why. A query that was looked up by its own objects alone has to ask of these alone.
+// The search reads old and new values of the changed objects only, with two store queries per
+// changed entity. Everything else is an index lookup. If the store cannot provide values, or fails,
+// every query that reads a changed property is a candidate. For a query found through its own
+// objects, the search also returns which changed objects affect it.
 
 import FetchModel
 
-/// The search for the queries that one moment may change.
+/// Searches for the queries that one change set may affect.
 struct CandidateSearch {
-  /// Beyond this many objects, conditions that have no anchor are not tested over them.
+  /// With more changed objects, conditions without indexable conjuncts are not tested row by row.
   private static let maxTested = 64
-  /// Beyond this many objects that reach a touched one, they are not looked at one by one.
+  /// With more affected objects behind a relationship, the objects are not examined one by one.
   private static let maxRoots = 2_000
-  /// Beyond this many tests of conditions, the store is asked instead: a save of many objects beside
-  /// many fetches of the same value must not cost their product.
+  /// After this many condition tests, queries become candidates untested. This bounds the cost of a
+  /// save of many objects beside many fetches of one value.
   private static let maxTests = 100_000
-  /// Beyond this many, a query that was found asks of everything: so much is noted at most.
+  /// The most (query, object) pairs that are recorded. Beyond it, a candidate is re-read for the
+  /// whole change set.
   private static let maxNoted = 1_000_000
-  /// How many objects' values are held at a time.
+  /// How many objects' values are in memory at a time.
   private static let chunk = 4_000
-  /// From this many objects that concern a query on, it is seen whether they are few of all.
+  /// From this many affecting objects on, the search checks whether they are a minority of all
+  /// examined objects.
   private static let sample = 128
 
   let index: QueryIndex
   let touched: TouchedObjects
-  /// The position that everything active is true of.
+  /// The position that all active queries are up to date with.
   let base: Int64
   let moment: any LiveMoment
   private(set) var found = QueryBag()
-  /// Which objects concern those found queries that need not ask of everything touched.
+  /// The objects that affect each candidate, for candidates that need not be re-read for the whole
+  /// change set.
   private var concerned: [ObjectIdentifier: Set<ObjectID>] = [:]
-  /// From how many touched objects on it is noted which of them concern a query.
+  /// The size of the change set from which affecting objects are recorded.
   private let leastNarrowed: Int
-  /// How many objects queries were looked up by.
+  /// How many objects were examined.
   private var looked = 0
   private var dismissed = QueryBag()
-  /// Whether the store failed, for want of time perhaps: then more queries were found than need be.
+  /// True after a store error, such as a timeout. The result then contains more queries than
+  /// necessary.
   private(set) var hasFailed = false
   private var tests = 0
   private var noted = 0
 
-  /// How many queries were looked up, but their conditions hold for no touched object.
+  /// How many queries were looked up whose condition holds for no changed object.
   var settled: Int { dismissed.all.count { !found.contains($0) } }
 
   init(
@@ -55,19 +59,19 @@ struct CandidateSearch {
     self.leastNarrowed = leastNarrowed
   }
 
-  /// The touched objects that a found query has to ask of: its row of any other is as it was. nil
-  /// where it has to ask of everything.
+  /// The changed objects that affect a candidate; nil if all of them may. Its rows of other objects
+  /// are unchanged.
   func objects(for query: LiveQuery) -> Set<ObjectID>? { concerned[ObjectIdentifier(query)] }
 
-  /// Takes a query that has to ask of everything touched.
+  /// Adds a query that all changed objects may affect.
   private mutating func take(_ query: LiveQuery) {
     found.insert(query)
     concerned[ObjectIdentifier(query)] = nil
   }
 
-  /// Takes a query that `id` concerns.
+  /// Adds a query that `id` affects.
   private mutating func take(_ query: LiveQuery, for id: ObjectID) {
-    // One that stands at a value twice is tested twice.
+    // A query with two matching values is tested twice.
     guard !isTaken(query) else { return }
     found.insert(query)
     concerned[ObjectIdentifier(query), default: []].insert(id)
@@ -75,7 +79,7 @@ struct CandidateSearch {
     if count >= Self.sample, count * 2 > looked { concerned[ObjectIdentifier(query)] = nil }
   }
 
-  /// Whether nothing more can be found out of a query.
+  /// True if further tests cannot add information about `query`.
   private func isTaken(_ query: LiveQuery) -> Bool {
     found.contains(query) && concerned[ObjectIdentifier(query)] == nil
   }
@@ -103,7 +107,7 @@ struct CandidateSearch {
       for query in loose { take(query) }
       return
     }
-    // One query alone is asked as soon as it is looked up.
+    // With a single query, a test costs as much as re-reading it.
     if index.count == 1 { return takeAll(way, lookout, objects) }
     let tested = objects.masks.count <= Self.maxTested ? loose : []
     if tested.isEmpty { for query in loose { take(query) } }
@@ -130,7 +134,7 @@ struct CandidateSearch {
     }
   }
 
-  /// Looks queries up by one of their own objects, of which `mask` differs.
+  /// Looks up queries by one of their own objects whose properties in `mask` differ.
   private mutating func lookUp(
     _ id: ObjectID?, _ image: Images.Image, _ mask: PropertyMask, _ lookout: QueryIndex.Lookout,
     _ table: PathTable
@@ -142,10 +146,10 @@ struct CandidateSearch {
     }
   }
 
-  /// Looks queries up by an object's old and new value, and takes those whose condition may hold
-  /// for the image that `isLookedAt` gives; nil leaves a query out.
+  /// Looks up queries by an object's old and new value. Adds those whose condition may hold for the
+  /// image that `isLookedAt` returns; nil skips the query.
   ///
-  /// - Parameter id: the object, where it alone concerns the query.
+  /// - Parameter id: the object, if it is the only one that affects the query.
   private mutating func lookUp(
     _ id: ObjectID?, _ image: Images.Image, at place: AnchorPlace, _ table: PathTable,
     _ isLookedAt: (LiveQuery) -> Images.Image?
@@ -167,7 +171,7 @@ struct CandidateSearch {
     }
   }
 
-  /// Takes a query if its condition may hold for an object before or after.
+  /// Adds a query if its condition may hold for the object before or after the change.
   private mutating func test(_ query: LiveQuery, _ image: Images.Image, of id: ObjectID?) {
     if found.contains(query) { noted += 1 } else { tests += 1 }
     guard tests <= Self.maxTests, noted <= Self.maxNoted else { return take(query) }
@@ -212,7 +216,8 @@ struct CandidateSearch {
     guard let route = index.routes[place], let number = table.number(of: suffix) else { return }
     var values: Set<RoutingValue> = []
     for case let row? in [image.old, image.new] { values.insert(route.domain.value(row[number])) }
-    // Where it came or went, or what links refer to changed, others have nil there now, or had.
+    // When this object is inserted, deleted or relinked, objects that refer to it may have nil at
+    // this path before or after.
     if mask == .all || image.old == nil || image.new == nil {
       values.insert(route.domain.value(.null))
     }
@@ -223,8 +228,8 @@ struct CandidateSearch {
     }
   }
 
-  /// Queries that cannot be looked up from here: by the objects that reach a touched one, where
-  /// these are not many; else all of them.
+  /// Adds queries whose conjuncts do not pass through this entity: by the objects that reach a
+  /// changed one if there are few, otherwise all of them.
   private mutating func searchLoose(
     _ entity: Int, _ way: QueryIndex.Way, _ lookout: QueryIndex.Lookout,
     _ objects: TouchedObjects.Objects
@@ -252,7 +257,7 @@ struct CandidateSearch {
     }
   }
 
-  /// The objects that reach a touched one over `way`; nil where there are too many, or the store
+  /// The ids of objects that reach a changed one over `way`; nil if there are too many or the store
   /// failed.
   private mutating func roots(
     reaching entity: Int, over way: QueryIndex.Way
@@ -273,7 +278,7 @@ struct CandidateSearch {
 
   // MARK: Without values
 
-  /// Takes every query that looks at what was touched at the end of `way`.
+  /// Adds every query that reads a changed property at the end of `way`.
   private mutating func takeAll(
     _ way: QueryIndex.Way, _ lookout: QueryIndex.Lookout, _ objects: TouchedObjects.Objects
   ) {
@@ -287,7 +292,7 @@ struct CandidateSearch {
     }
   }
 
-  /// Whether a query looks at nothing of what differs.
+  /// True if a query reads none of the changed properties.
   private func isHopeless(
     _ query: LiveQuery, _ way: QueryIndex.Way, _ mask: PropertyMask
   ) -> Bool {
@@ -304,7 +309,7 @@ struct CandidateSearch {
 }
 
 extension AnchorPlace {
-  /// What is left of the path for an object of `entity` at the end of `steps`.
+  /// The rest of the path, starting at an object of `entity` at the end of `steps`.
   fileprivate func suffix(behind steps: [Int], from entity: Int) -> PropertyPath {
     PropertyPath(root: entity, steps: Array(path.steps[steps.count...]), target: path.target)
   }

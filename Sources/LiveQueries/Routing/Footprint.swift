@@ -1,18 +1,18 @@
-// Plan → which properties of which objects its answer depends on.
+// Computes which properties of which objects a fetch's result depends on.
 
 import FetchModel
 
-/// What a live query looks at, by the way from its objects.
+/// The properties that a live query reads, grouped by relationship path from its own entity.
 struct Footprint {
-  /// The objects at the end of one way, and what is looked at of them.
+  /// The objects at the end of one relationship path, and the properties read of them.
   struct Reach {
-    /// From the fetch's entity; empty for its objects themselves.
+    /// Relationship indexes from the fetch's entity; empty for the fetch's own objects.
     let steps: [Int]
     let entity: Int
     var mask: PropertyMask
   }
 
-  /// The fetch's own objects come first.
+  /// One entry per relationship path. The first is the fetch's own entity.
   private(set) var reaches: [Reach]
 
   init(of plan: FetchPlan, in model: Model) {
@@ -27,7 +27,7 @@ struct Footprint {
     }
   }
 
-  /// - Parameter isWhole: whether the objects along the way are looked at as a whole.
+  /// - Parameter isWhole: true if every property of the objects along the path is read.
   private mutating func add(_ path: PropertyPath, _ model: Model, isWhole: Bool = false) {
     var entity = path.root
     for (index, step) in path.steps.enumerated() {
@@ -50,14 +50,14 @@ struct Footprint {
     }
   }
 
-  /// What is looked at of the objects that `steps` lead to.
+  /// The properties read of the objects at the end of `steps`.
   func mask(at steps: [Int]) -> PropertyMask {
     reaches.first { $0.steps == steps }?.mask ?? []
   }
 
-  /// Whether something of what was touched is looked at.
+  /// True if a changed property is among those read.
   ///
-  /// - Parameter only: the only object of the fetch's that matters; nil for all.
+  /// - Parameter only: restricts the fetch's own objects to this one; nil for all.
   func isTouched(by touched: TouchedObjects, only: ObjectID? = nil) -> Bool {
     reaches.contains { reach in
       guard isTouched(reach, by: touched) else { return false }
@@ -67,7 +67,7 @@ struct Footprint {
     }
   }
 
-  /// The same of related objects.
+  /// True if a changed property of a related object is among those read.
   func isTouchedBehindSteps(by touched: TouchedObjects) -> Bool {
     reaches.contains { !$0.steps.isEmpty && isTouched($0, by: touched) }
   }

@@ -1,8 +1,8 @@
-// Touched objects → what stands at the ends of key paths from them, before and after.
+// Reads the values of changed objects, before and after a change, at the ends of key paths.
 
 import FetchModel
 
-/// The values of objects before and after, by the numbers of a table of paths.
+/// Old and new values of objects. A value's index is its path's number in a ``PathTable``.
 struct Images {
   struct Image {
     let old: [StoredValue?]?
@@ -11,11 +11,12 @@ struct Images {
 
   private let old: [ObjectID: [StoredValue?]]
   private let new: [ObjectID: [StoredValue?]]
-  /// The numbers of the paths in the order in which they were read.
+  /// The paths' numbers, in the order in which the values were read.
   private let numbers: [Int]
   private let width: Int
 
-  /// nil where the store cannot tell.
+  /// Reads the values of `ids` at position `base` and now. Returns nil if the store cannot provide
+  /// values.
   init?(
     of table: PathTable, _ ids: Set<ObjectID>, after base: Int64, _ moment: any LiveMoment
   ) throws(StoreError) {

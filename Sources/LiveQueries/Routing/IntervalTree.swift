@@ -1,9 +1,9 @@
-// Ranges of values with the live queries that ask for them: a value enters, the queries whose range
-// holds it leave.
+// Maps ranges of values to live queries. A lookup by value returns the queries whose range contains
+// it.
 //
-// A treap by lower bound; each node knows the greatest upper bound below it. Looking up visits the
-// nodes whose range holds the value and, for each, at most the way to it: O(log n + k) where the
-// hits stand together, never more than O(k log n). Inserting and removing are O(log n).
+// A treap ordered by lower bound. Each node stores the greatest upper bound of its subtree. A
+// lookup costs O(log n + k) when the k matching ranges are adjacent, and at most O(k log n).
+// Insertion and removal cost O(log n).
 
 import FetchModel
 
@@ -15,7 +15,7 @@ struct IntervalTree {
     var queries = QueryBag()
     var left = -1
     var right = -1
-    /// The greatest upper bound in this subtree; nil where one has none.
+    /// The greatest upper bound in this subtree; nil if a range has no upper bound.
     var greatest: StoredValue?
   }
 
@@ -34,7 +34,7 @@ struct IntervalTree {
     root = remove(query, range, at: root)
   }
 
-  /// Calls `body` with the queries of every range that holds `value`.
+  /// Calls `body` with the queries of every range that contains `value`.
   func forEach(at value: StoredValue, _ body: (QueryBag) -> Void) { visit(root, value, body) }
 
   /// Calls `body` with the queries of every range.
@@ -105,7 +105,7 @@ struct IntervalTree {
     return node
   }
 
-  /// Joins two subtrees of which the first precedes the second.
+  /// Joins two subtrees. Every range in `left` precedes every range in `right`.
   private mutating func merge(_ left: Int, _ right: Int) -> Int {
     guard left >= 0 else { return right }
     guard right >= 0 else { return left }
@@ -151,8 +151,8 @@ struct IntervalTree {
 }
 
 extension ValueRange {
-  /// The order of ranges: by lower bound, then by upper one; no bound is the least below and the
-  /// greatest above.
+  /// Orders ranges by lower bound, then by upper bound. No lower bound is the least value, no upper
+  /// bound the greatest.
   fileprivate func precedes(_ other: ValueRange) -> Bool {
     switch (lower, other.lower) {
     case (let own?, let others?) where own != others: return own < others

@@ -1,11 +1,11 @@
-// The key paths whose values live queries of one entity are looked up and tested by, each with a
-// number that stays as long as somebody uses it.
+// Numbers the key paths that live queries of one entity use for lookups and tests. A number is
+// stable while the path is in use.
 
 import FetchModel
 
-/// Numbered key paths, counted by use.
+/// Key paths with numbers and use counts.
 struct PathTable {
-  /// More than this many are not read of every touched object.
+  /// The most paths that are read of every changed object.
   private static let maxPaths = 32
 
   private(set) var paths: [PropertyPath?] = []
@@ -17,13 +17,13 @@ struct PathTable {
     paths.enumerated().compactMap { number, path in path.map { (number, $0) } }
   }
 
-  /// Whether all of `wanted` are in the table already, or there is room for them.
+  /// True if all of `wanted` are in the table or there is room for them.
   func hasRoom(for wanted: [PropertyPath]) -> Bool {
     let new = wanted.filter { numbers[$0] == nil }
     return new.isEmpty || numbers.count + new.count <= Self.maxPaths
   }
 
-  /// The number of a path, which is used once more.
+  /// Increments the use count of `path` and returns its number.
   mutating func use(_ path: PropertyPath) -> Int {
     if let number = numbers[path] {
       uses[number] += 1

@@ -1,4 +1,4 @@
-// Live queries by identity.
+// A set of live queries, compared by identity.
 
 /// A set of live queries.
 struct QueryBag {

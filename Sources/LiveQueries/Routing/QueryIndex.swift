@@ -1,37 +1,37 @@
-// Which live queries a moment may change: what was touched enters, candidates leave.
+// The index from changed values to the live queries that they may affect.
 //
-// Queries are found by the entities they look at, and among these by one demand of their condition
-// that a touched object has to meet before or after: `country.code == 'DE'` is looked up by the
-// country's code, `population >= 1000` by the population. Whoever demands nothing of that kind is a
-// candidate for everything touched of its entities, unless its condition, tested over old and new
-// values, holds for neither.
+// Queries are indexed by the entities they read, and within an entity by one conjunct of their
+// condition: `country.code == 'DE'` by the country's code, `population >= 1000` by the population.
+// A changed object is looked up by its old and its new values. A query without an indexable
+// conjunct is a candidate for every change of its entities, unless its condition holds neither for
+// the old nor for the new values.
 //
-// A related object is looked up by what the demand asks of it: from a touched country by its code,
-// without its cities. That suffices, because a city that was not touched itself reaches the same
-// country before and after. Queries whose demand does not go over the touched object are found by
-// the objects that reach it.
+// A related object is looked up by its own part of the conjunct's path: a changed country by its
+// code, without its cities. That is sufficient, because an unchanged city reaches the same country
+// before and after. Queries whose conjunct does not pass through the changed object are found
+// through the objects that reach it.
 
 import FetchModel
 
-/// The active queries, findable by what saves touch.
+/// The active queries, indexed by what they read.
 struct QueryIndex {
-  /// One way from the objects of queries.
+  /// A relationship path from the objects of a query.
   struct Way: Hashable {
     let root: Int
     let steps: [Int]
   }
 
-  /// The queries that look at objects at the end of one way.
+  /// The queries that read objects at the end of one relationship path.
   struct Lookout {
-    /// What any of them looks at.
+    /// The properties that any of them reads.
     var watched = MaskCounts()
-    /// How many queries are looked up at each place; their anchors go over the way.
+    /// How many queries are indexed by each conjunct path that begins with this relationship path.
     var guarded: [AnchorPlace: Int] = [:]
-    /// Those that cannot be looked up from there.
+    /// Queries that cannot be looked up from this path.
     var loose = QueryBag()
   }
 
-  /// By the entity at the end of the way.
+  /// By the entity at the end of the path.
   private(set) var lookouts: [Int: [Way: Lookout]] = [:]
   private(set) var routes: [AnchorPlace: Route] = [:]
   /// By the queries' own entity.
@@ -86,7 +86,7 @@ struct QueryIndex {
     lookouts[reach.entity]?[way] = lookout
   }
 
-  /// The alternative that says most; among equals the one that the fewest others chose.
+  /// The most selective alternative; among equals the one with the fewest queries at its value.
   private func chooseAnchors(_ alternatives: [[Anchor]]) -> [Anchor]? {
     alternatives.min { left, right in
       let (leftRank, rightRank) = (AnchorFinder.rank(left).0, AnchorFinder.rank(right).0)
@@ -107,7 +107,7 @@ struct QueryIndex {
     _ = tables[query.entity, default: PathTable()].use(anchor.place.path)
   }
 
-  /// Numbers the paths that the query's condition is tested by, as long as there is room.
+  /// Assigns numbers to the paths of the query's condition if the table has room.
   private mutating func numberPaths(of query: LiveQuery) {
     guard let evaluator = query.routing.evaluator else { return }
     let paths = evaluator.paths.map(\.path)
@@ -122,19 +122,19 @@ struct QueryIndex {
 extension LiveQuery {
   var entity: Int { key.definition.entity }
 
-  /// The places of its anchors, each once.
+  /// The distinct paths of its conjuncts.
   fileprivate var anchorPlaces: Set<AnchorPlace> { Set(routing.anchors?.map(\.place) ?? []) }
 
-  /// The paths that are numbered for testing its condition.
+  /// The paths that were numbered to test its condition.
   fileprivate var settledPaths: [PropertyPath] {
     routing.slots == nil ? [] : routing.evaluator?.paths.map(\.path) ?? []
   }
 }
 
-/// Masks in use, counted bit by bit.
+/// Property masks with a use count per bit.
 struct MaskCounts {
   private var counts = [UInt32](repeating: 0, count: 64)
-  /// The bits of every mask.
+  /// The union of all masks.
   private(set) var union: PropertyMask = []
 
   var isEmpty: Bool { union.isEmpty }

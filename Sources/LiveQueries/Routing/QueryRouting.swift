@@ -1,18 +1,18 @@
-// What routing knows of one live query.
+// What the query index stores about one live query.
 
 import FetchModel
 
-/// How a live query is found by what saves touch.
+/// The index entries and the condition evaluator of a live query.
 struct QueryRouting {
   let footprint: Footprint
-  /// The demands it could be looked up by; see ``AnchorFinder``.
+  /// The alternatives that it can be indexed by; see ``AnchorFinder``.
   let alternatives: [[Anchor]]
-  /// Tests its condition over values; nil where the store alone can.
+  /// Tests its condition on values; nil if only the store can.
   let evaluator: PredicateEvaluator?
-  /// The demands it is looked up by while it is in the index; nil where it has none.
+  /// The conjuncts by which it is indexed; nil if there are none, or while it is not in the index.
   var anchors: [Anchor]?
-  /// For each path of the evaluator its number in the entity's table of paths, while the query is
-  /// in the index; nil where these are not read.
+  /// For each path of the evaluator, its number in the entity's path table; nil if the paths are
+  /// not in the table, or while the query is not in the index.
   var slots: [Int]?
 
   init(of plan: FetchPlan, only: ObjectID?, model: Model, columns: (any ColumnTraits)?) {
@@ -33,20 +33,20 @@ struct QueryRouting {
       demand: .values([StoredValue(.id(id), nil)]))
   }
 
-  /// Whether every anchor's path goes over `steps`, so that the query can be looked up by the
-  /// objects at their end.
+  /// True if every conjunct's path begins with `steps`, so that the objects at their end can be
+  /// looked up.
   func isGuarded(at steps: [Int]) -> Bool {
     anchors?.allSatisfy { $0.place.path.steps.starts(with: steps) } ?? false
   }
 
-  /// Whether an object whose values are those of `row` may be in the result.
+  /// True if an object with the values of `row` may be in the result.
   func mayMatch(_ row: [StoredValue?]) -> Bool {
     guard let evaluator, let slots else { return true }
     return evaluator.evaluate(NumberedRow(values: row, slots: slots)) ?? true
   }
 }
 
-/// Values by the numbers of a table of paths.
+/// A row whose values are indexed by path number.
 private struct NumberedRow: EvaluatedRow {
   let values: [StoredValue?]
   let slots: [Int]

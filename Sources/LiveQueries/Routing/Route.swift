@@ -1,8 +1,8 @@
-// The live queries that are looked up by the value at one place.
+// The live queries that are indexed by one key path.
 
 import FetchModel
 
-/// Live queries by what they ask of one key path.
+/// Live queries by the values or ranges of one key path.
 struct Route {
   let domain: RoutingDomain
   private var points: [StoredValue: QueryBag] = [:]
@@ -12,7 +12,7 @@ struct Route {
 
   var isEmpty: Bool { points.isEmpty && ranges.isEmpty }
 
-  /// How many queries share the fullest of the values that `demand` names.
+  /// The number of queries at the most frequent value of `demand`.
   func crowd(_ demand: Anchor.Demand) -> Int {
     guard case .values(let values) = demand else { return 0 }
     return values.map { points[$0]?.count ?? 0 }.max() ?? 0
@@ -37,7 +37,7 @@ struct Route {
     }
   }
 
-  /// Calls `body` with the queries whose demand `value` meets, or may meet.
+  /// Calls `body` with the queries whose conjunct `value` satisfies, or may satisfy.
   func forEach(at value: RoutingValue, _ body: (QueryBag) -> Void) {
     switch value {
     case .anything:

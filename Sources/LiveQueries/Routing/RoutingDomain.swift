@@ -1,20 +1,19 @@
-// What values at the end of a key path are brought to, so that a fetch's constant and a row's value
-// can be looked up as one.
+// Normalises a predicate's constants and a row's values so that equal values have equal keys.
 //
-// Only what is safe whatever the store makes of odd values is a value here: anything else in a row
-// is `anything`, and every fetch that asks of that path is considered. Dates are whole seconds, so
-// that their order is that of their texts too; UUIDs are upper case.
+// Only values whose comparison does not depend on the store are normalised. Every other value is
+// `anything`, which matches every query at that path. Dates become whole seconds, which sort like
+// their texts; UUIDs become upper case.
 
 import FetchModel
 
-/// A row's value as fetches are looked up by it.
+/// A row's value in normalised form.
 enum RoutingValue: Hashable {
   case known(StoredValue)
-  /// Whether it meets a demand only the store can tell.
+  /// Only the store can compare this value.
   case anything
 }
 
-/// The values that one path's constants and rows meet in.
+/// The normal form of one key path's values.
 struct RoutingDomain: Hashable {
   private enum Kind: Hashable {
     case number, boolean, text, uuid, binary, integerID, textID, opaque
@@ -22,7 +21,7 @@ struct RoutingDomain: Hashable {
   }
 
   private let kind: Kind
-  /// What is overlooked of texts.
+  /// Case and diacritic folding applied to texts.
   private let options: StringOptions
 
   init(_ place: AnchorPlace, in model: Model) {
@@ -46,7 +45,7 @@ struct RoutingDomain: Hashable {
       }
   }
 
-  /// Whether its values have an order that the store's comparisons follow.
+  /// True if the order of normalised values is the store's order.
   var isOrdered: Bool {
     switch kind {
     case .number, .boolean, .text, .binary, .date: true
@@ -56,7 +55,7 @@ struct RoutingDomain: Hashable {
 
   var isText: Bool { kind == .text }
 
-  /// A value read from a row.
+  /// Normalises a value of a row.
   func value(_ stored: StoredValue?) -> RoutingValue {
     switch (kind, stored) {
     case (_, nil), (.opaque, _): .anything
@@ -75,7 +74,7 @@ struct RoutingDomain: Hashable {
     }
   }
 
-  /// A constant of a predicate; nil where rows' values cannot be looked up by it.
+  /// Normalises a constant of a predicate; nil if rows cannot be looked up by it.
   func constant(_ value: Value) -> StoredValue? {
     switch (kind, value) {
     case (.opaque, _): return nil
@@ -90,12 +89,12 @@ struct RoutingDomain: Hashable {
 
   // MARK: Dates
 
-  /// Whole seconds of a year of four digits.
+  /// Whole seconds since 1970, for years 0 to 9999.
   private static func seconds(_ instant: Instant) -> StoredValue? {
     (0...9999).contains(instant.calendarFields.year) ? .integer(instant.seconds) : nil
   }
 
-  /// A stored date in any of its forms.
+  /// Whole seconds of a stored date, in any stored form.
   private static func seconds(_ stored: StoredValue, _ format: DateFormat) -> StoredValue? {
     switch (format, stored) {
     case (.unixSeconds, .integer(let seconds)): return self.seconds(Instant(seconds: seconds))

@@ -1,14 +1,14 @@
-// Touches → what was touched of each entity, with what differs of each object. Objects whose related
-// objects came or went count as changed in that relationship.
+// Groups a change set by entity, with a mask of changed properties per object. An object whose
+// related objects were added or removed counts as changed in that relationship.
 
 import FetchModel
 
-/// What was touched between two moments, by entity.
+/// The objects that changed between two positions, by entity.
 struct TouchedObjects {
   struct Objects {
-    /// By object: what differs of it.
+    /// The changed properties of each object.
     var masks: [ObjectID: PropertyMask] = [:]
-    /// What differs of any of them.
+    /// The properties that changed in any object.
     var union: PropertyMask = []
 
     mutating func add(_ id: ObjectID, _ mask: PropertyMask) {
@@ -16,13 +16,13 @@ struct TouchedObjects {
       union.formUnion(mask)
     }
 
-    /// Those of which something differs that `mask` names.
+    /// The objects of which a property in `mask` changed.
     func ids(changedIn mask: PropertyMask) -> Set<ObjectID> {
       Set(masks.lazy.filter { !$0.value.isDisjoint(with: mask) }.map(\.key))
     }
   }
 
-  /// Everything as the store told it.
+  /// The change set as the store reported it.
   let touches: Touches
   private(set) var entities: [Int: Objects] = [:]
 
@@ -41,7 +41,7 @@ struct TouchedObjects {
     }
   }
 
-  /// What leads to the objects of one entity, for asking the store which objects reach them.
+  /// The part of the change set that concerns one entity and relationships to it.
   func touches(of entity: Int) -> Touches {
     Touches(
       objects: touches.objects.filter { $0.key == entity },

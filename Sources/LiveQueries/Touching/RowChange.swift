@@ -1,24 +1,24 @@
-// What became of one object's row between two moments: rows enter, what the diff asks leaves.
+// The old and the new row of one object, and what differs between them.
 
 import FetchModel
 
-/// An object's row before and after; nil where it was not, or is not, in the result.
+/// An object's row before and after; nil where it is not in the result.
 struct RowChange {
   let id: ObjectID
   let old: Row?
   let new: Row?
 
-  /// Something, somewhere.
+  /// An unspecified change.
   static let unknown = RowChange(id: .integer(0), old: nil, new: nil)
 
   var touch: Touch {
     Touch(id: id, oldKey: old?.key, newKey: new?.key, valuesChanged: valuesChanged)
   }
 
-  /// Whether it came into the result (1), left it (-1), or neither (0).
+  /// 1 if the object entered the result, -1 if it left, otherwise 0.
   var countChange: Int { (new == nil ? 0 : 1) - (old == nil ? 0 : 1) }
 
-  /// Whether the row is the same, so that at most related objects changed.
+  /// True if the row is the same, so that only related objects can have changed.
   var isSameRow: Bool {
     guard let old, let new else { return old == nil && new == nil }
     return old.key == new.key && !valuesChanged
@@ -36,7 +36,7 @@ struct RowChange {
     }
   }
 
-  /// The selected values that differ as a JSON object, with the keys that items show.
+  /// The selected values that differ as a JSON object, with the keys of items.
   func changedJSON(_ selection: [SelectedValue]) -> [UInt8] {
     var json: [UInt8] = [0x7B]
     if let old, let new {

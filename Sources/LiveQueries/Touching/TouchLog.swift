@@ -1,26 +1,26 @@
-// What saves did to one result, as far back as memory is spent on it: changes enter as they
-// happen; what became of each object since a position leaves, folded.
+// The recent row changes of one result. Changes are appended as they happen and read back folded
+// into one change per object since a position.
 
 import FetchModel
 
 /// The row changes of one result since a position.
 struct TouchLog {
-  /// What became of each object after `base`, up to `position`. In between it may have been
-  /// otherwise, also where nothing is left of it.
+  /// The folded changes after `base` up to `position`. A value that changed and changed back does
+  /// not appear.
   private struct Entry {
     let base: Int64
     let position: Int64
     let changes: [RowChange]
   }
 
-  /// The position after which it tells everything.
+  /// The position from which the log is complete.
   private(set) var start: Int64
   private var entries: [Entry] = []
   private var count = 0
 
   init(start: Int64) { self.start = start }
 
-  /// What it knows last of an object, and the position of the entry that said so.
+  /// An object's newest known row, and the position of the entry that contains it.
   private struct LatestRow {
     let row: Row?
     let position: Int64
@@ -28,15 +28,15 @@ struct TouchLog {
 
   private var latest: [ObjectID: LatestRow] = [:]
 
-  /// The newest row of an object that it tells of: nil inside where it is not in the result, nil
-  /// outside where the log knows nothing.
+  /// The newest known row of an object. The inner nil means that it is not in the result, the outer
+  /// nil that the log does not contain it.
   func latestRow(of id: ObjectID) -> Row?? { latest[id].map(\.row) }
 
-  /// The position up to which the last entry reaches: nothing happened after it.
+  /// The position of the last entry; nothing changed after it.
   var end: Int64 { entries.last?.position ?? start }
 
-  /// The first position that is like `position`: nothing happened after it up to there. The
-  /// position itself where the log does not know.
+  /// The earliest position with the same result as `position`; `position` itself if the log does
+  /// not reach that far back.
   func quietStart(of position: Int64) -> Int64 {
     guard position >= start else { return position }
     let next = entries.partitionPoint { $0.position <= position }
@@ -44,7 +44,8 @@ struct TouchLog {
     return next == 0 ? start : entries[next - 1].position
   }
 
-  /// Notes what happened after `base`, up to `position`, where anything was touched.
+  /// Appends the changes after `base` up to `position`. A gap between positions is recorded also
+  /// without changes.
   mutating func append(_ changes: [RowChange], from base: Int64, to position: Int64) {
     guard !changes.isEmpty || position > base + 1 else { return }
     entries.append(Entry(base: base, position: position, changes: changes))
@@ -52,7 +53,7 @@ struct TouchLog {
     for change in changes { latest[change.id] = LatestRow(row: change.new, position: position) }
   }
 
-  /// Forgets the oldest entries until at most `limit` changes are left.
+  /// Drops the oldest entries until at most `limit` changes remain.
   mutating func trim(to limit: Int) {
     guard count > limit else { return }
     var dropped = 0
@@ -68,7 +69,7 @@ struct TouchLog {
     entries.removeFirst(dropped)
   }
 
-  /// Whether it knows how things stood at `position`.
+  /// True if the log contains the state at `position`.
   func reaches(back position: Int64) -> Bool { recent(after: position) != nil }
 
   private func recent(after position: Int64) -> ArraySlice<Entry>? {
@@ -78,8 +79,8 @@ struct TouchLog {
     return recent
   }
 
-  /// What became of each object after `position`, first old row to last new one; nil if the log
-  /// does not know how things stood at `position`.
+  /// One change per object after `position`, from its first old row to its last new one; nil if the
+  /// log does not reach back that far.
   func changes(after position: Int64) -> [RowChange]? {
     guard let recent = recent(after: position) else { return nil }
     if recent.count == 1, let only = recent.first { return only.changes }

@@ -1,20 +1,20 @@
-// Why a context could not do what it was asked: fetches, saves, faults.
+// The errors of a context's fetches, saves and faults.
 
-/// What went wrong in a context.
+/// An error of a context.
 public enum ContextError: Error, Sendable {
-  /// The store did not answer, or refused for another reason than the values of a save.
+  /// The store did not answer, or refused for a reason other than a save's values.
   case store(ObjectStoreError)
-  /// What the store holds makes no object of the type that was asked for.
+  /// The stored values do not fit the requested type.
   case materialization(MaterializationError)
-  /// The save was refused, by rules of one's own or the store's; nothing of it was stored.
+  /// The save was refused by the class's rules or by the store; nothing was stored.
   case refused(SaveRefusal)
-  /// There is no such object, or none any more.
+  /// The object does not exist.
   case notFound(entity: String, id: ManagedObjectID)
-  /// Several objects match where one was asked for.
+  /// Several objects match where one was requested.
   case notUnique(entity: String)
   /// The object belongs to no context.
   case detached
-  /// A value that cannot be written.
+  /// A value cannot be encoded.
   case unwritable(UnreadableValue)
 }
 
@@ -32,7 +32,7 @@ extension ContextError: CustomStringConvertible {
   }
 }
 
-/// Why a save was refused: every failure, by object and key.
+/// The reasons why a save was refused, by object and key.
 ///
 /// ```swift
 /// do {
@@ -44,9 +44,9 @@ extension ContextError: CustomStringConvertible {
 /// }
 /// ```
 public struct SaveRefusal: Sendable, Hashable, CustomStringConvertible {
-  /// What breaks a rule: one's own, the model's, or a constraint of the store.
+  /// Violations of the class's rules, the model's rules, or the store's constraints.
   public var failures: [ValidationFailure] = []
-  /// What somebody else saved in between.
+  /// Conflicts with saves made since the objects were read.
   public var conflicts: [MergeConflict] = []
 
   public init(failures: [ValidationFailure] = [], conflicts: [MergeConflict] = []) {
@@ -69,26 +69,26 @@ public struct SaveRefusal: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// One rule that a save breaks.
+/// A rule that a save violates.
 public struct ValidationFailure: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The entity's name; empty in one's own rules, where the context fills it in.
+  /// The entity's name. The context sets it for failures that a class throws.
   public internal(set) var entity = ""
   public internal(set) var objectID: ManagedObjectID?
-  /// The property's name; nil where the whole object is meant.
+  /// The property's name; nil for the whole object.
   public let property: String?
-  /// Stable: `too-large`, `not-unique`, `missing`; of one's own rules what they say.
+  /// A stable code such as `too-large`, `not-unique` or `missing`, or the code that a class chose.
   public let code: String
-  /// A sentence for people.
+  /// A sentence for users.
   public let reason: String
-  /// The nearest name for a misspelt one.
+  /// The nearest existing name for a misspelt one.
   public let hint: String?
 
-  /// A rule about one property.
+  /// Creates a failure of one property.
   public init(_ key: some KeyCodable, code: String = "invalid-value", _ reason: String) {
     self.init(property: key.rawValue, code: code, reason: reason)
   }
 
-  /// A rule about a whole object.
+  /// Creates a failure of a whole object.
   public init(code: String = "invalid-object", _ reason: String) {
     self.init(property: nil, code: code, reason: reason)
   }
@@ -100,7 +100,7 @@ public struct ValidationFailure: Error, Sendable, Hashable, CustomStringConverti
     self.hint = hint
   }
 
-  /// The property as one of its entity's keys; nil where it is none, or the whole object is meant.
+  /// The property as a key of its entity; nil if it is none, or for the whole object.
   public func key<Key: KeyCodable>(_ keys: Key.Type = Key.self) -> Key? {
     property.flatMap(Key.init(rawValue:))
   }
@@ -111,26 +111,26 @@ public struct ValidationFailure: Error, Sendable, Hashable, CustomStringConverti
   }
 }
 
-/// Several rules at once, for what validates a whole object.
+/// Several failures, thrown by the validation of a whole object.
 public struct ValidationFailures: Error, Sendable, Hashable {
   public let failures: [ValidationFailure]
 
   public init(_ failures: [ValidationFailure]) { self.failures = failures }
 }
 
-/// What somebody else saved since an object was read, and what the refused save wanted.
+/// A conflict between a refused save and another save made since the object was read.
 public struct MergeConflict: Sendable, Hashable, CustomStringConvertible {
   public let entity: String
   public let objectID: ManagedObjectID?
-  /// The property that both changed; nil where the object itself is meant.
+  /// The property that both changed; nil for the object itself.
   public let property: String?
-  /// What the store holds; nil where the object was deleted.
+  /// The stored value; nil if the object was deleted.
   public let stored: JSON?
-  /// What the save wanted.
+  /// The value of the refused save.
   public let given: JSON?
-  /// What the object had been read with.
+  /// The value that the object had been read with.
   public let base: JSON?
-  /// Whether somebody deleted the object.
+  /// True if another save deleted the object.
   public let isDeletion: Bool
 
   public func key<Key: KeyCodable>(_ keys: Key.Type = Key.self) -> Key? {

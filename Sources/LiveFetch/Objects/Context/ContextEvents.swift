@@ -1,11 +1,12 @@
-// What a context tells: changes of its objects, and saves. To closures, and as sequences.
+// The events of a context: changes of its objects, and saves. Delivered to closures and as
+// sequences.
 
 import Synchronization
 
-/// Something that a context tells.
+/// An event of a context.
 public protocol ContextEvent {}
 
-/// An event that tells of objects.
+/// An event that lists objects.
 public protocol ObjectChangesEvent: ContextEvent {
   var insertedObjects: Set<ManagedObject> { get }
   var updatedObjects: Set<ManagedObject> { get }
@@ -13,24 +14,24 @@ public protocol ObjectChangesEvent: ContextEvent {
 }
 
 extension ObjectChangesEvent {
-  /// Those of one class, or of classes derived from it.
+  /// The inserted objects of a class, including its subclasses.
   public func inserted<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
     insertedObjects.only(type)
   }
 
-  /// Those of one class, or of classes derived from it.
+  /// The updated objects of a class, including its subclasses.
   public func updated<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
     updatedObjects.only(type)
   }
 
-  /// Those of one class, or of classes derived from it.
+  /// The deleted objects of a class, including its subclasses.
   public func deleted<Object: ManagedObject>(_ type: Object.Type) -> Set<Object> {
     deletedObjects.only(type)
   }
 }
 
-/// Objects of a context changed: in the program, or by what the store told. Told after each fetch,
-/// merge and save, and by ``ManagedObjectContext/processPendingChanges()``.
+/// Objects of a context changed, by the program or by the store. Sent after each fetch, merge and
+/// save, and by ``ManagedObjectContext/processPendingChanges()``.
 ///
 /// ```swift
 /// let token = context.observe(ObjectsDidChange.self) { change in
@@ -39,13 +40,13 @@ extension ObjectChangesEvent {
 /// for await change in context.events(ObjectsDidChange.self) { … }
 /// ```
 public struct ObjectsDidChange: ObjectChangesEvent {
-  /// Inserted in this context, not saved yet or just now.
+  /// Objects inserted in this context, including those just saved.
   public internal(set) var insertedObjects: Set<ManagedObject> = []
-  /// Assigned to in this context.
+  /// Objects whose properties were set in this context.
   public internal(set) var updatedObjects: Set<ManagedObject> = []
-  /// Deleted in this context, or by somebody else.
+  /// Objects deleted in this context or by another writer.
   public internal(set) var deletedObjects: Set<ManagedObject> = []
-  /// Given other values by the store, a parent context, or a rollback.
+  /// Objects with new values from the store, a parent context, or a rollback.
   public internal(set) var refreshedObjects: Set<ManagedObject> = []
 
   public var isEmpty: Bool {
@@ -58,12 +59,12 @@ public struct ObjectsDidChange: ObjectChangesEvent {
   }
 }
 
-/// A save is about to begin. What an observer changes now is saved with it.
+/// A save is about to begin. Changes made by an observer are saved as well.
 public struct WillSave: ContextEvent {
   public let context: ManagedObjectContext
 }
 
-/// A save was made: of what it inserted, updated and deleted as the context asked.
+/// A save completed. Lists the objects that this context inserted, updated and deleted.
 public struct DidSave: ObjectChangesEvent {
   public let context: ManagedObjectContext
   public internal(set) var insertedObjects: Set<ManagedObject> = []
@@ -80,7 +81,7 @@ extension Set<ManagedObject> {
 }
 
 extension ManagedObjectContext {
-  /// Calls `handler` for each event of one kind, as long as the token is kept.
+  /// Calls `handler` for each event of a kind, until the token is released.
   public func observe<Event: ContextEvent>(
     _ event: Event.Type, _ handler: @escaping (Event) -> Void
   ) -> ObservationToken {
@@ -88,7 +89,7 @@ extension ManagedObjectContext {
     return ObservationToken { [weak self] in self?.observers.remove(number) }
   }
 
-  /// The events of one kind from now on. What comes faster than it is read waits.
+  /// The events of a kind from now on. Unread events are buffered.
   public func events<Event: ContextEvent>(_ event: Event.Type) -> ContextEvents<Event> {
     let queue = EventQueue<Event>()
     let token = observe(event) { [weak queue] in queue?.append($0) }
@@ -96,7 +97,7 @@ extension ManagedObjectContext {
     return ContextEvents(queue: queue)
   }
 
-  /// Tells what changed since the last time; fetches, merges and saves do so by themselves.
+  /// Sends the changes since the last event. Fetches, merges and saves do this automatically.
   public func processPendingChanges() {
     guard !pending.isEmpty else { return }
     var told = pending
@@ -106,7 +107,7 @@ extension ManagedObjectContext {
   }
 }
 
-/// Keeps an observation alive; it ends with the token, or when it is cancelled.
+/// Keeps an observation alive until the token is released or cancelled.
 public final class ObservationToken {
   private var end: (() -> Void)?
 
@@ -120,7 +121,7 @@ public final class ObservationToken {
   }
 }
 
-/// Who is told.
+/// The observers of a context.
 struct ContextObservers {
   private var handlers: [(number: Int, handler: (any ContextEvent) -> Void)] = []
   private var last = 0
@@ -138,7 +139,7 @@ struct ContextObservers {
 
 // MARK: - Sequences
 
-/// The events of a context, one after the other, for the isolation domain of the context.
+/// The events of a context as a sequence, for the context's isolation domain.
 public struct ContextEvents<Event: ContextEvent>: AsyncSequence {
   let queue: EventQueue<Event>
 
@@ -157,7 +158,7 @@ public struct ContextEvents<Event: ContextEvent>: AsyncSequence {
   }
 }
 
-/// Events on their way to one reader.
+/// A buffer of events for one reader.
 final class EventQueue<Event> {
   private var events: [Event] = []
   private let reader = WaitingReader()
@@ -168,7 +169,7 @@ final class EventQueue<Event> {
     reader.wake()
   }
 
-  /// The next event; nil when the task is cancelled.
+  /// The next event; nil if the task is cancelled.
   func next(isolation: isolated (any Actor)?) async -> Event? {
     while events.isEmpty {
       guard await reader.wait(isolation: isolation) else { return nil }
@@ -177,7 +178,7 @@ final class EventQueue<Event> {
   }
 }
 
-/// One task that waits to be woken.
+/// A task that waits to be resumed.
 private final class WaitingReader: Sendable {
   private struct State {
     var isWoken = false
@@ -185,12 +186,12 @@ private final class WaitingReader: Sendable {
     var continuation: CheckedContinuation<Void, Never>?
   }
 
-  // Guards the one continuation: waking and cancelling may come from anywhere.
+  // Protects the continuation: resuming and cancelling may happen on any thread.
   private let state = Mutex(State())
 
   func wake() { resume { $0.isWoken = true } }
 
-  /// False where the task was cancelled.
+  /// Returns false if the task was cancelled.
   func wait(isolation: isolated (any Actor)?) async -> Bool {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

@@ -1,7 +1,7 @@
-// Temporary names → the permanent ids that they became, of the latest saves.
+// Maps the temporary ids of recent inserts to their permanent ids.
 
-/// Remembers which ids inserts got: at least the last ``most`` of them, and at most twice as many, so
-/// that a context that lives long does not grow.
+/// Keeps at least the last ``most`` and at most twice as many entries, so that a long-lived context
+/// does not grow.
 struct GivenIDs {
   static let most = 10_000
 

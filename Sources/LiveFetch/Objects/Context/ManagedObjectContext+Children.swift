@@ -1,7 +1,7 @@
-// A child context's save: its changes become the parent's. And permanent ids before a save.
+// Saves of a child context into its parent, and permanent ids before a save.
 
 extension ManagedObjectContext {
-  /// Makes the changes of this context changes of `parent`, which saves them when it is saved.
+  /// Transfers the changes of this context to `parent`, which writes them when it is saved.
   func push(into parent: ManagedObjectContext) {
     var summary = DidSave(context: self)
     for object in insertions { parent.adoptInsertion(object, layout(of: object)) }
@@ -22,7 +22,7 @@ extension ManagedObjectContext {
     observers.tell(summary)
   }
 
-  /// What the parent has taken is no change of this context any more.
+  /// Clears the changes that the parent received.
   private func settleInParent() {
     for object in insertions + updates {
       object.row.merge(object.edits) { $1 }
@@ -62,7 +62,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// An object for what a child knows and this context does not.
+  /// An object of this context for one that only a child knows.
   private func twin(of object: ManagedObject, _ layout: EntityLayout) -> ManagedObject {
     let twin: ManagedObject = layout.type.init()
     twin.objectID = object.objectID
@@ -75,11 +75,11 @@ extension ManagedObjectContext {
 
   // MARK: - Permanent ids
 
-  /// Gives new objects their permanent ids before they are saved: for what needs to name an object
-  /// elsewhere. The ids are this process' choice, see ``ManagedObjectType/makePermanentID()``; an id
-  /// that somebody else took before the save refuses it.
+  /// Assigns permanent ids to new objects before they are saved, so that other code can refer to
+  /// them. The ids are chosen by this process, see ``ManagedObjectType/makePermanentID()``; the
+  /// save is refused if another writer has taken one.
   ///
-  /// After a save every object has its permanent id without this.
+  /// After a save every object has a permanent id anyway.
   public func obtainPermanentIDs(for objects: some Sequence<ManagedObject>) {
     var ids: [String: ObjectID] = [:]
     for object in objects where object.isInserted || isNewAbove(key(of: object)) {
@@ -93,8 +93,8 @@ extension ManagedObjectContext {
     resolveEverywhere(ids)
   }
 
-  /// The permanent id that an insert got; nil as long as it was not saved. The last 10,000 inserts are
-  /// known, and most of as many before them.
+  /// The permanent id of an insert; nil until it is saved. At least the last 10,000 inserts are
+  /// known.
   public func permanentID(for id: ManagedObjectID) -> ObjectID? {
     switch id {
     case .permanent(let id): id
@@ -104,7 +104,7 @@ extension ManagedObjectContext {
 }
 
 extension MemberEdits {
-  /// Does to the members what `later` does.
+  /// Applies the edits of `later` to these.
   mutating func merge(_ later: MemberEdits) {
     if let all = later.all { self = MemberEdits(all: all) }
     for id in later.removed { remove(id) }

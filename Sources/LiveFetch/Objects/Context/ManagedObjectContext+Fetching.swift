@@ -1,17 +1,17 @@
-// Fetches of a context: requests go to the store, objects and values come back.
+// Fetches of a context.
 
 extension ManagedObjectContext {
-  /// The objects, or values, that `request` means.
+  /// Fetches the objects or values of `request`.
   ///
-  /// Objects of this context with unsaved changes are judged by their present values, and stand where
-  /// these say: a new one that matches is found, one that was changed so that it matches no more is
-  /// not, nor is one that is to be deleted; order, offset and limit are theirs too. Changes of the
-  /// contexts above count as well. Everything else is as the store has it, and values that are no
-  /// managed objects always are. ``FetchRequest/includesPendingChanges`` turns this off.
+  /// Objects with unsaved changes are evaluated by their current values: a new object that matches
+  /// is included, a changed one that no longer matches is not, nor is one that will be deleted;
+  /// order, offset and limit apply to the current values. Changes of parent contexts count as well.
+  /// All other objects are evaluated as stored, as are values that are not managed objects. Set
+  /// ``FetchRequest/includesPendingChanges`` to false to turn this off.
   ///
-  /// What the classes do not declare cannot be judged here: where a predicate or an order names such a
-  /// property, or compares what is stored as a whole, changed objects are found as they are stored,
-  /// and new ones are not.
+  /// Properties that a class does not declare cannot be evaluated here. If a predicate or an order
+  /// uses one, or compares stored values as a whole, changed objects are found as stored and new
+  /// ones are not found.
   ///
   /// ```swift
   /// let large = try await context.fetch(
@@ -31,8 +31,8 @@ extension ManagedObjectContext {
     return view.merged(stored, try await judged(view, isolation: isolation))
   }
 
-  /// How many objects ``fetch(_:isolation:)`` would give: those that match, less the request's offset,
-  /// and at most its limit. Unsaved changes count as there.
+  /// The number of objects that ``fetch(_:isolation:)`` would return: those that match, less the
+  /// offset, at most the limit. Unsaved changes count as they do there.
   ///
   /// - Throws: ``ContextError``.
   public func count<Element: Fetchable>(
@@ -61,9 +61,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The one object that matches; nil where none does.
+  /// Fetches the only object that matches; nil if none does.
   ///
-  /// - Throws: ``ContextError/notUnique(entity:)`` where several do.
+  /// - Throws: ``ContextError/notUnique(entity:)`` if several do.
   public func fetchSingleObject<Element: Fetchable>(
     _ request: FetchRequest<Element>, isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) -> Element? {
@@ -76,14 +76,15 @@ extension ManagedObjectContext {
 
   // MARK: - By id
 
-  /// The object with this id, if it is in memory.
+  /// The object with this id if it is in memory.
   public func registeredObject<Object: ManagedEntity>(
     _ type: Object.Type = Object.self, with id: ObjectID
   ) -> Object? {
     registeredObject(type, .permanent(id)) as? Object
   }
 
-  /// The object with this id, in memory or not. Whether there is one shows when it is materialized.
+  /// The object with this id, in memory or as a fault. Its existence is checked when it is
+  /// materialized.
   public func object<Object: ManagedEntity>(
     _ type: Object.Type = Object.self, with id: ObjectID
   ) -> Fault<Object> {
@@ -92,7 +93,7 @@ extension ManagedObjectContext {
 
   /// The object with this id, fetched if it is not in memory.
   ///
-  /// - Throws: ``ContextError/notFound(entity:id:)`` where there is none.
+  /// - Throws: ``ContextError/notFound(entity:id:)`` if it does not exist.
   public func materializedObject<Object: ManagedEntity>(
     _ type: Object.Type = Object.self, with id: ObjectID,
     isolation: isolated (any Actor)? = #isolation
@@ -104,8 +105,8 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// The objects with these ids, fetched as far as they are not in memory; those that do not exist
-  /// are left out.
+  /// The objects with these ids, fetched if they are not in memory. Ids without an object are
+  /// skipped.
   public func objects<Object: ManagedEntity>(
     _ type: Object.Type = Object.self, with ids: [ObjectID],
     isolation: isolated (any Actor)? = #isolation
@@ -121,8 +122,8 @@ extension ManagedObjectContext {
 
   // MARK: - By a value
 
-  /// An object in memory whose property has this value, unsaved ones too, else one of the store's:
-  /// one that the class' default predicate means, and that is not to be deleted.
+  /// Finds an object whose property has this value: first in memory, including unsaved ones, then
+  /// in the store. The class's default predicate applies, and deleted objects are ignored.
   ///
   /// ```swift
   /// let japan = try await context.findOrFetch(Country.self, where: .code, equals: "JP")
@@ -139,12 +140,13 @@ extension ManagedObjectContext {
     request.fetchLimit = 1 + updates.count
     let json = try? value.attributeJSON()
     return try await fetch(request, isolation: isolation).first { object in
-      // Where it cannot be judged here, or was assigned to meanwhile, the store's word is an old one.
+      // Ignore a stored object whose property was changed in the meantime.
       object.edits[key.rawValue].map { $0 == json } ?? true
     }
   }
 
-  /// The same, or a new object with that value, which `configure` completes.
+  /// Finds an object as ``findOrFetch(_:where:equals:isolation:)`` does, or inserts one with that
+  /// value and calls `configure`.
   public func findOrCreate<Object: ManagedObjectType, Value>(
     _ type: Object.Type = Object.self, where key: Object.Key, equals value: Value,
     isolation: isolated (any Actor)? = #isolation, configure: (Object) -> Void = { _ in }
@@ -152,7 +154,7 @@ extension ManagedObjectContext {
   where Value: AttributeValue & PredicateArgumentConvertible {
     let found = try await findOrFetch(type, where: key, equals: value, isolation: isolation)
     if let found { return found }
-    // Somebody else may have made it while the store was asked.
+    // Another task may have inserted it during the fetch.
     if let object = objectInMemory(type.sortedFetchRequest, where: key, equals: value) {
       return object
     }
@@ -162,7 +164,7 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// An object in memory whose property has this value, and which the request is known to mean.
+  /// An object in memory whose property has this value and that the request is known to include.
   private func objectInMemory<Object: ManagedObjectType>(
     _ request: FetchRequest<Object>, where key: Object.Key, equals value: some AttributeValue
   ) -> Object? {
@@ -182,7 +184,7 @@ extension ManagedObjectContext {
     return materializedObject(type) { $0.value(for: key) == json }
   }
 
-  /// An object in memory that `matches`.
+  /// An object in memory for which `matches` is true.
   public func materializedObject<Object: ManagedEntity>(
     _ type: Object.Type = Object.self, where matches: (Object) -> Bool
   ) -> Object? {

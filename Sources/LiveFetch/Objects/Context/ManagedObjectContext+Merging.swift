@@ -1,11 +1,12 @@
-// What others saved → the objects in memory.
+// Merges saves of other contexts and processes into the objects in memory.
 
 extension ManagedObjectContext {
-  /// Takes over what was saved since by anyone: objects in memory show their new values, and those
-  /// that were deleted are told. Unsaved changes stay; where they meet another save's, the next save
-  /// finds a conflict. An object that cannot be read stays as it is.
+  /// Merges all saves since the last merge: objects in memory get their new values, and deletions
+  /// are reported. Unsaved changes are kept; if another save changed the same property, the next
+  /// save reports a conflict. An unreadable object stays as it is.
   ///
-  /// - Throws: ``ContextError``; ``ContextError/materialization(_:)`` once everything else is taken over.
+  /// - Throws: ``ContextError``; ``ContextError/materialization(_:)`` after everything else was
+  ///   merged.
   public func mergeChanges(
     isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) {
@@ -19,14 +20,14 @@ extension ManagedObjectContext {
     if let problem { throw .materialization(problem) }
   }
 
-  /// Reads an object anew.
+  /// Reads an object again.
   ///
   /// - Parameters:
-  ///   - object: one of this context.
-  ///   - mergeChanges: whether unsaved values stay, and are saved over what the store has now; false
-  ///     throws them away.
+  ///   - object: an object of this context.
+  ///   - mergeChanges: true keeps unsaved values, which will overwrite the stored ones; false
+  ///     discards them.
   ///   - isolation: the context's own.
-  /// - Throws: ``ContextError/notFound(entity:id:)`` where it is gone.
+  /// - Throws: ``ContextError/notFound(entity:id:)`` if it was deleted.
   public func refresh(
     _ object: ManagedObject, mergeChanges: Bool,
     isolation: isolated (any Actor)? = #isolation
@@ -60,8 +61,8 @@ extension ManagedObjectContext {
     guard !read.isEmpty else { throw .notFound(entity: layout.entityName, id: object.objectID) }
   }
 
-  /// After a save: takes over what the store made of it. What cannot be read now is taken over with
-  /// the next save or merge, as the moment stays.
+  /// Reads what a save changed beyond the values sent. Unreadable objects are read again after the
+  /// next save or merge, because the context's token does not advance.
   func takeOverSave(
     _ draft: SaveDraft, _ receipt: SaveReceipt, isolation: isolated (any Actor)?
   ) async {
@@ -80,7 +81,7 @@ extension ManagedObjectContext {
     do throws(ContextError) {
       var told: (touched: Touched, moment: String?)?
       if let start { told = try? await touched(since: start, isolation: isolation) }
-      // History tells what differs in the end; what was sent and came to nothing is read as well.
+      // The history contains net differences only; sent values that had no effect are read as well.
       if let told { own.merge(told.touched) }
       try await reread(own, isolation: isolation)
       moment = told?.moment ?? receipt.token
@@ -93,9 +94,9 @@ extension ManagedObjectContext {
 
   struct Touched {
     var ids: [String: Set<ObjectID>] = [:]
-    /// The entities of all of them, and of what is known without ids.
+    /// The entities of all these objects, and entities of which no ids are known.
     var entities: Set<String> = []
-    /// History does not reach back: everything may have changed.
+    /// True if the history does not reach back, so that everything may have changed.
     var isEverything = false
 
     mutating func merge(_ other: Touched) {
@@ -135,10 +136,10 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reads the objects in memory anew that `touched` names, in every context of the tree, and those
-  /// whose members it may have changed. What is not found is gone.
+  /// Reads the changed objects in memory again, in every context of the tree, with the objects
+  /// whose members may have changed. Objects that are not found were deleted.
   ///
-  /// - Returns: what is wrong with the first object that cannot be read.
+  /// - Returns: the error of the first unreadable object.
   @discardableResult
   private func reread(
     _ touched: Touched, isolation: isolated (any Actor)?
@@ -169,7 +170,7 @@ extension ManagedObjectContext {
     return problem
   }
 
-  /// Forgets the objects that the store has no more and whose unsaved changes are gone too.
+  /// Removes objects that were deleted in the store and have no unsaved changes.
   private func forgetMissing() {
     for context in branch {
       for object in context.registeredObjects where object.missing != nil && !object.hasEdits {
@@ -178,15 +179,15 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Objects of one class that are to be read anew.
+  /// Objects of one class that must be read again.
   private struct Concerned {
     let layout: EntityLayout
     let ids: Set<ObjectID>
-    /// To-many relationships of which the members are known.
+    /// To-many relationships whose members are loaded.
     let loaded: [String]
   }
 
-  /// What the store knows of the objects in memory, by class.
+  /// The stored objects in memory, by class.
   private var storedObjectsOfTree: [[ManagedObject]] {
     var byClass: [ObjectIdentifier: [ManagedObject]] = [:]
     for context in branch {
@@ -200,7 +201,7 @@ extension ManagedObjectContext {
     return Array(byClass.values)
   }
 
-  /// The objects in memory that `touched` names, and those whose members it may have changed.
+  /// The objects in memory that changed, and those whose members may have changed.
   private func concerned(by touched: Touched) -> [Concerned] {
     storedObjectsOfTree.map { objects in
       let layout = layout(of: objects[0])

@@ -1,4 +1,4 @@
-// What stands behind a context's fetches: asking the store, whole objects of subentities, prefetched
+// Reads for a context's fetches: store requests, properties of subentities, prefetched
 // relationships.
 
 extension ManagedObjectContext {
@@ -22,9 +22,9 @@ extension ManagedObjectContext {
     return state
   }
 
-  /// What the store has of a request, each element with the item that it was made of.
+  /// Fetches a request from the store, each element with its item.
   ///
-  /// - Parameter ordering: key paths that the items tell beside what is selected.
+  /// - Parameter ordering: key paths that are selected in addition.
   func fetchStored<Element: Fetchable>(
     _ request: FetchRequest<Element>, ordering: [String] = [], isolation: isolated (any Actor)?
   ) async throws(ContextError) -> [(item: Item, element: Element)] {
@@ -58,12 +58,12 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Remembers from when on the store's changes concern what is in memory.
+  /// Records the token from which changes are merged into the objects in memory.
   func noteMoment(_ token: String) {
     if moment == nil { moment = token }
   }
 
-  /// Makes objects of what was so at `reading`.
+  /// Creates objects from values read at `reading`.
   func making(
     asOf reading: Reading, _ body: () throws(MaterializationError) -> Void
   ) throws(ContextError) {
@@ -91,9 +91,9 @@ extension ManagedObjectContext {
 
   // MARK: - Objects by their ids
 
-  /// Reads objects anew, a thousand at a time.
+  /// Reads objects again, a thousand at a time.
   ///
-  /// - Parameter extra: to-many relationships that are read as well.
+  /// - Parameter extra: to-many relationships to read as well.
   func read(
     _ layout: EntityLayout, ids: [ObjectID], extra: [String] = [],
     isolation: isolated (any Actor)?
@@ -131,8 +131,7 @@ extension ManagedObjectContext {
     )
   }
 
-  /// A fetch through a parent entity shows the parent's properties alone: reads the rest of those
-  /// whose class declares more.
+  /// Reads the properties of subentities, which a fetch through a parent entity does not return.
   func completeItems<Element>(
     _ items: [Item], as type: Element.Type, isolation: isolated (any Actor)?
   ) async throws(ContextError) {
@@ -165,13 +164,13 @@ extension ManagedObjectContext {
 
   // MARK: - For controllers
 
-  /// What is made from now on is of the store's moment `token`.
+  /// Objects created from now on have values of `token`.
   func beginMaking(asOf token: String) { currentReading = Reading(saves: saves, token: token) }
 
   func endMaking() { (currentReading, wholeItems) = (nil, [:]) }
 
-  /// Before a controller makes objects of `state`. What cannot be read is missed by the object, and
-  /// told then.
+  /// Reads missing properties before a controller creates the objects of `state`. Unreadable ones
+  /// are reported when they are created.
   func completeObjects<Element>(
     of state: ResultState, as type: Element.Type, isolation: isolated (any Actor)?
   ) async {
@@ -182,7 +181,8 @@ extension ManagedObjectContext {
     await saveIsSettled(isolation: isolation)
   }
 
-  /// Before a controller makes objects of what `diff`, which leads to `state`, brings.
+  /// Reads missing properties before a controller creates the objects that `diff`, which leads to
+  /// `state`, inserts.
   func completeObjects<Element>(
     of diff: Diff, in state: ResultState, as type: Element.Type, isolation: isolated (any Actor)?
   ) async {
@@ -196,7 +196,7 @@ extension ManagedObjectContext {
 
   // MARK: - Relationships
 
-  /// Reads which members an object's to-many relationship has.
+  /// Reads the members of a to-many relationship.
   func fetchMembers(
     of owner: ManagedObject, _ name: String, isolation: isolated (any Actor)?
   ) async throws(ContextError) {
@@ -208,7 +208,7 @@ extension ManagedObjectContext {
     guard !read.isEmpty else { throw .notFound(entity: owner.entityName, id: owner.objectID) }
   }
 
-  /// Makes objects of what was sent along, and has those that refer to them keep them.
+  /// Creates objects from `included` and lets the objects that refer to them retain them.
   func keepIncluded(
     _ json: JSON?, _ paths: [String], of owners: [Any], _ type: any ManagedEntity.Type,
     _ reading: Reading
@@ -231,7 +231,7 @@ extension ManagedObjectContext {
     withExtendedLifetime(kept) {}
   }
 
-  /// The classes that key paths of relationships lead to, by their entities' names.
+  /// The classes at the ends of relationship key paths, by entity name.
   private func entities(
     along paths: [String], from type: any ManagedEntity.Type
   ) -> [String: any ManagedEntity.Type] {

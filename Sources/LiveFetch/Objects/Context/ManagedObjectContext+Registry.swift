@@ -1,6 +1,6 @@
-// One instance an id: items of the store enter, the objects that stand for them leave.
+// Keeps one instance per object id.
 
-/// What tells objects apart: the class at the top of their entities, and the id.
+/// Identifies an object by the class of its root entity and its id.
 struct RegistryKey: Hashable {
   let root: ObjectIdentifier
   let id: ManagedObjectID
@@ -36,8 +36,8 @@ extension ManagedObjectContext {
     registryLimit = max(1024, registry.count * 2)
   }
 
-  /// Why objects of a class cannot be here: those of its entity are of another one, and one object
-  /// would be two.
+  /// The reason why objects of a class cannot be registered: their entity already has another
+  /// class.
   func classProblem(_ layout: EntityLayout) -> String? {
     if let problem = destinationProblem(layout) { return problem }
     guard let known = root.classes[layout.entityName], self.layout(of: known).root != layout.root
@@ -45,7 +45,7 @@ extension ManagedObjectContext {
     return "is no \(layout.type) here: `\(layout.entityName)` is the class \(known) in this context"
   }
 
-  /// Takes an object out of the context.
+  /// Removes an object from the context.
   func forget(_ object: ManagedObject, as stage: ManagedObject.Stage) {
     let key = key(of: object)
     if registry[key]?.object === object { registry[key] = nil }
@@ -57,8 +57,7 @@ extension ManagedObjectContext {
     object.managedObjectContext = nil
   }
 
-  /// The object that `item` stands for: the one in memory, which takes the item's values over, or a
-  /// new one.
+  /// Returns the object of `item`: the registered one with the item's values, or a new one.
   func register(
     _ item: Item, as type: any ManagedEntity.Type
   ) throws(MaterializationError) -> ManagedObject {
@@ -91,7 +90,7 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// Refuses values that are none of the declared types.
+  /// Throws if a value does not fit its declared type.
   func check(
     _ values: [String: JSON], _ layout: EntityLayout, _ item: Item
   ) throws(MaterializationError) {
@@ -102,7 +101,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The object here that stands for the same as one of another context.
+  /// The object of this context with the same identity as one of another context.
   func registeredTwin(of object: ManagedObject) -> ManagedObject? {
     registry[key(of: object)]?.object
   }
@@ -111,7 +110,7 @@ extension ManagedObjectContext {
     RegistryKey(root: layout(of: object).root, id: object.objectID)
   }
 
-  /// The class of the item's entity, `type` or one below it.
+  /// The class of the item's entity: `type` or one of its subclasses.
   func concreteType(of item: Item, _ type: any ManagedEntity.Type) -> any ManagedEntity.Type {
     guard let name = item.entity else { return type }
     return Self.find(name, below: type, depth: 0) ?? type
@@ -128,7 +127,7 @@ extension ManagedObjectContext {
     return nil
   }
 
-  /// The names of a type's entity and of those that share its ids, as far as classes tell.
+  /// The names of a type's entity and of the entities that share its ids, if classes declare them.
   func familyNames(of type: any ManagedEntity.Type) -> Set<String> {
     let root = layout(of: type).root
     var names: Set = [type.entityName]
@@ -139,7 +138,7 @@ extension ManagedObjectContext {
 }
 
 extension Item {
-  /// The values by name, but the id and the entity's name.
+  /// The values by name, without the id and the entity's name.
   var values: [String: JSON] {
     guard case .object(let members) = json else { return [:] }
     var values: [String: JSON] = [:]
@@ -150,7 +149,7 @@ extension Item {
   }
 }
 
-/// Stands for the class of an object that declares no entity, and has no properties.
+/// The class of an object that declares no entity; it has no properties.
 final class UndeclaredEntity: ManagedObject, ManagedEntity {
   static let entityName = ""
 }

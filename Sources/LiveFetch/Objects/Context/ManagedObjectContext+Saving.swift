@@ -1,18 +1,18 @@
-// Changes → one save. What was refused stays as it was; what was saved takes over what the store made
-// of it.
+// Saves the changes of a context. After a refusal, all changes are kept; after a success, objects
+// get the values that the store computed.
 
 extension ManagedObjectContext {
-  /// Saves every change as one: to the store, or into the parent context.
+  /// Saves all changes as one transaction, to the store or into the parent context.
   ///
-  /// Rules of one's own are asked first, then the store's. New objects get their permanent ids, in
-  /// every context that knows them, and what the store computed and what else the save did (other
-  /// objects deleted with one, derived attributes, the other sides of relationships) is taken over
-  /// by the objects in memory. A property that was assigned to again while the save was under way
-  /// stays to be saved.
+  /// The class's rules are checked first, then the store's. New objects get permanent ids in every
+  /// context that contains them. Values that the store computed, cascading deletions, derived
+  /// attributes and inverse relationships are merged into the objects in memory. A property that is
+  /// set again during the save remains unsaved.
   ///
-  /// - Returns: what the store answered; nil where there was nothing to save, or a parent took it.
-  /// - Throws: ``ContextError/refused(_:)`` with every failure, ``ContextError/store(_:)``. Then
-  ///   nothing was saved and every change is still there.
+  /// - Returns: the store's answer; nil if there was nothing to save or a parent received the
+  ///   changes.
+  /// - Throws: ``ContextError/refused(_:)`` with every failure, or ``ContextError/store(_:)``.
+  ///   Nothing was saved then, and all changes are kept.
   @discardableResult
   public func save(
     isolation: isolated (any Actor)? = #isolation
@@ -22,7 +22,7 @@ extension ManagedObjectContext {
     return try await saveInTurn(isolation: isolation)
   }
 
-  /// Saves; this save's turn has come.
+  /// Saves, once earlier saves of this context are complete.
   private func saveInTurn(
     isolation: isolated (any Actor)?
   ) async throws(ContextError) -> SaveReceipt? {
@@ -44,8 +44,8 @@ extension ManagedObjectContext {
     return try await saveToStore(isolation: isolation)
   }
 
-  /// Runs `changes` and saves; where either throws, every unsaved change is thrown away. Where a save
-  /// is under way, `changes` runs after it.
+  /// Runs `changes` and saves. If either throws, all unsaved changes are discarded. `changes` runs
+  /// after a save in progress.
   ///
   /// ```swift
   /// try await context.performChanges {
@@ -57,7 +57,7 @@ extension ManagedObjectContext {
   public func performChanges<Result>(
     isolation: isolated (any Actor)? = #isolation, _ changes: () throws -> Result
   ) async throws -> Result {
-    // An earlier save that is refused must not throw these changes away, so they wait for it.
+    // Wait for earlier saves, so that their failure does not discard these changes.
     await enterSaveQueue(isolation: isolation)
     defer { saveQueue.leave() }
     do {
@@ -112,8 +112,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Waits until no save is under way whose ids are not known: what the store tells meanwhile may be
-  /// of objects that are here under their temporary ids.
+  /// Waits until no save is in progress whose ids are unknown: changes reported in the meantime may
+  /// concern objects with temporary ids.
   func saveIsSettled(isolation: isolated (any Actor)?) async {
     let root = root
     while root.isSending {
@@ -142,10 +142,10 @@ extension ManagedObjectContext {
     return summary
   }
 
-  /// Makes what was sent what is stored.
+  /// Turns sent values into stored ones.
   private func settle(_ draft: SaveDraft, _ receipt: SaveReceipt) {
     givenIDs.merge(receipt.ids)
-    // Before ids are given: an id of these may be among them again.
+    // Remove deleted objects before ids are assigned, because SQLite may reuse their ids.
     for case .deletion(let object) in draft.origins { forgetEverywhere(object) }
     for object in draft.goneObjects { forgetEverywhere(object) }
     resolveEverywhere(receipt.ids)
@@ -190,7 +190,7 @@ extension ManagedObjectContext {
     note(Reading(saves: saves, token: receipt.token), of: names, key(of: object))
   }
 
-  /// Remembers, here and below, how new the saved values of an object are.
+  /// Records how recent the saved values of an object are, here and in child contexts.
   private func note(_ reading: Reading, of names: [String], _ key: RegistryKey) {
     if let object = registry[key]?.object {
       object.note(reading, of: names.filter { object.row[$0] != nil })
@@ -198,8 +198,8 @@ extension ManagedObjectContext {
     for child in children { child.context?.note(reading, of: names, key) }
   }
 
-  /// Puts the permanent ids in place of temporary ones, in every context of this tree. Whoever had
-  /// one of them before is gone: SQLite gives the id of a deleted last row again.
+  /// Replaces temporary ids by permanent ones in every context of the tree. A previous object with
+  /// such an id was deleted: SQLite reuses the id of a deleted last row.
   func resolveEverywhere(_ ids: [String: ObjectID]) {
     guard !ids.isEmpty else { return }
     for key in root.keysGiven(by: ids) { root.forget(key) }
@@ -226,7 +226,7 @@ extension ManagedObjectContext {
     for child in children { child.context?.resolve(ids) }
   }
 
-  /// Forgets an object that the store has no more, here and in the contexts below.
+  /// Removes an object that was deleted in the store, here and in child contexts.
   func forgetEverywhere(_ object: ManagedObject) {
     let key = key(of: object)
     for child in children { child.context?.forget(key) }
@@ -243,7 +243,7 @@ extension ManagedObjectContext {
 }
 
 extension JSON {
-  /// The permanent id in place of a temporary one.
+  /// Replaces a temporary id by its permanent one.
   fileprivate func resolved(_ ids: [String: ObjectID]) -> JSON {
     guard case .temporary(let name)? = ManagedObjectID(json: self), let id = ids[name] else {
       return self
@@ -252,7 +252,7 @@ extension JSON {
   }
 }
 
-/// Saves of one context, one after the other.
+/// Serialises the saves of one context.
 struct SaveQueue {
   private var isBusy = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -261,7 +261,7 @@ struct SaveQueue {
     if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
   }
 
-  /// Whether the queue was empty: then it is no more.
+  /// Returns true if the queue was empty; it is busy afterwards.
   mutating func begin() -> Bool {
     defer { isBusy = true }
     return !isBusy
@@ -273,7 +273,7 @@ struct SaveQueue {
 }
 
 extension ManagedObjectContext {
-  /// Waits until no other save is under way.
+  /// Waits until no other save is in progress.
   fileprivate func enterSaveQueue(isolation: isolated (any Actor)?) async {
     guard !saveQueue.begin() else { return }
     await withCheckedContinuation(isolation: isolation) { saveQueue.wait($0) }

@@ -1,36 +1,36 @@
-// Contexts in a tree: what one of them is told enters, and every other one that knows the object
-// shows it, under the unsaved changes of those above it and its own.
+// Distributes stored values in a tree of contexts. Every context that contains an object shows
+// them, overlaid by the unsaved changes of its ancestors and its own.
 
 extension ManagedObjectContext {
-  /// The context at the top, which saves to the store.
+  /// The root context, which saves to the store.
   var root: ManagedObjectContext {
     var context = self
     while let parent = context.parent { context = parent }
     return context
   }
 
-  /// This context and those below it, parents first.
+  /// This context and its descendants, parents first.
   var branch: [ManagedObjectContext] {
     [self] + children.compactMap(\.context).flatMap(\.branch)
   }
 
-  /// How many saves were made in the tree.
+  /// The number of saves made in the tree.
   var saves: Int {
     get { root.savesOfTree }
     set { root.savesOfTree = newValue }
   }
 
-  /// Tells what changed, in every context of the tree.
+  /// Sends pending changes in every context of the tree.
   func processChangesOfTree() {
     for context in root.branch { context.processPendingChanges() }
   }
 
   // MARK: - What the store tells
 
-  /// Has this context and those below it take over what the store told of an object.
+  /// Merges stored values of an object into this context and its descendants.
   ///
-  /// - Parameter reading: when it was so. What was before the last save or reading of a value changes
-  ///   nothing, here and below.
+  /// - Parameter reading: when the values were read. Values older than the last save or read of a
+  ///   property are ignored.
   func tell(_ values: [String: JSON], of key: RegistryKey, asOf reading: Reading) {
     var values = values
     if let object = registry[key]?.object {
@@ -40,7 +40,7 @@ extension ManagedObjectContext {
     for child in children { child.context?.tell(values, of: key, asOf: reading) }
   }
 
-  /// What the store told, under the unsaved changes of the contexts above.
+  /// Stored values overlaid by the unsaved changes of the parent contexts.
   func shown(_ values: [String: JSON], of key: RegistryKey) -> [String: JSON] {
     guard let parent else { return values }
     let values = parent.shown(values, of: key)
@@ -48,8 +48,8 @@ extension ManagedObjectContext {
     return object.overlaying(object.held(values))
   }
 
-  /// The store has the object no more. A context with unsaved changes of it keeps it, and those
-  /// below do, so that a save of them tells of the conflict.
+  /// Handles a deletion in the store. A context with unsaved changes of the object keeps it, as do
+  /// its descendants, so that saving them reports a conflict.
   func objectIsGone(_ key: RegistryKey, asOf reading: Reading? = nil) {
     if let object = registry[key]?.object {
       guard !object.hasEdits else {
@@ -64,26 +64,25 @@ extension ManagedObjectContext {
 
   // MARK: - What stands above
 
-  /// Whether a context above inserted the object and did not save it.
+  /// True if a parent context inserted the object and has not saved it.
   func isNewAbove(_ key: RegistryKey) -> Bool {
     guard let parent else { return false }
     return parent.registry[key]?.object?.stage == .inserted || parent.isNewAbove(key)
   }
 
-  /// The id by which the store knows an object; nil as long as neither this context nor one above has
-  /// saved it there.
+  /// The id of an object in the store; nil if neither this context nor a parent has saved it.
   func storedID(of object: ManagedObject) -> ObjectID? {
     guard !object.isInserted, !isNewAbove(key(of: object)) else { return nil }
     return object.objectID.permanentID
   }
 
-  /// Whether a context above is about to delete the object.
+  /// True if a parent context will delete the object.
   func isDeletedAbove(_ key: RegistryKey) -> Bool {
     guard let parent else { return false }
     return parent.registry[key]?.object?.stage == .deleted || parent.isDeletedAbove(key)
   }
 
-  /// The object here that stands for a new one of a context above; nil where there is none.
+  /// The object of this context for a new one of a parent context; nil if there is none.
   @discardableResult
   func adoptFromAbove(
     _ type: any ManagedEntity.Type, _ id: ManagedObjectID
@@ -102,12 +101,12 @@ extension ManagedObjectContext {
     return object
   }
 
-  /// The object of this context, or of the next one above that has it.
+  /// The object of this context, or of the nearest parent that contains it.
   private func nearest(_ key: RegistryKey) -> ManagedObject? {
     registry[key]?.object ?? parent?.nearest(key)
   }
 
-  /// Reads an object anew that the store does not know yet.
+  /// Reads an object again that is not stored yet.
   func refreshFromAbove(_ object: ManagedObject) {
     guard let above = parent?.nearest(key(of: object)) else { return }
     object.take(above.everything(of: layout(of: above)))
@@ -115,7 +114,7 @@ extension ManagedObjectContext {
 
   // MARK: - What is thrown away
 
-  /// Has the contexts below forget the changes of an object that this one throws away.
+  /// Discards the changes of child contexts to an object whose changes this context discards.
   func takeBack(_ object: ManagedObject) {
     let names = Array(object.edits.keys) + Array(object.memberEdits.keys)
     guard !names.isEmpty else { return }
@@ -132,7 +131,7 @@ extension ManagedObjectContext {
     for child in children { child.context?.takeBack(names, of: key, to: row) }
   }
 
-  /// Has the contexts below forget a new object of this one that no store will know.
+  /// Removes, in child contexts, a new object of this one that will not be stored.
   func vanishBelow(_ object: ManagedObject, as stage: ManagedObject.Stage) {
     let key = key(of: object)
     for child in children { child.context?.vanish(key, as: stage) }
@@ -151,12 +150,12 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// Of the properties that were told, what `row` has of them: where it is newer, that counts.
+  /// The given values, replaced by those of `row` where it has them.
   fileprivate func held(_ told: [String: JSON]) -> [String: JSON] {
     told.merging(row.filter { told[$0.key] != nil }) { $1 }
   }
 
-  /// `told` under the unsaved changes of this object: what contexts below see.
+  /// `told` overlaid by this object's unsaved changes, as child contexts see it.
   func overlaying(_ told: [String: JSON]) -> [String: JSON] {
     guard hasEdits else { return told }
     var shown = told
@@ -168,7 +167,7 @@ extension ManagedObject {
     return shown
   }
 
-  /// The present values of a new object, all of them.
+  /// All current values of a new object.
   func everything(of layout: EntityLayout) -> [String: JSON] {
     var values = row.merging(edits) { $1 }
     for property in layout.properties {
@@ -181,9 +180,9 @@ extension ManagedObject {
     return values
   }
 
-  /// Shows of these values what `row` says, or that they are not in memory.
+  /// Resets these values to those of `row`, or marks them as not in memory.
   ///
-  /// - Returns: whether a value that shows is another one.
+  /// - Returns: true if a visible value differs.
   fileprivate func takeBack(_ names: [String], to row: [String: JSON]) -> Bool {
     for name in names where row[name] == nil {
       self.row[name] = nil
@@ -192,8 +191,7 @@ extension ManagedObject {
     return take(row.filter { names.contains($0.key) })
   }
 
-  /// Makes the values of an object that left its context unsaved ones, so that it can be inserted
-  /// again with them.
+  /// Turns the values of a removed object into unsaved ones, so that it can be inserted again.
   fileprivate func becomeUnsaved() {
     for (name, json) in row where edits[name] == nil {
       if case .array(let elements) = json,

@@ -1,7 +1,7 @@
-// Rules of one's own before a save, and the store's refusals after one, as the same failures.
+// Validation by the classes before a save, and the store's refusals after it, as the same failures.
 
 extension ManagedObjectContext {
-  /// What breaks the rules of the changed objects' classes.
+  /// The rules of their classes that changed objects violate.
   func validationFailures() -> [ValidationFailure] {
     insertions.flatMap { failures(of: $0) { try $0.validateForInsert() } }
       + updates.flatMap { failures(of: $0) { try $0.validateForUpdate() } }
@@ -28,7 +28,7 @@ extension ManagedObjectContext {
     return failures + Self.failures(named: object, nil) { try whole(object) }
   }
 
-  /// What `rule` throws, as failures of `object`.
+  /// The errors that `rule` throws, as failures of `object`.
   fileprivate static func failures(
     named object: ManagedObject, _ property: String?, _ rule: () throws -> Void
   ) -> [ValidationFailure] {
@@ -53,7 +53,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObjectType {
-  /// What breaks the rules of single properties: of those that change, of all in a new object.
+  /// The failures of single properties: of changed ones, and of all properties of a new object.
   fileprivate var keyFailures: [ValidationFailure] {
     Key.allCases.filter { isInserted || changedValuesByName[$0.rawValue] != nil }.flatMap { key in
       ManagedObjectContext.failures(named: self, key.rawValue) { try validateValue(for: key) }
@@ -62,7 +62,7 @@ extension ManagedObjectType {
 }
 
 extension ContextError {
-  /// The store's refusal of a save, by the objects that it concerns.
+  /// Converts the store's refusal of a save into failures and conflicts by object.
   init(_ error: ObjectStoreError, _ draft: SaveDraft) {
     guard case .refused(let problem) = error,
       case .array(let errors)? = problem.members.first(where: { $0.name == "errors" })?.value
@@ -83,7 +83,7 @@ extension SaveRefusal {
     else { return }
     let origin = draft.origins[Int(clamping: index)]
     let property = error["property"]?.string
-    // Of a property, it is the object that it refers to which is not there.
+    // With a property, the missing object is the relationship's destination.
     let isMissing = code == "no-such-object" && property == nil
     if code == "changed" || isMissing {
       conflicts.append(

@@ -1,13 +1,12 @@
-// Values in saves: structures that are fetched can be inserted, changed and deleted as well, beside
-// managed objects and in the same transaction. And changes of every object that matches.
+// Saves of `Codable` values, in the same transaction as managed objects, and batch changes.
 
 extension ManagedObjectContext {
   /// Inserts a value with the next save.
   ///
-  /// Its `id` is what the store has to call it; a value without one, or whose id encodes as null,
-  /// gets one from the store.
+  /// Its `id` becomes the object's id; the store assigns one if there is none or it encodes as
+  /// null.
   ///
-  /// - Returns: what ``permanentID(for:)`` knows the object by after the save.
+  /// - Returns: the id to pass to ``permanentID(for:)`` after the save.
   /// - Throws: ``ContextError/unwritable(_:)``.
   @discardableResult
   public func insert<Value: Fetchable & Encodable>(
@@ -20,12 +19,12 @@ extension ManagedObjectContext {
     return .temporary(name)
   }
 
-  /// Changes an object to what `value` says, with the next save.
+  /// Updates an object to `value` with the next save.
   ///
   /// - Parameters:
-  ///   - value: as it shall be.
-  ///   - old: the value as it was read. Then what differs is written, and the save finds out whether
-  ///     somebody else changed it; without it, all of it is written, nil where it has no value.
+  ///   - value: the new value.
+  ///   - old: the value as it was read. If given, only differences are written, and conflicts are
+  ///     detected. Otherwise all properties are written, nil ones as null.
   /// - Throws: ``ContextError/unwritable(_:)``, also for a value without an id.
   public func update<Value: Fetchable & Encodable>(
     _ value: Value, from old: Value? = nil
@@ -47,12 +46,12 @@ extension ManagedObjectContext {
     valueChanges.append(change)
   }
 
-  /// Deletes the object that `value` stands for, with the next save.
+  /// Deletes the object with the id of `value` with the next save.
   public func delete<Value: Fetchable & Encodable>(_ value: Value) throws(ContextError) {
     delete(Value.self, with: try id(in: try members(of: value)))
   }
 
-  /// Deletes an object by its id, with the next save, whether or not it is in memory.
+  /// Deletes an object by id with the next save; it need not be in memory.
   public func delete<Element: Fetchable>(_ type: Element.Type, with id: ObjectID) {
     if let entity = type as? any ManagedEntity.Type,
       let object = registeredObject(entity, .permanent(id))
@@ -82,23 +81,23 @@ extension ManagedObjectContext {
 }
 
 extension [JSON.Member] {
-  /// The value called `name`; null where there is none.
+  /// The value of `name`; null if absent.
   fileprivate func value(_ name: String) -> JSON { first { $0.name == name }?.value ?? .null }
 }
 
 // MARK: - Batches
 
 extension ManagedObjectContext {
-  /// Assigns the same values to every object that matches, at once and in the store alone: no object
-  /// has to be in memory, and those that are show the new values afterwards.
+  /// Sets the same values in every matching object, in the store. Objects in memory show the new
+  /// values afterwards.
   ///
   /// ```swift
   /// try await context.batchUpdate(
   ///   Item.self, where: FetchPredicate("due < %@", Date()), set: [.done: true])
   /// ```
   ///
-  /// - Returns: how many objects were changed.
-  /// - Throws: ``ContextError``. Unsaved changes of the context are not saved with it.
+  /// - Returns: the number of changed objects.
+  /// - Throws: ``ContextError``. The context's unsaved changes are not saved with it.
   @discardableResult
   public func batchUpdate<Object: ManagedObjectType>(
     _ type: Object.Type, where predicate: FetchPredicate,
@@ -120,9 +119,9 @@ extension ManagedObjectContext {
     return receipt.updated
   }
 
-  /// Deletes every object that matches, at once.
+  /// Deletes every matching object in the store.
   ///
-  /// - Returns: how many objects were deleted, without those that went with them.
+  /// - Returns: the number of deleted objects, without cascades.
   @discardableResult
   public func batchDelete<Element: Fetchable>(
     _ type: Element.Type, where predicate: FetchPredicate,

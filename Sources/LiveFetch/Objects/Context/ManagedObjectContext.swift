@@ -1,7 +1,7 @@
-// Objects in memory and what is to become of them: fetches make objects here, changes collect here,
-// a save takes them to the store. For one isolation domain, like the controllers.
+// Objects in memory and their unsaved changes. Fetches create objects, a save writes all changes.
+// Belongs to one isolation domain.
 
-/// A place for objects: each stands in it once, and what is changed in it is saved as one.
+/// A set of objects: each is registered once, and their changes are saved together.
 ///
 /// ```swift
 /// let context = ManagedObjectContext(store: try LocalStore(path: "world.sqlite"))
@@ -11,62 +11,63 @@
 /// ```
 ///
 /// A context, its objects, and the controllers and observers that use it belong to one isolation
-/// domain: the actor that made it. Its asynchronous methods run there.
+/// domain: the actor that created it. Its asynchronous methods run there.
 public final class ManagedObjectContext {
   public let store: any ObjectStore
-  /// Where ``save(isolation:)`` takes the changes; nil: to the store.
+  /// The context into which ``save(isolation:)`` writes; nil for the store.
   public let parent: ManagedObjectContext?
-  /// What a save does where somebody else saved the same properties in between.
+  /// Resolves conflicts with saves made since the objects were read.
   ///
-  /// `error` refuses it and names both versions, `storeWins` keeps the store's values of those
-  /// properties, `objectWins` writes the object's, `overwrite` does not look.
+  /// `error` refuses the save and reports both versions, `storeWins` keeps the stored values of
+  /// conflicting properties, `objectWins` writes the object's, `overwrite` does not detect
+  /// conflicts.
   public var mergePolicy = MergePolicy.error
 
   var children: [WeakContext] = []
   var layouts: [ObjectIdentifier: EntityLayout] = [:]
   var registry: [RegistryKey: WeakObject] = [:]
-  /// By entity, the class of the objects of the tree; kept by the context at the top.
+  /// The classes of the tree's objects by entity; used in the root context only.
   var classes: [String: any ManagedEntity.Type] = [:]
-  /// Where the store's relationships lead; kept by the context at the top, nil as long as it is not
-  /// known.
+  /// The destinations of the store's relationships; used in the root context only, nil until known.
   var destinations: RelationshipDestinations?
-  /// Why classes do not fit them, or that they do.
+  /// For each checked class, why it does not fit the store's model; nil if it fits.
   var misfits: [ObjectIdentifier: String?] = [:]
-  /// At how many objects the registry is next cleared of those that are gone.
+  /// The registry size at which released objects are removed next.
   var registryLimit = 1024
-  /// Changed objects, in the order in which they were first changed.
+  /// Changed objects, in the order of their first change.
   var insertions: [ManagedObject] = []
   var updates: [ManagedObject] = []
   var deletions: [ManagedObject] = []
-  /// Changes of values that are no managed objects.
+  /// Changes of values that are not managed objects.
   var valueChanges: [ValueChange] = []
-  /// The ids that inserts got in earlier saves.
+  /// The permanent ids of earlier inserts.
   var givenIDs = GivenIDs()
-  /// The moment of the store that everything told is at least as new as; nil: not known.
+  /// The token from which changes are merged; nil if unknown.
   var moment: String?
-  /// How many saves were made, counted by the context at the top: see ``saves``.
+  /// The number of saves, counted in the root context: see ``saves``.
   var savesOfTree = 0
-  /// How new what is being made into objects is.
+  /// When the values that are being turned into objects were read.
   var currentReading: Reading?
-  /// Items of subentities, whole, while a parent's items are made into objects.
+  /// Complete items of subentities, while a parent entity's items are turned into objects.
   var wholeItems: [RegistryKey: Item] = [:]
   var pending = ObjectsDidChange()
   var observers = ContextObservers()
   var saveQueue = SaveQueue()
-  /// The save that was sent and whose ids are not known yet.
+  /// The save in progress whose ids are not known yet.
   var sending: SentChanges?
   var settlers: [CheckedContinuation<Void, Never>] = []
 
-  /// A context whose changes go to `store`.
+  /// Creates a context that saves to `store`.
   public init(store: any ObjectStore) {
     self.store = store
     parent = nil
   }
 
-  /// A context whose changes go to another one, which saves them with its own or throws them away.
+  /// Creates a context that saves into another one, which saves or discards the changes with its
+  /// own.
   ///
-  /// It sees the parent's unsaved values in the objects that both know. Both belong to the same
-  /// isolation domain.
+  /// Its objects show the parent's unsaved values. Both contexts belong to the same isolation
+  /// domain.
   public init(parent: ManagedObjectContext) {
     store = parent.store
     self.parent = parent
@@ -76,13 +77,13 @@ public final class ManagedObjectContext {
   }
 
   deinit {
-    // Objects that materialized each other would keep each other.
+    // Break reference cycles between objects that materialized each other.
     for entry in registry.values { entry.object?.related = [:] }
   }
 
   // MARK: - Changes
 
-  /// Whether a save would do something.
+  /// True if there are unsaved changes.
   public var hasChanges: Bool {
     !insertions.isEmpty || !updates.isEmpty || !deletions.isEmpty || !valueChanges.isEmpty
   }
@@ -93,8 +94,8 @@ public final class ManagedObjectContext {
   /// The objects in memory.
   public var registeredObjects: Set<ManagedObject> { Set(registry.values.compactMap(\.object)) }
 
-  /// A new object with the values that its class declares. The store does not know it before the
-  /// save: controllers do not show it until then, fetches of this context do.
+  /// Inserts a new object with the default values of its class. It is stored by the next save;
+  /// until then, fetches of this context include it and controllers do not.
   ///
   /// ```swift
   /// let city: City = context.insertObject()
@@ -107,7 +108,7 @@ public final class ManagedObjectContext {
     return object
   }
 
-  /// Inserts an object that belongs to no context yet.
+  /// Inserts an object that belongs to no context.
   public func insert(_ object: some ManagedObjectType) {
     guard object.stage == .detached else { return }
     let layout = layout(of: object)
@@ -119,10 +120,10 @@ public final class ManagedObjectContext {
     object.awakeFromInsert()
   }
 
-  /// Deletes an object with the next save. What becomes of those it is related to, the store decides
-  /// by its rules; objects in memory that go with it are told as deleted after the save. What the
-  /// store has no more by then counts as deleted. A new object whose save is under way is deleted with
-  /// the save after it.
+  /// Deletes an object with the next save. The store applies its delete rules; objects in memory
+  /// that are deleted by cascade are reported after the save. An object that was already deleted in
+  /// the store is not an error. A new object whose save is in progress is deleted with the
+  /// following save.
   public func delete(_ object: ManagedObject) {
     guard object.managedObjectContext === self else { return }
     switch object.stage {
@@ -142,7 +143,7 @@ public final class ManagedObjectContext {
     pending.deletedObjects.insert(object)
   }
 
-  /// Forgets a new object that no store will know.
+  /// Removes a new object that will not be stored.
   func drop(_ object: ManagedObject, as stage: ManagedObject.Stage) {
     if stage == .gone { unlink(object) }
     vanishBelow(object, as: stage)
@@ -152,7 +153,7 @@ public final class ManagedObjectContext {
     forget(object, as: stage)
   }
 
-  /// Takes an object that no store will know out of the relationships of others.
+  /// Removes an object that will not be stored from the relationships of others.
   func unlink(_ object: ManagedObject) {
     let id = object.objectID
     for other in registeredObjects {
@@ -169,12 +170,11 @@ public final class ManagedObjectContext {
     }
   }
 
-  /// Throws every unsaved change away. New objects belong to no context any more, here and in the
-  /// contexts below, also those that a child saved into this one; children show the other objects as
-  /// they are again.
+  /// Discards all unsaved changes. New objects leave the context and its child contexts, including
+  /// those that a child saved into this one; child contexts show the stored values again.
   ///
-  /// What was sent to the store and is not answered yet is no unsaved change: new objects of such a save
-  /// stay if it is made, with the values that were sent, and go if it is refused.
+  /// Changes that were sent and not answered yet are not discarded: their new objects stay with the
+  /// sent values if the save succeeds, and leave if it is refused.
   public func rollback() {
     let changed = insertions + updates + deletions
     let kept = changed.filter { sending?.insertion(of: $0) != nil }
@@ -201,8 +201,8 @@ public final class ManagedObjectContext {
     for context in branch { context.processPendingChanges() }
   }
 
-  /// Forgets every object and every change. The objects belong to no context any more and keep the
-  /// values that they had. Contexts below are left without the changes, as after ``rollback()``.
+  /// Removes all objects and changes. The objects belong to no context any more and keep their
+  /// values. Child contexts lose the changes, as after ``rollback()``.
   public func reset() {
     for object in updates + deletions { takeBack(object) }
     for object in insertions { vanishBelow(object, as: .detached) }
@@ -223,7 +223,7 @@ public final class ManagedObjectContext {
     sending?.valueCount = 0
   }
 
-  /// An object's value was assigned.
+  /// Records that a property of an object was set.
   func objectDidChange(_ object: ManagedObject) {
     guard object.stage == .stored || object.stage == .inserted else { return }
     pending.updatedObjects.insert(object)

@@ -1,6 +1,6 @@
-// One object → what becomes of it, told by the store's diffs.
+// Observes one object.
 
-/// Follows one object: what this program saves, and what others do.
+/// Observes one object: changes by this program and by other writers.
 ///
 /// ```swift
 /// observer = ManagedObjectObserver(city) { change in
@@ -11,22 +11,22 @@
 /// }
 /// ```
 ///
-/// The object shows its new values when the handler is called. An observer of an object that is not
-/// saved yet begins when it is, and one that is made while nobody answers when somebody does: what
-/// happened to the object meanwhile is then told. It ends after `delete`, after ``didFail``, when it
-/// is cancelled, and with itself.
+/// The object has its new values when the handler is called. The observer of an unsaved object
+/// starts with its save. If the store cannot be reached, it starts when the store returns and then
+/// reports what changed since. It ends after `delete`, after ``didFail``, when it is cancelled, and
+/// when it is released.
 public final class ManagedObjectObserver<Object: ManagedEntity> {
   public enum Change: Sendable, Hashable {
-    /// The object has other values.
+    /// The object has new values.
     case update
-    /// The object was deleted, or its entity's default predicate matches it no more.
+    /// The object was deleted, or no longer matches its entity's default predicate.
     case delete
   }
 
   public let object: Object
-  /// Is told why the observer ended although the object did not: the store refuses it for good. Also
-  /// that what the store holds makes no object at present, which ends nothing: `update` is told when it
-  /// does again. A server that is away is waited for.
+  /// Called with the reason if the store refuses the observation permanently; the observer then
+  /// ends. Also called if the object becomes unreadable, which does not end the observer: `update`
+  /// follows when it is readable again. An unreachable store is retried.
   public var didFail: ((FetchError) -> Void)?
   private let handler: (Change) -> Void
   private var controller: FetchedResultsController<Object>?
@@ -35,9 +35,9 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
   private var saveToken: ObservationToken?
 
   /// - Parameters:
-  ///   - object: whose changes are told.
-  ///   - isolation: the object's context's own.
-  ///   - handler: is called in the isolation domain that makes the observer.
+  ///   - object: the object to observe.
+  ///   - isolation: the isolation domain of the object's context.
+  ///   - handler: called in the isolation domain that creates the observer.
   public init(
     _ object: Object, isolation: isolated any Actor = #isolation,
     handler: @escaping (Change) -> Void
@@ -48,7 +48,7 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
     if let id = context.storedID(of: object) {
       begin(id, in: context, isolation: isolation)
     } else {
-      // The context at the top is the one that saves it.
+      // The root context saves the object.
       saveToken = context.root.observe(DidSave.self) { [weak self] _ in
         guard let self, let id = context.storedID(of: object) else { return }
         saveToken = nil
@@ -59,10 +59,10 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
 
   deinit { start?.cancel() }
 
-  /// Whether the observer has been told of everything that there will be.
+  /// True if the handler will not be called any more.
   public private(set) var isEnded = false
 
-  /// Calls the handler no more.
+  /// Ends the observation.
   public func cancel() {
     isEnded = true
     start?.cancel()
@@ -93,14 +93,14 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
       do throws(FetchError) {
         try await controller.performFetch(isolation: isolation)
       } catch {
-        // Where nobody answers, or there is no object at present, the controller goes on trying.
+        // The controller retries if the store cannot be reached or the object is unreadable.
         if case .materialization = error { return }
         if !error.mayPass { self?.fail(error) }
       }
     }
   }
 
-  /// The first look: whether the object is still as it was when the observer was made.
+  /// Compares the first fetch with the values that the object had when the observer was created.
   private func look(since before: [String: JSON]) {
     guard !isEnded, let controller else { return }
     controller.stateDidChange = nil
@@ -125,7 +125,7 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
     didFail?(error)
   }
 
-  /// Makes of the controller's changes those of the one object.
+  /// Converts the controller's changes into changes of the one object.
   private final class Listener: FetchedResultsControllerDelegate {
     typealias Element = Object
     private let tell: (Change) -> Void
@@ -159,6 +159,6 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
 }
 
 extension FetchedResultsController {
-  /// Whether the result has an object that does not show.
+  /// True if the result contains an unreadable object.
   fileprivate var isUnreadable: Bool { storedContent?.problems.isEmpty == false }
 }

@@ -1,11 +1,11 @@
-// When something that a context was told was so, and which of two tellings is the newer one.
+// Orders values by the time at which they were read from the store.
 
-/// The moment of an answer of the store. What is told comes in any order: a diff may have been on its
-/// way while a save was made, and says then what was before it.
+/// The time at which values were read. Answers can arrive out of order: a diff that was sent before
+/// a save may arrive after it with older values.
 struct Reading {
-  /// How many saves the tree of contexts had made when the store was asked.
+  /// The number of saves of the context tree when the request was sent.
   let saves: Int
-  /// The store's own moment; nil where it was not told, or is none that can be compared.
+  /// The token of the answer; nil if it has none that can be compared.
   let token: Token?
 
   init(saves: Int, token: String? = nil) {
@@ -13,8 +13,7 @@ struct Reading {
     self.token = token.flatMap { Token($0) }
   }
 
-  /// Whether `other` says what was later. The store's moments tell, and where they cannot be compared
-  /// the count of saves does.
+  /// True if `other` is later. Tokens decide if they are comparable, otherwise the number of saves.
   func isOlder(than other: Reading) -> Bool {
     guard let token, let later = other.token, token.epoch == later.epoch else {
       return saves < other.saves
@@ -24,19 +23,19 @@ struct Reading {
 }
 
 extension ManagedObject {
-  /// How new the value that `row` has is; nil where it has none.
+  /// When the value in `row` was read; nil if there is none.
   func reading(of name: String) -> Reading? {
     row[name] == nil ? nil : readings[name] ?? rowReading
   }
 
-  /// Whether `row` has a newer value of a property than `reading` gives.
+  /// True if `row` has a newer value of the property than `reading`.
   func isNewer(_ name: String, than reading: Reading) -> Bool {
     self.reading(of: name).map { reading.isOlder(than: $0) } ?? false
   }
 
-  /// Takes over what the store told. Assigned values stay, and so do those that are newer.
+  /// Merges stored values. Unsaved values and newer values are kept.
   ///
-  /// - Returns: whether a value that shows is another one.
+  /// - Returns: true if a visible value differs.
   func take(_ told: [String: JSON], asOf reading: Reading) -> Bool {
     if let gone = missing, !reading.isOlder(than: gone) { missing = nil }
     let isNew = readings.isEmpty && !reading.isOlder(than: rowReading)
@@ -46,7 +45,7 @@ extension ManagedObject {
     return isShown
   }
 
-  /// Remembers how new some values of `row` are.
+  /// Records when some values of `row` were read.
   func note(_ reading: Reading, of names: some Collection<String>) {
     if row.count <= names.count, !reading.isOlder(than: rowReading) {
       rowReading = reading

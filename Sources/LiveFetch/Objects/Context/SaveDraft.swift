@@ -1,8 +1,8 @@
-// A context's changes → the body of `POST /v1/save`, and what each part of it stands for.
+// Converts a context's changes into the body of `POST /v1/save`, and its parts back into objects.
 
-/// One save of a context, as it was sent.
+/// One save of a context, as sent.
 struct SaveDraft {
-  /// Whose change stands at an index of the save.
+  /// The source of a change in the save.
   enum Origin {
     case insertion(Sent)
     case update(Sent)
@@ -18,10 +18,10 @@ struct SaveDraft {
     }
   }
 
-  /// An object and the edits that were sent of it.
+  /// An object and its edits as sent.
   struct Sent {
     let object: ManagedObject
-    /// What an insertion is called in the save.
+    /// The temporary id of an insertion.
     let name: String
     let edits: [String: JSON]
     let memberEdits: [String: MemberEdits]
@@ -31,13 +31,13 @@ struct SaveDraft {
   private(set) var origins: [Origin] = []
   private(set) var changes: [JSON] = []
 
-  /// Objects to delete that the store has no more.
+  /// Deleted objects that the store no longer has.
   private(set) var goneObjects: [ManagedObject] = []
-  /// How many of the changes are of values.
+  /// The number of changes of values.
   private(set) var valueCount = 0
 
-  /// Leaves out deletions of what is deleted already, by somebody else or by an earlier deletion of
-  /// the save itself. False where that is not all that is wrong.
+  /// Removes deletions of objects that do not exist any more. Returns false if the refusal has
+  /// other reasons as well.
   mutating func dropMissingDeletions(_ error: ObjectStoreError) -> Bool {
     guard case .refused(let problem) = error,
       case .array(let errors)? = problem.members.first(where: { $0.name == "errors" })?.value
@@ -81,7 +81,7 @@ struct SaveDraft {
       ])
   }
 
-  /// Appends an update, with what its object had been read with.
+  /// Appends an update with the values that the object was read with.
   mutating func append(_ id: ObjectID, _ sent: Sent, _ values: [JSON.Member]) {
     var change: [JSON.Member] = [
       .init(name: "update", value: .string(sent.object.entityName)),
@@ -96,7 +96,7 @@ struct SaveDraft {
   }
 }
 
-/// A change of a value that is no managed object.
+/// A change of a value that is not a managed object.
 struct ValueChange {
   enum Kind {
     case insert(name: String)
@@ -140,11 +140,12 @@ struct ValueChange {
 }
 
 extension ManagedObjectContext {
-  /// What is to be saved now.
+  /// The save of all current changes.
   func draft() -> SaveDraft {
     var draft = SaveDraft()
     let names = insertionNames()
-    // Members are edited last: they are the other objects' values, which are compared with their base.
+    // To-many changes come last, because they also change the other objects, whose values are
+    // compared with their base.
     let plain = updates.filter { $0.memberEdits.isEmpty }
     let early = insertions.filter { plain.isEmpty || $0.memberEdits.isEmpty }
     let late = plain.isEmpty ? [] : insertions.filter { !$0.memberEdits.isEmpty }
@@ -166,7 +167,7 @@ extension ManagedObjectContext {
     return draft
   }
 
-  /// What each insertion is called in the save, also one that has its permanent id already.
+  /// The temporary id of each insertion, including those that already have a permanent id.
   private func insertionNames() -> [ObjectIdentifier: String] {
     var names: [ObjectIdentifier: String] = [:]
     for object in insertions {
@@ -183,7 +184,7 @@ extension ManagedObjectContext {
       memberEdits: object.memberEdits, bases: object.bases)
   }
 
-  /// The values of a change, links to objects of the same save by what they are called there.
+  /// The values of a change. Objects of the same save are referred to by temporary id.
   private func values(
     of object: ManagedObject, _ names: [ObjectIdentifier: String]
   ) -> [JSON.Member] {
@@ -207,7 +208,7 @@ extension ManagedObjectContext {
 }
 
 extension JSON {
-  /// The same with every element of its lists replaced: `[…]`, or `{"add":[…],"remove":[…]}`.
+  /// This value with every element of its lists mapped: `[…]`, or `{"add":[…],"remove":[…]}`.
   fileprivate func mappingElements(_ map: (JSON) -> JSON) -> JSON {
     switch self {
     case .array(let elements): .array(elements.map(map))

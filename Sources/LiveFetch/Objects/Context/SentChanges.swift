@@ -1,12 +1,12 @@
-// A save on its way: what the store may have made already, whatever becomes of it here meanwhile.
+// A save in progress. The store may already have committed it.
 
-/// What was sent to the store and is not answered yet.
+/// The changes that were sent and not answered yet.
 struct SentChanges {
   private var insertions: [ObjectIdentifier: SaveDraft.Sent] = [:]
   private var temporaryNames: Set<String> = []
-  /// The insertions that are not wanted any more.
+  /// The insertions that were rolled back in the meantime.
   private(set) var rolledBack: Set<ObjectIdentifier> = []
-  /// How many of the context's changes of values were sent, and are still there.
+  /// The number of sent changes of values that are still pending.
   var valueCount: Int
 
   init(_ draft: SaveDraft) {
@@ -17,17 +17,17 @@ struct SentChanges {
     }
   }
 
-  /// What was sent of a new object; nil for one that was not sent as new.
+  /// The sent state of a new object; nil if it was not sent as new.
   func insertion(of object: ManagedObject) -> SaveDraft.Sent? {
     insertions[ObjectIdentifier(object)]
   }
 
-  /// Whether the store is about to give this new object its id.
+  /// True if the store is about to assign an id to this new object.
   func isNamed(_ id: ManagedObjectID) -> Bool {
     if case .temporary(let name) = id { temporaryNames.contains(name) } else { false }
   }
 
-  /// Remembers that a new object is not wanted where its save is refused, and gives what was sent of it.
+  /// Marks a new object as rolled back, and returns its sent state.
   mutating func rollBack(_ object: ManagedObject) -> SaveDraft.Sent? {
     guard let sent = insertion(of: object) else { return nil }
     rolledBack.insert(ObjectIdentifier(object))
@@ -38,8 +38,8 @@ struct SentChanges {
 extension ManagedObjectContext {
   var isSending: Bool { sending != nil }
 
-  /// After a save that was not made: forgets the new objects of it that were deleted, or rolled back,
-  /// while it was under way.
+  /// After a refused save: removes its new objects that were deleted or rolled back in the
+  /// meantime.
   func dropUnwanted(_ draft: SaveDraft) {
     let rolledBack = sending?.rolledBack ?? []
     sending = nil
@@ -57,7 +57,7 @@ extension ManagedObjectContext {
 }
 
 extension ManagedObject {
-  /// Shows a new object as it was sent.
+  /// Restores the sent values of a new object.
   fileprivate func discardEdits(since sent: SaveDraft.Sent) {
     for name in Set(edits.keys).union(unstorable.keys) where edits[name] != sent.edits[name] {
       forgetValue(of: name)
@@ -66,7 +66,7 @@ extension ManagedObject {
     (edits, memberEdits, unstorable) = (sent.edits, sent.memberEdits, [:])
   }
 
-  /// Makes a new object that was changed or deleted while its save is under way what was sent of it.
+  /// Restores a new object that was changed or deleted during its save.
   func showAgain(_ sent: SaveDraft.Sent) {
     discardEdits(since: sent)
     stage = .inserted

@@ -1,4 +1,4 @@
-// A class → the properties that it and its superclasses declare, found once by looking at an
+// The properties that a class and its superclasses declare, found once by reflection of an
 // instance.
 
 /// A property wrapper of a managed object.
@@ -9,7 +9,7 @@ protocol DeclaredProperty {
 /// One declared property.
 struct PropertyLayout {
   enum Kind {
-    /// - Parameter initial: what a new object has and saves; nil where it has no value.
+    /// - Parameter initial: the default value, which is saved; nil if there is none.
     case attribute(initial: JSON?)
     case toOne(any ManagedEntity.Type)
     case toMany(any ManagedEntity.Type)
@@ -17,9 +17,9 @@ struct PropertyLayout {
 
   let name: String
   let kind: Kind
-  /// What an attribute's values are in a store, as far as its type tells.
+  /// The type of an attribute's stored values, if its Swift type determines it.
   var type: AttributeType?
-  /// Why a value of the store's is none of this property; nil where it is one.
+  /// Returns why a stored value does not fit this property; nil if it does.
   let problem: (JSON) -> String?
 
   var destination: (any ManagedEntity.Type)? {
@@ -32,13 +32,13 @@ struct PropertyLayout {
   var isToMany: Bool { if case .toMany = kind { true } else { false } }
 }
 
-/// What a class of managed objects declares.
+/// The declaration of a class of managed objects.
 struct EntityLayout {
   let type: any ManagedEntity.Type
   let entityName: String
-  /// The class at the top: ids are unique among its objects.
+  /// The root class; ids are unique among its objects.
   let root: ObjectIdentifier
-  /// In the order of declaration, those of superclasses first, each name once.
+  /// In the order of declaration, superclasses first, without duplicates.
   let properties: [PropertyLayout]
   private let indexes: [String: Int]
 
@@ -66,10 +66,10 @@ struct EntityLayout {
 
   subscript(name: String) -> PropertyLayout? { indexes[name].map { properties[$0] } }
 
-  /// What an item of the entity holds: all but to-many relationships.
+  /// The names of the properties in an item: all except to-many relationships.
   var itemNames: [String] { properties.filter { !$0.isToMany }.map(\.name) }
 
-  /// The values that a new object begins with.
+  /// The initial values of a new object.
   var initialValues: [String: JSON] {
     var values: [String: JSON] = [:]
     for property in properties {
@@ -78,7 +78,7 @@ struct EntityLayout {
     return values
   }
 
-  /// Why `values` make no whole object; nil where they do.
+  /// Returns why `values` do not form a complete object; nil if they do.
   func problem(in values: [String: JSON]) -> String? {
     for property in properties {
       guard let value = values[property.name] else {

@@ -1,8 +1,8 @@
 // A reference to an object that may not be in memory.
 
-/// Names an object of a relationship, or one that was asked for by its id. Stores may be far away, so
-/// getting the object itself is asynchronous, and until then there is nothing to read: a fault has no
-/// attributes that could be wrong.
+/// References an object of a relationship, or one requested by id. Reading the object is
+/// asynchronous, because the store may be remote. A fault has no attributes, so nothing outdated
+/// can be read from it.
 ///
 /// ```swift
 /// city.mayor?.id                                 // known at once
@@ -12,13 +12,13 @@
 /// ```
 public struct Fault<Destination: ManagedEntity>: Hashable {
   public let id: ManagedObjectID
-  /// The object whose relationship it is, and which keeps what is materialized.
+  /// The object whose relationship this is; it retains the materialized object.
   private let owner: ManagedObject?
   private let name: String
   private let target: Destination?
   private let context: ManagedObjectContext?
 
-  /// A reference to an object that is there.
+  /// References an existing object.
   public init(_ object: Destination) {
     id = object.objectID
     target = object
@@ -45,18 +45,18 @@ public struct Fault<Destination: ManagedEntity>: Hashable {
 
   private var home: ManagedObjectContext? { context ?? owner?.managedObjectContext }
 
-  /// The object, if it is in memory.
+  /// The object if it is in memory.
   public var object: Destination? {
     target ?? home?.registeredObject(Destination.self, id) as? Destination
   }
 
-  /// Whether the object is not in memory.
+  /// True if the object is not in memory.
   public var isFault: Bool { object == nil }
 
-  /// The object, fetched if it is not in memory. The object whose relationship this is keeps it from
-  /// then on.
+  /// Returns the object, fetched if it is not in memory. The owner of the relationship retains it
+  /// from then on.
   ///
-  /// - Throws: ``ContextError``; ``ContextError/notFound(entity:id:)`` where it is gone.
+  /// - Throws: ``ContextError``; ``ContextError/notFound(entity:id:)`` if it was deleted.
   @discardableResult
   public func materialize(
     isolation: isolated (any Actor)? = #isolation

@@ -1,9 +1,9 @@
-// Declared attributes: property wrappers that read and write the values of the object they stand in.
+// Property wrappers of declared attributes.
 
 extension ManagedObjectType {
   /// An attribute: `@Managed(.name) var name = ""`.
   public typealias Managed<Value> = ManagedAttribute<Key, Value>
-  /// An attribute that the store makes: `@ManagedDerived(.total) var total: Int?`.
+  /// An attribute that the store computes: `@ManagedDerived(.total) var total: Int?`.
   public typealias ManagedDerived<Value> = DerivedAttribute<Key, Value>
   /// A to-one relationship: `@ManagedToOne(.mayor) var mayor: Fault<Person>?`.
   public typealias ManagedToOne<Destination: ManagedEntity> = ToOneRelationship<Key, Destination>
@@ -17,22 +17,23 @@ extension ManagedObjectType {
 /// @Managed(.name) var name = ""                                  // required
 /// @Managed(.due) var due: Date?                                  // optional
 /// @Managed(.mood) var mood = Mood.calm                           // an enumeration with raw values
-/// @Managed(.skill) var skill: Skill?                             // a transformable of declared classes
+/// @Managed(.skill) var skill: Skill?                             // a transformable of declared
+/// classes
 /// @Managed(.colour, transformer: "HexColour") var colour: Colour?
 /// @Managed(.legacy) var legacy: Result<Mood, UnreadableValue>?   // what cannot be read says why
 /// ```
 ///
-/// An object's attributes are all there and all of their declared types: where the store gives
-/// something else, the object is refused with a ``MaterializationError``. So reading neither fails nor
-/// invents a value.
+/// All attributes of an object are present and of their declared types: if a stored value does not
+/// fit, the object is refused with a ``MaterializationError``. Reading an attribute therefore never
+/// fails.
 @propertyWrapper
 public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
   let key: Key
   let initial: Value
-  /// Whether the initial value was written down, and is saved.
+  /// True if the initial value was given explicitly and is saved.
   let isInitialSaved: Bool
   let coding: AttributeCoding<Value>
-  /// What is stored; nil where that is a transformer's affair.
+  /// The stored type; nil if a transformer determines it.
   let storedType: AttributeType?
 
   public init(wrappedValue: Value, _ key: Key) where Value: AttributeValue {
@@ -46,21 +47,21 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
       key, initial: nil, isInitialSaved: false, AttributeCoding(), AttributeType(of: Value.self))
   }
 
-  /// An optional attribute through a transformer.
+  /// An optional attribute with a transformer.
   public init<Wrapped, Stored: AttributeValue>(
     _ key: Key, transformer: ValueTransformer<Wrapped, Stored>
   ) where Value == Wrapped? {
     self.init(key, initial: nil, isInitialSaved: false, transformer.coding.optional)
   }
 
-  /// An optional attribute through the transformer registered under `transformer`.
+  /// An optional attribute with the transformer registered under `transformer`.
   public init<Wrapped>(_ key: Key, transformer: String) where Value == Wrapped? {
     self.init(
       key, initial: nil, isInitialSaved: false,
       AttributeCoding<Wrapped>(transformer: transformer).optional)
   }
 
-  /// A required attribute through a transformer.
+  /// A required attribute with a transformer.
   public init<Stored: AttributeValue>(
     wrappedValue: Value, _ key: Key, transformer: ValueTransformer<Value, Stored>
   ) {
@@ -110,8 +111,8 @@ public struct ManagedAttribute<Key: KeyCodable, Value>: DeclaredProperty {
   }
 }
 
-/// An attribute that the store makes of others and that no save writes: nil in an object that was
-/// not saved yet, and what the last save or fetch told afterwards.
+/// An attribute that the store computes from others and that no save writes. It is nil until the
+/// object is saved, and afterwards the value of the last save or fetch.
 ///
 /// ```swift
 /// @ManagedDerived(.memberCount) var memberCount: Int?

@@ -1,18 +1,17 @@
-// The methods that take a property's name take its key. Each stands twice: for the entity's own
-// keys, which need no more than `.name`, and for those of any other enumeration of keys.
+// Access to properties by key. Each method exists twice: for the entity's own keys, so that `.name`
+// suffices, and for any other enumeration of keys.
 
 extension ManagedObjectType {
-  /// The present value as the store would tell it; nil where it is not in memory. A key that no
-  /// property of the class declares never is: objects hold what is declared.
+  /// The current value as JSON; nil if it is not in memory or the class does not declare the key.
   ///
   /// ```swift
   /// city.value(for: .population)  // .number("9733276")
   /// ```
   public func value(for key: Key) -> JSON? { currentValue(key.rawValue) }
 
-  /// The present value as a type of one's own.
+  /// The current value as a Swift type.
   ///
-  /// - Throws: ``UnreadableValue`` where the value is none of that type, or is not in memory.
+  /// - Throws: ``UnreadableValue`` if the value does not fit the type or is not in memory.
   public func value<Value: AttributeValue>(
     _ type: Value.Type, for key: Key
   ) throws(UnreadableValue) -> Value {
@@ -23,49 +22,49 @@ extension ManagedObjectType {
     return try Value.attributeValue(of: json)
   }
 
-  /// Assigns a value by its key. One that the declared property cannot have is not taken: the property
-  /// stays as it is, and the next save is refused with a ``ValidationFailure`` of this key unless a
-  /// fitting value was assigned by then.
+  /// Sets a value by key. A value that the declared property cannot have is ignored, and the next
+  /// save is refused with a ``ValidationFailure`` for this key unless a valid value is set first.
   public func setValue(_ value: some AttributeValue, for key: Key) {
     setValue(value, of: key.rawValue) { value throws(UnreadableValue) in
       let json = try value.attributeJSON()
       if let problem = layout[key.rawValue]?.problem(json) { throw UnreadableValue(problem) }
       return json
     }
-    // The declared property may be of another type than `value`.
+    // The declared property may have another type than `value`.
     values[key.rawValue] = nil
   }
 
-  /// The unsaved values by their keys. A to-many relationship shows what is added and removed.
+  /// The unsaved values by key. A to-many relationship shows added and removed members.
   public func changedValues() -> [Key: JSON] { changedValues(Key.self) }
 
-  /// The unsaved value of one property; nil where it has none.
+  /// The unsaved value of one property; nil if there is none.
   public func changedValue(for key: Key) -> JSON? { changedValuesByName[key.rawValue] }
 
-  /// What the store last told of some properties; of all of them without keys.
+  /// The stored values of some properties, by default of all.
   public func committedValues(for keys: [Key] = Array(Key.allCases)) -> [Key: JSON] {
     committedValues(Key.self).filter { keys.contains($0.key) }
   }
 
-  /// What the store last told of one property; nil where it told nothing.
+  /// The stored value of one property; nil if unknown.
   public func committedValue(for key: Key) -> JSON? { row[key.rawValue] }
 
-  /// Whether an object of the relationship is not in memory: the one of a to-one, any of a to-many.
+  /// True if an object of the relationship is not in memory: the object of a to-one, or any member
+  /// of a to-many.
   public func hasFault(forRelationship key: Key) -> Bool { hasFault(key.rawValue) }
 }
 
 extension ManagedObject {
-  /// What the object's class declares.
+  /// The declaration of the object's class.
   fileprivate var layout: EntityLayout {
     managedObjectContext?.layout(of: self) ?? EntityLayout(entityType ?? UndeclaredEntity.self)
   }
 
-  /// The unsaved values by keys: for a class whose keys are not its superclass' own.
+  /// The unsaved values by key, for a class with other keys than its superclass.
   public func changedValues<Key: KeyCodable>(_ keys: Key.Type) -> [Key: JSON] {
     Self.keyed(changedValuesByName)
   }
 
-  /// What the store last told, by keys.
+  /// The stored values by key.
   public func committedValues<Key: KeyCodable>(_ keys: Key.Type) -> [Key: JSON] { Self.keyed(row) }
 
   private static func keyed<Key: KeyCodable>(_ values: [String: JSON]) -> [Key: JSON] {

@@ -1,14 +1,14 @@
-// Reading and assigning values, by name: what the declared properties and the keyed methods do.
+// Reading and setting values by name, for the declared properties and the keyed methods.
 
 extension ManagedObject {
-  /// The present value; nil where none is in memory.
+  /// The current value; nil if it is not in memory.
   func current(_ name: String) -> JSON? { edits[name] ?? row[name] }
 
   func value<Value>(
     of name: String, initial: Value, _ decode: (JSON) throws(UnreadableValue) -> Value
   ) -> Value {
     if let known = values[name], let value = known as? Value { return value }
-    // What the row holds was looked through when it came in; there is no value in new objects alone.
+    // The row was validated when it was received; only a new object can lack a value.
     guard let json = current(name), let value = try? decode(json) else { return initial }
     values[name] = value
     return value
@@ -26,7 +26,7 @@ extension ManagedObject {
     values[name] = value
   }
 
-  /// Assigns a value. What is equal to the stored one is no change.
+  /// Sets a value. A value equal to the stored one is not a change.
   func set(_ json: JSON, of name: String) {
     unstorable[name] = nil
     guard current(name) != json else { return }
@@ -44,12 +44,12 @@ extension ManagedObject {
     noteChange()
   }
 
-  /// Tells the context that there is something to save, or to tell.
+  /// Notifies the context of a change.
   func noteChange() { managedObjectContext?.objectDidChange(self) }
 
-  /// Takes over what the store tells. Assigned values stay.
+  /// Merges stored values. Unsaved values are kept.
   ///
-  /// - Returns: whether a value that shows is another one.
+  /// - Returns: true if a visible value differs.
   @discardableResult
   func take(_ told: [String: JSON]) -> Bool {
     var isShown = false
@@ -63,13 +63,13 @@ extension ManagedObject {
     return isShown
   }
 
-  /// Has a value be read anew.
+  /// Drops the cached value, so that it is decoded again.
   func forgetValue(of name: String) {
     values[name] = nil
     related[name] = nil
   }
 
-  /// Throws the unsaved values away.
+  /// Discards the unsaved values.
   func discardEdits() {
     for name in edits.keys { values[name] = nil }
     for name in unstorable.keys { values[name] = nil }
@@ -92,7 +92,7 @@ extension ManagedObject {
     if let object = fault?.object { related[name] = [object] }
   }
 
-  /// The ids of a to-many relationship with its unsaved changes; nil where they were not fetched.
+  /// The ids of a to-many relationship with its unsaved changes; nil if they were not fetched.
   func memberIDs(of name: String) -> [ManagedObjectID]? {
     let edits = memberEdits[name] ?? MemberEdits()
     if let all = edits.all { return all }
@@ -120,7 +120,7 @@ extension ManagedObject {
     noteChange()
   }
 
-  /// Puts the permanent ids in place of temporary ones.
+  /// Replaces temporary ids by permanent ones.
   func resolve(_ ids: [String: ObjectID]) {
     func resolved(_ json: JSON) -> JSON? {
       guard case .temporary(let name)? = ManagedObjectID(json: json) else { return nil }
@@ -139,9 +139,9 @@ extension ManagedObject {
   }
 }
 
-/// What was done to a to-many relationship and is not saved yet.
+/// The unsaved changes of a to-many relationship.
 struct MemberEdits: Hashable {
-  /// Exactly these; nil: what the store has, with what was added and removed.
+  /// The complete new list; nil if members were only added and removed.
   var all: [ManagedObjectID]?
   var added: [ManagedObjectID] = []
   var removed: [ManagedObjectID] = []
@@ -166,7 +166,7 @@ struct MemberEdits: Hashable {
     all?.contains(id) == true || added.contains(id)
   }
 
-  /// Says nothing of `id` any more.
+  /// Removes `id` from the edits.
   mutating func forget(_ id: ManagedObjectID) {
     all?.removeAll { $0 == id }
     added.removeAll { $0 == id }
@@ -182,7 +182,7 @@ struct MemberEdits: Hashable {
     removed = removed.map(resolved)
   }
 
-  /// The edit as a save takes it.
+  /// The edits as a value of a save.
   var json: JSON {
     if let all { return .array(all.map(\.json)) }
     return .object([

@@ -1,17 +1,16 @@
-// One object in memory: what the store last told of it, and what was changed since.
+// One object in memory: its stored values and its unsaved changes.
 
-/// An object of an entity, unique in its context: two fetches that find the same object give the same
-/// instance, and what a diff of the store brings changes it in place.
+/// An object of an entity, unique in its context: two fetches that find the same object return the
+/// same instance, and the store's diffs change it in place.
 ///
-/// Subclasses declare their properties, see ``ManagedObjectType``. An instance is always whole: every
-/// declared attribute has a value of its type. What is not in memory is another object that it
-/// refers to, and that shows in the types: relationships are ``Fault`` and ``Members``, which are
-/// fetched when they are asked for.
+/// Subclasses declare their properties, see ``ManagedObjectType``. An instance is always complete:
+/// every declared attribute has a value of its type. Only related objects may be missing from
+/// memory; relationships are therefore ``Fault`` and ``Members``, which are fetched on request.
 ///
-/// An object belongs to the isolation domain of its context. The context keeps it as long as it has
-/// changes, and else whoever holds it does.
+/// An object belongs to the isolation domain of its context. The context retains it while it has
+/// changes; otherwise its users do.
 open class ManagedObject: Hashable, CustomStringConvertible {
-  /// Where an object stands between its context and the store.
+  /// The state of an object between its context and the store.
   enum Stage {
     /// In no context.
     case detached
@@ -24,45 +23,46 @@ open class ManagedObject: Hashable, CustomStringConvertible {
     case gone
   }
 
-  /// Permanent once the object was saved.
+  /// Permanent once the object is saved.
   public internal(set) var objectID: ManagedObjectID
   /// nil for an object that was deleted, rolled back, or never inserted.
   public internal(set) weak var managedObjectContext: ManagedObjectContext?
 
   var stage = Stage.detached
-  /// What the store, or the parent context, last told.
+  /// The last values from the store or the parent context.
   var row: [String: JSON] = [:]
-  /// Values that were assigned since and are not saved.
+  /// Unsaved values.
   var edits: [String: JSON] = [:]
   /// Unsaved changes of to-many relationships.
   var memberEdits: [String: MemberEdits] = [:]
-  /// What stood in the store when a property was first assigned to: what a save compares with.
+  /// The stored value of each property when it was first set, for conflict detection.
   var bases: [String: JSON] = [:]
-  /// Assigned values that cannot be stored; a save refuses them.
+  /// Values that cannot be stored; a save refuses them.
   var unstorable: [String: UnreadableValue] = [:]
-  /// Values as they were assigned or last read: so that the same instance is read again.
+  /// Decoded values, so that repeated reads return the same instance.
   var values: [String: Any] = [:]
   /// Related objects that were materialized through this one.
   var related: [String: [ManagedObject]] = [:]
-  /// How new `row` is.
+  /// When `row` was read.
   var rowReading = Reading(saves: 0)
-  /// How new values of `row` are that were told by themselves.
+  /// When single values of `row` were read, if later.
   var readings: [String: Reading] = [:]
-  /// When the store was found to have the object no more; it is kept for its unsaved changes alone.
+  /// When the store no longer had the object; it is kept for its unsaved changes only.
   var missing: Reading?
 
-  /// An object in no context. ``ManagedObjectContext/insertObject(_:)`` makes one that can be saved.
+  /// Creates an object in no context. ``ManagedObjectContext/insertObject(_:)`` creates one that
+  /// can be saved.
   public required init() { objectID = .temporary(TemporaryNames.next()) }
 
   // MARK: - Where it stands
 
-  /// Whether it was inserted and not saved yet.
+  /// True if it was inserted and not saved yet.
   public var isInserted: Bool { stage == .inserted }
-  /// Whether it was deleted, in its context or in the store.
+  /// True if it was deleted in its context or in the store.
   public var isDeleted: Bool { stage == .deleted || stage == .gone }
-  /// Whether the store has it and it has changes that are not saved.
+  /// True if it is stored and has unsaved changes.
   public var isUpdated: Bool { stage == .stored && hasEdits }
-  /// Whether a save would do something with it.
+  /// True if a save would write or delete it.
   public var hasChanges: Bool { stage == .inserted || stage == .deleted || isUpdated }
 
   var hasEdits: Bool { !edits.isEmpty || !memberEdits.isEmpty || !unstorable.isEmpty }
@@ -74,25 +74,25 @@ open class ManagedObject: Hashable, CustomStringConvertible {
 
   // MARK: - For subclasses
 
-  /// Called once for a new object, before it is given to who asked for it.
+  /// Called once for a new object, before it is returned.
   open func awakeFromInsert() {}
-  /// Called when the object came into memory from the store.
+  /// Called when the object was read from the store.
   open func awakeFromFetch() {}
-  /// Called before each save that would write the object; may assign to it.
+  /// Called before each save that writes the object; may set properties.
   open func willSave() {}
   /// Called after each save that wrote the object.
   open func didSave() {}
   /// Called when the object is deleted in its context.
   open func prepareForDeletion() {}
 
-  /// Own rules for a new object, asked before it is saved.
+  /// Validates a new object before a save.
   ///
-  /// - Throws: ``ValidationFailure``, ``ValidationFailures``, or any error, whose description is then
-  ///   the reason.
+  /// - Throws: ``ValidationFailure``, ``ValidationFailures``, or any error, whose description
+  ///   becomes the reason.
   open func validateForInsert() throws {}
-  /// Own rules for a changed object, asked before it is saved. Throws as ``validateForInsert()``.
+  /// Validates a changed object before a save. Throws as ``validateForInsert()``.
   open func validateForUpdate() throws {}
-  /// Own rules for an object that is to be deleted. Throws as ``validateForInsert()``.
+  /// Validates an object before its deletion is saved. Throws as ``validateForInsert()``.
   open func validateForDelete() throws {}
 
   // MARK: - Identity
@@ -104,7 +104,7 @@ open class ManagedObject: Hashable, CustomStringConvertible {
   open var description: String { "\(entityName) \(objectID)" }
 }
 
-/// Names for objects that no store knows yet, once each in this process.
+/// Generates temporary ids, unique in this process.
 enum TemporaryNames {
   static func next() -> String {
     let number = UInt64.random(in: .min ... .max)

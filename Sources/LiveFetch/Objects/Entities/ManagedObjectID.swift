@@ -1,15 +1,15 @@
-// The identity of a managed object, before and after it was saved.
+// The identity of a managed object, before and after it is saved.
 
-/// An object's id: permanent, as the store has given it, or temporary until the object is saved.
+/// An object's id: permanent, as assigned by the store, or temporary until the object is saved.
 ///
-/// Results controllers, snapshots and everything else that comes from a store tell permanent ids
-/// alone. A temporary one is of this process and means nothing to a store; when a save makes it
-/// permanent, every context that knows the object learns of it.
+/// Results controllers, snapshots and everything else that comes from a store contain permanent ids
+/// only. A temporary id is valid in this process; when a save makes it permanent, every context
+/// that contains the object is updated.
 public enum ManagedObjectID: Sendable, Hashable, CustomStringConvertible {
   case permanent(ObjectID)
   case temporary(String)
 
-  /// The id by which the store knows the object; nil as long as it does not.
+  /// The object's id in the store; nil for a temporary id.
   public var permanentID: ObjectID? { if case .permanent(let id) = self { id } else { nil } }
   public var isTemporary: Bool { permanentID == nil }
 

@@ -1,7 +1,7 @@
-// Entities as classes: what a class says of itself so that a context can make its objects.
+// Entities as classes: the declarations from which a context creates objects.
 
-/// A class of managed objects that can be fetched. Entities of their own are ``ManagedObjectType``;
-/// an abstract parent entity, of which there are only subentities' objects, conforms to this alone.
+/// A class of managed objects that can be fetched. Classes of concrete entities conform to
+/// ``ManagedObjectType``; an abstract parent entity conforms to this protocol only.
 ///
 /// ```swift
 /// class Human: ManagedObject, ManagedEntity {
@@ -18,8 +18,8 @@
 /// let everyone = try await context.fetch(Human.sortedFetchRequest)  // heroes and villains
 /// ```
 public protocol ManagedEntity: ManagedObject, Fetchable {
-  /// The classes of the entities below this one. A fetch makes an object of the class of its entity,
-  /// and of this class where none is listed.
+  /// The classes of the direct subentities. A fetch creates an object of its entity's class, or of
+  /// this class if that entity is not listed.
   static var subentities: [any ManagedEntity.Type] { get }
 }
 
@@ -37,21 +37,20 @@ public protocol ManagedEntity: ManagedObject, Fetchable {
 /// }
 /// ```
 ///
-/// The keys' texts are the names in the store's model. A property declared with a value begins with
-/// it in a new object and is saved with it; an optional one that was never assigned is left to the
-/// store's default. ``ManagedObjectContext`` makes, finds and saves the objects.
+/// The keys' raw values are the names in the store's model. A property with an initial value has it
+/// in a new object and saves it; an optional property that was never set gets the store's default.
+/// ``ManagedObjectContext`` inserts, finds and saves the objects.
 public protocol ManagedObjectType: ManagedEntity {
   /// The keys of the entity's properties.
   associatedtype Key: KeyCodable
 
-  /// Own rules for one property, asked before a save for every property that it would write. The
-  /// default has none.
+  /// Validates one property; called before a save for every property that it writes. The default
+  /// accepts every value.
   ///
-  /// - Throws: ``ValidationFailure``, or any error, whose description is then the reason.
+  /// - Throws: ``ValidationFailure``, or any error, whose description becomes the reason.
   func validateValue(for key: Key) throws
-  /// An id for an object that is to have one before it is saved, see
-  /// ``ManagedObjectContext/obtainPermanentIDs(for:)``. The default is a random integer of 52 bits;
-  /// an entity whose key is text or a UUID gives its own.
+  /// Generates an id for ``ManagedObjectContext/obtainPermanentIDs(for:)``. The default is a random
+  /// integer of 52 bits; override it for an entity whose key is text or a UUID.
   static func makePermanentID() -> ObjectID
 }
 
@@ -85,19 +84,19 @@ extension ManagedObjectType {
 }
 
 extension FetchRequest where Element: ManagedObjectType {
-  /// Has the fetch bring the objects of these relationships along.
+  /// Fetches the objects of these relationships as well.
   public mutating func prefetch(_ relationships: Element.Key...) {
     relationshipsToPrefetch += relationships.map(\.rawValue)
   }
 }
 
 extension Fetchable {
-  /// Every object that the default predicate means, in the default order.
+  /// All objects of the default predicate, in the default order.
   public static var sortedFetchRequest: FetchRequest<Self> {
     FetchRequest(sortedBy: defaultSortDescriptors)
   }
 
-  /// The objects that a predicate means as well, in the default order.
+  /// The objects that match the default predicate and this one, in the default order.
   ///
   /// ```swift
   /// City.sortedFetchRequest(where: "%K >= %ld", City.Key.population, 1_000_000)
@@ -109,12 +108,12 @@ extension Fetchable {
       where: FetchPredicate(format: format, arguments: arguments.map(\.predicateArgument)))
   }
 
-  /// The objects that a predicate means as well, in the default order.
+  /// The objects that match the default predicate and this one, in the default order.
   public static func sortedFetchRequest(where predicate: FetchPredicate) -> FetchRequest<Self> {
     FetchRequest(where: predicate, sortedBy: defaultSortDescriptors)
   }
 
-  /// The objects that a predicate means as well, which the compiler checked.
+  /// The objects that match the default predicate and this one, which the compiler checked.
   public static func sortedFetchRequest<Root>(
     where predicate: TypedPredicate<Root>
   ) -> FetchRequest<Self> {

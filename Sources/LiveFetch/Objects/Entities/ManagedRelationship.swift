@@ -1,7 +1,7 @@
-// Declared relationships: property wrappers that give references to other objects.
+// Property wrappers of declared relationships.
 
-/// A to-one relationship of a managed object: nil where there is no object, else a ``Fault``, which
-/// names the object whether or not it is in memory.
+/// A to-one relationship of a managed object: nil, or a ``Fault``, which identifies the object
+/// whether or not it is in memory.
 ///
 /// ```swift
 /// @ManagedToOne(.mayor) var mayor: Fault<Person>?
@@ -39,8 +39,7 @@ public struct ToOneRelationship<Key: KeyCodable, Destination: ManagedEntity>: De
   }
 }
 
-/// A to-many relationship of a managed object: the ``Members``, which are fetched when they are asked
-/// for.
+/// A to-many relationship of a managed object: its ``Members``, which are fetched on request.
 ///
 /// ```swift
 /// @ManagedToMany(.cities) var cities: Members<City>

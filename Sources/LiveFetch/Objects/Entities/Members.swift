@@ -1,12 +1,12 @@
-// The objects of a to-many relationship, which are fetched when they are asked for.
+// The objects of a to-many relationship, fetched on request.
 
 /// The members of an object's to-many relationship.
 ///
-/// Which they are is not told with the object itself: ``ids`` is nil until
-/// ``materialize(isolation:)`` asked, or a fetch that prefetched the relationship. Members are added
-/// and removed without asking.
+/// A fetch of the object does not include its members: ``ids`` is nil until
+/// ``materialize(isolation:)`` or a fetch that prefetches the relationship. Members can be added
+/// and removed without fetching.
 ///
-/// The other side of a relationship shows a change after the save, since the store keeps inverses.
+/// The inverse relationship shows a change after the save, because the store maintains inverses.
 public struct Members<Destination: ManagedEntity> {
   private let owner: ManagedObject
   private let name: String
@@ -16,28 +16,28 @@ public struct Members<Destination: ManagedEntity> {
     self.name = name
   }
 
-  /// Whom the relationship holds, unsaved changes included, in its order where it has one, else by
-  /// id; nil where that was not fetched.
+  /// The members' ids including unsaved changes, in the relationship's order or by id; nil if they
+  /// were not fetched.
   public var ids: [ManagedObjectID]? { owner.memberIDs(of: name) }
 
-  /// How many there are; nil where that was not fetched.
+  /// The number of members; nil if they were not fetched.
   public var count: Int? { ids?.count }
 
-  /// The members, if all of them are in memory; nil where one is not.
+  /// The members if all of them are in memory; otherwise nil.
   public var objects: [Destination]? {
     guard let ids, let context = owner.managedObjectContext else { return nil }
     let found = ids.compactMap { context.registeredObject(Destination.self, $0) as? Destination }
     return found.count == ids.count ? found : nil
   }
 
-  /// Whether a member is not in memory, or it was not fetched which there are.
+  /// True if a member is not in memory or the members were not fetched.
   public var isFault: Bool { objects == nil }
 
   public func contains(_ object: Destination) -> Bool? { ids?.contains(object.objectID) }
 
   // MARK: - Changing
 
-  /// Adds a member; at the end where there is an order.
+  /// Adds a member; at the end of an ordered relationship.
   public func insert(_ object: Destination) {
     owner.editMembers(of: name) { $0.insert(object.objectID) }
     owner.related[name, default: []].append(object)
@@ -48,7 +48,7 @@ public struct Members<Destination: ManagedEntity> {
     owner.related[name]?.removeAll { $0 === object }
   }
 
-  /// Makes exactly these the members, in this order where there is one.
+  /// Replaces the members, in this order for an ordered relationship.
   public func replace(with objects: [Destination]) {
     owner.editMembers(of: name) { $0 = MemberEdits(all: objects.map(\.objectID)) }
     owner.related[name] = objects

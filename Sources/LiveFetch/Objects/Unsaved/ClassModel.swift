@@ -1,16 +1,15 @@
-// Classes of managed objects → the model that they declare, so that predicates can be judged in
-// memory. It holds what is declared and nothing else; what a predicate wants beside that, the store
-// alone can tell.
+// Derives a model from classes of managed objects, so that predicates can be evaluated in memory.
+// It contains declared properties only; predicates over other properties need the store.
 
 import Foundation
 
-/// The entities that can be reached from a class.
+/// The entities reachable from a class.
 struct ClassModel {
   let model: Model
-  /// The classes, as the model's entities are numbered.
+  /// The classes by entity number.
   let types: [any ManagedEntity.Type]
 
-  /// - Parameter hasTextIDs: whether the ids of a class are texts.
+  /// - Parameter hasTextIDs: returns true if the ids of a class are text.
   init(
     of type: any ManagedEntity.Type, layout: (any ManagedEntity.Type) -> EntityLayout,
     hasTextIDs: (any ManagedEntity.Type) -> Bool
@@ -56,7 +55,7 @@ struct ClassModel {
   }
 }
 
-/// How values in memory are compared: as columns of their types are.
+/// Compares values in memory as columns of their types are compared.
 struct ClassColumns: ColumnTraits {
   let model: Model
 
@@ -78,14 +77,14 @@ struct ClassColumns: ColumnTraits {
     case .string, .uri: .column(.text)
     case .uuid: .column(.text, form: .uuid(.lower))
     case .binary: .column(.blob)
-    // What is stored as a whole is not compared here.
+    // Values that are stored as a whole are not compared here.
     case .json: nil
     }
   }
 }
 
 extension AttributeType {
-  /// What values of a Swift type are in a store; nil where the type does not tell.
+  /// The stored type of a Swift type's values; nil if the Swift type does not determine it.
   init?(of type: Any.Type) {
     switch type {
     case is Int.Type, is Int64.Type, is Int32.Type, is Int16.Type: self = .integer

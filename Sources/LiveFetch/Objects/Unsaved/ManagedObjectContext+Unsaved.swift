@@ -1,19 +1,18 @@
-// Unsaved changes in what a context fetches: the store tells of every object that was not touched
-// here; those that were are judged by their present values, and put where they belong.
+// Includes unsaved changes in a context's fetches. Unchanged objects come from the store; changed
+// ones are evaluated by their current values and merged into the order.
 
-/// What of a context, and of those above it, the store does not know, as far as a request is
-/// concerned.
+/// The unsaved changes of a context and its parents that are relevant to a request.
 struct UnsavedView<Element: Fetchable> {
-  /// Its window is one: who fetches has checked that.
+  /// The window was validated by the caller.
   let request: FetchRequest<Element>
-  /// nil where the classes do not declare what the request names: then the store's word stands.
+  /// nil if the classes do not declare everything in the request; stored values then decide.
   let judge: UnsavedJudge?
-  /// Objects with unsaved values, new ones too.
+  /// Objects with unsaved values, including new ones.
   let candidates: [ManagedObject]
-  /// Objects that are to be deleted.
+  /// Objects that will be deleted.
   let deleted: [ObjectID]
 
-  /// The request for everything that is not judged here.
+  /// The request for all objects that are not evaluated here.
   var rest: FetchRequest<Element> {
     var rest = request
     let ids = judge == nil ? deleted : deleted + candidates.compactMap(\.objectID.permanentID)
@@ -28,8 +27,7 @@ struct UnsavedView<Element: Fetchable> {
     return rest
   }
 
-  /// The store's elements and those that are judged here, in order, as the request's window shows
-  /// them.
+  /// Stored elements and evaluated ones in order, within the request's window.
   func merged(_ stored: [(item: Item, element: Element)], _ unsaved: [ManagedObject]) -> [Element] {
     guard let judge else { return stored.map(\.element) }
     let here = Set(unsaved)
@@ -49,7 +47,7 @@ struct UnsavedView<Element: Fetchable> {
 }
 
 extension ManagedObjectContext {
-  /// What `request` has to see beside the store; nil where that is nothing.
+  /// The unsaved changes relevant to `request`; nil if there are none.
   func unsavedView<Element: Fetchable>(
     of request: FetchRequest<Element>, isolation: isolated (any Actor)?
   ) async throws(ContextError) -> UnsavedView<Element>? {
@@ -78,7 +76,7 @@ extension ManagedObjectContext {
 
   private var hasUnsavedChanges: Bool { hasChanges || parent?.hasUnsavedChanges == true }
 
-  /// The changed objects of this context and of those above it, each once.
+  /// The changed objects of this context and its parents, without duplicates.
   private func unsavedObjects<Element>(of type: Element.Type) -> [ManagedObject] {
     var seen: Set<RegistryKey> = []
     var found: [ManagedObject] = []
@@ -92,7 +90,8 @@ extension ManagedObjectContext {
     return found
   }
 
-  /// Objects with unsaved values, their other values read anew: a fetch refreshes what it finds.
+  /// Objects with unsaved values, whose other values are read again: a fetch refreshes what it
+  /// finds.
   private func objects(
     below type: any ManagedEntity.Type, with ids: [ObjectID], _ isolation: isolated (any Actor)?
   ) async throws(ContextError) -> [ManagedObject] {
@@ -100,13 +99,13 @@ extension ManagedObjectContext {
     return withExtendedLifetime(read) { ids.compactMap { registeredObject(type, .permanent($0)) } }
   }
 
-  /// Those of a view's candidates that its request means. Where values in memory do not tell, the
-  /// store's word about what it has stands.
+  /// The candidates of a view that its request includes. If values in memory do not decide, stored
+  /// ones do.
   func judged<Element: Fetchable>(
     _ view: UnsavedView<Element>, isolation: isolated (any Actor)?
   ) async throws(ContextError) -> [ManagedObject] {
     guard let judge = view.judge else { return [] }
-    // Each round fetches what is one step further away.
+    // Each round fetches objects one relationship further away.
     for _ in 0..<16 {
       for object in view.candidates where judge.matches(object) != false {
         _ = judge.place(of: object)
@@ -124,7 +123,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Brings what a judge missed into memory; nil where nothing of it is to be had.
+  /// Fetches the objects that an evaluator lacked; nil if none of them exists.
   private func fetch(
     _ missing: UnsavedJudge.Missing, isolation: isolated (any Actor)?
   ) async throws(ContextError) -> [ManagedObject]? {
@@ -141,7 +140,7 @@ extension ManagedObjectContext {
     return kept.isEmpty ? nil : kept
   }
 
-  /// Which of these objects the request means as they are stored.
+  /// The objects that the request includes by their stored values.
   private func stored<Element>(
     _ objects: [ManagedObject], _ request: FetchRequest<Element>, isolation: isolated (any Actor)?
   ) async throws(ContextError) -> Set<ObjectID> {
@@ -156,7 +155,7 @@ extension ManagedObjectContext {
     return found
   }
 
-  /// Whether the ids of a class are texts, as far as objects in memory tell.
+  /// True if the ids of a class are text, judged by objects in memory.
   func hasTextIDs(_ type: any ManagedEntity.Type) -> Bool {
     let root = layout(of: type).root
     for context in sequence(first: self, next: \.parent) {

@@ -1,10 +1,9 @@
-// A request and the objects that are changed and not saved → which of them it means, and where they
-// stand among the store's. Predicates are evaluated over values in memory; what is not in memory is
-// named, to be fetched and tried again.
+// Evaluates a request over unsaved objects and sorts them among the stored ones. Values that are
+// not in memory are reported, so that the caller can fetch them and try again.
 
-/// Judges objects by their present values.
+/// Evaluates objects by their current values.
 final class UnsavedJudge {
-  /// What was not in memory.
+  /// Values that were not in memory.
   struct Missing {
     var objects: [RegistryKey: (type: any ManagedEntity.Type, id: ObjectID)] = [:]
     var members: [(owner: ManagedObject, name: String)] = []
@@ -17,10 +16,10 @@ final class UnsavedJudge {
   private let definition: ResultDefinition
   fileprivate let evaluator: PredicateEvaluator
   private(set) var missing = Missing()
-  /// What was fetched because it was missing: it stays in memory as long as there is judging.
+  /// Retains fetched objects during the evaluation.
   var kept: [ManagedObject] = []
 
-  /// nil where the classes do not declare everything that the request names.
+  /// nil if the classes do not declare everything in the request.
   init?<Element>(_ request: FetchRequest<Element>, in context: ManagedObjectContext) {
     guard let type = Element.self as? any ManagedEntity.Type else { return nil }
     self.context = context
@@ -38,12 +37,12 @@ final class UnsavedJudge {
       columns: ClassColumns(model: classes.model))
   }
 
-  /// Key paths over relationships that the order needs of the store's objects.
+  /// The relationship key paths of the order, which stored objects must provide.
   var orderPaths: [String] {
     definition.order.map(\.path).filter { !$0.steps.isEmpty }.map(classes.model.text)
   }
 
-  /// Whether the request means the object; nil where that is not known, ``missing`` tells why.
+  /// True if the request includes the object; nil if ``missing`` values prevent a decision.
   func matches(_ object: ManagedObject) -> Bool? {
     evaluator.evaluate(UnsavedRow(object: object, judge: self))
   }
@@ -55,12 +54,12 @@ final class UnsavedJudge {
 
   // MARK: - Order
 
-  /// Where an object stands; nil where that is not known.
+  /// The sort key of an object; nil if unknown.
   func place(of object: ManagedObject) -> [UInt8]? {
     place(of: object.objectID) { value(at: $0, of: object) }
   }
 
-  /// Where the store's object stands that `item` was told of.
+  /// The sort key of a stored object.
   func place(of item: Item) -> [UInt8]? {
     place(of: .permanent(item.id)) { path in
       let name = classes.model.text(of: path)
@@ -78,7 +77,7 @@ final class UnsavedJudge {
     }
     switch id {
     case .permanent(let id): encoder.append(id)
-    // Behind every other object of the same values.
+    // After every other object with equal values.
     case .temporary: encoder.appendNil(.last)
     }
     return encoder.bytes
@@ -108,7 +107,7 @@ final class UnsavedJudge {
     return Value(json, as: attribute.type).map { StoredValue($0, attribute.dateFormat) }
   }
 
-  /// The objects that steps over relationships lead to, each once; nil where one is not in memory.
+  /// The distinct objects at the end of a relationship path; nil if one is not in memory.
   fileprivate func objects(
     along steps: [Int], from object: ManagedObject, entity: Int
   ) -> [ManagedObject]? {
@@ -154,7 +153,7 @@ final class UnsavedJudge {
   }
 }
 
-/// An object, or a member of a relationship, as the evaluator asks for its values.
+/// An object, or a member of a relationship, as a row for the evaluator.
 private struct UnsavedRow: EvaluatedRow {
   let object: ManagedObject
   let judge: UnsavedJudge
@@ -172,7 +171,7 @@ private struct UnsavedRow: EvaluatedRow {
 }
 
 extension StoredValue {
-  /// An id as rows hold it; a temporary one equals no other.
+  /// An id as a row value; a temporary id equals no other.
   fileprivate init(_ id: ManagedObjectID) {
     switch id {
     case .permanent(let id): self.init(.id(id), nil)

@@ -1,6 +1,6 @@
-// How one declared attribute reads and writes its values.
+// Encodes and decodes the values of one declared attribute.
 
-/// A value's two ways between Swift and the store.
+/// The conversions of a value from and to stored JSON.
 struct AttributeCoding<Value> {
   let decode: (JSON) throws(UnreadableValue) -> Value
   let encode: (Value) throws(UnreadableValue) -> JSON
@@ -13,7 +13,7 @@ struct AttributeCoding<Value> {
     self.encode = encode
   }
 
-  /// Why `json` makes no value; nil where it does.
+  /// The reason why `json` cannot be decoded; nil if it can.
   func problem(with json: JSON) -> String? {
     do throws(UnreadableValue) {
       _ = try decode(json)
@@ -25,7 +25,7 @@ struct AttributeCoding<Value> {
 }
 
 extension AttributeCoding where Value: AttributeValue {
-  /// As the type itself says.
+  /// The conversions of the type itself.
   init() {
     self.init(
       decode: { json throws(UnreadableValue) in try Value.attributeValue(of: json) },
@@ -34,7 +34,7 @@ extension AttributeCoding where Value: AttributeValue {
 }
 
 extension AttributeCoding {
-  /// The same, with nil for nil.
+  /// The same conversions, with nil as null.
   var optional: AttributeCoding<Value?> {
     AttributeCoding<Value?>(
       decode: { [decode] json throws(UnreadableValue) in
@@ -47,7 +47,7 @@ extension AttributeCoding {
       })
   }
 
-  /// Through the transformer registered under `name` when a value is read or written.
+  /// The conversions of the transformer registered under `name`, looked up at each use.
   init(transformer name: String) {
     self.init(
       decode: { json throws(UnreadableValue) in try Self.registered(name).decode(json) },

@@ -1,13 +1,13 @@
-// Swift values as the store's JSON and back: what the attributes of managed objects may hold.
+// Swift types that attributes of managed objects can have, and their JSON.
 
 import Foundation
 
-/// Why a value cannot be read from, or written to, what a store holds.
+/// The reason why a stored value cannot be read, or a value cannot be stored.
 ///
-/// An attribute of type `Result<Value, UnreadableValue>` shows this in place of its value; any other
+/// An attribute of type `Result<Value, UnreadableValue>` contains it instead of a value; any other
 /// attribute refuses the whole object, see ``MaterializationError``.
 public struct UnreadableValue: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What is wrong, without the attribute's name: `takes a date, not a number`.
+  /// The reason without the attribute's name: `takes a date, not a number`.
   public let reason: String
 
   public init(_ reason: String) { self.reason = reason }
@@ -19,18 +19,18 @@ public struct UnreadableValue: Error, Sendable, Hashable, CustomStringConvertibl
   }
 }
 
-/// A type whose values an attribute can hold.
+/// A type that an attribute can have.
 ///
-/// Numbers, texts, dates, decimals, UUIDs, URLs and data conform, optionals and arrays of these, and
-/// every enumeration with a raw value that does and says so:
+/// Numbers, texts, dates, decimals, UUIDs, URLs and data conform, as do optionals and arrays of
+/// them, and enumerations with such a raw value that declare it:
 ///
 /// ```swift
 /// enum Mood: String, AttributeValue { case calm, stormy }
 /// ```
 public protocol AttributeValue {
-  /// The value that `json` tells, as a store gives it.
+  /// Decodes a value from the JSON of a store.
   static func attributeValue(of json: JSON) throws(UnreadableValue) -> Self
-  /// The value as a save takes it.
+  /// Encodes the value for a save.
   func attributeJSON() throws(UnreadableValue) -> JSON
 }
 
@@ -68,7 +68,7 @@ extension Double: AttributeValue {
     }
   }
 
-  /// The number; what is none cannot be stored.
+  /// The number; NaN cannot be stored.
   public func attributeJSON() throws(UnreadableValue) -> JSON {
     guard !isNaN else { throw UnreadableValue("is not a number") }
     if isInfinite { return .string(self < 0 ? "-Infinity" : "Infinity") }
@@ -99,7 +99,7 @@ extension Decimal: AttributeValue {
 }
 
 extension Bool: AttributeValue {
-  /// A boolean, or 0 and 1 where a table of one's own keeps its booleans as numbers.
+  /// A boolean, or 0 or 1 from a column that stores booleans as numbers.
   public static func attributeValue(of json: JSON) throws(UnreadableValue) -> Bool {
     switch (json, json.integer) {
     case (.boolean(let isTrue), _): return isTrue
@@ -132,7 +132,7 @@ extension Instant: AttributeValue {
     return instant
   }
 
-  /// The date; one so far away that its text could not be read again cannot be stored.
+  /// The date; a date whose text could not be read again cannot be stored.
   public func attributeJSON() throws(UnreadableValue) -> JSON {
     let text = iso8601
     guard Instant(iso8601: text) == self else { throw UnreadableValue("is beyond all dates") }
@@ -145,7 +145,7 @@ extension Date: AttributeValue {
     Date(try Instant.attributeValue(of: json))
   }
 
-  /// The date; what is none, or has no end, cannot be stored.
+  /// The date; NaN and infinite dates cannot be stored.
   public func attributeJSON() throws(UnreadableValue) -> JSON {
     guard let instant = Instant(secondsSince1970: timeIntervalSince1970) else {
       throw UnreadableValue("is \(timeIntervalSince1970) s after 1970, which is no date")
@@ -224,7 +224,7 @@ extension RawRepresentable where Self: AttributeValue, RawValue: AttributeValue 
   public func attributeJSON() throws(UnreadableValue) -> JSON { try rawValue.attributeJSON() }
 }
 
-/// A value that is read where it can be, and says why where it cannot.
+/// A value that contains the reason if it cannot be read.
 ///
 /// ```swift
 /// @Managed(.mood) var mood: Result<Mood, UnreadableValue> = .success(.calm)
@@ -238,7 +238,7 @@ extension Result: AttributeValue where Success: AttributeValue, Failure == Unrea
     }
   }
 
-  /// A failure cannot be saved: assign a value.
+  /// A failure cannot be stored: set a value.
   public func attributeJSON() throws(UnreadableValue) -> JSON {
     switch self {
     case .success(let value): return try value.attributeJSON()

@@ -1,9 +1,9 @@
-// Structures, enumerations and classes as the values of one attribute: JSON columns, and the
-// transformable attributes of a model.
+// `Codable` types as values of one attribute: JSON columns and the transformable attributes of a
+// model.
 
 import Foundation
 
-/// A `Codable` type that one attribute holds as a whole, as JSON.
+/// A `Codable` type that one attribute stores as JSON.
 ///
 /// ```swift
 /// struct Address: CodableAttributeValue { var street: String, town: String }
@@ -23,18 +23,18 @@ extension CodableAttributeValue {
 }
 
 extension JSON {
-  /// This value; a stored one that the store cannot read any more says why.
+  /// This value; throws if the store reported that it cannot read it.
   func checkedForError() throws(UnreadableValue) -> JSON {
     if let reason = self["$error"]?.string { throw UnreadableValue(reason) }
     return self
   }
 }
 
-/// A class of a transformable attribute's values, which may have subclasses with fields of their own.
+/// The base class of a transformable attribute's values. Subclasses may have further fields.
 ///
-/// The base lists what there may be. What it does not list is refused by its name, whoever sends it:
-/// the list is the border that keeps a stored value from making an instance of just any class. A
-/// base that does not list itself is abstract, and can be neither read nor written.
+/// The base class lists the allowed classes. A value of any other class is refused, so that stored
+/// data cannot create an instance of an arbitrary class. A base class that does not list itself is
+/// abstract.
 ///
 /// ```swift
 /// class Skill: PolymorphicValue {
@@ -45,12 +45,12 @@ extension JSON {
 /// final class HeroSkill: Skill { let justicePower: Int … }
 /// ```
 ///
-/// In JSON the class stands under `$class`: `{"$class":"HeroSkill","name":"英雄怒视",…}`. Instances
-/// should not change: an attribute notices what is assigned to it, not what happens within.
+/// In JSON, `$class` names the class: `{"$class":"HeroSkill","name":"英雄怒视",…}`. Instances should be
+/// immutable: an attribute detects assignments, not changes within a value.
 public protocol PolymorphicValue: AnyObject, AttributeValue, Codable {
-  /// The classes that values may be of. Without a list of one's own, this class alone.
+  /// The allowed classes; by default this class only.
   static var concreteClasses: [any PolymorphicValue.Type] { get }
-  /// What `$class` says; the name of the Swift class.
+  /// The value of `$class`; by default the name of the Swift class.
   static var className: String { get }
 }
 
@@ -66,7 +66,7 @@ extension PolymorphicValue {
     try ItemCoding.encode(Polymorphic(self))
   }
 
-  /// The class called `name`, if it may make a value of this one.
+  /// The class called `name`, if it is allowed.
   fileprivate static func concreteClass(
     _ name: String
   ) throws(UnreadableValue) -> any PolymorphicValue.Type {
@@ -78,7 +78,7 @@ extension PolymorphicValue {
   }
 }
 
-/// A polymorphic value inside another `Codable` one.
+/// A polymorphic value inside another `Codable` value.
 ///
 /// ```swift
 /// weapon = try container.decodeIfPresent(Polymorphic<Weapon>.self, forKey: .weapon)?.value

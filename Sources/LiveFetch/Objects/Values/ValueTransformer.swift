@@ -1,10 +1,10 @@
-// Values of any type ↔ what an attribute stores, by closures both ways.
+// Converts values of any type to and from stored values by closures.
 
 import Foundation
 import SQLiteStore
 import Synchronization
 
-/// Makes what is stored of a value, and the value of what is stored.
+/// Converts a value to a stored value and back.
 ///
 /// ```swift
 /// let hexColour = ValueTransformer<Colour, String>(
@@ -31,13 +31,13 @@ public struct ValueTransformer<Value, Stored>: Sendable {
 }
 
 extension ValueTransformer where Stored: AttributeValue {
-  /// The transformer registered under `name`, if it is one of these types.
+  /// The transformer registered under `name`, if it has these types.
   public static func named(_ name: String) -> ValueTransformer? {
     RegisteredTransformers.shared[name] as? ValueTransformer
   }
 
-  /// Lets attributes use the transformer by its name, in the whole program. A second one under the
-  /// same name takes the place of the first.
+  /// Registers the transformer under a name for the whole program. It replaces an earlier one of
+  /// that name.
   public func register(as name: String) {
     RegisteredTransformers.shared[name] = self
   }
@@ -62,9 +62,9 @@ extension UnreadableValue {
   }
 }
 
-/// A transformer of some types.
+/// A transformer without its types.
 protocol RegisteredTransformer: Sendable {
-  /// An `AttributeCoding` of its values.
+  /// The `AttributeCoding` of its values.
   var anyCoding: Any { get }
 }
 
@@ -76,7 +76,7 @@ extension ValueTransformer: RegisteredTransformer where Stored: AttributeValue {
 final class RegisteredTransformers: Sendable {
   static let shared = RegisteredTransformers()
 
-  // Guards the table alone.
+  // Protects the table.
   private let byName = Mutex<[String: any RegisteredTransformer]>([:])
 
   subscript(name: String) -> (any RegisteredTransformer)? {
@@ -88,17 +88,18 @@ final class RegisteredTransformers: Sendable {
 // MARK: - In a store of this process
 
 extension LocalStore {
-  /// How a file is opened.
+  /// The options for opening a file.
   public typealias Options = SQLiteStoreOptions
 }
 
 extension SQLiteStoreOptions {
-  /// Has the store keep values through `transformer` where a model's attribute names it: the file
-  /// then holds what the transformer makes of them, and clients see the values as JSON.
+  /// Registers a transformer for attributes of a model that name it: the file then contains
+  /// transformed values, and clients see JSON.
   ///
   /// ```swift
   /// var options = LocalStore.Options()
-  /// options.register(sealed, as: "Sealed")  // {"name":"key","type":"Transformable","transformer":"Sealed"}
+  /// options.register(sealed, as: "Sealed")  //
+  /// {"name":"key","type":"Transformable","transformer":"Sealed"}
   /// ```
   public mutating func register<Value: Codable & Sendable>(
     _ transformer: ValueTransformer<Value, Data>, as name: String
