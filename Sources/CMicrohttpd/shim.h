@@ -155,6 +155,25 @@ static inline int chttp_event_descriptor(const struct epoll_event *event) {
   return event->data.fd;
 }
 
+// Whether the peer has reset the connection, or both directions are closed.
+static inline int chttp_event_is_reset(const struct epoll_event *event) {
+  return (event->events & (EPOLLHUP | EPOLLERR)) != 0;
+}
+
+// How many descriptors the process may have open; at most 1 << 30.
+static inline long chttp_descriptor_limit(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
+  return limit.rlim_cur < 1 << 30 ? (long)limit.rlim_cur : 1 << 30;
+}
+
+static inline void chttp_raise_descriptor_limit(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 // The thread sanitizer's own functions; absent, and then null, in builds without it.
 extern void __tsan_acquire(void *address) __attribute__((weak));
 extern void __tsan_release(void *address) __attribute__((weak));

@@ -29,8 +29,9 @@ final class Connection: Sendable {
   let bodyBytes = Atomic<Int>(0)
   /// Set when no further request may be read from this connection.
   let isSpent = Atomic<Bool>(false)
-  /// Whether the hangup watch knows the descriptor. Guarded by the table's stripe.
-  nonisolated(unsafe) var isWatched = false
+  /// True once the peer has closed its sending side, or all of the connection. Used by the hangup
+  /// watch alone.
+  nonisolated(unsafe) var peerHasFinished = false
   /// The exchange that is or was last suspended here. Guarded by the table's stripe.
   nonisolated(unsafe) var parked: ExchangeState?
 

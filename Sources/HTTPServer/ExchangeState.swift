@@ -5,6 +5,7 @@
 // suspended only while there is none, resumed exactly once, and not touched after completion.
 
 import CMicrohttpd
+import Glibc
 import Synchronization
 
 /// The state machine of one request.
@@ -162,7 +163,7 @@ extension ExchangeState {
     let wasParked: Bool
   }
 
-  /// The client of a suspended connection hung up.
+  /// The client of a suspended connection, or of a stream, has hung up.
   func hangUp() {
     let (stream, tell): (HTTPStream?, (@Sendable () -> Void)?) = state.withLock { state in
       guard state.phase == .suspended || state.stream != nil, !state.isGone,
@@ -170,6 +171,8 @@ extension ExchangeState {
       else { return (nil, nil) }
       state.isGone = true
       if state.phase == .suspended { Self.resume(&state) }
+      // A stream may be waiting for room in the socket, which never comes.
+      if state.stream != nil { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
       defer { state.onDisconnect = nil }
       return (state.stream, state.onDisconnect)
     }
