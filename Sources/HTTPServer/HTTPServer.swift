@@ -78,8 +78,8 @@ public final class HTTPServer: Sendable {
   ) -> chttp_settings {
     var settings = chttp_settings()
     settings.connection_memory = min(max(configuration.connectionMemory, 2 << 10), 1 << 20)
-    let connections = min(max(configuration.maxConnections, workers), 1 << 20)
-    settings.connection_limit = UInt32(connections)
+    let most = min(configuration.maxConnections, DescriptorLimit.connections(workers: workers))
+    settings.connection_limit = UInt32(min(max(most, workers), 1 << 20))
     let timeout = max(configuration.writeTimeout, configuration.idleTimeout, 1)
     settings.timeout_seconds = UInt32(min(timeout, 86_400))
     settings.access = requestAdvanced

@@ -20,6 +20,7 @@ public struct HTTPServerConfiguration: Sendable {
   /// Most header fields of one request; beyond it 431.
   public var maxHeaderCount = 64
   /// Most connections at once, over all workers, at least one each; further ones wait to be accepted.
+  /// Fewer where the process may not have as many descriptors open.
   public var maxConnections = 20_000
   /// Seconds a new connection has for its first request's head, however its bytes trickle in.
   public var headTimeout = 15
