@@ -8,7 +8,7 @@ public struct HTTPProblem: Sendable, Equatable {
   /// The HTTP status, 400 to 599.
   public var status: Int
   /// Stable and in kebab-case: `bad-request`, `body-too-large`, `headers-too-large`,
-  /// `http-version-not-supported`, `unanswered`, `shutting-down`.
+  /// `http-version-not-supported`, `unknown-host`, `unanswered`, `shutting-down`.
   public var code: String
   /// A short summary that is the same for every occurrence of the code.
   public var title: String
@@ -36,6 +36,10 @@ public struct HTTPProblem: Sendable, Equatable {
     HTTPProblem(
       status: 431, code: "headers-too-large", title: "Headers too large", detail: detail)
   }
+
+  static let unknownHost = HTTPProblem(
+    status: 421, code: "unknown-host", title: "Misdirected request",
+    detail: "This server is not known under the host name of the request.")
 
   static let versionNotSupported = HTTPProblem(
     status: 505, code: "http-version-not-supported", title: "HTTP version not supported",

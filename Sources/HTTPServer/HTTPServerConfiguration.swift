@@ -34,6 +34,9 @@ public struct HTTPServerConfiguration: Sendable {
   public var finishedPeerTimeout = 0.5
   /// Seconds without any progress after which a reader that takes no bytes is cut off.
   public var writeTimeout = 60
+  /// The host names that requests may name; others are refused with 421. Nil: any name. A request of
+  /// HTTP/1.0 that names no host is accepted.
+  public var hostNames: HostNames?
   /// Makes the response to what the server itself refuses.
   public var renderProblem: @Sendable (HTTPProblem) -> HTTPResponse = { $0.response() }
 

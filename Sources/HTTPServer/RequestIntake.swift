@@ -25,6 +25,8 @@ struct RequestIntake {
   var method = ""
   /// The target as sent; empty if it holds a byte that no target may hold.
   var target: String
+  /// The host and port of an absolute target.
+  var authority: String?
   var headers = HTTPHeaderBlock()
   var isChunked = false
   var body: [UInt8] = []

@@ -134,6 +134,11 @@ public enum ProblemCatalogue {
         "range-not-satisfiable": "a range outside the value"
       ])
     + codes(
+      421,
+      [
+        "unknown-host": "a `Host` that the server is not known under; `--allow-host` adds one"
+      ])
+    + codes(
       422,
       [
         "idempotency-key-reused": "the key was used for another request before",
