@@ -102,22 +102,3 @@ public struct ChangeDraft: Sendable {
     return tags
   }
 }
-
-extension Precondition {
-  /// Reads a list of strong entity tags in double quotes, or `*`; nil for anything else.
-  public init?(ifMatch text: String) {
-    if text == "*" {
-      self = .present
-      return
-    }
-    var tags: [String] = []
-    for element in text.split(separator: ",", omittingEmptySubsequences: false) {
-      let tag = element.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()
-      let weak = String(tag).hasPrefix("W/")
-      guard tag.count >= 2, weak || (tag.first == "\"" && tag.last == "\"") else { return nil }
-      // A weak tag never matches strongly.
-      if !weak { tags.append(String(tag).dropFirst().dropLast().description) }
-    }
-    self = .etag(tags)
-  }
-}

@@ -52,6 +52,7 @@ public enum ProblemCatalogue {
         "not-observable": "a fetch that cannot be followed",
         "too-many-fetches": "more than 1,000 fetches for one connection",
         "answer-too-large": "snapshots of many fetches that are too much for one answer",
+        "bad-preference": "a `Prefer` header that cannot be read",
         "bad-idempotency-key": "not 1 to 255 printable ASCII characters",
       ])
 
