@@ -27,6 +27,7 @@ struct Demo: ParsableCommand {
   @OptionGroup var options: ServeOptions
 
   func run() throws {
+    let options = try options.resolved()
     let path = data ?? sample.defaultPath
     if try isFile(path) {
       try sample.check(path)
@@ -37,7 +38,6 @@ struct Demo: ParsableCommand {
         throw failure("\(path): the sample could not be loaded: \(error)", .failed)
       }
     }
-    let options = try options.resolved()
     let hasPage = options.service.publicDirectory != nil
     let sample = sample
     try Server(path: path, options: options) { address in

@@ -17,6 +17,8 @@ struct Server {
 
   func run() throws {
     TerminationSignal.hold()
+    for warning in options.warnings { note(warning) }
+    DescriptorLimit.raise()
     FailureNotes.begin(path)
     // Before the file is opened, which changes it.
     let listener = try listen()

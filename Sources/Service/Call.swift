@@ -13,7 +13,7 @@ struct Call: Sendable {
 
   /// `LiveFetch-Token`, and what browsers of other origins need.
   var commonHeaders: [(name: String, value: String)] {
-    [("LiveFetch-Token", service.store.newestToken.description)] + service.corsHeaders
+    service.commonHeaders(for: request)
   }
 
   func respond(_ response: HTTPResponse) {

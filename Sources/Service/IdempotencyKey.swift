@@ -99,7 +99,7 @@ extension Service {
       throw Problem(StoreError.failed("a kept answer cannot be read"))
     }
     if answer.isRepeated { response.headers.append(("Idempotency-Replayed", "true")) }
-    response.headers += corsHeaders
+    response.headers += corsOrigins.headers(for: call.request)
     call.exchange.respond(response)
   }
 }

@@ -145,7 +145,8 @@ final class Deliveries: LiveDelivery {
   func close() { lane.finish() }
 
   private static func tell(_ answer: LiveAnswer, _ waiters: [any LiveWaiter]) {
-    var prepared: PreparedResponse?
+    // By the variant of the CORS headers.
+    var prepared: [Int: PreparedResponse] = [:]
     let rings = GatheredRings()
     defer { rings.ring() }
     for waiter in waiters {
@@ -155,8 +156,9 @@ final class Deliveries: LiveDelivery {
           waiter.call.refuse(reason)
           continue
         }
-        let response = prepared ?? PreparedResponse(response(to: answer, waiter.call))
-        prepared = response
+        let variant = waiter.call.service.corsOrigins.variant(of: waiter.call.request)
+        let response = prepared[variant] ?? PreparedResponse(response(to: answer, waiter.call))
+        prepared[variant] = response
         waiter.call.exchange.respond(response, rings)
       } else if let stream = waiter as? EventStream {
         stream.receive(answer)

@@ -21,7 +21,7 @@ extension Service {
     } catch {
       throw Problem(error)
     }
-    response.headers += corsHeaders
+    response.headers += corsOrigins.headers(for: call.request)
     call.exchange.respond(response)
   }
 

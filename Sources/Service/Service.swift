@@ -22,7 +22,7 @@ public final class Service: HTTPHandler {
   let saveResolver: SaveResolver
   let files: StaticFiles?
   let deadlines: Deadlines
-  let corsHeaders: [(name: String, value: String)]
+  let corsOrigins: CORSOrigins
 
   let feed = ChangeFeed()
   let savesUnderWay = SavesUnderWay()
@@ -71,7 +71,7 @@ public final class Service: HTTPHandler {
         isProtected: configuration.bearerToken != nil, isReadOnly: store.properties.isReadOnly))
     isWhollyTracked =
       !store.properties.isReadOnly && store.model.entities.allSatisfy(\.isObservable)
-    corsHeaders = Self.corsHeaders(configuration.corsOrigin)
+    corsOrigins = CORSOrigins(configuration.corsOrigins)
     store.onChange { [engine, feed] in
       engine.storeDidChange()
       feed.storeDidChange()

@@ -19,8 +19,8 @@ public struct ServiceConfiguration: Sendable {
   public var heartbeat = 15.0
   /// The bearer token that every request but probes and files needs; nil: none.
   public var bearerToken: String?
-  /// The origin that browsers may call from: an origin, `*`, or nil for none but its own.
-  public var corsOrigin: String?
+  /// The origins that browsers may call from, or `*`; empty: none but the server's own.
+  public var corsOrigins: [String] = []
   /// The directory of the web page; nil: none.
   public var publicDirectory: String?
   /// Whether `explain=true` is answered.

@@ -58,7 +58,9 @@ final class Folder {
     return try FileHandle(forWritingTo: URL(fileURLWithPath: file(name)))
   }
 
-  func run(_ arguments: [String]) throws -> Outcome { try end(arguments, "", [:]) }
+  func run(_ arguments: [String], environment: [String: String] = [:]) throws -> Outcome {
+    try end(arguments, "", environment)
+  }
 
   func run(
     _ arguments: String..., input: String = "", environment: [String: String] = [:]
@@ -99,8 +101,17 @@ final class Folder {
   }
 
   /// Starts the program; its standard output is the file `name`.
-  func start(_ arguments: [String], output name: String) throws -> Process {
-    let process = process(arguments, [:])
+  ///
+  /// - Parameter limits: shell commands to run first in its process.
+  func start(
+    _ arguments: [String], output name: String, environment: [String: String] = [:],
+    limits: String? = nil
+  ) throws -> Process {
+    let process = process(arguments, environment)
+    if let limits {
+      process.executableURL = URL(fileURLWithPath: "/bin/sh")
+      process.arguments = ["-c", "\(limits); exec \"$0\" \"$@\"", Self.program.path] + arguments
+    }
     process.standardOutput = try handle(name)
     process.standardError = try handle(name + ".err")
     try process.run()
@@ -110,9 +121,12 @@ final class Folder {
 
   /// Serves `name` and gives its address.
   func serve(
-    _ name: String, _ flags: [String] = []
+    _ name: String, _ flags: [String] = [], environment: [String: String] = [:],
+    limits: String? = nil
   ) throws -> (process: Process, address: String) {
-    let process = try start(["serve", name, "--port", "0"] + flags, output: "serve.log")
+    let process = try start(
+      ["serve", name, "--port", "0"] + flags, output: "serve.log", environment: environment,
+      limits: limits)
     let line = try wait(for: "serve.log") { $0.hasSuffix("\n") }
     return (process, String(line.dropFirst("LiveFetch listening on ".count).dropLast()))
   }

@@ -8,8 +8,12 @@ struct Setting: Sendable, Hashable {
   /// What a setting takes.
   enum Kind: Sendable, Hashable {
     case text
-    /// A text that is never printed.
+    /// A text that is never printed and never empty.
     case secret
+    /// The path of a file; never empty.
+    case path
+    /// Texts: a flag that is repeated, a variable with commas, an array in the file.
+    case list
     case directory
     case integer(ClosedRange<Int>)
     /// A number above zero.
@@ -46,7 +50,9 @@ struct Setting: Sendable, Hashable {
   /// What stands for the value in a flag's help.
   var placeholder: String {
     switch kind {
-    case .text, .secret: name == "cors-origin" ? "origin" : name
+    case .text, .secret: name
+    case .path: "file"
+    case .list: name == "cors-origin" ? "origin" : "name"
     case .directory: "directory"
     case .integer, .number: "n"
     case .choice(let choices): choices.joined(separator: "|")
@@ -58,6 +64,7 @@ struct Setting: Sendable, Hashable {
 /// The value of a setting.
 enum SettingValue: Sendable, Hashable, CustomStringConvertible {
   case text(String)
+  case list([String])
   case integer(Int)
   case number(Double)
   case flag(Bool)
@@ -65,6 +72,7 @@ enum SettingValue: Sendable, Hashable, CustomStringConvertible {
   var description: String {
     switch self {
     case .text(let text): text
+    case .list(let texts): texts.joined(separator: ",")
     case .integer(let integer): String(integer)
     case .number(let number): number == number.rounded() ? String(Int(number)) : String(number)
     case .flag(let isOn): isOn ? "on" : "off"
@@ -77,7 +85,7 @@ enum SettingValue: Sendable, Hashable, CustomStringConvertible {
 extension Setting {
   static let host = Setting(
     "host", .text, .text("127.0.0.1"),
-    "the address to listen on; anything but loopback needs a token")
+    "the address to listen on; anything but loopback needs a token or `--insecure-open`")
   static let port = Setting(
     "port", .integer(0...65_535), .integer(8080), "the port; 0 picks a free one")
   static let model = Setting(
@@ -86,9 +94,17 @@ extension Setting {
   static let publicDirectory = Setting(
     "public", .directory, nil, "the directory of the web page")
   static let token = Setting(
-    "token", .secret, nil, "the bearer token that requests need")
+    "token", .secret, nil,
+    "the bearer token that requests need; as a flag it shows in the list of processes")
+  static let tokenFile = Setting(
+    "token-file", .path, nil, "a file that holds the bearer token")
+  static let insecureOpen = Setting(
+    "insecure-open", .flag, .flag(false), "serve everyone without a token on any address")
+  static let allowHost = Setting(
+    "allow-host", .list, nil,
+    "a host name that requests may name, besides those of loopback; may be repeated")
   static let corsOrigin = Setting(
-    "cors-origin", .text, nil, "the origin that browsers may call from, or `*`")
+    "cors-origin", .list, nil, "an origin that browsers may call from, or `*`; may be repeated")
   static let maxItems = Setting(
     "max-items", .integer(1...Int(Int32.max)), .integer(10_000), "the most items of a snapshot")
   static let queryTimeout = Setting(
@@ -121,7 +137,9 @@ extension Setting {
 
   /// Every setting, in the order in which they are shown.
   static let all = [
-    host, port, model, publicDirectory, token, corsOrigin, maxItems, queryTimeout, maxBody,
-    durability, keepHistory, keepDays, keepBytes, keepIdle, workers, readOnly, explain,
+    host, port, model, publicDirectory, token, tokenFile, insecureOpen, allowHost, corsOrigin,
+    maxItems, queryTimeout, maxBody, durability, keepHistory, keepDays, keepBytes, keepIdle,
+    workers,
+    readOnly, explain,
   ]
 }

@@ -10,6 +10,15 @@ extension Option where Value == String? {
   }
 }
 
+extension Option where Value == [String] {
+  /// The flag of `setting`, which may be repeated.
+  init(wrappedValue: [String], _ setting: Setting) {
+    self.init(
+      wrappedValue: wrappedValue, name: .customLong(setting.name), parsing: .singleValue,
+      help: setting.help, completion: setting.completion)
+  }
+}
+
 extension Flag where Value == Bool? {
   /// The flag of `setting`, and the one that takes back what the environment or the file says.
   init(_ setting: Setting) {
@@ -30,6 +39,7 @@ extension Setting {
     switch kind {
     case .choice(let choices): .list(choices)
     case .directory: .directory
+    case .path: .file()
     default: nil
     }
   }

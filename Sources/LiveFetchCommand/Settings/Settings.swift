@@ -57,6 +57,10 @@ struct Settings: Sendable {
     if case .text(let text)? = entries[setting.name]?.value { text } else { nil }
   }
 
+  func texts(_ setting: Setting) -> [String] {
+    if case .list(let texts)? = entries[setting.name]?.value { texts } else { [] }
+  }
+
   func integer(_ setting: Setting) -> Int {
     if case .integer(let integer)? = entries[setting.name]?.value { integer } else { 0 }
   }
@@ -78,10 +82,12 @@ struct Settings: Sendable {
 // MARK: - The environment
 
 extension Settings {
-  /// An empty variable counts as one that is not there.
+  /// An empty variable counts as one that is not there, unless the setting is never empty.
   private mutating func read(environment: [String: String]) throws(SettingError) {
     for setting in Setting.all {
-      guard let text = environment[setting.variable], !text.isEmpty else { continue }
+      guard let text = environment[setting.variable], !text.isEmpty || setting.isNeverEmpty else {
+        continue
+      }
       try set(setting, text, from: .environment)
     }
     try refuseMisspelt(environment)
