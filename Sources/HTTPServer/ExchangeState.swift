@@ -58,6 +58,13 @@ final class ExchangeState: Sendable {
     self.intake = intake
   }
 
+  /// The request as far as it has been read. To be called by the connection's worker.
+  var request: HTTPRequest {
+    HTTPRequest(
+      method: intake.method, target: intake.target, headerBlock: intake.headers, body: intake.body,
+      connection: connection)
+  }
+
   /// Whether this was the first answer and the client is still there.
   func answer(_ answer: HTTPAnswer, _ rings: GatheredRings? = nil) -> Bool {
     let (accepted, forgotten): (Bool, (@Sendable () -> Void)?) = state.withLock { state in

@@ -49,14 +49,17 @@ extension ServerContext {
     guard !exchange.connection.isSpent.load(ordering: .relaxed) else { return chttp_no }
     var admission = RequestGate.Admission()
     let problem = gate.examine(handle.pointer, line, &exchange.intake, &admission)
-    if let problem { return refuse(exchange, handle, problem, admission) }
-    exchange.intake.stage = .body
+    if let problem { return refuse(exchange, handle, render(problem), admission) }
     if admission.hasBody {
       exchange.connection.bodyBytes.store(0, ordering: .relaxed)
       exchange.connection.begin(.receiving)
+      if let response = handler.refusal(of: exchange.request) {
+        return refuse(exchange, handle, response, admission)
+      }
       let expected = Int(truncatingIfNeeded: admission.contentLength ?? 0)
       exchange.intake.body.reserveCapacity(min(expected, 1 << 20))
     }
+    exchange.intake.stage = .body
     return chttp_yes
   }
 
@@ -81,10 +84,7 @@ extension ServerContext {
     exchange.intake.stage = .handled
     exchange.connection.begin(.working)
     exchange.began = Deadlines.now
-    let request = HTTPRequest(
-      method: exchange.intake.method, target: exchange.intake.target,
-      headerBlock: exchange.intake.headers, body: exchange.intake.body,
-      connection: exchange.connection)
+    let request = exchange.request
     exchange.intake.body = []
     exchange.intake.headers = HTTPHeaderBlock()
     handler.handle(request, HTTPExchange(exchange))
@@ -109,10 +109,9 @@ extension ServerContext {
   private static let mostDiscarded = 1 << 20
 
   private func refuse(
-    _ exchange: ExchangeState, _ handle: ConnectionHandle, _ problem: HTTPProblem,
+    _ exchange: ExchangeState, _ handle: ConnectionHandle, _ response: HTTPResponse,
     _ admission: RequestGate.Admission
   ) -> MHD_Result {
-    let response = render(problem)
     if admission.hasBody, !admission.expectsContinue { return sendDirectly(exchange, response) }
     exchange.intake.stage = .handled
     exchange.connection.begin(.working)

@@ -115,12 +115,17 @@ extension HTTPRequest {
 
   /// The body as JSON.
   func jsonBody() throws(Problem) -> JSON {
-    guard hasJSON(header("Content-Type") ?? "") else { throw .notJSON }
+    try requireJSON()
     do {
       return try JSON(parsing: body)
     } catch {
       throw .malformedJSON(error)
     }
+  }
+
+  /// Throws if the body is not declared as JSON.
+  func requireJSON() throws(Problem) {
+    guard hasJSON(header("Content-Type") ?? "") else { throw .notJSON }
   }
 
   private func hasJSON(_ contentType: String) -> Bool {

@@ -92,6 +92,18 @@ enum Route: Hashable {
     }
   }
 
+  /// Whether a request with this method changes the store.
+  func saves(_ method: String) -> Bool {
+    switch self {
+    case .objects, .object: ["POST", "PATCH", "PUT", "DELETE"].contains(method)
+    case .save: method == "POST"
+    default: false
+    }
+  }
+
+  /// Whether a request with this method has a JSON body.
+  func takesBody(_ method: String) -> Bool { ["POST", "PATCH", "PUT"].contains(method) }
+
   /// Whether it is answered without a credential.
   var isPublic: Bool {
     switch self {

@@ -91,7 +91,7 @@ public final class Service: HTTPHandler {
     call.answering { () throws(Problem) in
       let route = try Route(path: request.path)
       exchange.mark(RequestKind(route, method: request.method).rawValue)
-      try check(call, route)
+      try check(request, route)
       if request.method == "OPTIONS" { return try allow(call, route) }
       try answer(call, route)
     }
@@ -122,13 +122,28 @@ public final class Service: HTTPHandler {
 
   var isDraining: Bool { draining.load(ordering: .relaxed) }
 
-  private func check(_ call: Call, _ route: Route) throws(Problem) {
-    if route == .file, !isFile(call.request) { throw .noSuchPath }
-    guard route.allowedMethods.contains(call.request.method) else {
+  /// Refuses what its head shows to be refused, before the body is read.
+  public func refusal(of head: HTTPRequest) -> HTTPResponse? {
+    do throws(Problem) {
+      let route = try Route(path: head.path)
+      try check(head, route)
+      if route.saves(head.method), store.properties.isReadOnly { throw .readOnly }
+      if route.takesBody(head.method) { try head.requireJSON() }
+      return nil
+    } catch {
+      var response = error.response
+      response.headers += commonHeaders(for: head)
+      return response
+    }
+  }
+
+  private func check(_ request: HTTPRequest, _ route: Route) throws(Problem) {
+    if route == .file, !isFile(request) { throw .noSuchPath }
+    guard route.allowedMethods.contains(request.method) else {
       throw .methodNotAllowed(route.allowedMethods.joined(separator: ", "))
     }
     // Browsers ask OPTIONS without a credential before they send one.
-    guard route.isPublic || call.request.method == "OPTIONS" || isAuthorized(call.request) else {
+    guard route.isPublic || request.method == "OPTIONS" || isAuthorized(request) else {
       throw .unauthorized
     }
   }

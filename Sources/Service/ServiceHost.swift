@@ -92,6 +92,10 @@ public final class ServiceHost: HTTPHandler {
     }
   }
 
+  public func refusal(of head: HTTPRequest) -> HTTPResponse? {
+    state.withLock { $0.served?.service }?.refusal(of: head)
+  }
+
   public func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64) {
     configuration.metrics.count(mark, status: status, nanoseconds: nanoseconds)
   }

@@ -106,6 +106,10 @@ final class Pending: Sendable {
     let json = body == nil ? [] : [(name: "Content-Type", value: "application/json")]
     let request = HTTPRequest(
       method: method, target: target, headers: headers + json, body: Array((body ?? "").utf8))
+    return begin(handler, request)
+  }
+
+  static func begin(_ handler: some HTTPHandler, _ request: HTTPRequest) -> Pending {
     let pending = Pending()
     handler.handle(request, HTTPExchange { pending.receive($0) })
     return pending
