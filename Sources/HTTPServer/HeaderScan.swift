@@ -57,9 +57,12 @@ struct HeaderScan {
     } else if !value.allSatisfy(isFieldByte) {
       problem = .badRequest("A header value holds a control character.")
     }
-    let value = trimmed(value)
-    note(name, value)
-    append(name, value)
+    let trimmedValue = trimmed(value)
+    note(name, trimmedValue)
+    append(name, trimmedValue)
+    if admission.isChunked, value.last.map(isBlank) ?? false, equals(name, "transfer-encoding") {
+      admission.hidesChunks = true
+    }
     return true
   }
 

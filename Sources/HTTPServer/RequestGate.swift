@@ -33,6 +33,9 @@ struct RequestGate: Sendable {
   struct Admission {
     var contentLength: UInt64?
     var isChunked = false
+    /// Whether a blank behind `chunked`, which is legal, keeps libmicrohttpd 0.9.75 from decoding the
+    /// body.
+    var hidesChunks = false
     var expectsContinue = false
 
     var hasBody: Bool { isChunked || (contentLength ?? 0) > 0 }
@@ -57,6 +60,7 @@ struct RequestGate: Sendable {
     scan.collect(connection, capacity: fits ? headSize + maxHeaderCount * 2 : 0)
     admission = scan.admission
     intake.isChunked = admission.isChunked
+    if admission.hidesChunks { intake.decoder = ChunkDecoder() }
     guard fits else {
       return .headersTooLarge("A request's head may have at most \(maxHeadBytes) bytes.")
     }

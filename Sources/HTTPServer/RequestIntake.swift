@@ -29,6 +29,8 @@ struct RequestIntake {
   var authority: String?
   var headers = HTTPHeaderBlock()
   var isChunked = false
+  /// Decodes the body where libmicrohttpd does not; then it takes no response either.
+  var decoder: ChunkDecoder?
   var body: [UInt8] = []
   var discarded = 0
 
@@ -37,5 +39,10 @@ struct RequestIntake {
     targetCount = strlen(target)
     let bytes = UnsafeRawBufferPointer(start: target, count: targetCount)
     self.target = bytes.allSatisfy(isTargetByte) ? String(decoding: bytes, as: UTF8.self) : ""
+  }
+
+  /// Appends what bytes of a chunked body hold to the body.
+  mutating func decode(_ bytes: UnsafeRawBufferPointer, limit: Int) -> ChunkDecoder.Outcome {
+    decoder?.decode(bytes, into: &body, limit: limit) ?? .malformed
   }
 }

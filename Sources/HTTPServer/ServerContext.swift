@@ -94,6 +94,8 @@ extension ServerContext {
   /// Sends the answer, if there is one, or suspends.
   func settle(_ exchange: ExchangeState, _ handle: ConnectionHandle) -> MHD_Result {
     switch exchange.settle(handle) {
+    case .send(let answer) where exchange.intake.decoder != nil:
+      return deliverDirectly(answer, exchange)
     case .send(let answer): return deliver(answer, exchange, handle)
     case .stayAway: return chttp_yes
     case .close: return chttp_no
@@ -123,17 +125,59 @@ extension ServerContext {
   /// Writes a response to the socket past libmicrohttpd, which takes none while a body is being
   /// read. Nothing else is being written then. The connection ends with the body.
   private func sendDirectly(_ exchange: ExchangeState, _ response: HTTPResponse) -> MHD_Result {
-    handler.answered(0, status: sendableStatus(response.status), nanoseconds: 0)
-    let bytes = response.closingMessage()
-    let descriptor = exchange.connection.descriptor
-    let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
-    let sent = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, flags) }
-    guard sent == bytes.count else { return chttp_no }
-    shutdown(descriptor, Int32(SHUT_WR))
+    handler.answered(
+      exchange.mark.load(ordering: .relaxed), status: sendableStatus(response.status),
+      nanoseconds: exchange.began == 0 ? 0 : Deadlines.now &- exchange.began)
+    var response = response
+    if exchange.intake.method == "HEAD" { response.body = .none }
+    let isSent = ClosingMessage(response).send(
+      to: exchange.connection.descriptor, seconds: configuration.writeTimeout)
+    guard isSent else { return chttp_no }
     exchange.intake.body = []
     exchange.intake.stage = .discarding
     exchange.connection.isSpent.store(true, ordering: .relaxed)
     return chttp_yes
+  }
+}
+
+// MARK: Bodies whose chunks libmicrohttpd does not see
+
+extension ServerContext {
+  /// Bytes of a chunked body as they came; at its end the handler is called.
+  func receiveChunks(
+    _ exchange: ExchangeState, _ handle: ConnectionHandle, _ bytes: UnsafeRawBufferPointer
+  ) -> MHD_Result {
+    guard exchange.intake.stage == .body else { return receive(exchange, bytes) }
+    exchange.connection.bodyBytes.add(bytes.count, ordering: .relaxed)
+    switch exchange.intake.decode(bytes, limit: configuration.maxBodyBytes) {
+    case .incomplete: return chttp_yes
+    case .complete: return self.handle(exchange, handle)
+    case .tooLarge:
+      let problem = HTTPProblem.bodyTooLarge(limit: configuration.maxBodyBytes)
+      return sendDirectly(exchange, render(problem))
+    case .malformed:
+      return sendDirectly(exchange, render(.badRequest("The body is not chunked as it says.")))
+    }
+  }
+
+  /// Sends an answer past libmicrohttpd. Streams are refused: they would need a thread each.
+  private func deliverDirectly(_ answer: HTTPAnswer, _ exchange: ExchangeState) -> MHD_Result {
+    exchange.connection.bodyBytes.store(0, ordering: .relaxed)
+    exchange.connection.begin(.receiving)
+    switch answer {
+    case .response(let response): return sendDirectly(exchange, response)
+    case .prepared(let prepared):
+      return sendDirectly(
+        exchange,
+        HTTPResponse(
+          status: prepared.status, headers: prepared.headers, body: .bytes(prepared.body)))
+    case .notModified(let prepared):
+      return sendDirectly(exchange, HTTPResponse(status: 304, headers: prepared.headers))
+    case .stream(_, _, let stream):
+      stream.finish()
+      let problem = HTTPProblem.badRequest("A stream needs a body with a length, or none.")
+      return sendDirectly(exchange, render(problem))
+    }
   }
 }
 
@@ -202,19 +246,4 @@ private func readStream(
 private func releaseStream(_ context: UnsafeMutableRawPointer?) {
   guard let context else { return }
   Unmanaged<HTTPStream>.fromOpaque(context).release()
-}
-
-extension HTTPResponse {
-  /// The response as the last message of a connection.
-  fileprivate func closingMessage() -> [UInt8] {
-    let status = sendableStatus(status)
-    let reason = String(cString: MHD_get_reason_phrase_for(UInt32(status)))
-    var head = "HTTP/1.1 \(status) \(reason)\r\n"
-    for header in headers {
-      let isClean = (header.name + header.value).utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
-      if isClean { head += "\(header.name): \(header.value)\r\n" }
-    }
-    head += "Connection: close\r\nContent-Length: \(body.bytes.count)\r\n\r\n"
-    return Array(head.utf8) + body.bytes
-  }
 }
