@@ -28,9 +28,9 @@ public struct HTTPServerConfiguration: Sendable {
   public var idleTimeout = 75
   /// Seconds a body may take, beside one second for each 16 KiB of it that have come.
   public var bodyTimeout = 30
-  /// Seconds within which a request has to be answered whose client has closed its sending side; then
-  /// the connection is closed. A client that has left looks the same as one that has only
-  /// finished sending.
+  /// Seconds after which a connection is closed whose client has closed its sending side, unless an
+  /// answer is being sent. A client that has left looks the same as one that has only finished
+  /// sending.
   public var finishedPeerTimeout = 0.5
   /// Seconds without any progress after which a reader that takes no bytes is cut off.
   public var writeTimeout = 60

@@ -4,8 +4,9 @@
 // slow in asking: a sweep over all connections once a second.
 //
 // A FIN does not say whether the client has left or has only finished sending (`nc -N`). Promise: a
-// request whose client has finished sending is answered if its answer is ready within
-// `finishedPeerTimeout`; after that the connection is closed. An RST closes it at once.
+// request whose client has finished sending is answered if its handler answers it without being
+// suspended; libmicrohttpd closes a suspended connection when that is resumed and its end is read.
+// What still waits after `finishedPeerTimeout` is ended. An RST ends it at once.
 
 import CMicrohttpd
 import Glibc
