@@ -29,6 +29,7 @@ struct ServeOptions: ParsableArguments {
   @Option(.keepIdle) var keepIdle: String?
   @Option(.keepBytes) var keepBytes: String?
   @Option(.workers) var workers: String?
+  @Flag(.create) var create: Bool?
   @Flag(.readOnly) var readOnly: Bool?
   @Flag(.explain) var explain: Bool?
 
@@ -39,6 +40,7 @@ struct ServeOptions: ParsableArguments {
       (.corsOrigin, corsOrigin), (.maxItems, maxItems), (.queryTimeout, queryTimeout),
       (.maxBody, maxBody), (.durability, durability), (.keepHistory, keepHistory),
       (.keepDays, keepDays), (.keepBytes, keepBytes), (.keepIdle, keepIdle), (.workers, workers),
+      (.create, create.map { "\($0)" }),
       (.readOnly, readOnly.map { "\($0)" }),
       (.explain, explain.map { "\($0)" }),
     ]
@@ -106,6 +108,11 @@ struct ServerOptions {
     return service
   }
 
+  var isReadOnly: Bool { settings.isOn(.readOnly) }
+
+  /// Whether a file that is not there is made without a model too.
+  var createsFile: Bool { settings.isOn(.create) }
+
   /// The path of the model's file.
   var modelPath: String? { settings.text(.model) }
 
@@ -116,7 +123,8 @@ struct ServerOptions {
     var store = SQLiteStoreOptions()
     store.model = model
     store.queryTimeout = settings.number(.queryTimeout)
-    store.isReadOnly = settings.isOn(.readOnly)
+    store.isReadOnly = isReadOnly
+    store.acceptsEmptyFile = false
     store.durability = settings.text(.durability) == "normal" ? .normal : .full
     store.keptPositions = settings.integer(.keepHistory)
     store.keptSeconds = settings.number(.keepDays) * 86_400

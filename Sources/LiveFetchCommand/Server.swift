@@ -17,6 +17,7 @@ struct Server {
 
   func run() throws {
     TerminationSignal.hold()
+    TerminationSignal.ignoreOthers()
     FailureNotes.begin(path)
     // Before the file is opened, which changes it.
     let listener = try listen()
@@ -58,6 +59,9 @@ struct Server {
           \(path): added history tables and triggers, and switched to WAL. \
           `livefetch detach \(path)` takes them out again.
           """)
+      }
+      if store.properties.isReadOnly, !options.isReadOnly {
+        note("\(path): the file or its directory may not be written: it is served read-only")
       }
       if SQLiteStore.hasFragileLog {
         store.onForeignCommit { [path] in Self.warnOfFragileLog(path) }
@@ -114,7 +118,7 @@ struct Server {
   }
 }
 
-/// What SQLite says of a damaged file or a failing disk, for the person who runs the server.
+/// Failures of the file and its disk, for the person who runs the server.
 private enum FailureNotes {
   /// Seconds before the same is said again: every query may meet the same damage.
   private static let pause: UInt64 = 60
@@ -122,14 +126,22 @@ private enum FailureNotes {
   static func begin(_ path: String) {
     // Guards when each was said last.
     let last = Mutex<[String: UInt64]>([:])
-    SQLiteStore.onFailingFile { text in
+    SQLiteStore.onFailingFile { failure in
+      let text = text(failure, path)
       let now = DispatchTime.now().uptimeNanoseconds / 1_000_000_000
       let isNew = last.withLock { last in
         if let before = last[text], now < before + pause { return false }
         last[text] = last.count < 100 ? now : nil
         return true
       }
-      if isNew { note("\(path): \(text); `livefetch check \(path)` looks for damage") }
+      if isNew { note("\(path): \(text)") }
+    }
+  }
+
+  private static func text(_ failure: SQLiteStore.FileFailure, _ path: String) -> String {
+    switch failure {
+    case .reported(let text): "\(text); `livefetch check \(path)` looks for damage"
+    case .changed(let text): "\(text) Saves are refused until the file can be used again."
     }
   }
 }

@@ -18,6 +18,8 @@ public struct SQLiteStoreOptions: Sendable {
   public var queryTimeout = 10.0
   /// Whether it is served without saves and `since`, and left as it is.
   public var isReadOnly = false
+  /// Whether a file of 0 bytes is a new store. Otherwise it is refused, as one that was cut short.
+  public var acceptsEmptyFile = true
   public var durability = Durability.full
   /// How many touched rows the history keeps.
   public var keptPositions = 1_000_000
@@ -54,13 +56,16 @@ public final class SQLiteStore: ReopenableStore {
   /// The right to serve the file, held until it is closed.
   private let lock: Mutex<FileLock?>
   private let observers: Observers
-  private let watch: FileWatch?
+  let watch: FileWatch?
   private let notice: FileNotice?
+  /// The file that was opened.
+  let file: (path: String, identity: FileIdentity?)
   private let timeLimit: UInt64
 
   /// Opens the file at `path`, which has to exist, and begins to follow it.
   public init(path: String, options: SQLiteStoreOptions = .init()) throws(StoreError) {
     let file = try OpenFile(path: path, options: options)
+    self.file = (path, FileStatus(path)?.identity)
     model = file.model
     history = file.history
     composer = FetchComposer(model: file.model, schema: file.schema)
@@ -68,9 +73,9 @@ public final class SQLiteStore: ReopenableStore {
       model: file.model, schema: file.schema, batchLimit: UInt64(options.queryTimeout * 1e9))
     let watch = file.watch
     self.watch = watch
-    readers = ReaderPool(path: path, access: file.readAccess, capacity: options.readers) {
-      watch?.isReplaced != true
-    }
+    let files = watch?.files
+    readers = ReaderPool(
+      path: path, access: file.readAccess, capacity: options.readers, files: files)
     properties = StoreProperties(kind: "sqlite", isReadOnly: file.writeConnection == nil)
     isNewlyFollowed = file.isNewlyFollowed
     forms = try file.writeConnection.map { connection throws(StoreError) in
@@ -123,7 +128,7 @@ public final class SQLiteStore: ReopenableStore {
     notice?.stop()
     writer?.close { readers.close() }
     readers.close()
-    watch?.removeStaleLog()
+    watch?.files.removeStaleLog()
     lock.withLock { $0 = nil }
   }
 

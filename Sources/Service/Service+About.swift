@@ -37,10 +37,6 @@ extension Service {
     call.respond(json: openAPI.bytes)
   }
 
-  func health(_ call: Call, _ route: Route) {
-    call.respond(json: Array("{\"status\":\"ok\"}".utf8))
-  }
-
   func file(_ call: Call) throws(Problem) {
     guard var response = files?.response(to: call.request) else { throw .noSuchPath }
     response.headers.append(("Content-Security-Policy", "default-src 'self'"))

@@ -76,19 +76,22 @@ public final class ServiceHost: HTTPHandler {
     enum Turn {
       case served(Service)
       case waits
-      case refused(Problem)
+      case answered(HTTPResponse)
     }
     let turn: Turn = state.withLock { state in
       if let served = state.served { return .served(served.service) }
-      if state.isDraining { return .refused(.shuttingDown) }
-      if state.isDown { return .refused(Problem(StoreError.busy)) }
+      if let answer = Health.answer(to: request, isDraining: state.isDraining) {
+        return .answered(answer)
+      }
+      if state.isDraining { return .answered(Problem.shuttingDown.response) }
+      if state.isDown { return .answered(Problem(StoreError.busy).response) }
       state.waiting.append((request, exchange))
       return .waits
     }
     switch turn {
     case .served(let service): service.handle(request, exchange)
     case .waits: break
-    case .refused(let problem): exchange.respond(problem.response)
+    case .answered(let response): exchange.respond(response)
     }
   }
 

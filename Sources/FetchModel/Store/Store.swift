@@ -107,6 +107,10 @@ public protocol Store: LiveStore, AnyObject {
   /// where the token cannot be continued from.
   func changes(after token: Token?, limit: Int) throws(StoreError) -> ChangeHistory?
 
+  /// Calls `completion` once, on any thread, with the reasons for which the store cannot read, write
+  /// (unless it is read only) or follow what it stores; none where it can. It may do so much later.
+  func checkHealth(_ completion: @escaping @Sendable ([StoreFault]) -> Void)
+
   /// What the store counts and holds.
   var metrics: [MetricFamily] { get }
 
@@ -148,6 +152,11 @@ extension Store {
   public func unless<Result>(
     _ isOver: @escaping @Sendable () -> Bool, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result { try body() }
+
+  /// A store that is always ready.
+  public func checkHealth(_ completion: @escaping @Sendable ([StoreFault]) -> Void) {
+    completion([])
+  }
 
   /// Nothing to tell.
   public var metrics: [MetricFamily] { [] }

@@ -114,6 +114,9 @@ extension Setting {
     "workers", .integer(1...64),
     .integer(max(2, min(16, ProcessInfo.processInfo.activeProcessorCount))),
     shown: "number of cores", "threads that read and write sockets")
+  static let create = Setting(
+    "create", .flag, .flag(false),
+    "make the file, without any tables, where there is none; a model does that by itself")
   static let readOnly = Setting(
     "read-only", .flag, .flag(false), "fetches only: no saves, no `since`")
   static let explain = Setting(
@@ -122,6 +125,7 @@ extension Setting {
   /// Every setting, in the order in which they are shown.
   static let all = [
     host, port, model, publicDirectory, token, corsOrigin, maxItems, queryTimeout, maxBody,
-    durability, keepHistory, keepDays, keepBytes, keepIdle, workers, readOnly, explain,
+    durability, keepHistory, keepDays, keepBytes, keepIdle, workers, create, readOnly,
+    explain,
   ]
 }

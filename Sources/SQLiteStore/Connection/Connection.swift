@@ -97,8 +97,13 @@ final class Connection: @unchecked Sendable {
     } else {
       try execute("PRAGMA query_only = ON")
     }
+    // The writer alone copies the log into the file.
+    if access == .read { keepLogOnClose() }
     watchesDeadline(true)
   }
+
+  /// Has closing this connection leave the log as it is.
+  func keepLogOnClose() { _ = csqlite_keep_log_on_close(handle) }
 
   /// SQLite 3.40 counts its own JSON functions among those that an untrusted schema may not call, and
   /// then a table with a CHECK that uses one cannot be read, and a file with such a generated column

@@ -1,33 +1,12 @@
-// Whether a file is still what it was when it was opened: the same file under its name, with the
-// same tables. Asked by the writer's thread between saves.
+// An open file → whether its tables and its files are still those that were opened. The writer's
+// thread checks that between saves.
 
 import FetchModel
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
-/// Which file a name means.
-struct FileIdentity: Sendable, Hashable {
-  private let device: UInt64
-  private let inode: UInt64
-
-  /// nil where there is no file of that name.
-  init?(_ path: String) {
-    var found = stat()
-    guard stat(path, &found) == 0 else { return nil }
-    device = UInt64(found.st_dev)
-    inode = UInt64(found.st_ino)
-  }
-}
-
 /// What a file was when it was opened.
 struct FileWatch: Sendable {
-  let path: String
-  private let identity: FileIdentity?
-  private let log: FileIdentity?
+  /// The files that SQLite has open.
+  let files: ServedFiles
   private let entities: [Entity]
   private let schema: Schema
   private var catalogue: [String]
@@ -36,20 +15,12 @@ struct FileWatch: Sendable {
 
   /// - Parameter connection: has read the file, so that its log is there.
   init(path: String, on connection: Connection) throws(StoreError) {
-    self.path = path
     let introspection = try Introspection(of: connection)
-    identity = FileIdentity(path)
-    log = FileIdentity(path + "-wal")
+    files = ServedFiles(path: path)
     entities = introspection.model.entities
     schema = introspection.schema
     catalogue = try Self.catalogue(on: connection)
     statements = try Self.statements(on: connection)
-  }
-
-  /// Whether another file has taken the name. A name without a file may get one again.
-  var isReplaced: Bool {
-    guard let identity, let now = FileIdentity(path) else { return false }
-    return now != identity
   }
 
   /// The statements that made what is in the file, but for this house's own.
@@ -102,13 +73,5 @@ struct FileWatch: Sendable {
     } catch .unusable {
       return nil
     }
-  }
-
-  /// Takes away the log of a file that is not under its name any more: SQLite would take it for the
-  /// new file's. Only where the log is still the old one's own. Nothing may have it open.
-  func removeStaleLog() {
-    guard isReplaced, let log, FileIdentity(path + "-wal") == log else { return }
-    unlink(path + "-wal")
-    unlink(path + "-shm")
   }
 }

@@ -77,7 +77,8 @@ final class Writer: Sendable {
       let upkeep = WriterUpkeep(
         connection: connection, history: history, settings: settings, watch: watch)
       let group = WriterGroup(
-        connection: connection, history: history, token: token, duration: settings.groupDuration)
+        connection: connection, history: history, files: watch?.files, token: token,
+        duration: settings.groupDuration)
       work(group, upkeep, settings.pollInterval, onCommit)
     }
     guard isStarted else { throw .failed("no thread could be started") }
@@ -104,6 +105,13 @@ final class Writer: Sendable {
     } else if isAsleep {
       wakeUp.signal()
     }
+  }
+
+  private let writeProbe = WriteProbe()
+
+  /// Calls `completion` once it is known whether a commit succeeds, on any thread, with its error.
+  func probe(_ completion: @escaping WriteProbe.Completion) {
+    writeProbe.run(on: self, completion)
   }
 
   /// What `reader` has still to read is not forgotten, as long as it makes progress.
@@ -174,6 +182,7 @@ extension Writer {
       while !rest.isEmpty {
         let outcome = run(rest, &group, &upkeep, onCommit)
         counted.withLock { $0.count(outcome) }
+        writeProbe.note(didCommit: outcome.commitNanoseconds > 0)
         if outcome.didCommit { publish(.saves(group.token), group.token, onCommit) }
         for (job, result) in zip(rest, outcome.results) { job.completion(result) }
         rest = rest.dropFirst(outcome.results.count)

@@ -39,6 +39,8 @@ struct WriterUpkeep {
 
   private var watch: FileWatch?
   private var isOutdated = false
+  /// How the files stood when that was reported last.
+  private var reported = FileCondition.intact
   /// The schema's version at which the tables were last found to be those that were opened.
   private var watchedVersion: Int64?
 
@@ -68,6 +70,7 @@ struct WriterUpkeep {
 
   /// Does what is due. Gives what others committed.
   mutating func run(_ group: inout WriterGroup, _ notice: Notice) -> Writer.Commit? {
+    if hasChangedFiles { return reportFiles(notice) }
     checkpointIfDue()
     reserve.extend(pages: gauge.pages, pageSize: pageSize, on: connection)
     let now = monotonicNanoseconds()
@@ -83,6 +86,7 @@ struct WriterUpkeep {
     _ group: inout WriterGroup, _ notice: Notice
   ) -> Writer.Commit? {
     guard !isOutdated else { return nil }
+    if hasChangedFiles { return reportFiles(notice) }
     nextPoll = monotonicNanoseconds() &+ settings.pollInterval
     let commit = try? noticeOthers(&group, isWatched: notice.isWatched)
     if case .outdated? = commit { isOutdated = true }
@@ -96,9 +100,46 @@ struct WriterUpkeep {
 
   /// Copies the whole log into the file and closes the connection.
   func finish() {
-    checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
+    let files = watch?.files
+    if files?.allowsReading ?? true, files?.condition.allowsCheckpoint ?? true {
+      checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
+    } else {
+      connection.keepLogOnClose()
+    }
     sqlite3_wal_hook(connection.handle, nil, nil)
     connection.close()
+  }
+}
+
+// MARK: - Files that were removed or replaced
+
+extension WriterUpkeep {
+  /// Whether the files are not those that were opened; then nothing more is written to them.
+  private var hasChangedFiles: Bool {
+    guard let files = watch?.files else { return false }
+    do {
+      try files.check()
+      return false
+    } catch {
+      return true
+    }
+  }
+
+  /// Has the store opened again where there is a file to open: under another file's name, with a
+  /// log that is not this one, or without one. What the log holds is copied into the file first,
+  /// where nobody else has opened that since.
+  private mutating func reportFiles(_ notice: Notice) -> Writer.Commit? {
+    let condition = watch?.files.condition ?? .intact
+    if condition != reported, let fault = condition.fault {
+      SQLiteStore.report(.changed(fault.detail))
+    }
+    reported = condition
+    if condition == .logRemoved { checkpoint(SQLITE_CHECKPOINT_PASSIVE) }
+    guard notice.isWatched, !isOutdated, condition != .removed, condition != .intact else {
+      return nil
+    }
+    isOutdated = true
+    return .outdated([])
   }
 }
 
@@ -109,7 +150,6 @@ extension WriterUpkeep {
   private mutating func noticeOthers(
     _ group: inout WriterGroup, isWatched: Bool
   ) throws(StoreError) -> Writer.Commit? {
-    if isWatched, watch?.isReplaced == true { return .outdated([]) }
     let version = Self.pragma("data_version", connection)
     guard let version, version != dataVersion else { return nil }
     if isWatched, let changed = try changedEntities() { return .outdated(changed) }
