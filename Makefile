@@ -20,7 +20,7 @@ deps: ## install the C libraries that are missing (Debian, Ubuntu)
 
 run: deps ## build and serve the sample data on http://127.0.0.1:$(PORT) (PORT=8080)
 	@swift build -c release --product livefetch
-	@exec "$$(swift build -c release --show-bin-path)/livefetch" demo --port $(PORT) --public Public
+	@exec "$$(swift build -c release --show-bin-path)/livefetch" demo --port $(PORT)
 
 test: deps ## build everything and run the tests
 	@swift build

@@ -40,6 +40,10 @@ let package = Package(
     .target(name: "LiveQueries", dependencies: ["FetchModel", "Threads"]),
     .target(name: "HTTPServer", dependencies: ["CMicrohttpd", "CZlib", "Threads"]),
 
+    // The files of Public/, carried by the program
+    .plugin(name: "EmbedPublic", capability: .buildTool()),
+    .target(name: "WebPage", plugins: ["EmbedPublic"]),
+
     .target(
       name: "Service",
       dependencies: [
@@ -52,7 +56,9 @@ let package = Package(
     .executableTarget(
       name: "LiveFetchCommand",
       dependencies: [
-        "FetchModel", "HTTPAnswers", "SQLiteStore", "LiveQueries", "HTTPServer", "Service", "CZlib",
+        "FetchModel", "HTTPAnswers", "SQLiteStore", "LiveQueries", "HTTPServer", "Service",
+        "WebPage",
+        "CZlib",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
@@ -84,7 +90,9 @@ let package = Package(
       ]),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["LiveFetchCommand", "HTTPServer", "CSQLite", "FetchModel", "TestSupport"]),
+      dependencies: [
+        "LiveFetchCommand", "HTTPServer", "CSQLite", "FetchModel", "WebPage", "TestSupport",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

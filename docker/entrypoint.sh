@@ -31,5 +31,4 @@ case "${1:-}" in
   *) set -- serve "$@" ;;
 esac
 
-exec /opt/livefetch/livefetch "$@" --host 0.0.0.0 --port "${PORT:-8080}" \
-  --public /opt/livefetch/Public
+exec /opt/livefetch/livefetch "$@" --host 0.0.0.0 --port "${PORT:-8080}"

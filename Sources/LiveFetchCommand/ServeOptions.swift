@@ -6,6 +6,7 @@ import Foundation
 import HTTPServer
 import SQLiteStore
 import Service
+import WebPage
 
 /// The options of a server as the command line gives them.
 struct ServeOptions: ParsableArguments {
@@ -104,6 +105,7 @@ struct ServerOptions {
     service.bearerToken = bearerToken
     service.corsOrigin = settings.text(.corsOrigin)
     service.publicDirectory = settings.text(.publicDirectory)
+    service.builtInFiles = StaticFiles(contents: WebPage.files)
     service.explains = settings.isOn(.explain)
     return service
   }

@@ -133,11 +133,11 @@ public final class Service: HTTPHandler {
     }
   }
 
-  /// Whether the public directory has the file; asked for methods that would not show it.
+  /// Whether there is such a file; asked for methods that would not show it.
   private func isFile(_ request: HTTPRequest) -> Bool {
     guard request.method != "GET", request.method != "HEAD" else { return true }
     let head = HTTPRequest(method: "HEAD", target: request.target)
-    return request.target == "*" || files?.response(to: head) != nil
+    return request.target == "*" || fileResponse(to: head) != nil
   }
 
   func answer(_ call: Call, _ route: Route) throws(Problem) {

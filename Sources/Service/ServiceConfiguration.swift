@@ -1,5 +1,6 @@
 // What a service may be told.
 
+import HTTPServer
 import LiveQueries
 
 /// The settings of a ``Service``.
@@ -21,8 +22,11 @@ public struct ServiceConfiguration: Sendable {
   public var bearerToken: String?
   /// The origin that browsers may call from: an origin, `*`, or nil for none but its own.
   public var corsOrigin: String?
-  /// The directory of the web page; nil: none.
+  /// A directory of files to serve in place of ``builtInFiles``.
   public var publicDirectory: String?
+  /// The web page and the manual that the program carries; nil: none. The manual, below `/docs/`, is
+  /// served beside ``publicDirectory`` as well.
+  public var builtInFiles: StaticFiles?
   /// Whether `explain=true` is answered.
   public var explains = false
   /// How many bytes of snapshots are kept to be sent again.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LiveFetchCommand
 
-/// One file, one server; signals.
+/// One file, one server; signals; the page that the program carries.
 @Suite("The program and its file", .serialized)
 struct ServingProcessTests {
   private func file() throws -> (TemporaryDirectory, String) {
@@ -49,6 +49,28 @@ struct ServingProcessTests {
     }
     server.process.terminate()
     #expect(server.end() == 0)
+  }
+
+  @Test("It shows its own page, a directory's in its place, and the manual in both cases")
+  func page() throws {
+    let (directory, path) = try file()
+    defer { withExtendedLifetime(directory) {} }
+    let server = try RunningProgram(["serve", path, "--port", "0"])
+    let page = try ask(server, "/")
+    #expect(page.status == 200)
+    #expect(String(decoding: page.body, as: UTF8.self).contains("<title>"))
+    #expect(try ask(server, "/livefetch.js").status == 200)
+    #expect(try ask(server, "/explorer/").status == 404)
+    server.process.terminate()
+    #expect(server.end() == 0)
+    let own = directory.file("own")
+    try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
+    try Data("own page".utf8).write(to: URL(fileURLWithPath: own + "/index.html"))
+    let next = try RunningProgram(["serve", path, "--port", "0", "--public", own])
+    #expect(String(decoding: try ask(next, "/").body, as: UTF8.self) == "own page")
+    #expect(try ask(next, "/livefetch.js").status == 404)
+    next.process.terminate()
+    #expect(next.end() == 0)
   }
 
   @Test("An empty file is refused; a missing one is made on demand")

@@ -84,7 +84,8 @@ extension Setting {
     "model", .text, nil,
     "the model: a JSON file of entities and their rules, which the store remembers")
   static let publicDirectory = Setting(
-    "public", .directory, nil, "the directory of the web page")
+    "public", .directory, nil, shown: "the page in the program",
+    "a directory of files to serve in place of the program's own web page")
   static let token = Setting(
     "token", .secret, nil, "the bearer token that requests need")
   static let corsOrigin = Setting(
