@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import LiveFetchCommand
 
-@Suite("Settings")
+@Suite("Settings", .mayBlock)
 struct ConfigTests {
   @Test("A flag outdoes the environment, the environment the file, the file the default")
   func precedence() throws {

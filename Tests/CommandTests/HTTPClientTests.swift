@@ -60,7 +60,7 @@ private struct ScriptedServer {
   }
 }
 
-@Suite("The program's HTTP client")
+@Suite("The program's HTTP client", .mayBlock)
 struct HTTPClientTests {
   private func get(_ client: HTTPClient) throws -> HTTPAnswer {
     try client.send("GET", "/", headers: [], body: [])

@@ -1,8 +1,9 @@
 import Foundation
 import HTTPServer
+import TestSupport
 import Testing
 
-@Suite("livefetch import")
+@Suite("livefetch import", .mayBlock)
 struct ImportTests {
   private static let cities = "SELECT id, name, country_id, population, founded, capital FROM City"
 

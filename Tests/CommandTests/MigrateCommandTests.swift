@@ -1,9 +1,10 @@
 import FetchModel
 import Foundation
+import TestSupport
 import Testing
 
 /// `livefetch migrate` in a process of its own.
-@Suite("livefetch migrate")
+@Suite("livefetch migrate", .mayBlock)
 struct MigrateCommandTests {
   static let first = """
     {"entities":[

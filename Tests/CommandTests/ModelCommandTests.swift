@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `livefetch model`: what goes in comes out, as JSON and as Core Data's own files.
-@Suite("livefetch model")
+@Suite("livefetch model", .mayBlock)
 struct ModelCommandTests {
   static let model = """
     {"entities":[

@@ -1,7 +1,8 @@
 import Foundation
+import TestSupport
 import Testing
 
-@Suite("Exit statuses")
+@Suite("Exit statuses", .mayBlock)
 struct StatusTests {
   private func folder() throws -> Folder {
     let folder = try Folder()

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("livefetch fetch, save, export, backup, restore, check, status")
+@Suite("livefetch fetch, save, export, backup, restore, check, status", .mayBlock)
 struct StoreCommandTests {
   private func world() throws -> Folder {
     let folder = try Folder()

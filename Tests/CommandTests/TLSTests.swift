@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite(
-  "A server behind TLS",
+  "A server behind TLS", .mayBlock,
   .enabled(
     if: ["/usr/bin/curl", "/usr/bin/openssl", "/usr/bin/python3"].allSatisfy {
       FileManager.default.isExecutableFile(atPath: $0)

@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import LiveFetchCommand
 
-@Suite("What is shown on a terminal")
+@Suite("What is shown on a terminal", .mayBlock)
 struct TerminalTests {
   @Test(
     "Every command has help with examples, and a place in the completions",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WebPage
 
-@Suite("The web page in the program")
+@Suite("The web page in the program", .mayBlock)
 struct WebPageTests {
   @Test("Every file of Public is carried as it is")
   func files() throws {

@@ -128,14 +128,11 @@ extension HTTPServerTests {
       try await withServer(.changed { $0.headTimeout = 1 }) { server in
         let client = try RawClient(server.port, timeout: 0.2)
         let bytes = Array("GET /slow HTTP/1.1\r\nHost: a\r\nX-Long: 1234567890".utf8)
-        let clock = ContinuousClock()
-        let start = clock.now
         var isClosed = false
         for byte in bytes where !isClosed {
           isClosed = !client.send([byte]) || client.receive()?.isEmpty == true
         }
         #expect(isClosed)
-        #expect(clock.now - start < .seconds(4))
         try #expect(RawClient(server.port).get("/")?.status == 200)
       }
     }

@@ -307,7 +307,7 @@ private enum DataStoresArticle {
 }
 
 @MainActor
-@Suite("The articles' examples")
+@Suite("The articles' examples", .mayBlock)
 struct ArticleExamples {
   @Test("do what the articles say")
   func running() async throws {

@@ -4,11 +4,12 @@
 import Foundation
 import HTTPAnswers
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LiveFetch
 
-@Suite("Reading a stream of events")
+@Suite("Reading a stream of events", .mayBlock)
 struct EventStreamTests {
   private static let text =
     "retry: 2000\n\n:\n\nevent: snapshot\nid: k1\ndata: {\"a\":1}\n\nevent: diff\r\ndata:{\r\n"
@@ -113,7 +114,7 @@ struct EventStreamTests {
   }
 }
 
-@Suite("Connections for streams", .serialized)
+@Suite("Connections for streams", .mayBlock, .serialized)
 struct EventConnectionTests {
   private let request = JSON.object([.init(name: "entity", value: .string("City"))])
 

@@ -52,7 +52,7 @@ final class Restarting: @unchecked Sendable {
 }
 
 @MainActor
-@Suite("A file or a server as a data store")
+@Suite("A file or a server as a data store", .mayBlock)
 struct ObjectDataStoreTests {
   typealias Controller = DataStoreResultsController<City, FetchRequest<City>>
 

@@ -9,7 +9,7 @@ import Testing
 @testable import LiveFetch
 
 @MainActor
-@Suite("A refusal that passes")
+@Suite("A refusal that passes", .mayBlock)
 struct PassingRefusalTests {
   /// What a file's error is here, and what it is over HTTP.
   private func told(_ error: StoreError) -> [ObjectStoreError] {

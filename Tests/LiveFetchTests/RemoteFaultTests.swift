@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @MainActor
-@Suite("A controller behind a gateway")
+@Suite("A controller behind a gateway", .mayBlock)
 struct RemoteFaultTests {
   @Test(
     "is offline while the gateway answers in the server's place, and goes on from its token",
@@ -113,7 +113,7 @@ struct RemoteFaultTests {
 }
 
 @MainActor
-@Suite("A controller whose server is not what it was")
+@Suite("A controller whose server is not what it was", .mayBlock)
 struct RemoteServerTests {
   @Test("a wait that is none is refused by the server", arguments: ["-30", "-1e300"])
   func wait(text: String) async throws {
@@ -215,7 +215,7 @@ struct RemoteServerTests {
 }
 
 @MainActor
-@Suite("What begins while nobody answers")
+@Suite("What begins while nobody answers", .mayBlock)
 struct RemoteBeginningTests {
   @Test(
     "a controller whose first fetch fails has its content when there is a server",

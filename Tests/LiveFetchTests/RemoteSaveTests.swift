@@ -2,10 +2,11 @@
 
 import Foundation
 import LiveFetch
+import TestSupport
 import Testing
 
 @MainActor
-@Suite("A save whose answer is lost")
+@Suite("A save whose answer is lost", .mayBlock)
 struct RemoteSaveTests {
   private func count(_ name: String, in bed: FaultBed) async throws -> Int64? {
     let request = #"{"entity":"City","as":"count","where":"name == '\#(name)'"}"#

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("Snapshots by forms")
+@Suite("Snapshots by forms", .mayBlock)
 struct FetchFormTests {
   static let schema = """
     CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT, population INTEGER, area REAL, mixed);

@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Fetches: the SQL of a plan and the snapshot it makes")
+@Suite("Fetches: the SQL of a plan and the snapshot it makes", .mayBlock)
 struct FetchTests {
   let world: FetchFixture
 

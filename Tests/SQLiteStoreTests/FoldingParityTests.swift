@@ -2,11 +2,12 @@
 
 import FetchModel
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Folding: SQL and the evaluator give Foundation's results")
+@Suite("Folding: SQL and the evaluator give Foundation's results", .mayBlock)
 struct FoldingParityTests {
   private static let texts = [
     "", "a", "A", "ä", "Ä", "a\u{308}", "A\u{308}", "å", "\u{212B}", "ß", "ẞ", "ss", "SS", "sS",

@@ -1,10 +1,11 @@
 import FetchModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Old images gathered once for many questions of one moment")
+@Suite("Old images gathered once for many questions of one moment", .mayBlock)
 struct GatheredPastTests {
   private static let shadow = "temp.\"livefetch_shadow_City\""
 

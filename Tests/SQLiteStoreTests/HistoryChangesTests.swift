@@ -1,4 +1,5 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
@@ -45,7 +46,7 @@ extension FollowedFile {
   }
 }
 
-@Suite("History: what each save did")
+@Suite("History: what each save did", .mayBlock)
 struct HistoryChangesTests {
   @Test("inserts, updates with their properties, and deletes, save by save")
   func saves() throws {

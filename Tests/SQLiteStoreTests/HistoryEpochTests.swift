@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("History: epochs and tokens")
+@Suite("History: epochs and tokens", .mayBlock)
 struct HistoryEpochTests {
   @Test("a file goes on where it was when it is opened again")
   func continued() throws {

@@ -1,10 +1,11 @@
 import FetchModel
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("History: its size")
+@Suite("History: its size", .mayBlock)
 struct HistorySizeTests {
   private static let world = """
     CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, n INTEGER, x REAL, picture BLOB);

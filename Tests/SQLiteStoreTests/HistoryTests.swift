@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("History: what every save leaves behind")
+@Suite("History: what every save leaves behind", .mayBlock)
 struct HistoryTests {
   @Test("an insert leaves its key, an update and a delete the row that was")
   func threeKinds() throws {

@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("History: touches")
+@Suite("History: touches", .mayBlock)
 struct HistoryTouchTests {
   private func place(_ store: FollowedFile, _ path: String) throws -> RelationshipPlace {
     let names = path.split(separator: ".").map(String.init)

@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Advice: which index would have helped")
+@Suite("Advice: which index would have helped", .mayBlock)
 struct IndexAdviceTests {
   /// A fetch, and the indexes that would spare it work.
   static let table: [(entity: String, query: String, indexes: [String])] = [

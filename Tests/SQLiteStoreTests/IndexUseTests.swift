@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Fetches use the indexes that a file has")
+@Suite("Fetches use the indexes that a file has", .mayBlock)
 struct IndexUseTests {
   static let world = """
     CREATE TABLE Country(id INTEGER PRIMARY KEY, name TEXT NOT NULL, continent TEXT);
@@ -250,7 +251,7 @@ struct IndexUseTests {
   }
 }
 
-@Suite("Links that hold an equal of the key use the indexes that can serve them")
+@Suite("Links that hold an equal of the key use the indexes that can serve them", .mayBlock)
 struct LooseLinkIndexTests {
   static let world = """
     CREATE TABLE land(k TEXT COLLATE NOCASE PRIMARY KEY NOT NULL, title TEXT);

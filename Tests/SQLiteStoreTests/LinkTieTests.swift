@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("Ties: what refers to what is what SQLite's foreign keys say")
+@Suite("Ties: what refers to what is what SQLite's foreign keys say", .mayBlock)
 struct LinkTieTests {
   static let owners = [
     "INTEGER PRIMARY KEY", "INT PRIMARY KEY", "TEXT PRIMARY KEY", "TEXT COLLATE NOCASE PRIMARY KEY",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("The past over to-many links, with indexes and without")
+@Suite("The past over to-many links, with indexes and without", .mayBlock)
 struct PastLinksTests {
   /// Things lead to their owner without an index; owners and marks are linked both ways, by pairs
   /// that are the key, and by a table with a number of its own.

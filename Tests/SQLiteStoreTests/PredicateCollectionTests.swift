@@ -1,10 +1,11 @@
 // Quantifiers, aggregates and SUBQUERY.
 
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Predicates: collections")
+@Suite("Predicates: collections", .mayBlock)
 struct PredicateCollectionTests {
   @Test("each predicate becomes this SQL and finds these rows", arguments: rows)
   func table(row: PredicateRow) throws { try row.check() }

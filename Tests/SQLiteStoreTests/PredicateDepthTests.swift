@@ -7,7 +7,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("Predicates: as deep as the limit")
+@Suite("Predicates: as deep as the limit", .mayBlock)
 struct PredicateDepthTests {
   /// Surroundings that leave a number what it is, and conditions that leave one what it is.
   private struct Wrapping {

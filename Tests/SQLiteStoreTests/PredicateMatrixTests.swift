@@ -3,11 +3,12 @@
 
 import FetchModel
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Predicates: the matrix of operators and types")
+@Suite("Predicates: the matrix of operators and types", .mayBlock)
 struct PredicateMatrixTests {
   /// The values of a type, ascending: how SQL and how a predicate spells each.
   struct Kind: Sendable, CustomTestStringConvertible {

@@ -1,10 +1,11 @@
 // Key paths over to-one relationships, and dates in every format.
 
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Predicates: key paths and dates")
+@Suite("Predicates: key paths and dates", .mayBlock)
 struct PredicatePathTests {
   @Test("each predicate becomes this SQL and finds these rows", arguments: rows)
   func table(row: PredicateRow) throws { try row.check() }

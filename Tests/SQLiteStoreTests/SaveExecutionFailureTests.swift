@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Save execution: refusals")
+@Suite("Save execution: refusals", .mayBlock)
 struct SaveExecutionFailureTests {
   @Test("every failure of a save is listed, and nothing of it stays")
   func allOrNothing() throws {

@@ -10,7 +10,7 @@ private struct Book {
   var players: [Int: Int?] = [:]
 }
 
-@Suite("Save execution: generated saves")
+@Suite("Save execution: generated saves", .mayBlock)
 struct SaveExecutionGeneratedTests {
   /// One change as JSON, made on the book too; false where it has to be refused.
   private func change(

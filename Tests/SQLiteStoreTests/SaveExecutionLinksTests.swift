@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Save execution: temporary ids and relationships")
+@Suite("Save execution: temporary ids and relationships", .mayBlock)
 struct SaveExecutionLinksTests {
   @Test("a nullable link to a later insert is set once that is there")
   func laterInserts() throws {
@@ -147,7 +148,7 @@ struct SaveExecutionLinksTests {
   }
 }
 
-@Suite("Save execution: to-many relationships")
+@Suite("Save execution: to-many relationships", .mayBlock)
 struct SaveExecutionMembersTests {
   private static let sql = """
     CREATE TABLE team(id INTEGER PRIMARY KEY);

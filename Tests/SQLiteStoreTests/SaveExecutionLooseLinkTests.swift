@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Save execution: links that hold an equal of the key")
+@Suite("Save execution: links that hold an equal of the key", .mayBlock)
 struct SaveExecutionLooseLinkTests {
   private static let sql = """
     CREATE TABLE team(name TEXT COLLATE NOCASE PRIMARY KEY NOT NULL);

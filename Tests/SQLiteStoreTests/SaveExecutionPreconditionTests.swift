@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Save execution: preconditions and merge policies")
+@Suite("Save execution: preconditions and merge policies", .mayBlock)
 struct SaveExecutionPreconditionTests {
   private func etag(_ bench: SaveExecutionBench, _ id: Int) throws -> String {
     let table = bench.executor.schema.entities[1]
@@ -192,7 +193,7 @@ struct SaveExecutionPreconditionTests {
   }
 }
 
-@Suite("Save execution: batches")
+@Suite("Save execution: batches", .mayBlock)
 struct SaveExecutionBatchTests {
   private func predicate(
     _ bench: SaveExecutionBench, _ text: String, _ entity: Int

@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Save execution: rows, values, ids")
+@Suite("Save execution: rows, values, ids", .mayBlock)
 struct SaveExecutionTests {
   @Test("inserts, updates and deletes apply in their order")
   func changesInOrder() throws {

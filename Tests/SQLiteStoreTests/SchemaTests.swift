@@ -1,4 +1,5 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
@@ -39,7 +40,7 @@ private func line(
   }
 }
 
-@Suite("Schema: an SQLite file as it is")
+@Suite("Schema: an SQLite file as it is", .mayBlock)
 struct SchemaTests {
   @Test("tables are entities, and a foreign key is a relationship with an inverse")
   func worldIsServed() throws {
@@ -219,7 +220,7 @@ struct SchemaTests {
   }
 }
 
-@Suite("Schema: keys as SQL and as ids")
+@Suite("Schema: keys as SQL and as ids", .mayBlock)
 struct SchemaKeyTests {
   @Test("a composite id is its parts joined by commas, both ways")
   func compositeIDs() throws {

@@ -2,6 +2,7 @@ import Dispatch
 import FetchModel
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
@@ -94,7 +95,7 @@ private final class WrittenFile: Sendable {
   }
 }
 
-@Suite("Writer: groups of saves", .timeLimit(.minutes(1)))
+@Suite("Writer: groups of saves", .mayBlock)
 struct WriterTests {
   @Test("an answered save is committed, in its token, and told before it is answered")
   func oneSave() async throws {
@@ -293,7 +294,7 @@ struct WriterTests {
   }
 }
 
-@Suite("Writer: what is not forgotten", .timeLimit(.minutes(5)))
+@Suite("Writer: what is not forgotten", .mayBlock)
 struct WriterHeldHistoryTests {
   @Test("what somebody has still to read stays until it was read, and goes then")
   func unread() async throws {
@@ -372,7 +373,7 @@ struct WriterHeldHistoryTests {
   }
 }
 
-@Suite("Writer: other processes", .timeLimit(.minutes(1)))
+@Suite("Writer: other processes", .mayBlock)
 struct WriterOthersTests {
   private func wait(for commits: Int, _ store: WrittenFile) async throws {
     for _ in 1...2_000 where store.commits.all.count < commits {

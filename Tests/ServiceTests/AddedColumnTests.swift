@@ -1,10 +1,11 @@
 import FetchModel
 import Foundation
+import TestSupport
 import Testing
 
 /// A column comes while its table is watched, or a table goes that others led to.
 @Suite(
-  "Another program adds a column to a served file", .enabled(if: Sqlite3.isInstalled),
+  "Another program adds a column to a served file", .mayBlock, .enabled(if: Sqlite3.isInstalled),
   .serialized)
 struct AddedColumnTests {
   private static let addition = "ALTER TABLE city ADD COLUMN area REAL DEFAULT 1.5;"
@@ -40,7 +41,7 @@ struct AddedColumnTests {
     try file.shell(
       "UPDATE city SET name = 'x' WHERE id = 1; INSERT INTO city VALUES (3,'y',7,1,0);")
     for (fetch, poll) in zip(Self.others, polls) {
-      let answer = try #require(poll.wait(seconds: 5), "\(fetch)")
+      let answer = try #require(poll.wait(), "\(fetch)")
       #expect(answer.status == 200, "\(fetch): \(answer.text)")
       #expect(answer.json["from"]?.string == token, "\(fetch): \(answer.text)")
     }
@@ -70,7 +71,7 @@ struct AddedColumnTests {
     Thread.sleep(forTimeInterval: 0.1)
     #expect(try file.shell(Self.addition) == "")
     for index in fetches.indices {
-      let answer = try #require(polls[index].wait(seconds: 5))
+      let answer = try #require(polls[index].wait())
       #expect(answer.status == 200, "\(answer.text)")
       let diff = try #require(Diff(json: answer.json), "\(answer.text)")
       try held[index].apply(diff)
@@ -81,9 +82,9 @@ struct AddedColumnTests {
     #expect(event.json["from"]?.string == first.id)
     #expect(event.data.contains(#""id":1,"changed":{"area":1.5}"#), "\(event.data)")
     #expect(event.data.contains(#""id":2,"changed":{"area":1.5}"#), "\(event.data)")
-    let object = try #require(one.wait(seconds: 5))
+    let object = try #require(one.wait())
     #expect(object.text.contains(#""changed":{"area":1.5}"#), "\(object.text)")
-    let results = try #require(live.wait(seconds: 5)).json["results"]
+    let results = try #require(live.wait()).json["results"]
     #expect(results?["c"]?["from"] != nil)
     #expect(results?["r"] == nil)
     // From then on it is a column like any other.
@@ -129,14 +130,14 @@ struct AddedColumnTests {
     #expect(used.next()?.kind == "snapshot")
     Thread.sleep(forTimeInterval: 0.1)
     #expect(try file.shell("DROP TABLE country;") == "")
-    #expect(try #require(shown.wait(seconds: 5)).code == "schema-changed")
+    #expect(try #require(shown.wait()).code == "schema-changed")
     #expect(used.next()?.json["code"]?.string == "schema-changed")
     #expect(file.reopenings(atLeast: 1) == 1)
     Thread.sleep(forTimeInterval: 0.2)
     #expect(!polls.contains { $0.isThere })
     try file.shell("INSERT INTO city VALUES (3,'Lagos',25,NULL);")
     for poll in polls {
-      let answer = try #require(poll.wait(seconds: 5))
+      let answer = try #require(poll.wait())
       #expect(answer.json["from"]?.string == token, "\(answer.text)")
     }
   }
@@ -150,7 +151,7 @@ struct AddedColumnTests {
     #expect(!poll.isThere)
     #expect(file.reopenings(atLeast: 0) == 0)
     #expect(try file.ask("PATCH", "/v1/objects/city/1", body: #"{"population":9}"#).status == 200)
-    let answer = try #require(poll.wait(seconds: 5))
+    let answer = try #require(poll.wait())
     #expect(answer.text.contains(#""changed":{"population":9}"#), "\(answer.text)")
   }
 

@@ -1,11 +1,13 @@
 import FetchModel
 import Foundation
 import SQLiteStore
+import TestSupport
 import Testing
 
 /// A table is altered, rebuilt or dropped while it is watched, and so are others.
 @Suite(
-  "Another program changes the tables of a served file", .enabled(if: Sqlite3.isInstalled),
+  "Another program changes the tables of a served file", .mayBlock,
+  .enabled(if: Sqlite3.isInstalled),
   .serialized)
 struct AlteredTableTests {
   static let world = """
@@ -62,7 +64,7 @@ struct AlteredTableTests {
       "POST", "/v1/live",
       body: live(["r": #""entity":"river""#, "c": #""entity":"city","as":"ids""#]),
       headers: [("Accept", "text/event-stream")])
-    _ = all.wait(seconds: 5)
+    _ = all.wait()
     let shared = EventReader(try #require(all.stream))
     #expect(shared.next(2).allSatisfy { $0.kind == "snapshot" })
     let poll = file.begin("GET", "/v1/objects/river?since=\(token)&wait=20")
@@ -82,11 +84,11 @@ struct AlteredTableTests {
       #"{"changes":[{"update":"river","id":1,"values":{"name":"Chang Jiang"}},"#
       + #"{"update":"country","id":1,"values":{"name":"CN"}}]}"#
     #expect(try file.ask("POST", "/v1/save", body: rename).status == 200)
-    let answer = try #require(poll.wait(seconds: 5))
+    let answer = try #require(poll.wait())
     #expect(answer.json["from"]?.string == token)
     #expect(answer.text.contains(#""changed":{"name":"Chang Jiang"}"#), "\(answer.text)")
-    #expect(try #require(fromNow.wait(seconds: 5)).text.contains("Chang Jiang"))
-    let results = try #require(many.wait(seconds: 5)).json["results"]
+    #expect(try #require(fromNow.wait()).text.contains("Chang Jiang"))
+    let results = try #require(many.wait()).json["results"]
     #expect(results?["r"]?["from"] != nil && results?["c"]?["from"] != nil)
     // Each diff begins at the moment that its client has.
     for (stream, snapshot) in zip(streams, held) {
@@ -121,7 +123,7 @@ struct AlteredTableTests {
     Thread.sleep(forTimeInterval: 0.1)
     #expect(try file.shell(alteration.script) == "")
     for poll in polls {
-      let answer = try #require(poll.wait(seconds: 5))
+      let answer = try #require(poll.wait())
       #expect(answer.status == 410)
       #expect(answer.code == "schema-changed")
       #expect(answer.json["detail"]?.string?.contains("`city`") == true, "\(answer.text)")
@@ -129,7 +131,7 @@ struct AlteredTableTests {
     let event = try #require(stream.next())
     #expect(event.kind == "snapshot")
     #expect(event.data.contains(alteration.shown), "\(event.data)")
-    let results = try #require(many.wait(seconds: 5)).json["results"]
+    let results = try #require(many.wait()).json["results"]
     #expect(results?["c"]?["sections"] != nil)
     #expect(results?["r"] == nil)
     #expect(file.reopenings(atLeast: 1) == 1)
@@ -149,7 +151,7 @@ struct AlteredTableTests {
     ])
     let pending = file.begin(
       "POST", "/v1/live", body: fetches, headers: [("Accept", "text/event-stream")])
-    _ = pending.wait(seconds: 5)
+    _ = pending.wait()
     let stream = EventReader(try #require(pending.stream))
     #expect(Set(stream.next(3).compactMap(\.name)) == ["a", "b", "c"])
     let alone = try file.stream("/v1/objects/city?where=population%3E1")
@@ -172,7 +174,7 @@ struct AlteredTableTests {
     #expect(last.json["code"]?.string == "schema-changed")
     #expect(alone.next(seconds: 1) == nil)
     #expect(alone.isOver)
-    let answer = try #require(poll.wait(seconds: 5))
+    let answer = try #require(poll.wait())
     #expect(answer.status == 200)
     #expect(answer.json["results"]?["a"]?["code"]?.string == "schema-changed")
     #expect(answer.json["results"]?["b"] == nil)
@@ -196,7 +198,7 @@ struct AlteredTableTests {
     Thread.sleep(forTimeInterval: 0.1)
     try file.shell("DROP TABLE city;")
     for poll in polls {
-      let answer = try #require(poll.wait(seconds: 5))
+      let answer = try #require(poll.wait())
       #expect(answer.status == 410)
       #expect(answer.code == "schema-changed")
       #expect(answer.json["detail"]?.string?.contains("`city`") == true)
@@ -226,7 +228,7 @@ struct AlteredTableTests {
     #expect(!poll.isThere)
     #expect(try file.ask("/v1/objects/lake?since=\(token)&wait=0").code == "token-expired")
     #expect(try file.ask("PATCH", "/v1/objects/city/1", body: #"{"name":"x"}"#).status == 200)
-    #expect(try #require(poll.wait(seconds: 5)).json["from"]?.string == token)
+    #expect(try #require(poll.wait()).json["from"]?.string == token)
     #expect(changes.next()?.kind == "diff")
   }
 
@@ -237,13 +239,13 @@ struct AlteredTableTests {
     let poll = file.begin("GET", "/v1/changes?since=\(token)&wait=20")
     Thread.sleep(forTimeInterval: 0.1)
     try file.shell("ALTER TABLE city ADD COLUMN area REAL;")
-    #expect(try #require(poll.wait(seconds: 5)).code == "schema-changed")
+    #expect(try #require(poll.wait()).code == "schema-changed")
     #expect(stream.next()?.json["code"]?.string == "schema-changed")
     #expect(try file.ask("/v1/changes?since=\(token)&wait=0").code == "token-expired")
     let later = file.begin("GET", "/v1/changes?since=now&wait=20")
     Thread.sleep(forTimeInterval: 0.1)
     #expect(try file.ask("PATCH", "/v1/objects/city/1", body: #"{"area":2}"#).status == 200)
-    #expect(try #require(later.wait(seconds: 5)).text.contains(#""properties":["area"]"#))
+    #expect(try #require(later.wait()).text.contains(#""properties":["area"]"#))
   }
 
   @Test func whatWasSavedWhileItWasOpenedAnewIsTold() throws {
@@ -286,7 +288,7 @@ struct AlteredTableTests {
         return file.begin("GET", "/v1/objects/country")
       }
       for answer in pending {
-        #expect(try #require(answer.wait(seconds: 10)).status == 200)
+        #expect(try #require(answer.wait()).status == 200)
       }
     }
     #expect(file.reopenings(atLeast: 5) == 5)
@@ -304,7 +306,7 @@ struct AlteredTableTests {
 }
 
 /// What a client is told when the server ends.
-@Suite("The server ends while clients wait")
+@Suite("The server ends while clients wait", .mayBlock)
 struct EndingTests {
   @Test(
     arguments: [
@@ -317,7 +319,7 @@ struct EndingTests {
     let body = request.body.isEmpty ? nil : request.body
     let pending = file.begin(
       request.method, request.target, body: body, headers: [("Accept", "text/event-stream")])
-    _ = pending.wait(seconds: 5)
+    _ = pending.wait()
     let stream = EventReader(try #require(pending.stream))
     while stream.next(seconds: 0.3) != nil {}
     file.stop()
@@ -338,6 +340,6 @@ struct EndingTests {
     ]
     Thread.sleep(forTimeInterval: 0.2)
     file.stop()
-    for answer in pending { #expect(try #require(answer.wait(seconds: 5)).status == 200) }
+    for answer in pending { #expect(try #require(answer.wait()).status == 200) }
   }
 }

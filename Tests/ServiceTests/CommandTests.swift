@@ -6,7 +6,7 @@ import Testing
 @testable import LiveFetchCommand
 
 /// API.md, section 8, by the program itself.
-@Suite("The program", .serialized)
+@Suite("The program", .mayBlock, .serialized)
 struct CommandTests {
   private func withFile(_ body: (String) throws -> Void) throws {
     let directory = try TemporaryDirectory()

@@ -1,6 +1,7 @@
 import FetchModel
 import Foundation
 import Service
+import TestSupport
 import Testing
 
 /// What the tests of dictionaries serve.
@@ -20,7 +21,7 @@ let dictionariesWorld = """
     (6,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
   """
 
-@Suite("as=dictionaries: columns, groups and their order")
+@Suite("as=dictionaries: columns, groups and their order", .mayBlock)
 struct DictionariesContractTests {
   struct Row: Sendable, CustomTestStringConvertible {
     let target: String

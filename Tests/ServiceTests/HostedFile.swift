@@ -41,7 +41,7 @@ final class HostedFile {
 
   /// How often the store was opened anew, when that is `wanted` or some seconds are over.
   func reopenings(atLeast wanted: Int) -> Int {
-    for _ in 0..<250 where count.value < wanted { Thread.sleep(forTimeInterval: 0.02) }
+    for _ in 0..<15_000 where count.value < wanted { Thread.sleep(forTimeInterval: 0.02) }
     return count.value
   }
 
@@ -71,7 +71,7 @@ final class HostedFile {
   /// Opens a stream.
   func stream(_ target: String) throws -> EventReader {
     let pending = begin("GET", target, headers: [("Accept", "text/event-stream")])
-    _ = pending.wait(seconds: 5)
+    _ = pending.wait()
     return EventReader(try #require(pending.stream))
   }
 }

@@ -1,9 +1,10 @@
 import FetchModel
 import SQLiteStore
+import TestSupport
 import Testing
 
 /// What another version of a model would lose, or bend, is said in the plan and not done.
-@Suite("Losses of migrations")
+@Suite("Losses of migrations", .mayBlock)
 struct MigrationLossTests {
   /// What stands against leading a file with `saved` objects from one version to another; the same
   /// in a dry run and in earnest.

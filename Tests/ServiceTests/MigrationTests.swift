@@ -1,10 +1,11 @@
 import FetchModel
 import Foundation
 import SQLiteStore
+import TestSupport
 import Testing
 
 /// A file under one version of a model, and then under another.
-@Suite("Migrations")
+@Suite("Migrations", .mayBlock)
 struct MigrationTests {
   static let first = """
     {"entities":[

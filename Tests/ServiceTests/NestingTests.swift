@@ -1,10 +1,11 @@
 import Foundation
 import FoundationNetworking
 import HTTPServer
+import TestSupport
 import Testing
 
 /// What clients nest is parsed on the threads that serve connections, whose stacks are small.
-@Suite("Nesting over a socket")
+@Suite("Nesting over a socket", .mayBlock)
 struct NestingTests {
   @Test func deeplyNestedPredicatesDoNotEndTheProcess() async throws {
     let file = try ServedFile(readingWorld)

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// API.md, section 5, asked of a file: predicate → ids, or the refusal's code, offset and hint.
-@Suite("Predicates over a file")
+@Suite("Predicates over a file", .mayBlock)
 struct PredicateContractTests {
   @Test func everyOperatorMeetsNilAndNegation() throws {
     let table: [(String, [Int])] = [

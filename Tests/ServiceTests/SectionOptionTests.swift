@@ -1,9 +1,10 @@
 // Sections made of a part of a value: `initial`, `day`, `month`, `year`.
 
 import FetchModel
+import TestSupport
 import Testing
 
-@Suite("Sections by initial, day, month and year")
+@Suite("Sections by initial, day, month and year", .mayBlock)
 struct SectionOptionTests {
   private static let world = """
     CREATE TABLE event(id INTEGER PRIMARY KEY, name TEXT, at DATETIME, stamp DATE,

@@ -27,7 +27,7 @@ private func reasons(_ answer: Answer) -> [String] {
 }
 
 @Suite(
-  "The files of a store are removed, replaced or cut short under its server", .serialized
+  "The files of a store are removed, replaced or cut short under its server", .mayBlock, .serialized
 )
 struct ServedFilesTests {
   struct Loss: Sendable, CustomStringConvertible {
@@ -217,7 +217,7 @@ struct ServedFilesTests {
   }
 }
 
-@Suite("A file that was cut short is refused when it is opened")
+@Suite("A file that was cut short is refused when it is opened", .mayBlock)
 struct TruncatedFileTests {
   @Test("One byte is no database")
   func oneByte() throws {

@@ -33,7 +33,7 @@ private final class StalledReader {
   }
 }
 
-@Suite("Readers that take nothing", .serialized)
+@Suite("Readers that take nothing", .mayBlock, .serialized)
 struct StalledReaderTests {
   private static let world = """
     CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT);

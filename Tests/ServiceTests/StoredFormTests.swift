@@ -1,11 +1,12 @@
 import FetchModel
 import Foundation
 import Service
+import TestSupport
 import Testing
 
 /// API.md, section 8: a value that its declared type cannot hold is served as stored, equals nothing
 /// of that type and sorts after it; the values of a type compare as what they mean, however written.
-@Suite("What SQLite lets columns hold")
+@Suite("What SQLite lets columns hold", .mayBlock)
 struct StoredFormTests {
   static let mixed = """
     CREATE TABLE event(id INTEGER PRIMARY KEY, at DATETIME);
