@@ -24,6 +24,9 @@ private final class Gate: Sendable {
   }
 }
 
+/// For work that is not refused.
+@Sendable private func ignore(_ refusal: WorkLane.Refusal) {}
+
 @Suite struct WorkLaneTests {
   @Test func `so much runs at once as there are threads, so much waits, and the rest is refused`()
     throws
@@ -71,5 +74,48 @@ private final class Gate: Sendable {
     lane.finish()
     #expect(gate.done.withLock { $0 } == Array(0..<100))
     #expect(!lane.run { gate.pass(100) })
+  }
+
+  @Test func `callers take turns for a thread`() throws {
+    let (lane, gate) = (WorkLane(threads: 1, queue: 100), Gate())
+    #expect(lane.run { gate.pass(0) })
+    try #require(gate.entered.wait(seconds: 10))
+    for (caller, number) in [("a", 1), ("a", 3), ("a", 4), ("b", 2)] {
+      lane.run(for: QueueKey(caller: caller), until: nil, refused: ignore) { gate.pass(number) }
+    }
+    gate.open(5)
+    #expect(gate.did(0..<5))
+    lane.close()
+  }
+
+  @Test func `work that waited until its deadline is refused, and not done`() throws {
+    let (lane, gate) = (WorkLane(threads: 1, queue: 100), Gate())
+    let refused = Mutex<[WorkLane.Refusal]>([])
+    #expect(lane.run { gate.pass(0) })
+    try #require(gate.entered.wait(seconds: 10))
+    let now = ContinuousClock.now
+    let note = { @Sendable (why: WorkLane.Refusal) in refused.withLock { $0.append(why) } }
+    lane.run(for: QueueKey(), until: now, refused: note) { gate.pass(9) }
+    lane.run(for: QueueKey(), until: now + .seconds(3_600), refused: ignore) { gate.pass(1) }
+    lane.refuseExpired()
+    #expect(refused.withLock { $0 } == [.expired])
+    #expect(lane.waiting == 1)
+    gate.open(2)
+    #expect(gate.did(0..<2))
+    lane.close()
+  }
+
+  @Test func `a lane that is closed can refuse what waits`() throws {
+    let (lane, gate) = (WorkLane(threads: 1, queue: 1), Gate())
+    let refused = Mutex<[WorkLane.Refusal]>([])
+    let note = { @Sendable (why: WorkLane.Refusal) in refused.withLock { $0.append(why) } }
+    #expect(lane.run { gate.pass(0) })
+    try #require(gate.entered.wait(seconds: 10))
+    for _ in 0..<2 { lane.run(for: QueueKey(), until: nil, refused: note) { gate.pass(9) } }
+    lane.close(refusesWaiting: true)
+    lane.run(for: QueueKey(), until: nil, refused: note) { gate.pass(9) }
+    #expect(refused.withLock { $0 } == [.full, .closed, .closed])
+    gate.open(1)
+    #expect(gate.did(0..<1))
   }
 }
