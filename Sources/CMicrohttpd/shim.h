@@ -114,8 +114,9 @@ static inline int chttp_each_header(
 }
 
 // A response whose body is malloc'ed memory; freed with the response's last use.
-static inline struct MHD_Response *chttp_response_of_memory(size_t size, void *memory) {
-  return MHD_create_response_from_buffer_with_free_callback(size, memory, &free);
+static inline struct MHD_Response *chttp_response_of_memory(
+    size_t size, void *memory, MHD_ContentReaderFreeCallback release) {
+  return MHD_create_response_from_buffer_with_free_callback(size, memory, release);
 }
 
 static ssize_t chttp_no_bytes(void *context, uint64_t position, char *buffer, size_t room) {

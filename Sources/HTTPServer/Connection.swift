@@ -21,7 +21,11 @@ final class Connection: Sendable {
     case working = 3
   }
 
+  private static let opened = Atomic<UInt64>(0)
+
   let descriptor: Int32
+  /// Tells the connections of this process apart.
+  let number: UInt64
   private let address: SocketAddress
   /// Milliseconds since boot, shifted by two, and the activity.
   private let clock: Atomic<UInt64>
@@ -36,6 +40,7 @@ final class Connection: Sendable {
 
   init(descriptor: Int32) {
     self.descriptor = descriptor
+    number = Self.opened.add(1, ordering: .relaxed).newValue
     address = SocketAddress(peerOf: descriptor)
     clock = Atomic(Self.stamp(.fresh))
   }

@@ -24,6 +24,10 @@ final class ExchangeState: Sendable {
   private struct State {
     var phase = Phase.open
     var answer: HTTPAnswer?
+    /// Counts the bytes of the answer; nil where they are few.
+    var charge: MemoryCharge?
+    /// Whether nothing but the handler's answer may be sent.
+    var forbidsRefusal = false
     var stream: HTTPStream?
     var handle: ConnectionHandle?
     var isGone = false
@@ -62,6 +66,7 @@ final class ExchangeState: Sendable {
     let (accepted, forgotten): (Bool, (@Sendable () -> Void)?) = state.withLock { state in
       guard state.phase != .completed, state.phase != .answered, state.answer == nil, !state.isGone
       else { return (false, nil) }
+      let answer = admitted(answer, &state)
       state.answer = answer
       if state.phase == .suspended { Self.resume(&state, rings) }
       if case .stream = answer { return (true, nil) }
@@ -70,6 +75,35 @@ final class ExchangeState: Sendable {
     }
     _ = forgotten
     return accepted
+  }
+
+  /// The answer itself if there is memory for it, otherwise a refusal.
+  private func admitted(_ answer: HTTPAnswer, _ state: inout State) -> HTTPAnswer {
+    let count: Int
+    switch answer {
+    case .response(let response):
+      count = response.body.count
+      state.charge = MemoryCharge(for: count)
+    case .prepared(let prepared):
+      count = prepared.bodyCount
+      state.charge = prepared.charge
+    case .notModified, .stream: return answer
+    }
+    guard let charge = state.charge,
+      !charge.begin(with: count, in: server.memory, forced: state.forbidsRefusal)
+    else { return answer }
+    state.charge = nil
+    return .response(server.render(.overloaded))
+  }
+
+  func forbidRefusal() { state.withLock { $0.forbidsRefusal = true } }
+
+  /// What counts the answer, for the response that is made of it.
+  func takeCharge() -> MemoryCharge? {
+    state.withLock { state in
+      defer { state.charge = nil }
+      return state.charge
+    }
   }
 
   /// The last holder of the right to answer let it go.
@@ -118,6 +152,7 @@ extension ExchangeState {
       guard state.phase != .answered else { return .close }
       guard server.table.park(self, on: connection) else {
         state.phase = .answered
+        if state.forbidsRefusal { return .close }
         return .send(.response(server.render(.shuttingDown)))
       }
       state.handle = handle
@@ -143,6 +178,7 @@ extension ExchangeState {
         state.onDisconnect = nil
         state.stream = nil
         state.answer = nil
+        state.charge = nil
       }
       state.handle = nil
       state.phase = .completed
@@ -177,9 +213,16 @@ extension ExchangeState {
     tell?()
   }
 
-  /// The server stops: nothing may stay suspended.
+  /// The server stops: nothing may stay suspended. Where the handler alone knows the outcome, the
+  /// connection is closed without an answer.
   func drain() {
-    let stream = state.withLock { $0.stream }
+    let stream = state.withLock { state in
+      if state.forbidsRefusal, state.answer == nil, state.phase == .suspended {
+        state.isGone = true
+        Self.resume(&state)
+      }
+      return state.stream
+    }
     stream?.cut()
     _ = answer(.response(server.render(.shuttingDown)))
   }

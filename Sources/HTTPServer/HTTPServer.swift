@@ -50,12 +50,18 @@ public final class HTTPServer: Sendable {
     context.table.count
   }
 
+  /// Bytes of request bodies and answers in memory.
+  public var memoryInFlight: Int {
+    context.memory.bytes
+  }
+
   /// Connections that wait for an answer, or for something to stream. O(connections).
   public var waitingCount: Int {
     context.table.waitingCount
   }
 
-  /// Answers what is suspended with 503, ends the streams, stops listening, and closes all
+  /// Answers what is suspended with 503, or closes its connection where a refusal was forbidden (see
+  /// ``HTTPExchange/forbidRefusal()``), ends the streams, stops listening, and closes all
   /// connections. Answers under way have `grace` seconds to go out; requests that come meanwhile
   /// still reach the handler, but none is suspended any more. Not to be called from a handler. A
   /// second call does nothing.

@@ -10,6 +10,8 @@ public struct HTTPServerConfiguration: Sendable {
   public var workers = 8
   /// Largest body in bytes; beyond it 413.
   public var maxBodyBytes = 16 << 20
+  /// Most bytes of all request bodies and answers in memory together; beyond it 503.
+  public var maxMemoryInFlight = 512 << 20
   /// Memory libmicrohttpd keeps for each connection, in bytes: the request's head, its parsed
   /// fields and the head of the response share it. After its first request a connection keeps all
   /// of it, so this is what a waiting connection costs, and it bounds ``maxHeadBytes``.

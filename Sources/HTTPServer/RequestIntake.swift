@@ -28,6 +28,8 @@ struct RequestIntake {
   var headers = HTTPHeaderBlock()
   var isChunked = false
   var body: [UInt8] = []
+  /// Counts the body's bytes; nil before there are any.
+  var charge: MemoryCharge?
   var discarded = 0
 
   init(target: UnsafePointer<CChar>) {
@@ -35,5 +37,11 @@ struct RequestIntake {
     targetCount = strlen(target)
     let bytes = UnsafeRawBufferPointer(start: target, count: targetCount)
     self.target = bytes.allSatisfy(isTargetByte) ? String(decoding: bytes, as: UTF8.self) : ""
+  }
+
+  /// Leaves the body to others, or to nobody.
+  mutating func dropBody() {
+    body = []
+    charge = nil
   }
 }

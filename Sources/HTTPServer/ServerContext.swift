@@ -10,6 +10,8 @@ final class ServerContext: Sendable {
   let configuration: HTTPServerConfiguration
   let gate: RequestGate
   let table: ConnectionTable
+  /// Counts the bodies and answers in memory.
+  let memory: MemoryBudget
 
   init(
     handler: any HTTPHandler, configuration: HTTPServerConfiguration, table: ConnectionTable
@@ -18,6 +20,7 @@ final class ServerContext: Sendable {
     self.configuration = configuration
     self.table = table
     gate = RequestGate(configuration)
+    memory = MemoryBudget(limit: configuration.maxMemoryInFlight)
   }
 
   func render(_ problem: HTTPProblem) -> HTTPResponse {
@@ -50,6 +53,9 @@ extension ServerContext {
     var admission = RequestGate.Admission()
     let problem = gate.examine(handle.pointer, line, &exchange.intake, &admission)
     if let problem { return refuse(exchange, handle, problem, admission) }
+    if admission.hasBody, !memory.hasRoom(for: Int(clamping: admission.contentLength ?? 1)) {
+      return refuse(exchange, handle, .overloaded, admission)
+    }
     exchange.intake.stage = .body
     if admission.hasBody {
       exchange.connection.bodyBytes.store(0, ordering: .relaxed)
@@ -71,6 +77,11 @@ extension ServerContext {
       let problem = HTTPProblem.bodyTooLarge(limit: configuration.maxBodyBytes)
       return sendDirectly(exchange, render(problem))
     }
+    let charge = exchange.intake.charge ?? MemoryCharge()
+    exchange.intake.charge = charge
+    guard charge.grow(by: bytes.count, in: memory) else {
+      return sendDirectly(exchange, render(.overloaded))
+    }
     exchange.intake.body.append(contentsOf: bytes)
     return chttp_yes
   }
@@ -84,8 +95,8 @@ extension ServerContext {
     let request = HTTPRequest(
       method: exchange.intake.method, target: exchange.intake.target,
       headerBlock: exchange.intake.headers, body: exchange.intake.body,
-      connection: exchange.connection)
-    exchange.intake.body = []
+      charge: exchange.intake.charge, connection: exchange.connection)
+    exchange.intake.dropBody()
     exchange.intake.headers = HTTPHeaderBlock()
     handler.handle(request, HTTPExchange(exchange))
     return settle(exchange, handle)
@@ -131,7 +142,7 @@ extension ServerContext {
     let sent = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, flags) }
     guard sent == bytes.count else { return chttp_no }
     shutdown(descriptor, Int32(SHUT_WR))
-    exchange.intake.body = []
+    exchange.intake.dropBody()
     exchange.intake.stage = .discarding
     exchange.connection.isSpent.store(true, ordering: .relaxed)
     return chttp_yes
@@ -153,7 +164,9 @@ extension ServerContext {
     case .notModified(let prepared): return queue(prepared, 304, handle)
     case .response(var response):
       if exchange.intake.isChunked { response.headers.append(("Connection", "close")) }
-      return queue(PreparedResponse(response), sendableStatus(response.status), handle)
+      let charge = response.body.count == 0 ? nil : exchange.takeCharge()
+      let prepared = PreparedResponse(response, charge)
+      return queue(prepared, sendableStatus(response.status), handle)
     case .stream(let status, let headers, let stream):
       return queue(stream, status, headers, exchange, handle)
     }
