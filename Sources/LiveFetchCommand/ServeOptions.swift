@@ -23,6 +23,8 @@ struct ServeOptions: ParsableArguments {
   @Option(.maxItems) var maxItems: String?
   @Option(.queryTimeout) var queryTimeout: String?
   @Option(.maxBody) var maxBody: String?
+  @Option(.maxMemoryInFlight) var maxMemoryInFlight: String?
+  @Option(.shutdownTimeout) var shutdownTimeout: String?
   @Option(.durability) var durability: String?
   @Option(.keepHistory) var keepHistory: String?
   @Option(.keepDays) var keepDays: String?
@@ -37,7 +39,8 @@ struct ServeOptions: ParsableArguments {
       (.host, host), (.port, port), (.model, model), (.publicDirectory, publicDirectory),
       (.token, token),
       (.corsOrigin, corsOrigin), (.maxItems, maxItems), (.queryTimeout, queryTimeout),
-      (.maxBody, maxBody), (.durability, durability), (.keepHistory, keepHistory),
+      (.maxBody, maxBody), (.maxMemoryInFlight, maxMemoryInFlight),
+      (.shutdownTimeout, shutdownTimeout), (.durability, durability), (.keepHistory, keepHistory),
       (.keepDays, keepDays), (.keepBytes, keepBytes), (.keepIdle, keepIdle), (.workers, workers),
       (.readOnly, readOnly.map { "\($0)" }),
       (.explain, explain.map { "\($0)" }),
@@ -87,6 +90,9 @@ struct ServerOptions {
       throw ValidationError(
         "Listening on \(host) needs a token: --token TOKEN or LIVEFETCH_TOKEN in the environment.")
     }
+    guard settings.integer(.maxMemoryInFlight) >= settings.integer(.maxBody) else {
+      throw ValidationError("--max-memory-in-flight has to be as much as --max-body at least.")
+    }
     if let directory = settings.text(.publicDirectory) {
       var isDirectory: ObjCBool = false
       guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory),
@@ -98,6 +104,7 @@ struct ServerOptions {
   var service: ServiceConfiguration {
     var service = ServiceConfiguration()
     service.maxItems = settings.integer(.maxItems)
+    service.queryTimeout = settings.number(.queryTimeout)
     service.idleSeconds = settings.number(.keepIdle)
     service.bearerToken = bearerToken
     service.corsOrigin = settings.text(.corsOrigin)
@@ -105,6 +112,9 @@ struct ServerOptions {
     service.explains = settings.isOn(.explain)
     return service
   }
+
+  /// Seconds that the server may take to end.
+  var shutdownTimeout: Double { settings.number(.shutdownTimeout) }
 
   /// The path of the model's file.
   var modelPath: String? { settings.text(.model) }
@@ -130,6 +140,7 @@ struct ServerOptions {
     http.port = port
     http.workers = settings.integer(.workers)
     http.maxBodyBytes = settings.integer(.maxBody)
+    http.maxMemoryInFlight = settings.integer(.maxMemoryInFlight)
     http.renderProblem = { Problem($0).response }
     return http
   }

@@ -34,9 +34,21 @@ struct Server {
     }
     announce(store, at: address, port: http.port)
     TerminationSignal.wait()
-    host.drain()
-    host.awaitStreams(seconds: 1)
-    http.stop()
+    shutDown(host, http)
+  }
+
+  /// Ends within the time limit, whatever still runs. What was not answered by then loses its
+  /// connection.
+  private func shutDown(_ host: ServiceHost, _ http: HTTPServer) {
+    let limit = options.shutdownTimeout
+    Thread.detachNewThread {
+      Thread.sleep(forTimeInterval: limit)
+      note("did not end within --shutdown-timeout; what was not answered lost its connection")
+      _exit(ExitStatus.failed.rawValue)
+    }
+    host.drain(within: limit)
+    host.awaitStreams(seconds: min(1, limit / 20))
+    http.stop(grace: min(2, limit / 10))
     host.close()
   }
 
@@ -151,6 +163,8 @@ extension StoreError {
     switch self {
     case .unusable(let reason): reason
     case .busy: "another process holds the file"
+    case .overloaded: "too much waits already"
+    case .shuttingDown: "the store is being closed"
     case .diskFull: "the disk is full"
     case .readOnly: "the file may not be written"
     case .schemaChanged(let entity): "the table of \(entity) has changed"

@@ -31,7 +31,7 @@ public struct SQLiteStoreOptions: Sendable {
   /// Transformers of the program's own, by the names that the model's attributes give.
   public var transformers: [String: ValueTransformer] = [:]
   /// The most connections that read.
-  public var readers = 24
+  public var readers = 32
 
   public init() {}
 }
@@ -243,13 +243,27 @@ extension SQLiteStore {
     try moment(.full) { moment throws(StoreError) in try body(moment) }
   }
 
-  /// Whether nobody waits any more for what is asked on this thread.
-  @TaskLocal private static var isOver: (@Sendable () -> Bool)?
+  /// What ends the queries of this thread before their time limit.
+  private struct Cancellation: Sendable {
+    let isOver: @Sendable () -> Bool
+    let deadline: ContinuousClock.Instant?
+
+    /// Nanoseconds until the deadline.
+    var timeLeft: UInt64 {
+      guard let deadline else { return .max }
+      let left = ContinuousClock.now.duration(to: deadline) / .nanoseconds(1)
+      return UInt64(min(max(left, 1), 1e18))
+    }
+  }
+
+  @TaskLocal private static var cancellation: Cancellation?
 
   public func unless<Result>(
-    _ isOver: @escaping @Sendable () -> Bool, _ body: () throws(StoreError) -> Result
+    _ isOver: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
+    _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try Self.$isOver.withValue(isOver) {
+    let cancellation = Cancellation(isOver: isOver, deadline: deadline)
+    return try Self.$cancellation.withValue(cancellation) {
       Swift.Result { () throws(StoreError) in try body() }
     }.get()
   }
@@ -258,7 +272,9 @@ extension SQLiteStore {
     _ effort: Effort, _ body: (ReadMoment) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     do throws(StoreError) {
-      let limit = effort == .quick ? min(Self.quickLimit, timeLimit) : timeLimit
+      let cancellation = effort == .full ? Self.cancellation : nil
+      let limit = min(
+        timeLimit, effort == .quick ? Self.quickLimit : cancellation?.timeLeft ?? .max)
       return try readers.read(limit: limit) { connection throws(StoreError) in
         let token = writer == nil ? .unfollowed : try history.newestToken(on: connection)
         var composer = composer
@@ -266,7 +282,7 @@ extension SQLiteStore {
         let moment = ReadMoment(
           connection: connection, composer: composer, history: history,
           objectStatements: objectStatements, token: token, timeLimit: limit)
-        guard effort == .full, let isOver = Self.isOver else { return try body(moment) }
+        guard let isOver = cancellation?.isOver else { return try body(moment) }
         return try connection.unless(isOver) { () throws(StoreError) in try body(moment) }
       }
     } catch .queryTimeout where effort == .quick {
@@ -342,11 +358,17 @@ extension SQLiteStore {
     completion: @escaping @Sendable (Result<SaveResult, SaveError>) -> Void
   ) {
     guard let writer else { return completion(.failure(.store(.readOnly))) }
+    let arrival = monotonicNanoseconds()
     writer.save(
       { [executor] connection, token throws(SaveError) in
-        try executor.execute(request, on: connection, token: token)
+        try executor.execute(request, on: connection, token: token, since: arrival)
       },
+      turn: WriterQueue.Turn(request),
       completion: { result in completion(result.mapError { $0.ofPlan }) })
+  }
+
+  public func endSaves(cancellingRunning: Bool) {
+    writer?.endSaves(cancellingRunning: cancellingRunning)
   }
 }
 

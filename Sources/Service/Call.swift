@@ -43,7 +43,7 @@ struct Call: Sendable {
     }
   }
 
-  /// Runs a query here if it is quick, and where slow ones run if it turns out not to be.
+  /// Runs a query here if it is quick, and where the others run if it turns out not to be.
   func query<Answer: Sendable>(
     _ run: @escaping @Sendable (Effort) throws(StoreError) -> Answer,
     then respond: @escaping @Sendable (Answer) throws(Problem) -> Void
@@ -52,19 +52,42 @@ struct Call: Sendable {
       let answer = try run(.quick)
       answering { () throws(Problem) in try respond(answer) }
     } catch .tooSlow {
-      let isTaken = service.slowLane.run {
-        answering { () throws(Problem) in
-          do throws(StoreError) {
-            let answer = try whileAwaited { () throws(StoreError) in try run(.full) }
-            answering { () throws(Problem) in try respond(answer) }
-          } catch {
-            if !redo(after: error) { throw Problem(error) }
-          }
-        }
+      service.lanes.run(for: caller, refused: refuse) { turn in
+        self.query(in: turn, run, then: respond)
       }
-      if !isTaken, !redo() { refuse(.overloaded) }
     } catch {
       if !redo(after: error) { refuse(Problem(error)) }
+    }
+  }
+
+  /// False where the query needs a further attempt.
+  private func query<Answer: Sendable>(
+    in turn: QueryTurn, _ run: (Effort) throws(StoreError) -> Answer,
+    then respond: (Answer) throws(Problem) -> Void
+  ) -> Bool {
+    guard !exchange.isMemoryExhausted else {
+      refuse(.memoryExhausted)
+      return true
+    }
+    do throws(StoreError) {
+      let isLeft = { @Sendable [exchange] in exchange.isLeft }
+      let answer = try turn.read(service.store, unless: isLeft) { () throws(StoreError) in
+        try run(.full)
+      }
+      answering { () throws(Problem) in try respond(answer) }
+    } catch .tooSlow {
+      return false
+    } catch {
+      if !redo(after: error) { refuse(Problem(error)) }
+    }
+    return true
+  }
+
+  /// Answers for a query that is not run.
+  func refuse(_ refusal: QueryLanes.Refusal) {
+    switch refusal {
+    case .overloaded(let problem): refuse(problem)
+    case .closed: if !redo() { refuse(.shuttingDown) }
     }
   }
 
@@ -72,7 +95,7 @@ struct Call: Sendable {
   func whileAwaited<Answer>(
     _ ask: () throws(StoreError) -> Answer
   ) throws(StoreError) -> Answer {
-    try service.store.unless({ [exchange] in exchange.isLeft }, ask)
+    try service.store.unless({ [exchange] in exchange.isLeft }, until: nil, ask)
   }
 
   /// The names and values of the query string.
@@ -142,10 +165,6 @@ extension HTTPRequest {
 }
 
 extension Problem {
-  static let overloaded: Problem = {
-    var problem = Problem(
-      503, "overloaded", "Service unavailable", "Too many slow queries are waiting; try again.")
-    problem.headers = [("Retry-After", "1")]
-    return problem
-  }()
+  static let memoryExhausted = overloaded(
+    "Other requests and answers take all the memory that there is for them; try again.")
 }

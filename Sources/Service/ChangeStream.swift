@@ -15,11 +15,13 @@ final class ChangeStream: ServedStream, ChangeObserver {
   }
 
   private let limit: Int
+  private let caller: Caller
   // Guards the state; never held while the store or the socket is called.
   private let state: Mutex<State>
 
-  init(service: Service, limit: Int, start: Token) {
+  init(service: Service, caller: Caller, limit: Int, start: Token) {
     self.limit = limit
+    self.caller = caller
     state = Mutex(State(service: service, position: start))
   }
 
@@ -35,11 +37,16 @@ final class ChangeStream: ServedStream, ChangeObserver {
   func next(_ room: Int) -> StreamStep {
     if let step = withOutput({ $0.step() }) { return step }
     // What came while the last event was sent.
-    let look = { @Sendable [self] in
+    service.lanes.gather(for: caller) { [self] refusal in
+      switch refusal {
+      case .overloaded(let problem): end(problem)
+      case .closed: _ = read()
+      }
+    } _: { [self] in
+      if endIfMemoryIsExhausted() { return }
       withOutput { $0.isAsking = false }
       _ = read()
     }
-    if !service.slowLane.run(look) { look() }
     return .wait
   }
 

@@ -77,15 +77,26 @@ extension EventStream {
   }
 
   private func askForSnapshot(_ seat: Seat) {
-    let isTaken = seat.service.slowLane.run { [self] in
-      do throws(StoreError) {
-        try whileOpen(seat.service) { () throws(StoreError) in try sendSnapshot(seat) }
-      } catch {
-        seat.service.isOver(after: error) ? leave(seat) : end(Problem(error))
+    let service = seat.service
+    service.lanes.run(for: service.caller(of: request)) { [self] refusal in
+      switch refusal {
+      case .overloaded(let problem): end(problem)
+      case .closed: leave(seat)
       }
+    } _: { [self] turn in
+      if endIfMemoryIsExhausted() { return true }
+      do throws(StoreError) {
+        let isEnding = { @Sendable [self] in withOutput { $0.isEnding } }
+        try turn.read(service.store, unless: isEnding) { () throws(StoreError) in
+          try sendSnapshot(seat)
+        }
+      } catch .tooSlow {
+        return false
+      } catch {
+        service.isOver(after: error) ? leave(seat) : end(Problem(error))
+      }
+      return true
     }
-    guard !isTaken else { return }
-    seat.service.isDraining ? leave(seat) : end(.overloaded)
   }
 
   private func sendSnapshot(_ seat: Seat) throws(StoreError) {

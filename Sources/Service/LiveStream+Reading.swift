@@ -11,7 +11,13 @@ extension LiveStream {
   private static let diffBytesAtOnce = 1 << 20
 
   func readEvents(_ service: Service) {
-    let isTaken = service.slowLane.run { [self] in
+    service.lanes.gather(for: caller) { [self] refusal in
+      switch refusal {
+      case .overloaded(let problem): end(problem)
+      case .closed: leave(service)
+      }
+    } _: { [self] in
+      if endIfMemoryIsExhausted() { return }
       var isRoomLeft = readDiffs(service)
       while isRoomLeft,
         let index = state.withLock({ $0.output.isEnding ? nil : $0.unsent.popLast() })
@@ -21,8 +27,6 @@ extension LiveStream {
       if state.withLock({ $0.isLeaving }) { return leave(service) }
       wake { $0.isAsking = false }
     }
-    guard !isTaken else { return }
-    service.isDraining ? leave(service) : end(.overloaded)
   }
 
   /// Puts diffs among the events as far as they are found in time; false where they are enough for

@@ -34,8 +34,10 @@ final class LiveStream: ServedStream, LiveWaiter {
 
   // Guards the state; never held while the service, the engine or the socket is called.
   let state: Mutex<State>
+  let caller: Caller
 
   init(_ call: Call, _ fetches: [LiveFetches.Named]) throws(Problem) {
+    caller = call.caller
     var state = State(
       service: call.service, fetches: fetches, alive: Set(fetches.indices))
     var resumed: Token?

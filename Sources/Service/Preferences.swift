@@ -26,6 +26,13 @@ struct Preferences: Sendable {
     }
   }
 
+  /// The same for an answer that shows no object.
+  var minimal: Preferences {
+    var preferences = self
+    preferences.answer = .minimal
+    return preferences
+  }
+
   /// `Preference-Applied`, where a preference about the answer was heeded.
   var applied: [(name: String, value: String)] {
     switch answer {

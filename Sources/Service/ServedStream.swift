@@ -69,7 +69,14 @@ extension ServedStream {
   func whileOpen<Answer>(
     _ service: Service, _ ask: () throws(StoreError) -> Answer
   ) throws(StoreError) -> Answer {
-    try service.store.unless({ [self] in withOutput { $0.isEnding } }, ask)
+    try service.store.unless({ [self] in withOutput { $0.isEnding } }, until: nil, ask)
+  }
+
+  /// Ends where there is no memory for another event; false where there is.
+  func endIfMemoryIsExhausted() -> Bool {
+    guard withOutput({ $0.socket })?.isMemoryExhausted == true else { return false }
+    end(.memoryExhausted)
+    return true
   }
 
   func attach(to service: Service) {}

@@ -16,10 +16,11 @@ extension Service {
     if call.wantsStream {
       call.exchange.mark(RequestKind.stream.rawValue)
       let start = query.start ?? store.newestToken
-      let stream = ChangeStream(service: self, limit: query.limit, start: start)
+      let stream = ChangeStream(
+        service: self, caller: call.caller, limit: query.limit, start: start)
       return call.exchange.stream(headers: EventOutput.headers + call.commonHeaders, stream)
     }
-    let isTaken = slowLane.run { [self] in
+    lanes.gather(for: call.caller, refused: call.refuse) { [self] in
       let waiter = ChangeWaiter(call: call, query: query, store: store)
       guard !waiter.answer(isFinal: query.wait == 0) else { return }
       feed.add(waiter)
@@ -32,7 +33,6 @@ extension Service {
       // A save may have come between the first look and the waiting.
       if waiter.answer(isFinal: false) { feed.remove(waiter) }
     }
-    if !isTaken, !call.redo() { throw .overloaded }
   }
 }
 

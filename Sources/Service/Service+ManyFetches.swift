@@ -128,7 +128,13 @@ extension LivePoll {
 extension LivePoll {
   /// Answers with what there is to say now, on a thread where that may take its time.
   private func answerAtOneMoment() {
-    let isTaken = call.service.slowLane.run { [self] in
+    call.service.lanes.gather(for: call.caller) { [self] refusal in
+      switch refusal {
+      case .overloaded(let problem): call.refuse(problem)
+      case .closed: call.service.isRetired ? move() : call.refuse(.shuttingDown)
+      }
+    } _: { [self] in
+      guard !call.exchange.isMemoryExhausted else { return call.refuse(.memoryExhausted) }
       var reading = MomentReading(fetches, ended: ended, in: call.service)
       do throws(StoreError) {
         let json = try call.whileAwaited { () throws(StoreError) in
@@ -141,7 +147,5 @@ extension LivePoll {
         call.service.isOver(after: error) ? move() : call.refuse(reading.problem(error))
       }
     }
-    guard !isTaken else { return }
-    call.service.isRetired ? move() : call.refuse(.overloaded)
   }
 }

@@ -14,7 +14,7 @@ public final class Service: HTTPHandler {
   let configuration: ServiceConfiguration
   let engine: LiveEngine
   let cache: SnapshotCache
-  let slowLane: WorkLane
+  let lanes: QueryLanes
   /// Where answers to saves are made, away from the thread that writes.
   let repliers = WorkLane(threads: 2, queue: .max)
   let resolver: FetchResolver
@@ -59,8 +59,7 @@ public final class Service: HTTPHandler {
     engine = LiveEngine(store: store, configuration: live, delivery: deliveries)
     self.configuration = configuration
     cache = SnapshotCache(maxBytes: configuration.cacheBytes)
-    slowLane = WorkLane(
-      threads: configuration.slowQueries, queue: configuration.slowQueryQueue)
+    lanes = QueryLanes(configuration, deadlines)
     saveResolver = SaveResolver(model: store.model)
     resolver = FetchResolver(model: store.model, maxItems: configuration.maxItems)
     forms = FetchForms(resolver: resolver)
@@ -104,18 +103,36 @@ public final class Service: HTTPHandler {
   func retire(_ changed: [Int]) {
     self.changed.withLock { $0 = changed }
     succession.begin()
-    drain()
+    drain { savesUnderWay in
+      // The store makes those that still wait when it is closed.
+      _ = savesUnderWay.wait(seconds: 10)
+    }
   }
 
-  /// Answers everyone who waits and takes no more work.
-  public func drain() {
+  /// Answers everyone who waits and takes no more work. Returns within about `seconds`.
+  ///
+  /// For a quarter of the time the saves that wait are made; those that are not begun by then are
+  /// refused. After another quarter the save that runs is rolled back and refused.
+  public func drain(within seconds: Double = 20) {
+    drain { [store] savesUnderWay in
+      if savesUnderWay.wait(seconds: seconds / 4) { return }
+      store.endSaves(cancellingRunning: false)
+      if savesUnderWay.wait(seconds: seconds / 4) { return }
+      store.endSaves(cancellingRunning: true)
+      _ = savesUnderWay.wait(seconds: seconds / 8)
+    }
+  }
+
+  private func drain(_ awaitSaves: (SavesUnderWay) -> Void) {
     draining.store(true, ordering: .sequentiallyConsistent)
     succession.disappoint(.shuttingDown)
-    savesUnderWay.finish()
+    lanes.close()
+    savesUnderWay.close()
+    awaitSaves(savesUnderWay)
     engine.drain()
     feed.storeDidChange()
     feed.close()
-    for lane in [slowLane, repliers] { lane.close() }
+    repliers.close()
     deliveries.close()
     deadlines.stop()
   }

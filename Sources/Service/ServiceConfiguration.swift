@@ -29,6 +29,9 @@ public struct ServiceConfiguration: Sendable {
   public var cacheBytes = 64 << 20
   /// The most bytes of one answer of `/v1/live`.
   public var maxLiveBytes = 64 << 20
+  /// Seconds that a query may take, together with the time that it waits for its turn; the store has
+  /// a limit of its own for what runs.
+  public var queryTimeout = 10.0
   /// How many slow queries may run at the same time.
   public var slowQueries = 4
   /// How many slow queries may wait for their turn before new ones are refused with 503.

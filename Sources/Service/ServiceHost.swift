@@ -96,15 +96,15 @@ public final class ServiceHost: HTTPHandler {
     configuration.metrics.count(mark, status: status, nanoseconds: nanoseconds)
   }
 
-  /// Answers everyone who waits and takes no more work.
-  public func drain() {
+  /// Answers everyone who waits and takes no more work; see ``Service/drain(within:)``.
+  public func drain(within seconds: Double = 20) {
     let (served, waiting) = state.withLock { state in
       state.isDraining = true
       defer { state.waiting = [] }
       return (state.served, state.waiting)
     }
     for (_, exchange) in waiting { exchange.respond(Problem.shuttingDown.response) }
-    served?.service.drain()
+    served?.service.drain(within: seconds)
   }
 
   /// Waits until the streams have sent their last events, for at most so many seconds.

@@ -119,6 +119,12 @@ extension Problem {
     return problem
   }()
 
+  package static func overloaded(_ detail: String) -> Problem {
+    var problem = Problem(503, "overloaded", "Service unavailable", detail)
+    problem.headers = [("Retry-After", "1")]
+    return problem
+  }
+
   package static let notJSON = Problem(
     415, "not-json", "Unsupported media type",
     "The body has to be JSON, declared `Content-Type: application/json`.",
@@ -175,6 +181,9 @@ extension Problem {
     case .busy:
       self.init(503, "busy", "Service unavailable", "The store is busy; try again.")
       headers = [("Retry-After", "1")]
+    case .overloaded:
+      self = .overloaded("The server has too much to do; try again.")
+    case .shuttingDown: self = .shuttingDown
     case .diskFull:
       self.init(507, "disk-full", "Insufficient storage", "There is no room left to save.")
     // SQLite takes pages that cannot be read for damage, so the two cannot be told apart.

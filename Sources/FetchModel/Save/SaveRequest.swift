@@ -10,6 +10,8 @@ public struct SaveRequest: Sendable, Hashable {
   public var isSingle: Bool
   /// Whether the result is to show the one object with its usual values.
   public var showsObject = false
+  /// Whose turn the save takes where several callers' saves wait.
+  public var caller = Caller()
   /// What is wrong with the changes in themselves. A store refuses such a save; it gets to see it so
   /// that the refusal can list what is wrong with the store's objects as well.
   public var problems: [ChangeProblem] = []
@@ -18,6 +20,16 @@ public struct SaveRequest: Sendable, Hashable {
     self.changes = changes
     self.mergePolicy = mergePolicy
     self.isSingle = isSingle
+  }
+
+  /// Whether a change is of every object that matches, which may take long.
+  public var isBatch: Bool {
+    changes.contains { change in
+      switch change.operation {
+      case .updateAll, .deleteAll: true
+      default: false
+      }
+    }
   }
 }
 

@@ -78,10 +78,12 @@ public protocol Store: LiveStore, AnyObject {
     _ body: (any StoreMoment) throws(StoreError) -> Result
   ) throws(StoreError) -> Result
 
-  /// Runs `body` on this thread; a question of full effort in it that is being answered when `isOver`
-  /// comes true ends soon after with ``StoreError/queryTimeout``.
+  /// Runs `body` on this thread. A query of full effort in it ends with ``StoreError/queryTimeout``
+  /// soon after `isOver` has become true, and at `deadline` where that comes before the store's own
+  /// time limit.
   func unless<Result>(
-    _ isOver: @escaping @Sendable () -> Bool, _ body: () throws(StoreError) -> Result
+    _ isOver: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
+    _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result
 
   /// A fetch's snapshot as the JSON of API.md section 4.
@@ -124,6 +126,13 @@ public protocol Store: LiveStore, AnyObject {
     _ request: SaveRequest, once: SaveOnce,
     completion: @escaping @Sendable (Result<KeptAnswer, SaveError>) -> Void)
 
+  /// Refuses the saves that wait, and every later one, with ``StoreError/shuttingDown``. Returns when
+  /// those that waited have their completion called.
+  ///
+  /// - Parameter cancellingRunning: whether the saves that run are rolled back and refused as well. A
+  ///   save that is already being committed is not.
+  func endSaves(cancellingRunning: Bool)
+
   /// The answer of the save that was made under `key`; nil where none was.
   ///
   /// - Throws: ``SaveError/keyReused`` where it was another one.
@@ -144,10 +153,14 @@ extension Store {
     under key: String, fingerprint: String
   ) throws(SaveError) -> KeptAnswer? { nil }
 
-  /// A store that breaks nothing off.
+  /// A store that cancels nothing.
   public func unless<Result>(
-    _ isOver: @escaping @Sendable () -> Bool, _ body: () throws(StoreError) -> Result
+    _ isOver: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
+    _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result { try body() }
+
+  /// A store whose saves take no time.
+  public func endSaves(cancellingRunning: Bool) {}
 
   /// Nothing to tell.
   public var metrics: [MetricFamily] { [] }

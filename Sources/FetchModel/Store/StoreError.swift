@@ -6,8 +6,12 @@ public enum StoreError: Error, Sendable, Hashable {
   case tooSlow
   /// The query ran past its time limit.
   case queryTimeout
-  /// Another process holds the file, or too much waits already.
+  /// Another process holds the file, or the store is closed.
   case busy
+  /// Too much waits already, or it waited for longer than its time limit. Nothing was changed.
+  case overloaded
+  /// The server ends. Nothing was changed.
+  case shuttingDown
   case diskFull
   /// The storage under the file did not do its work, perhaps for a while; the text is for the log
   /// alone.

@@ -96,6 +96,12 @@ extension Setting {
   static let maxBody = Setting(
     "max-body", .integer(1...Int(Int32.max)), .integer(16 << 20),
     "the largest body of a request, in bytes")
+  static let maxMemoryInFlight = Setting(
+    "max-memory-in-flight", .integer(1 << 20...Int.max), .integer(512 << 20),
+    "the most bytes of all request bodies and answers in memory together")
+  static let shutdownTimeout = Setting(
+    "shutdown-timeout", .number, .number(20),
+    "seconds that the server may take to end after SIGTERM")
   static let durability = Setting(
     "durability", .choice(["full", "normal"]), .text("full"),
     "what an answered save survives: the loss of power, or a crash alone")
@@ -122,6 +128,7 @@ extension Setting {
   /// Every setting, in the order in which they are shown.
   static let all = [
     host, port, model, publicDirectory, token, corsOrigin, maxItems, queryTimeout, maxBody,
-    durability, keepHistory, keepDays, keepBytes, keepIdle, workers, readOnly, explain,
+    maxMemoryInFlight, shutdownTimeout, durability, keepHistory, keepDays, keepBytes, keepIdle,
+    workers, readOnly, explain,
   ]
 }

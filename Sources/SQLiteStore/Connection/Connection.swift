@@ -236,6 +236,9 @@ extension Connection {
     return try body()
   }
 
+  /// Has every query end with ``StoreError/queryTimeout`` while `isOver` is true. nil: none.
+  func cancels(_ isOver: (@Sendable () -> Bool)?) { self.isOver = isOver }
+
   /// Whether what runs has had its time.
   var hasToEnd: Bool {
     deadline != 0 && monotonicNanoseconds() > deadline || isOver?() == true

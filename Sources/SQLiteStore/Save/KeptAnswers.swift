@@ -95,13 +95,14 @@ extension SQLiteStore {
   ) {
     guard let writer else { return completion(.failure(.store(.readOnly))) }
     let slot = AnswerSlot()
+    let arrival = monotonicNanoseconds()
     let body: Writer.Body = { [executor] connection, token throws(SaveError) in
       slot.value = nil
       if let known = try KeptAnswers.find(once.key, once.fingerprint, on: connection) {
         slot.value = KeptAnswer(bytes: known, isRepeated: true)
         return SaveResult(token: token)
       }
-      return try executor.execute(request, on: connection, token: token)
+      return try executor.execute(request, on: connection, token: token, since: arrival)
     }
     let finish: Writer.Finish = { [self] connection, result throws(StoreError) in
       guard slot.value == nil else { return }
@@ -109,7 +110,7 @@ extension SQLiteStore {
       try KeptAnswers.keep(answer, once, on: connection)
       slot.value = KeptAnswer(bytes: answer, isRepeated: false)
     }
-    writer.save(body, finish: finish) { result in
+    writer.save(body, finish: finish, turn: WriterQueue.Turn(request)) { result in
       completion(result.map { _ in slot.value ?? KeptAnswer(bytes: [], isRepeated: false) })
     }
   }

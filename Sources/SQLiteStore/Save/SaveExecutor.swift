@@ -34,12 +34,19 @@ struct SaveExecutor: Sendable {
   ///
   /// After an error the transaction may be over: ask ``Connection/isInAutocommit``.
   ///
-  /// - Parameter token: stands in the result until the writer knows the save's own.
+  /// - Parameters:
+  ///   - token: stands in the result until the writer knows the save's own.
+  ///   - arrival: when the time limit of batches began, on the monotonic clock in nanoseconds; nil: now.
   /// - Throws: ``SaveError`` with every problem that was found; the savepoint has to be rolled back.
   func execute(
-    _ request: SaveRequest, on connection: Connection, token: Token = .unfollowed
+    _ request: SaveRequest, on connection: Connection, token: Token = .unfollowed,
+    since arrival: UInt64? = nil
   ) throws(SaveError) -> SaveResult {
     var run = SaveRun(executor: self, connection: connection, request: request, token: token)
+    run.batchLimit = batchLimit.map { limit in
+      let waited = arrival.map { monotonicNanoseconds() &- $0 } ?? 0
+      return limit > waited ? limit - waited : 1
+    }
     do {
       try run.applyAll()
     } catch {

@@ -19,6 +19,8 @@ struct SaveRun {
   let executor: SaveExecutor
   let connection: Connection
   let request: SaveRequest
+  /// Nanoseconds that a change of every object that matches may take; nil for as long as it takes.
+  var batchLimit: UInt64?
   var result: SaveResult
   /// By change: the ids that inserts got.
   var insertedIDs: [ObjectID?]
@@ -121,11 +123,11 @@ struct SaveRun {
       try delete(change, at: index, id: id)
     case .updateAll(let predicate, let limit):
       // All other saves wait meanwhile.
-      try connection.withDeadline(after: executor.batchLimit) { () throws(StoreError) in
+      try connection.withDeadline(after: batchLimit) { () throws(StoreError) in
         try updateAll(change, at: index, where: predicate, limit: limit)
       }
     case .deleteAll(let predicate, let limit):
-      try connection.withDeadline(after: executor.batchLimit) { () throws(StoreError) in
+      try connection.withDeadline(after: batchLimit) { () throws(StoreError) in
         try deleteAll(change, at: index, where: predicate, limit: limit)
       }
     }

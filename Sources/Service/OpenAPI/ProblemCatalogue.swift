@@ -161,7 +161,7 @@ public enum ProblemCatalogue {
       503,
       [
         "busy": "another process holds the store; try again",
-        "overloaded": "too much waits already; try again",
+        "overloaded": "too much waits already, or fills the memory; try again",
         "shutting-down": "the server is ending",
         "storage-failed": "the storage could not be read or written; try again",
       ])
