@@ -37,15 +37,17 @@ final class ChangeStream: ServedStream, ChangeObserver {
   func next(_ room: Int) -> StreamStep {
     if let step = withOutput({ $0.step() }) { return step }
     // What came while the last event was sent.
+    let look = { @Sendable [self] in
+      withOutput { $0.isAsking = false }
+      _ = read()
+    }
     service.lanes.gather(for: caller) { [self] refusal in
       switch refusal {
       case .overloaded(let problem): end(problem)
-      case .closed: _ = read()
+      case .closed: look()
       }
     } _: { [self] in
-      if endIfMemoryIsExhausted() { return }
-      withOutput { $0.isAsking = false }
-      _ = read()
+      if !endIfMemoryIsExhausted() { look() }
     }
     return .wait
   }
