@@ -155,6 +155,7 @@ extension StoreError {
     case .readOnly: "the file may not be written"
     case .schemaChanged(let entity): "the table of \(entity) has changed"
     case .queryTimeout, .tooSlow: "a query took too long"
+    case .answerTooLarge(let limit): "an answer has more than \(limit) bytes"
     case .storageFailed(let reason), .failed(let reason): reason
     }
   }

@@ -179,6 +179,9 @@ struct ModelCheck {
   }
 
   mutating func checkSort(_ sort: [String], of entity: String, _ place: String) {
+    if sort.count > FetchRequest.maxSortTerms {
+      report(place, "takes at most \(FetchRequest.maxSortTerms) key paths")
+    }
     for text in sort {
       let path = text.split(separator: ":", maxSplits: 1).first.map(String.init) ?? ""
       let names = (path.hasPrefix("-") ? String(path.dropFirst()) : path)

@@ -148,6 +148,8 @@ extension Problem {
       self = .badRequest("unknown-parameter", "There is no parameter `\(name)`.", hint: hint)
     case .repeatedParameter(let name):
       self = .badRequest("repeated-parameter", "`\(name)` may be given once.")
+    case .tooManyTerms(let parameter, let limit):
+      self = .badRequest("too-many-terms", "`\(parameter)` takes at most \(limit) terms.")
     case .badValue(let parameter, let detail):
       self = .badRequest("bad-parameter", "`\(parameter)`: \(detail)")
     case .badToken: self = .badToken
@@ -167,8 +169,16 @@ extension Problem {
     }
   }
 
+  /// - Parameter limit: the most bytes of an answer.
+  package static func answerTooLarge(_ limit: Int) -> Problem {
+    .badRequest(
+      "answer-too-large", "The answer has more than \(limit) bytes.",
+      hint: "a smaller `limit`, or a `select` of fewer values, makes it smaller")
+  }
+
   package init(_ error: StoreError) {
     switch error {
+    case .answerTooLarge(let limit): self = .answerTooLarge(limit)
     case .queryTimeout, .tooSlow:
       self.init(
         504, "query-timeout", "Query timeout", "The query ran past the server's time limit.")

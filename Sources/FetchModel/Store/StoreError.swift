@@ -6,6 +6,8 @@ public enum StoreError: Error, Sendable, Hashable {
   case tooSlow
   /// The query ran past its time limit.
   case queryTimeout
+  /// The answer would have more than `limit` bytes.
+  case answerTooLarge(limit: Int)
   /// Another process holds the file, or too much waits already.
   case busy
   case diskFull

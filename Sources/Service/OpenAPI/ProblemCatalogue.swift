@@ -51,7 +51,8 @@ public enum ProblemCatalogue {
         "unknown-key-path": "a property that its entity does not have",
         "not-observable": "a fetch that cannot be followed",
         "too-many-fetches": "more than 1,000 fetches for one connection",
-        "answer-too-large": "snapshots of many fetches that are too much for one answer",
+        "too-many-terms": "a list with more terms than its parameter takes",
+        "answer-too-large": "an answer with more bytes than the server's limit",
         "bad-idempotency-key": "not 1 to 255 printable ASCII characters",
       ])
 
