@@ -62,12 +62,13 @@ public struct TextSearch: Sendable {
     _ text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
   ) -> Bool {
     if options.folding.isEmpty { return matches(unfolded: text, isOver) }
-    if case .likeInAnyCase(_, let expression) = kind, Folding.expands(text) {
-      var plain = String(decoding: Folding.fold(text, options.diacritics), as: UTF8.self)
-        .precomposedText
+    if case .likeInAnyCase(_, let expression) = kind, Folding.expands(text, isOver: isOver) {
+      let folded = Folding.fold(text, options.diacritics, isOver: isOver)
+      var plain = String(decoding: folded, as: UTF8.self).precomposedText
       return plain.withUTF8 { expression.matches($0, isOver: isOver) }
     }
-    return Folding.fold(text, options).withUnsafeBufferPointer { matches(unfolded: $0, isOver) }
+    return Folding.fold(text, options, isOver: isOver)
+      .withUnsafeBufferPointer { matches(unfolded: $0, isOver) }
   }
 
   public func matches(_ text: String) -> Bool {
@@ -82,8 +83,9 @@ public struct TextSearch: Sendable {
     case .begins(let prefix): text.starts(with: prefix)
     case .ends(let suffix):
       text.count >= suffix.count && text.suffix(suffix.count).elementsEqual(suffix)
-    case .contains(let part): part.isFound(in: text)
-    case .like(let pattern), .likeInAnyCase(let pattern, _): pattern.matches(text)
+    case .contains(let part): part.isFound(in: text, isOver: isOver)
+    case .like(let pattern), .likeInAnyCase(let pattern, _):
+      pattern.matches(text, isOver: isOver)
     case .matches(let expression): expression.matches(text, isOver: isOver)
     case .nothing: false
     }

@@ -24,12 +24,36 @@ extension JSON {
   }
 }
 
+extension JSON {
+  /// Whether `bytes` are what ``init(parsing:)`` reads; nothing of it is kept.
+  ///
+  /// - Parameter isOver: asked now and then in a long text; where it says so, the answer is no.
+  public static func isValid(
+    _ bytes: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
+  ) -> Bool {
+    withoutActuallyEscaping(isOver) { isOver in
+      var reader = JSONReader(bytes: bytes, keepsValues: false, Interruption(isOver))
+      return (try? reader.readText()) != nil
+    }
+  }
+}
+
 private struct JSONReader {
   let bytes: UnsafeBufferPointer<UInt8>
+  /// Whether elements and members are kept; where not, arrays and objects read as empty.
+  let keepsValues: Bool
+  var interruption: Interruption
   var offset = 0
   var depth = 0
 
-  init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+  init(
+    bytes: UnsafeBufferPointer<UInt8>, keepsValues: Bool = true,
+    _ interruption: Interruption = Interruption { false }
+  ) {
+    self.bytes = bytes
+    self.keepsValues = keepsValues
+    self.interruption = interruption
+  }
 
   mutating func readText() throws(JSONError) -> JSON {
     let value = try readValue()
@@ -59,6 +83,7 @@ private struct JSONReader {
 
   private mutating func readValue() throws(JSONError) -> JSON {
     skipSpace()
+    if interruption.ends() { throw failure("an earlier end") }
     switch next {
     case 0x7B: return try readObject()
     case 0x5B: return try readArray()
@@ -90,7 +115,10 @@ private struct JSONReader {
     try enter()
     var elements: [JSON] = []
     if !take(0x5D) {
-      repeat { elements.append(try readValue()) } while take(0x2C)
+      repeat {
+        let value = try readValue()
+        if keepsValues { elements.append(value) }
+      } while take(0x2C)
       guard take(0x5D) else { throw failure("`,` or `]`") }
     }
     depth -= 1

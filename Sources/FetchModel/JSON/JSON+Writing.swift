@@ -18,12 +18,18 @@ extension [UInt8] {
   @inlinable
   public mutating func append(jsonString utf8: UnsafeBufferPointer<UInt8>) {
     append(0x22)
+    append(jsonStringPart: utf8)
+    append(0x22)
+  }
+
+  /// Appends UTF-8 as a part of a JSON string, without quotes; bytes that are not UTF-8 become U+FFFD.
+  @inlinable
+  public mutating func append(jsonStringPart utf8: UnsafeBufferPointer<UInt8>) {
     if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x80 && $0 != 0x22 && $0 != 0x5C }) {
       append(contentsOf: utf8)
     } else {
       appendEscaped(utf8)
     }
-    append(0x22)
   }
 
   /// Appends an integer's digits.

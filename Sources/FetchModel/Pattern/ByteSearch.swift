@@ -9,7 +9,7 @@
 #endif
 
 /// Bytes to search for (Knuth, Morris and Pratt).
-public struct ByteSearch: Sendable {
+public struct ByteSearch: Sendable, Hashable {
   private let part: [UInt8]
   /// For each length of a matched prefix, the longest shorter one that is a suffix of it.
   private let shorter: [Int]
@@ -28,25 +28,42 @@ public struct ByteSearch: Sendable {
   }
 
   /// Whether the bytes stand somewhere in `text`.
-  public func isFound(in text: UnsafeBufferPointer<UInt8>) -> Bool {
+  ///
+  /// - Parameter isOver: asked now and then in a long text; where it says so, the answer is no.
+  public func isFound(
+    in text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
+  ) -> Bool {
+    end(in: text, isOver: isOver) != nil
+  }
+
+  /// The place behind the first of these bytes in `text`; nil where they are not in it.
+  func end(in text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool) -> Int? {
+    withoutActuallyEscaping(isOver) { isOver in
+      var interruption = Interruption(isOver)
+      return end(in: text, &interruption)
+    }
+  }
+
+  func end(in text: UnsafeBufferPointer<UInt8>, _ interruption: inout Interruption) -> Int? {
     guard let first = part.first, text.count >= part.count, let start = text.baseAddress else {
-      return false
+      return nil
     }
     var matched = 0
     var place = 0
     while place < text.count {
+      if interruption.ends() { return nil }
       if matched == 0 {
         guard let found = memchr(start + place, Int32(first), text.count - place) else {
-          return false
+          return nil
         }
         place = UnsafeRawPointer(start).distance(to: UnsafeRawPointer(found))
       }
       let byte = text[place]
       while matched > 0, part[matched] != byte { matched = shorter[matched] }
       if part[matched] == byte { matched += 1 }
-      if matched == part.count { return true }
+      if matched == part.count { return place + 1 }
       place += 1
     }
-    return false
+    return nil
   }
 }

@@ -16,8 +16,19 @@ public enum Folding {
   }
 
   /// The same for bytes, which have to be valid UTF-8; what is not is copied as it is.
+  ///
+  /// - Parameter isOver: asked now and then in a long text; where it says so, the rest is left out.
   public static func fold(
-    _ utf8: UnsafeBufferPointer<UInt8>, _ options: StringOptions
+    _ utf8: UnsafeBufferPointer<UInt8>, _ options: StringOptions, isOver: () -> Bool = { false }
+  ) -> [UInt8] {
+    withoutActuallyEscaping(isOver) { isOver in
+      var interruption = Interruption(isOver)
+      return fold(utf8, options, &interruption)
+    }
+  }
+
+  private static func fold(
+    _ utf8: UnsafeBufferPointer<UInt8>, _ options: StringOptions, _ interruption: inout Interruption
   ) -> [UInt8] {
     guard let table = FoldingTable.table(for: options) else { return Array(utf8) }
     var folded: [UInt8] = []
@@ -26,7 +37,7 @@ public enum Folding {
     var isLoose = false
     var base = FoldingTable.Base.none
     var place = 0
-    while place < utf8.count {
+    while place < utf8.count, !interruption.ends() {
       let byte = utf8[place]
       if byte < 0x80 {
         base = .european
@@ -39,20 +50,65 @@ public enum Folding {
         place += length
       }
     }
-    return isLoose ? composed(folded) : folded
+    return isLoose ? composed(folded, &interruption) : folded
   }
 
+  /// Bytes that are composed at once, at least: a long text is composed piece by piece.
+  private static let composedAtOnce = 1 << 16
+
   /// Canonical composition, so that a letter and its mark are the letter with the mark.
-  private static func composed(_ utf8: [UInt8]) -> [UInt8] {
-    guard let text = String(validating: utf8, as: UTF8.self) else { return utf8 }
+  private static func composed(
+    _ utf8: [UInt8], _ interruption: inout Interruption
+  ) -> [UInt8] {
+    guard utf8.count > composedAtOnce else { return composed(utf8[...]) ?? utf8 }
+    var result: [UInt8] = []
+    result.reserveCapacity(utf8.count)
+    var start = 0
+    while start < utf8.count, !interruption.ends(after: composedAtOnce) {
+      let end = utf8.withUnsafeBufferPointer { border(in: $0, behind: start + composedAtOnce) }
+      guard let piece = composed(utf8[start..<end]) else { return utf8 }
+      result += piece
+      start = end
+    }
+    return result
+  }
+
+  /// nil for what is not UTF-8.
+  private static func composed(_ utf8: ArraySlice<UInt8>) -> [UInt8]? {
+    guard let text = String(validating: utf8, as: UTF8.self) else { return nil }
     return Array(text.precomposedText.utf8)
   }
 
+  /// The first place from `start` on before which nothing composes with what is behind it.
+  private static func border(in utf8: UnsafeBufferPointer<UInt8>, behind start: Int) -> Int {
+    var place = min(start, utf8.count)
+    while place < utf8.count {
+      if utf8[place] < 0x80 { return place }
+      if utf8[place] >= 0xC0 {
+        var scalars = ScalarReader(utf8: UnsafeBufferPointer(rebasing: utf8[place...]))
+        if let scalar = scalars.next(), !FoldingTable.isLoose(scalar) { return place }
+      }
+      place += 1
+    }
+    return place
+  }
+
   /// Whether a character of `utf8` folds to more than one character when case is overlooked.
-  static func expands(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
+  static func expands(
+    _ utf8: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
+  ) -> Bool {
     guard utf8.contains(where: { $0 >= 0x80 }) else { return false }
+    return withoutActuallyEscaping(isOver) { isOver in
+      var interruption = Interruption(isOver)
+      return expands(utf8, &interruption)
+    }
+  }
+
+  private static func expands(
+    _ utf8: UnsafeBufferPointer<UInt8>, _ interruption: inout Interruption
+  ) -> Bool {
     var scalars = ScalarReader(utf8: utf8)
-    while let scalar = scalars.next() {
+    while let scalar = scalars.next(), !interruption.ends() {
       if CaseFolding.simpleFold(scalar) == nil { return true }
     }
     return false
@@ -155,7 +211,7 @@ private struct FoldingTable: Sendable {
   }
 
   /// What composes with what stands before it, or is itself not in composed form.
-  private static func isLoose(_ scalar: Unicode.Scalar) -> Bool {
+  fileprivate static func isLoose(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x1100...0x11FF, 0x2329, 0x232A, 0x2ADC, 0xF900...0xFB4E, 0x1D15E...0x1D1C0,
       0x2F800...0x2FA1D:
