@@ -8,6 +8,16 @@ static inline int csqlite_stop_counting_memory(void) {
   return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
+/// Reads the functions by which SQLite allocates. SQLITE_MISUSE if the library is in use already.
+static inline int csqlite_get_allocator(sqlite3_mem_methods *methods) {
+  return sqlite3_config(SQLITE_CONFIG_GETMALLOC, methods);
+}
+
+/// Has SQLite allocate by `methods`, which it copies. SQLITE_MISUSE if the library is in use already.
+static inline int csqlite_set_allocator(const sqlite3_mem_methods *methods) {
+  return sqlite3_config(SQLITE_CONFIG_MALLOC, methods);
+}
+
 /// Has `log` called with SQLite's own account of errors. SQLITE_MISUSE if the library is in use already.
 static inline int csqlite_log_errors(void (*log)(void *, int, const char *)) {
   return sqlite3_config(SQLITE_CONFIG_LOG, log, (void *)0);

@@ -23,6 +23,7 @@ struct ServeOptions: ParsableArguments {
   @Option(.maxItems) var maxItems: String?
   @Option(.queryTimeout) var queryTimeout: String?
   @Option(.maxBody) var maxBody: String?
+  @Option(.maxAnswer) var maxAnswer: String?
   @Option(.durability) var durability: String?
   @Option(.keepHistory) var keepHistory: String?
   @Option(.keepDays) var keepDays: String?
@@ -37,7 +38,8 @@ struct ServeOptions: ParsableArguments {
       (.host, host), (.port, port), (.model, model), (.publicDirectory, publicDirectory),
       (.token, token),
       (.corsOrigin, corsOrigin), (.maxItems, maxItems), (.queryTimeout, queryTimeout),
-      (.maxBody, maxBody), (.durability, durability), (.keepHistory, keepHistory),
+      (.maxBody, maxBody), (.maxAnswer, maxAnswer), (.durability, durability),
+      (.keepHistory, keepHistory),
       (.keepDays, keepDays), (.keepBytes, keepBytes), (.keepIdle, keepIdle), (.workers, workers),
       (.readOnly, readOnly.map { "\($0)" }),
       (.explain, explain.map { "\($0)" }),
@@ -98,6 +100,7 @@ struct ServerOptions {
   var service: ServiceConfiguration {
     var service = ServiceConfiguration()
     service.maxItems = settings.integer(.maxItems)
+    service.maxAnswerBytes = settings.integer(.maxAnswer)
     service.idleSeconds = settings.number(.keepIdle)
     service.bearerToken = bearerToken
     service.corsOrigin = settings.text(.corsOrigin)
@@ -116,6 +119,7 @@ struct ServerOptions {
     var store = SQLiteStoreOptions()
     store.model = model
     store.queryTimeout = settings.number(.queryTimeout)
+    store.maxAnswerBytes = settings.integer(.maxAnswer)
     store.isReadOnly = settings.isOn(.readOnly)
     store.durability = settings.text(.durability) == "normal" ? .normal : .full
     store.keptPositions = settings.integer(.keepHistory)

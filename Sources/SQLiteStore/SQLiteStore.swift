@@ -16,6 +16,8 @@ public struct SQLiteStoreOptions: Sendable {
 
   /// Seconds that a query may take.
   public var queryTimeout = 10.0
+  /// The most bytes of an answer: a snapshot, an object, a value, or what a diff shows.
+  public var maxAnswerBytes = Int.max
   /// Whether it is served without saves and `since`, and left as it is.
   public var isReadOnly = false
   public var durability = Durability.full
@@ -57,6 +59,7 @@ public final class SQLiteStore: ReopenableStore {
   private let watch: FileWatch?
   private let notice: FileNotice?
   private let timeLimit: UInt64
+  private let maxAnswerBytes: Int
 
   /// Opens the file at `path`, which has to exist, and begins to follow it.
   public init(path: String, options: SQLiteStoreOptions = .init()) throws(StoreError) {
@@ -78,6 +81,7 @@ public final class SQLiteStore: ReopenableStore {
     }
     lock = Mutex(file.lock)
     timeLimit = UInt64(options.queryTimeout * 1e9)
+    maxAnswerBytes = options.maxAnswerBytes
     let observers = Observers()
     self.observers = observers
     let writer = try file.writeConnection.map { connection throws(StoreError) in
@@ -266,8 +270,12 @@ extension SQLiteStore {
         let moment = ReadMoment(
           connection: connection, composer: composer, history: history,
           objectStatements: objectStatements, token: token, timeLimit: limit)
-        guard effort == .full, let isOver = Self.isOver else { return try body(moment) }
-        return try connection.unless(isOver) { () throws(StoreError) in try body(moment) }
+        connection.effort = effort
+        defer { connection.effort = .full }
+        let isOver = effort == .full ? Self.isOver : nil
+        return try connection.withAnswerLimit(maxAnswerBytes) { () throws(StoreError) in
+          try connection.unless(isOver) { () throws(StoreError) in try body(moment) }
+        }
       }
     } catch .queryTimeout where effort == .quick {
       throw .tooSlow
@@ -308,9 +316,9 @@ extension SQLiteStore {
   }
 
   public func rawValue(
-    of id: ObjectID, entity: Int, attribute: Int
+    of id: ObjectID, entity: Int, attribute: Int, effort: Effort
   ) throws(StoreError) -> RawValue? {
-    try moment(.full) { moment throws(StoreError) in
+    try moment(effort) { moment throws(StoreError) in
       try moment.rawValue(of: id, entity: entity, attribute: attribute)
     }
   }
@@ -329,7 +337,21 @@ extension SQLiteStore {
     after token: Token?, limit: Int
   ) throws(StoreError) -> ChangeHistory? {
     try moment(.full) { moment throws(StoreError) in
-      try history.changes(after: token, limit: limit, on: moment.connection)
+      let connection = moment.connection
+      var limit = limit
+      // The rows of all saves are in memory at the same time. If they are too large, the answer has
+      // fewer saves, at least one.
+      while limit > 1 {
+        do throws(StoreError) {
+          return try history.changes(after: token, limit: limit, on: connection)
+        } catch {
+          guard case .answerTooLarge = error else { throw error }
+          limit /= 2
+        }
+      }
+      return try connection.withAnswerLimit(.max) { () throws(StoreError) in
+        try history.changes(after: token, limit: limit, on: connection)
+      }
     }
   }
 }

@@ -58,7 +58,7 @@ struct Call: Sendable {
             let answer = try whileAwaited { () throws(StoreError) in try run(.full) }
             answering { () throws(Problem) in try respond(answer) }
           } catch {
-            if !redo(after: error) { throw Problem(error) }
+            if !redo(after: error) { throw problem(error) }
           }
         }
       }
@@ -68,11 +68,16 @@ struct Call: Sendable {
     }
   }
 
-  /// Asks the store what may take long, which ends soon after the client has left.
+  /// Asks the store what may take long, which ends soon after the client has left or the server stops.
   func whileAwaited<Answer>(
     _ ask: () throws(StoreError) -> Answer
   ) throws(StoreError) -> Answer {
-    try service.store.unless({ [exchange] in exchange.isLeft }, ask)
+    try service.store.unless({ [exchange, service] in exchange.isLeft || service.isStopping }, ask)
+  }
+
+  /// The problem of a query that failed. One that ended as the server stops did not take too long.
+  func problem(_ error: StoreError) -> Problem {
+    error == .queryTimeout && service.isStopping ? .shuttingDown : Problem(error)
   }
 
   /// The names and values of the query string.

@@ -62,7 +62,13 @@ final class ChangeStream: ServedStream, ChangeObserver {
         return true
       }
       guard !history.saves.isEmpty else { return false }
-      send(history.json(service.store.model), history.to)
+      let json = history.json(service.store.model)
+      let limit = service.configuration.maxAnswerBytes
+      guard json.count <= limit else {
+        end(.tooManyChanges(limit))
+        return true
+      }
+      send(json, history.to)
       return false
     } catch {
       service.isOver(after: error) ? leave(service) : end(Problem(error))

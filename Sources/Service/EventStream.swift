@@ -81,7 +81,8 @@ extension EventStream {
       do throws(StoreError) {
         try whileOpen(seat.service) { () throws(StoreError) in try sendSnapshot(seat) }
       } catch {
-        seat.service.isOver(after: error) ? leave(seat) : end(Problem(error))
+        let isOver = seat.service.isDraining || seat.service.isOver(after: error)
+        isOver ? leave(seat) : end(Problem(error))
       }
     }
     guard !isTaken else { return }

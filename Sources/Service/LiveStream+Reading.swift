@@ -93,7 +93,7 @@ extension LiveStream {
         return state.output.outbox.count < Self.bytesAtOnce
       }
     } catch {
-      let isOver = service.isOver(after: error)
+      let isOver = service.isDraining || service.isOver(after: error)
       return state.withLock { state in
         guard !isOver else {
           state.unsent.append(index)

@@ -30,7 +30,7 @@ struct MomentReading {
     self.fetches = fetches
     self.ended = ended
     self.service = service
-    maxBytes = service.configuration.maxLiveBytes
+    maxBytes = service.configuration.maxAnswerBytes
   }
 
   /// nil where it would be larger than an answer may be.
@@ -112,10 +112,9 @@ struct MomentReading {
   }
 
   var tooLarge: Problem {
-    Problem(
-      400, "answer-too-large", "Bad request",
-      "The answers to these fetches have more than \(maxBytes) bytes together.",
-      hint: "a stream sends them one after the other"
+    Problem.badRequest(
+      "answer-too-large", "The answers to these fetches have more than \(maxBytes) bytes together.",
+      hint: "a smaller `limit` or `select` makes them smaller, and a stream sends them one by one"
     ).of(fetch: fetches[index].name)
   }
 }
@@ -123,6 +122,9 @@ struct MomentReading {
 /// `{"token":"…","results":{"a":{…}}}`
 struct LiveAnswerBody {
   private var results: [UInt8] = []
+
+  /// How many bytes the results have.
+  var size: Int { results.count }
 
   mutating func append(_ json: [UInt8], under name: String) {
     if !results.isEmpty { results.append(0x2C) }

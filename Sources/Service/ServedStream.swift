@@ -65,11 +65,12 @@ protocol ServedStream: StreamSource {
 }
 
 extension ServedStream {
-  /// Asks the store what may take long, which ends soon after the stream.
+  /// Asks the store what may take long, which ends soon after the stream or once the server stops.
   func whileOpen<Answer>(
     _ service: Service, _ ask: () throws(StoreError) -> Answer
   ) throws(StoreError) -> Answer {
-    try service.store.unless({ [self] in withOutput { $0.isEnding } }, ask)
+    try service.store.unless(
+      { [self] in service.isStopping || withOutput { $0.isEnding } }, ask)
   }
 
   func attach(to service: Service) {}

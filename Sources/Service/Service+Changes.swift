@@ -37,6 +37,13 @@ extension Service {
 }
 
 extension Problem {
+  /// - Parameter limit: the most bytes of an answer.
+  static func tooManyChanges(_ limit: Int) -> Problem {
+    var problem = Problem.answerTooLarge(limit)
+    problem.hint = "a smaller `limit` asks for fewer saves"
+    return problem
+  }
+
   fileprivate static let withoutHistory = badRequest(
     "not-observable", "This server keeps no history: its store is read only.")
 }
@@ -175,7 +182,10 @@ private final class ChangeWaiter: ChangeObserver {
 
   private func respond(_ result: Result<ChangeHistory?, StoreError>) {
     switch result {
-    case .success(let history?): call.respond(json: history.json(store.model))
+    case .success(let history?):
+      let json = history.json(store.model)
+      let limit = call.service.configuration.maxAnswerBytes
+      json.count > limit ? call.refuse(.tooManyChanges(limit)) : call.respond(json: json)
     case .success(nil): call.refuse(call.continuation?.reason ?? .tokenExpired)
     case .failure(let error): call.refuse(Problem(error))
     }

@@ -71,7 +71,12 @@ final class LivePoll: LiveWaiter {
     if results.contains(where: { call.service.isOver(after: $0.answer) }) { return move() }
     for result in results {
       switch result.answer {
-      case .diff(let json, _, _): body.append(json, under: fetches[result.index].name)
+      case .diff(let json, _, _):
+        body.append(json, under: fetches[result.index].name)
+        let limit = call.service.configuration.maxAnswerBytes
+        if body.size > limit {
+          return call.refuse(Problem.answerTooLarge(limit).of(fetch: fetches[result.index].name))
+        }
       case .expired: hasExpired = true
       case .failed(.schemaChanged):
         let reason = call.service.refusalReason(of: fetches[result.index].fetch.plan)
@@ -138,7 +143,9 @@ extension LivePoll {
         }
         json.map { call.respond(json: $0) } ?? call.refuse(reading.tooLarge)
       } catch {
-        call.service.isOver(after: error) ? move() : call.refuse(reading.problem(error))
+        if call.service.isOver(after: error) { return move() }
+        let isStopped = error == .queryTimeout && call.service.isStopping
+        call.refuse(isStopped ? .shuttingDown : reading.problem(error))
       }
     }
     guard !isTaken else { return }

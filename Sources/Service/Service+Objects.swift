@@ -115,8 +115,8 @@ extension Service {
         hint: nearestName(to: name, among: entity.attributes.map(\.name)))
     }
     guard let id = target.id else { throw Self.noSuchObject }
-    call.query { [store] _ throws(StoreError) in
-      try store.rawValue(of: id, entity: target.entity, attribute: index)
+    call.query { [store] effort throws(StoreError) in
+      try store.rawValue(of: id, entity: target.entity, attribute: index, effort: effort)
     } then: { value throws(Problem) in
       guard let value else { throw Self.noSuchObject }
       try call.send(value)

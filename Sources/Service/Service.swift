@@ -15,6 +15,8 @@ public final class Service: HTTPHandler {
   let engine: LiveEngine
   let cache: SnapshotCache
   let slowLane: WorkLane
+  /// Where requests with large bodies are parsed.
+  let bodyLane = WorkLane(threads: 2, queue: 1_024)
   /// Where answers to saves are made, away from the thread that writes.
   let repliers = WorkLane(threads: 2, queue: .max)
   let resolver: FetchResolver
@@ -93,9 +95,16 @@ public final class Service: HTTPHandler {
       exchange.mark(RequestKind(route, method: request.method).rawValue)
       try check(call, route)
       if request.method == "OPTIONS" { return try allow(call, route) }
-      try answer(call, route)
+      guard request.body.count > Self.longestQuickBody else { return try answer(call, route) }
+      let isTaken = bodyLane.run { [self] in
+        call.answering { () throws(Problem) in try answer(call, route) }
+      }
+      if !isTaken, !call.redo() { throw .overloaded }
     }
   }
+
+  /// Larger bodies, in bytes, are not parsed on a thread that other requests wait for.
+  private static let longestQuickBody = 16 << 10
 
   /// Ends while the server goes on: what is stored is not what was opened. Whoever waits goes on
   /// with what ``succession`` is settled with.
@@ -115,12 +124,15 @@ public final class Service: HTTPHandler {
     engine.drain()
     feed.storeDidChange()
     feed.close()
-    for lane in [slowLane, repliers] { lane.close() }
+    for lane in [slowLane, bodyLane, repliers] { lane.close() }
     deliveries.close()
     deadlines.stop()
   }
 
   var isDraining: Bool { draining.load(ordering: .relaxed) }
+
+  /// Whether the server stops: it answers everyone, and no other service follows.
+  var isStopping: Bool { isDraining && !succession.hasBegun }
 
   private func check(_ call: Call, _ route: Route) throws(Problem) {
     if route == .file, !isFile(call.request) { throw .noSuchPath }

@@ -27,8 +27,9 @@ public struct ServiceConfiguration: Sendable {
   public var explains = false
   /// How many bytes of snapshots are kept to be sent again.
   public var cacheBytes = 64 << 20
-  /// The most bytes of one answer of `/v1/live`.
-  public var maxLiveBytes = 64 << 20
+  /// The most bytes of an answer with many parts: those of `/v1/live` and of the history. A store has
+  /// its own limit for each part.
+  public var maxAnswerBytes = 64 << 20
   /// How many slow queries may run at the same time.
   public var slowQueries = 4
   /// How many slow queries may wait for their turn before new ones are refused with 503.

@@ -218,7 +218,7 @@ struct ManyFetchesTests {
 
   @Test func manyFetchesTogetherMayNotMakeAnAnswerOfAnySize() throws {
     var configuration = ServiceConfiguration()
-    configuration.maxLiveBytes = 300
+    configuration.maxAnswerBytes = 300
     let file = try ServedFile(contractWorld, configuration: configuration)
     let fetches = (0..<5).map { "\"f\($0)\":{\"entity\":\"city\"}" }.joined(separator: ",")
     let answer = try file.ask("POST", "/v1/live", body: Self.body(fetches))

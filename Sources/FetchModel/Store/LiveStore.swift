@@ -103,6 +103,8 @@ public protocol LiveStore: Sendable {
 public protocol LiveMoment {
   /// The newest position of this state.
   var token: Token { get }
+  /// The most bytes of an answer.
+  var maxAnswerBytes: Int { get }
   /// Runs `body`, all of whose questions together may take as long as `limit`, from now on, and no
   /// longer than the store's own limit (nil: that alone); then they end with
   /// ``StoreError/queryTimeout``. Whatever else limits the moment is of no account meanwhile.
@@ -164,6 +166,9 @@ extension LiveStore {
 }
 
 extension LiveMoment {
+  /// A store without limits.
+  public var maxAnswerBytes: Int { .max }
+
   public func meaning(of error: StoreError) -> StoreError { error }
 
   /// A store without limits.

@@ -96,7 +96,7 @@ public protocol Store: LiveStore, AnyObject {
   ) throws(StoreError) -> ObjectSnapshot?
   /// One attribute of one object; nil where there is no such object.
   func rawValue(
-    of id: ObjectID, entity: Int, attribute: Int
+    of id: ObjectID, entity: Int, attribute: Int, effort: Effort
   ) throws(StoreError) -> RawValue?
   /// Whether nothing of `entities` was touched after `last`, and history still reaches back to
   /// `token`.

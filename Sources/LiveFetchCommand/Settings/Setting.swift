@@ -96,6 +96,9 @@ extension Setting {
   static let maxBody = Setting(
     "max-body", .integer(1...Int(Int32.max)), .integer(16 << 20),
     "the largest body of a request, in bytes")
+  static let maxAnswer = Setting(
+    "max-answer", .integer(1...Int(Int32.max)), .integer(64 << 20),
+    "the most bytes of an answer; a larger one is refused with `answer-too-large`")
   static let durability = Setting(
     "durability", .choice(["full", "normal"]), .text("full"),
     "what an answered save survives: power loss (`full`) or only a crash (`normal`)")
@@ -122,6 +125,6 @@ extension Setting {
   /// Every setting, in the order in which they are shown.
   static let all = [
     host, port, model, publicDirectory, token, corsOrigin, maxItems, queryTimeout, maxBody,
-    durability, keepHistory, keepDays, keepBytes, keepIdle, workers, readOnly, explain,
+    maxAnswer, durability, keepHistory, keepDays, keepBytes, keepIdle, workers, readOnly, explain,
   ]
 }

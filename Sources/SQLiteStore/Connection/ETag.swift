@@ -54,7 +54,10 @@ func registerETag(on handle: OpaquePointer) {
     handle, "livefetch_etag", -1, flags, nil,
     { context, count, values in
       var hasher = ETagHasher()
-      for index in 0..<Int(count) { hasher.combine(values?[index]) }
+      for index in 0..<Int(count) {
+        guard RunningQuery.admits(values?[index], context) else { return }
+        hasher.combine(values?[index])
+      }
       sqlite3_result_text(context, hasher.text, 16, copiedBytes)
     }, nil, nil, nil)
 }

@@ -8,7 +8,8 @@ extension SQLiteStore {
   /// Prepares the SQLite library for many threads; a program that opens files by other ways first
   /// calls this before.
   ///
-  /// Without it every allocation takes a lock that all connections share, only to keep statistics.
+  /// Without it every allocation takes a lock that all connections share, only to keep statistics, and
+  /// the memory of a query has no bound.
   public static func prepareLibrary() { _ = libraryPreparation }
 
   /// Has `report` called, on any thread, when SQLite finds a file damaged or a disk failing; with
@@ -32,4 +33,5 @@ private func takeLog(_: UnsafeMutableRawPointer?, _ code: Int32, _ message: Unsa
 }
 
 // A library in use already refuses, and is only slower and silent then.
-private let libraryPreparation: Int32 = csqlite_stop_counting_memory() | csqlite_log_errors(takeLog)
+private let libraryPreparation: Int32 =
+  csqlite_stop_counting_memory() | csqlite_log_errors(takeLog) | QueryMemory.install()

@@ -63,6 +63,8 @@ struct ItemCache {
 
 /// The kept items of one kind, in one run of bytes.
 final class KeptItems {
+  /// Larger items, in bytes, are not kept.
+  static let largestItem = 32 << 10
   /// Reads one row by its id, its only binding.
   let row: FetchStatement
   /// Whether the cache looks after it; if not, nothing in it may be used any more.

@@ -45,9 +45,12 @@ extension Connection {
   ) throws(StoreError) {
     try withStatement(statement.sql) { prepared throws(StoreError) in
       prepared.bind(statement.bindings)
-      let reader = RowReader(statement: prepared.pointer, layout: statement.layout)
+      let reader = RowReader(
+        statement: prepared.pointer, layout: statement.layout, connection: self)
       while try prepared.step() {
-        guard try body(reader) else { return }
+        let goesOn = try body(reader)
+        try endIfIncomplete()
+        guard goesOn else { return }
       }
     }
   }
@@ -55,8 +58,10 @@ extension Connection {
   /// The object that a statement of ``FetchComposer/object(of:)`` reads; nil where there is none.
   func object(_ statement: FetchStatement, token: Token) throws(StoreError) -> ObjectSnapshot? {
     var object: ObjectSnapshot?
-    try run(statement) { reader in
-      object = ObjectSnapshot(reader.row(), token: token)
+    try run(statement) { reader throws(StoreError) in
+      let row = reader.row()
+      try checkAnswer(row.json.count)
+      object = ObjectSnapshot(row, token: token)
       return false
     }
     return object

@@ -28,7 +28,8 @@ extension ReadMoment {
     let limit = plan.window.limit ?? .max
     try connection.withStatement(statement.sql.text) { prepared throws(StoreError) in
       prepared.bind(statement.sql.bindings)
-      let reader = DictionaryReader(statement: prepared.pointer, columns: statement.columns)
+      let reader = DictionaryReader(
+        statement: prepared.pointer, columns: statement.columns, connection: connection)
       while try prepared.step() {
         guard result.count < limit else {
           result.isTruncated = plan.isCapped
@@ -36,6 +37,7 @@ extension ReadMoment {
         }
         if result.count > 0 { result.items.append(0x2C) }
         reader.append(to: &result.items)
+        try connection.checkAnswer(result.items.count)
         result.count += 1
       }
     }
@@ -61,20 +63,22 @@ extension ReadMoment {
 private struct DictionaryReader {
   let columns: [TabulatedColumn]
   private let statement: OpaquePointer
+  private let connection: Connection
   private let reader: RowReader
 
-  init(statement: OpaquePointer, columns: [TabulatedColumn]) {
+  init(statement: OpaquePointer, columns: [TabulatedColumn], connection: Connection) {
     self.statement = statement
     self.columns = columns
-    reader = RowReader(statement: statement, layout: RowLayout())
+    self.connection = connection
+    reader = RowReader(statement: statement, layout: RowLayout(), connection: connection)
   }
 
   func append(to json: inout [UInt8]) {
     json.append(0x7B)
-    for (index, column) in columns.enumerated() {
-      if index > 0 { json.append(0x2C) }
+    for (number, column) in columns.enumerated() {
+      if number > 0 { json.append(0x2C) }
       json.append(contentsOf: column.key)
-      append(Int32(index), column, to: &json)
+      append(column.index, column, to: &json)
     }
     json.append(0x7D)
   }
@@ -83,6 +87,10 @@ private struct DictionaryReader {
     if column.isCollection {
       appendValues(index, column, to: &json)
     } else if column.isDecimal, sqlite3_column_type(statement, index) == SQLITE_TEXT {
+      let count = Int(sqlite3_column_bytes(statement, index))
+      guard count <= RowReader.longValue || connection.admits(count, behind: json.count) else {
+        return json.append(json: "null")
+      }
       appendDecimal(text(index), column, to: &json)
     } else {
       reader.append(index, column.format, to: &json)
@@ -108,10 +116,13 @@ private struct DictionaryReader {
   private func appendValues(_ index: Int32, _ column: TabulatedColumn, to json: inout [UInt8]) {
     let start = sqlite3_column_blob(statement, index)
     let count = Int(sqlite3_column_bytes(statement, index))
+    guard connection.admits(count, behind: json.count) else { return json.append(json: "null") }
     var decoder = OrderKeyDecoder(
       bytes: Array(UnsafeRawBufferPointer(start: start, count: count)))
     json.append(0x5B)
-    while !decoder.isAtEnd, let value = decoder.decode() {
+    while !decoder.isAtEnd, connection.admits(0, behind: json.count),
+      let value = decoder.decode()
+    {
       if json.last != 0x5B { json.append(0x2C) }
       append(value, column, to: &json)
     }

@@ -27,7 +27,8 @@ extension ReadMoment {
   ) throws(StoreError) -> Bool {
     try connection.withStatement(statement.sql) { prepared throws(StoreError) in
       prepared.bind(statement.bindings)
-      let reader = RowReader(statement: prepared.pointer, layout: statement.layout)
+      let reader = RowReader(
+        statement: prepared.pointer, layout: statement.layout, connection: connection)
       while try prepared.step() {
         let id = reader.integerID
         // Where an item has to be read, that is done before the writer begins with it.
@@ -35,20 +36,21 @@ extension ReadMoment {
         let goesOn = writer.add(reader) { json in
           if let read { json.append(contentsOf: read) } else { _ = items.append(id, to: &json) }
         }
+        try connection.checkAnswer(writer.size)
         if !goesOn { break }
       }
       return prepared.takeSortCount() > 0
     }
   }
 
-  /// Reads an item and keeps it.
+  /// Reads an item, and keeps it where it is not large.
   func item(_ id: Int64, _ items: KeptItems) throws(StoreError) -> [UInt8] {
     var json: [UInt8] = []
     try run(items.row.binding([.integer(id)])) { reader in
       reader.appendItem(to: &json)
       return false
     }
-    items.keep(json[...], id)
+    if json.count <= KeptItems.largestItem { items.keep(json[...], id) }
     return json
   }
 

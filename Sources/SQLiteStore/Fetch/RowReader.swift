@@ -7,6 +7,8 @@ import FetchModel
 struct RowReader {
   let statement: OpaquePointer
   let layout: RowLayout
+  /// Where the statement runs.
+  let connection: Connection
 
   /// The order key of the current row.
   func key() -> OrderKey {
@@ -105,11 +107,26 @@ struct RowReader {
     case SQLITE_INTEGER:
       append(integer: sqlite3_column_int64(statement, column), format, to: &bytes)
     case SQLITE_FLOAT: append(double: sqlite3_column_double(statement, column), format, to: &bytes)
-    case SQLITE_TEXT: append(text: text(column), format, to: &bytes)
-    case SQLITE_BLOB: append(blob: blob(column), format, to: &bytes)
+    case SQLITE_TEXT:
+      let text = text(column)
+      if text.count <= Self.longValue {
+        append(text: text, format, to: &bytes)
+      } else {
+        append(longText: text, format, to: &bytes)
+      }
+    case SQLITE_BLOB:
+      let blob = blob(column)
+      if blob.count <= Self.longValue {
+        append(blob: blob, format, to: &bytes)
+      } else {
+        append(longBlob: blob, format, to: &bytes)
+      }
     default: bytes.append(json: "null")
     }
   }
+
+  /// Longer values are written piece by piece, and the limits of the answer are looked at before each.
+  static let longValue = 4 << 10
 
   private func text(_ column: Int32) -> UnsafeBufferPointer<UInt8> {
     // The text has to be asked for before its length.

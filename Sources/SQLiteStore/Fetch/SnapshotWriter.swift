@@ -24,6 +24,9 @@ struct SnapshotWriter {
   /// The ids of the items, where something else is fetched for them.
   private(set) var ids: Set<ObjectID> = []
 
+  /// How many bytes are written so far.
+  var size: Int { sections.count + (next?.utf8.count ?? 0) }
+
   init(plan: FetchPlan, model: Model) {
     self.plan = plan
     self.model = model

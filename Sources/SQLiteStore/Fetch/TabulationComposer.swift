@@ -17,6 +17,8 @@ struct TabulationStatement: Sendable {
 
 /// How a column of the statement is shown.
 struct TabulatedColumn: Sendable {
+  /// Its place in the statement: columns with the same value share one.
+  let index: Int32
   /// The key as JSON with its colon.
   let key: [UInt8]
   let format: ValueFormat
@@ -44,10 +46,13 @@ struct TabulationComposer {
   mutating func window() -> TabulationStatement {
     var columns: [TabulatedColumn] = []
     var values: [SQLFragment] = []
+    var indexes: [SQLFragment: Int32] = [:]
     for column in tabulation.columns {
       let operand = writer.operand(column.value)
-      values.append(selected(operand))
-      columns.append(shown(column, operand))
+      let value = selected(operand)
+      let index = indexes[value] ?? Int32(values.count)
+      if indexes.updateValue(index, forKey: value) == nil { values.append(value) }
+      columns.append(shown(column, operand, at: index))
     }
     let order = orderTerms()
     var sql = select(Self.list(values))
@@ -164,7 +169,9 @@ struct TabulationComposer {
 
   // MARK: Columns
 
-  private func shown(_ column: Tabulation.Column, _ operand: SQLOperand) -> TabulatedColumn {
+  private func shown(
+    _ column: Tabulation.Column, _ operand: SQLOperand, at index: Int32
+  ) -> TabulatedColumn {
     var key: [UInt8] = []
     key.append(jsonString: column.key)
     key.append(0x3A)
@@ -172,7 +179,7 @@ struct TabulationComposer {
       SQLColumn(sql: "", type: column.type, dateFormat: operand.dateFormat))
     if format == .number, plan.integersAsStrings { format = .largeNumberAsString }
     return TabulatedColumn(
-      key: key, format: format, isDecimal: column.type == .decimal,
+      index: index, key: key, format: format, isDecimal: column.type == .decimal,
       isCollection: isCollection(column.value))
   }
 

@@ -68,13 +68,20 @@ struct ChangeReader {
       ORDER BY \(HistoryLayout.position)
       """
     var save = 0
-    return try connection.all(sql, [.integer(first), .integer(last.token.position)]) {
-      row -> Entry? in
-      while save < saves.count - 1, row.integer(0) > saves[save].token.position { save += 1 }
-      guard let id = row.id(1) else { return nil }
-      let before = row.integer(2) != 0 ? row.values(3..<row.columnCount) : nil
-      return Entry(save: save, id: id, before: before)
-    }.compactMap { $0 }
+    var entries: [Entry] = []
+    var size = 0
+    try connection.withStatement(sql) { row throws(StoreError) in
+      row.bind([.integer(first), .integer(last.token.position)])
+      while try row.step() {
+        while save < saves.count - 1, row.integer(0) > saves[save].token.position { save += 1 }
+        guard let id = row.id(1) else { continue }
+        size += row.byteCount(3..<row.columnCount)
+        try connection.checkAnswer(size)
+        let before = row.integer(2) != 0 ? row.values(3..<row.columnCount) : nil
+        entries.append(Entry(save: save, id: id, before: before))
+      }
+    }
+    return entries
   }
 
   /// What was under each of `ids` after the last save.

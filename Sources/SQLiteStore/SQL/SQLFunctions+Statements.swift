@@ -6,9 +6,13 @@ import FetchModel
 
 func registerStatementFunctions(on handle: OpaquePointer) {
   register(direct: "livefetch_apart", on: handle) { context, count, values in
-    guard let values, let statement = RunningStatement.apart(context, values[0]) else {
-      return fail(context)
+    guard let values else { return fail(context) }
+    // A program that is long is prepared where that may take its time.
+    let length = sqlite3_value_bytes(values[0])
+    if RunningQuery.connection?.effort == .quick, length > Connection.longestQuickStatement {
+      return sqlite3_result_error_code(context, SQLITE_INTERRUPT)
     }
+    guard let statement = RunningStatement.apart(context, values[0]) else { return fail(context) }
     statement.answer(context, values, 1..<Int(count))
   }
 }
@@ -101,7 +105,7 @@ private final class RunningStatement {
 
   /// What it gave for which values: nested collections ask the same again and again.
   private var known: [[UInt8]: SQLValue] = [:]
-  private static let (mostKnown, longestKey) = (4_096, 512)
+  private static let (mostKnown, longestKey, longestValue) = (4_096, 512, 4 << 10)
 
   /// Gives its first value for `values`, which it is run for once.
   func answer(
@@ -110,7 +114,9 @@ private final class RunningStatement {
     let key = StatementProgram.key(range.map { storedValue(values[$0]) })
     if let value = known[key] { return setResult(context, value) }
     bind(values, range)
-    guard let value = run(context), key.count <= Self.longestKey else { return }
+    guard let value = run(context), key.count <= Self.longestKey,
+      !value.isLonger(than: Self.longestValue)
+    else { return }
     if known.count >= Self.mostKnown { known.removeAll(keepingCapacity: true) }
     known[key] = value
   }
@@ -126,6 +132,16 @@ private final class RunningStatement {
     default:
       fail(context)
       return nil
+    }
+  }
+}
+
+extension SQLValue {
+  fileprivate func isLonger(than count: Int) -> Bool {
+    switch self {
+    case .text(let text): text.utf8.count > count
+    case .blob(let bytes): bytes.count > count
+    case .null, .integer, .double: false
     }
   }
 }

@@ -135,8 +135,11 @@ extension SaveRun {
     try connection.withStatement(statement.sql) { prepared throws(StoreError) in
       prepared.bind(statement.bindings)
       while try prepared.step() {
-        let reader = RowReader(statement: prepared.pointer, layout: statement.layout)
-        counts.append((reader.id(), Self.count(reader.row())))
+        let reader = RowReader(
+          statement: prepared.pointer, layout: statement.layout, connection: connection)
+        let row = reader.row()
+        try connection.checkAnswer(row.json.count)
+        counts.append((reader.id(), Self.count(row)))
       }
     }
     return counts

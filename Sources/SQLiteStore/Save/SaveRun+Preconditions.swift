@@ -82,7 +82,11 @@ extension SaveRun {
     return try connection.withStatement(statement.sql) { prepared throws(StoreError) in
       prepared.bind(statement.bindings)
       guard try prepared.step() else { return nil }
-      return RowReader(statement: prepared.pointer, layout: statement.layout).row()
+      let row = RowReader(
+        statement: prepared.pointer, layout: statement.layout, connection: connection
+      ).row()
+      try connection.checkAnswer(row.json.count)
+      return row
     }
   }
 }
