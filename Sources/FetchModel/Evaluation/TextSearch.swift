@@ -43,6 +43,12 @@ public struct TextSearch: Sendable {
   private static func like(
     _ searched: UnsafeBufferPointer<UInt8>, _ folded: [UInt8], _ options: StringOptions
   ) -> Kind {
+    switch LikePattern.simplified(String(decoding: folded, as: UTF8.self)) {
+    case (.beginsWith, let text)?: return .begins(Array(text.utf8))
+    case (.endsWith, let text)?: return .ends(Array(text.utf8))
+    case (.contains, let text)?: return .contains(ByteSearch(Array(text.utf8)))
+    default: break
+    }
     let pattern = LikePattern(String(decoding: folded, as: UTF8.self))
     guard options.contains(.caseInsensitive) else { return .like(pattern) }
     let composed = Folding.fold(String(decoding: searched, as: UTF8.self), options.diacritics)
@@ -67,12 +73,31 @@ public struct TextSearch: Sendable {
         .precomposedText
       return plain.withUTF8 { expression.matches($0, isOver: isOver) }
     }
-    return Folding.fold(text, options).withUnsafeBufferPointer { matches(unfolded: $0, isOver) }
+    let ignoresMarks = options.contains(.diacriticInsensitive)
+    return Folding.fold(text, options).withUnsafeBufferPointer { folded in
+      ignoresMarks ? matches(unfolded: folded, isOver) : matches(wholeLettersOf: folded, isOver)
+    }
   }
 
   public func matches(_ text: String) -> Bool {
     var text = text
     return text.withUTF8 { matches($0) }
+  }
+
+  /// A letter and its combining marks are one letter, whether or not there is a composed form.
+  private func matches(
+    wholeLettersOf text: UnsafeBufferPointer<UInt8>, _ isOver: () -> Bool
+  ) -> Bool {
+    switch kind {
+    case .begins(let prefix):
+      text.starts(with: prefix) && CombiningMarks.areWhole(0..<prefix.count, in: text)
+    case .ends(let suffix):
+      text.count >= suffix.count && text.suffix(suffix.count).elementsEqual(suffix)
+        && CombiningMarks.areWhole(text.count - suffix.count..<text.count, in: text)
+    case .contains(let part):
+      part.isFound(in: text) { CombiningMarks.areWhole($0, in: text) }
+    case .like, .likeInAnyCase, .matches, .nothing: matches(unfolded: text, isOver)
+    }
   }
 
   private func matches(

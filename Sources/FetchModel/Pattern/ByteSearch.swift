@@ -27,8 +27,10 @@ public struct ByteSearch: Sendable {
     self.shorter = shorter
   }
 
-  /// Whether the bytes stand somewhere in `text`.
-  public func isFound(in text: UnsafeBufferPointer<UInt8>) -> Bool {
+  /// Whether the bytes stand somewhere in `text`, at a range that `isWhole` accepts.
+  public func isFound(
+    in text: UnsafeBufferPointer<UInt8>, where isWhole: (Range<Int>) -> Bool = { _ in true }
+  ) -> Bool {
     guard let first = part.first, text.count >= part.count, let start = text.baseAddress else {
       return false
     }
@@ -44,8 +46,11 @@ public struct ByteSearch: Sendable {
       let byte = text[place]
       while matched > 0, part[matched] != byte { matched = shorter[matched] }
       if part[matched] == byte { matched += 1 }
-      if matched == part.count { return true }
       place += 1
+      if matched == part.count {
+        if isWhole(place - matched..<place) { return true }
+        matched = shorter[matched]
+      }
     }
     return false
   }
