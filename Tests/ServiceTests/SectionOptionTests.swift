@@ -34,6 +34,18 @@ struct SectionOptionTests {
   }
 
   @Test(
+    "an option behind a dot is refused with the form that is right",
+    arguments: [
+      ("section=name.initial", "name:initial"), ("section=-at.month", "at:month"),
+      ("section=host.born.year", "host.born:year"), ("sort=name.cd", "name:cd"),
+    ])
+  func dots(fetch: String, form: String) throws {
+    let answer = try ServedFile(Self.world).ask("/v1/objects/event?\(fetch)")
+    #expect(answer.status == 400)
+    #expect(answer.text.contains("write `\(form)`"), "\(answer.text)")
+  }
+
+  @Test(
     "each object stands in the section of its part, in UTC",
     arguments: [
       (
