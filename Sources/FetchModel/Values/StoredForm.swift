@@ -128,6 +128,18 @@ extension StoredForm {
     if type == .uuid, standIn.count > 16, standIn.prefix(16).allSatisfy({ $0 == 0xFF }) {
       border = 16
     }
+    return foreignValue(of: standIn, behind: border)
+  }
+
+  /// The stored value that `standIn` stands for because a column of this form should not hold it;
+  /// nil for the bytes of a value that it may hold.
+  public func foreignValue(of standIn: [UInt8]) -> OrderKeyDecoder.Component? {
+    Self.foreignValue(of: standIn, behind: border.count)
+  }
+
+  private static func foreignValue(
+    of standIn: [UInt8], behind border: Int
+  ) -> OrderKeyDecoder.Component? {
     guard standIn.count > border, standIn.prefix(border).allSatisfy({ $0 == 0xFF }) else {
       return nil
     }

@@ -84,6 +84,10 @@ private struct DictionaryReader {
       appendValues(index, column, to: &json)
     } else if column.isDecimal, sqlite3_column_type(statement, index) == SQLITE_TEXT {
       appendDecimal(text(index), column, to: &json)
+    } else if let form = column.form, sqlite3_column_type(statement, index) == SQLITE_BLOB,
+      let foreign = form.foreignValue(of: blob(index))
+    {
+      append(foreign, column, to: &json)
     } else {
       reader.append(index, column.format, to: &json)
     }
@@ -96,6 +100,12 @@ private struct DictionaryReader {
     return Array(UnsafeBufferPointer(start: start, count: count))
   }
 
+  private func blob(_ index: Int32) -> [UInt8] {
+    let start = sqlite3_column_blob(statement, index)
+    let count = Int(sqlite3_column_bytes(statement, index))
+    return Array(UnsafeRawBufferPointer(start: start, count: count))
+  }
+
   /// Digits that neither an integer nor a double holds are a number all the same.
   private func appendDecimal(_ text: [UInt8], _ column: TabulatedColumn, to json: inout [UInt8]) {
     if case .number? = try? JSON(parsing: text) {
@@ -106,14 +116,17 @@ private struct DictionaryReader {
   }
 
   private func appendValues(_ index: Int32, _ column: TabulatedColumn, to json: inout [UInt8]) {
-    let start = sqlite3_column_blob(statement, index)
-    let count = Int(sqlite3_column_bytes(statement, index))
-    var decoder = OrderKeyDecoder(
-      bytes: Array(UnsafeRawBufferPointer(start: start, count: count)))
+    var decoder = OrderKeyDecoder(bytes: blob(index))
     json.append(0x5B)
     while !decoder.isAtEnd, let value = decoder.decode() {
       if json.last != 0x5B { json.append(0x2C) }
-      append(value, column, to: &json)
+      if let form = column.form, case .binary(let standIn) = value,
+        let foreign = form.foreignValue(of: standIn)
+      {
+        append(foreign, column, to: &json)
+      } else {
+        append(value, column, to: &json)
+      }
     }
     json.append(0x5D)
   }

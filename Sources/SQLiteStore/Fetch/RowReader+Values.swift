@@ -59,10 +59,6 @@ extension RowReader {
   ) {
     if format == .uuid, blob.count == 16 {
       bytes.append(uuid: blob)
-    } else if case .date = format,
-      case .text(let text)? = StoredForm.foreignValue(of: Array(blob), .date)
-    {
-      bytes.append(jsonString: String(decoding: text, as: UTF8.self))
     } else if case .transformable(let index) = format {
       layout.readers[index].append(blob, to: &bytes)
     } else {

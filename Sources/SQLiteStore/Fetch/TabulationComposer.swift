@@ -23,6 +23,8 @@ struct TabulatedColumn: Sendable {
   let isDecimal: Bool
   /// Whether it holds the different values of a group.
   let isCollection: Bool
+  /// The form whose stand-ins it holds in place of the stored values; nil where it holds these.
+  let form: StoredForm?
 }
 
 struct TabulationComposer {
@@ -124,9 +126,11 @@ struct TabulationComposer {
   /// decimals keep their digits.
   private func selected(_ operand: SQLOperand) -> SQLFragment {
     if operand.decimal != nil, let sum = operand.stored { return sum }
-    let isMerged = tabulation.isDistinct || tabulation.isAggregated
     return isMerged ? distinguished(operand) : operand.stored ?? distinguished(operand)
   }
+
+  /// Whether a dictionary may stand for several objects.
+  private var isMerged: Bool { tabulation.isDistinct || tabulation.isAggregated }
 
   // MARK: Order
 
@@ -173,7 +177,8 @@ struct TabulationComposer {
     if format == .number, plan.integersAsStrings { format = .largeNumberAsString }
     return TabulatedColumn(
       key: key, format: format, isDecimal: column.type == .decimal,
-      isCollection: isCollection(column.value))
+      isCollection: isCollection(column.value),
+      form: isMerged || operand.stored == nil ? operand.form : nil)
   }
 
   private func isCollection(_ value: ResolvedExpression) -> Bool {

@@ -59,7 +59,7 @@ struct TabulationScope: SQLScope {
       return SQLColumn(sql: "\(function)(\(argument))", type: .double)
     case .min: return picked("min(\(argument))", value)
     case .max: return picked("max(\(argument))", value)
-    case nil: return picked("livefetch_values(\(value.sql))", value)
+    case nil: return picked("livefetch_values(\(value.comparable))", value)
     }
   }
 

@@ -160,7 +160,7 @@ extension ConditionWriter {
       isInteger: first.isInteger && second.isInteger,
       isNumber: first.isNumber && second.isNumber,
       ownPrecision: Precision(first.precision, second.precision))
-    operand.form = first.form
+    operand.form = first.form ?? second.form
     return operand
   }
 
