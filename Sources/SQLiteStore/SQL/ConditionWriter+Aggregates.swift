@@ -6,14 +6,16 @@ extension ConditionWriter {
   mutating func aggregate(_ aggregation: Aggregation) -> SQLOperand {
     var value = SQLColumn(sql: "", type: .integer)
     var id = ""
+    // Whether several rows may be about one object, which counts once.
     var mayRepeat = false
     let source = source(aggregation.collection, aggregation.condition) { writer in
       let last = writer.scopes.count - 1
       value = writer.scopes[last].column(aggregation.value)
-      mayRepeat = writer.scopes[last].mayRepeat
+      mayRepeat = writer.scopes[last].mayRepeat || aggregation.object != nil
       if mayRepeat {
         let root = aggregation.collection.destination
-        id = writer.scopes[last].column(PropertyPath(root: root, target: .object)).sql
+        let object = aggregation.object ?? PropertyPath(root: root, target: .object)
+        id = writer.scopes[last].column(object).sql
       }
     }
     let function = aggregation.function
@@ -114,7 +116,7 @@ extension ConditionWriter {
       sql: sql, mayBeNull: function != .sum, dateFormat: operands.first?.dateFormat,
       isInteger: function != .average && operands.allSatisfy(\.isInteger),
       ownPrecision: function == .average ? .binary : precision)
-    result.form = form
+    result.form = form ?? operands.lazy.compactMap { $0.form }.first
     if precision == .decimal, function == .sum {
       let calculation = DecimalCalculation(result.sql)
       result.sql = calculation.number
