@@ -64,8 +64,10 @@ final class PredicateFixture {
   }
 
   /// The condition that `predicate` became, and the ids of the objects that it holds for.
-  func run(_ predicate: ResolvedPredicate, entity: String = "city") throws -> Outcome {
-    let (query, condition) = compose(predicate, entity: entity)
+  func run(
+    _ predicate: ResolvedPredicate, entity: String = "city", nesting: Nesting? = nil
+  ) throws -> Outcome {
+    let (query, condition) = compose(predicate, entity: entity, nesting: nesting)
     let ids = try connection.all(query, condition.bindings) { $0.text(0) }
     return Outcome(sql: condition.text, bindings: condition.bindings, ids: ids)
   }
@@ -78,8 +80,9 @@ final class PredicateFixture {
     return lines.joined(separator: "; ")
   }
 
+  /// - Parameter nesting: whether deep parts are set apart; nil for what the predicate needs.
   private func compose(
-    _ predicate: ResolvedPredicate, entity: String
+    _ predicate: ResolvedPredicate, entity: String, nesting: Nesting? = nil
   ) -> (query: String, SQLFragment) {
     let index = model.entityIndex(named: entity) ?? 0
     let context = QueryContext(
@@ -87,7 +90,14 @@ final class PredicateFixture {
     let alias = context.nextAlias(of: entity)
     var scope = TableScope(
       context: context, entity: index, alias: alias, source: "\"\(entity)\" AS \(alias)")
-    let condition = PredicateCompiler.condition(of: predicate, in: &scope)
+    let condition: SQLFragment
+    if let nesting {
+      var writer = ConditionWriter(scope, nesting)
+      condition = writer.write(predicate.condition, between: .ands)
+      scope = writer.scopes[0]
+    } else {
+      condition = PredicateCompiler.condition(of: predicate, in: &scope)
+    }
     let filter = condition.text.isEmpty ? "" : " WHERE \(condition.text)"
     return ("SELECT \(alias).id FROM \(scope.from)\(filter) ORDER BY 1", condition)
   }
