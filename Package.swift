@@ -10,8 +10,7 @@ let package = Package(
     .library(name: "Service", targets: ["Service"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
-    .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2")
   ],
   targets: [
     // The C libraries
@@ -54,7 +53,6 @@ let package = Package(
       dependencies: [
         "FetchModel", "HTTPAnswers", "SQLiteStore", "LiveQueries", "HTTPServer", "Service", "CZlib",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "GRDB", package: "GRDB.swift"),
       ],
       resources: [.copy("Resources/world"), .copy("Resources/models")]),
 

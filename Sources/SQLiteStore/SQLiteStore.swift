@@ -147,6 +147,15 @@ public final class SQLiteStore: ReopenableStore {
     _ = try ModelOpening(connection: connection, given: model).open()
   }
 
+  /// Rewrites the file at `path` so that its pages are full and in order. O(size of the file).
+  public static func compact(path: String) throws(StoreError) {
+    let lock = try FileLock(beside: path)
+    defer { withExtendedLifetime(lock) {} }
+    let connection = try Connection(path: path, access: .write)
+    defer { connection.close() }
+    try connection.execute("VACUUM")
+  }
+
   /// Takes the history's tables and triggers out of the file at `path`; false if there were none.
   public static func detach(path: String) throws(StoreError) -> Bool {
     let lock = try FileLock(beside: path)

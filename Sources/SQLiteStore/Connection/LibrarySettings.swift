@@ -5,11 +5,10 @@ import CSQLite
 import Synchronization
 
 extension SQLiteStore {
-  /// Prepares the SQLite library for many threads; a program that opens files by other ways first
-  /// calls this before.
+  /// Prepares the SQLite library for many threads. Called before the first connection is opened.
   ///
   /// Without it every allocation takes a lock that all connections share, only to keep statistics.
-  public static func prepareLibrary() { _ = libraryPreparation }
+  static func prepareLibrary() { _ = libraryPreparation }
 
   /// Has `report` called, on any thread, when SQLite finds a file damaged or a disk failing; with
   /// SQLite's own words, as often as it says them.
