@@ -4,7 +4,7 @@
 PORT ?= 8080
 ONLY ?=
 SECONDS ?= 60
-PACKAGES := libmicrohttpd-dev libsqlite3-dev zlib1g-dev
+PACKAGES := libmicrohttpd-dev libsqlite3-dev libcurl4-openssl-dev zlib1g-dev
 SOURCES := $(wildcard Package.swift Sources Tests)
 
 SHELL := /bin/bash

@@ -10,7 +10,8 @@ let package = Package(
     .library(name: "Service", targets: ["Service"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2")
+    .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
   ],
   targets: [
     // The C libraries
@@ -18,6 +19,8 @@ let package = Package(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CThreads"),
 
@@ -27,8 +30,13 @@ let package = Package(
     // Pure values
     .target(name: "FetchModel"),
 
-    // What those who ask a server read
-    .target(name: "HTTPAnswers"),
+    // Requests to servers
+    .target(
+      name: "HTTPClient",
+      dependencies: [
+        .target(name: "CCurl", condition: .when(platforms: [.linux])), "Threads",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ]),
 
     // Siblings that meet only in Service and the command
     .target(
@@ -46,12 +54,15 @@ let package = Package(
       ]),
     .target(
       name: "LiveFetch",
-      dependencies: ["FetchModel", "HTTPAnswers", "LiveQueries", "SQLiteStore"]),
+      dependencies: [
+        "FetchModel", "HTTPClient", "LiveQueries", "SQLiteStore",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ]),
     .executableTarget(name: "LiveCities", dependencies: ["LiveFetch"]),
     .executableTarget(
       name: "LiveFetchCommand",
       dependencies: [
-        "FetchModel", "HTTPAnswers", "SQLiteStore", "LiveQueries", "HTTPServer", "Service", "CZlib",
+        "FetchModel", "HTTPClient", "SQLiteStore", "LiveQueries", "HTTPServer", "Service", "CZlib",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       resources: [.copy("Resources/world"), .copy("Resources/models")]),
@@ -60,6 +71,11 @@ let package = Package(
     .target(name: "TestSupport", dependencies: ["CSQLite"], path: "Tests/TestSupport"),
 
     .testTarget(name: "ThreadsTests", dependencies: ["Threads", "TestSupport"]),
+    .testTarget(
+      name: "HTTPClientTests",
+      dependencies: [
+        "HTTPClient", "TestSupport", .target(name: "CCurl", condition: .when(platforms: [.linux])),
+      ]),
     .testTarget(name: "FetchModelTests", dependencies: ["FetchModel", "TestSupport"]),
     .testTarget(name: "SQLiteStoreTests", dependencies: ["SQLiteStore", "TestSupport"]),
     .testTarget(
@@ -68,7 +84,7 @@ let package = Package(
     .testTarget(
       name: "LiveFetchTests",
       dependencies: [
-        "LiveFetch", "HTTPAnswers", "SQLiteStore", "Service", "HTTPServer", "TestSupport",
+        "LiveFetch", "HTTPClient", "SQLiteStore", "Service", "HTTPServer", "TestSupport",
         // Run as a program.
         "LiveCities",
       ]),
@@ -76,13 +92,15 @@ let package = Package(
     .testTarget(
       name: "ServiceTests",
       dependencies: [
-        "Service", "SQLiteStore", "TestSupport",
+        "Service", "SQLiteStore", "HTTPClient", "TestSupport",
         // Run as a program by the tests of the command line.
         "LiveFetchCommand",
       ]),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["LiveFetchCommand", "HTTPServer", "CSQLite", "FetchModel", "TestSupport"]),
+      dependencies: [
+        "LiveFetchCommand", "HTTPClient", "HTTPServer", "CSQLite", "FetchModel", "TestSupport",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -59,7 +59,7 @@ struct StatusTests {
       (
         ["demo", "blog", "--data", "w.sqlite"], 65, "w.sqlite: holds something else than the sample"
       ),
-      (["fetch", "https://127.0.0.1:1", "City"], 69, "https://127.0.0.1:1: curl: (7)"),
+      (["fetch", "https://127.0.0.1:1", "City"], 69, "https://127.0.0.1:1: Connection refused"),
       (
         ["fetch", "ftp://h.example", "City"], 64,
         "ftp://h.example: an address begins with http:// or https://"

@@ -126,7 +126,7 @@ struct StoreCommandTests {
     let folder = try Folder()
     let gone = try folder.run("fetch", "http://127.0.0.1:1", "City")
     #expect(gone.status == 69)
-    #expect(gone.errors.contains("nobody answers"))
+    #expect(gone.errors.contains("Connection refused"))
     #expect(try folder.run("fetch", "gopher://127.0.0.1", "City").status == 64)
     #expect(try folder.run("fetch", "none.sqlite", "City").status == 66)
   }

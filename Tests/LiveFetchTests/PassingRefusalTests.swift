@@ -15,7 +15,7 @@ struct PassingRefusalTests {
   private func told(_ error: StoreError) -> [ObjectStoreError] {
     let problem = Problem(error)
     let pause = problem.headers.first { $0.name == "Retry-After" }?.value
-    let answer = RemoteAnswer(status: problem.status, body: problem.json, retryAfter: pause)
+    let answer = RemoteResponse(status: problem.status, body: problem.json, retryAfter: pause)
     return [ObjectStoreError(problem), answer.error]
   }
 
@@ -53,7 +53,7 @@ struct PassingRefusalTests {
 
   @Test("is known by its status, which every answer has and nothing else")
   func statuses() {
-    let page = RemoteAnswer(status: 502, body: Array("<html>".utf8))
+    let page = RemoteResponse(status: 502, body: Array("<html>".utf8))
     #expect(page.error.status == 502 && page.error.code == nil)
     #expect(ObjectStoreError.unreachable(Outage("connection refused")).status == nil)
     #expect(ObjectStoreError.tokenExpired.status == 410)

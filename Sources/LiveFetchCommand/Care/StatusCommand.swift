@@ -99,7 +99,7 @@ struct StatusCommand: ParsableCommand {
   private func remoteLines() throws -> [Line] {
     let remote = try target.remote()
     let about = try remote.json("GET", "/v1")
-    let ready = try remote.answer("GET", "/health/ready").status == 200
+    let ready = try remote.response("GET", "/health/ready").status == 200
     let model = try remote.json("GET", "/v1/model")
     var names: [JSON] = []
     if case .array(let entities)? = model["entities"] { names = entities.compactMap { $0["name"] } }

@@ -101,12 +101,13 @@ final class RemoteFetch: FetchSource {
 
   func next() throws -> JSON? {
     guard let token else { return try snapshot() }
-    let answer = try remote.answer("GET", path, query: query + [("since", token), ("wait", "25")])
-    let json = try? JSON(parsing: answer.body)
-    if answer.status == 410 { return try snapshot() }
-    guard let json, answer.status < 400 else {
+    let response = try remote.response(
+      "GET", path, query: query + [("since", token), ("wait", "25")])
+    let json = try? JSON(parsing: response.body)
+    if response.status == 410 { return try snapshot() }
+    guard let json, response.status < 400 else {
       throw ProblemReport(
-        status: answer.status, json: json ?? .object([]), predicate: predicate
+        status: response.status, json: json ?? .object([]), predicate: predicate
       ).failure()
     }
     self.token = json["to"]?.string ?? token

@@ -1,5 +1,6 @@
 import FetchModel
 import Foundation
+import HTTPClient
 import Synchronization
 import Testing
 
@@ -43,7 +44,7 @@ final class FaultServer: @unchecked Sendable {
     return process.terminationStatus
   }
 
-  var client: HTTPClient { HTTPClient(host: "127.0.0.1", port: port) }
+  var client: FaultClient { FaultClient(address: "http://127.0.0.1:\(port)") }
 
   func sql(_ text: String) throws -> [String] { try folder.sql(text, on: "store.sqlite") }
 
@@ -63,9 +64,19 @@ final class FaultServer: @unchecked Sendable {
   }
 }
 
-extension HTTPClient {
+/// Requests to a server. Each blocks its thread.
+struct FaultClient: Sendable {
+  let address: String
+
+  func send(
+    _ method: String, _ target: String, headers: [(name: String, value: String)] = [],
+    body: [UInt8] = []
+  ) throws -> ClientResponse {
+    try ClientRequest(method, address + target, headers: headers, body: body).waitForResponse()
+  }
+
   func get(_ target: String) throws -> (status: Int, json: JSON) {
-    let answer = try send("GET", target, headers: [], body: [])
+    let answer = try send("GET", target)
     return (answer.status, (try? JSON(parsing: answer.body)) ?? .null)
   }
 

@@ -59,7 +59,7 @@ struct FaultTests {
       }
     }
 
-    private func save(_ number: inout Int, _ client: HTTPClient) -> Bool {
+    private func save(_ number: inout Int, _ client: FaultClient) -> Bool {
       number += 1
       let pair = ["left", "right"].map { side in
         let who = #""writer":\#(writer),"number":\#(number)"#
@@ -291,7 +291,7 @@ struct FaultTests {
         }
       }
       let began = ContinuousClock.now
-      let answer = try client.send(method, target, headers: [], body: [])
+      let answer = try client.send(method, target)
       let took = ContinuousClock.now - began
       #expect(answer.status == 504)
       #expect(took < .seconds(3), "\(method) \(took)")

@@ -41,7 +41,7 @@ final class Follower: Sendable {
     }
   }
 
-  private func follow(_ client: HTTPClient) throws {
+  private func follow(_ client: FaultClient) throws {
     var isFirst = true
     while !isOver {
       guard let token = state.withLock({ $0.held?.token }) else {

@@ -1,12 +1,14 @@
-// An HTTP answer enters; its JSON leaves, or why there is none. The only place that tells a server's
-// refusals from what gateways and networks put in an answer's place.
+// An HTTP response enters; its JSON leaves, or an error. The only place that distinguishes a server's
+// refusals from what gateways and networks send in place of its response.
 
 import Foundation
+import HTTPClient
 
-/// An answer as it came.
-struct RemoteAnswer: Sendable {
+/// A response of a server or of a gateway in front of it.
+struct RemoteResponse: Sendable {
   let status: Int
   let body: [UInt8]
+  /// Seconds.
   let retryAfter: Double?
 
   init(status: Int, body: [UInt8], retryAfter: String? = nil) {
@@ -15,18 +17,24 @@ struct RemoteAnswer: Sendable {
     self.retryAfter = retryAfter.flatMap(Self.seconds)
   }
 
-  /// - Throws: ``error`` unless the status is of success; `unreachable` where the body was cut off
-  ///   or is a page of somebody's in between.
+  init(_ head: ResponseHead, body: [UInt8]) {
+    self.init(status: head.status, body: body, retryAfter: head.headers["retry-after"])
+  }
+
+  /// The body as JSON.
+  ///
+  /// - Throws: ``error`` unless the status is of success; `unreachable` if the body was cut off or is
+  ///   a gateway's page.
   func json() throws(ObjectStoreError) -> JSON {
     guard (200..<300).contains(status) else { throw error }
     guard let json = try? JSON(parsing: body) else {
       throw .unreachable(
-        Outage("an answer of \(body.count) bytes that is no JSON", status: status))
+        Outage("a response of \(body.count) bytes that is not JSON", status: status))
     }
     return json
   }
 
-  /// What a status that is not of success means.
+  /// The error that a status other than success stands for.
   var error: ObjectStoreError {
     let json = try? JSON(parsing: body)
     if let problem = json.flatMap({ Problem(json: $0, status: status) }) {
@@ -40,7 +48,7 @@ struct RemoteAnswer: Sendable {
         json?["detail"]?.string ?? "status \(status)", status: status, retryAfter: retryAfter))
   }
 
-  /// `Retry-After`: seconds, or a date.
+  /// The seconds of a `Retry-After`, which holds seconds or a date.
   private static func seconds(_ text: String) -> Double? {
     if let seconds = Double(text) { return seconds.isFinite ? max(0, seconds) : nil }
     let formatter = DateFormatter()
