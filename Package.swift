@@ -25,7 +25,9 @@ let package = Package(
     .systemLibrary(name: "CThreads"),
 
     // Threads and waiting for them
-    .target(name: "Threads", dependencies: ["CThreads"]),
+    .target(
+      name: "Threads",
+      dependencies: ["CThreads", .product(name: "DequeModule", package: "swift-collections")]),
 
     // Pure values
     .target(name: "FetchModel"),
@@ -44,8 +46,17 @@ let package = Package(
       dependencies: [
         "FetchModel", "CSQLite", "Threads",
       ]),
-    .target(name: "LiveQueries", dependencies: ["FetchModel", "Threads"]),
-    .target(name: "HTTPServer", dependencies: ["CMicrohttpd", "CZlib", "Threads"]),
+    .target(
+      name: "LiveQueries",
+      dependencies: [
+        "FetchModel", "Threads", .product(name: "HeapModule", package: "swift-collections"),
+      ]),
+    .target(
+      name: "HTTPServer",
+      dependencies: [
+        "CMicrohttpd", "CZlib", "Threads",
+        .product(name: "HeapModule", package: "swift-collections"),
+      ]),
 
     .target(
       name: "Service",

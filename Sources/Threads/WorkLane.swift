@@ -1,12 +1,13 @@
 // Where work goes that others are not to wait for: closures enter, a few threads run them in order.
 
+import DequeModule
 import Synchronization
 
 /// A few threads and a bounded queue of work. Threads are begun as they are needed, and end with
 /// ``close()``.
 package final class WorkLane: Sendable {
   private struct State {
-    var queue: [@Sendable () -> Void] = []
+    var queue: Deque<@Sendable () -> Void> = []
     /// Threads that sleep and were not woken yet.
     var idle = 0
     var threads = 0
@@ -96,7 +97,7 @@ package final class WorkLane: Sendable {
     }
     while true {
       let step: Step = state.withLock { state in
-        if !state.queue.isEmpty { return .work(state.queue.removeFirst()) }
+        if let work = state.queue.popFirst() { return .work(work) }
         if state.isClosed {
           state.threads -= 1
           return .end

@@ -1,6 +1,8 @@
 // One execution of a request: a store puts in what it finds, a controller takes out batches. A
 // mutex stands between them, so both may live where they like.
 
+import DequeModule
+
 /// A running request.
 ///
 /// A store enqueues results, each as inserted, updated or deleted, and calls
@@ -26,7 +28,7 @@ public final class DataStoreQuery<
   private struct Content: MailboxContent {
     var pending = DataStoreBatch<Result>()
     var ready: DataStoreBatch<Result>?
-    var notices: [Event] = []
+    var notices: Deque<Event> = []
     var isFinished = false
     var isFlushing = false
 
@@ -35,7 +37,7 @@ public final class DataStoreQuery<
         ready = nil
         return .batch(batch)
       }
-      return notices.isEmpty ? nil : notices.removeFirst()
+      return notices.popFirst()
     }
   }
 

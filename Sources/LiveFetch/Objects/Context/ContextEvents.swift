@@ -1,5 +1,6 @@
 // What a context tells: changes of its objects, and saves. To closures, and as sequences.
 
+import DequeModule
 import Synchronization
 
 /// Something that a context tells.
@@ -159,7 +160,7 @@ public struct ContextEvents<Event: ContextEvent>: AsyncSequence {
 
 /// Events on their way to one reader.
 final class EventQueue<Event> {
-  private var events: [Event] = []
+  private var events: Deque<Event> = []
   private let reader = WaitingReader()
   var token: ObservationToken?
 
@@ -170,10 +171,10 @@ final class EventQueue<Event> {
 
   /// The next event; nil when the task is cancelled.
   func next(isolation: isolated (any Actor)?) async -> Event? {
-    while events.isEmpty {
+    while true {
+      if let event = events.popFirst() { return event }
       guard await reader.wait(isolation: isolation) else { return nil }
     }
-    return events.removeFirst()
   }
 }
 

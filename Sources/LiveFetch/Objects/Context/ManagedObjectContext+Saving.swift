@@ -1,6 +1,8 @@
 // Changes → one save. What was refused stays as it was; what was saved takes over what the store made
 // of it.
 
+import DequeModule
+
 extension ManagedObjectContext {
   /// Saves every change as one: to the store, or into the parent context.
   ///
@@ -255,10 +257,10 @@ extension JSON {
 /// Saves of one context, one after the other.
 struct SaveQueue {
   private var isBusy = false
-  private var waiting: [CheckedContinuation<Void, Never>] = []
+  private var waiting: Deque<CheckedContinuation<Void, Never>> = []
 
   mutating func leave() {
-    if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
+    if let next = waiting.popFirst() { next.resume() } else { isBusy = false }
   }
 
   /// Whether the queue was empty: then it is no more.
