@@ -78,7 +78,8 @@
         curl_multi_perform(multi, &running)
         removeDone()
         checkTimeLimits()
-        curl_multi_poll(multi, nil, 0, pollTimeout, nil)
+        // Without memory it returns at once.
+        if curl_multi_poll(multi, nil, 0, pollTimeout, nil) != CURLM_OK { usleep(10_000) }
       }
     }
 
@@ -128,7 +129,7 @@
     /// Ends the transfers whose limit has passed. O(transfers), but only when a limit may have passed.
     private func checkTimeLimits() {
       let now = ContinuousClock.now
-      if let nextCheck, nextCheck > now, !settings.hasNewDeadline { return }
+      guard settings.hasNewDeadline || nextCheck.map({ $0 <= now }) ?? false else { return }
       settings.hasNewDeadline = false
       nextCheck = nil
       for (id, active) in transfers {

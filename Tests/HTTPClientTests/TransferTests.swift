@@ -95,12 +95,22 @@ struct TransferTests {
       connection.send(Self.head + "x")
       connection.waitForClose()
     }
-    let server = try ScriptedServer([silent, midway])
+    let kept: ScriptedServer.Script = { connection in
+      connection.readRequest()
+      connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+      connection.readRequest()
+      connection.waitForClose()
+    }
+    let server = try ScriptedServer([silent, midway, kept])
     var request = ClientRequest("GET", server.url)
     request.limits = TransferTimeLimits(connect: 60, response: 0.2, idle: 600)
     await #expect(throws: TransferError.timedOut(.response)) { try await request.response() }
     request.limits = TransferTimeLimits(connect: 60, response: 600, idle: 0.2)
     await #expect(throws: TransferError.timedOut(.body)) { try await request.response() }
+    request.limits = TransferTimeLimits(connect: 60)
+    _ = try await request.response()
+    request.limits.response = 0.2
+    await #expect(throws: TransferError.timedOut(.response)) { try await request.response() }
   }
 
   @Test("Time in which the reader asks for nothing does not count as silence")
