@@ -29,8 +29,11 @@ let package = Package(
       name: "Threads",
       dependencies: ["CThreads", .product(name: "DequeModule", package: "swift-collections")]),
 
+    // Pure functions of bytes: percent-encoding and hashes
+    .target(name: "Bytes"),
+
     // Pure values
-    .target(name: "FetchModel"),
+    .target(name: "FetchModel", dependencies: ["Bytes"]),
 
     // Requests to servers
     .target(
@@ -44,36 +47,38 @@ let package = Package(
     .target(
       name: "SQLiteStore",
       dependencies: [
-        "FetchModel", "CSQLite", "Threads",
+        "Bytes", "FetchModel", "CSQLite", "Threads",
       ]),
     .target(
       name: "LiveQueries",
       dependencies: [
-        "FetchModel", "Threads", .product(name: "HeapModule", package: "swift-collections"),
+        "Bytes", "FetchModel", "Threads",
+        .product(name: "HeapModule", package: "swift-collections"),
       ]),
     .target(
       name: "HTTPServer",
       dependencies: [
-        "CMicrohttpd", "CZlib", "Threads",
+        "Bytes", "CMicrohttpd", "CZlib", "Threads",
         .product(name: "HeapModule", package: "swift-collections"),
       ]),
 
     .target(
       name: "Service",
       dependencies: [
-        "FetchModel", "LiveQueries", "HTTPServer", "Threads",
+        "Bytes", "FetchModel", "LiveQueries", "HTTPServer", "Threads",
       ]),
     .target(
       name: "LiveFetch",
       dependencies: [
-        "FetchModel", "HTTPClient", "LiveQueries", "SQLiteStore",
+        "Bytes", "FetchModel", "HTTPClient", "LiveQueries", "SQLiteStore",
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
     .executableTarget(name: "LiveCities", dependencies: ["LiveFetch"]),
     .executableTarget(
       name: "LiveFetchCommand",
       dependencies: [
-        "FetchModel", "HTTPClient", "SQLiteStore", "LiveQueries", "HTTPServer", "Service", "CZlib",
+        "Bytes", "FetchModel", "HTTPClient", "SQLiteStore", "LiveQueries", "HTTPServer", "Service",
+        "CZlib",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       resources: [.copy("Resources/world"), .copy("Resources/models")]),
@@ -82,16 +87,12 @@ let package = Package(
     .target(name: "TestSupport", dependencies: ["CSQLite"], path: "Tests/TestSupport"),
 
     .testTarget(name: "ThreadsTests", dependencies: ["Threads", "TestSupport"]),
-    .testTarget(
-      name: "HTTPClientTests",
-      dependencies: [
-        "HTTPClient", "TestSupport", .target(name: "CCurl", condition: .when(platforms: [.linux])),
-      ]),
-    .testTarget(name: "FetchModelTests", dependencies: ["FetchModel", "TestSupport"]),
-    .testTarget(name: "SQLiteStoreTests", dependencies: ["SQLiteStore", "TestSupport"]),
+    .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "TestSupport"]),
+    .testTarget(name: "FetchModelTests", dependencies: ["Bytes", "FetchModel", "TestSupport"]),
+    .testTarget(name: "SQLiteStoreTests", dependencies: ["Bytes", "SQLiteStore", "TestSupport"]),
     .testTarget(
       name: "LiveQueriesTests",
-      dependencies: ["LiveQueries", "FetchModel", "SQLiteStore", "Threads", "TestSupport"]),
+      dependencies: ["Bytes", "LiveQueries", "FetchModel", "SQLiteStore", "Threads", "TestSupport"]),
     .testTarget(
       name: "LiveFetchTests",
       dependencies: [
@@ -99,7 +100,7 @@ let package = Package(
         // Run as a program.
         "LiveCities",
       ]),
-    .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "TestSupport"]),
+    .testTarget(name: "HTTPServerTests", dependencies: ["Bytes", "HTTPServer", "TestSupport"]),
     .testTarget(
       name: "ServiceTests",
       dependencies: [

@@ -1,5 +1,7 @@
 // Entity tags in conditional requests (RFC 9110, section 13.1).
 
+import Bytes
+
 /// Comparison of entity tags with `If-None-Match` and `If-Match`.
 public enum EntityTag {
   /// Whether a condition's value names `tag` by weak comparison: a list, `W/` prefixes ignored, or
@@ -40,8 +42,8 @@ public enum EntityTag {
 
   /// A strong tag of some bytes: their length and their 64-bit FNV-1a hash, in hexadecimal.
   public static func strong(_ bytes: [UInt8], suffix: String = "") -> String {
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    return "\"\(String(bytes.count, radix: 16))-\(String(hash, radix: 16))\(suffix)\""
+    var hash = WideFNV1a()
+    hash.combine(bytes)
+    return "\"\(String(bytes.count, radix: 16))-\(hash.text)\(suffix)\""
   }
 }

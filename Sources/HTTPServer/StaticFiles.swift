@@ -5,6 +5,7 @@
 // decoded once; `..`, NUL, backslashes and names that begin with a dot are refused; a symbolic
 // link is followed only to a place inside.
 
+import Bytes
 import Glibc
 
 /// Serves the files below one directory.
@@ -52,7 +53,8 @@ public final class StaticFiles: Sendable {
     for (index, segment) in segments.enumerated() {
       let isLast = index == segments.count - 1
       if segment.isEmpty, isLast { break }
-      guard let name = PercentDecoding.text(segment), Self.isPlain(name) else { return nil }
+      guard let name = PercentEncoding.decode(Substring(segment), plus: .itself), Self.isPlain(name)
+      else { return nil }
       place += "/" + name
     }
     guard var resolved = realPath(place.isEmpty ? "/" : place) else { return nil }

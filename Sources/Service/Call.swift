@@ -1,5 +1,6 @@
 // One request on its way through the service: what every answer has in common is added here.
 
+import Bytes
 import FetchModel
 import HTTPServer
 

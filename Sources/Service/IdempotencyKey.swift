@@ -1,5 +1,6 @@
 // The `Idempotency-Key` header: a save with one is made once and answered the same each time.
 
+import Bytes
 import FetchModel
 import HTTPServer
 

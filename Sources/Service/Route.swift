@@ -1,6 +1,7 @@
 // Method and path → what is asked for. Paths are matched on the raw target, each segment decoded
 // once; what a path takes as methods is told in one place.
 
+import Bytes
 import FetchModel
 
 /// Everything that the API has a path for.

@@ -1,5 +1,6 @@
 // What a save did → its answer.
 
+import Bytes
 import FetchModel
 import HTTPServer
 

@@ -1,3 +1,4 @@
+import Bytes
 import FetchModel
 import Foundation
 import TestSupport

@@ -4,6 +4,8 @@
 // refused), the key's two offsets, and the key. It comes back from clients, so every byte is
 // checked: a decoded key is one that this order's encoder could have written.
 
+import Bytes
+
 /// Reads and writes the `next` cursors of one order.
 public struct Cursor: Sendable {
   private let terms: [OrderTerm]

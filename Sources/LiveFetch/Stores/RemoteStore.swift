@@ -1,5 +1,6 @@
 // A LiveFetch server as an object store, over HTTP.
 
+import Bytes
 import Foundation
 import Synchronization
 

@@ -1,6 +1,7 @@
 // `livefetch export STORE ENTITY`
 
 import ArgumentParser
+import Bytes
 import FetchModel
 import Foundation
 import SQLiteStore

@@ -1,6 +1,7 @@
 // A fetch of a file or of a server → snapshots as JSON, and word when one may be out of date.
 
 import ArgumentParser
+import Bytes
 import FetchModel
 import Foundation
 import SQLiteStore

@@ -1,6 +1,7 @@
 // The address of a server → its responses as JSON, its problems as failures of the command.
 
 import ArgumentParser
+import Bytes
 import FetchModel
 import Foundation
 import HTTPClient

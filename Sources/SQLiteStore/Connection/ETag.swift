@@ -1,6 +1,7 @@
 // A row's stored values → the hash that is its ETag: FNV-1a of 64 bits, 16 hexadecimal digits.
 // In Swift over a statement's row, in SQL as livefetch_etag(…). Both hash the same bytes.
 
+import Bytes
 import CSQLite
 import FetchModel
 

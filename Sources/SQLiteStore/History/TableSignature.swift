@@ -1,6 +1,7 @@
 // A followed table → what the answers to fetches of it hang on, in a form that two models can be
 // compared by: names and columns, no indexes.
 
+import Bytes
 import FetchModel
 
 /// What has to be the same for a table's history to go on.

@@ -1,16 +1,17 @@
-// Percent-encoded bytes of a request target → text.
+// Percent-encoded text of a request target → text, and back.
 
-/// Decodes percent-encoded UTF-8.
+/// Percent-encoding of UTF-8 (RFC 3986).
 public enum PercentEncoding {
-  /// What a `+` stands for.
+  /// The meaning of a `+`: itself in paths, a space in queries.
   public enum Plus: Sendable { case itself, space }
 
-  /// The text of `encoded`, nil where an escape is cut short or the bytes are not UTF-8.
+  /// Decodes `encoded` once; nil if an escape is incomplete or the bytes are not UTF-8. O(bytes).
   public static func decode(_ encoded: Substring, plus: Plus) -> String? {
     decode(encoded.utf8, plus: plus)
   }
 
-  private static func decode(_ encoded: Substring.UTF8View, plus: Plus) -> String? {
+  /// Decodes `encoded` once; nil if an escape is incomplete or the bytes are not UTF-8. O(bytes).
+  public static func decode(_ encoded: Substring.UTF8View, plus: Plus) -> String? {
     guard encoded.contains(where: { $0 == 0x25 || $0 == 0x2B }) else {
       return String(Substring(encoded))
     }
@@ -29,26 +30,8 @@ public enum PercentEncoding {
     return String(validating: decoded, as: UTF8.self)
   }
 
-  /// The names and values of a query string in their order.
-  public static func decodeQuery(
-    _ query: Substring
-  ) throws(FetchRequestError) -> [(name: String, value: String)] {
-    var pairs: [(name: String, value: String)] = []
-    for part in query.utf8.split(separator: 0x26) {
-      let equals = part.firstIndex(of: 0x3D)
-      guard let name = decode(part[..<(equals ?? part.endIndex)], plus: .space) else {
-        throw .malformedEncoding(detail: "a parameter's name is not percent-encoded UTF-8")
-      }
-      let rest = equals.map { part[part.index(after: $0)...] }
-      guard let value = rest.map({ decode($0, plus: .space) }) ?? "" else {
-        throw .malformedEncoding(detail: "the value of `\(name)` is not percent-encoded UTF-8")
-      }
-      pairs.append((name, value))
-    }
-    return pairs
-  }
-
-  static func hexValue(_ byte: UInt8) -> UInt8? {
+  /// The value of a hexadecimal digit; nil for any other byte.
+  public static func hexValue(_ byte: UInt8) -> UInt8? {
     switch byte {
     case 0x30...0x39: byte - 0x30
     case 0x41...0x46: byte - 0x37
@@ -56,10 +39,8 @@ public enum PercentEncoding {
     default: nil
     }
   }
-}
 
-extension PercentEncoding {
-  /// `text` as one segment of a path: everything but unreserved characters escaped.
+  /// Encodes `text` as one segment of a path: every byte but those of unreserved characters is escaped.
   public static func encodeSegment(_ text: String) -> String {
     let digits = Array("0123456789ABCDEF".utf8)
     var encoded: [UInt8] = []
