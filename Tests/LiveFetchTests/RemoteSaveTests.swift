@@ -33,16 +33,16 @@ struct RemoteSaveTests {
     do {
       _ = try await bed.store.save(json(insert), idempotencyKey: "one")
       Issue.record("saved")
-    } catch ObjectStoreError.unreachable(let outage) {
-      #expect(outage.status == nil)
-      #expect(outage.code == nil)
+    } catch ObjectStoreError.unreachable(let unavailability) {
+      #expect(unavailability.status == nil)
+      #expect(unavailability.code == nil)
     }
     bed.proxy.set(.answer("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"))
     do {
       _ = try await bed.store.save(json(insert), idempotencyKey: "one")
       Issue.record("saved")
-    } catch ObjectStoreError.unreachable(let outage) {
-      #expect(outage.status == 502)
+    } catch ObjectStoreError.unreachable(let unavailability) {
+      #expect(unavailability.status == 502)
     }
     bed.proxy.set(.none)
     let receipt = try await bed.store.save(json(insert), idempotencyKey: "one")
@@ -62,8 +62,8 @@ struct RemoteSaveTests {
           + #"{"code":"overloaded","detail":"Later, ok??"}"#))
     do {
       _ = try await bed.store.save(json(insert))
-    } catch ObjectStoreError.unreachable(let outage) {
-      #expect(outage.code == "overloaded")
+    } catch ObjectStoreError.unreachable(let unavailability) {
+      #expect(unavailability.code == "overloaded")
     }
     #expect(bed.proxy.requests.count == 2)
   }

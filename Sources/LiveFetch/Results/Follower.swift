@@ -25,17 +25,17 @@ struct Follower: Sendable {
   /// Seconds that the last failure asked to be waited.
   private var leastPause = 0.0
 
-  /// - Parameter outage: why nobody answered the last time; the first event is then waited for.
+  /// - Parameter unavailability: why nobody answered the last time; the first event is then waited for.
   init(
     store: any ObjectStore, request: [JSON.Member], hold: Double, token: String? = nil,
-    after outage: ObjectStoreError? = nil
+    after unavailability: ObjectStoreError? = nil
   ) {
     self.store = store
     self.request = .object(request + [.init(name: "digest", value: .boolean(true))])
     self.hold = hold
     self.token = token
     feed = store.feed(of: self.request)
-    if let outage { note(outage) }
+    if let unavailability { note(unavailability) }
   }
 
   /// The result now.
@@ -90,7 +90,7 @@ struct Follower: Sendable {
 
   private mutating func note(_ error: ObjectStoreError) {
     failures += 1
-    leastPause = error.outage?.retryAfter ?? 0
+    leastPause = error.unavailability?.retryAfter ?? 0
   }
 
   /// The time before the next attempt: a tenth of a second, doubled each time up to five seconds, or

@@ -48,7 +48,7 @@ final class EventFeed: FetchFeed {
       case .ended(let reason):
         drop()
         // Gateways end streams now and then. Only if another one cannot be opened the server is away.
-        guard mayReopen, stream.hasLasted else { throw .unreachable(Outage(reason)) }
+        guard mayReopen, stream.hasLasted else { throw .unreachable(ServiceUnavailable(reason)) }
         mayReopen = false
       case .cancelled:
         drop()
@@ -89,7 +89,7 @@ final class EventFeed: FetchFeed {
     guard ["diff", "snapshot", "error"].contains(event.name) else { return nil }
     guard let json = try? JSON(parsing: event.data) else {
       drop()
-      throw .unreachable(Outage("an event that is not JSON", status: 200))
+      throw .unreachable(ServiceUnavailable("an event that is not JSON", status: 200))
     }
     if event.name == "error" {
       drop()

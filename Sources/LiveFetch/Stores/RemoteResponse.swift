@@ -29,7 +29,7 @@ struct RemoteResponse: Sendable {
     guard (200..<300).contains(status) else { throw error }
     guard let json = try? JSON(parsing: body) else {
       throw .unreachable(
-        Outage("a response of \(body.count) bytes that is not JSON", status: status))
+        ServiceUnavailable("a response of \(body.count) bytes that is not JSON", status: status))
     }
     return json
   }
@@ -40,11 +40,11 @@ struct RemoteResponse: Sendable {
     if let problem = json.flatMap({ Problem(json: $0, status: status) }) {
       return ObjectStoreError(problem, retryAfter: retryAfter)
     }
-    guard status >= 500 || Outage.passing.contains(status) else {
+    guard status >= 500 || ServiceUnavailable.passing.contains(status) else {
       return .notUnderstood("status \(status) without a problem")
     }
     return .unreachable(
-      Outage(
+      ServiceUnavailable(
         json?["detail"]?.string ?? "status \(status)", status: status, retryAfter: retryAfter))
   }
 

@@ -42,7 +42,7 @@ struct RemoteServer: Sendable {
     } catch {
       switch error {
       case .cancelled: throw .cancelled
-      default: throw .unreachable(Outage(error.reason(within: request.limits)))
+      default: throw .unreachable(ServiceUnavailable(error.reason(within: request.limits)))
       }
     }
   }

@@ -56,7 +56,7 @@ public final class RemoteStore: ObjectStore {
   /// Makes a save under an idempotency key of its own. If the response is lost (the connection broke,
   /// a gateway timed out), the save is requested once more under the same key, so it is made once.
   ///
-  /// - Throws: ``ObjectStoreError``. If it is `unreachable` without an ``Outage/code``, the save may
+  /// - Throws: ``ObjectStoreError``. If it is `unreachable` without an ``ServiceUnavailable/code``, the save may
   ///   have been made; ``save(_:idempotencyKey:)`` lets a caller find out.
   public func save(_ request: JSON) async throws(ObjectStoreError) -> SaveReceipt {
     try await save(request, idempotencyKey: UUID().uuidString)
@@ -75,8 +75,8 @@ public final class RemoteStore: ObjectStore {
     let answer: JSON
     do throws(ObjectStoreError) {
       answer = try await post("/v1/save", request, idempotencyKey: idempotencyKey)
-    } catch .unreachable(let outage) where outage.isAnswerLost {
-      let pause = min(outage.retryAfter ?? 0.2, 5) * Double.random(in: 1...1.25)
+    } catch .unreachable(let unavailability) where unavailability.isAnswerLost {
+      let pause = min(unavailability.retryAfter ?? 0.2, 5) * Double.random(in: 1...1.25)
       do { try await Task.sleep(for: .seconds(pause)) } catch { throw .cancelled }
       answer = try await post("/v1/save", request, idempotencyKey: idempotencyKey)
     }

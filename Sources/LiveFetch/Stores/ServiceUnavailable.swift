@@ -1,18 +1,18 @@
-// Why nobody answered: what a network, a gateway, a server or a file said instead, and when to come
-// back. The only place that tells a refusal that passes from one that lasts.
+// A store that cannot answer now: the reason, which a network, a gateway, a server or a file gave, and when
+// to try again. The only place that distinguishes refusals that pass from refusals that are final.
 
-/// What stands between a program and its store for now.
-public struct Outage: Sendable, Hashable {
+/// Why a store cannot be reached for now.
+public struct ServiceUnavailable: Sendable, Hashable {
   /// For a person: `connection refused`, `status 502`.
   public let reason: String
-  /// The HTTP status of what came in place of an answer, a gateway's 502 or the server's own 503, and
-  /// of a file what a server on it would say; 200 where the answer was cut off or is a page; nil where
+  /// The HTTP status of what came in place of an answer: a gateway's 502, the server's own 503, for a
+  /// file the status that a server of it would send; 200 if the answer was cut off or is a page; nil if
   /// nothing came.
   public let status: Int?
-  /// The stable code where it is the store itself that said no: `overloaded`, `busy`, `disk-full`. A
-  /// save it says this of was not made.
+  /// The stable code if the store itself refused: `overloaded`, `busy`, `disk-full`. A save that is
+  /// refused with a code was not made.
   public let code: String?
-  /// The seconds that were asked to be waited (`Retry-After`); nil: as long as one likes.
+  /// Seconds to wait before the next request (`Retry-After`); nil if the caller may choose.
   public let retryAfter: Double?
 
   public init(
@@ -24,40 +24,41 @@ public struct Outage: Sendable, Hashable {
     self.retryAfter = retryAfter
   }
 
-  /// Whether what was asked may have been done all the same.
+  /// True if the request may have been carried out although no answer came.
   var isAnswerLost: Bool { code == nil && status != 429 }
 
-  /// What a store's own refusal says of it; nil of a refusal that lasts.
+  /// Reads a store's own refusal; nil if the refusal is final.
   ///
-  /// - Parameter retryAfter: the seconds that are asked to be waited; nil: as the problem says.
+  /// - Parameter retryAfter: seconds to wait; nil takes the problem's own `Retry-After`.
   init?(_ problem: Problem, retryAfter: Double? = nil) {
     guard Self.passing.contains(problem.status) else { return nil }
-    let asked = problem.headers.first { $0.name == "Retry-After" }.flatMap { Double($0.value) }
+    let requested = problem.headers.first { $0.name == "Retry-After" }.flatMap { Double($0.value) }
     self.init(
-      problem.detail, status: problem.status, code: problem.code, retryAfter: retryAfter ?? asked)
+      problem.detail, status: problem.status, code: problem.code,
+      retryAfter: retryAfter ?? requested)
   }
 
-  /// Statuses that say nothing of the request but that now is not the time.
+  /// Statuses with which the same request may succeed later.
   static let passing: Set = [408, 425, 429, 500, 502, 503, 504, 507]
 }
 
 extension ObjectStoreError {
-  /// What a store's own refusal is: one that passes, or one that lasts.
+  /// Reads a store's own refusal: `unreachable` if it passes, else `tokenExpired` or `refused`.
   ///
-  /// - Parameter retryAfter: the seconds that are asked to be waited; nil: as the problem says.
+  /// - Parameter retryAfter: seconds to wait; nil takes the problem's own `Retry-After`.
   init(_ problem: Problem, retryAfter: Double? = nil) {
-    if let outage = Outage(problem, retryAfter: retryAfter) {
-      self = .unreachable(outage)
+    if let unavailability = ServiceUnavailable(problem, retryAfter: retryAfter) {
+      self = .unreachable(unavailability)
     } else {
       self = problem.code == "token-expired" ? .tokenExpired : .refused(problem)
     }
   }
 
-  /// Whether the same request may succeed later.
-  var mayPass: Bool { outage != nil }
+  /// True if the same request may succeed later.
+  var mayPass: Bool { unavailability != nil }
 }
 
 extension FetchError {
-  /// Whether the same request may succeed later.
-  var mayPass: Bool { outage != nil }
+  /// True if the same request may succeed later.
+  var mayPass: Bool { unavailability != nil }
 }
