@@ -101,7 +101,7 @@ public final class SQLiteStore: ReopenableStore {
     writer?.demand(demand, of: reader)
   }
 
-  public func onOutdated(_ body: @escaping @Sendable ([Int]) -> Void) {
+  public func onOutdated(_ body: @escaping @Sendable (OutdatedReason) -> Void) {
     observers.addOutdated(body)
     writer?.watchFile()
   }
@@ -167,19 +167,22 @@ private final class Observers: Sendable {
 
   func add(_ body: @escaping @Sendable () -> Void) { bodies.withLock { $0.append(body) } }
 
-  // Guards who wants to know that the file is not what was opened, and once that is known what is
-  // to be told.
-  private let outdated = Mutex<(bodies: [@Sendable ([Int]) -> Void], changed: [Int]?)>(
-    ([], nil))
+  private struct Outdated {
+    var bodies: [@Sendable (OutdatedReason) -> Void] = []
+    var reason: OutdatedReason?
+  }
+
+  // Protects the observers of a file that is outdated, and the reason once there is one.
+  private let outdated = Mutex(Outdated())
   // Guards who wants to know of the first commit of others; nil once they were told.
   private let foreign = Mutex<[@Sendable () -> Void]?>([])
 
-  func addOutdated(_ body: @escaping @Sendable ([Int]) -> Void) {
-    let changed = outdated.withLock { outdated in
+  func addOutdated(_ body: @escaping @Sendable (OutdatedReason) -> Void) {
+    let reason = outdated.withLock { outdated in
       outdated.bodies.append(body)
-      return outdated.changed
+      return outdated.reason
     }
-    if let changed { body(changed) }
+    if let reason { body(reason) }
   }
 
   func addForeign(_ body: @escaping @Sendable () -> Void) {
@@ -195,13 +198,13 @@ private final class Observers: Sendable {
     case .saves: break
     case .others: tellOfForeignCommit()
     case .restarted: tellOfForeignCommit()
-    case .outdated(let changed):
+    case .outdated(let reason):
       tellOfForeignCommit()
       let bodies = outdated.withLock { outdated in
-        outdated.changed = changed
+        outdated.reason = reason
         return outdated.bodies
       }
-      for body in bodies { body(changed) }
+      for body in bodies { body(reason) }
       return
     }
     for body in bodies.withLock({ $0 }) { body() }

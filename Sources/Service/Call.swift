@@ -8,8 +8,8 @@ struct Call: Sendable {
   let request: HTTPRequest
   let exchange: HTTPExchange
   let service: Service
-  /// Where it came from another service.
-  var continuation: Continuation?
+  /// How often it failed before because the schema had changed.
+  var attempt = 0
 
   /// `LiveFetch-Token`, and what browsers of other origins need.
   var commonHeaders: [(name: String, value: String)] {
@@ -58,15 +58,32 @@ struct Call: Sendable {
             let answer = try whileAwaited { () throws(StoreError) in try run(.full) }
             answering { () throws(Problem) in try respond(answer) }
           } catch {
-            if !redo(after: error) { throw Problem(error) }
+            if !retry(after: error) { throw Problem(error) }
           }
         }
       }
-      if !isTaken, !redo() { refuse(.overloaded) }
+      if !isTaken, !retry() { refuse(.overloaded) }
     } catch {
-      if !redo(after: error) { refuse(Problem(error)) }
+      if !retry(after: error) { refuse(Problem(error)) }
     }
   }
+
+  /// Whether the request is handled again by the service that knows the schema: this one has been
+  /// replaced, or `error` shows that it is about to be. Not for requests that wait for a change.
+  func retry(after error: StoreError = .busy) -> Bool {
+    guard let retry = service.retry else { return false }
+    if service.replacementProblem != nil {
+      guard error != .queryTimeout else { return false }
+    } else {
+      guard case .schemaChanged = error, !service.isDraining, attempt < Self.maxAttempts else {
+        return false
+      }
+    }
+    retry(request, exchange, attempt + 1)
+    return true
+  }
+
+  private static let maxAttempts = 50
 
   /// Asks the store what may take long, which ends soon after the client has left.
   func whileAwaited<Answer>(

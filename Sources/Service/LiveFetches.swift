@@ -17,27 +17,9 @@ struct LiveFetches: Sendable {
     let start: Token?
 
     init(name: String, fetch: ResolvedFetch, for service: Service) {
-      self.init(
-        name: name, fetch: fetch,
-        start: fetch.request.since.map(service.token(of:)))
-    }
-
-    private init(name: String, fetch: ResolvedFetch, start: Token?) {
       self.name = name
       self.fetch = fetch
-      self.start = start
-    }
-
-    /// The same fetch in another service, which has to be able to follow it where it `isFollowed`.
-    func moved(to service: Service, isFollowed: Bool) throws(Problem) -> Named {
-      let fetch: ResolvedFetch
-      do {
-        fetch = try service.resolved(self.fetch.request)
-      } catch {
-        throw Problem(error, isPath: false)
-      }
-      if isFollowed { try service.checkObservable(fetch.plan) }
-      return Named(name: name, fetch: fetch, start: start)
+      start = fetch.request.since.map(service.token(of:))
     }
   }
 

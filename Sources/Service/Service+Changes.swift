@@ -32,7 +32,7 @@ extension Service {
       // A save may have come between the first look and the waiting.
       if waiter.answer(isFinal: false) { feed.remove(waiter) }
     }
-    if !isTaken, !call.redo() { throw .overloaded }
+    if !isTaken { throw replacementProblem ?? .overloaded }
   }
 }
 
@@ -77,9 +77,6 @@ struct ChangesQuery: Sendable {
       guard let token = Token(last) else { throw .badToken }
       start = token
     }
-    guard let continuation = call.continuation else { return }
-    start = continuation.start ?? start
-    wait = continuation.seconds
   }
 }
 
@@ -122,14 +119,12 @@ private final class ChangeWaiter: ChangeObserver {
   private let call: Call
   private let query: ChangesQuery
   private let store: any Store
-  private let deadline: ContinuousClock.Instant
   private let isAnswered = Mutex(false)
 
   init(call: Call, query: ChangesQuery, store: any Store) {
     self.call = call
     self.query = query
     self.store = store
-    deadline = .now + .seconds(query.wait)
   }
 
   func look() -> Bool { answer(isFinal: false) }
@@ -150,33 +145,18 @@ private final class ChangeWaiter: ChangeObserver {
       return !isAnswered
     }
     guard isFirst else { return true }
-    if !isNews, isOver(result) {
-      move()
+    if !isNews, let problem = call.service.replacementProblem {
+      call.refuse(problem)
     } else {
       respond(result)
     }
     return true
   }
 
-  private func isOver(_ result: Result<ChangeHistory?, StoreError>) -> Bool {
-    if case .failure(let error) = result { return call.service.isOver(after: error) }
-    return call.service.isRetired
-  }
-
-  /// Has the service that follows go on.
-  private func move() {
-    let service = call.service
-    let reason = service.changed.withLock { $0.first }.map(service.schemaChanged)
-    let continuation = Continuation(
-      start: query.start, deadline: deadline, reason: reason,
-      refusal: reason ?? .tokenExpired)
-    call.whenSucceeded { [call] in $0.rejoin(call.request, call.exchange, continuation) }
-  }
-
   private func respond(_ result: Result<ChangeHistory?, StoreError>) {
     switch result {
     case .success(let history?): call.respond(json: history.json(store.model))
-    case .success(nil): call.refuse(call.continuation?.reason ?? .tokenExpired)
+    case .success(nil): call.refuse(.tokenExpired)
     case .failure(let error): call.refuse(Problem(error))
     }
   }

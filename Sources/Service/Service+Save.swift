@@ -20,7 +20,7 @@ extension Service {
       }
     }
     guard savesUnderWay.begin() else {
-      if call.redo() { return }
+      if call.retry() { return }
       throw .shuttingDown
     }
     if let key { return saveOnce(call, change, preferences, key) }

@@ -31,27 +31,26 @@ public final class Service: HTTPHandler {
   let isWhollyTracked: Bool
   private let deliveries: Deliveries
   private let draining = Atomic(false)
-  /// What comes after this one.
-  let succession = Succession()
-  /// Guards the entities that are gone or changed, those first that are gone, once the service has
-  /// ended because of that.
-  let changed = Mutex<[Int]>([])
-
-  /// Whether another service follows where the store's tables change.
-  let isHosted: Bool
+  /// Handles a request again when the store was opened again; nil where nobody opens it again.
+  typealias Retry =
+    @Sendable (_ request: HTTPRequest, _ exchange: HTTPExchange, _ attempt: Int) ->
+    Void
+  let retry: Retry?
+  // Protects the problem that ends waiting requests once another service has taken this one's place.
+  private let replacement = Mutex<Problem?>(nil)
 
   /// - Throws: ``HTTPServerError/cannotStart`` where the system has no threads to give.
   public convenience init(
     store: some Store, configuration: ServiceConfiguration = .init()
   ) throws(HTTPServerError) {
-    try self.init(store, configuration, isHosted: false)
+    try self.init(store, configuration, retry: nil)
   }
 
   init(
-    _ store: some Store, _ configuration: ServiceConfiguration, isHosted: Bool
+    _ store: some Store, _ configuration: ServiceConfiguration, retry: Retry?
   ) throws(HTTPServerError) {
     self.store = store
-    self.isHosted = isHosted
+    self.retry = retry
     deadlines = try Deadlines()
     deliveries = Deliveries(deadlines)
     var live = configuration.engine
@@ -79,6 +78,11 @@ public final class Service: HTTPHandler {
   }
 
   public func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+    handle(request, exchange, attempt: 0)
+  }
+
+  /// - Parameter attempt: how often the request failed before because the schema had changed.
+  func handle(_ request: HTTPRequest, _ exchange: HTTPExchange, attempt: Int) {
     let isRead = request.method == "GET" || request.method == "HEAD"
     let isQuick = isRead && isAuthorized(request)
     if isQuick { exchange.mark(RequestKind.fetch.rawValue) }
@@ -86,7 +90,7 @@ public final class Service: HTTPHandler {
       configuration.metrics.cacheHits.add()
       return exchange.respond(kept)
     }
-    let call = Call(request: request, exchange: exchange, service: self)
+    let call = Call(request: request, exchange: exchange, service: self, attempt: attempt)
     if isQuick, respondByForm(call) { return }
     call.answering { () throws(Problem) in
       let route = try Route(path: request.path)
@@ -97,20 +101,16 @@ public final class Service: HTTPHandler {
     }
   }
 
-  /// Ends while the server goes on: what is stored is not what was opened. Whoever waits goes on
-  /// with what ``succession`` is settled with.
-  ///
-  /// - Parameter changed: the entities that are gone or changed, those first that are gone.
-  func retire(_ changed: [Int]) {
-    self.changed.withLock { $0 = changed }
-    succession.begin()
+  /// Ends because another service takes this one's place, and refuses every waiting request with
+  /// `problem`.
+  func retire(_ problem: Problem) {
+    replacement.withLock { $0 = problem }
     drain()
   }
 
   /// Answers everyone who waits and takes no more work.
   public func drain() {
     draining.store(true, ordering: .sequentiallyConsistent)
-    succession.disappoint(.shuttingDown)
     savesUnderWay.finish()
     engine.drain()
     feed.storeDidChange()
@@ -121,6 +121,12 @@ public final class Service: HTTPHandler {
   }
 
   var isDraining: Bool { draining.load(ordering: .relaxed) }
+
+  /// The problem that ends requests waiting here, once another service has taken this one's place.
+  var replacementProblem: Problem? { isDraining ? replacement.withLock { $0 } : nil }
+
+  /// The problem that ends streams; nil while the service goes on.
+  var endProblem: Problem? { isDraining ? replacementProblem ?? .shuttingDown : nil }
 
   private func check(_ call: Call, _ route: Route) throws(Problem) {
     if route == .file, !isFile(call.request) { throw .noSuchPath }

@@ -186,6 +186,25 @@ struct RemoteServerTests {
   }
 
   @Test(
+    "a schema that changes while it is served has the result fetched again",
+    arguments: RemoteStore.Transport.all)
+  func otherSchema(transport: RemoteStore.Transport) async throws {
+    let bed = try await FaultBed(transport)
+    for column in ["area", "mayor"] {
+      let count = bed.proxy.requests.count
+      try sqlite(
+        bed.server.path,
+        "ALTER TABLE City ADD COLUMN \(column) INTEGER; UPDATE City SET population = 7 WHERE id = 4"
+      )
+      try await eventually(seconds: 10) { bed.snapshots(since: count) > 0 }
+      try await bed.settle()
+      try await bed.grow(4, to: 1000)
+      try await bed.settle()
+    }
+    #expect(bed.outage == nil)
+  }
+
+  @Test(
     "whatever happens in whatever order, what is shown in the end is true",
     arguments: RemoteStore.Transport.all)
   func storm(transport: RemoteStore.Transport) async throws {

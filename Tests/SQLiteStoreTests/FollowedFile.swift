@@ -16,8 +16,7 @@ struct FollowedFile {
     self.file = file
     connection = try file.connect()
     let introspection = try Introspection(of: connection)
-    history = try History(
-      model: introspection.model, schema: introspection.schema, on: connection)
+    history = History(model: introspection.model, schema: introspection.schema)
     setup = try history.setUp(on: connection, journalMode: "delete")
   }
 
@@ -27,15 +26,8 @@ struct FollowedFile {
     try history.touches(after: token.position, upTo: self.token.position, on: connection)
   }
 
-  /// Whether a fetch of `entity` can be continued from `token`.
-  func standing(
-    of token: Token, _ entity: String, _ select: String? = nil, where predicate: String? = nil
-  ) throws -> TokenStanding {
-    var request = FetchRequest(entity: entity)
-    request.predicate = predicate
-    request.select = select?.split(separator: ",").map(String.init)
-    let plan = try FetchResolver(model: history.model, maxItems: 100).resolve(request)
-    return try history.standing(of: token, for: plan, on: connection)
+  func standing(of token: Token) throws -> TokenStanding {
+    try history.standing(of: token, on: connection)
   }
 
   /// Rows of SQL as text, columns joined by `|`.

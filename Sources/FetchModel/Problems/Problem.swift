@@ -188,7 +188,7 @@ extension Problem {
       self.init(
         410, "schema-changed", "Gone",
         entity.isEmpty
-          ? "A table of this request has changed or is gone."
+          ? "The schema of the store has changed; fetch again."
           : "The table of `\(entity)` has changed or is gone.")
     case .failed:
       self.init(500, "internal-error", "Internal server error", "The store failed; see the log.")

@@ -64,9 +64,6 @@ public enum Moment: Sendable, Hashable {
 /// Whether a token can be continued from.
 public enum TokenStanding: Sendable, Hashable {
   case known, expired
-  /// It can, but objects did not have some values then: those with these indexes in the plan's
-  /// selection. Whoever has that moment has to be told them of every object.
-  case widened([Int])
 }
 
 /// What somebody who follows a store has still to read of its history.
@@ -111,8 +108,6 @@ public protocol LiveMoment {
   ) throws(StoreError) -> Result
   /// Whether history reaches back to `token` without a hole.
   func standing(of token: Token) throws(StoreError) -> TokenStanding
-  /// The same for what `plan` touches alone: tables may begin a history of their own.
-  func standing(of token: Token, for plan: FetchPlan) throws(StoreError) -> TokenStanding
   /// What it means that one of these questions failed with `error`: a table that is not what the
   /// model says is ``StoreError/schemaChanged(entity:)``.
   func meaning(of error: StoreError) -> StoreError
@@ -170,13 +165,6 @@ extension LiveMoment {
   public func within<Result>(
     _ limit: Duration?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result { try body() }
-
-  /// A store whose history is one for everything.
-  public func standing(
-    of token: Token, for plan: FetchPlan
-  ) throws(StoreError) -> TokenStanding {
-    try standing(of: token)
-  }
 
   public func values(
     of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment

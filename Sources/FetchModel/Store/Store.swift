@@ -130,11 +130,18 @@ public protocol Store: LiveStore, AnyObject {
   func keptAnswer(under key: String, fingerprint: String) throws(SaveError) -> KeptAnswer?
 }
 
-/// A store under which the model may change, or the whole file.
+/// Why a store has to be opened again.
+public enum OutdatedReason: Sendable, Hashable {
+  /// The schema is another one than was opened, or was changed so that history has a hole.
+  case schemaChanged
+  /// Another file has taken the place of the one that was opened.
+  case fileReplaced
+}
+
+/// A store whose schema, or whole file, other programs may replace while it is open.
 public protocol ReopenableStore: Store {
-  /// Has `body` called once, with the indexes of the entities that are gone and then of those that
-  /// changed, when what is stored is not any more what was opened: close it then, and open it anew.
-  func onOutdated(_ body: @escaping @Sendable ([Int]) -> Void)
+  /// Calls `body` once when the store is no longer what was opened: close it then and open it again.
+  func onOutdated(_ body: @escaping @Sendable (OutdatedReason) -> Void)
   /// Carries out the saves that wait and lets go of the storage.
   func close()
 }

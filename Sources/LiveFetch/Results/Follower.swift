@@ -58,10 +58,8 @@ struct Follower: Sendable {
     do throws(ObjectStoreError) {
       // After a failure, request an immediate answer: it shows that the store is reachable again.
       answer = try await feed.next(since: token, hold: failures > 0 ? 0 : hold)
-    } catch .tokenExpired {
-      return event(of: await snapshot())
     } catch {
-      return event(of: .failure(error))
+      return event(of: error.endsHistory ? await snapshot() : .failure(error))
     }
     if let diff = Diff(json: answer) {
       succeeded()

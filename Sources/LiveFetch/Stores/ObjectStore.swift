@@ -77,6 +77,10 @@ extension ObjectStoreError: CustomStringConvertible {
     }
   }
 
+  /// Whether the history that a token belongs to has ended, by age or by a change of the schema: a
+  /// client fetches again then.
+  var endsHistory: Bool { code == "token-expired" || code == "schema-changed" }
+
   /// Why the store does not answer now, where it may later; nil of every other error.
   public var outage: Outage? {
     switch self {

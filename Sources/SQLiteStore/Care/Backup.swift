@@ -205,8 +205,7 @@ extension SQLiteStore {
     guard try History.isPresent(on: connection) else { return nil }
     try History.checkFormat(on: connection)
     let introspection = try Introspection(of: connection)
-    let history = try History(
-      model: introspection.model, schema: introspection.schema, on: connection)
+    let history = History(model: introspection.model, schema: introspection.schema)
     try history.restart(on: connection)
     return try history.newestToken(on: connection)
   }

@@ -31,8 +31,6 @@ struct FileWatch: Sendable {
   private let entities: [Entity]
   private let schema: Schema
   private var catalogue: [String]
-  /// The statements that made tables and views, by name.
-  private let statements: [String: String]
 
   /// - Parameter connection: has read the file, so that its log is there.
   init(path: String, on connection: Connection) throws(StoreError) {
@@ -43,7 +41,6 @@ struct FileWatch: Sendable {
     entities = introspection.model.entities
     schema = introspection.schema
     catalogue = try Self.catalogue(on: connection)
-    statements = try Self.statements(on: connection)
   }
 
   /// Whether another file has taken the name. A name without a file may get one again.
@@ -52,7 +49,7 @@ struct FileWatch: Sendable {
     return now != identity
   }
 
-  /// The statements that made what is in the file, but for this house's own.
+  /// The statements that made what is in the file, but for LiveFetch's own.
   private static func catalogue(on connection: Connection) throws(StoreError) -> [String] {
     try connection.all(
       """
@@ -63,34 +60,15 @@ struct FileWatch: Sendable {
     ) { $0.text(0) }
   }
 
-  private static func statements(
-    on connection: Connection
-  ) throws(StoreError) -> [String: String] {
-    let rows = try connection.all(
-      "SELECT name, coalesce(sql, '') FROM main.sqlite_schema WHERE type IN ('table', 'view')"
-    ) { ($0.text(0), $0.text(1)) }
-    return Dictionary(rows, uniquingKeysWith: { first, _ in first })
-  }
-
-  /// The entities whose tables are gone, then those whose tables are not what they were; nil where
-  /// the model is the same. Empty where others were added, or where one of the history's own tables
-  /// is gone.
-  mutating func changedEntities(on connection: Connection) throws(StoreError) -> [Int]? {
-    guard try History.isWhole(on: connection) else { return [] }
+  /// Whether the model or the tables behind it are not those that were opened.
+  mutating func hasOtherTables(on connection: Connection) throws(StoreError) -> Bool {
     let catalogue = try Self.catalogue(on: connection)
-    guard catalogue != self.catalogue else { return nil }
-    let found = try introspection(on: connection)
-    if let found, found.model.entities == entities, found.schema == schema {
-      self.catalogue = catalogue
-      return nil
-    }
-    let now = try Self.statements(on: connection)
-    let tables = schema.entities.map(\.name)
-    let gone = tables.indices.filter { now[tables[$0]] == nil }
-    let altered = tables.indices.filter {
-      now[tables[$0]] != nil && now[tables[$0]] != statements[tables[$0]]
-    }
-    return gone + altered
+    guard catalogue != self.catalogue else { return false }
+    guard let found = try introspection(on: connection), found.model.entities == entities,
+      found.schema == schema
+    else { return true }
+    self.catalogue = catalogue
+    return false
   }
 
   /// nil where the tables are not those of the file's model any more.

@@ -49,7 +49,7 @@ struct OpenFile {
       }
     model = try introspection.model.with(options.transformers)
     schema = introspection.schema
-    history = try History(model: model, schema: schema, on: connection)
+    history = History(model: model, schema: schema)
     let mode = try Self.switchToWAL(connection)
     let durability = options.durability == .full ? "FULL" : "NORMAL"
     try connection.execute("PRAGMA synchronous = \(durability)")

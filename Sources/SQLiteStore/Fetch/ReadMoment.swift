@@ -24,10 +24,6 @@ struct ReadMoment: StoreMoment {
     try history.standing(of: token, on: connection)
   }
 
-  func standing(of token: Token, for plan: FetchPlan) throws(StoreError) -> TokenStanding {
-    try history.standing(of: token, for: plan, on: connection)
-  }
-
   func meaning(of error: StoreError) -> StoreError { error.ofPlan }
 
   func touches(after position: Int64) throws(StoreError) -> Touches {

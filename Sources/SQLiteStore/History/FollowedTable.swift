@@ -4,8 +4,8 @@ import FetchModel
 
 /// A table with triggers.
 struct FollowedTable: Sendable, Hashable {
-  /// What `livefetch_position.source` says for its rows; counts from 1 and is never another
-  /// table's.
+  /// The value of `livefetch_position.source` for its rows: its rank by name among the followed
+  /// tables, from 1, which is the same as long as the epoch is.
   let number: Int
   let layout: HistoryLayout
   let uniqueIndexes: [UniqueIndex]
@@ -42,18 +42,17 @@ struct MemberLink: Sendable, Hashable {
 
 extension Schema {
   /// The tables to follow: those of observable entities, then those between two.
-  ///
-  /// - Parameter numbers: those that tables have already, by name.
-  func followedTables(_ model: Model, _ numbers: [String: Int] = [:]) -> [FollowedTable] {
+  func followedTables(_ model: Model) -> [FollowedTable] {
     var tables: [FollowedTable] = []
-    var last = numbers.values.max() ?? 0
-    func number(_ name: String) -> Int {
-      if let number = numbers[name] { return number }
-      last += 1
-      return last
+    let followed = entities.indices.filter {
+      entities[$0].isObservable && model.entities[$0].isRoot(at: $0)
     }
-    for (index, table) in entities.enumerated()
-    where table.isObservable && model.entities[index].isRoot(at: index) {
+    let names = (followed.map { entities[$0].name } + joinTables.map(\.name)).sorted()
+    let ranks = Dictionary(
+      names.enumerated().map { ($1, $0 + 1) }, uniquingKeysWith: { first, _ in first })
+    func number(_ name: String) -> Int { ranks[name] ?? 0 }
+    for index in followed {
+      let table = entities[index]
       let sharing = model.sharing(tableOf: index)
       tables.append(
         FollowedTable(

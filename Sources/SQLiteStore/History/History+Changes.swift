@@ -12,7 +12,7 @@ extension History {
     after token: Token?, limit: Int, on connection: Connection
   ) throws(StoreError) -> ChangeHistory? {
     let newest = try newestToken(on: connection)
-    if let token, try !isWhole(since: token, on: connection) { return nil }
+    if let token, try standing(of: token, on: connection) == .expired { return nil }
     let oldest = try oldestToken(epoch: newest.epoch, on: connection)
     let from = token ?? oldest ?? newest
     let saves = try SaveRange.all(after: from, upTo: newest, limit: limit, on: connection)
@@ -28,25 +28,11 @@ extension History {
     return ChangeHistory(from: from, to: to, saves: records)
   }
 
-  /// Whether everything that saves did after `token` is remembered, of tables too that are gone or
-  /// changed since.
-  private func isWhole(since token: Token, on connection: Connection) throws(StoreError) -> Bool {
-    guard try standing(of: token, on: connection) == .known else { return false }
-    let seam = try connection.first(
-      "SELECT value FROM main.livefetch_store WHERE key = 'saves_since'"
-    ) { $0.integer(0) }
-    return seam.map { $0 <= token.position } ?? true
-  }
-
   private func oldestToken(
     epoch: String, on connection: Connection
   ) throws(StoreError) -> Token? {
     try connection.first(
-      """
-      SELECT position, nonce FROM main.livefetch_position WHERE position >=
-      coalesce((SELECT value FROM main.livefetch_store WHERE key = 'saves_since'), 0)
-      ORDER BY position LIMIT 1
-      """
+      "SELECT position, nonce FROM main.livefetch_position ORDER BY position LIMIT 1"
     ) {
       Token(
         epoch: epoch, position: $0.integer(0), nonce: UInt32(truncatingIfNeeded: $0.integer(1)))

@@ -1,7 +1,6 @@
 // The store's memory: which rows each save touched and what they were before.
 //
 //     livefetch_store(key, value)                  format, epoch, journal mode before
-//     livefetch_table(name, number, since, …)      see TableRecord
 //     livefetch_position(position, nonce, source)  a row for each touched row, in order
 //     livefetch_save(position, at)                 the last position of each save, and when it was
 //     livefetch_history_<table>(…)                 see HistoryLayout
@@ -14,7 +13,7 @@ import FetchModel
 /// What is followed in one file. Holds no state of the file's.
 struct History: Sendable {
   /// The format of the tables above.
-  static let format: Int64 = 2
+  static let format: Int64 = 3
 
   let model: Model
   let schema: Schema
@@ -24,20 +23,13 @@ struct History: Sendable {
   /// By a table's number its index in `tables`.
   private let places: [Int: Int]
 
-  /// - Parameter numbers: those that the tables of the file have already, by name.
-  init(model: Model, schema: Schema, numbers: [String: Int] = [:]) {
+  init(model: Model, schema: Schema) {
     self.model = model
     self.schema = schema
-    tables = schema.followedTables(model, numbers)
+    tables = schema.followedTables(model)
     touchQueries = tables.map { TouchQuery(table: $0, schema: schema, model: model) }
     places = Dictionary(
       tables.enumerated().map { ($1.number, $0) }, uniquingKeysWith: { first, _ in first })
-  }
-
-  /// The same, with the numbers that the file on `connection` remembers.
-  init(model: Model, schema: Schema, on connection: Connection) throws(StoreError) {
-    let numbers = try Self.records(on: connection).mapValues(\.number)
-    self.init(model: model, schema: schema, numbers: numbers)
   }
 
   /// The followed table that `livefetch_position.source` means.

@@ -35,11 +35,6 @@ struct HistoryTriggers {
     )
   }
 
-  /// The statement that gives the history of the table another column.
-  func addition(of column: Column) -> String {
-    "ALTER TABLE main.\(table.layout.quotedName) ADD COLUMN \(HistoryLayout.declaration(of: column))"
-  }
-
   // MARK: After
 
   private var insert: (String, String) {

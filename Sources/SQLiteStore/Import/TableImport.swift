@@ -96,8 +96,7 @@ public final class TableImport {
   /// Leaves the file's history as serving the file would.
   private static func continueHistory(on connection: Connection) throws(StoreError) {
     let introspection = try Introspection(of: connection)
-    let history = try History(
-      model: introspection.model, schema: introspection.schema, on: connection)
+    let history = History(model: introspection.model, schema: introspection.schema)
     _ = try history.setUp(on: connection, journalMode: "wal")
   }
 
@@ -105,8 +104,7 @@ public final class TableImport {
   private static func log(
     of table: SaveTable, _ introspection: Introspection, on connection: Connection
   ) throws(StoreError) -> ImportLog? {
-    let history = try History(
-      model: introspection.model, schema: introspection.schema, on: connection)
+    let history = History(model: introspection.model, schema: introspection.schema)
     guard let followed = history.tables.first(where: { $0.entity == table.index }),
       followed.shape.key.kind == .rowidAlias,
       try !hasOtherTriggers(followed.layout.table, on: connection)

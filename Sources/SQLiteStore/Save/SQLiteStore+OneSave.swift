@@ -46,8 +46,7 @@ private struct FileToSave {
     isFollowed = try History.isPresent(on: connection)
     let introspection = try Introspection(of: connection)
     model = introspection.model
-    history = try History(
-      model: introspection.model, schema: introspection.schema, on: connection)
+    history = History(model: introspection.model, schema: introspection.schema)
     executor = SaveExecutor(model: introspection.model, schema: introspection.schema)
     if isFollowed { _ = try history.setUp(on: connection, journalMode: "wal") }
   }

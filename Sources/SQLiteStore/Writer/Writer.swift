@@ -27,8 +27,8 @@ final class Writer: Sendable {
     case others(Token)
     /// Another epoch: history had a hole.
     case restarted(Token)
-    /// The file is not what was opened; the entities that are gone, and those that changed.
-    case outdated([Int])
+    /// The file is not what was opened.
+    case outdated(OutdatedReason)
   }
 
   struct Job: Sendable {

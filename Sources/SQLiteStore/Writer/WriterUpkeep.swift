@@ -109,19 +109,19 @@ extension WriterUpkeep {
   private mutating func noticeOthers(
     _ group: inout WriterGroup, isWatched: Bool
   ) throws(StoreError) -> Writer.Commit? {
-    if isWatched, watch?.isReplaced == true { return .outdated([]) }
+    if isWatched, watch?.isReplaced == true { return .outdated(.fileReplaced) }
     let version = Self.pragma("data_version", connection)
     guard let version, version != dataVersion else { return nil }
-    if isWatched, let changed = try changedEntities() { return .outdated(changed) }
+    if isWatched, try hasOtherTables() { return .outdated(.schemaChanged) }
     switch try hole(since: group.token) {
-    case .none: break
+    case nil: break
     case .everything:
-      // Tables may have changed since they were looked at.
-      if isWatched, let changed = try changedEntities() { return .outdated(changed) }
+      // The tables may have changed since they were compared.
+      if isWatched, try hasOtherTables() { return .outdated(.schemaChanged) }
       return try restart(&group, dataVersion: version)
-    case .tables(let tables):
-      guard isWatched else { return try restart(&group, dataVersion: version) }
-      return .outdated(tables.compactMap(\.entity))
+    case .triggers:
+      if isWatched { return .outdated(.schemaChanged) }
+      return try restart(&group, dataVersion: version)
     }
     let token = try history.newestToken(on: connection)
     dataVersion = version
@@ -131,21 +131,21 @@ extension WriterUpkeep {
     return .others(token)
   }
 
-  /// nil where the tables are those that were opened.
-  private mutating func changedEntities() throws(StoreError) -> [Int]? {
+  /// Whether the tables are not those that were opened.
+  private mutating func hasOtherTables() throws(StoreError) -> Bool {
     let version = Self.pragma("schema_version", connection)
-    guard version != watchedVersion else { return nil }
-    if let changed = try watch?.changedEntities(on: connection) { return changed }
+    guard version != watchedVersion else { return false }
+    if try watch?.hasOtherTables(on: connection) == true { return true }
     watchedVersion = version
-    return nil
+    return false
   }
 
-  /// Where rows may have been written without being told.
+  /// Why changes may not have been recorded.
   private enum Hole {
-    /// Another file's content is in this one.
+    /// The file has the content of another one, or its history was deleted.
     case everything
     /// Triggers or history tables are not as they were made.
-    case tables([FollowedTable])
+    case triggers
   }
 
   private mutating func hole(since token: Token) throws(StoreError) -> Hole? {
@@ -153,8 +153,7 @@ extension WriterUpkeep {
     if version != schemaVersion, try !History.isWhole(on: connection) { return .everything }
     if try history.standing(of: token, on: connection) == .expired { return .everything }
     guard version != schemaVersion else { return nil }
-    let state = try history.state(on: connection)
-    guard state.isWhole else { return .tables(state.changed) }
+    guard try history.isIntact(on: connection) else { return .triggers }
     schemaVersion = version
     return nil
   }
