@@ -169,7 +169,7 @@ extension Service {
     }
     do {
       let request = try FetchRequest(entity: entity, query: items)
-      return (index, try resolver.resolve(request).definition.predicate)
+      return (index, try resolver.batchPredicate(of: request))
     } catch {
       throw Problem(error, isPath: true)
     }

@@ -82,6 +82,26 @@ public struct FetchResolver: Sendable {
     return index
   }
 
+  /// The predicate of a batch.
+  public func batchPredicate(
+    of request: FetchRequest
+  ) throws(FetchRequestError) -> ResolvedPredicate {
+    let predicate = try resolve(request).definition.predicate
+    try checkDepth(of: predicate, atMost: ParserStackBudget.ofBatch)
+    return predicate
+  }
+
+  func checkDepth(
+    of predicate: ResolvedPredicate, atMost limit: Int
+  ) throws(FetchRequestError) {
+    do throws(PredicateError) {
+      try ParserStackBudget.check(
+        ParserStackBudget.entries(predicate.condition), atMost: limit)
+    } catch {
+      throw .predicate(parameter: "where", error: error)
+    }
+  }
+
   func predicate(
     of request: FetchRequest, entity: Int
   ) throws(FetchRequestError) -> ResolvedPredicate {

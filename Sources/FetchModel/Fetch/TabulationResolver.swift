@@ -75,6 +75,12 @@ struct TabulationResolver {
       order: order, values: paths.filter { !model.isToMany($0) },
       ways: paths.filter { model.isToMany($0) }, isVolatile: isVolatile)
     if tabulation.isAggregated { try checkGrouping(tabulation) }
+    do throws(PredicateError) {
+      try ParserStackBudget.check(
+        tabulation.stackEntries, atMost: ParserStackBudget.ofTabulation)
+    } catch {
+      throw refusal(of: "select", error)
+    }
     return tabulation
   }
 

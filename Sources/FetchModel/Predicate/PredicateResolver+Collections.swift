@@ -21,11 +21,13 @@ extension PredicateResolver {
     let last = walk.toMany.last ?? 0
     let steps = Array(walk.steps[...last])
     let root = PropertyPath(root: walk.root, steps: steps, target: .object)
-    let destination = model.walk(root).end
+    let (destination, relationships) = (model.walk(root).end, model.walk(root).relationships)
     return Reach(
       collection: ResolvedCollection(
         scope: walk.scope, entity: walk.root, steps: steps, destination: destination,
-        elementScope: scopes.count),
+        elementScope: scopes.count, toOneSteps: relationships.prefix { !$0.isToMany }.count,
+        toManySteps: relationships.count(where: \.isToMany),
+        isManyToMany: relationships.contains(where: model.isManyToMany)),
       condition: walk.condition ?? .constant(true),
       value: PropertyPath(
         root: destination, steps: Array(walk.steps[(last + 1)...]), target: walk.target),

@@ -44,6 +44,11 @@ public struct ResolvedCollection: Sendable, Hashable {
   public let destination: Int
   /// The scope of its elements within the condition about them.
   public let elementScope: Int
+  /// How many to-one steps lead to the first to-many one.
+  let toOneSteps: Int
+  let toManySteps: Int
+  /// Whether a step may lead over a table between two entities.
+  let isManyToMany: Bool
 }
 
 /// An aggregate over a value of each object of a collection.

@@ -98,7 +98,7 @@ extension FetchComposer {
 
   private func start(of entity: Int) -> TableScope {
     let context = QueryContext(composer: self)
-    let alias = context.nextAlias(of: schema.entities[entity].name)
+    let alias = context.nextAlias()
     return TableScope(
       context: context, entity: entity, alias: alias,
       source: "\(schema.entities[entity].quotedName) AS \(quoted(alias))")

@@ -36,7 +36,7 @@ struct FetchQuery {
     self.definition = definition
     required = definition.predicate.requiredPaths
     let table = composer.schema.entities[definition.entity]
-    let alias = context.nextAlias(of: table.name)
+    let alias = context.nextAlias()
     let restriction = ids.map { IDRestriction(key: table.key, ids: $0) }
     condition = SQLFragment()
     if context.isPast {

@@ -24,8 +24,6 @@ final class QueryContext {
   private let looksUpMany: Bool
   private var aliasCount = 0
   private(set) var shadows: [HistoryLayout] = []
-  /// The table that each alias stands for, quoted.
-  private var tables: [String: String] = [:]
 
   convenience init(
     composer: FetchComposer, moment: Moment = .now, looksUpMany: Bool = false
@@ -49,16 +47,11 @@ final class QueryContext {
 
   var isPast: Bool { moment != .now }
 
-  /// An alias for `table` that this query has not used yet.
-  func nextAlias(of table: String) -> String {
+  /// An alias that this query has not used yet.
+  func nextAlias() -> String {
     defer { aliasCount += 1 }
-    let alias = "t\(aliasCount)"
-    tables[alias] = quoted(table)
-    return alias
+    return "t\(aliasCount)"
   }
-
-  /// The table behind an alias, quoted.
-  func table(of alias: String) -> String? { tables[alias] }
 
   /// `WITH …` for every shadow that was used; empty in the present and where they are gathered.
   func withClause() -> SQLFragment {
@@ -106,14 +99,14 @@ final class QueryContext {
       (SELECT \(rows) FROM \(lookUpRow())main.\(quoted(table.name)) AS \(quoted(alias)) \
       WHERE \(layout.isUntouched(alias)) AND \(tie(alias)) \
       UNION ALL SELECT \(images) FROM \(layout.shadowName) \
-      WHERE livefetch_existed AND \(tie(nil))) AS \(quoted(alias))
+      WHERE \(tie(nil)) AND livefetch_existed) AS \(quoted(alias))
       """
   }
 
   /// What stands in front of a table that is looked up by columns of the query around it.
   func lookUpRow() -> String {
     guard looksUpMany else { return "" }
-    return "(SELECT 1 AS livefetch_one) AS \(quoted(nextAlias(of: ""))) CROSS JOIN "
+    return "(SELECT 1 AS livefetch_one) AS \(quoted(nextAlias())) CROSS JOIN "
   }
 
   /// Where an object stands in an order that its link holds.
@@ -153,9 +146,9 @@ final class QueryContext {
     let layout = shadow(table)
     return """
       (SELECT \(quoted(column)) FROM main.\(quoted(table.name)) \
-      WHERE \(condition) AND \(layout.isUntouched(nil)) \
+      WHERE \(layout.isUntouched(nil)) AND \(condition) \
       UNION ALL SELECT \(quoted(column)) FROM \(layout.shadowName) \
-      WHERE livefetch_existed AND \(condition))
+      WHERE \(condition) AND livefetch_existed)
       """
   }
 
@@ -174,10 +167,10 @@ final class QueryContext {
   /// - Parameter start: SQL for the values that tie the first step's row.
   func chain(_ steps: [ChainStep], from start: [String]) -> String {
     var values = start
-    var from = "(SELECT 1) AS \(quoted(nextAlias(of: "")))"
+    var from = "(SELECT 1) AS \(quoted(nextAlias()))"
     for step in steps {
       let layout = shadow(step.table)
-      let (old, same) = (nextAlias(of: step.table.name), nextAlias(of: step.table.name))
+      let (old, same) = (nextAlias(), nextAlias())
       let tie = { (alias: String) in step.key.leads(to: alias, from: values) }
       let existed = qualified(HistoryLayout.existed, old)
       from += """

@@ -121,7 +121,7 @@ struct TableScope: SQLScope {
 
   private mutating func join(_ steps: [Int]) -> String {
     if let known = joins[steps] { return known }
-    let alias = context.nextAlias(of: table(at: steps).name)
+    let alias = context.nextAlias()
     let (target, condition) = toOneTie(steps, alias: alias)
     let kind = required.contains(steps) ? "JOIN" : "LEFT JOIN"
     joinText += " \(kind) \(target.quotedName) AS \(quoted(condition.alias)) ON \(condition.sql)"
@@ -171,21 +171,11 @@ struct TableScope: SQLScope {
   }
 }
 
-// MARK: - Statements apart
-
-extension TableScope {
-  var prelude: SQLFragment { context.withClause() }
-
-  func table(of alias: String) -> String? { context.table(of: alias) }
-
-  func isAggregate(_ path: PropertyPath) -> Bool { false }
-
-  var hasAggregates: Bool { false }
-}
-
 // MARK: - To-many steps
 
 extension TableScope {
+  func isAggregate(_ path: PropertyPath) -> Bool { false }
+
   mutating func over(_ steps: [Int]) -> TableScope { walk(steps, to: .objects).scope }
 
   /// Where a walk over to-many steps ends.
@@ -291,7 +281,7 @@ private struct Chain {
   /// - Parameter tie: a condition over the row of an alias, or over bare columns.
   private mutating func add(_ table: TableShape, tie: (String?) -> String) {
     let isFirst = from.isEmpty
-    alias = context.nextAlias(of: table.name)
+    alias = context.nextAlias()
     switch (isFirst, context.isPast) {
     case (true, true): from = context.source(table, alias: alias, tiedBy: tie)
     case (true, false):
@@ -314,8 +304,8 @@ private struct Chain {
     _ table: EntityTable, _ link: TableShape, _ destination: ForeignKey, place: String?,
     tie: (String?) -> String
   ) {
-    let (links, objects) = (context.nextAlias(of: link.name), context.nextAlias(of: table.name))
-    alias = context.nextAlias(of: table.name)
+    let (links, objects) = (context.nextAlias(), context.nextAlias())
+    alias = context.nextAlias()
     from = context.source(
       TableShape(table), alias: alias,
       over: context.source(link, alias: links, tiedBy: tie), as: objects,

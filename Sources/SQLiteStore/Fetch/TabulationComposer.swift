@@ -36,8 +36,7 @@ struct TabulationComposer {
     self.tabulation = tabulation
     query = FetchQuery(
       composer: composer, definition: plan.definition, moment: moment, needsOrder: false)
-    writer = ConditionWriter(
-      TabulationScope(query.scope, tabulation), tabulation.isFlat ? .whole : .apart)
+    writer = ConditionWriter(TabulationScope(query.scope, tabulation))
   }
 
   /// The dictionaries of the window, and one more where that tells whether they were cut.

@@ -22,13 +22,7 @@ struct TabulationScope: SQLScope {
   var mayRepeat: Bool { objects.mayRepeat }
   var position: String? { objects.position }
 
-  var prelude: SQLFragment { objects.prelude }
-
-  func table(of alias: String) -> String? { objects.table(of: alias) }
-
   func isAggregate(_ path: PropertyPath) -> Bool { tabulation?.aggregate(path) != nil }
-
-  var hasAggregates: Bool { tabulation?.aggregates.isEmpty == false }
 
   mutating func over(_ steps: [Int]) -> TabulationScope {
     TabulationScope(objects.over(steps), nil)

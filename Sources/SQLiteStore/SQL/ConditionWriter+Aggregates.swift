@@ -17,25 +17,25 @@ extension ConditionWriter {
       }
     }
     let function = aggregation.function
-    var sql = SQLFragment("(SELECT ")
+    let sums = function == .sum || function == .average
+    var (argument, rows) = (Self.collated(value), source)
     if aggregation.isDistinct {
-      sql.append(Self.call(function, value, "DISTINCT \(Self.collated(value))"))
-      sql.append(source)
+      argument = "DISTINCT " + argument
     } else if function == .count {
-      sql.append(mayRepeat ? "count(DISTINCT \(id))" : "count(*)")
-      sql.append(source)
-    } else if mayRepeat, function == .sum || function == .average {
-      sql.append(Self.call(function, value, "value"))
-      sql.append(" FROM (SELECT DISTINCT \(id), \(value.sql) AS value")
-      sql.append(source)
-      sql.append(")")
-    } else {
-      let sums = function == .sum || function == .average
-      sql.append(Self.call(function, value, sums ? value.sql : Self.collated(value)))
-      sql.append(source)
+      argument = mayRepeat ? "DISTINCT \(id)" : "*"
+    } else if mayRepeat, sums {
+      argument = "value"
+      rows = SQLFragment(" FROM (SELECT DISTINCT \(id), \(value.sql) AS value") + source + ")"
+    } else if sums {
+      argument = value.sql
     }
-    sql.append(")")
-    return Self.operand(sql, function, value)
+    let call = Self.call(function, value, argument)
+    var operand = Self.operand(SQLFragment("(SELECT \(call)") + rows + ")", function, value)
+    if function == .sum, value.type == .decimal {
+      operand.decimal = DecimalCalculation(operand.sql)
+      operand.sql = SQLFragment("(SELECT livefetch_decimal('v', \(call))") + rows + ")"
+    }
+    return operand
   }
 
   private static func collated(_ value: SQLColumn) -> String {
@@ -65,11 +65,6 @@ extension ConditionWriter {
     operand.isInteger = function == .count || (function != .average && isInteger)
     operand.isNumber = function != .min && function != .max
     if function != .average { operand.ownPrecision = Precision(of: value.type) }
-    if function == .sum, value.type == .decimal {
-      let calculation = DecimalCalculation(sql)
-      operand.sql = calculation.number
-      operand.decimal = calculation
-    }
     if function == .min || function == .max {
       operand.dateFormat = value.dateFormat
       operand.form = value.form
@@ -81,6 +76,7 @@ extension ConditionWriter {
   mutating func listAggregate(
     _ function: AggregateFunction, _ expressions: [ResolvedExpression], _ dateFormat: DateFormat?
   ) -> SQLOperand {
+    let expressions = function.flattened(expressions)
     var operands = expressions.map { operand($0, dateFormat: dateFormat) }
     let formats = Set(operands.compactMap(\.dateFormat))
     if let format = formats.count > 1 ? .unixSeconds : formats.first {

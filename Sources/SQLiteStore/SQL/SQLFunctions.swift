@@ -12,7 +12,6 @@ func registerFunctions(on handle: OpaquePointer) {
   registerAggregates(on: handle)
   registerDateFunctions(on: handle)
   registerFormFunctions(on: handle)
-  registerStatementFunctions(on: handle)
 }
 
 typealias SQLFunctionBody =

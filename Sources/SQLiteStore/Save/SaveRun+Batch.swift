@@ -14,7 +14,7 @@ private struct Matches {
 
   init(_ predicate: ResolvedPredicate, of table: SaveTable, model: Model, schema: Schema) {
     let context = QueryContext(model: model, schema: schema)
-    alias = context.nextAlias(of: table.table.name)
+    alias = context.nextAlias()
     var scope = TableScope(
       context: context, entity: table.index, alias: alias,
       source: "\(table.table.quotedName) AS \(quoted(alias))")

@@ -104,7 +104,7 @@ public enum ProblemCatalogue {
       410,
       [
         "token-expired": "history does not reach back to the token",
-        "schema-changed": "the table has changed or is gone",
+        "schema-changed": "the schema of the store has changed: fetch again",
       ])
 
   private static let saves =
