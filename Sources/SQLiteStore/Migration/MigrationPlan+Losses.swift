@@ -1,9 +1,9 @@
-// The old version's objects, values and links → those that the new version has no place for.
+// The old version's objects, values and links → those that the new version cannot hold.
 
 import FetchModel
 
 extension MigrationPlanner {
-  /// What the old version holds and the new one has no place for.
+  /// Finds everything in the old version that the new version cannot hold.
   mutating func findLosses() throws(StoreError) {
     for entity in old.file.entities {
       guard let table = old.table(of: entity.name) else { continue }
@@ -33,14 +33,15 @@ extension MigrationPlanner {
     if there > 0 { refuse("\(heir) is abstract now, and \(there) objects of it are there") }
   }
 
-  /// Which rows of a table of the old version are of one of the entities.
+  /// Returns the condition that selects the rows of these entities in a table of the old version.
   func kinds(_ names: [String], _ table: PlannedTable) -> String {
     guard table.column(.discriminator) != nil else { return names.isEmpty ? "FALSE" : "TRUE" }
     let list = names.map(literal).joined(separator: ", ")
     return "\(quoted(ModelTables.discriminatorName)) IN (\(list))"
   }
 
-  /// The entities, of those that are `entity`, which live on without what `isKept` asks for.
+  /// Returns `entity` and its subentities that exist in the new version, and those among them for
+  /// which `isKept` is false.
   private func heirless(
     _ entity: String, _ isKept: (_ heir: String) -> Bool
   ) -> (lost: [String], all: [String]) {
@@ -81,7 +82,7 @@ extension MigrationPlanner {
     }
   }
 
-  /// An inverse that is kept, and leads to the heir, keeps the links.
+  /// True if an inverse that is kept, and leads to the new entity, keeps the links.
   private func isKept(inverseOf relationship: ModelFile.Relationship, for heir: String) -> Bool {
     guard let inverse = old.file.inverse(of: relationship) else { return false }
     return new.file.entities.contains { candidate in
@@ -92,7 +93,8 @@ extension MigrationPlanner {
     }
   }
 
-  /// Says of what is gone for all that inherit it that its declarer has lost it, else who has.
+  /// Reports one loss for the declaring entity if every inheriting entity loses the property;
+  /// otherwise one for each entity that does.
   private mutating func lose(
     _ subject: (_ entity: String) -> String, _ declarer: String,
     _ entities: (lost: [String], all: [String]),
@@ -116,7 +118,7 @@ extension MigrationPlanner {
 // MARK: - Uniqueness
 
 extension MigrationPlanner {
-  /// Refuses constraints that the values which are there break already.
+  /// Refuses uniqueness constraints that existing values already violate.
   mutating func checkUniqueness() throws(StoreError) {
     for entity in new.file.entities {
       guard let name = match.oldEntity(of: entity.name) else { continue }
@@ -128,7 +130,7 @@ extension MigrationPlanner {
     }
   }
 
-  /// The columns that values come from; nil where one of them is new.
+  /// Returns the old columns that the values come from; nil if one of the columns is new.
   private func oldColumns(_ names: [String], of entity: String) -> [String]? {
     guard let oldEntity = match.oldEntity(of: entity) else { return nil }
     let columns = names.compactMap { name -> String? in
@@ -142,8 +144,8 @@ extension MigrationPlanner {
     return columns.count == names.count ? columns : nil
   }
 
-  /// Where an attribute's values come from: the old column, its default, or the one for want of the
-  /// other.
+  /// Returns SQL for the source of an attribute's values: the old column, its default, or the one
+  /// in place of NULL in the other.
   private func oldValue(
     _ attribute: ModelFile.Attribute, of entity: String, _ oldEntity: String
   ) -> String? {
