@@ -1,11 +1,12 @@
-// Rows of an entity whose rules a model file gives: each goes the way of a save.
+// Imports rows of an entity that a model file describes; each row passes through a save.
 //
-// The table alone does not know a model's ranges, patterns and counts, nor which entity of several
-// in one table a row is of. So a row becomes the JSON of one change, checked like any client's.
+// The table does not express a model's ranges, patterns and counts, nor which of several entities
+// in one table a row belongs to. So each row becomes the JSON of one change, validated like a
+// client's.
 
 import FetchModel
 
-/// Writes rows by the rules of a model.
+/// Writes rows under the rules of a model.
 struct ModelledRows {
   private let entity: Int
   private let resolver: SaveResolver
@@ -17,7 +18,7 @@ struct ModelledRows {
     executor = SaveExecutor(model: introspection.model, schema: introspection.schema)
   }
 
-  /// - Parameter writer: knows the fields' columns, and finds the rows that are there.
+  /// - Parameter writer: Maps fields to columns, and finds existing rows.
   func write(
     _ fields: [ImportedField], _ writer: RowWriter, on connection: Connection
   ) throws(StoreError) -> RowWriter.Outcome {
@@ -70,7 +71,7 @@ struct ModelledRows {
 }
 
 extension ImportedField {
-  /// As a client would have sent it; nil where there is nothing.
+  /// Returns the value in the JSON that a client would send; nil for a missing field.
   fileprivate func json(as type: AttributeType) -> JSON? {
     switch self {
     case .missing: return nil

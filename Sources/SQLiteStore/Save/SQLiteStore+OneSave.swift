@@ -1,12 +1,12 @@
-// One save to a file that nobody serves: for programs that come and go.
+// A single save to a file that no server has open, for short-lived programs.
 
 import FetchModel
 
 extension SQLiteStore {
-  /// Carries out `body`, the JSON of `POST /v1/save`, on the file at `path`.
+  /// Executes `body`, the JSON of `POST /v1/save`, on the file at `path`.
   ///
-  /// The file is left as it is otherwise: one that is not followed does not become so, and the
-  /// token in the result then means nothing.
+  /// The file is not changed otherwise. An untracked file stays untracked, and the token in the
+  /// result is then meaningless.
   public static func save(
     _ body: JSON, to path: String
   ) throws(SaveError) -> (result: SaveResult, isFollowed: Bool) {

@@ -5,7 +5,7 @@
 
 import FetchModel
 
-/// The rows of a table that match.
+/// The matching rows of a table.
 private struct Matches {
   let table: SaveTable
   private let alias: String
@@ -37,14 +37,14 @@ private struct Matches {
     return fragment
   }
 
-  /// Columns of every matching row.
+  /// Selects columns of every matching row.
   func columns(_ names: [String]) -> SQLFragment {
     select(names.map { qualified($0, alias) }.joined(separator: ", "))
   }
 
   var ids: SQLFragment { select(table.key.idExpression(alias)) }
 
-  /// How many match, counting no further than `most`; nil counts all.
+  /// Counts the matching rows, up to `most`; all of them if it is nil.
   func count(most: Int?) -> SQLFragment {
     var fragment = SQLFragment("SELECT count(*) FROM (")
     fragment.append(select("1"))
@@ -107,7 +107,7 @@ extension SaveRun {
     Matches(predicate, of: table, model: executor.model, schema: executor.schema)
   }
 
-  /// Fills `row`; false where the change waits for an insert or failed.
+  /// Fills `row`; returns false if the change waits for an insert or failed.
   private mutating func canBegin(
     _ change: Change, at index: Int, _ table: SaveTable
   ) throws(StoreError) -> Bool {
@@ -179,7 +179,7 @@ extension SaveRun {
     report(.stillReferenced, name, "other objects\(whose) refer to some of them", at: index)
   }
 
-  /// The to-many relationship whose members keep some of the matching objects.
+  /// Returns the to-many relationship whose members prevent the delete of matching objects.
   private func referring(to matches: Matches) throws(StoreError) -> String? {
     let table = matches.table
     for (relationship, storage) in zip(table.entity.relationships, table.table.relationships) {

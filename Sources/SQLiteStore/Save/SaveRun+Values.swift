@@ -7,13 +7,13 @@ extension SaveRun {
 
   enum Filling {
     case complete
-    /// Problems were reported, or what it refers to failed.
+    /// Problems were reported, or the referenced object's change failed.
     case failed
     /// The change cannot begin before that insert.
     case comes(Int, property: String)
   }
 
-  /// Puts values into `row`. Links to objects that come later are noted in `later`.
+  /// Adds values to `row`. Links to objects that are inserted later go to `later`.
   mutating func fill(
     _ values: [PropertyValue], of change: Int, _ table: SaveTable, for purpose: Purpose
   ) throws(StoreError) -> Filling {
@@ -110,7 +110,7 @@ extension SaveRun {
     }
   }
 
-  /// - Parameter values: nil to refer to nothing.
+  /// - Parameter values: nil clears the link.
   private mutating func fill(
     _ link: SaveTable.Link, with values: [SQLValue]?, _ name: String, at change: Int
   ) -> Filling {
@@ -135,9 +135,9 @@ extension SaveRun {
       at: change)
   }
 
-  /// What the columns of `key` hold to refer to the object of `table` with `id`; nil where no such
-  /// object can be referred to. Whether there is one is the constraint's to say, where the key's
-  /// own columns are referred to.
+  /// Returns the values with which the columns of `key` refer to the object of `table` with `id`;
+  /// nil if no such object can be referenced. If the reference is to the key's own columns, the
+  /// foreign key constraint checks that the object exists.
   func values(
     of key: ForeignKey, to table: SaveTable, id: ObjectID
   ) throws(StoreError) -> [SQLValue]? {
@@ -153,7 +153,7 @@ extension SaveRun {
     return values.contains(.null) ? nil : values
   }
 
-  /// Has the links that `fill` left out set once their objects are there.
+  /// Postpones the links in `later` until their objects are inserted.
   mutating func postponeLinks(of change: Int) {
     for (insert, value) in later {
       waiting[insert, default: []].append(.value(change: change, value))
