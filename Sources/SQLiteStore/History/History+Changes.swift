@@ -1,13 +1,14 @@
-// Positions → the saves between them, each folded to what it did: objects inserted, updated (with
-// the properties that changed) and deleted. What came and went within one save is not named.
+// A range of positions → the saves in it, each folded to its effect: objects inserted, updated
+// (with the changed properties) and deleted. An object inserted and deleted within one save is
+// omitted.
 
 import FetchModel
 
 extension History {
-  /// The saves after `token`, oldest first, at most `limit`; nil where the token cannot be continued
-  /// from. Without a token: everything that history holds.
+  /// Returns at most `limit` saves after `token`, oldest first; nil if the token is no longer
+  /// valid. Without a token: everything in the history.
   ///
-  /// The cost grows with the rows touched in these saves, and a little with those touched since.
+  /// O(rows changed in these saves), plus a small cost for the rows changed since.
   func changes(
     after token: Token?, limit: Int, on connection: Connection
   ) throws(StoreError) -> ChangeHistory? {
@@ -28,8 +29,8 @@ extension History {
     return ChangeHistory(from: from, to: to, saves: records)
   }
 
-  /// Whether everything that saves did after `token` is remembered, of tables too that are gone or
-  /// changed since.
+  /// True if all changes after `token` are still recorded, including those of tables that were
+  /// dropped or altered since.
   private func isWhole(since token: Token, on connection: Connection) throws(StoreError) -> Bool {
     guard try standing(of: token, on: connection) == .known else { return false }
     let seam = try connection.first(
@@ -53,7 +54,7 @@ extension History {
     }
   }
 
-  /// The followed tables of which rows were touched.
+  /// Returns the tracked tables with changed rows.
   func tables(
     touchedAfter first: Int64, upTo last: Int64, on connection: Connection
   ) throws(StoreError) -> [FollowedTable] {
@@ -66,12 +67,12 @@ extension History {
   }
 }
 
-/// The end of one save.
+/// The last position of a save.
 struct SaveRange {
   let token: Token
   let at: Double
 
-  /// Commits of others that nobody has stamped yet are one save, now.
+  /// External commits without a save record count as one save, at the current time.
   static func all(
     after first: Token, upTo newest: Token, limit: Int, on connection: Connection
   ) throws(StoreError) -> [SaveRange] {
@@ -95,7 +96,7 @@ struct SaveRange {
   }
 }
 
-/// What one save did, while it is found out table by table.
+/// The effect of one save, collected table by table.
 struct SaveFold {
   private var inserted: [Int: [ObjectID]] = [:]
   private var deleted: [Int: [ObjectID]] = [:]

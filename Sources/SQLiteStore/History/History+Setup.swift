@@ -1,29 +1,29 @@
-// A file as it is → a file that is followed, and back.
+// Adds change tracking to a file, and removes it.
 
 import FetchModel
 
 extension History {
-  /// How a file was found.
+  /// The result of setting up change tracking.
   enum Setup: Sendable, Hashable {
-    /// It had no history: tables and triggers were added.
+    /// The file had no history; tables and triggers were added.
     case added
-    /// It goes on where it was.
+    /// The existing history continues.
     case continued
-    /// Tables are not what they were, or may have been written unseen: they begin a history of
-    /// their own, the others go on.
+    /// Some tables differ from their record, or may have been written without triggers. Their
+    /// history begins again; that of the others continues.
     case mended
     /// A new epoch began.
     case restarted
   }
 
-  /// Whether the file is followed already.
+  /// True if the file is already tracked.
   static func isPresent(on connection: Connection) throws(StoreError) -> Bool {
     try connection.first(
       "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = 'livefetch_store'"
     ) { _ in true } ?? false
   }
 
-  /// Whether every table of this house's own is there: without one of them nothing can be told.
+  /// True if all of LiveFetch's tables exist. Without one of them no change can be reported.
   static func isWhole(on connection: Connection) throws(StoreError) -> Bool {
     let names = ["store", "position", "save", "table", "column", "answer"]
     let found = try connection.first(
@@ -35,9 +35,9 @@ extension History {
     return found == names.count
   }
 
-  /// Makes sure that every followed table has its history and its triggers. One transaction.
+  /// Creates the history and the triggers of every tracked table that lacks them. One transaction.
   ///
-  /// - Parameter journalMode: the file's before it was opened, for ``detach(on:)``.
+  /// - Parameter journalMode: The file's journal mode before it was opened, for ``detach(on:)``.
   func setUp(on connection: Connection, journalMode: String) throws(StoreError) -> Setup {
     try connection.execute("BEGIN IMMEDIATE")
     do {
@@ -82,7 +82,7 @@ extension History {
     """
     + TableRecord.table + ColumnRecord.table + KeptAnswers.tables
 
-  /// Gives the format of the file's history.
+  /// Returns the format version of the file's history.
   @discardableResult
   static func checkFormat(on connection: Connection) throws(StoreError) -> Int64 {
     let found = try connection.first(
@@ -106,10 +106,10 @@ extension History {
 // MARK: - Epochs
 
 extension History {
-  /// Begins a new epoch: what was remembered is forgotten, every trigger is made anew.
+  /// Begins a new epoch: deletes the history and recreates every trigger.
   ///
-  /// In a transaction of the caller's. Unless `isStrict`, a table that is not there any more, or not
-  /// as it was, is left out.
+  /// Runs in the caller's transaction. Unless `isStrict`, skips tables that no longer exist or that
+  /// have changed.
   private func begin(isStrict: Bool = true, on connection: Connection) throws(StoreError) {
     try connection.execute(Self.ownTables)
     let last =
@@ -128,9 +128,9 @@ extension History {
     try beginPosition(last &+ 1, isSeam: true, on: connection)
   }
 
-  /// A position that touches nothing, at which the history of some tables begins.
+  /// Inserts a position without changes, at which the history of some tables begins.
   ///
-  /// - Parameter isSeam: whether the saves of before may have lost some of what they did.
+  /// - Parameter isSeam: True if changes of earlier saves may be missing.
   func beginPosition(
     _ position: Int64, isSeam: Bool, on connection: Connection
   ) throws(StoreError) {
@@ -143,7 +143,7 @@ extension History {
     try Self.stamp(position: position, on: connection)
   }
 
-  /// Makes a table's triggers and its history, which begins at `since`.
+  /// Creates a table's triggers and its history, which begins at `since`.
   func follow(
     _ table: FollowedTable, since: Int64, _ known: TableRecord? = nil, _ isStrict: Bool = true,
     on connection: Connection
@@ -174,7 +174,7 @@ extension History {
     }
   }
 
-  /// Six characters of base 36.
+  /// Returns six random characters of base 36.
   private static func newEpoch() -> String {
     let text = String(UInt32.random(in: 60_466_176...2_176_782_335), radix: 36)
     return text
@@ -193,7 +193,7 @@ extension History {
     }
   }
 
-  /// Says that a save ended at `position`.
+  /// Records that a save ended at `position`.
   static func stamp(position: Int64, on connection: Connection) throws(StoreError) {
     try connection.run(
       "INSERT OR IGNORE INTO main.livefetch_save(position, at) VALUES (?, ?)",
@@ -204,8 +204,8 @@ extension History {
 // MARK: - Detaching
 
 extension History {
-  /// Takes every table and trigger of this house out of the file again, and gives it the journal
-  /// mode back that it had; false if there were none. Nobody else may have it open.
+  /// Removes all of LiveFetch's tables and triggers from the file, and restores its journal mode;
+  /// returns false if there were none. No other process may have the file open.
   static func detach(on connection: Connection) throws(StoreError) -> Bool {
     guard try isPresent(on: connection) else { return false }
     try checkFormat(on: connection)
