@@ -128,7 +128,7 @@ struct ChangeResolution {
   }
 }
 
-// MARK: - Which entity
+// MARK: - The entity of a change
 
 extension ChangeResolution {
   /// The entity that a change is about: the one it names, or the one below it that its values name.

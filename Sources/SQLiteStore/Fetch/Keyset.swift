@@ -1,6 +1,6 @@
-// A place in an order → the condition of what lies behind it.
+// A position in an order → the condition of the rows after it.
 //
-//     ORDER BY a DESC, id   behind (5, 7)
+//     ORDER BY a DESC, id   after (5, 7)
 //     (a <= 5 OR a IS NULL) AND (a < 5 OR a IS NULL OR (a = 5 AND id > 7))
 
 import FetchModel
@@ -9,7 +9,7 @@ struct Keyset {
   let columns: [FetchQuery.OrderColumn]
   let key: OrderKey
 
-  /// Every object that comes strictly after the place.
+  /// The objects strictly after the position.
   var condition: SQLFragment {
     let values = values
     var branches: [SQLFragment] = []
@@ -39,7 +39,7 @@ struct Keyset {
     }
   }
 
-  /// A looser bound on the first column alone: what an index is searched by.
+  /// Returns a weaker bound on only the first column, which an index can serve.
   private func bound(_ values: [SQLValue]) -> SQLFragment? {
     guard let column = columns.first, let value = values.first else { return nil }
     return Self.beyond(column, value, isStrict: false)
@@ -69,8 +69,8 @@ struct Keyset {
     SQLFragment("\(sql(column)) IS ?", bindings: [value])
   }
 
-  /// What lies behind `value`, or at it too if not strict; nil where that is nothing (strict) or
-  /// everything (not strict).
+  /// Returns the values after `value`, including it if not strict. Returns nil for the empty set
+  /// (strict) or for all values (not strict).
   private static func beyond(
     _ column: FetchQuery.OrderColumn, _ value: SQLValue, isStrict: Bool
   ) -> SQLFragment? {

@@ -1,4 +1,4 @@
-// Dictionaries of one moment, now or earlier → their JSON.
+// Dictionaries at the current or a past position → their JSON.
 
 import CSQLite
 import FetchModel
@@ -90,13 +90,13 @@ private struct DictionaryReader {
   }
 
   private func text(_ index: Int32) -> [UInt8] {
-    // The text has to be asked for before its length.
+    // SQLite requires sqlite3_column_text before sqlite3_column_bytes.
     let start = sqlite3_column_text(statement, index)
     let count = Int(sqlite3_column_bytes(statement, index))
     return Array(UnsafeBufferPointer(start: start, count: count))
   }
 
-  /// Digits that neither an integer nor a double holds are a number all the same.
+  /// Appends digits that neither an integer nor a double represents exactly as a JSON number.
   private func appendDecimal(_ text: [UInt8], _ column: TabulatedColumn, to json: inout [UInt8]) {
     if case .number? = try? JSON(parsing: text) {
       json.append(contentsOf: text)

@@ -1,4 +1,4 @@
-// The related objects that a plan sends along, whole.
+// The related objects that a plan expands, with all their values.
 
 import FetchModel
 

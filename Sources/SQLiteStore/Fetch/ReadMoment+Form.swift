@@ -1,4 +1,4 @@
-// A filled form → the bytes of its snapshot, by statements composed before.
+// A bound plan → the bytes of its snapshot, from statements composed before.
 
 import FetchModel
 
@@ -33,8 +33,8 @@ extension ReadMoment {
     return items
   }
 
-  /// Where SQLite would sort, an index may have all but the ids of equal values in order already:
-  /// then these are put in order here, which is cheaper by far.
+  /// Where SQLite would sort, an index may provide the order except for the ids of equal values.
+  /// Sorting these ids here is much cheaper.
   private func writeKept(
     _ form: ComposedForm, _ items: KeptItems, _ values: [Value],
     with writer: inout SnapshotWriter

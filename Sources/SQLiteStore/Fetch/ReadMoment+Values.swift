@@ -1,4 +1,4 @@
-// Objects → the stored values at the ends of key paths, for the live engine to look fetches up by.
+// Objects → the stored values at the ends of key paths, for the live engine's value indexes.
 
 import FetchModel
 
@@ -25,7 +25,8 @@ extension ReadMoment {
 }
 
 extension Statement {
-  /// The value of a column; nil for text that is not UTF-8, which no string can hold.
+  /// Returns the value of a column; nil for text that is not UTF-8, which a String cannot
+  /// represent.
   func exactValue(_ column: Int32) -> StoredValue? {
     let value = value(column)
     guard case .text(let text) = value else { return value }

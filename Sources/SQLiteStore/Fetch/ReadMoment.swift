@@ -1,4 +1,4 @@
-// One read transaction: everything asked of it is about the same state of the file.
+// One read transaction: all its queries see the same state of the file.
 
 import FetchModel
 
@@ -9,7 +9,7 @@ struct ReadMoment: StoreMoment {
   let history: History
   let objectStatements: ObjectStatements
   let token: Token
-  /// How long a question may take, in nanoseconds; nil where nobody says.
+  /// The time limit of a query in nanoseconds; nil without a limit.
   var timeLimit: UInt64?
 
   func within<Result>(
@@ -64,7 +64,7 @@ struct ReadMoment: StoreMoment {
     return rows
   }
 
-  /// Runs a statement and gives each row to `body`, until that returns false.
+  /// Runs a statement and passes each row to `body` until it returns false.
   func run(
     _ statement: FetchStatement, _ body: (RowReader) throws(StoreError) -> Bool
   ) throws(StoreError) {
@@ -73,7 +73,7 @@ struct ReadMoment: StoreMoment {
 }
 
 extension ReadMoment {
-  /// Whether nothing of `entities` was touched after `token`.
+  /// True if no object of `entities` changed after `token`.
   func isUntouched(_ entities: Set<Int>, since token: Token) throws(StoreError) -> Bool {
     if token == self.token { return true }
     guard try standing(of: token) == .known else { return false }

@@ -1,4 +1,4 @@
-// One stored value → JSON, by its storage class and the attribute's type.
+// A stored value → JSON, by its storage class and the attribute's type.
 
 import FetchModel
 
@@ -27,7 +27,7 @@ extension RowReader {
     }
   }
 
-  /// A transformable attribute that holds a bare number.
+  /// Appends the error of a transformable attribute whose stored value is a number.
   private func appendNoValue(to bytes: inout [UInt8]) {
     TransformableReader.append(error: "what is stored is a number", to: &bytes)
   }

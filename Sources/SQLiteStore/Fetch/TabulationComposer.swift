@@ -1,11 +1,11 @@
-// A plan with `as=dictionaries` → its SELECT, at any moment.
+// A plan with `as=dictionaries` → its SELECT, at the current or a past position.
 //
 //     select=continent,n:@count  group=continent  having=n > 3  sort=-n
 //     SELECT "t0"."continent", count(*) FROM "Country" AS "t0" GROUP BY "t0"."continent"
 //       HAVING count(*) > ? ORDER BY count(*) DESC, "t0"."continent"
 //
-// The order is total, so that two moments with the same dictionaries give the same bytes: what sorts
-// last is the id of an object, or what a group has in common.
+// The order is total, so that equal dictionaries at two positions have equal bytes. The last sort
+// term is the id of an object, or the values that a group has in common.
 
 import FetchModel
 
@@ -15,13 +15,13 @@ struct TabulationStatement: Sendable {
   let columns: [TabulatedColumn]
 }
 
-/// How a column of the statement is shown.
+/// The JSON representation of a column.
 struct TabulatedColumn: Sendable {
   /// The key as JSON with its colon.
   let key: [UInt8]
   let format: ValueFormat
   let isDecimal: Bool
-  /// Whether it holds the different values of a group.
+  /// True if the column holds the distinct values of a group.
   let isCollection: Bool
 }
 
@@ -40,7 +40,7 @@ struct TabulationComposer {
       TabulationScope(query.scope, tabulation), tabulation.isFlat ? .whole : .apart)
   }
 
-  /// The dictionaries of the window, and one more where that tells whether they were cut.
+  /// Selects the dictionaries of the window, and one more if that shows whether more exist.
   mutating func window() -> TabulationStatement {
     var columns: [TabulatedColumn] = []
     var values: [SQLFragment] = []
@@ -57,13 +57,14 @@ struct TabulationComposer {
     return TabulationStatement(sql: finished(sql), columns: columns)
   }
 
-  /// How many dictionaries there are without the window.
+  /// Counts the dictionaries without the window.
   mutating func total() -> SQLFragment {
     var values = [SQLFragment("1")]
     if tabulation.isDistinct {
       values = tabulation.columns.map { distinguished(writer.operand($0.value)) }
     } else if tabulation.isAggregated, tabulation.groups.isEmpty {
-      // Without an aggregate among its values a SELECT without groups is not one row.
+      // Without an aggregate in its list, a SELECT without GROUP BY would return a row for each
+      // object.
       values = [SQLFragment("count(*)")]
     }
     let rows = select(Self.list(values))
@@ -117,11 +118,11 @@ struct TabulationComposer {
     return list
   }
 
-  /// Values that differ by code point are different, whatever their column declares.
+  /// Values with different code points are distinct, whatever collation their column declares.
   private func distinguished(_ operand: SQLOperand) -> SQLFragment { operand.collated }
 
-  /// A value as it is stored; where rows are put together, what they are compared by. Sums of
-  /// decimals keep their digits.
+  /// Returns a value as stored; for grouped rows its comparison key. Sums of decimals keep their
+  /// digits.
   private func selected(_ operand: SQLOperand) -> SQLFragment {
     if operand.decimal != nil, let sum = operand.stored { return sum }
     let isMerged = tabulation.isDistinct || tabulation.isAggregated

@@ -1,5 +1,5 @@
-// A query's own objects, with the aggregates over them as columns: what makes expressions over
-// groups the same as expressions over objects.
+// A query's own objects with the aggregates over them as columns, so that expressions over groups
+// are composed like expressions over objects.
 //
 //     @count                                    count(*)
 //     @sum.population                           livefetch_sum("t0"."population")
@@ -9,7 +9,7 @@ import FetchModel
 
 struct TabulationScope: SQLScope {
   var objects: TableScope
-  /// nil inside a subquery, which knows no groups.
+  /// nil inside a subquery, which has no groups.
   private let tabulation: Tabulation?
 
   init(_ objects: TableScope, _ tabulation: Tabulation?) {
@@ -65,7 +65,7 @@ struct TabulationScope: SQLScope {
 
   private func picked(_ sql: String, _ value: SQLColumn) -> SQLColumn {
     var column = SQLColumn(sql: sql, type: value.type, dateFormat: value.dateFormat)
-    // What was picked is a stand-in already.
+    // The selected value already is a comparison key.
     column.form = value.form
     column.isUniform = true
     return column

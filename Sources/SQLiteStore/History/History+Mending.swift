@@ -108,7 +108,7 @@ extension FollowedTable {
   }
 }
 
-// MARK: - Mending
+// MARK: - Repairing
 
 extension History {
   /// Begins the history of broken tables anew, and goes on with that of the others. In a transaction of

@@ -64,7 +64,7 @@ extension HistoryLayout {
   }
 }
 
-// MARK: - The table as it was
+// MARK: - Past values
 
 extension HistoryLayout {
   /// A common table expression: the row of each key changed after the position, as it was at that

@@ -40,7 +40,7 @@ struct HistoryTriggers {
     "ALTER TABLE main.\(table.layout.quotedName) ADD COLUMN \(HistoryLayout.declaration(of: column))"
   }
 
-  // MARK: After
+  // MARK: AFTER triggers
 
   private var insert: (String, String) {
     trigger("insert", "AFTER INSERT", when: nil, [positionInsert, keyInsert])
@@ -133,7 +133,7 @@ struct HistoryTriggers {
   }
 }
 
-// MARK: - What REPLACE takes away
+// MARK: - Rows that REPLACE deletes
 
 extension HistoryTriggers {
   /// A uniqueness constraint as conditions over the table's own rows.

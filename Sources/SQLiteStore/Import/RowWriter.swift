@@ -64,7 +64,7 @@ struct RowWriter {
   }
 }
 
-// MARK: - What the fields are
+// MARK: - Fields
 
 extension RowWriter {
   mutating func use(_ names: [String], on connection: Connection) throws(ImportError) {

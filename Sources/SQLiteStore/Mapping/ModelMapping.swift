@@ -268,7 +268,7 @@ struct ModelMapping {
   }
 }
 
-// MARK: - What fits
+// MARK: - Compatibility checks
 
 extension CatalogueTable {
   /// True if a unique index, or the key, covers exactly these columns.

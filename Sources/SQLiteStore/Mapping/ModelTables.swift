@@ -229,7 +229,7 @@ private struct TableDraft {
   }
 }
 
-// MARK: - Tables between
+// MARK: - Join tables
 
 extension ModelTables {
   private mutating func addJoins() {

@@ -155,7 +155,7 @@ extension MigrationPlanner {
       ])
   }
 
-  // MARK: Where they were
+  // MARK: Links in the old tables
 
   /// Returns the old links of a relationship, or of its inverse.
   private func oldLinks(

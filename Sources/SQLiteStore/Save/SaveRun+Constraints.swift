@@ -50,7 +50,7 @@ extension SaveRun {
   }
 }
 
-// MARK: - Which foreign key
+// MARK: - Violated foreign keys
 
 extension SaveRun {
   /// Reports each foreign key among the columns of `row` that refers to no row; returns false

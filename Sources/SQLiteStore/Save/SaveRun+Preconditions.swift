@@ -87,7 +87,7 @@ extension SaveRun {
   }
 }
 
-// MARK: - The values that the client had seen
+// MARK: - Values expected by the client
 
 extension SaveRun {
   private mutating func check(

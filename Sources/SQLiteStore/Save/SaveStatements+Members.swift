@@ -24,7 +24,7 @@ struct MemberStatements {
     "\(source.refersToBound()) AND \(destination.refersToBound())"
   }
 
-  // MARK: Kept by the members
+  // MARK: Relationships in the members' columns
 
   /// Selects the ids of the members. Binds o.
   func members(_ key: ForeignKey) -> String {
@@ -66,7 +66,7 @@ struct MemberStatements {
     }
   }
 
-  // MARK: Kept by a table between
+  // MARK: Relationships in a join table
 
   /// Selects the ids of the members. Binds o.
   func members(_ join: JoinTable, _ source: ForeignKey, _ destination: ForeignKey) -> String {
