@@ -1,7 +1,7 @@
-// The XML that Core Data writes → a tree of elements. No namespaces, no documents' own entities, no
-// text between elements: what a model file has none of is refused or passed over.
+// The XML that Core Data writes → a tree of elements. Refuses or ignores everything that model
+// files do not contain: namespaces, entity declarations, text between elements.
 
-/// One element of an XML document.
+/// An element of an XML document.
 struct XMLElement {
   let name: String
   let attributes: [(name: String, value: String)]
@@ -13,14 +13,14 @@ struct XMLElement {
 
   /// Reads a document.
   ///
-  /// - Throws: with the line at which it is none.
+  /// - Throws: An error with the line of the first mistake.
   static func parse(_ text: [UInt8]) throws(XMLError) -> XMLElement {
     var parser = XMLParser(text)
     return try parser.document()
   }
 }
 
-/// Why a text is no XML.
+/// A syntax error in an XML text.
 struct XMLError: Error {
   let line: Int
   let reason: String
@@ -49,7 +49,7 @@ private struct XMLParser {
     prefix.withUTF8Buffer { text[min(offset, text.count)...].starts(with: $0) }
   }
 
-  /// Passes over spaces, text, comments, declarations.
+  /// Skips spaces, text, comments and declarations.
   private mutating func skip() throws(XMLError) {
     while offset < text.count {
       if starts("<!--") {

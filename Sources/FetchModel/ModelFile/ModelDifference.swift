@@ -1,6 +1,6 @@
-// Two versions of a model → their differences, one sentence each, for people.
+// Two versions of a model → their differences, one sentence each.
 
-/// The differences of two versions of a model.
+/// The differences between two versions of a model.
 public struct ModelDifference: Sendable, Hashable {
   public enum Kind: String, Sendable, Hashable { case added, removed, renamed, changed }
 
@@ -8,7 +8,7 @@ public struct ModelDifference: Sendable, Hashable {
     public let kind: Kind
     /// `City.population`, an entity, a class or a template.
     public let subject: String
-    /// What is otherwise, as a phrase; empty where the kind says all.
+    /// A phrase that describes the difference; empty if the kind is sufficient.
     public let detail: String
   }
 
@@ -91,7 +91,7 @@ public struct ModelDifference: Sendable, Hashable {
   private mutating func addRemoved(
     _ old: ModelFile.Entity, _ new: ModelFile.Entity, _ match: ModelMatch
   ) {
-    // What moved up or down in the hierarchy is still there.
+    // A property that moved within the hierarchy still exists.
     let heirs = [new.name] + match.new.subentities(of: new.name).map(\.name)
     let attributes = Set(
       heirs.flatMap { heir in
@@ -124,7 +124,7 @@ public struct ModelDifference: Sendable, Hashable {
 }
 
 extension ModelDifference: CustomStringConvertible {
-  /// One line a change: `changed City.population: minimum: unset → 0`.
+  /// One line for each change: `changed City.population: minimum: unset → 0`.
   public var description: String {
     changes.map { change in
       "\(change.kind.rawValue) \(change.subject)"
