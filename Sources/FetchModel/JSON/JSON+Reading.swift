@@ -1,21 +1,21 @@
-// Bytes → JSON value, by RFC 8259: strict, bounded in depth, one pass.
+// Bytes → JSON value, strictly by RFC 8259, with a maximum depth, in one pass.
 
-/// Why a text is not JSON, and where.
+/// A syntax error in a JSON text.
 public struct JSONError: Error, Sendable, Hashable {
-  /// The byte at which reading ended.
+  /// The byte offset of the error.
   public let offset: Int
-  /// What was expected there.
+  /// The expected syntax at that offset.
   public let expected: String
 }
 
 extension JSON {
-  /// How deep arrays and objects may nest.
+  /// The maximum nesting depth of arrays and objects.
   public static let maxDepth = 64
 
-  /// Reads one JSON text.
+  /// Parses a JSON text. O(length).
   ///
-  /// - Throws: ``JSONError`` for anything that RFC 8259 does not allow, bytes that are not UTF-8,
-  ///   a repeated member name, and nesting deeper than ``maxDepth``.
+  /// - Throws: ``JSONError`` for a violation of RFC 8259, for bytes that are not UTF-8, for a
+  ///   repeated member name, and for nesting deeper than ``maxDepth``.
   public init(parsing bytes: [UInt8]) throws(JSONError) {
     self = try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in
       var reader = JSONReader(bytes: buffer)

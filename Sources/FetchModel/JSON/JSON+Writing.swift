@@ -1,7 +1,7 @@
-// JSON straight into bytes: what snapshots, diffs and problems are written with.
+// Writes JSON directly as bytes, for snapshots, diffs and problem details.
 
 extension [UInt8] {
-  /// Appends the UTF-8 of a literal that is JSON already.
+  /// Appends the UTF-8 of a literal that is valid JSON.
   @inlinable
   public mutating func append(json literal: StaticString) {
     append(
@@ -47,8 +47,8 @@ extension [UInt8] {
     }
   }
 
-  /// Appends the shortest digits that read back as `double`: `1`, not `1.0`; infinities are the
-  /// strings `"Infinity"` and `"-Infinity"`, NaN is null.
+  /// Appends the shortest digits that read back as `double`: `1`, not `1.0`. Infinities become the
+  /// strings `"Infinity"` and `"-Infinity"`, and NaN becomes null.
   public mutating func append(json double: Double) {
     if let integer = Int64(exactly: double), integer.magnitude < 1 << 53 {
       append(json: integer)

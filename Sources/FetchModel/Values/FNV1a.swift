@@ -1,6 +1,6 @@
-// The FNV-1a hashes of 32 and of 64 bits: bytes → number, the same in every process and every language.
+// The FNV-1a hashes of 32 and 64 bits, which are equal in every process and language.
 
-/// Hashes bytes one after the other to 32 bits.
+/// Computes the 32-bit hash of a sequence of bytes.
 public struct FNV1a: Sendable, Hashable {
   public private(set) var value: UInt32 = 0x811C_9DC5
 
@@ -15,11 +15,11 @@ public struct FNV1a: Sendable, Hashable {
   mutating func combine(_ byte: UInt8) { value = (value ^ UInt32(byte)) &* 0x0100_0193 }
 }
 
-/// Hashes bytes one after the other to 64 bits.
+/// Computes the 64-bit hash of a sequence of bytes.
 public struct WideFNV1a: Sendable, Hashable {
   public var value: UInt64
 
-  /// - Parameter start: what it begins as; hashes that begin differently differ.
+  /// - Parameter start: The initial value. Different initial values give different hashes.
   @inlinable
   public init(start: UInt64 = 0xCBF2_9CE4_8422_2325) { value = start }
 
@@ -33,6 +33,6 @@ public struct WideFNV1a: Sendable, Hashable {
     value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
   }
 
-  /// Hexadecimal digits, as many as it takes.
+  /// Hexadecimal digits without leading zeros.
   public var text: String { String(value, radix: 16) }
 }

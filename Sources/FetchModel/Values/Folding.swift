@@ -1,21 +1,23 @@
-// Text without what string options overlook. The results are Foundation's, for the root locale, in
-// composed form: scalar by scalar, ASCII by a short way and the rest by tables made on first use,
-// and composed as a whole only where marks or jamo are left that may belong to what stands before.
+// Text without the differences that string options ignore. The results equal Foundation's for the
+// root locale, in composed form. ASCII takes a fast path; other scalars use tables that are built
+// on first use. The text is composed as a whole only if it contains marks or jamo that may combine
+// with the preceding scalar.
 //
-// As in Foundation, `d` drops every mark behind a Latin, Greek or Cyrillic letter, and those scripts'
-// own marks behind any other; the marks of other scripts are letters' parts there (が is not か).
+// As in Foundation, `d` removes every mark after a Latin, Greek or Cyrillic letter, and these
+// scripts' own marks after any other letter. Marks of other scripts are parts of their letters (が
+// is not か).
 
 import Foundation
 
 /// Folds UTF-8. Two texts are equal under some options exactly if they fold to the same bytes.
 public enum Folding {
-  /// `text` without what `options` overlook.
+  /// Returns `text` without the differences that `options` ignore. O(length).
   public static func fold(_ text: String, _ options: StringOptions) -> String {
     var text = text
     return text.withUTF8 { String(decoding: fold($0, options), as: UTF8.self) }
   }
 
-  /// The same for bytes, which have to be valid UTF-8; what is not is copied as it is.
+  /// Folds bytes. They should be valid UTF-8; invalid bytes are copied.
   public static func fold(
     _ utf8: UnsafeBufferPointer<UInt8>, _ options: StringOptions
   ) -> [UInt8] {
@@ -42,13 +44,13 @@ public enum Folding {
     return isLoose ? composed(folded) : folded
   }
 
-  /// Canonical composition, so that a letter and its mark are the letter with the mark.
+  /// Canonical composition, which combines a letter and its mark.
   private static func composed(_ utf8: [UInt8]) -> [UInt8] {
     guard let text = String(validating: utf8, as: UTF8.self) else { return utf8 }
     return Array(text.precomposedText.utf8)
   }
 
-  /// Whether a character of `utf8` folds to more than one character when case is overlooked.
+  /// True if case folding maps a character of `utf8` to several characters.
   static func expands(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
     guard utf8.contains(where: { $0 >= 0x80 }) else { return false }
     var scalars = ScalarReader(utf8: utf8)
@@ -58,7 +60,7 @@ public enum Folding {
     return false
   }
 
-  /// The bytes that a leading byte announces, at most those that are left.
+  /// Returns the length that a leading byte announces, at most the number of remaining bytes.
   private static func scalarLength(_ byte: UInt8, _ rest: Int) -> Int {
     let length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1
     return min(length, rest)
@@ -70,22 +72,22 @@ extension String {
   var precomposedText: String { precomposedStringWithCanonicalMapping }
 }
 
-/// What one set of options makes of each scalar of the scripts that have cases or diacritics.
+/// The folding of each scalar of the scripts with cases or diacritics, for one set of options.
 private struct FoldingTable: Sendable {
-  /// What marks stand behind: none at the start, a letter of Latin, Greek or Cyrillic, or another.
+  /// The character before a mark: none at the start, a Latin, Greek or Cyrillic letter, or another.
   enum Base { case none, european, other }
 
   private enum Kind { case european, other, europeanMark, otherMark }
 
-  /// Scalars from here on have no diacritics, and their case is known to the standard library.
+  /// Later scalars have no diacritics, and the standard library knows their case.
   private static let end = 0x2200
 
   private let lowers: Bool
   private let drops: Bool
-  /// Where the bytes of each scalar begin; those of the next one end them.
+  /// The offset of each scalar's bytes; the next offset ends them.
   private let offsets: [UInt32]
   private let bytes: [UInt8]
-  /// Whether each scalar may combine with the one before it.
+  /// True for each scalar that may combine with the preceding one.
   private let areLoose: [Bool]
   private let kinds: [Kind]
 
@@ -117,7 +119,7 @@ private struct FoldingTable: Sendable {
       areLoose[Int(code)] = Self.isLoose(scalar)
       kinds[Int(code)] = Self.kind(scalar)
       var folded = String(Character(scalar))
-      // A mark alone keeps what it is.
+      // A mark without a letter is unchanged.
       if kinds[Int(code)] != .otherMark || lowers {
         folded = folded.folding(options: compareOptions, locale: nil)
       }
@@ -133,7 +135,7 @@ private struct FoldingTable: Sendable {
   private static func kind(_ scalar: Unicode.Scalar) -> Kind {
     switch scalar.value {
     case 0x0300...0x036F, 0x0483...0x0489: return .europeanMark
-    // Up to Cyrillic, the additions to Latin and Greek, and what is these letters by another code.
+    // Up to Cyrillic, the extensions of Latin and Greek, and other codes of the same letters.
     case 0..<0x0510, 0x1E00...0x1FFF, 0x2126, 0x212A, 0x212B: return .european
     default: break
     }
@@ -143,7 +145,7 @@ private struct FoldingTable: Sendable {
     }
   }
 
-  /// Whether a scalar of this kind is left out behind `base`, which it may become.
+  /// True if a scalar of this kind is removed after `base`. Otherwise it may become the new base.
   private func drops(_ kind: Kind, behind base: inout Base) -> Bool {
     switch kind {
     case .european: base = .european
@@ -154,7 +156,7 @@ private struct FoldingTable: Sendable {
     return false
   }
 
-  /// What composes with what stands before it, or is itself not in composed form.
+  /// True if the scalar can combine with the preceding one, or is not in composed form itself.
   private static func isLoose(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x1100...0x11FF, 0x2329, 0x232A, 0x2ADC, 0xF900...0xFB4E, 0x1D15E...0x1D1C0,
@@ -168,7 +170,7 @@ private struct FoldingTable: Sendable {
     }
   }
 
-  /// Appends what is left of one scalar. Answers whether the whole has to be composed.
+  /// Appends the folding of one scalar. Returns true if the whole text has to be composed.
   func append(
     _ utf8: UnsafeBufferPointer<UInt8>, behind base: inout Base, to folded: inout [UInt8]
   ) -> Bool {

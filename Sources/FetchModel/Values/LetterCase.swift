@@ -1,8 +1,8 @@
-// Upper and lower case of whole texts, as Foundation has them in the root locale.
+// Upper and lower case of whole texts, equal to Foundation's in the root locale.
 
 extension String {
-  /// The text in lower case. A sigma that ends a word becomes ς, which the standard library, letter
-  /// by letter, does not see.
+  /// The text in lower case. A sigma at the end of a word becomes ς; the standard library, which
+  /// maps each letter separately, does not do this.
   package var lowercasedText: String {
     guard unicodeScalars.contains("\u{3A3}") else { return lowercased() }
     let scalars = Array(unicodeScalars)
@@ -20,7 +20,7 @@ extension String {
     return String(text)
   }
 
-  /// What has no case of its own, an apostrophe or a mark, does not end a word.
+  /// A character without case, such as an apostrophe or a mark, does not end a word.
   private static func isBeforeLetter(_ rest: ArraySlice<Unicode.Scalar>) -> Bool {
     rest.first { !$0.properties.isCaseIgnorable }?.properties.isCased ?? false
   }
