@@ -81,9 +81,9 @@ struct RestoreCommand: ParsableCommand {
   }
 }
 
-/// Copies a file behind a bar.
+/// Copies a file and shows a progress bar.
 ///
-/// - Parameter copy: gets what tells how many pages of how many are done.
+/// - Parameter copy: Receives a callback for the numbers of completed and of all pages.
 private func copying(
   _ name: String, _ source: String, to destination: String, isShown: Bool,
   _ copy: ((Int, Int) -> Void) throws(CopyError) -> BackupReport
@@ -101,7 +101,7 @@ private func copying(
 }
 
 extension CopyError {
-  /// Says it with the name of the file that it is about.
+  /// Prints the error with the name of the file that it concerns.
   fileprivate func failure(source: String, destination: String) -> ExitCode {
     switch self {
     case .source(let error): error.failure(source)
@@ -111,7 +111,7 @@ extension CopyError {
 }
 
 extension Int {
-  /// `18.3 MB`, in powers of a thousand.
+  /// `18.3 MB`, in powers of 1,000.
   var asBytes: String {
     var value = Double(self)
     for unit in ["bytes", "kB", "MB", "GB"] {

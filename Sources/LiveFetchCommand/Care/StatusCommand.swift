@@ -112,12 +112,12 @@ struct StatusCommand: ParsableCommand {
   }
 }
 
-/// Which processes have a file open, as far as the system lets one see.
+/// The processes that have a file open, as far as the system reveals them.
 struct FileOpeners {
-  /// `1234 sqlite3`, without this process.
+  /// `1234 sqlite3`, excluding this process.
   let processes: [String]
 
-  /// Looks through `/proc`; finds nobody where there is none.
+  /// Searches `/proc`; finds nothing on systems without it.
   init(path: String) {
     guard let real = realpath(path, nil) else {
       processes = []

@@ -94,7 +94,7 @@ struct ExportCommand: ParsableCommand {
   }
 }
 
-/// Where an export goes: standard output, or a file that appears when it is complete.
+/// The destination of an export: standard output, or a file that is created once it is complete.
 struct ExportSink {
   private let path: String?
   private let terminal: Terminal?
@@ -115,7 +115,7 @@ struct ExportSink {
     file = FileHandle(forWritingAtPath: path + ".partial")
   }
 
-  /// - Parameter columns: nil: those of the first item.
+  /// - Parameter columns: nil selects the columns of the first item.
   mutating func write(_ page: JSON, columns: [String]?) throws {
     let items = FetchResult.sections(page).flatMap(\.items)
     if !hasBegun {

@@ -1,9 +1,9 @@
-// What `fetch` and `export` ask for, in the API's own parameters.
+// The arguments of `fetch` and `export`, which have the names of the API's parameters.
 
 import ArgumentParser
 import FetchModel
 
-/// Which objects, in which order, and which of their values.
+/// The selection, the order and the values of objects.
 struct FetchArguments: ParsableArguments {
   @Argument(help: "The entity.")
   var entity: String
@@ -44,7 +44,7 @@ struct FetchArguments: ParsableArguments {
     }
   }
 
-  /// The parameters as a query string has them.
+  /// The parameters of the query string.
   var query: [(name: String, value: String)] {
     var query: [(name: String, value: String)] = []
     let single = [

@@ -96,7 +96,7 @@ struct FetchCommand: ParsableCommand {
     }
   }
 
-  /// Gives the columns that were shown, for a result without items after it.
+  /// Returns the printed columns, for a later result without items.
   @discardableResult
   private func show(_ json: JSON, known: [String] = []) throws -> [String] {
     if count {
@@ -132,7 +132,7 @@ struct FetchCommand: ParsableCommand {
 }
 
 extension JSON {
-  /// What a person sees of a snapshot: all but its token.
+  /// The parts of a snapshot that are printed: all except its token.
   fileprivate var shownParts: [JSON?] { [self["sections"], self["total"]] }
 
   var text: String {

@@ -104,7 +104,7 @@ struct ImportCommand: ParsableCommand {
     key?.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } ?? []
   }
 
-  /// The property that each column is, by its header; nil: left out.
+  /// The property of each column, by header; nil omits the column.
   var map: [String: String?] {
     var map: [String: String?] = [:]
     for entry in mapping {
@@ -114,7 +114,7 @@ struct ImportCommand: ParsableCommand {
     return map
   }
 
-  /// The types that were given, by property.
+  /// The given types, by property.
   var typesByProperty: [String: AttributeType] {
     var result: [String: AttributeType] = [:]
     for entry in types {

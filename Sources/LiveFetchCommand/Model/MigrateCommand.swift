@@ -72,7 +72,7 @@ struct MigrateCommand: ParsableCommand {
     return MigrationScript(name: path, sql: sql)
   }
 
-  /// The path that was asked for, or the first free one of this second.
+  /// Returns the requested path, or the first unused one with the current time.
   private func backupPath() throws -> String {
     let manager = FileManager.default
     if let backup {
@@ -103,7 +103,7 @@ struct MigrateCommand: ParsableCommand {
     if plan.steps.isEmpty { print("the tables stay as they are") }
   }
 
-  /// A bar on a terminal.
+  /// Draws a progress bar on a terminal.
   private static func show(_ done: Int, _ all: Int, _ step: String) {
     guard isatty(2) != 0, all > 0 else { return }
     let width = 30

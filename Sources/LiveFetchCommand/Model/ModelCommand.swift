@@ -130,7 +130,7 @@ struct ModelCommand: ParsableCommand {
       }
     }
 
-    /// A versioned bundle has one version, called like itself.
+    /// Writes a versioned bundle with one version, which has the bundle's name.
     private func writeBundle(_ contents: CoreDataContents, to output: String) throws {
       for remark in contents.remarks { note("\(path): \(remark)") }
       var folder = URL(fileURLWithPath: output, isDirectory: true)
@@ -151,9 +151,9 @@ struct ModelCommand: ParsableCommand {
 
 private func write(_ bytes: [UInt8]) throws { try Terminal.output.put(bytes) }
 
-/// The model of a JSON file, of Core Data's own, or of a store.
+/// Returns the model of a JSON file, of a Core Data model, or of a store.
 ///
-/// - Parameter tellsRemarks: whether what was left out of it goes to standard error.
+/// - Parameter tellsRemarks: True to print everything that was left out to standard error.
 func modelAnywhere(_ path: String, tellsRemarks: Bool = false) throws -> ModelFile {
   if path.hasSuffix(".xcdatamodeld") || path.hasSuffix(".xcdatamodel") {
     let read = try CoreDataModel(atPath: path)
@@ -193,7 +193,7 @@ extension CoreDataModel {
     }
   }
 
-  /// The version that `.xccurrentversion` names, or else the only one.
+  /// Returns the version that `.xccurrentversion` names, or the only one.
   private static func currentVersion(of bundle: String) throws -> String {
     if let data = FileManager.default.contents(atPath: bundle + "/.xccurrentversion"),
       let list = try? PropertyListSerialization.propertyList(from: data, format: nil),
@@ -213,7 +213,7 @@ extension CoreDataModel {
 }
 
 extension ModelFile {
-  /// Entities and their properties, one a line.
+  /// The entities and their properties, one per line.
   fileprivate var outline: String {
     entities.flatMap { entity in
       [entity.headline] + entity.attributes.map { "  \($0.name): \($0.headline)" }

@@ -1,8 +1,8 @@
-// A text or a JSON value → the value of a setting, or why it is none.
+// A text or a JSON value → the value of a setting, or the reason why it is invalid.
 
 import FetchModel
 
-/// Why a setting cannot be used; the text is for the person who gave it.
+/// The reason why a setting is invalid, for the user.
 struct SettingError: Error, CustomStringConvertible {
   let description: String
 
@@ -10,7 +10,7 @@ struct SettingError: Error, CustomStringConvertible {
 }
 
 extension Setting {
-  /// Reads what a flag or a variable says.
+  /// Parses the value of a flag or an environment variable.
   func value(of text: String, from origin: SettingOrigin) throws(SettingError) -> SettingValue {
     let value: SettingValue? =
       switch kind {
@@ -25,7 +25,7 @@ extension Setting {
     return value
   }
 
-  /// Reads what the configuration file says.
+  /// Parses a value of the configuration file.
   func value(of json: JSON, from origin: SettingOrigin) throws(SettingError) -> SettingValue {
     switch (kind, json) {
     case (.text, .string(let text)), (.secret, .string(let text)), (.directory, .string(let text)),

@@ -1,29 +1,29 @@
-// The settings of a server: one table. Flags, environment variables, the keys of the configuration
-// file and what `livefetch config` prints are all made from it.
+// The settings of a server in one table. It determines the flags, the environment variables, the
+// keys of the configuration file, and the output of `livefetch config`.
 
 import Foundation
 
-/// One setting: its name, what it takes, and what it means.
+/// A setting: its name, the type of its value, and its description.
 struct Setting: Sendable, Hashable {
-  /// What a setting takes.
+  /// The type of a setting's value.
   enum Kind: Sendable, Hashable {
     case text
     /// A text that is never printed.
     case secret
     case directory
     case integer(ClosedRange<Int>)
-    /// A number above zero.
+    /// A number greater than zero.
     case number
     case choice([String])
     case flag
   }
 
-  /// The flag without its dashes, and the key in the file.
+  /// The name of the flag without its dashes, and the key in the file.
   let name: String
   let kind: Kind
-  /// nil: none unless it is given.
+  /// The default; nil without one.
   let fallback: SettingValue?
-  /// The default as the documentation tells it.
+  /// The default as the documentation shows it.
   let shownFallback: String
   let meaning: String
 
@@ -43,7 +43,7 @@ struct Setting: Sendable, Hashable {
     "LIVEFETCH_" + name.uppercased().replacingOccurrences(of: "-", with: "_")
   }
 
-  /// What stands for the value in a flag's help.
+  /// The placeholder of the value in a flag's help.
   var placeholder: String {
     switch kind {
     case .text, .secret: name == "cors-origin" ? "origin" : name
@@ -119,7 +119,7 @@ extension Setting {
   static let explain = Setting(
     "explain", .flag, .flag(false), "answer `explain=true` with the SQL and SQLite's plan")
 
-  /// Every setting, in the order in which they are shown.
+  /// Every setting, in display order.
   static let all = [
     host, port, model, publicDirectory, token, corsOrigin, maxItems, queryTimeout, maxBody,
     durability, keepHistory, keepDays, keepBytes, keepIdle, workers, readOnly, explain,

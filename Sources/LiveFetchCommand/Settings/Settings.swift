@@ -1,17 +1,17 @@
-// Flags, environment and configuration file → one value for each setting, and where it came from.
-// A flag outdoes the environment, the environment the file, the file the default.
+// Flags, environment and configuration file → one value for each setting, with its origin. A flag
+// overrides the environment, the environment the file, and the file the default.
 
 import FetchModel
 import Foundation
 
-/// Where the value of a setting came from.
+/// The origin of a setting's value.
 enum SettingOrigin: Sendable, Hashable {
   case flag
   case environment
   case file(String)
   case fallback
 
-  /// What a person would look for there: `--port`, `LIVEFETCH_PORT`, `livefetch.json: port`.
+  /// Returns the name at the origin: `--port`, `LIVEFETCH_PORT`, `livefetch.json: port`.
   func name(of setting: Setting) -> String {
     switch self {
     case .flag: "--\(setting.name)"
@@ -22,7 +22,7 @@ enum SettingOrigin: Sendable, Hashable {
   }
 }
 
-/// Every setting's value.
+/// The values of all settings.
 struct Settings: Sendable {
   struct Entry: Sendable, Hashable {
     let value: SettingValue
@@ -32,8 +32,8 @@ struct Settings: Sendable {
   private var entries: [String: Entry] = [:]
 
   /// - Parameters:
-  ///   - flags: what the command line gave, by the settings' names.
-  ///   - file: the configuration file's path and text; nil without one.
+  ///   - flags: The values of the command line, by the settings' names.
+  ///   - file: The configuration file's path and text; nil without one.
   init(
     flags: [String: String], environment: [String: String],
     file: (path: String, text: [UInt8])? = nil
@@ -78,7 +78,7 @@ struct Settings: Sendable {
 // MARK: - The environment
 
 extension Settings {
-  /// An empty variable counts as one that is not there.
+  /// An empty variable counts as absent.
   private mutating func read(environment: [String: String]) throws(SettingError) {
     for setting in Setting.all {
       guard let text = environment[setting.variable], !text.isEmpty else { continue }
@@ -87,7 +87,7 @@ extension Settings {
     try refuseMisspelt(environment)
   }
 
-  /// Other programs may have variables of this prefix, so only what looks like a slip is refused.
+  /// Other programs may use variables with this prefix, so only probable misspellings are refused.
   private func refuseMisspelt(_ environment: [String: String]) throws(SettingError) {
     let known = Setting.all.map(\.variable) + [ConfigurationFile.variable]
     for name in environment.keys.sorted() where name.hasPrefix("LIVEFETCH_") {
@@ -130,13 +130,14 @@ extension Settings {
   }
 }
 
-/// Where the configuration file is.
+/// Finds the configuration file.
 enum ConfigurationFile {
   static let variable = "LIVEFETCH_CONFIG"
-  /// Read from the working directory where it is there.
+  /// The default path, in the working directory.
   static let usualPath = "livefetch.json"
 
-  /// The file that `flag`, the environment or its usual place names; nil where there is none.
+  /// Reads the file that `flag` or the environment names, or the one at the default path; nil
+  /// without one.
   static func read(
     flag: String?, environment: [String: String]
   ) throws(SettingError) -> (path: String, text: [UInt8])? {
