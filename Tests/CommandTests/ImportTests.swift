@@ -111,7 +111,7 @@ struct ImportTests {
     arguments: [
       (#"[{"a":1},{"a":2}"#, "the array is not closed: is the file whole?"),
       (#"[{"a":1},{"a":2},"#, "the array is not closed: is the file whole?"),
-      ("[{\"a\":1}]\n[{\"a\":2}]\n", "there is more behind the end of the array"),
+      ("[{\"a\":1}]\n[{\"a\":2}]\n", "there is more data after the end of the array"),
     ])
   func cutArray(text: String, problem: String) throws {
     let folder = try Folder()
@@ -387,7 +387,7 @@ struct ImportTests {
       ("id,,x\n1,a,b\n", "column 2 has no name: --map =NAME gives it one"),
       ("", "it is empty"), ("\n\n", "it is empty"),
       ((0..<2_000).map { "c\($0)" }.joined(separator: ",") + "\n", "2,000 columns, where a table"),
-      ("[]", "there is no record to make a table of"),
+      ("[]", "there is no record to infer a table from"),
       ("[1,2]", "an object is expected, not a number"),
       (#"{"a":1,"a":2}"#, "`a` is repeated"),
       (#"{"":1}"#, "column 1 has no name"),

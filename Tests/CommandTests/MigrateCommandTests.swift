@@ -121,7 +121,7 @@ struct MigrateCommandTests {
     let taken = try folder.run(
       "migrate", "store.sqlite", "--model", "two.json", "--backup", copies[0])
     #expect(taken.status == 65)
-    #expect(taken.errors == "livefetch: \(copies[0]): is there already, and would be lost\n")
+    #expect(taken.errors == "livefetch: \(copies[0]): already exists and would be overwritten\n")
     // What is refused leaves none.
     try folder.write("SELECT nothing;", to: "bad.sql")
     _ = try folder.run("migrate", "store.sqlite", "--model", "two.json", "--sql", "bad.sql")

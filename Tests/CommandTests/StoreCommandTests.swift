@@ -267,7 +267,7 @@ struct StoreCommandTests {
     try folder.sql("DELETE FROM City", on: "w.sqlite")
     let restored = try folder.run("restore", "b.sqlite", "w.sqlite")
     #expect(restored.status == 0, "\(restored.errors)")
-    #expect(restored.output.contains("begins anew at token"))
+    #expect(restored.output.contains("new epoch begins at token"))
     #expect(!restored.output.contains(token.prefix(6)))
     #expect(try folder.sql("SELECT count(*) FROM City", on: "w.sqlite") == ["3"])
     #expect(try folder.run("check", "w.sqlite").status == 0)
@@ -318,7 +318,7 @@ struct StoreCommandTests {
     #expect(orphans.status == 65)
     #expect(
       orphans.output
-        == "orphans: 2 rows of City refer to a Country that is not there (row 2, 3)\n")
+        == "orphans: 2 rows of City refer to a Country that does not exist (row 2, 3)\n")
     try folder.sql("UPDATE City SET country_id = 1", on: "w.sqlite")
     let server = try folder.serve("w.sqlite")
     server.process.terminate()

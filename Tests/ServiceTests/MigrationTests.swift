@@ -208,7 +208,7 @@ struct MigrationTests {
     )
     let plan = try SQLiteStore.migrate(
       path: file.path, to: ModelFile(parsing: Array(text.utf8)), options: options)
-    #expect(plan.steps == ["make the table Author anew from Author"])
+    #expect(plan.steps == ["rebuild the table Author from Author"])
     #expect(plan.losses == ["the values of Author.note (1)"])
     let again = try ServedFile("", adopting: file)
     #expect(try again.ask("/v1/objects/Author/1").json["note"]?.string == "n")

@@ -57,7 +57,7 @@ extension Model {
 
 extension Entity {
   /// Returns the property named by the first of `names`, or by the first few joined by dots, and
-  /// the number of names used.
+  /// these names.
   fileprivate func property(
     at names: ArraySlice<String>
   ) -> (names: ArraySlice<String>, property: Property?) {

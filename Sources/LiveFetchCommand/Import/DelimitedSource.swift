@@ -42,7 +42,7 @@ final class DelimitedSource: RecordSource {
     self.delimiter = delimiter
     try buffer.skipMark()
     switch try next() {
-    case .end: throw ReadError(detail: "it is empty: a heading line with names is needed")
+    case .end: throw ReadError(detail: "it is empty: a header line with names is needed")
     case .bad(let detail): throw ReadError(detail: detail)
     case .record: break
     }

@@ -108,7 +108,7 @@ extension JSONSource {
     }
     advance(1)
     guard try skipSpace() != nil else { return }
-    throw ReadError(detail: "there is more behind the end of the array", status: .unusableStore)
+    throw ReadError(detail: "there is more data after the end of the array", status: .unusableStore)
   }
 
   private func advance(_ count: Int) {

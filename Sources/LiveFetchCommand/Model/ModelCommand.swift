@@ -9,8 +9,8 @@ struct ModelCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "model", abstract: "Read, check and compare models.",
     discussion: """
-      A MODEL is a JSON file, an .xcdatamodeld or .xcdatamodel, or a store: the one that it
-      remembers, or else the one that its tables amount to.
+      A MODEL is a JSON file, an .xcdatamodeld or .xcdatamodel, or a store. For a store it is the
+      stored model, or the one that its tables imply.
 
       EXAMPLES
         livefetch model import Shop.xcdatamodeld > shop.json
@@ -21,7 +21,7 @@ struct ModelCommand: ParsableCommand {
 
   struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print a Core Data model as JSON; what has no meaning here goes to standard error.",
+      abstract: "Print a Core Data model as JSON, and unsupported parts to standard error.",
       discussion: """
         EXAMPLES
           livefetch model import Shop.xcdatamodeld > shop.json
@@ -40,7 +40,7 @@ struct ModelCommand: ParsableCommand {
 
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Tell what is in a model.",
+      abstract: "Print the entities and properties of a model.",
       discussion: """
         EXAMPLES
           livefetch model show shop.sqlite
@@ -82,7 +82,7 @@ struct ModelCommand: ParsableCommand {
 
   struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Tell the differences of two versions of a model.",
+      abstract: "Print the differences between two versions of a model.",
       discussion: """
         EXAMPLES
           livefetch model diff shop.sqlite shop-2.json
@@ -99,10 +99,10 @@ struct ModelCommand: ParsableCommand {
 
   struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print the model that a store remembers, or any other, as JSON.",
+      abstract: "Print the model of a store, or any other model, as JSON.",
       discussion: """
-        A store that remembers no model has the one that its tables amount to. What the result has no
-        place for goes to standard error.
+        For a store without a model, prints the one that its tables imply. Parts that the output
+        format cannot express are listed on standard error.
 
         EXAMPLES
           livefetch model export shop.sqlite > shop.json
@@ -110,14 +110,14 @@ struct ModelCommand: ParsableCommand {
         """)
 
     @Argument(help: "The model.") var path: String
-    @Option(help: "Where to write it, which must not be there: X.json, or X.xcdatamodeld.")
+    @Option(help: "The new file to write: X.json, or X.xcdatamodeld.")
     var output: String?
 
     func run() throws {
       let model = try modelAnywhere(path, tellsRemarks: true)
       guard let output else { return try write(model.text) }
       guard !FileManager.default.fileExists(atPath: output) else {
-        throw failure("\(output): is there already, and would be lost", .unusableStore)
+        throw failure("\(output): already exists and would be overwritten", .unusableStore)
       }
       do {
         if output.hasSuffix(".xcdatamodeld") || output.hasSuffix(".xcdatamodel") {

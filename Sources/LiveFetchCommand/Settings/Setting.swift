@@ -82,7 +82,7 @@ extension Setting {
     "port", .integer(0...65_535), .integer(8080), "the port; 0 picks a free one")
   static let model = Setting(
     "model", .text, nil,
-    "the model: a JSON file of entities and their rules, which the store remembers")
+    "the model: a JSON file of entities and their rules, kept in the store")
   static let publicDirectory = Setting(
     "public", .directory, nil, "the directory of the web page")
   static let token = Setting(

@@ -95,7 +95,7 @@ extension Settings {
       let word = String(name.dropFirst("LIVEFETCH_".count))
       let words = known.map { String($0.dropFirst("LIVEFETCH_".count)) }
       guard let meant = nearestName(to: word, among: words) else { continue }
-      throw SettingError("\(name) is no setting; did you mean LIVEFETCH_\(meant)?")
+      throw SettingError("\(name) is not a setting; did you mean LIVEFETCH_\(meant)?")
     }
   }
 }
@@ -144,7 +144,7 @@ enum ConfigurationFile {
     let named = flag ?? environment[variable].flatMap { $0.isEmpty ? nil : $0 }
     guard let data = FileManager.default.contents(atPath: named ?? usualPath) else {
       guard let named else { return nil }
-      throw SettingError("\(named): there is no such configuration file")
+      throw SettingError("\(named): the configuration file does not exist")
     }
     return (named ?? usualPath, [UInt8](data))
   }

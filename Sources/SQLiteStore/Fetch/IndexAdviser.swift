@@ -42,7 +42,7 @@ struct IndexAdviser {
     let isRoot = words[1] == "t0"
     if detail.contains("USING AUTOMATIC") {
       let wish = IndexWish(table: table, terms: Self.columns(inParentheses: detail))
-      return (wish, "SQLite indexes `\(table)` anew for every such query")
+      return (wish, "SQLite indexes `\(table)` again for every such query")
     }
     switch words[0] {
     case "SCAN" where isRoot:

@@ -57,14 +57,14 @@ struct ModelledRows {
   private static func refusal(_ error: SaveError) throws(StoreError) -> RowRefusal {
     switch error {
     case .malformed(let detail): return RowRefusal(detail: detail)
-    case .condition: return RowRefusal(detail: "a batch is no row")
+    case .condition: return RowRefusal(detail: "a batch is not a row")
     case .invalid(let problems), .conflicts(let problems), .notFound(let problems):
       return RowRefusal(
         property: problems.first?.property,
         detail: problems.map(\.detail).joined(separator: "; "))
     case .preconditionFailed(let problem): return RowRefusal(detail: problem.detail)
     case .tooManyAffected: return RowRefusal(detail: "too many objects")
-    case .keyReused: return RowRefusal(detail: "the save's key was used before")
+    case .keyReused: return RowRefusal(detail: "the idempotency key was used before")
     case .store(let error): throw error
     }
   }

@@ -77,7 +77,7 @@ public final class TableImport {
       try connection.execute(new.sql)
     } catch {
       guard case .failed(let reason) = error else { throw error }
-      throw .unusable("the table \(new.name) cannot be made: \(reason)")
+      throw .unusable("the table \(new.name) cannot be created: \(reason)")
     }
   }
 
@@ -145,7 +145,7 @@ extension TableImport {
     var refusal = try write(fields)
     if refusal == nil, connection.hasDeferredViolations {
       try connection.run("ROLLBACK TO livefetch_row")
-      refusal = RowRefusal(detail: "a relationship leads to an object that does not exist")
+      refusal = RowRefusal(detail: "a relationship refers to an object that does not exist")
     }
     try connection.run("RELEASE livefetch_row")
     return refusal

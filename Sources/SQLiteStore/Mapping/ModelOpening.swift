@@ -22,7 +22,7 @@ struct ModelOpening {
     do {
       return try ModelFile(parsing: Array(text.utf8))
     } catch {
-      throw .unusable("the model that the file remembers cannot be read: \(error)")
+      throw .unusable("the stored model cannot be read: \(error)")
     }
   }
 
@@ -112,7 +112,7 @@ struct ModelOpening {
     _ given: ModelFile, _ remembered: ModelFile
   ) throws(StoreError) {
     guard ModelTables(given).tables != ModelTables(remembered).tables else { return }
-    throw .unusable("the file was made for another version of the model, with other tables")
+    throw .unusable("the file was created for another version of the model, with different tables")
   }
 
   /// Recreates the triggers that differ from the model's.

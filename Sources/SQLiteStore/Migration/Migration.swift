@@ -54,7 +54,7 @@ extension SQLiteStore {
     let connection = try Connection(path: path, access: .write)
     defer { connection.close() }
     guard let old = try ModelOpening.remembered(on: connection) else {
-      throw .unusable("the file remembers no model to migrate from")
+      throw .unusable("the file stores no model to migrate from")
     }
     let run = MigrationRun(connection: connection, old: old, model: model, options: options)
     if options.isDryRun { return try run.rehearse() }

@@ -145,7 +145,7 @@ extension MigrationPlanner {
     let columns = ends + places.map(\.name)
     let values = ["l.owner", "l.member"] + places.map(\.value)
     add(
-      "make the table \(table.name) anew",
+      "rebuild the table \(table.name)",
       [
         table.creation(as: draft),
         """

@@ -97,7 +97,7 @@ extension MigrationPlanner {
     var statements = [table.creation(as: draft)]
     for source in sources { statements.append(try copy(source, to: table, draft)) }
     let names = sources.map(\.table.name).joined(separator: ", ")
-    add("make the table \(table.name) anew from \(names)", statements)
+    add("rebuild the table \(table.name) from \(names)", statements)
   }
 
   private func sources(of root: String) -> [MigrationSource] {
