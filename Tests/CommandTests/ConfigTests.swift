@@ -59,7 +59,8 @@ struct ConfigTests {
     let typo = try folder.run("config", environment: ["LIVEFETCH_MAX_ITEM": "1"])
     #expect(typo.status == 64)
     #expect(
-      typo.errors.contains("LIVEFETCH_MAX_ITEM is not a setting; did you mean LIVEFETCH_MAX_ITEMS?"))
+      typo.errors.contains("LIVEFETCH_MAX_ITEM is not a setting; did you mean LIVEFETCH_MAX_ITEMS?")
+    )
     #expect(try folder.run("config", environment: ["LIVEFETCH_HOMEDIR_X9": "1"]).status == 0)
     let bad = try folder.run("config", environment: ["LIVEFETCH_PORT": "tcp://10.0.0.1:80"])
     #expect(bad.status == 64)

@@ -387,7 +387,7 @@ struct ImportTests {
       ("id,,x\n1,a,b\n", "column 2 has no name: --map =NAME gives it one"),
       ("", "it is empty"), ("\n\n", "it is empty"),
       ((0..<2_000).map { "c\($0)" }.joined(separator: ",") + "\n", "2,000 columns, where a table"),
-      ("[]", "there is no record to infer a table from"),
+      ("[]", "no record to infer a table from"),
       ("[1,2]", "an object is expected, not a number"),
       (#"{"a":1,"a":2}"#, "`a` is repeated"),
       (#"{"":1}"#, "column 1 has no name"),

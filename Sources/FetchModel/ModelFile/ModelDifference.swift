@@ -72,8 +72,8 @@ public struct ModelDifference: Sendable, Hashable {
     if name(old) != name(new) { add(.renamed, subject, "was \(name(old))") }
     guard case .object(let before) = json(old), case .object(let after) = json(new) else { return }
     let names = (before + after).map(\.name)
-    var told: Set<String> = ["name", "renamingIdentifier"]
-    for member in names where told.insert(member).inserted {
+    var compared: Set<String> = ["name", "renamingIdentifier"]
+    for member in names where compared.insert(member).inserted {
       let (then, now) = (json(old)[member], json(new)[member])
       if then != now {
         add(.changed, subject, "\(member): \(Self.text(then)) → \(Self.text(now))")
@@ -92,17 +92,21 @@ public struct ModelDifference: Sendable, Hashable {
     _ old: ModelFile.Entity, _ new: ModelFile.Entity, _ match: ModelMatch
   ) {
     // A property that moved within the hierarchy still exists.
-    let heirs = [new.name] + match.new.subentities(of: new.name).map(\.name)
+    let successors = [new.name] + match.new.subentities(of: new.name).map(\.name)
     let attributes = Set(
-      heirs.flatMap { heir in
-        match.new.attributes(of: heir).compactMap { match.oldAttribute($0, of: heir)?.name }
+      successors.flatMap { successor in
+        match.new.attributes(of: successor).compactMap {
+          match.oldAttribute($0, of: successor)?.name
+        }
       })
     for attribute in old.attributes where !attributes.contains(attribute.name) {
       add(.removed, "\(old.name).\(attribute.name)")
     }
     let relationships = Set(
-      heirs.flatMap { heir in
-        match.new.relationships(of: heir).compactMap { match.oldRelationship($0, of: heir)?.name }
+      successors.flatMap { successor in
+        match.new.relationships(of: successor).compactMap {
+          match.oldRelationship($0, of: successor)?.name
+        }
       })
     for relationship in old.relationships where !relationships.contains(relationship.name) {
       add(.removed, "\(old.name).\(relationship.name)")

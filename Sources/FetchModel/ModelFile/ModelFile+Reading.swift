@@ -78,11 +78,11 @@ final class MemberReader {
     _ name: String, _ phrase: String, _ convert: (JSON) -> Wanted?
   ) -> Wanted? {
     guard let value = value(name) else { return nil }
-    guard let wanted = convert(value) else {
+    guard let converted = convert(value) else {
       report(name, "has to be \(phrase), not \(value.kind)")
       return nil
     }
-    return wanted
+    return converted
   }
 
   func string(_ name: String) -> String? { value(name, "a string") { $0.string } }

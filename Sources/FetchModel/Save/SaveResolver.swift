@@ -63,8 +63,8 @@ public struct SaveResolver: Sendable {
     entity: Int, values: JSON, where predicate: ResolvedPredicate, limit: Int?
   ) throws(SaveError) -> SaveRequest {
     // An id of the other type, which no object of the entity can have.
-    let nobody = model.entities[entity].idType == .integer ? ObjectID.text("") : .integer(0)
-    var request = try single(.update, entity: entity, id: nobody, values: values)
+    let placeholder = model.entities[entity].idType == .integer ? ObjectID.text("") : .integer(0)
+    var request = try single(.update, entity: entity, id: placeholder, values: values)
     request.isSingle = false
     if request.changes[0].namesEntity {
       request.problems.append(

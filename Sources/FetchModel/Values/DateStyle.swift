@@ -76,11 +76,11 @@ extension DateStyle {
     if let dot = text.firstIndex(of: 0x2E) { text.removeSubrange(dot...) }
     if format == .iso8601, let space = text.firstIndex(of: 0x20) { text[space] = 0x54 }
     let digits = Self.digits(date.nanoseconds)
-    var wanted = 9
-    while wanted > fractionDigits, digits[wanted - 1] == 0x30 { wanted -= 1 }
-    if wanted > 0 {
+    var digitCount = 9
+    while digitCount > fractionDigits, digits[digitCount - 1] == 0x30 { digitCount -= 1 }
+    if digitCount > 0 {
       text.append(0x2E)
-      text.append(contentsOf: digits[..<wanted])
+      text.append(contentsOf: digits[..<digitCount])
     }
     append(ending, to: &text)
     return String(decoding: text, as: UTF8.self)

@@ -25,7 +25,7 @@ public enum Folding {
     var folded: [UInt8] = []
     folded.reserveCapacity(utf8.count)
     let lowers = options.contains(.caseInsensitive)
-    var isLoose = false
+    var isCombining = false
     var base = FoldingTable.Base.none
     var place = 0
     while place < utf8.count {
@@ -37,11 +37,11 @@ public enum Folding {
       } else {
         let length = scalarLength(byte, utf8.count - place)
         let scalar = UnsafeBufferPointer(rebasing: utf8[place..<place + length])
-        isLoose = table.append(scalar, behind: &base, to: &folded) || isLoose
+        isCombining = table.append(scalar, behind: &base, to: &folded) || isCombining
         place += length
       }
     }
-    return isLoose ? composed(folded) : folded
+    return isCombining ? composed(folded) : folded
   }
 
   /// Canonical composition, which combines a letter and its mark.
@@ -88,7 +88,7 @@ private struct FoldingTable: Sendable {
   private let offsets: [UInt32]
   private let bytes: [UInt8]
   /// True for each scalar that may combine with the preceding one.
-  private let areLoose: [Bool]
+  private let areCombining: [Bool]
   private let kinds: [Kind]
 
   private static let caseInsensitive = FoldingTable([.caseInsensitive])
@@ -111,12 +111,12 @@ private struct FoldingTable: Sendable {
     if drops { compareOptions.insert(.diacriticInsensitive) }
     var offsets: [UInt32] = []
     var bytes: [UInt8] = []
-    var areLoose = [Bool](repeating: false, count: Self.end)
+    var areCombining = [Bool](repeating: false, count: Self.end)
     var kinds = [Kind](repeating: .other, count: Self.end)
     for code in 0..<UInt32(Self.end) {
       offsets.append(UInt32(bytes.count))
       guard let scalar = Unicode.Scalar(code) else { continue }
-      areLoose[Int(code)] = Self.isLoose(scalar)
+      areCombining[Int(code)] = Self.isCombining(scalar)
       kinds[Int(code)] = Self.kind(scalar)
       var folded = String(Character(scalar))
       // A mark without a letter is unchanged.
@@ -126,7 +126,7 @@ private struct FoldingTable: Sendable {
       bytes += Array(folded.precomposedText.utf8)
     }
     offsets.append(UInt32(bytes.count))
-    self.areLoose = areLoose
+    self.areCombining = areCombining
     self.kinds = kinds
     self.offsets = offsets
     self.bytes = bytes
@@ -157,7 +157,7 @@ private struct FoldingTable: Sendable {
   }
 
   /// True if the scalar can combine with the preceding one, or is not in composed form itself.
-  private static func isLoose(_ scalar: Unicode.Scalar) -> Bool {
+  private static func isCombining(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x1100...0x11FF, 0x2329, 0x232A, 0x2ADC, 0xF900...0xFB4E, 0x1D15E...0x1D1C0,
       0x2F800...0x2FA1D:
@@ -185,7 +185,7 @@ private struct FoldingTable: Sendable {
     if code < Self.end {
       if drops(kinds[code], behind: &base) { return false }
       folded.append(contentsOf: bytes[Int(offsets[code])..<Int(offsets[code + 1])])
-      return areLoose[code]
+      return areCombining[code]
     }
     if drops, drops(Self.kind(scalar), behind: &base) { return false }
     if lowers, scalar.properties.changesWhenCaseMapped {
@@ -194,6 +194,6 @@ private struct FoldingTable: Sendable {
     } else {
       folded.append(contentsOf: utf8)
     }
-    return Self.isLoose(scalar)
+    return Self.isCombining(scalar)
   }
 }

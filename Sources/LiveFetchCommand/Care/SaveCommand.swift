@@ -73,8 +73,8 @@ struct SaveCommand: ParsableCommand {
 
   private func saveFile(_ body: JSON) throws {
     do throws(SaveError) {
-      let (result, isFollowed) = try SQLiteStore.save(body, to: target.store)
-      let token = isFollowed ? result.token.description : nil
+      let (result, isTracked) = try SQLiteStore.save(body, to: target.store)
+      let token = isTracked ? result.token.description : nil
       if json { return print(Self.answer(result, token).text) }
       report(
         Int64(result.inserted), Int64(result.updated), Int64(result.deleted),

@@ -8,7 +8,7 @@ import SQLiteStore
 struct StatusCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
-    abstract: "Show the state of a store: its history, its server, and processes that have it open.",
+    abstract: "Show the state of a store: its history, server, and processes that have it open.",
     discussion: """
       EXAMPLES
         livefetch status shop.sqlite

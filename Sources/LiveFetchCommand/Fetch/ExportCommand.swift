@@ -26,7 +26,8 @@ struct ExportCommand: ParsableCommand {
   @OptionGroup var target: StoreArgument
   @OptionGroup var fetch: FetchArguments
 
-  @Option(name: .shortAndLong, help: "csv, tsv, json or ndjson; by default from the output's name, or csv.")
+  @Option(
+    name: .shortAndLong, help: "csv, tsv, json or ndjson; default: by the output's name, or csv.")
   var format: RowFormat?
 
   @Option(

@@ -75,7 +75,7 @@ struct ImportRun {
       for (index, field) in input.fields.enumerated() { guesses[index].add(field) }
     }
     guard !input.properties.isEmpty else {
-      throw failure("\(input.source.name): there is no record to infer a table from", .unusableStore)
+      throw failure("\(input.source.name): no record to infer a table from", .unusableStore)
     }
     return NewTable(
       name: command.into, columns: try columns(input.properties, guesses, command),

@@ -70,11 +70,11 @@ final class ColumnForms: Sendable {
   // MARK: The first check
 
   /// The time limit of a column's check while the file is opened, in nanoseconds.
-  private static let patience: UInt64 = 20_000_000
+  private static let timeLimit: UInt64 = 20_000_000
 
   /// Checks every value: during opening if that is fast, otherwise on a thread of its own.
   func look(with readers: ReaderPool) {
-    let unseen = candidates.filter { !look(at: $0, readers, limit: Self.patience) }
+    let unseen = candidates.filter { !look(at: $0, readers, limit: Self.timeLimit) }
     guard !unseen.isEmpty else { return }
     _ = startThread { [self] in
       for candidate in unseen { _ = look(at: candidate, readers, limit: nil) }

@@ -32,10 +32,10 @@ extension ReadMoment {
         let id = reader.integerID
         // Reads a missing item before the writer begins the row.
         let read = items.contains(id) ? nil : try item(id, items)
-        let goesOn = writer.add(reader) { json in
+        let continues = writer.add(reader) { json in
           if let read { json.append(contentsOf: read) } else { _ = items.append(id, to: &json) }
         }
-        if !goesOn { break }
+        if !continues { break }
       }
       return prepared.takeSortCount() > 0
     }

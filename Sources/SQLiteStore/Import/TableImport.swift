@@ -18,7 +18,7 @@ public final class TableImport {
 
   let connection: Connection
   let table: SaveTable
-  private let isFollowed: Bool
+  private let isTracked: Bool
   private let makesTable: Bool
   private let lock: FileLock
   private let log: ImportLog?
@@ -46,8 +46,8 @@ public final class TableImport {
       lock = try FileLock(beside: path)
       connection = try Connection(path: path, access: .write)
       try connection.execute("PRAGMA cache_size = -65536")
-      isFollowed = try History.isPresent(on: connection)
-      if isFollowed { try Self.continueHistory(on: connection) }
+      isTracked = try History.isPresent(on: connection)
+      if isTracked { try Self.continueHistory(on: connection) }
       try connection.execute("BEGIN IMMEDIATE")
       if let new { try Self.make(new, on: connection) }
       let introspection = try Introspection(of: connection)
@@ -60,7 +60,7 @@ public final class TableImport {
         introspection.model.file == nil
         ? nil : ModelledRows(entity: table.index, introspection)
       log =
-        isFollowed && key.isEmpty && new == nil && modelled == nil
+        isTracked && key.isEmpty && new == nil && modelled == nil
         ? try Self.log(of: table, introspection, on: connection) : nil
     } catch let error as StoreError {
       throw .store(error)
@@ -174,14 +174,14 @@ extension TableImport {
 extension TableImport {
   /// Commits all rows. If a table was created in a tracked file, the file begins a new history.
   public func commit() throws(StoreError) {
-    if isFollowed, !makesTable {
+    if isTracked, !makesTable {
       let last = try connection.first("SELECT max(position) FROM main.livefetch_position") {
         $0.integer(0)
       }
       try History.stamp(position: last ?? 0, on: connection)
     }
     try connection.run("COMMIT")
-    if isFollowed, makesTable { try Self.continueHistory(on: connection) }
+    if isTracked, makesTable { try Self.continueHistory(on: connection) }
     close()
   }
 

@@ -70,12 +70,12 @@ struct CascadeTriggers {
   }
 
   /// True if a cascade from `from` to `to` can reach itself again.
-  private func comesRound(from: String, to: String) -> Bool {
+  private func isRecursive(from: String, to: String) -> Bool {
     from == to || edges(behind: to).contains { $0.to == from }
   }
 
   /// True if any cascade can reach itself again.
-  var needsTable: Bool { edges.contains { comesRound(from: $0.from, to: $0.to) } }
+  var needsTable: Bool { edges.contains { isRecursive(from: $0.from, to: $0.to) } }
 
   /// Returns the condition and the statements of a trigger that deletes objects of `to`.
   ///
@@ -85,7 +85,7 @@ struct CascadeTriggers {
   func deletion(
     of ids: String, from: String, to: String, when condition: String
   ) -> (condition: String, statements: [String]) {
-    guard comesRound(from: from, to: to) else {
+    guard isRecursive(from: from, to: to) else {
       return (
         condition, ["DELETE FROM \(quoted(to)) WHERE \(ModelTriggers.id) IN (SELECT \(ids))"]
       )

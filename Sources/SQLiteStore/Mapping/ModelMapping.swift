@@ -88,7 +88,7 @@ struct ModelMapping {
         problems.append("\(table.name): the table has no primary key")
       }
       for column in table.columns { check(column, of: table, there) }
-      checkStrangers(table, there)
+      checkUnknownColumns(table, there)
     }
   }
 
@@ -239,7 +239,7 @@ struct ModelMapping {
   }
 
   /// Requires that a column unknown to the model does not prevent inserts.
-  private mutating func checkStrangers(_ table: PlannedTable, _ there: CatalogueTable) {
+  private mutating func checkUnknownColumns(_ table: PlannedTable, _ there: CatalogueTable) {
     let known = Set(table.columns.flatMap { [folded($0.name), folded($0.name) + "_id"] })
     for column in there.columns
     where !known.contains(folded(column.name)) && !there.primaryKey.contains(column.name) {
@@ -273,11 +273,11 @@ struct ModelMapping {
 extension CatalogueTable {
   /// True if a unique index, or the key, covers exactly these columns.
   fileprivate func hasUnique(_ columns: [String]) -> Bool {
-    let wanted = Set(columns.map(folded))
-    return Set(primaryKey.map(folded)) == wanted
+    let requested = Set(columns.map(folded))
+    return Set(primaryKey.map(folded)) == requested
       || uniqueIndexes.contains { index in
         let parts = index.parts.compactMap { $0.column.map(folded) }
-        return parts.count == index.parts.count && Set(parts) == wanted
+        return parts.count == index.parts.count && Set(parts) == requested
       }
   }
 
@@ -290,9 +290,9 @@ extension CatalogueTable {
 
 extension Column {
   /// True if values of `type` are read back from the column as they were written.
-  fileprivate func holds(_ wanted: AttributeType) -> Bool {
-    if type == wanted { return true }
-    return switch wanted {
+  fileprivate func holds(_ requested: AttributeType) -> Bool {
+    if type == requested { return true }
+    return switch requested {
     case .integer, .boolean: [.integer, .numeric, .blob].contains(affinity) && type != .binary
     case .double: [.real, .numeric].contains(affinity) || type == .decimal
     case .decimal: [.numeric, .real, .integer].contains(affinity)

@@ -97,13 +97,13 @@ extension ModelTables {
 
   private var fetchIndexes: [NamedStatement] {
     file.entities.flatMap { entity in
-      entity.fetchIndexes.map { wanted in
+      entity.fetchIndexes.map { fetchIndex in
         let table = file.root(of: entity.name)
-        let terms = wanted.elements.compactMap { element in
+        let terms = fetchIndex.elements.compactMap { element in
           column(element.property, of: entity.name)
             .map { quoted($0) + (element.isDescending ? " DESC" : "") }
         }
-        return index("\(entity.name)_\(wanted.name)_index", on: table, terms)
+        return index("\(entity.name)_\(fetchIndex.name)_index", on: table, terms)
       }
     }
   }

@@ -215,10 +215,10 @@ private struct TableDraft {
 
   init(name: String) { self.name = name }
 
-  /// Returns `wanted`, prefixed with the entity's name if another entity's property has that name.
-  func free(_ wanted: String, of entity: String) -> String {
-    guard taken.contains(folded(wanted)) else { return wanted }
-    var name = "\(entity)_\(wanted)"
+  /// Returns `preferred`, prefixed with the entity's name if another entity's property has that name.
+  func free(_ preferred: String, of entity: String) -> String {
+    guard taken.contains(folded(preferred)) else { return preferred }
+    var name = "\(entity)_\(preferred)"
     while taken.contains(folded(name)) { name += "_" }
     return name
   }
@@ -287,8 +287,8 @@ extension ModelTables {
     return column
   }
 
-  private func freeTableName(_ wanted: String) -> String {
-    var name = wanted
+  private func freeTableName(_ preferred: String) -> String {
+    var name = preferred
     let names = Set(file.entities.map { folded($0.name) } + tables.map { folded($0.name) })
     while names.contains(folded(name)) { name += "_" }
     return name

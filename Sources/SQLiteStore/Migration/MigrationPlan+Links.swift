@@ -59,12 +59,12 @@ extension MigrationPlanner {
   /// Refuses relationships whose objects are not of the destination entity, or no longer exist.
   mutating func checkDestinations() throws(StoreError) {
     for entity in new.file.entities {
-      let heirs = ([entity] + new.file.subentities(of: entity.name)).map(\.name)
+      let successors = ([entity] + new.file.subentities(of: entity.name)).map(\.name)
         .filter { match.oldEntity(of: $0) != nil }
-      let owners = heirs.compactMap(match.oldEntity)
-      guard let heir = heirs.first, let owner = owners.first else { continue }
+      let owners = successors.compactMap(match.oldEntity)
+      guard let successor = successors.first, let owner = owners.first else { continue }
       for relationship in entity.relationships {
-        guard let before = match.oldRelationship(relationship, of: heir),
+        guard let before = match.oldRelationship(relationship, of: successor),
           let links = links(before, of: owner, isSwapped: false),
           let table = old.table(of: owner)
         else { continue }

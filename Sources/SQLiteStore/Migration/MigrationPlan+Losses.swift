@@ -12,7 +12,7 @@ extension MigrationPlanner {
         guard let column = old.column(attribute.name, of: entity.name) else { continue }
         try lose(
           { "the values of \($0).\(attribute.name)" }, entity.name,
-          heirless(entity.name) { isKept(attribute, in: $0) },
+          losingEntities(entity.name) { isKept(attribute, in: $0) },
           { "\(quoted(table.name)) WHERE \(quoted(column)) IS NOT NULL AND \($0)" }, table)
       }
       for relationship in entity.relationships {
@@ -25,12 +25,12 @@ extension MigrationPlanner {
     of entity: ModelFile.Entity, _ table: PlannedTable
   ) throws(StoreError) {
     let rows = "\(quoted(table.name)) WHERE \(kinds([entity.name], table))"
-    guard let heir = match.newEntity(of: entity.name) else {
+    guard let successor = match.newEntity(of: entity.name) else {
       return try lose("every object of \(entity.name)", rows)
     }
-    guard new.file.entity(named: heir)?.isAbstract == true else { return }
+    guard new.file.entity(named: successor)?.isAbstract == true else { return }
     let there = try count("SELECT count(*) FROM \(rows)")
-    if there > 0 { refuse("\(heir) is abstract now, and \(there) objects of it are there") }
+    if there > 0 { refuse("\(successor) is abstract now, and \(there) objects of it are there") }
   }
 
   /// Returns the condition that selects the rows of these entities in a table of the old version.
@@ -42,27 +42,27 @@ extension MigrationPlanner {
 
   /// Returns `entity` and its subentities that exist in the new version, and those among them for
   /// which `isKept` is false.
-  private func heirless(
-    _ entity: String, _ isKept: (_ heir: String) -> Bool
+  private func losingEntities(
+    _ entity: String, _ isKept: (_ successor: String) -> Bool
   ) -> (lost: [String], all: [String]) {
     let all = ([entity] + old.file.subentities(of: entity).map(\.name))
       .filter { match.newEntity(of: $0) != nil }
     return (all.filter { match.newEntity(of: $0).map(isKept) == false }, all)
   }
 
-  private func isKept(_ attribute: ModelFile.Attribute, in heir: String) -> Bool {
-    new.file.attributes(of: heir).contains {
-      match.oldAttribute($0, of: heir)?.name == attribute.name && !$0.isTransient
+  private func isKept(_ attribute: ModelFile.Attribute, in successor: String) -> Bool {
+    new.file.attributes(of: successor).contains {
+      match.oldAttribute($0, of: successor)?.name == attribute.name && !$0.isTransient
     }
   }
 
   private mutating func findLoss(
     of relationship: ModelFile.Relationship, in entity: String, _ table: PlannedTable
   ) throws(StoreError) {
-    let without = heirless(entity) { heir in
-      new.file.relationships(of: heir).contains {
-        match.oldRelationship($0, of: heir)?.name == relationship.name
-      } || isKept(inverseOf: relationship, for: heir)
+    let without = losingEntities(entity) { successor in
+      new.file.relationships(of: successor).contains {
+        match.oldRelationship($0, of: successor)?.name == relationship.name
+      } || isKept(inverseOf: relationship, for: successor)
     }
     let subject = { (owner: String) in "the links of \(owner).\(relationship.name)" }
     switch old.links[PropertyKey(entity: entity, property: relationship.name)] {
@@ -83,12 +83,13 @@ extension MigrationPlanner {
   }
 
   /// True if an inverse that is kept, and leads to the new entity, keeps the links.
-  private func isKept(inverseOf relationship: ModelFile.Relationship, for heir: String) -> Bool {
+  private func isKept(inverseOf relationship: ModelFile.Relationship, for successor: String) -> Bool
+  {
     guard let inverse = old.file.inverse(of: relationship) else { return false }
     return new.file.entities.contains { candidate in
       new.file.relationships(of: candidate.name).contains {
         match.oldRelationship($0, of: candidate.name) == inverse
-          && new.file.isKind(heir, of: $0.destination)
+          && new.file.isKind(successor, of: $0.destination)
       }
     }
   }

@@ -104,11 +104,11 @@ extension MigrationPlanner {
     let family = [root] + new.file.subentities(of: root).map(\.name)
     let pairs = family.compactMap { name in match.oldEntity(of: name).map { (old: $0, new: name) } }
     return old.tables.filter { !$0.isJoin }.compactMap { table in
-      let mine = pairs.filter { old.file.root(of: $0.old) == table.root }
-      guard !mine.isEmpty, let oldRoot = table.root else { return nil }
+      let matching = pairs.filter { old.file.root(of: $0.old) == table.root }
+      guard !matching.isEmpty, let oldRoot = table.root else { return nil }
       let all = [oldRoot] + old.file.subentities(of: oldRoot).map(\.name)
       return MigrationSource(
-        table: table, entities: mine, isWhole: Set(all) == Set(mine.map(\.old)))
+        table: table, entities: matching, isWhole: Set(all) == Set(matching.map(\.old)))
     }
   }
 

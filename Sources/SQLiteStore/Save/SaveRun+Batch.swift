@@ -19,10 +19,10 @@ private struct Matches {
       context: context, entity: table.index, alias: alias,
       source: "\(table.table.quotedName) AS \(quoted(alias))")
     var condition = SQLFragment(table.key.presenceCondition(alias) ?? "")
-    let wanted = PredicateCompiler.condition(
+    let filter = PredicateCompiler.condition(
       of: predicate.within(model.membership(of: table.index)), in: &scope)
-    if !condition.text.isEmpty, !wanted.text.isEmpty { condition.append(" AND ") }
-    condition.append(wanted)
+    if !condition.text.isEmpty, !filter.text.isEmpty { condition.append(" AND ") }
+    condition.append(filter)
     self.table = table
     self.condition = condition
     from = scope.from
@@ -123,7 +123,7 @@ extension SaveRun {
     var insert = later.first?.insert
     for case .toMany(_, let edit) in change.values.lazy.map(\.content) {
       for reference in edit.references where insert == nil {
-        if case .comes(let needed) = find(reference, for: index) { insert = needed }
+        if case .pending(let needed) = find(reference, for: index) { insert = needed }
       }
     }
     guard let insert else { return progress[index] == .open }

@@ -15,8 +15,8 @@ extension SaveRun {
     if case .updateAll = change.operation { return false }
     let properties = (change.faults ?? []).union(change.values.map(\.property))
     let unknown = table.columns(of: properties).filter { row[$0] == nil }
-    let wanted = ProspectiveRow(table: table, given: row, key: key, base: base, unknown: unknown)
-    let found = try wanted.problems(on: connection)
+    let candidate = ProspectiveRow(table: table, given: row, key: key, base: base, unknown: unknown)
+    let found = try candidate.problems(on: connection)
     for problem in found { report(problem.code, problem.property, problem.detail, at: index) }
     return !found.isEmpty
   }
@@ -33,7 +33,7 @@ extension SaveRun {
     case .update, .delete, .updateAll, .deleteAll, .nothing: return
     }
     let purpose: Purpose = key == nil ? .insert : .update
-    if case .comes = try fill(change.values, of: index, table, for: purpose) { return }
+    if case .pending = try fill(change.values, of: index, table, for: purpose) { return }
     if case .insert = change.operation { addKey(of: change, table) }
     try reportEverything(
       table, at: index, key: key, from: change.isReplacement ? .defaults : .stored)

@@ -24,7 +24,7 @@ extension SaveRun {
       progress[index] = .failed
       try reportEverything(table, at: index, key: nil, from: .defaults)
       return nil
-    case .comes(let insert, let property):
+    case .pending(let insert, let property):
       wait(index, for: insert, property: property)
       return nil
     }

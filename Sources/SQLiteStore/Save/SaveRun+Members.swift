@@ -43,7 +43,7 @@ extension SaveRun {
     case .edit(let add, let remove):
       for id in ids(remove, of: change) { try self.remove(id, from: members) }
       for id in ids(add, of: change) { try self.add(id, to: members) }
-    case .all(let wanted): try setMembers(ids(wanted, of: change), of: members)
+    case .all(let requested): try setMembers(ids(requested, of: change), of: members)
     }
   }
 
@@ -54,11 +54,11 @@ extension SaveRun {
     for reference in edit.references {
       switch find(reference, for: change) {
       case .id: continue
-      case .comes(let insert):
+      case .pending(let insert):
         waiting[insert, default: []].append(
           .value(change: change, PropertyValue(.toMany(relationship, edit))))
         return false
-      case .never:
+      case .failed:
         progress[change] = .failed
         return false
       }
@@ -99,7 +99,7 @@ extension RelationshipStorage {
 
 extension SaveRun {
   private mutating func setMembers(
-    _ wanted: [ObjectID], of members: Members
+    _ requested: [ObjectID], of members: Members
   ) throws(StoreError) {
     let sql: String
     switch members.storage {
@@ -109,28 +109,28 @@ extension SaveRun {
       sql = members.statements.members(executor.schema.joinTables[join], source, destination)
     }
     let current = Set(try connection.all(sql, members.owner) { $0.id(0) }.compactMap { $0 })
-    let kept = Set(wanted)
+    let kept = Set(requested)
     for id in current.subtracting(kept).sorted() { try remove(id, from: members) }
-    for id in wanted where !current.contains(id) { try add(id, to: members) }
+    for id in requested where !current.contains(id) { try add(id, to: members) }
     if members.storage.ownerKey?.position != nil, problems.isEmpty {
-      try order(wanted, of: members)
+      try order(requested, of: members)
     }
   }
 
-  /// Assigns the members of an ordered relationship positions in the order of `wanted`, moving as
+  /// Assigns the members of an ordered relationship positions in the order of `requested`, moving as
   /// few as possible.
-  private mutating func order(_ wanted: [ObjectID], of members: Members) throws(StoreError) {
+  private mutating func order(_ requested: [ObjectID], of members: Members) throws(StoreError) {
     guard let sql = members.statements.places(members.storage, executor.schema) else { return }
     var seen: Set<ObjectID> = []
-    let wanted = wanted.filter { seen.insert($0).inserted }
+    let requested = requested.filter { seen.insert($0).inserted }
     let rows = try connection.all(sql.read, members.owner) { row -> (ObjectID, Int64?)? in
       row.id(0).map { ($0, row.isNull(1) ? nil : row.integer(1)) }
     }.compactMap { $0 }
     let places = Dictionary(rows, uniquingKeysWith: { first, _ in first })
-    let current = wanted.map { places[$0] ?? nil }
+    let current = requested.map { places[$0] ?? nil }
     for (index, place) in OrderedPlaces.assign(current).enumerated()
     where place != current[index] {
-      guard let member = try memberValues(wanted[index], of: members) else { continue }
+      guard let member = try memberValues(requested[index], of: members) else { continue }
       let constraint = try attempt(sql.write, [.integer(place)] + members.owner + member)
       if let constraint { return report(constraint, editing: members, isAdding: true) }
     }

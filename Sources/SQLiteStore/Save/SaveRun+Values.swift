@@ -10,7 +10,7 @@ extension SaveRun {
     /// Problems were reported, or the referenced object's change failed.
     case failed
     /// The change cannot begin before that insert.
-    case comes(Int, property: String)
+    case pending(Int, property: String)
   }
 
   /// Adds values to `row`. Links to objects that are inserted later go to `later`.
@@ -36,8 +36,8 @@ extension SaveRun {
       switch (outcome, link) {
       case (.failed, _), (_, .complete): break
       case (_, .failed): outcome = .failed
-      case (.complete, .comes): outcome = link
-      case (.comes, .comes): break
+      case (.complete, .pending): outcome = link
+      case (.pending, .pending): break
       }
     }
     return outcome
@@ -94,7 +94,7 @@ extension SaveRun {
     }
     guard let reference else { return fill(link, with: nil, name, at: change) }
     switch find(reference, for: change) {
-    case .never:
+    case .failed:
       progress[change] = .failed
       return .failed
     case .id(let id):
@@ -103,8 +103,8 @@ extension SaveRun {
       }
       reportNoSuchObject(name, self.table(link.destination), at: change)
       return .failed
-    case .comes(let insert):
-      guard purpose == .update || link.mayComeLater else { return .comes(insert, property: name) }
+    case .pending(let insert):
+      guard purpose == .update || link.isDeferrable else { return .pending(insert, property: name) }
       later.append((insert, PropertyValue(.toOne(relationship, reference))))
       return purpose == .update ? .complete : fill(link, with: nil, name, at: change)
     }

@@ -135,8 +135,8 @@ struct SaveRun {
   private mutating func target(_ reference: ObjectReference, of index: Int) -> ObjectID? {
     switch find(reference, for: index) {
     case .id(let id): return id
-    case .comes(let insert): wait(index, for: insert, property: nil)
-    case .never: progress[index] = .failed
+    case .pending(let insert): wait(index, for: insert, property: nil)
+    case .failed: progress[index] = .failed
     }
     return nil
   }
@@ -148,27 +148,27 @@ extension SaveRun {
   enum Found {
     case id(ObjectID)
     /// The object is created by that insert.
-    case comes(Int)
+    case pending(Int)
     /// The change that it refers to failed and was reported.
-    case never
+    case failed
   }
 
   /// Finds the object that `reference` identifies.
   mutating func find(_ reference: ObjectReference, for change: Int) -> Found {
     guard case .inserted(let insert) = reference else {
       if case .id(let id) = reference { return .id(id) }
-      return .never
+      return .failed
     }
     switch request.changes.indices.contains(insert) ? request.changes[insert].operation : nil {
     case .insert?: break
-    case .nothing?: return .never
+    case .nothing?: return .failed
     default:
       report(.unknownTemporaryID, nil, "a temporary id names no insert of this save", at: change)
-      return .never
+      return .failed
     }
     if let id = insertedIDs[insert] { return .id(id) }
     if insert == change, let id = request.changes[insert].id { return .id(id) }
-    return progress[insert] == .failed ? .never : .comes(insert)
+    return progress[insert] == .failed ? .failed : .pending(insert)
   }
 
   mutating func wait(_ change: Int, for insert: Int, property: String?) {

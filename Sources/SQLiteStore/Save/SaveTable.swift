@@ -13,7 +13,7 @@ final class SaveTable: Sendable {
     /// The columns set to NULL to clear the link; empty for a required link.
     let clearable: [Int]
     /// True if an insert may leave the link empty at first.
-    let mayComeLater: Bool
+    let isDeferrable: Bool
   }
 
   let index: Int
@@ -115,6 +115,6 @@ extension SaveTable.Link {
     let own = nullable.filter { !shared.contains(table.columns[$0].name) }
     self.init(
       key: key, destination: destination, columns: columns,
-      clearable: own.isEmpty ? nullable : own, mayComeLater: nullable.count == columns.count)
+      clearable: own.isEmpty ? nullable : own, isDeferrable: nullable.count == columns.count)
   }
 }

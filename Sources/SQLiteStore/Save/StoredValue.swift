@@ -42,8 +42,8 @@ extension SQLValue {
 
   fileprivate static func decimal(_ text: String, _ affinity: Affinity) -> SQLValue? {
     guard affinity != .text, affinity != .blob else { return .text(text) }
-    guard let double = Double(text), double.isFinite, let wanted = DecimalDigits(text),
-      wanted == DecimalDigits(double.description)
+    guard let double = Double(text), double.isFinite, let exact = DecimalDigits(text),
+      exact == DecimalDigits(double.description)
     else { return nil }
     return .double(double)
   }

@@ -99,9 +99,9 @@ struct EntityDraft {
       guard let first = columns.first,
         let place = catalogue.columns.firstIndex(where: { $0.name == first.name })
       else { continue }
-      let wanted = columns.count > 1 ? link.key.table : Self.stripped(first.name) ?? first.name
+      let preferred = columns.count > 1 ? link.key.table : Self.stripped(first.name) ?? first.name
       let index = add(
-        wanted, to: link.to, .foreignKey(link.key), isToMany: false,
+        preferred, to: link.to, .foreignKey(link.key), isToMany: false,
         isOptional: columns.count > 1
           || columns.contains { isKeyPart($0) || !$0.isNotNull && !isKeyColumn($0) },
         place: place)

@@ -40,12 +40,12 @@ struct IndexScanner {
 
   init(_ sql: String) { text = Array(sql.unicodeScalars) }
 
-  /// Moves past the next `wanted` outside of quotes.
-  mutating func skip(to wanted: Unicode.Scalar) -> Bool {
+  /// Moves past the next `target` outside of quotes.
+  mutating func skip(to target: Unicode.Scalar) -> Bool {
     while offset < text.count {
       let start = offset
       advance()
-      if text[start] == wanted { return true }
+      if text[start] == target { return true }
     }
     return false
   }
