@@ -64,7 +64,7 @@ struct CoreDataModelTests {
       "Person.id: is called `id_` here",
       "Person: user info has no meaning here",
       "Person.mood: the class `Mood` is not declared here: any JSON is taken",
-      "Person.photo: external storage has no meaning here: values stand in the store",
+      "Person.photo: external storage is not supported: values are kept in the store",
       "configuration Cloud: configurations have no meaning here",
     ] {
       #expect(remarks.contains(wanted), "\(remarks)")

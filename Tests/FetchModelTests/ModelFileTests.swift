@@ -28,7 +28,7 @@ struct ModelFileTests {
       "entitys: is not known here; did you mean `entities`?"
     ),
     (#"{"entities":[{}]}"#, "entities/0/name: is needed"),
-    (#"{"entities":[{"name":"A"},{"name":"A"}]}"#, "entities/A: the name stands twice"),
+    (#"{"entities":[{"name":"A"},{"name":"A"}]}"#, "entities/A: the name is not unique"),
     (#"{"entities":[{"name":"A"},{"name":"a"}]}"#, "entities/a: differs from `A` in case alone"),
     (#"{"entities":[{"name":"1"}]}"#, "entities/1: a name is letters, digits and _"),
     (#"{"entities":[{"name":"A","parent":"B"}]}"#, "entities/A/parent: there is no entity `B`"),

@@ -91,11 +91,11 @@ struct MigrationLossTests {
       try objections(
         from: Self.link(to: "B"), to: Self.link(to: "C"),
         [("B", "{}"), ("C", "{}"), ("A", #"{"to":1}"#)])
-        == ["A.to refers to 1 objects that are no C in this version"])
+        == ["A.to refers to 1 objects that are not of entity C in this version"])
     #expect(
       try objections(
         from: Self.link(to: "P"), to: Self.link(to: "Q"), [("R", "{}"), ("A", #"{"to":1}"#)])
-        == ["A.to refers to 1 objects that are no Q in this version"])
+        == ["A.to refers to 1 objects that are not of entity Q in this version"])
     #expect(
       try objections(
         from: Self.link(to: "P"), to: Self.link(to: "Q"), [("Q", "{}"), ("A", #"{"to":1}"#)])
@@ -111,7 +111,7 @@ struct MigrationLossTests {
         to: Self.link(to: "P").replacing(#",{"name":"R","parent":"P"}"#, with: ""),
         [("R", "{}"), ("A", #"{"to":1}"#)])
         == [
-          "A.to refers to 1 objects that are no P in this version",
+          "A.to refers to 1 objects that are not of entity P in this version",
           "would lose every object of R (1)",
         ])
   }
@@ -127,6 +127,6 @@ struct MigrationLossTests {
           {"entities":[{"name":"A","attributes":[{"name":"x","type":"String"},
           {"name":"y","type":"Integer 16","default":1}],\(unique)}]}
           """, [("A", "{}"), ("A", "{}")])
-        == ["A.y has to be unique, and 1 values stand more than once there"])
+        == ["A.y has to be unique, and 1 values occur more than once"])
   }
 }

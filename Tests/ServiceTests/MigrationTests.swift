@@ -343,7 +343,7 @@ struct MigrationTests {
     let text = Self.version(authorMore: #","uniquenessConstraints":[["name"]]"#)
     #expect(
       throws: StoreError.unusable(
-        "Author.name has to be unique, and 1 values stand more than once there")
+        "Author.name has to be unique, and 1 values occur more than once")
     ) {
       _ = try SQLiteStore.migrate(path: file.path, to: ModelFile(parsing: Array(text.utf8)))
     }

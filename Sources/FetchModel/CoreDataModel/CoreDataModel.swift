@@ -147,7 +147,7 @@ private struct CoreDataReader {
     if type == .transformable { readTransformer(of: &attribute, element, place) }
     checkChildren(of: element, place)
     if element["allowsExternalBinaryDataStorage"] == "YES" {
-      remark(place, "external storage has no meaning here: values stand in the store")
+      remark(place, "external storage is not supported: values are kept in the store")
     }
     check(
       element, place,
@@ -248,7 +248,7 @@ private struct CoreDataReader {
     let place = "\(entity), index \(index.name)"
     for child in element.children where child.name == "fetchIndexElement" {
       guard let property = child["property"], child["expressionType"] == nil else {
-        remark(place, "an element that is no property is not supported")
+        remark(place, "only properties are supported as elements")
         continue
       }
       if child["type"] == "RTree" {

@@ -41,7 +41,7 @@ private struct XMLParser {
     try skip()
     let root = try element(depth: 0)
     try skip()
-    guard offset == text.count else { throw error("something stands behind the root element") }
+    guard offset == text.count else { throw error("unexpected content after the root element") }
     return root
   }
 
@@ -130,7 +130,7 @@ private struct XMLParser {
   private mutating func attribute() throws(XMLError) -> (name: String, value: String) {
     let name = try name()
     skipSpaces()
-    guard starts("=") else { throw error("expected `=` behind `\(name)`") }
+    guard starts("=") else { throw error("expected `=` after `\(name)`") }
     offset += 1
     skipSpaces()
     guard offset < text.count, text[offset] == 0x22 || text[offset] == 0x27 else {
@@ -153,7 +153,7 @@ private struct XMLParser {
       result += rest[..<start]
       guard let end = rest[start...].firstIndex(of: ";") else { throw error("`&` without `;`") }
       let name = rest[rest.index(after: start)..<end]
-      guard let scalar = Self.scalar(name) else { throw error("`&\(name);` means nothing") }
+      guard let scalar = Self.scalar(name) else { throw error("`&\(name);` is unknown") }
       result.unicodeScalars.append(scalar)
       rest = rest[rest.index(after: end)...]
     }

@@ -64,7 +64,7 @@ struct ModelCheck {
   mutating func checkNames(_ names: [String], _ place: String, isType: Bool = false) {
     var seen: Set<String> = []
     for name in names {
-      if !seen.insert(name).inserted { report("\(place)/\(name)", "the name stands twice") }
+      if !seen.insert(name).inserted { report("\(place)/\(name)", "the name is not unique") }
       if !Self.isName(name) {
         report(
           "\(place)/\(name)", "a name is letters, digits and _, and does not begin with a digit")
@@ -145,7 +145,7 @@ struct ModelCheck {
     var seen: Set<String> = []
     for index in entity.fetchIndexes {
       let place = "\(place)/fetchIndexes/\(index.name)"
-      if !seen.insert(index.name).inserted { report(place, "the name stands twice") }
+      if !seen.insert(index.name).inserted { report(place, "the name is not unique") }
       if index.elements.isEmpty { report(place, "needs elements") }
       for element in index.elements {
         checkColumn(element.property, of: entity.name, "\(place)/elements")
@@ -200,7 +200,7 @@ struct ModelCheck {
         // After a transformable attribute the names of its fields may follow.
         let isTransformable =
           model.attributes(of: entity).first { $0.name == name }?.type == .transformable
-        if !isLast, !isTransformable { return "nothing stands behind the attribute `\(name)`" }
+        if !isLast, !isTransformable { return "no name may follow the attribute `\(name)`" }
         return nil
       } else {
         return "\(entity) has no property `\(name)`\(hint(name, entity))"

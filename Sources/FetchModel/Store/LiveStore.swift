@@ -64,7 +64,7 @@ public enum Moment: Sendable, Hashable {
   case past(Int64)
 }
 
-/// Whether a token is still valid.
+/// The validity of a token.
 public enum TokenStanding: Sendable, Hashable {
   case known, expired
   /// Valid, but some values were added later: those with these indexes in the plan's selection. A

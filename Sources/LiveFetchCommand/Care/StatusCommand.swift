@@ -112,7 +112,7 @@ struct StatusCommand: ParsableCommand {
   }
 }
 
-/// The processes that have a file open, as far as the system reveals them.
+/// The processes that have a file open, if the system reveals them.
 struct FileOpeners {
   /// `1234 sqlite3`, excluding this process.
   let processes: [String]

@@ -9,7 +9,7 @@ struct IDRestriction {
   let key: Key
   let ids: Set<ObjectID>
 
-  /// The number of ids, as far as it changes the statement.
+  /// The ranges of the number of ids that need different statements.
   enum Extent: Hashable {
     case one
     case few

@@ -1,20 +1,20 @@
-// A followed file whose tables somebody changed → the tables whose history cannot go on; their
-// history made anew, everything else left as it is.
+// A tracked file whose tables were altered → the tables whose history cannot continue. Their
+// history begins again; everything else stays unchanged.
 
 import FetchModel
 
-/// How a file's following was found.
+/// The state of a file's change tracking.
 struct FollowingState {
-  /// What the file remembers, by the table's name.
+  /// The stored record of each table, by the table's name.
   let records: [String: TableRecord]
-  /// Tables whose triggers, history or record are not as they have to be.
+  /// Tables whose triggers, history or record are not as required.
   let broken: [FollowedTable]
   /// Tables that are not as they were, but their history goes on.
   let continued: [ContinuedTable]
-  /// Triggers and history tables that belong to no table that is followed as it is.
+  /// Orphaned triggers and history tables, which belong to no table that is tracked.
   let strangers: [(type: String, name: String)]
 
-  /// Whether every table is followed as it was before.
+  /// True if every table is tracked as before.
   var isWhole: Bool { broken.isEmpty && continued.isEmpty && strangers.isEmpty }
   /// Every table that is not followed as it was.
   var changed: [FollowedTable] { broken + continued.map(\.table) }
@@ -25,7 +25,7 @@ extension History {
     try state(on: connection).isWhole
   }
 
-  /// Looks at every trigger, history table and record.
+  /// Checks every trigger, history table and record.
   func state(on connection: Connection) throws(StoreError) -> FollowingState {
     let records = try Self.records(on: connection)
     let found = try connection.all(
@@ -71,7 +71,7 @@ extension History {
     return record.isContinued(by: TableSignature(table, schema, model))
   }
 
-  /// The tables with a trigger of the user's that SQLite fires before this house's own.
+  /// Returns the tables with a user's trigger that SQLite fires before LiveFetch's own.
   private func tablesWithYoungerTriggers(
     on connection: Connection
   ) throws(StoreError) -> Set<String> {
@@ -86,8 +86,8 @@ extension History {
     return Set(names.map { String($0.dropFirst("livefetch_insert_".count)) })
   }
 
-  /// VACUUM may renumber rows that have no key, and moves the schema's version. Where such rows are
-  /// followed, every move of it counts as a hole.
+  /// VACUUM may change the rowids of tables without a key, and it changes the schema version. If
+  /// such a table is tracked, every change of the version counts as a gap in the history.
   private func hasKeptSchemaVersion(on connection: Connection) throws(StoreError) -> Bool {
     guard tables.contains(where: \.isNumbered) else { return true }
     let known = try connection.first(
@@ -102,7 +102,7 @@ extension History {
 }
 
 extension FollowedTable {
-  /// Whether the row's number tells its rows apart.
+  /// True if the rowid is the key of the table's rows.
   fileprivate var isNumbered: Bool {
     if case .rowid = shape.key.kind { true } else { false }
   }

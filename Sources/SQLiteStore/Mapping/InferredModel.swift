@@ -177,7 +177,7 @@ private struct ModelInference {
     case "CASCADE"?: return .cascade
     case "SET NULL"?: return .nullify
     case "SET DEFAULT"?:
-      remarks.append(ModelFileProblem(place, "SET DEFAULT is no delete rule of a model"))
+      remarks.append(ModelFileProblem(place, "SET DEFAULT is not a delete rule of models"))
       return .deny
     default: return .deny
     }

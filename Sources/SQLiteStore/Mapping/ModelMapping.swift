@@ -81,7 +81,7 @@ struct ModelMapping {
       guard let there = found[table.name] else { continue }
       if table.column(.discriminator) != nil, there.column(named: Inheritance.key) == nil {
         problems.append(
-          "\(table.name): the table has no column `\(Inheritance.key)` to tell its subentities apart"
+          "\(table.name): the table has no column `\(Inheritance.key)` to distinguish its subentities"
         )
       }
       if there.primaryKey.isEmpty, !there.isView {

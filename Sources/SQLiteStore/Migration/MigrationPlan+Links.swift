@@ -93,7 +93,8 @@ extension MigrationPlanner {
       (SELECT \(ModelTriggers.id) FROM \(quoted(table.name)) WHERE \(kinds(fitting, table)))
       """)
     guard others > 0 else { return }
-    refuse("\(name) refers to \(others) objects that are no \(destination) in this version")
+    refuse(
+      "\(name) refers to \(others) objects that are not of entity \(destination) in this version")
   }
 
   /// Returns SQL for a member's position: the old one, or else its id.

@@ -175,6 +175,6 @@ extension MigrationPlanner {
     guard repeated > 0 else { return }
     let property = names.joined(separator: ", ")
     refuse(
-      "\(entity).\(property) has to be unique, and \(repeated) values stand more than once there")
+      "\(entity).\(property) has to be unique, and \(repeated) values occur more than once")
   }
 }

@@ -143,7 +143,7 @@ extension MigrationPlanner {
         guard common > 0 else { continue }
         refuse(
           "\(source.table.name) and \(other.table.name) would share the table \(table.name), and "
-            + "\(common) ids stand in both")
+            + "\(common) ids occur in both")
       }
     }
   }

@@ -27,7 +27,7 @@ struct ConstraintProblem {
     case .foreignKey:
       self.init(.noSuchObject, nil, "a relationship refers to an object that does not exist")
     case .depth:
-      self.init(.refused, nil, "its delete rules lead more than 1,000 objects deep")
+      self.init(.refused, nil, "its delete rules cascade more than 1,000 objects deep")
     case .other: self.init(.refused, nil, "the table cannot work with these values")
     }
   }
