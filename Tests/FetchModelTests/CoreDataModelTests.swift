@@ -1,7 +1,7 @@
 import FetchModel
 import Testing
 
-@Suite("Core Data's own model files")
+@Suite("Core Data model files")
 struct CoreDataModelTests {
   static let contents = """
     <?xml version="1.0" encoding="UTF-8" standalone="yes"?>

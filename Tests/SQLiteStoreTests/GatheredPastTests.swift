@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("Old images gathered once for many questions of one moment")
+@Suite("Materialized history overlays for several queries of one position")
 struct GatheredPastTests {
   private static let shadow = "temp.\"livefetch_shadow_City\""
 

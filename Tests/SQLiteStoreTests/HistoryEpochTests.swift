@@ -5,7 +5,7 @@ import Testing
 
 @Suite("History: epochs and tokens")
 struct HistoryEpochTests {
-  @Test("a file goes on where it was when it is opened again")
+  @Test("a reopened file continues its history")
   func continued() throws {
     let first = try FollowedFile(historyWorld)
     #expect(first.setup == .added)
@@ -199,7 +199,7 @@ struct HistoryEpochTests {
   }
 
   @Test(
-    "what does not concern followed tables leaves the epoch alone",
+    "changes that do not concern tracked tables keep the epoch",
     arguments: ["CREATE INDEX i ON City(name)", "CREATE VIEW v AS SELECT * FROM City", "VACUUM"])
   func noHole(_ sql: String) throws {
     let first = try FollowedFile("CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT)")
@@ -207,7 +207,7 @@ struct HistoryEpochTests {
     #expect(try FollowedFile(first.file).setup == .continued)
   }
 
-  @Test("rows without a key may be renumbered, so that VACUUM is a hole where they are followed")
+  @Test("VACUUM may change rowids, so that it is a gap in the history of tables without a key")
   func vacuum() throws {
     let keyed = historyWorld.replacing(
       "tag TEXT REFERENCES Tag ON UPDATE CASCADE",
@@ -237,7 +237,7 @@ struct HistoryEpochTests {
     #expect(Token(token.description) == token)
   }
 
-  @Test("a history of the first format begins anew")
+  @Test("a history of the first format begins again")
   func olderFormat() throws {
     let store = try FollowedFile(historyWorld)
     let token = try store.token
@@ -258,7 +258,7 @@ struct HistoryEpochTests {
     ) { try FollowedFile(store.file) }
   }
 
-  @Test("detaching leaves nothing of the server's in the file")
+  @Test("detaching removes everything of the server from the file")
   func detach() throws {
     let file = try ScratchFile(historyWorld)
     let before = try schemaText(file)

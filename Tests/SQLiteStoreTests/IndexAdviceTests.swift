@@ -3,7 +3,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("Advice: which index would have helped")
+@Suite("Index suggestions")
 struct IndexAdviceTests {
   /// A fetch, and the indexes that would spare it work.
   static let table: [(entity: String, query: String, indexes: [String])] = [

@@ -250,7 +250,7 @@ struct IndexUseTests {
   }
 }
 
-@Suite("Links that hold an equal of the key use the indexes that can serve them")
+@Suite("Links whose value equals the key after conversion use the indexes that can serve them")
 struct LooseLinkIndexTests {
   static let world = """
     CREATE TABLE land(k TEXT COLLATE NOCASE PRIMARY KEY NOT NULL, title TEXT);

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("Ties: what refers to what is what SQLite's foreign keys say")
+@Suite("Foreign key comparisons: links match as SQLite's foreign keys do")
 struct LinkTieTests {
   static let owners = [
     "INTEGER PRIMARY KEY", "INT PRIMARY KEY", "TEXT PRIMARY KEY", "TEXT COLLATE NOCASE PRIMARY KEY",

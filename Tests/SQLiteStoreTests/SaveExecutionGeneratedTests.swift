@@ -48,7 +48,7 @@ struct SaveExecutionGeneratedTests {
   }
 
   @Test(
-    "a save leads to what its changes say, or to nothing where one cannot be made",
+    "a save makes all of its changes, or none if one cannot be made",
     arguments: [1, 2, 3, 4] as [UInt64])
   func saves(seed: UInt64) throws {
     let bench = try SaveExecutionBench(

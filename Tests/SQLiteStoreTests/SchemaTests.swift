@@ -147,7 +147,7 @@ struct SchemaTests {
       ])
   }
 
-  @Test("names are quoted, whatever they are")
+  @Test("all names are quoted")
   func hostileNames() throws {
     let file = try ScratchFile(
       #"CREATE TABLE "a""b; DROP"("k""" INTEGER PRIMARY KEY, "x'y" TEXT, "naïve 😀" INT)"#)
@@ -157,7 +157,7 @@ struct SchemaTests {
     #expect(model.entities[0].propertyNames == ["id", "x'y", "naïve 😀"])
   }
 
-  @Test("keys to composite and unique columns, keys to nothing, and names in another case")
+  @Test("foreign keys to composite and unique columns, to missing tables, and in another case")
   func foreignKeys() throws {
     let file = try ScratchFile(
       """
@@ -187,7 +187,7 @@ struct SchemaTests {
       ])
   }
 
-  @Test("full-text tables and the server's own stay out of sight")
+  @Test("full-text tables and the server's own tables are not served")
   func hiddenTables() throws {
     #expect(
       try describe(
@@ -242,14 +242,14 @@ struct SchemaKeyTests {
   }
 
   @Test(
-    "text that is no id is no object's",
+    "text that is not an id identifies no object",
     arguments: ["a", "a,b,c", "a%,1", "a%2c,1", "a,01", "a,1.5", "%41,1", ""])
   func malformedIDs(_ text: String) throws {
     let file = try ScratchFile("CREATE TABLE t(a TEXT, b INT, PRIMARY KEY(a, b))")
     #expect(try introspect(file).1.entities[0].key.bindings(of: .text(text)) == nil)
   }
 
-  @Test("binary keys are hexadecimal, and an integer's id is no text")
+  @Test("binary keys are hexadecimal, and the id of an integer key is not text")
   func otherKeys() throws {
     let file = try ScratchFile(
       "CREATE TABLE b(k BLOB PRIMARY KEY); CREATE TABLE i(k INTEGER PRIMARY KEY)")

@@ -40,7 +40,7 @@ struct MigrationLossTests {
     """
   }
 
-  @Test("What moves down to one subentity is lost to the others")
+  @Test("A property that moves to one subentity is lost for the others")
   func movedDown() throws {
     #expect(
       try objections(
@@ -58,7 +58,7 @@ struct MigrationLossTests {
         [("Hero", #"{"motto":"h"}"#), ("Villain", "{}")]) == [])
   }
 
-  @Test("What an ancestor gave is lost with it where nobody takes it up")
+  @Test("An inherited property is lost with its ancestor if no entity declares it")
   func goneAncestor() throws {
     #expect(
       try objections(
@@ -85,7 +85,7 @@ struct MigrationLossTests {
     """
   }
 
-  @Test("A relationship never leads to other objects than before, nor to none")
+  @Test("A relationship always refers to the same objects as before")
   func otherDestination() throws {
     #expect(
       try objections(
@@ -116,7 +116,7 @@ struct MigrationLossTests {
         ])
   }
 
-  @Test("Defaults that would stand more than once are refused beforehand where they may not")
+  @Test("A default that would violate a uniqueness constraint is refused in advance")
   func repeatedDefaults() throws {
     let plain = #"{"entities":[{"name":"A","attributes":[{"name":"x","type":"String"}]}]}"#
     let unique = #""uniquenessConstraints":[["y"]]"#
