@@ -1,4 +1,4 @@
-// The program's own client beside a server that answers whatever a test wants.
+// The program's own HTTP client with a server that returns the responses of a test.
 
 import Foundation
 import TestSupport
@@ -10,14 +10,14 @@ import Testing
   import Glibc
 #endif
 
-/// Answers each request on a connection with the next of its answers, then closes the connection. Ends by
-/// itself, at the latest when nobody comes for ten seconds.
+/// Sends the next of its responses to each request on a connection, then closes the connection.
+/// Ends after ten seconds without a connection.
 private struct ScriptedServer {
   struct Refused: Error {}
 
   let port: Int
 
-  /// - Parameter connections: the answers of each connection, one after the other.
+  /// - Parameter connections: The responses on each connection, in order.
   init(_ connections: [[String]]) throws {
     let descriptor = socket(
       AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -47,7 +47,7 @@ private struct ScriptedServer {
     }
   }
 
-  /// Reads a request without a body; false where none comes.
+  /// Reads a request without a body; returns false without one.
   private static func hasRequest(_ connection: Int32) -> Bool {
     var read: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 4096)

@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a run of the program left.
+/// The result of a run of the program.
 struct Outcome {
   let status: Int32
   let output: String
   let errors: String
 }
 
-/// A directory that goes with its owner, in which the program is run.
+/// The working directory of the program. It is deleted with this object.
 final class Folder {
   private let directory: TemporaryDirectory
   private var running: [Process] = []
@@ -84,7 +84,7 @@ final class Folder {
       errors: try read(id + ".err"))
   }
 
-  /// Runs the program by way of a shell, with an output led elsewhere: `>/dev/full`.
+  /// Runs the program in a shell with redirected output: `>/dev/full`.
   func run(_ arguments: [String], redirected redirection: String) throws -> Outcome {
     let process = process([], [:])
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -98,7 +98,7 @@ final class Folder {
       status: process.terminationStatus, output: try read("run.out"), errors: try read("run.err"))
   }
 
-  /// Starts the program; its standard output is the file `name`.
+  /// Starts the program with its standard output in the file `name`.
   func start(_ arguments: [String], output name: String) throws -> Process {
     let process = process(arguments, [:])
     process.standardOutput = try handle(name)
@@ -108,7 +108,7 @@ final class Folder {
     return process
   }
 
-  /// Serves `name` and gives its address.
+  /// Serves `name` and returns its address.
   func serve(
     _ name: String, _ flags: [String] = []
   ) throws -> (process: Process, address: String) {
@@ -117,7 +117,7 @@ final class Folder {
     return (process, String(line.dropFirst("LiveFetch listening on ".count).dropLast()))
   }
 
-  /// The content of `name` as soon as it is what is expected, for at most ten seconds.
+  /// Returns the content of `name` once it is as expected. Waits at most ten seconds.
   func wait(for name: String, _ isDone: (String) -> Bool) throws -> String {
     for _ in 0..<1_000 {
       let text = try read(name)
@@ -129,7 +129,7 @@ final class Folder {
 
   // MARK: SQLite
 
-  /// Runs `sql` on the database `name`, and gives its rows with `|` between the values.
+  /// Runs `sql` on the database `name` and returns its rows, with `|` between the values.
   @discardableResult
   func sql(_ sql: String, on name: String) throws -> [String] { try sqlite(file(name), sql) }
 }

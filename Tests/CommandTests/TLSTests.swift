@@ -8,7 +8,7 @@ import Testing
       FileManager.default.isExecutableFile(atPath: $0)
     }))
 struct TLSTests {
-  /// What stands in front of a server: decrypts, and hands on.
+  /// A TLS proxy in front of a server.
   private static let proxy = """
     import http.server, ssl, sys, urllib.request, urllib.error
     class Proxy(http.server.BaseHTTPRequestHandler):

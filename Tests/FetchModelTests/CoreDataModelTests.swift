@@ -31,7 +31,7 @@ struct CoreDataModelTests {
     </model>
     """
 
-  @Test func everythingThatHasAMeaningIsRead() throws {
+  @Test func everySupportedPartIsRead() throws {
     let read = try CoreDataModel(contents: Array(Self.contents.utf8))
     let wanted = """
       {"version":"v2","entities":[
@@ -56,7 +56,7 @@ struct CoreDataModelTests {
         == String(decoding: try ModelFile(parsing: Array(wanted.utf8)).text, as: UTF8.self))
   }
 
-  @Test func whatHasNoMeaningIsReported() throws {
+  @Test func unsupportedPartsAreReported() throws {
     let remarks = try CoreDataModel(contents: Array(Self.contents.utf8)).remarks
       .map(\.description)
     for wanted in [

@@ -152,7 +152,7 @@ struct ModelFileTests {
     #expect(found.contains { $0.hasPrefix(wanted) }, "\(found)")
   }
 
-  @Test func everyMistakeIsTold() {
+  @Test func everyMistakeIsReported() {
     let found = Self.entity(
       #""attributes":[{"name":"x","type":"Integer 63"},{"name":"y","type":"String","regex":1}],"sort":1"#
     )
@@ -160,7 +160,7 @@ struct ModelFileTests {
   }
 
   @Test(arguments: ["heroes", "todo", "blog"])
-  func aModelIsWrittenAsItIsRead(_ name: String) throws {
+  func aModelIsWrittenAsItWasRead(_ name: String) throws {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appendingPathComponent("../../Sources/LiveFetchCommand/Resources/models/\(name).json")
     let model = try ModelFile(parsing: [UInt8](try Data(contentsOf: folder)))

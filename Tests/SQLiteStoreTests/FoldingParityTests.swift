@@ -1,4 +1,4 @@
-// [c], [d], [cd] and [n] on hard texts: SQL and the evaluator against Foundation itself.
+// [c], [d], [cd] and [n] on hard texts: SQL and the evaluator compared with Foundation.
 
 import FetchModel
 import Foundation
@@ -34,7 +34,7 @@ struct FoldingParityTests {
     Array(text.folding(options: options, locale: nil).precomposedStringWithCanonicalMapping.utf8)
   }
 
-  /// A row of texts as the evaluator asks for it.
+  /// A row of texts for the evaluator.
   private struct Row: EvaluatedRow {
     let text: String
     func value(of slot: Int) -> StoredValue? { .text(text) }
@@ -49,7 +49,7 @@ struct FoldingParityTests {
     return fixture
   }
 
-  /// Checks one predicate over all the texts on both sides.
+  /// Checks a predicate over all texts on both sides.
   private func check(
     _ text: String, _ argument: String, _ world: PredicateFixture, _ holds: (String) -> Bool
   ) throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// A followed file with a connection that reads it.
+/// A tracked file with a connection that reads it.
 struct FollowedFile {
   let file: ScratchFile
   let connection: Connection
@@ -27,7 +27,7 @@ struct FollowedFile {
     try history.touches(after: token.position, upTo: self.token.position, on: connection)
   }
 
-  /// Whether a fetch of `entity` can be continued from `token`.
+  /// Returns the validity of `token` for a fetch of `entity`.
   func standing(
     of token: Token, _ entity: String, _ select: String? = nil, where predicate: String? = nil
   ) throws -> TokenStanding {
@@ -38,7 +38,7 @@ struct FollowedFile {
     return try history.standing(of: token, for: plan, on: connection)
   }
 
-  /// Rows of SQL as text, columns joined by `|`.
+  /// Returns rows of SQL as text, with columns joined by `|`.
   func rows(_ sql: String) throws -> [String] {
     try connection.all(sql) { row in
       row.values(0..<row.columnCount).map { Self.text($0) }.joined(separator: "|")
@@ -55,7 +55,7 @@ struct FollowedFile {
     }
   }
 
-  /// The history of a table after `token`, without positions.
+  /// Returns the history of a table after `token`, without positions.
   func history(_ table: String, after token: Token) throws -> [String] {
     try rows(
       """

@@ -23,7 +23,7 @@ extension FollowedFile {
     try connection.execute("COMMIT")
   }
 
-  /// The saves after a token, one line each: `+City 1 ~City 2(name) -City 3`.
+  /// Returns the saves after a token, one per line: `+City 1 ~City 2(name) -City 3`.
   fileprivate func changes(after token: Token?, limit: Int = 100) throws -> [String]? {
     try history.changes(after: token, limit: limit, on: connection)?.saves.map(line)
   }

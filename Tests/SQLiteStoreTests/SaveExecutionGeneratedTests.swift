@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// What the save should lead to, kept by hand: teams and players, and who plays for whom.
+/// The expected result of a save: teams, players, and the players of each team.
 private struct Book {
   var teams: Set<Int> = [1, 2, 3]
   var players: [Int: Int?] = [:]
@@ -12,7 +12,8 @@ private struct Book {
 
 @Suite("Save execution: generated saves")
 struct SaveExecutionGeneratedTests {
-  /// One change as JSON, made on the book too; false where it has to be refused.
+  /// Returns a change as JSON and applies it to the expected result; returns false if it must be
+  /// refused.
   private func change(
     _ random: inout SeededRandom, _ book: inout Book
   ) -> (json: String, isFine: Bool) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// What a model looks like, a line a property: `City.country -> Country? (many) ~ city`.
+/// Describes a model, one line per property: `City.country -> Country? (many) ~ city`.
 private func describe(_ sql: String) throws -> [String] {
   let file = try ScratchFile(sql)
   let (model, schema) = try introspect(file)

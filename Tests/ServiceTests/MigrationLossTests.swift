@@ -59,7 +59,7 @@ struct MigrationLossTests {
   }
 
   @Test("An inherited property is lost with its ancestor if no entity declares it")
-  func goneAncestor() throws {
+  func removedAncestor() throws {
     #expect(
       try objections(
         from: Self.humans(human: Self.motto),

@@ -5,12 +5,12 @@ import Testing
 
 @testable import LiveFetchCommand
 
-/// The program serving a file of its own: what a fault is done to. Any thread may ask it.
+/// The program serving a file of its own, for fault injection. For any thread.
 final class FaultServer: @unchecked Sendable {
-  // The folder and the process are the test's own thread's.
+  // The folder and the process belong to the test's own thread.
   let folder: Folder
   private(set) var process: Process
-  // Guards the port, which others read while the server is started again.
+  // Protects the port, which other threads read during a restart.
   private let listening: Mutex<Int>
 
   var port: Int { listening.withLock { $0 } }
@@ -27,7 +27,7 @@ final class FaultServer: @unchecked Sendable {
     try #require(address.split(separator: ":").last.flatMap { Int($0) })
   }
 
-  /// Starts it again, on another port.
+  /// Restarts it on another port.
   func start() throws {
     let served = try folder.serve("store.sqlite")
     process = served.process
@@ -35,7 +35,7 @@ final class FaultServer: @unchecked Sendable {
     listening.withLock { $0 = port }
   }
 
-  /// Sends a signal and gives the status, or the signal, that the process ended with.
+  /// Sends a signal and returns the exit status, or the signal, that ended the process.
   @discardableResult
   func end(by signal: Int32 = SIGTERM) -> Int32 {
     kill(process.processIdentifier, signal)
@@ -52,7 +52,7 @@ final class FaultServer: @unchecked Sendable {
     return (try? FileManager.default.contentsOfDirectory(atPath: path).count) ?? 0
   }
 
-  /// Seconds of processor time so far.
+  /// Seconds of processor time used so far.
   var processorTime: Double {
     let path = "/proc/\(process.processIdentifier)/stat"
     let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
@@ -69,7 +69,7 @@ extension HTTPClient {
     return (answer.status, (try? JSON(parsing: answer.body)) ?? .null)
   }
 
-  /// The status of one save.
+  /// Returns the status of one save.
   func save(_ changes: String) throws -> Int {
     try send(
       "POST", "/v1/save", headers: [("Content-Type", "application/json")],
@@ -78,7 +78,7 @@ extension HTTPClient {
   }
 }
 
-/// Whether `isTrue` becomes true in so many seconds.
+/// True if `isTrue` becomes true within that number of seconds.
 func becomes(_ seconds: Double, _ isTrue: () throws -> Bool) rethrows -> Bool {
   let end = ContinuousClock.now + .seconds(seconds)
   while ContinuousClock.now < end {

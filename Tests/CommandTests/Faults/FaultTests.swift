@@ -6,8 +6,8 @@ import Testing
 
 @testable import LiveFetchCommand
 
-/// Short forms of what `make chaos` and `make soak` do to real servers; R1 and R5 are among the tests
-/// of the service (`PromiseTests`, `StalledReaderTests`).
+/// Short forms of the faults that `make chaos` and `make soak` inject into real servers. R1 and R5
+/// are tested with the service (`PromiseTests`, `StalledReaderTests`).
 @Suite("Faults: short forms", .serialized)
 struct FaultTests {
   private static let entries = """
@@ -25,14 +25,14 @@ struct FaultTests {
 
   // MARK: R2
 
-  /// Saves pairs of rows one after the other, and remembers which were answered.
+  /// Saves pairs of rows in sequence, and records which saves succeeded.
   private final class Saver: Sendable {
     let writer: Int
     let answered = Mutex<[Int]>([])
     private let server: FaultServer
     private let plan: Plan
 
-    /// What the savers are to do, and how many do it.
+    /// The state of all savers, and the number of running ones.
     final class Plan: Sendable {
       let state = Mutex((isSaving: false, isOver: false, busy: 0))
     }

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A client that sends one request and then only listens, or leaves.
+/// A client that sends one request and then only reads, or disconnects.
 final class WaitingClient {
   private var descriptor: Int32
   private(set) var received = ""
@@ -15,14 +15,14 @@ final class WaitingClient {
 
   deinit { leave(abruptly: false) }
 
-  /// Closes with FIN, or with RST where `abruptly`.
+  /// Closes with FIN, or with RST if `abruptly`.
   func leave(abruptly: Bool) {
     guard descriptor >= 0 else { return }
     LoopbackSocket.close(descriptor, abruptly: abruptly)
     descriptor = -1
   }
 
-  /// Reads what there is; whether an answer has begun.
+  /// Reads the available bytes; true if a response has begun.
   var isAnswered: Bool {
     var piece = [UInt8](repeating: 0, count: 4_096)
     let count = recv(descriptor, &piece, piece.count, Int32(MSG_DONTWAIT))
