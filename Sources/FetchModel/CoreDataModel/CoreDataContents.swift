@@ -8,6 +8,7 @@ public struct CoreDataContents: Sendable {
   /// Everything that was left out, each with its location.
   public let remarks: [ModelFileProblem]
 
+  /// Writes a model. O(parts).
   public init(_ model: ModelFile) {
     var writer = CoreDataWriter()
     writer.write(model)

@@ -3,6 +3,7 @@
 
 /// A model read from Core Data's file format.
 public struct CoreDataModel: Sendable {
+  /// The model, checked.
   public let model: ModelFile
   /// Everything that was left out or changed, each with its location.
   public let remarks: [ModelFileProblem]

@@ -8,6 +8,7 @@ public struct Inheritance: Sendable, Hashable {
   public let root: Int?
   /// The indexes of all direct and indirect subentities.
   public let subentities: [Int]
+  /// True if only subentities have objects.
   public let isAbstract: Bool
   /// The index of the attribute that holds the name of an object's entity; nil if the entity does
   /// not share its table.

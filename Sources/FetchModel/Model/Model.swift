@@ -16,6 +16,7 @@ public struct Model: Sendable {
   public var transformers: [String: ValueTransformer] = [:]
   private let indexByName: [String: Int]
 
+  /// Creates a model. Entity names must be unique. O(entities).
   public init(entities: [Entity], file: ModelFile? = nil) {
     self.entities = entities
     self.file = file
@@ -31,6 +32,7 @@ public struct Model: Sendable {
 
 /// An entity: a table or a view, or an entity of a model file.
 public struct Entity: Sendable, Hashable {
+  /// The name, unique in the model.
   public let name: String
   /// The attributes except the id, in the model's order.
   public let attributes: [Attribute]
@@ -111,6 +113,7 @@ public enum AttributeType: String, Sendable, Hashable, CaseIterable {
 
 /// An attribute of an entity.
 public struct Attribute: Sendable, Hashable {
+  /// The name, unique in the entity.
   public let name: String
   public let type: AttributeType
   public let isOptional: Bool
@@ -156,6 +159,7 @@ public enum DateFormat: String, Sendable, Hashable {
 
 /// A relationship of the entity that lists it.
 public struct Relationship: Sendable, Hashable {
+  /// The name, unique in the entity.
   public let name: String
   /// The index of the destination entity.
   public let destination: Int

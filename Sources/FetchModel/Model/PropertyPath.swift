@@ -9,6 +9,7 @@ public struct PropertyPath: Sendable, Hashable {
   /// The property at the end.
   public let target: Target
 
+  /// The property that a path reads.
   public enum Target: Sendable, Hashable {
     /// The object at the end: its id. Without steps this is `SELF`.
     case object

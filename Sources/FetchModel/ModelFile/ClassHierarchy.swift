@@ -17,6 +17,7 @@ public struct ClassHierarchy: Sendable, Hashable {
       classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
+  /// The class with this name; nil without one.
   public subscript(name: String) -> ModelFile.Class? { classes[name] }
 
   /// Returns the class and its ancestors, nearest first.
@@ -189,6 +190,7 @@ extension ClassHierarchy {
   public struct Reachable: Sendable, Hashable {
     /// The names below the attribute: `["justicePower"]`.
     public let names: [String]
+    /// The type of the field's values.
     public let type: AttributeType
   }
 

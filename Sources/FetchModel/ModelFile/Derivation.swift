@@ -13,6 +13,7 @@ public enum Derivation: Sendable, Hashable {
   /// The time of the last save that changed the object: `now()`.
   case now
 
+  /// A function from text to text.
   public enum TextFunction: String, Sendable, Hashable, CaseIterable {
     case canonical, uppercase, lowercase
   }

@@ -2,8 +2,10 @@
 
 /// The differences between two versions of a model.
 public struct ModelDifference: Sendable, Hashable {
+  /// The kind of a change.
   public enum Kind: String, Sendable, Hashable { case added, removed, renamed, changed }
 
+  /// A change of one part of the model.
   public struct Change: Sendable, Hashable {
     public let kind: Kind
     /// `City.population`, an entity, a class or a template.
@@ -12,8 +14,10 @@ public struct ModelDifference: Sendable, Hashable {
     public let detail: String
   }
 
+  /// The changes, in the model's order.
   public private(set) var changes: [Change] = []
 
+  /// Compares two versions.
   public init(from old: ModelFile, to new: ModelFile) {
     let match = ModelMatch(from: old, to: new)
     for entity in new.entities { compare(entity, match) }

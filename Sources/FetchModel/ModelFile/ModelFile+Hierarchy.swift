@@ -2,6 +2,7 @@
 // check, functions stop at a cycle.
 
 extension ModelFile {
+  /// Returns the entity with this name; nil without one.
   public func entity(named name: String) -> Entity? { entities.first { $0.name == name } }
 
   /// Returns the entity and its ancestors, nearest first.
@@ -42,6 +43,7 @@ extension ModelFile {
     lineage(of: name).reversed().flatMap(\.relationships)
   }
 
+  /// Returns an entity's relationship, inherited or its own; nil without one.
   public func relationship(_ name: String, of entity: String) -> Relationship? {
     relationships(of: entity).first { $0.name == name }
   }

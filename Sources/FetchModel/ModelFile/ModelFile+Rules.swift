@@ -3,6 +3,7 @@
 extension ModelFile.Attribute {
   /// A rule that a value violates.
   public struct Violation: Sendable, Hashable {
+    /// The code of the violated rule.
     public let code: ChangeProblem.Code
     /// The end of a sentence about the property: `may not be less than 0`.
     public let predicate: String

@@ -20,6 +20,7 @@ extension ModelFile {
   /// An entity. Inherited properties are not repeated.
   public struct Entity: Sendable, Hashable {
     public var name: String
+    /// The name of the parent entity; nil without one.
     public var parent: String?
     /// True if only subentities have objects.
     public var isAbstract = false
@@ -53,21 +54,26 @@ extension ModelFile {
     case transformable = "Transformable"
   }
 
+  /// An attribute of an entity.
   public struct Attribute: Sendable, Hashable {
     public var name: String
     public var type: AttributeType
     public var isOptional = true
     /// The default in the JSON that clients write.
     public var defaultValue: JSON?
+    /// The smallest allowed value, in the JSON that clients write.
     public var minimum: JSON?
+    /// The largest allowed value, in the JSON that clients write.
     public var maximum: JSON?
     /// In UTF-16 code units; in bytes for binary values.
     public var minimumLength: Int?
+    /// In UTF-16 code units; in bytes for binary values.
     public var maximumLength: Int?
     /// A regular expression that the whole text must match.
     public var pattern: String?
     /// True for an attribute that is neither stored nor served.
     public var isTransient = false
+    /// The source of a derived attribute's value; nil for other attributes.
     public var derivation: Derivation?
     /// For transformable attributes: the name of the transformer; nil means JSON.
     public var transformer: String?
@@ -89,16 +95,20 @@ extension ModelFile {
     case noAction = "No Action"
   }
 
+  /// A relationship of an entity.
   public struct Relationship: Sendable, Hashable {
     public var name: String
+    /// The name of the destination entity.
     public var destination: String
     public var isToMany = false
     public var isOrdered = false
     public var isOptional = true
+    /// The name of the destination's inverse relationship; nil without one.
     public var inverse: String?
     public var deleteRule = DeleteRule.nullify
     /// For to-many relationships. An optional relationship may be empty regardless.
     public var minimumCount: Int?
+    /// For to-many relationships. nil or 0 means no maximum.
     public var maximumCount: Int?
     public var renamingIdentifier: String?
 
@@ -110,6 +120,7 @@ extension ModelFile {
 
   /// An index that speeds up fetches.
   public struct FetchIndex: Sendable, Hashable {
+    /// A property of an index, with its direction.
     public struct Element: Sendable, Hashable {
       public var property: String
       public var isDescending = false
@@ -129,6 +140,7 @@ extension ModelFile {
 extension ModelFile {
   /// A class of transformable values, named by `$class`.
   public struct Class: Sendable, Hashable {
+    /// A field of a class.
     public struct Field: Sendable, Hashable {
       public var name: String
       public var type: FieldType
@@ -165,6 +177,7 @@ extension ModelFile {
   public struct FetchTemplate: Sendable, Hashable {
     public var name: String
     public var entity: String
+    /// The predicate, in NSPredicate's format language; nil selects all objects.
     public var predicate: String?
     public var sort: [String] = []
     public var limit: Int?
@@ -184,6 +197,7 @@ extension ModelFile {
 public struct ModelFileProblem: Error, Sendable, Hashable {
   /// `entities/City/attributes/population/minimum`; empty for the whole file.
   public let place: String
+  /// A sentence for users.
   public let reason: String
 
   public init(_ place: String, _ reason: String) {

@@ -7,6 +7,7 @@ public struct ModelMatch: Sendable {
   public let new: ModelFile
   private let oldEntities: [String: String]
 
+  /// Matches two versions. O(entities²).
   public init(from old: ModelFile, to new: ModelFile) {
     self.old = old
     self.new = new

@@ -14,6 +14,7 @@ public enum Direction: Sendable, Hashable { case ascending, descending }
 
 /// Encodes the components of an order key.
 public struct OrderKeyEncoder {
+  /// The encoded components.
   public private(set) var bytes: [UInt8] = []
   private var componentStart = 0
 
@@ -25,6 +26,7 @@ public struct OrderKeyEncoder {
   /// Appends nil at the given place. It is never inverted, because the place is in reading order.
   public mutating func appendNil(_ place: NilPlace) { bytes.append(place == .first ? 0x01 : 0xFE) }
 
+  /// Appends an integer.
   public mutating func append(_ integer: Int64, _ direction: Direction) {
     var floor = Double(integer)
     // Double(Int64.max) rounds up to 2^63, which Int64 cannot represent.
@@ -33,18 +35,22 @@ public struct OrderKeyEncoder {
     appendNumber(floor, rest: UInt16(truncatingIfNeeded: rest), direction)
   }
 
+  /// Appends a double.
   public mutating func append(_ double: Double, _ direction: Direction) {
     appendNumber(double == 0 ? 0 : double, rest: 0, direction)
   }
 
+  /// Appends text, given as UTF-8. O(length).
   public mutating func append(text utf8: UnsafeBufferPointer<UInt8>, _ direction: Direction) {
     appendBytes(utf8, tag: 0x20, direction)
   }
 
+  /// Appends binary. O(length).
   public mutating func append(binary: UnsafeBufferPointer<UInt8>, _ direction: Direction) {
     appendBytes(binary, tag: 0x30, direction)
   }
 
+  /// Appends an object's id, ascending.
   public mutating func append(_ id: ObjectID) {
     switch id {
     case .integer(let id): append(id, .ascending)
@@ -94,6 +100,7 @@ public struct OrderKeyDecoder {
   }
 
   private let bytes: [UInt8]
+  /// The offset of the next component.
   public private(set) var offset: Int
 
   public init(bytes: [UInt8], offset: Int = 0) {

@@ -2,6 +2,7 @@
 
 /// An unresolved change.
 public struct ChangeDraft: Sendable {
+  /// The kind of a change.
   public enum Kind: String, Sendable { case insert, update, replace, delete }
 
   /// The target object, before the type of its id is known.

@@ -24,6 +24,7 @@ public enum SaveError: Error, Sendable, Hashable {
 
 /// A problem with one property of one change.
 public struct ChangeProblem: Sendable, Hashable {
+  /// Stable codes of problems, as clients receive them.
   public enum Code: String, Sendable, Hashable, CaseIterable {
     // Problems of the change itself
     case unknownEntity = "unknown-entity"

@@ -25,6 +25,7 @@ public struct SaveOnce: Sendable {
 
 /// The response to an idempotent save.
 public struct KeptAnswer: Sendable, Hashable {
+  /// The stored response.
   public let bytes: [UInt8]
   /// True if an earlier request made the save, and this one stored nothing.
   public let isRepeated: Bool

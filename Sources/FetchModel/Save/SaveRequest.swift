@@ -35,6 +35,7 @@ public enum MergePolicy: String, Sendable, Hashable, CaseIterable {
 
 /// A change of a save.
 public struct Change: Sendable, Hashable {
+  /// The operation of a change.
   public enum Operation: Sendable, Hashable {
     case insert(temporaryID: String?)
     case update(ObjectReference)
@@ -49,6 +50,7 @@ public struct Change: Sendable, Hashable {
   }
 
   public var operation: Operation
+  /// The index of the entity.
   public var entity: Int
   /// The id that the client chose for an insert.
   public var id: ObjectID?
@@ -94,6 +96,7 @@ public enum ObjectReference: Sendable, Hashable {
 
 /// A property and its new value.
 public struct PropertyValue: Sendable, Hashable {
+  /// A property's index in the entity, with the value.
   public enum Content: Sendable, Hashable {
     /// An attribute's value. Decimals are `.integer`, or `.double` if that is exact, otherwise
     /// `.string`.

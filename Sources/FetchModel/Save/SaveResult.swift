@@ -16,10 +16,12 @@ public struct SaveResult: Sendable, Hashable {
 
   /// An object that a change named.
   public struct Object: Sendable, Hashable {
+    /// The effect on an object.
     public enum Kind: Sendable, Hashable { case inserted, updated, deleted }
 
     /// The index of the change.
     public let change: Int
+    /// The index of the entity.
     public let entity: Int
     public let id: ObjectID
     public let kind: Kind
@@ -34,9 +36,13 @@ public struct SaveResult: Sendable, Hashable {
 
   /// A token of a state that contains the save.
   public var token: Token
+  /// The ids of inserted objects.
   public var ids: [NamedID] = []
+  /// The number of inserted objects.
   public var inserted = 0
+  /// The number of updated objects, including those of batches.
   public var updated = 0
+  /// The number of deleted objects, including those of batches.
   public var deleted = 0
   /// In the order of the changes; without the objects of batches.
   public var objects: [Object] = []

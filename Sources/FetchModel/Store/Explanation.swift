@@ -5,6 +5,7 @@
 public struct Explanation: Sendable, Hashable {
   /// A step of a query plan, with its substeps.
   public struct Step: Sendable, Hashable {
+    /// SQLite's description of the step.
     public let detail: String
     public let children: [Step]
 
@@ -33,6 +34,7 @@ public struct Explanation: Sendable, Hashable {
     public let sql: String
     /// The types of the bound values, in order. The values themselves are confidential.
     public let types: [String]
+    /// SQLite's query plan.
     public let plan: [Step]
     public let hints: [Hint]
 

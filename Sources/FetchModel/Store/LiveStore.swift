@@ -53,6 +53,7 @@ public struct Touches: Sendable {
     self.start = start
   }
 
+  /// True without any changed object.
   public var isEmpty: Bool { objects.isEmpty && members.isEmpty }
 }
 

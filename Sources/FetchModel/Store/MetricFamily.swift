@@ -3,8 +3,10 @@
 
 /// The samples of one metric name.
 public struct MetricFamily: Sendable, Hashable {
+  /// The Prometheus type of a metric.
   public enum Kind: String, Sendable, Hashable { case counter, gauge, histogram }
 
+  /// A value with its labels.
   public struct Sample: Sendable, Hashable {
     /// The suffix of the family's name; empty except for histograms.
     public let suffix: String
@@ -18,6 +20,7 @@ public struct MetricFamily: Sendable, Hashable {
     }
   }
 
+  /// A label's name and value.
   public struct Label: Sendable, Hashable {
     public let name: String
     public let value: String
@@ -51,6 +54,7 @@ public struct MetricFamily: Sendable, Hashable {
 public struct Histogram: Sendable, Hashable {
   /// The upper bounds of the buckets, ascending. An additional bucket holds larger values.
   public let bounds: [Double]
+  /// The number of values in each bucket, not cumulative.
   public private(set) var counts: [Int]
   public private(set) var sum = 0.0
 
@@ -65,6 +69,7 @@ public struct Histogram: Sendable, Hashable {
     self.sum = sum
   }
 
+  /// Counts a value. O(buckets).
   public mutating func observe(_ value: Double) {
     counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += 1
     sum += value

@@ -173,6 +173,7 @@ public struct ChangeHistory: Sendable {
   /// `saves` lists all saves after this token, up to `to`.
   public let from: Token
   public let to: Token
+  /// The saves, oldest first.
   public let saves: [SaveRecord]
 
   public init(from: Token, to: Token, saves: [SaveRecord]) {
@@ -185,6 +186,7 @@ public struct ChangeHistory: Sendable {
 /// The objects that one save changed, by entity index.
 public struct SaveRecord: Sendable {
   public let token: Token
+  /// The time of the save.
   public let at: Instant
   public let inserted: [Int: [ObjectID]]
   /// Each id has the names of its changed properties.

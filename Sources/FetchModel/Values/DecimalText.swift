@@ -2,6 +2,7 @@
 
 /// The digits of a number in decimal notation.
 public struct DecimalText: Sendable {
+  /// 1 or -1.
   public let sign: Int64
   public let digits: [UInt8]
   /// The power of ten of the last digit.

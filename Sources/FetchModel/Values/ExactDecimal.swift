@@ -25,6 +25,7 @@ public struct ExactDecimal: Sendable, Hashable {
     self.exponent = kept.isEmpty ? 0 : exponent
   }
 
+  /// The decimal equal to `integer`.
   public init(_ integer: Int64) {
     self.init(
       isNegative: integer < 0, String(integer.magnitude).utf8.map { $0 - 0x30 }, exponent: 0)

@@ -26,12 +26,14 @@ public struct ExactSum {
     UnsafeMutableBufferPointer(rebasing: memory[6...])
   }
 
+  /// Adds an integer.
   public func add(_ integer: Int64) {
     memory[0] &+= 1
     memory[2] &+= integer >> 32
     memory[3] &+= integer & 0xFFFF_FFFF
   }
 
+  /// Adds a double.
   public func add(_ double: Double) {
     memory[0] &+= 1
     memory[1] = 1
@@ -70,6 +72,7 @@ public struct ExactSum {
 
   // MARK: Results
 
+  /// The result of a sum.
   public enum Total: Sendable, Hashable {
     case integer(Int64)
     case double(Double)

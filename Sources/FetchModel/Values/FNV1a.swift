@@ -6,6 +6,7 @@ public struct FNV1a: Sendable, Hashable {
 
   public init() {}
 
+  /// Adds bytes. O(count).
   @inlinable
   public mutating func combine(_ bytes: some Sequence<UInt8>) {
     for byte in bytes { combine(byte) }
@@ -23,11 +24,13 @@ public struct WideFNV1a: Sendable, Hashable {
   @inlinable
   public init(start: UInt64 = 0xCBF2_9CE4_8422_2325) { value = start }
 
+  /// Adds bytes. O(count).
   @inlinable
   public mutating func combine(_ bytes: some Sequence<UInt8>) {
     for byte in bytes { combine(byte) }
   }
 
+  /// Adds a byte.
   @inlinable
   public mutating func combine(_ byte: UInt8) {
     value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3

@@ -19,6 +19,7 @@ public enum Precision: Sendable, Hashable {
     }
   }
 
+  /// The precision of an attribute's values.
   public init(of type: AttributeType) {
     switch type {
     case .decimal: self = .decimal

@@ -46,6 +46,7 @@ extension StoredForm {
 // MARK: - Stand-ins
 
 extension StoredForm {
+  /// Returns the comparison key of a stored text. O(length).
   public func standIn(forText utf8: UnsafeBufferPointer<UInt8>) -> StandIn {
     switch self {
     case .date(let style):
@@ -67,6 +68,7 @@ extension StoredForm {
     }
   }
 
+  /// Returns the comparison key of a stored integer.
   public func standIn(forInteger integer: Int64) -> StandIn {
     switch self {
     case .json: .itself
@@ -75,10 +77,12 @@ extension StoredForm {
     }
   }
 
+  /// Returns the comparison key of a stored double.
   public func standIn(forDouble double: Double) -> StandIn {
     self == .json ? .itself : foreign { $0.append(double, .ascending) }
   }
 
+  /// Returns the comparison key of stored binary. O(length).
   public func standIn(forBinary bytes: UnsafeBufferPointer<UInt8>) -> StandIn {
     switch self {
     case .binary, .json: return .itself
@@ -156,6 +160,7 @@ extension StoredForm {
     }
   }
 
+  /// The encoding with this ``code``; nil without one.
   public init?(code: Int64) {
     switch code {
     case 1: self = .boolean

@@ -1,5 +1,6 @@
 // UUIDs as text and as their sixteen bytes.
 
+/// Conversions between a UUID's text and its bytes.
 public enum UUIDText {
   /// Returns the bytes of `550E8400-E29B-41D4-A716-446655440000`, in upper or lower case; nil for
   /// any other text.

@@ -44,7 +44,9 @@ extension ObjectID: CustomStringConvertible {
 
 /// A point in time in UTC: whole seconds since 1970 and nanoseconds after them (0..<1_000_000_000).
 public struct Instant: Sendable, Hashable, Comparable {
+  /// The seconds since 1970-01-01T00:00:00Z.
   public let seconds: Int64
+  /// The nanoseconds after ``seconds``, 0..<1_000_000_000.
   public let nanoseconds: Int32
 
   public init(seconds: Int64, nanoseconds: Int32 = 0) {

@@ -10,6 +10,7 @@ public struct TypeGuess: Sendable, Hashable {
   private var hasStructure = false
   private var isEmpty = true
 
+  /// Creates an inference without samples.
   public init() {}
 
   /// Adds a sample value.
@@ -107,6 +108,7 @@ public struct TypeGuess: Sendable, Hashable {
 
 /// A table created for an import.
 public struct NewTable: Sendable {
+  /// The name of the table.
   public let name: String
   /// Names and declared types, in file order.
   public let columns: [(name: String, declaration: String)]

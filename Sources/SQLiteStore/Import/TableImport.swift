@@ -12,7 +12,9 @@ import FetchModel
 public final class TableImport {
   /// The numbers of processed rows.
   public struct Counts: Sendable, Hashable {
+    /// The number of inserted rows.
     public var inserted = 0
+    /// The number of updated rows.
     public var updated = 0
   }
 
@@ -23,6 +25,7 @@ public final class TableImport {
   private let lock: FileLock
   private let log: ImportLog?
   private(set) var writer: RowWriter
+  /// The numbers of rows processed so far.
   public private(set) var counts = Counts()
   /// Set if a model file describes the entity.
   private let modelled: ModelledRows?

@@ -5,6 +5,7 @@ import FetchModel
 
 /// The model that the tables of a file imply.
 public struct InferredModel: Sendable {
+  /// The inferred model.
   public let model: ModelFile
   /// Everything that was left out, each with its location.
   public let remarks: [ModelFileProblem]

@@ -18,6 +18,7 @@ public struct MigrationOptions: Sendable {
   /// The caller's SQL on the new tables, run at the end of the same transaction.
   public var after: [MigrationScript] = []
 
+  /// Creates the default options: migrate, refuse losses, make no copy.
   public init() {}
 }
 

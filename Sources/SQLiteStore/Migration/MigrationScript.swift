@@ -10,6 +10,7 @@ import FetchModel
 public struct MigrationScript: Sendable, Hashable {
   /// The file's name, for error messages.
   public let name: String
+  /// The statements, separated by semicolons.
   public let sql: String
 
   public init(name: String, sql: String) {
