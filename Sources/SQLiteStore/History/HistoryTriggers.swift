@@ -140,7 +140,7 @@ extension HistoryTriggers {
   private struct Constraint {
     /// Selects the row that the new one conflicts with; at most one.
     let meetsNew: String
-    /// True in SQL if an update changes the constraint's columns; nil if that cannot be determined.
+    /// SQL that is true if an update changes the constraint's columns; nil if that is unknown.
     let isChanged: String?
   }
 

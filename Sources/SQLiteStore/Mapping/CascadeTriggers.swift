@@ -5,7 +5,7 @@
 // first trigger collects every object to delete and deletes them together:
 //
 //     livefetch_cascade    the objects being deleted: their root entity and ids. Empty except during a
-//                          DELETE; while it has rows, the triggers that it fires do nothing
+//                          DELETE; while it has rows, nested cascade triggers do nothing
 
 import FetchModel
 
