@@ -83,8 +83,9 @@ extension MigrationPlanner {
   }
 
   /// True if an inverse that is kept, and leads to the new entity, keeps the links.
-  private func isKept(inverseOf relationship: ModelFile.Relationship, for successor: String) -> Bool
-  {
+  private func isKept(
+    inverseOf relationship: ModelFile.Relationship, for successor: String
+  ) -> Bool {
     guard let inverse = old.file.inverse(of: relationship) else { return false }
     return new.file.entities.contains { candidate in
       new.file.relationships(of: candidate.name).contains {
