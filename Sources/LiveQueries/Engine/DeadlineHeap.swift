@@ -1,5 +1,5 @@
-// Tickets by deadline, the earliest first. Tickets that were answered meanwhile come out as well;
-// whoever takes them knows them no more.
+// Tickets by deadline, earliest first. Answered tickets are returned as well; the caller ignores
+// those that it no longer knows.
 
 /// A binary heap of tickets.
 struct DeadlineHeap {
@@ -12,7 +12,7 @@ struct DeadlineHeap {
 
   var count: Int { entries.count }
 
-  /// When the next ticket is due.
+  /// The earliest deadline.
   var next: ContinuousClock.Instant? { entries.first?.deadline }
 
   mutating func insert(_ ticket: UInt64, at deadline: ContinuousClock.Instant) {
@@ -24,7 +24,7 @@ struct DeadlineHeap {
     }
   }
 
-  /// Takes out every ticket due at `now`.
+  /// Removes and returns every ticket due at `now`.
   mutating func removeDue(_ now: ContinuousClock.Instant) -> [UInt64] {
     var due: [UInt64] = []
     while let first = entries.first, first.deadline <= now {
@@ -34,7 +34,7 @@ struct DeadlineHeap {
     return due
   }
 
-  /// Forgets the tickets that `isWaiting` does not know, in O(count).
+  /// Removes the tickets for which `isWaiting` is false. O(n).
   mutating func sweep(_ isWaiting: (UInt64) -> Bool) {
     let kept = entries.filter { isWaiting($0.ticket) }
     entries = []
