@@ -10,8 +10,8 @@ let package = Package(
     .library(name: "Service", targets: ["Service"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
   ],
   targets: [
     // The C libraries
@@ -19,42 +19,72 @@ let package = Package(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CThreads"),
 
     // Threads and waiting for them
-    .target(name: "Threads", dependencies: ["CThreads"]),
+    .target(
+      name: "Threads",
+      dependencies: ["CThreads", .product(name: "DequeModule", package: "swift-collections")]),
+
+    // Pure functions of bytes: percent-encoding and hashes
+    .target(name: "Bytes"),
 
     // Pure values
-    .target(name: "FetchModel"),
+    .target(name: "FetchModel", dependencies: ["Bytes"]),
 
-    // What those who ask a server read
-    .target(name: "HTTPAnswers"),
+    // Requests to servers
+    .target(
+      name: "HTTPClient",
+      dependencies: [
+        .target(name: "CCurl", condition: .when(platforms: [.linux])), "Threads",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ]),
 
     // Siblings that meet only in Service and the command
     .target(
       name: "SQLiteStore",
       dependencies: [
-        "FetchModel", "CSQLite", "Threads",
+        "Bytes", "FetchModel", "CSQLite", "Threads",
       ]),
-    .target(name: "LiveQueries", dependencies: ["FetchModel", "Threads"]),
-    .target(name: "HTTPServer", dependencies: ["CMicrohttpd", "CZlib", "Threads"]),
+    .target(
+      name: "LiveQueries",
+      dependencies: [
+        "Bytes", "FetchModel", "Threads",
+        .product(name: "HeapModule", package: "swift-collections"),
+      ]),
+    .target(
+      name: "HTTPServer",
+      dependencies: [
+        "Bytes", "CMicrohttpd", "CZlib", "Threads",
+        .product(name: "HeapModule", package: "swift-collections"),
+      ]),
+
+    // The files of Public/, carried by the program
+    .plugin(name: "EmbedPublic", capability: .buildTool()),
+    .target(name: "WebPage", plugins: ["EmbedPublic"]),
 
     .target(
       name: "Service",
       dependencies: [
-        "FetchModel", "LiveQueries", "HTTPServer", "Threads",
+        "Bytes", "FetchModel", "LiveQueries", "HTTPServer", "Threads",
       ]),
     .target(
       name: "LiveFetch",
-      dependencies: ["FetchModel", "HTTPAnswers", "LiveQueries", "SQLiteStore"]),
+      dependencies: [
+        "Bytes", "FetchModel", "HTTPClient", "LiveQueries", "SQLiteStore",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ]),
     .executableTarget(name: "LiveCities", dependencies: ["LiveFetch"]),
     .executableTarget(
       name: "LiveFetchCommand",
       dependencies: [
-        "FetchModel", "HTTPAnswers", "SQLiteStore", "LiveQueries", "HTTPServer", "Service", "CZlib",
+        "Bytes", "FetchModel", "HTTPClient", "SQLiteStore", "LiveQueries", "HTTPServer", "Service",
+        "WebPage",
+        "CZlib",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "GRDB", package: "GRDB.swift"),
       ],
       resources: [.copy("Resources/world"), .copy("Resources/models")]),
 
@@ -62,29 +92,33 @@ let package = Package(
     .target(name: "TestSupport", dependencies: ["CSQLite"], path: "Tests/TestSupport"),
 
     .testTarget(name: "ThreadsTests", dependencies: ["Threads", "TestSupport"]),
-    .testTarget(name: "FetchModelTests", dependencies: ["FetchModel", "TestSupport"]),
-    .testTarget(name: "SQLiteStoreTests", dependencies: ["SQLiteStore", "TestSupport"]),
+    .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "TestSupport"]),
+    .testTarget(name: "FetchModelTests", dependencies: ["Bytes", "FetchModel", "TestSupport"]),
+    .testTarget(name: "SQLiteStoreTests", dependencies: ["Bytes", "SQLiteStore", "TestSupport"]),
     .testTarget(
       name: "LiveQueriesTests",
-      dependencies: ["LiveQueries", "FetchModel", "SQLiteStore", "Threads", "TestSupport"]),
+      dependencies: ["Bytes", "LiveQueries", "FetchModel", "SQLiteStore", "Threads", "TestSupport"]),
     .testTarget(
       name: "LiveFetchTests",
       dependencies: [
-        "LiveFetch", "HTTPAnswers", "SQLiteStore", "Service", "HTTPServer", "TestSupport",
+        "LiveFetch", "HTTPClient", "SQLiteStore", "Service", "HTTPServer", "TestSupport",
         // Run as a program.
         "LiveCities",
       ]),
-    .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "TestSupport"]),
+    .testTarget(name: "HTTPServerTests", dependencies: ["Bytes", "HTTPServer", "TestSupport"]),
     .testTarget(
       name: "ServiceTests",
       dependencies: [
-        "Service", "SQLiteStore", "TestSupport",
+        "Service", "SQLiteStore", "HTTPClient", "TestSupport",
         // Run as a program by the tests of the command line.
         "LiveFetchCommand",
       ]),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["LiveFetchCommand", "HTTPServer", "CSQLite", "FetchModel", "TestSupport"]),
+      dependencies: [
+        "LiveFetchCommand", "HTTPClient", "HTTPServer", "CSQLite", "FetchModel", "WebPage",
+        "TestSupport",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -12,7 +12,7 @@ built=$(swift build "$@" --show-bin-path)
 home=$destination/opt/livefetch
 mkdir -p "$home" "$destination/usr/local/bin"
 cp "$built/livefetch" "$home/"
-cp -R "$built/LiveFetch_LiveFetchCommand.resources" Public "$home/"
+cp -R "$built/LiveFetch_LiveFetchCommand.resources" "$home/"
 cp docker/entrypoint.sh docker/health.sh "$home/"
 chmod 755 "$home/livefetch" "$home/entrypoint.sh" "$home/health.sh"
 ln -sf /opt/livefetch/livefetch "$destination/usr/local/bin/livefetch"

@@ -5,7 +5,8 @@ set -eu
 export DEBIAN_FRONTEND=noninteractive
 
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends libmicrohttpd12 libsqlite3-0 zlib1g >/dev/null
+apt-get install -y -qq --no-install-recommends libmicrohttpd12 libsqlite3-0 libcurl4 zlib1g \
+  ca-certificates >/dev/null
 rm -rf /var/lib/apt/lists/*
 
 groupadd --system --gid 10001 livefetch

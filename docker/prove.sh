@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Proves the image without a Docker engine, on Debian 12 as root: runs the build stage here and
 # the run stage in a fresh minimal Debian, starts the entry point there as the image's user, and
-# checks the refusal without a token, readiness, one fetch, and the exit after SIGTERM.
+# checks the refusal without a token, the start on an empty volume, readiness, the page, one fetch,
+# and the exit after SIGTERM.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -55,16 +56,57 @@ step "refuses to start without a token"
 if (in_stage "$user" PORT="$port" "$entry" demo) >"$work/log" 2>&1; then fail "started"; fi
 grep -q LIVEFETCH_TOKEN "$work/log" || fail "no word about the token"
 
+# Starts the entry point with the arguments and waits until it is ready.
+start() {
+  (in_stage "$user" PORT="$port" LIVEFETCH_TOKEN="$token" "$entry" "$@") >"$work/server.log" 2>&1 &
+  server=$!
+  for _ in $(seq 300); do
+    if (in_stage "$user" PORT="$port" /opt/livefetch/health.sh) 2>/dev/null; then return; fi
+    kill -0 "$server" 2>/dev/null || break
+    sleep 0.1
+  done
+  cat "$work/server.log"
+  fail "not ready"
+}
+
+# Ends it as the engine does.
+stop() {
+  kill -TERM "$server"
+  local status=0
+  wait "$server" || status=$?
+  server=
+  [ "$status" = 0 ] || { cat "$work/server.log"; fail "exit $status"; }
+}
+
+step "says what to do where /data may not be written"
+chmod 555 "$root/data"
+status=0
+(in_stage "$user" PORT="$port" LIVEFETCH_TOKEN="$token" "$entry") >"$work/log" 2>&1 || status=$?
+chmod 750 "$root/data"
+[ "$status" = 73 ] || fail "exit $status"
+grep -q "Mount a volume" "$work/log" || fail "no word about the volume"
+
+step "makes a store on an empty volume, and serves it again"
+start
+grep -q "an empty one was made" "$work/server.log" || fail "no word about the new store"
+(in_stage "$user" /opt/livefetch/livefetch alter /data/store.sqlite \
+  'CREATE TABLE note(id INTEGER PRIMARY KEY, text TEXT)') >"$work/log" 2>&1 ||
+  { cat "$work/log"; fail "alter"; }
+stop
+start
+python3 - "$port" "$token" <<'PYTHON'
+import sys, urllib.request
+port, token = sys.argv[1:]
+base = f"http://127.0.0.1:{port}"
+assert b"<title>" in urllib.request.urlopen(base + "/").read()
+request = urllib.request.Request(
+    base + "/v1/objects/note", headers={"Authorization": f"Bearer {token}"})
+assert urllib.request.urlopen(request).status == 200
+PYTHON
+stop
+
 step "starts as user $user"
-(in_stage "$user" PORT="$port" LIVEFETCH_TOKEN="$token" "$entry" demo) >"$work/server.log" 2>&1 &
-server=$!
-ready=no
-for _ in $(seq 100); do
-  if (in_stage "$user" PORT="$port" /opt/livefetch/health.sh) 2>/dev/null; then ready=yes; break; fi
-  kill -0 "$server" 2>/dev/null || break
-  sleep 0.1
-done
-[ "$ready" = yes ] || { cat "$work/server.log"; fail "not ready within 10 s"; }
+start demo
 [ "$(awk '/^Uid:/ { print $2 }' "/proc/$server/status")" = "${user%%:*}" ] || fail "wrong user"
 
 step "answers one fetch"
@@ -84,9 +126,5 @@ assert names == ["Shanghai", "Beijing", "Shenzhen"], names
 PYTHON
 
 step "ends on $(image STOPSIGNAL)"
-kill -TERM "$server"
-status=0
-wait "$server" || status=$?
-server=
-[ "$status" = 0 ] || { cat "$work/server.log"; fail "exit $status"; }
+stop
 step "passed"

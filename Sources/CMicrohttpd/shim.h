@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 
@@ -32,11 +33,11 @@ static size_t chttp_keep_escapes(void *context, struct MHD_Connection *connectio
   return strlen(text);
 }
 
-// libmicrohttpd's messages repeat bytes that a client chose: they go nowhere.
-static void chttp_say_nothing(void *context, const char *format, va_list arguments) {
-  (void)context;
-  (void)format;
+// Sets the flag where accepting failed for want of descriptors or memory. libmicrohttpd's messages
+// repeat bytes that a client chose: they go nowhere.
+static void chttp_note_message(void *cannot_accept, const char *format, va_list arguments) {
   (void)arguments;
+  if (strstr(format, "resource limit")) *(int *)cannot_accept = 1;
 }
 
 struct chttp_settings {
@@ -44,6 +45,7 @@ struct chttp_settings {
   unsigned connection_limit;
   unsigned timeout_seconds;
   void *context;
+  int *cannot_accept;
   MHD_AccessHandlerCallback access;
   void *(*target)(void *context, const char *target, struct MHD_Connection *connection);
   MHD_RequestCompletedCallback completed;
@@ -56,7 +58,7 @@ static inline struct MHD_Daemon *chttp_start(const struct chttp_settings *s, int
   unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
   return MHD_start_daemon(
       flags, 0, NULL, NULL, s->access, s->context,
-      MHD_OPTION_EXTERNAL_LOGGER, chttp_say_nothing, NULL,
+      MHD_OPTION_EXTERNAL_LOGGER, chttp_note_message, s->cannot_accept,
       MHD_OPTION_LISTEN_SOCKET, listener,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, s->connection_memory,
       MHD_OPTION_CONNECTION_LIMIT, s->connection_limit,
@@ -114,8 +116,9 @@ static inline int chttp_each_header(
 }
 
 // A response whose body is malloc'ed memory; freed with the response's last use.
-static inline struct MHD_Response *chttp_response_of_memory(size_t size, void *memory) {
-  return MHD_create_response_from_buffer_with_free_callback(size, memory, &free);
+static inline struct MHD_Response *chttp_response_of_memory(
+    size_t size, void *memory, MHD_ContentReaderFreeCallback release) {
+  return MHD_create_response_from_buffer_with_free_callback(size, memory, release);
 }
 
 static ssize_t chttp_no_bytes(void *context, uint64_t position, char *buffer, size_t room) {
@@ -153,6 +156,25 @@ static inline int chttp_watch(int set, int operation, int descriptor, unsigned e
 
 static inline int chttp_event_descriptor(const struct epoll_event *event) {
   return event->data.fd;
+}
+
+// Whether the peer has reset the connection, or both directions are closed.
+static inline int chttp_event_is_reset(const struct epoll_event *event) {
+  return (event->events & (EPOLLHUP | EPOLLERR)) != 0;
+}
+
+// How many descriptors the process may have open; at most 1 << 30.
+static inline long chttp_descriptor_limit(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
+  return limit.rlim_cur < 1 << 30 ? (long)limit.rlim_cur : 1 << 30;
+}
+
+static inline void chttp_raise_descriptor_limit(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // The thread sanitizer's own functions; absent, and then null, in builds without it.

@@ -1,17 +1,17 @@
-// One range of a body (RFC 9110, section 14).
+// Parses the `Range` header for a body (RFC 9110, section 14).
 
-/// What a `Range` header asks of a body.
+/// The part of a body that a `Range` header requests.
 public enum ByteRange: Sendable, Equatable {
-  /// No range, several, another unit or a malformed one: the whole body with 200.
+  /// No range, several, another unit or a malformed one: the whole body with status 200.
   case whole
   /// These bytes, with 206 and `Content-Range`.
   case part(Range<Int>)
-  /// None of the body's bytes: 416.
+  /// No byte of the body: status 416.
   case unsatisfiable
 
   /// - Parameters:
-  ///   - header: the `Range` value; nil if there is none.
-  ///   - count: how many bytes the body has.
+  ///   - header: the value of `Range`; nil if absent.
+  ///   - count: the length of the body in bytes.
   public init(_ header: String?, count: Int) {
     guard let header, let bounds = Self.bounds(header) else {
       self = .whole
@@ -32,7 +32,7 @@ public enum ByteRange: Sendable, Equatable {
     }
   }
 
-  /// The value of `Content-Range` for this range; nil for the whole.
+  /// The value of `Content-Range`; nil for the whole body.
   public func contentRange(count: Int) -> String? {
     switch self {
     case .whole: nil
@@ -51,7 +51,7 @@ public enum ByteRange: Sendable, Equatable {
     return (first, last)
   }
 
-  /// Nil for what is no number; a nil inside for an empty text. Numbers beyond 10^15 are that.
+  /// nil if the text is not a number or exceeds 10^15; an inner nil for an empty text.
   private static func position(_ text: Substring) -> Int?? {
     if text.isEmpty { return .some(nil) }
     guard text.utf8.allSatisfy({ $0 &- 0x30 < 10 }) else { return nil }

@@ -21,7 +21,11 @@ final class Connection: Sendable {
     case working = 3
   }
 
+  private static let opened = Atomic<UInt64>(0)
+
   let descriptor: Int32
+  /// Tells the connections of this process apart.
+  let number: UInt64
   private let address: SocketAddress
   /// Milliseconds since boot, shifted by two, and the activity.
   private let clock: Atomic<UInt64>
@@ -29,13 +33,15 @@ final class Connection: Sendable {
   let bodyBytes = Atomic<Int>(0)
   /// Set when no further request may be read from this connection.
   let isSpent = Atomic<Bool>(false)
-  /// Whether the hangup watch knows the descriptor. Guarded by the table's stripe.
-  nonisolated(unsafe) var isWatched = false
+  /// True once the peer has closed its sending side, or all of the connection. Used by the hangup
+  /// watch alone.
+  nonisolated(unsafe) var peerHasFinished = false
   /// The exchange that is or was last suspended here. Guarded by the table's stripe.
   nonisolated(unsafe) var parked: ExchangeState?
 
   init(descriptor: Int32) {
     self.descriptor = descriptor
+    number = Self.opened.add(1, ordering: .relaxed).newValue
     address = SocketAddress(peerOf: descriptor)
     clock = Atomic(Self.stamp(.fresh))
   }

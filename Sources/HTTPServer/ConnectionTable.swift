@@ -1,8 +1,8 @@
 // All connections of a server, by descriptor.
 //
-// Who asks: the hangup watch (which exchange waits on this descriptor?), the sweep (who has been
-// reading too long?) and the stop (who is still suspended?). Split into stripes, each with its
-// own lock, so that workers do not meet.
+// Its users are the hangup watch (whose peer has finished?), the sweep (who has been reading too
+// long?) and the stop (who is still suspended?). Split into stripes, each with its own lock, so that
+// workers do not meet.
 
 import CMicrohttpd
 import Glibc
@@ -14,13 +14,13 @@ final class ConnectionTable: Sendable {
     var isDraining = false
   }
 
-  /// Guards the rows and, of each connection in them, `parked` and `isWatched`.
+  /// Guards the rows and, of each connection in them, `parked`.
   private final class Stripe: Sendable {
     let rows = Guarded(Rows())
   }
 
   private let stripes: [Stripe] = (0..<64).map { _ in Stripe() }
-  /// The epoll set that watches suspended connections for hangups.
+  /// The epoll set that watches all connections for hangups.
   private let watchSet: Int32
 
   init(watchSet: Int32) {
@@ -31,10 +31,12 @@ final class ConnectionTable: Sendable {
     stripes[Int(truncatingIfNeeded: descriptor & 63)]
   }
 
+  /// Adds an accepted connection and watches it for hangups. Costs one system call.
   func insert(_ connection: Connection) {
     stripe(connection.descriptor).rows.withLock {
       $0.connections[connection.descriptor] = connection
     }
+    _ = chttp_watch(watchSet, EPOLL_CTL_ADD, connection.descriptor, chttp_hangups)
   }
 
   /// To be called before the descriptor is closed.
@@ -49,23 +51,53 @@ final class ConnectionTable: Sendable {
     _ = parked
   }
 
-  /// Notes that `exchange` is about to be suspended and has its descriptor watched. False if the
-  /// server is draining: then it must not be suspended. Costs one system call.
+  /// Notes that `exchange` is about to be suspended. False if the server is draining: then it must
+  /// not be suspended.
   func park(_ exchange: ExchangeState, on connection: Connection) -> Bool {
     stripe(connection.descriptor).rows.withLock { rows in
       guard !rows.isDraining else { return false }
       connection.parked = exchange
-      watch(connection)
       return true
     }
   }
 
-  /// Arms the edge again where the descriptor is known already: a hangup that came while nobody
-  /// was waiting is reported anew.
-  private func watch(_ connection: Connection) {
-    let operation = connection.isWatched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD
-    connection.isWatched =
-      chttp_watch(watchSet, operation, connection.descriptor, chttp_hangups) == 0
+  /// The connection whose hangup the watch reports. Nil where the report is out of date, because
+  /// another connection has the descriptor now.
+  func hungUp(on descriptor: Int32) -> Connection? {
+    stripe(descriptor).rows.withLock { rows in
+      guard let connection = rows.connections[descriptor], connection.hasHungUp else { return nil }
+      return connection
+    }
+  }
+
+  /// The exchange that waits on a connection, if that is still open.
+  func parked(on connection: Connection) -> ExchangeState? {
+    stripe(connection.descriptor).rows.withLock { rows in
+      rows.connections[connection.descriptor] === connection ? connection.parked : nil
+    }
+  }
+
+  /// What a connection does some time after its peer has finished sending.
+  enum Remainder {
+    case closed
+    case open
+    case waiting(ExchangeState)
+  }
+
+  /// Has the worker read the end of a connection whose peer has finished sending, unless an exchange
+  /// waits there.
+  ///
+  /// libmicrohttpd 0.9.75 does not read again after a read that did not fill its buffer, so a FIN
+  /// right behind the bytes of a request is lost to it. Shutting down the reading side makes the
+  /// kernel report the descriptor to the worker's epoll set once more. Bytes that were received
+  /// before the FIN can still be read.
+  func readEnd(of connection: Connection) -> Remainder {
+    stripe(connection.descriptor).rows.withLock { rows in
+      guard rows.connections[connection.descriptor] === connection else { return .closed }
+      if let parked = connection.parked { return .waiting(parked) }
+      shutdown(connection.descriptor, Int32(SHUT_RD))
+      return .open
+    }
   }
 
   func unpark(_ connection: Connection) {
@@ -74,11 +106,6 @@ final class ConnectionTable: Sendable {
       return connection.parked
     }
     _ = parked
-  }
-
-  /// The exchange that waits on a descriptor.
-  func parked(on descriptor: Int32) -> ExchangeState? {
-    stripe(descriptor).rows.withLock { $0.connections[descriptor]?.parked }
   }
 
   /// From now on nothing can be parked; all that were.

@@ -1,16 +1,14 @@
-// Which coding of a body a client accepts.
-//
-// Enters: an `Accept-Encoding` value. Leaves: what to send (RFC 9110, section 12.5.3).
+// Chooses the content coding of a response from `Accept-Encoding` (RFC 9110, section 12.5.3).
 
-/// The codings this server can send.
+/// The supported codings.
 public enum ContentCoding: Sendable, Equatable {
   case identity
   case gzip
 
-  /// The coding to send: gzip where it is accepted and not liked less than identity, else
-  /// identity; identity too where neither is accepted, for an answer serves better than 406.
+  /// gzip if it is accepted and not less preferred than identity, otherwise identity, even if
+  /// neither is accepted: a response is more useful than status 406.
   ///
-  /// - Parameter acceptEncoding: the header's values joined by commas; nil if there is none.
+  /// - Parameter acceptEncoding: the header's values joined by commas; nil if absent.
   public static func preferred(_ acceptEncoding: String?) -> ContentCoding {
     guard let acceptEncoding else { return .identity }
     var gzip: Int?
@@ -27,12 +25,12 @@ public enum ContentCoding: Sendable, Equatable {
       }
     }
     let gzipWeight = gzip ?? rest ?? 0
-    // Where identity is not named it is acceptable, and least preferred.
+    // If identity is not named, it is acceptable and least preferred.
     let identityWeight = identity ?? (rest == 0 ? 0 : 1)
     return gzipWeight > 0 && gzipWeight >= identityWeight ? .gzip : .identity
   }
 
-  /// The `q` parameter in thousandths; 1000 without one, 0 for one that is malformed.
+  /// The `q` parameter in thousandths; 1000 if absent, 0 if malformed.
   private static func weight(_ parameters: ArraySlice<Substring>) -> Int {
     for parameter in parameters {
       let pair = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -54,7 +52,7 @@ public enum ContentCoding: Sendable, Equatable {
 }
 
 extension Substring {
-  /// Without blanks and tabs at its ends.
+  /// The text without leading and trailing blanks and tabs.
   func trimmingBlanks() -> Substring {
     var text = drop { $0 == " " || $0 == "\t" }
     while let last = text.last, last == " " || last == "\t" { text.removeLast() }

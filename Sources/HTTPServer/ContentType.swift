@@ -1,14 +1,14 @@
-// Media types by the name of a file.
+// Media types by file name.
 
-/// Media types of the files a web page is made of.
+/// The media types of a web page's files.
 public enum ContentType {
-  /// The media type for a file name, by its last extension; `application/octet-stream` if unknown.
+  /// The media type for the file name's extension; `application/octet-stream` if unknown.
   public static func ofFile(named name: some StringProtocol) -> String {
     guard let dot = name.lastIndex(of: ".") else { return unknown }
     return types[name[name.index(after: dot)...].lowercased()] ?? unknown
   }
 
-  /// Whether compressing a body of this type is worth its while.
+  /// True if bodies of this type compress well.
   public static func isCompressible(_ type: String) -> Bool {
     type.hasPrefix("text/") || type.hasPrefix("application/json") || type.hasSuffix("+json")
       || type.hasPrefix("image/svg") || type == "application/wasm" || type.hasSuffix("xml")

@@ -1,21 +1,20 @@
-// Deadlines: the end of a long poll, the next heartbeat of a stream.
+// Timers for the end of a long poll and the heartbeat of a stream.
 //
-// Enters: moments and bodies. Leaves: each body run once at its moment, on one thread, in the
-// order of the moments (of scheduling where they are equal), unless it was cancelled before.
-// Scheduling is O(log n); cancelling O(1), and frees the body at once.
+// Each closure runs once at its time, on one thread, in the order of the times, unless it is
+// cancelled. Scheduling is O(log n). Cancelling is O(1) and releases the closure at once.
 
 import CMicrohttpd
 import Glibc
 import Threads
 
-/// One thread that runs bodies at their moments. Bodies must be short.
+/// A thread that runs closures at given times. The closures must be short.
 public final class Deadlines: Sendable {
   private struct Plan {
     var heap = DeadlineHeap()
     var isStopped = false
   }
 
-  /// Guards the heap and the setting of the timer.
+  /// Protects the heap and the timer's setting.
   private let plan = Guarded(Plan())
   private let timer: Int32
   private let thread = Guarded<JoinableThread?>(nil)
@@ -33,7 +32,7 @@ public final class Deadlines: Sendable {
     close(timer)
   }
 
-  /// The present moment of the clock that deadlines are measured by, in nanoseconds.
+  /// The current time of the deadlines' clock, in nanoseconds.
   public static var now: UInt64 {
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)
@@ -41,7 +40,7 @@ public final class Deadlines: Sendable {
       &+ UInt64(truncatingIfNeeded: now.tv_nsec)
   }
 
-  /// Has `body` run once after so many seconds, or never if the deadlines have been stopped.
+  /// Runs `body` once after this many seconds; never after ``stop()``.
   @discardableResult
   public func schedule(
     after seconds: Double, _ body: @escaping @Sendable () -> Void
@@ -50,7 +49,7 @@ public final class Deadlines: Sendable {
     return schedule(at: Self.now &+ nanoseconds, body)
   }
 
-  /// Has `body` run once at a moment of ``now``'s clock; soon, if that has passed.
+  /// Runs `body` once at a time of ``now``'s clock; soon if that has passed.
   @discardableResult
   public func schedule(at moment: UInt64, _ body: @escaping @Sendable () -> Void) -> Deadline {
     let deadline = Deadline(body)
@@ -61,12 +60,12 @@ public final class Deadlines: Sendable {
     return deadline
   }
 
-  /// How many have not run: cancelled ones among them until they are swept out.
+  /// The number of scheduled closures, including cancelled ones that were not removed yet.
   public var count: Int {
     plan.withLock { $0.heap.count }
   }
 
-  /// Ends the thread; what has not run never will. May be called from a body.
+  /// Ends the thread; pending closures never run. May be called from a closure.
   public func stop() {
     let forgotten = plan.withLock { plan in
       defer { plan.heap = DeadlineHeap() }
@@ -84,7 +83,7 @@ public final class Deadlines: Sendable {
   }
 
   private func setTimer(_ moment: UInt64) {
-    // A moment of zero would disarm the timer.
+    // A time of zero would disarm the timer.
     let moment = max(moment, 1)
     var setting = itimerspec()
     setting.it_value.tv_sec = Int(truncatingIfNeeded: moment / 1_000_000_000)
@@ -92,7 +91,7 @@ public final class Deadlines: Sendable {
     timerfd_settime(timer, Int32(TFD_TIMER_ABSTIME), &setting, nil)
   }
 
-  /// The thread holds its owner only while it works, so that letting go of the owner ends it.
+  /// The thread holds a weak reference between closures, so that releasing the owner ends it.
   private func launch() -> JoinableThread? {
     let timer = dup(timer)
     guard timer >= 0 else { return nil }
@@ -107,7 +106,7 @@ public final class Deadlines: Sendable {
     return started
   }
 
-  /// False once stopped.
+  /// Returns false once stopped.
   private func runDue() -> Bool {
     while true {
       let (due, isStopped): ([Deadline], Bool) = plan.withLock { plan in
@@ -123,16 +122,16 @@ public final class Deadlines: Sendable {
   }
 }
 
-/// A body that waits for its moment.
+/// A scheduled closure.
 public final class Deadline: Sendable {
-  /// Guards the body, so that it runs once or not at all.
+  /// Protects the closure, which runs at most once.
   private let body: Guarded<(@Sendable () -> Void)?>
 
   init(_ body: @escaping @Sendable () -> Void) {
     self.body = Guarded(body)
   }
 
-  /// Forgets the body. True if it had not run: then it never will.
+  /// Releases the closure. Returns true if it had not run and never will.
   @discardableResult
   public func cancel() -> Bool {
     take() != nil

@@ -1,15 +1,15 @@
-// Where the answer of an exchange without a socket goes.
+// Receives the response of an exchange without a socket.
 
-/// Hands the first answer on and forgets its receiver.
+/// Passes the first response to a closure and releases it.
 final class DetachedAnswer: Sendable {
-  /// Guards the receiver, so that it is called once.
+  /// Protects the closure, which is called once.
   private let receiver: Guarded<(@Sendable (HTTPAnswer) -> Void)?>
 
   init(_ receive: @escaping @Sendable (HTTPAnswer) -> Void) {
     receiver = Guarded(receive)
   }
 
-  /// Whether this was the first answer.
+  /// Returns true if this was the first response.
   @discardableResult
   func give(_ answer: HTTPAnswer) -> Bool {
     let receive = receiver.withLock { receiver in

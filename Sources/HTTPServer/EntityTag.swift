@@ -1,16 +1,18 @@
 // Entity tags in conditional requests (RFC 9110, section 13.1).
 
-/// Comparison of entity tags with `If-None-Match` and `If-Match`.
+import Bytes
+
+/// Compares entity tags with `If-None-Match` and `If-Match`.
 public enum EntityTag {
-  /// Whether a condition's value names `tag` by weak comparison: a list, `W/` prefixes ignored, or
-  /// `*`. A value that is no list of tags names nothing.
+  /// Weak comparison: true if `condition`, a list or `*`, contains `tag`, ignoring `W/` prefixes. A
+  /// malformed value contains nothing.
   ///
   /// - Parameter tag: quoted, as in an `ETag` header.
   public static func ifNoneMatch(_ condition: String, names tag: String) -> Bool {
     tags(condition).contains { $0 == "*" || opaque($0) == opaque(tag[...]) }
   }
 
-  /// Whether a condition's value names `tag` by strong comparison: weak tags never match.
+  /// Strong comparison: weak tags never match.
   public static func ifMatch(_ condition: String, names tag: String) -> Bool {
     tags(condition).contains { $0 == "*" || ($0 == tag && !$0.hasPrefix("W/")) }
   }
@@ -38,10 +40,10 @@ public enum EntityTag {
     tag.hasPrefix("W/") ? tag.dropFirst(2) : tag
   }
 
-  /// A strong tag of some bytes: their length and their 64-bit FNV-1a hash, in hexadecimal.
+  /// A strong tag: the length and the 64-bit FNV-1a hash of the bytes, in hexadecimal.
   public static func strong(_ bytes: [UInt8], suffix: String = "") -> String {
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    return "\"\(String(bytes.count, radix: 16))-\(String(hash, radix: 16))\(suffix)\""
+    var hash = WideFNV1a()
+    hash.combine(bytes)
+    return "\"\(String(bytes.count, radix: 16))-\(hash.text)\(suffix)\""
   }
 }

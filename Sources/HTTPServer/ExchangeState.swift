@@ -5,6 +5,7 @@
 // suspended only while there is none, resumed exactly once, and not touched after completion.
 
 import CMicrohttpd
+import Glibc
 import Synchronization
 
 /// The state machine of one request.
@@ -24,6 +25,10 @@ final class ExchangeState: Sendable {
   private struct State {
     var phase = Phase.open
     var answer: HTTPAnswer?
+    /// Counts the bytes of the answer; nil where they are few.
+    var charge: MemoryCharge?
+    /// Whether nothing but the handler's answer may be sent.
+    var forbidsRefusal = false
     var stream: HTTPStream?
     var handle: ConnectionHandle?
     var isGone = false
@@ -57,11 +62,19 @@ final class ExchangeState: Sendable {
     self.intake = intake
   }
 
+  /// The request as far as it has been read. To be called by the connection's worker.
+  var request: HTTPRequest {
+    HTTPRequest(
+      method: intake.method, target: intake.target, headerBlock: intake.headers, body: intake.body,
+      charge: intake.charge, connection: connection)
+  }
+
   /// Whether this was the first answer and the client is still there.
   func answer(_ answer: HTTPAnswer, _ rings: GatheredRings? = nil) -> Bool {
     let (accepted, forgotten): (Bool, (@Sendable () -> Void)?) = state.withLock { state in
       guard state.phase != .completed, state.phase != .answered, state.answer == nil, !state.isGone
       else { return (false, nil) }
+      let answer = admitted(answer, &state)
       state.answer = answer
       if state.phase == .suspended { Self.resume(&state, rings) }
       if case .stream = answer { return (true, nil) }
@@ -70,6 +83,35 @@ final class ExchangeState: Sendable {
     }
     _ = forgotten
     return accepted
+  }
+
+  /// The answer itself if there is memory for it, otherwise a refusal.
+  private func admitted(_ answer: HTTPAnswer, _ state: inout State) -> HTTPAnswer {
+    let count: Int
+    switch answer {
+    case .response(let response):
+      count = response.body.count
+      state.charge = MemoryCharge(for: count)
+    case .prepared(let prepared):
+      count = prepared.bodyCount
+      state.charge = prepared.charge
+    case .notModified, .stream: return answer
+    }
+    guard let charge = state.charge,
+      !charge.begin(with: count, in: server.memory, forced: state.forbidsRefusal)
+    else { return answer }
+    state.charge = nil
+    return .response(server.render(.overloaded))
+  }
+
+  func forbidRefusal() { state.withLock { $0.forbidsRefusal = true } }
+
+  /// What counts the answer, for the response that is made of it.
+  func takeCharge() -> MemoryCharge? {
+    state.withLock { state in
+      defer { state.charge = nil }
+      return state.charge
+    }
   }
 
   /// The last holder of the right to answer let it go.
@@ -118,6 +160,7 @@ extension ExchangeState {
       guard state.phase != .answered else { return .close }
       guard server.table.park(self, on: connection) else {
         state.phase = .answered
+        if state.forbidsRefusal { return .close }
         return .send(.response(server.render(.shuttingDown)))
       }
       state.handle = handle
@@ -143,6 +186,7 @@ extension ExchangeState {
         state.onDisconnect = nil
         state.stream = nil
         state.answer = nil
+        state.charge = nil
       }
       state.handle = nil
       state.phase = .completed
@@ -162,7 +206,7 @@ extension ExchangeState {
     let wasParked: Bool
   }
 
-  /// The client of a suspended connection hung up.
+  /// The client of a suspended connection, or of a stream, has hung up.
   func hangUp() {
     let (stream, tell): (HTTPStream?, (@Sendable () -> Void)?) = state.withLock { state in
       guard state.phase == .suspended || state.stream != nil, !state.isGone,
@@ -170,6 +214,8 @@ extension ExchangeState {
       else { return (nil, nil) }
       state.isGone = true
       if state.phase == .suspended { Self.resume(&state) }
+      // A stream may be waiting for room in the socket, which never comes.
+      if state.stream != nil { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
       defer { state.onDisconnect = nil }
       return (state.stream, state.onDisconnect)
     }
@@ -177,9 +223,16 @@ extension ExchangeState {
     tell?()
   }
 
-  /// The server stops: nothing may stay suspended.
+  /// The server stops: nothing may stay suspended. Where the handler alone knows the outcome, the
+  /// connection is closed without an answer.
   func drain() {
-    let stream = state.withLock { $0.stream }
+    let stream = state.withLock { state in
+      if state.forbidsRefusal, state.answer == nil, state.phase == .suspended {
+        state.isGone = true
+        Self.resume(&state)
+      }
+      return state.stream
+    }
     stream?.cut()
     _ = answer(.response(server.render(.shuttingDown)))
   }

@@ -1,13 +1,13 @@
-// Many resumptions → few rings of their workers' bells.
+// Combines the wakeups of many resumed connections.
 //
-// A worker that is woken looks through all its suspended connections for those that were resumed: woken
-// for each of ten thousand it spends more time on that than on their answers.
+// A worker that wakes walks through all its suspended connections to find the resumed ones. One
+// wakeup for each of ten thousand connections would cost more than their responses.
 
-/// Workers that were given something to do and are still to be woken: give many answers with one of
-/// these, then ``ring()``.
+/// Workers with resumed connections that were not woken yet. Resume many connections with one
+/// instance, then call ``ring()``.
 public final class GatheredRings {
-  /// How many resumptions a worker hears of at a time, so that it is busy with the first while the
-  /// last are made.
+  /// The number of resumptions after which a worker is woken, so that it works in parallel with
+  /// further resumptions.
   private static let most = 256
 
   private var waiting: [(bell: WorkerBell, count: Int)] = []
@@ -24,7 +24,7 @@ public final class GatheredRings {
     bell.ring()
   }
 
-  /// Wakes those that were not woken yet.
+  /// Wakes the remaining workers.
   public func ring() {
     for (bell, count) in waiting where count > 0 { bell.ring() }
     waiting = []

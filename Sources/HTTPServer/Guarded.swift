@@ -1,13 +1,13 @@
-// A value behind a lock that the thread sanitizer can follow.
+// A mutex that the thread sanitizer understands.
 //
-// `Mutex` waits in the kernel where it is contended, and the kernel hands the lock over unseen by
-// the sanitizer, which then reports races that are none. Under the sanitizer each hand-over is
-// announced to it; otherwise this is `Mutex`, and two tests for null.
+// A contended `Mutex` waits in the kernel, which hands the lock over invisibly to the sanitizer;
+// the sanitizer then reports false races. In a sanitizer build each hand-over is announced to it.
+// Otherwise this is `Mutex` with two null checks.
 
 import CMicrohttpd
 import Synchronization
 
-/// A value that is touched only while its lock is held.
+/// A value that is accessed only while its lock is held.
 struct Guarded<Value>: ~Copyable {
   private let mutex: Mutex<Value>
 
@@ -15,12 +15,12 @@ struct Guarded<Value>: ~Copyable {
     mutex = Mutex(value)
   }
 
-  /// Runs `body` while the lock is held. Not to be nested on the same value.
+  /// Runs `body` with the lock held. Must not be nested on the same value.
   @inline(__always)
   func withLock<Result>(
     _ body: (inout sending Value) throws(Never) -> sending Result
   ) -> sending Result {
-    // A lock is not moved while it is in use, so its address names it to the sanitizer.
+    // The lock does not move while in use, so that its address identifies it to the sanitizer.
     let name = withUnsafePointer(to: mutex) { UInt(bitPattern: $0) }
     return mutex.withLock { value in
       chttp_lock_taken(name)

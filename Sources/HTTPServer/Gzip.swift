@@ -1,13 +1,11 @@
-// Compression of whole bodies.
-//
-// Enters: bytes. Leaves: a gzip member (RFC 1952) without a name and with time zero, so that the
-// same bytes give the same member.
+// Compresses whole bodies to gzip members (RFC 1952) without a name and with time zero, so that
+// equal bytes give equal members.
 
 import CZlib
 
-/// Gzip over bytes in memory.
+/// Gzip compression in memory.
 public enum Gzip {
-  /// A gzip member of `bytes`; nil if memory has run out.
+  /// A gzip member of `bytes`; nil if out of memory.
   ///
   /// - Parameter level: 1 (fastest) to 9 (smallest).
   public static func compress(_ bytes: [UInt8], level: Int = 6) -> [UInt8]? {

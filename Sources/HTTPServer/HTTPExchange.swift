@@ -75,6 +75,20 @@ public final class HTTPExchange: Sendable {
     if case .connection(let state) = destination { state.onDisconnect(body) }
   }
 
+  /// To be called before something is begun that may change what is stored: from now on the client
+  /// gets this exchange's answer or none. A server that stops closes the connection instead of
+  /// answering 503, and the answer is sent whatever memory it takes.
+  public func forbidRefusal() {
+    if case .connection(let state) = destination { state.forbidRefusal() }
+  }
+
+  /// Whether bodies and answers take all the memory that there is for them, so that an answer that is
+  /// made now would be refused.
+  public var isMemoryExhausted: Bool {
+    guard case .connection(let state) = destination else { return false }
+    return !state.server.memory.hasRoom(for: 1)
+  }
+
   /// Whether the client has left before its answer was given, so that nobody waits for it.
   public var isLeft: Bool {
     if case .connection(let state) = destination { state.isLeft } else { false }

@@ -8,7 +8,14 @@ public protocol HTTPHandler: Sendable {
   /// call costs no suspension. Nothing slow belongs here: the worker serves other connections.
   func handle(_ request: HTTPRequest, _ exchange: HTTPExchange)
 
-  /// Called on a worker when an answer begins to be sent, for whoever counts.
+  /// Called on one of the server's workers when the head of a request with a body has been read. The
+  /// request is refused with the response, and its connection closed, before its body is read and
+  /// before `100 Continue` is sent. Nil accepts the body; then ``handle(_:_:)`` is called after it.
+  ///
+  /// - Parameter head: the request without its body.
+  func refusal(of head: HTTPRequest) -> HTTPResponse?
+
+  /// Called on a worker when an answer begins to be sent, for counting.
   ///
   /// - Parameters:
   ///   - mark: what ``HTTPExchange/mark(_:)`` was given; 0 where no handler saw the request.
@@ -17,6 +24,8 @@ public protocol HTTPHandler: Sendable {
 }
 
 extension HTTPHandler {
+  public func refusal(of head: HTTPRequest) -> HTTPResponse? { nil }
+
   public func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64) {}
 }
 

@@ -1,14 +1,14 @@
-// The header fields of one request, copied once into one buffer: no field costs an allocation
-// until it is asked for, and the values outlive the connection.
+// The header fields of one request in a single buffer. A field is allocated only when it is read,
+// and the buffer outlives the connection.
 //
-// Enters: field names and values that the gate found well-formed. Leaves: values by name,
-// compared without regard to ASCII case, in the order of their arrival.
+// Names and values were validated by the request gate. Lookup ignores ASCII case; the order of
+// arrival is kept.
 
-/// Header fields packed as (name length, value length, name, value), lengths in two bytes each.
+/// Fields stored as (name length, value length, name, value), with lengths of two bytes.
 struct HTTPHeaderBlock: Sendable {
   var storage: [UInt8] = []
 
-  /// Bytes a field takes beside its name and its value.
+  /// Bytes per field in addition to name and value.
   static let overhead = 4
 
   init() {}
@@ -23,7 +23,7 @@ struct HTTPHeaderBlock: Sendable {
     }
   }
 
-  /// Fields longer than 65,535 bytes are left out; no request that passed the gate has one.
+  /// Fields longer than 65,535 bytes are skipped; the request gate refuses them.
   private mutating func append(name: [UInt8], value: [UInt8]) {
     guard name.count <= 0xFFFF, value.count <= 0xFFFF else { return }
     for length in [name.count, value.count] {
@@ -34,7 +34,7 @@ struct HTTPHeaderBlock: Sendable {
     storage += value
   }
 
-  /// Calls `visit` with each field until it returns false. O(bytes of the lengths alone).
+  /// Calls `visit` with each field until it returns false. O(number of fields).
   func forEach(
     _ visit: (_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool
   ) {
@@ -56,12 +56,12 @@ struct HTTPHeaderBlock: Sendable {
     }
   }
 
-  /// The first value under `name`.
+  /// The first value of `name`.
   func first(_ name: String) -> String? {
     withFirst(name) { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Whether the first value under `name` is `value`.
+  /// True if the first value of `name` equals `value`.
   func first(_ name: String, is value: String) -> Bool {
     var value = value
     return value.withUTF8 { wanted in
@@ -84,7 +84,7 @@ struct HTTPHeaderBlock: Sendable {
     return found
   }
 
-  /// Every value under `name`, in order.
+  /// All values of `name`, in order.
   func all(_ name: String) -> [String] {
     var found: [String] = []
     var wanted = name
@@ -99,7 +99,7 @@ struct HTTPHeaderBlock: Sendable {
     return found
   }
 
-  /// Every field, in order.
+  /// All fields, in order.
   var fields: [(name: String, value: String)] {
     var found: [(name: String, value: String)] = []
     forEach { name, value in
@@ -110,7 +110,7 @@ struct HTTPHeaderBlock: Sendable {
   }
 }
 
-/// Whether two runs of bytes are the same.
+/// True if both buffers have equal bytes.
 private func isSame(
   _ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>
 ) -> Bool {
@@ -119,7 +119,7 @@ private func isSame(
   return true
 }
 
-/// Whether two runs of bytes are the same but for the case of ASCII letters.
+/// True if both buffers are equal, ignoring the case of ASCII letters.
 func equalsIgnoringCase(
   _ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>
 ) -> Bool {
@@ -130,7 +130,7 @@ func equalsIgnoringCase(
   return true
 }
 
-/// The byte, an ASCII capital as its small letter.
+/// The lower case of an ASCII letter; other bytes unchanged.
 @inline(__always)
 func asciiLowercase(_ byte: UInt8) -> UInt8 {
   byte &- 0x41 < 26 ? byte | 0x20 : byte

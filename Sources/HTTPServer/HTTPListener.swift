@@ -1,16 +1,16 @@
-// A host and a port, taken before there is anything to serve.
+// A listening socket, opened before the server starts.
 //
-// Connections that come before a server uses it wait in the system's queue. It is closed when it is
-// given up without having been used.
+// Connections wait in the system's queue until a server uses the socket. It is closed if it is
+// released unused.
 
 import Glibc
 
-/// A port that is listened on for a server that starts later.
+/// A listening port for a server that starts later.
 public final class HTTPListener: Sendable {
-  /// The port; the one chosen, where 0 was asked for.
+  /// The port; if 0 was requested, the one that the system chose.
   public let port: Int
   private let socket: ListenSocket
-  /// Guards whether a server has it.
+  /// Protects the flag that a server has taken the socket.
   private let isTaken = Guarded(false)
 
   /// Listens on the configuration's host and port.
@@ -23,7 +23,7 @@ public final class HTTPListener: Sendable {
     if !isTaken.withLock({ $0 }) { close(socket.descriptor) }
   }
 
-  /// Hands the socket over; a second time there is none.
+  /// Transfers the socket; throws the second time.
   func take() throws(HTTPServerError) -> ListenSocket {
     let wasTaken = isTaken.withLock { isTaken in
       defer { isTaken = true }

@@ -8,12 +8,14 @@ public struct HTTPProblem: Sendable, Equatable {
   /// The HTTP status, 400 to 599.
   public var status: Int
   /// Stable and in kebab-case: `bad-request`, `body-too-large`, `headers-too-large`,
-  /// `http-version-not-supported`, `unanswered`, `shutting-down`.
+  /// `http-version-not-supported`, `unknown-host`, `unanswered`, `shutting-down`, `overloaded`.
   public var code: String
   /// A short summary that is the same for every occurrence of the code.
   public var title: String
   /// What was wrong this time; never repeats bytes of the request.
   public var detail: String
+  /// After how many seconds to try again; nil for what does not change by itself.
+  public var retryAfter: Int?
 
   public init(status: Int, code: String, title: String, detail: String) {
     self.status = status
@@ -37,6 +39,10 @@ public struct HTTPProblem: Sendable, Equatable {
       status: 431, code: "headers-too-large", title: "Headers too large", detail: detail)
   }
 
+  static let unknownHost = HTTPProblem(
+    status: 421, code: "unknown-host", title: "Misdirected request",
+    detail: "This server is not known under the host name of the request.")
+
   static let versionNotSupported = HTTPProblem(
     status: 505, code: "http-version-not-supported", title: "HTTP version not supported",
     detail: "This server speaks HTTP/1.1 and HTTP/1.0.")
@@ -45,9 +51,18 @@ public struct HTTPProblem: Sendable, Equatable {
     status: 500, code: "unanswered", title: "Internal server error",
     detail: "The request was given up without an answer.")
 
-  static let shuttingDown = HTTPProblem(
-    status: 503, code: "shutting-down", title: "Service unavailable",
-    detail: "The server is shutting down.")
+  static let shuttingDown = unavailable("shutting-down", "The server is shutting down.")
+
+  static let overloaded = unavailable(
+    "overloaded",
+    "Other requests and answers take all the memory that there is for them; try again.")
+
+  private static func unavailable(_ code: String, _ detail: String) -> HTTPProblem {
+    var problem = HTTPProblem(
+      status: 503, code: code, title: "Service unavailable", detail: detail)
+    problem.retryAfter = 1
+    return problem
+  }
 
   /// The default rendering: `application/problem+json`, not stored by caches.
   public func response() -> HTTPResponse {
@@ -55,10 +70,11 @@ public struct HTTPProblem: Sendable, Equatable {
       {"type":"about:blank","title":\(quoted(title)),"status":\(status),\
       "detail":\(quoted(detail)),"code":\(quoted(code))}
       """
-    let headers = [
+    var headers = [
       (name: "Content-Type", value: "application/problem+json"),
       (name: "Cache-Control", value: "no-store"),
     ]
+    if let retryAfter { headers.append(("Retry-After", String(retryAfter))) }
     return HTTPResponse(status: status, headers: headers, body: .text(text))
   }
 }

@@ -19,30 +19,35 @@ public struct HTTPRequest: Sendable {
 
   private enum Origin: Sendable {
     case connection(Connection)
-    case text(String)
+    case text(String, connection: UInt64)
   }
+
+  /// Counts the body's bytes, as long as the request is kept.
+  private let charge: MemoryCharge?
 
   init(
     method: String, target: String, headerBlock: HTTPHeaderBlock, body: [UInt8],
-    connection: Connection
+    charge: MemoryCharge?, connection: Connection
   ) {
     self.method = method
     self.target = target
     self.headerBlock = headerBlock
     self.body = body
+    self.charge = charge
     self.origin = .connection(connection)
   }
 
   /// A request that came from no socket, for tests and for calls inside the process.
   public init(
     method: String = "GET", target: String, headers: [(name: String, value: String)] = [],
-    body: [UInt8] = [], remoteAddress: String = ""
+    body: [UInt8] = [], remoteAddress: String = "", connectionNumber: UInt64 = 0
   ) {
     self.method = method
     self.target = target
     self.headerBlock = HTTPHeaderBlock(headers)
     self.body = body
-    self.origin = .text(remoteAddress)
+    self.charge = nil
+    self.origin = .text(remoteAddress, connection: connectionNumber)
   }
 
   /// The raw path: the target up to its first `?`.
@@ -84,7 +89,15 @@ public struct HTTPRequest: Sendable {
   public var remoteAddress: String {
     switch origin {
     case .connection(let connection): connection.remoteAddress
-    case .text(let text): text
+    case .text(let text, _): text
+    }
+  }
+
+  /// Tells the connections of this process apart.
+  public var connectionNumber: UInt64 {
+    switch origin {
+    case .connection(let connection): connection.number
+    case .text(_, let number): number
     }
   }
 }

@@ -15,6 +15,9 @@ public enum HTTPBody: Sendable, Equatable {
     .bytes(Array(text.utf8))
   }
 
+  /// How many bytes are sent.
+  var count: Int { if case .bytes(let bytes) = self { bytes.count } else { 0 } }
+
   /// The bytes that are sent.
   public var bytes: [UInt8] {
     if case .bytes(let bytes) = self { bytes } else { [] }

@@ -50,12 +50,18 @@ public final class HTTPServer: Sendable {
     context.table.count
   }
 
+  /// Bytes of request bodies and answers in memory.
+  public var memoryInFlight: Int {
+    context.memory.bytes
+  }
+
   /// Connections that wait for an answer, or for something to stream. O(connections).
   public var waitingCount: Int {
     context.table.waitingCount
   }
 
-  /// Answers what is suspended with 503, ends the streams, stops listening, and closes all
+  /// Answers what is suspended with 503, or closes its connection where a refusal was forbidden (see
+  /// ``HTTPExchange/forbidRefusal()``), ends the streams, stops listening, and closes all
   /// connections. Answers under way have `grace` seconds to go out; requests that come meanwhile
   /// still reach the handler, but none is suspended any more. Not to be called from a handler. A
   /// second call does nothing.
@@ -78,8 +84,8 @@ public final class HTTPServer: Sendable {
   ) -> chttp_settings {
     var settings = chttp_settings()
     settings.connection_memory = min(max(configuration.connectionMemory, 2 << 10), 1 << 20)
-    let connections = min(max(configuration.maxConnections, workers), 1 << 20)
-    settings.connection_limit = UInt32(connections)
+    let most = min(configuration.maxConnections, DescriptorLimit.connections(workers: workers))
+    settings.connection_limit = UInt32(min(max(most, workers), 1 << 20))
     let timeout = max(configuration.writeTimeout, configuration.idleTimeout, 1)
     settings.timeout_seconds = UInt32(min(timeout, 86_400))
     settings.access = requestAdvanced

@@ -10,6 +10,8 @@ public struct HTTPServerConfiguration: Sendable {
   public var workers = 8
   /// Largest body in bytes; beyond it 413.
   public var maxBodyBytes = 16 << 20
+  /// Most bytes of all request bodies and answers in memory together; beyond it 503.
+  public var maxMemoryInFlight = 512 << 20
   /// Memory libmicrohttpd keeps for each connection, in bytes: the request's head, its parsed
   /// fields and the head of the response share it. After its first request a connection keeps all
   /// of it, so this is what a waiting connection costs, and it bounds ``maxHeadBytes``.
@@ -20,6 +22,7 @@ public struct HTTPServerConfiguration: Sendable {
   /// Most header fields of one request; beyond it 431.
   public var maxHeaderCount = 64
   /// Most connections at once, over all workers, at least one each; further ones wait to be accepted.
+  /// Fewer where the process may not have as many descriptors open.
   public var maxConnections = 20_000
   /// Seconds a new connection has for its first request's head, however its bytes trickle in.
   public var headTimeout = 15
@@ -27,8 +30,15 @@ public struct HTTPServerConfiguration: Sendable {
   public var idleTimeout = 75
   /// Seconds a body may take, beside one second for each 16 KiB of it that have come.
   public var bodyTimeout = 30
+  /// Seconds after which a connection is closed whose client has closed its sending side, unless an
+  /// answer is being sent. A client that has left looks the same as one that has only finished
+  /// sending.
+  public var finishedPeerTimeout = 0.5
   /// Seconds without any progress after which a reader that takes no bytes is cut off.
   public var writeTimeout = 60
+  /// The host names that requests may name; others are refused with 421. Nil: any name. A request of
+  /// HTTP/1.0 that names no host is accepted.
+  public var hostNames: HostNames?
   /// Makes the response to what the server itself refuses.
   public var renderProblem: @Sendable (HTTPProblem) -> HTTPResponse = { $0.response() }
 

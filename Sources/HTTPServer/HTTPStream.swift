@@ -66,7 +66,15 @@ public final class HTTPStream: Sendable {
     return isOver ? .end : step
   }
 
+  /// Whether bodies and answers take all the memory that there is for them.
+  public var isMemoryExhausted: Bool {
+    state.withLock { state in
+      state.seat.map { !$0.exchange.server.memory.hasRoom(for: 1) } ?? false
+    }
+  }
+
   func take(_ seat: Seat) {
+    leftover.budget = seat.exchange.server.memory
     state.withLock { state in
       if state.phase != .finished { state.seat = seat }
     }
@@ -112,7 +120,7 @@ extension HTTPStream {
     while true {
       if let count = leftover.move(into: buffer) { return .copied(count) }
       switch pull(buffer.count) {
-      case .bytes(let bytes): leftover.bytes = bytes
+      case .bytes(let bytes): leftover.take(bytes)
       case .end: return .end
       case .wait: if suspend() { return .suspended }
       }
@@ -158,10 +166,19 @@ extension HTTPStream {
 
 /// Bytes that were pulled and did not fit. Touched by the connection's worker alone.
 private final class Leftover: @unchecked Sendable {
-  var bytes: [UInt8] = [] {
-    didSet { sent = 0 }
-  }
+  var budget: MemoryBudget?
+  private var bytes: [UInt8] = []
   private var sent = 0
+  /// Counts the bytes.
+  private var charge: MemoryCharge?
+
+  func take(_ more: [UInt8]) {
+    (bytes, sent) = (more, 0)
+    let charge = MemoryCharge()
+    self.charge = charge
+    // What was made is sent: who makes events asks beforehand whether there is memory.
+    if let budget { _ = charge.begin(with: more.count, in: budget, forced: true) }
+  }
 
   /// Nil if there is nothing left.
   func move(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
@@ -171,7 +188,7 @@ private final class Leftover: @unchecked Sendable {
       buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[sent..<(sent &+ count)]))
     }
     sent &+= count
-    if sent == bytes.count { bytes = [] }
+    if sent == bytes.count { (bytes, sent, charge) = ([], 0, nil) }
     return count
   }
 }

@@ -13,13 +13,19 @@ import Threads
 final class WorkerContext: Sendable {
   let server: ServerContext
   let bell: WorkerBell
-  /// Whether a connection has ended since the worker last asked. Touched by the worker alone.
+  /// Whether a connection has ended since the worker last asked. Used by the worker alone.
   nonisolated(unsafe) var hasEnded = false
+  /// Not 0 if the system had no descriptor or memory for a new connection since the worker last
+  /// looked. Used by the worker alone.
+  nonisolated(unsafe) let cannotAccept = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
 
   init(_ server: ServerContext, _ bell: WorkerBell) {
     self.server = server
     self.bell = bell
+    cannotAccept.initialize(to: 0)
   }
+
+  deinit { cannotAccept.deallocate() }
 }
 
 /// Running workers; to be stopped once.
@@ -80,6 +86,7 @@ final class HTTPWorkers: Sendable {
     guard own >= 0 else { return nil }
     var settings = settings
     settings.context = Unmanaged.passUnretained(context).toOpaque()
+    settings.cannot_accept = context.cannotAccept
     settings.connection_limit = share(of: settings.connection_limit, number, of: count)
     guard let daemon = chttp_start(&settings, own) else {
       close(own)
@@ -106,6 +113,8 @@ final class HTTPWorkers: Sendable {
     /// With fewer connections a batch cannot be full: events are 128, and the listener and the bell
     /// have one each.
     private static let fewConnections = 120
+    /// Microseconds between two tries to accept where descriptors are exhausted.
+    private static let exhaustedPause: UInt32 = 100_000
 
     let daemon: OpaquePointer
     let context: WorkerContext
@@ -117,6 +126,7 @@ final class HTTPWorkers: Sendable {
         if chttp_connection_count(daemon) <= Self.fewConnections {
           MHD_run_wait(daemon, -1)
           _ = bell.hear()
+          pauseIfExhausted()
         } else {
           context.hasEnded = false
           MHD_run(daemon)
@@ -125,6 +135,14 @@ final class HTTPWorkers: Sendable {
           if !bell.hear(), !context.hasEnded { wait() }
         }
       }
+    }
+
+    /// libmicrohttpd does not stop accepting where it has no connection whose end could make it
+    /// start again: the listener would wake the worker without end. Such a worker serves nobody.
+    private func pauseIfExhausted() {
+      guard context.cannotAccept.pointee != 0 else { return }
+      context.cannotAccept.pointee = 0
+      if chttp_connection_count(daemon) == 0 { usleep(Self.exhaustedPause) }
     }
 
     /// Sleeps until something is ready, or a connection's time is over.

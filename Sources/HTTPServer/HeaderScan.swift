@@ -18,6 +18,8 @@ struct HeaderScan {
   private(set) var problem: HTTPProblem?
   private(set) var admission = RequestGate.Admission()
   private(set) var hostCount = 0
+  /// The value of the first `Host`. Points into libmicrohttpd's buffer.
+  private(set) var host = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
   private(set) var lengthCount = 0
   private(set) var transferEncodingCount = 0
 
@@ -55,9 +57,12 @@ struct HeaderScan {
     } else if !value.allSatisfy(isFieldByte) {
       problem = .badRequest("A header value holds a control character.")
     }
-    let value = trimmed(value)
-    note(name, value)
-    append(name, value)
+    let trimmedValue = trimmed(value)
+    note(name, trimmedValue)
+    append(name, trimmedValue)
+    if admission.isChunked, value.last.map(isBlank) ?? false, equals(name, "transfer-encoding") {
+      admission.hidesChunks = true
+    }
     return true
   }
 
@@ -81,6 +86,7 @@ struct HeaderScan {
     switch name.count {
     case 4 where equals(name, "host"):
       hostCount += 1
+      if hostCount == 1 { host = value }
       if !value.allSatisfy(isHostByte) { refuse("The host is not a name with a port.") }
     case 6 where equals(name, "expect"):
       admission.expectsContinue = admission.expectsContinue || equals(value, "100-continue")
@@ -171,7 +177,7 @@ private func isFieldByte(_ byte: UInt8) -> Bool {
 
 /// What a host name, an IP literal and a port may hold.
 @inline(__always)
-private func isHostByte(_ byte: UInt8) -> Bool {
+func isHostByte(_ byte: UInt8) -> Bool {
   switch byte {
   case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
     UInt8(ascii: "0")...UInt8(ascii: ":"):

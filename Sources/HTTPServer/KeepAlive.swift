@@ -1,28 +1,28 @@
-// When a quiet connection is probed.
+// TCP keep-alive settings of idle connections.
 //
-// A peer that lost its power is noticed within a minute: while something is sent, by the user
-// timeout (a stream sends at least every 15 s); while nothing is, by probes, one of which has to be
-// answered within that timeout too.
+// A peer that lost power is detected within a minute: by the user timeout while data is sent (a
+// stream sends at least every 15 s), otherwise by probes, which must be answered within the same
+// timeout.
 //
-// Ten thousand connections that were all answered at one moment must not be probed at one moment:
-// the probes would overflow the kernel's queue (1,000 packets on loopback), the next ones as well,
-// and the clients pass for dead. So each connection has its own rhythm, and many tries.
+// Probing ten thousand connections at the same time would overflow the kernel's queue (1,000
+// packets on loopback), and live clients would be considered dead. Each connection therefore has
+// its own intervals and many retries.
 
 import CMicrohttpd
 import Glibc
 
-/// The rhythm of one connection's probes.
+/// The probe intervals of one connection.
 struct KeepAlive: Equatable {
-  /// Milliseconds without an answer after which a connection is over. Looked at when a probe is
+  /// Milliseconds without an answer after which a connection is closed. Checked when a probe is
   /// due, so up to one interval late.
   static let userTimeout: Int32 = 40_000
 
-  /// Seconds of quiet before the first probe.
+  /// Seconds of silence before the first probe.
   let idle: Int32
   /// Seconds between probes.
   let interval: Int32
 
-  /// Neighbouring descriptors are far apart: 16 beginnings, three intervals.
+  /// Spreads consecutive descriptors over 16 start times and three intervals.
   init(descriptor: Int32) {
     let number = descriptor & .max
     idle = 8 + number % 16

@@ -17,12 +17,19 @@ public final class PreparedResponse: Sendable {
   public let bodyCount: Int
   let handle: ResponseHandle?
   private let memory: BodyMemory
+  /// Counts the body's bytes, as long as any exchange sends them; nil where they are few.
+  let charge: MemoryCharge?
 
   /// Copies the body once. O(bytes).
-  public init(_ response: HTTPResponse) {
+  public convenience init(_ response: HTTPResponse) {
+    self.init(response, MemoryCharge(for: response.body.count))
+  }
+
+  init(_ response: HTTPResponse, _ charge: MemoryCharge?) {
     status = sendableStatus(response.status)
     headers = response.headers
-    memory = BodyMemory(copying: response.body)
+    self.charge = charge
+    memory = BodyMemory(copying: response.body, charge)
     bodyCount = memory.count
     if case .omitted(let count) = response.body, response.status == 304 {
       handle = ResponseHandle(length: count, headers: response.headers)
@@ -47,22 +54,42 @@ func sendableStatus(_ status: Int) -> Int {
   (200...599).contains(status) ? status : 500
 }
 
-/// Memory from `malloc`, so that libmicrohttpd can free it; owned by the response made of it.
+/// Memory from `malloc`, which libmicrohttpd has released; owned by the response made of it. A
+/// reference to what counts its bytes stands in front of them.
 struct BodyMemory: @unchecked Sendable {
+  private static let header = 16
   let start: UnsafeMutableRawPointer?
   let count: Int
 
-  init(copying body: HTTPBody) {
-    guard case .bytes(let bytes) = body, !bytes.isEmpty, let memory = malloc(bytes.count) else {
+  init(copying body: HTTPBody, _ charge: MemoryCharge?) {
+    guard case .bytes(let bytes) = body, !bytes.isEmpty,
+      let memory = malloc(Self.header + bytes.count)
+    else {
       start = nil
       count = 0
       return
     }
-    bytes.withUnsafeBytes { memory.copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
-    start = memory
+    let owned = charge.map { Unmanaged.passRetained($0).toOpaque() }
+    memory.storeBytes(of: owned, as: UnsafeMutableRawPointer?.self)
+    let start = memory + Self.header
+    bytes.withUnsafeBytes { source in
+      UnsafeMutableRawBufferPointer(start: start, count: bytes.count).copyMemory(from: source)
+    }
+    self.start = start
     count = bytes.count
   }
+
+  static func release(_ start: UnsafeMutableRawPointer?) {
+    guard let start else { return }
+    let memory = start - header
+    if let charge = memory.load(as: UnsafeMutableRawPointer?.self) {
+      Unmanaged<MemoryCharge>.fromOpaque(charge).release()
+    }
+    free(memory)
+  }
 }
+
+private func releaseBody(_ start: UnsafeMutableRawPointer?) { BodyMemory.release(start) }
 
 /// A reference to a libmicrohttpd response. libmicrohttpd counts its uses under a lock of its own.
 struct ResponseHandle: @unchecked Sendable {
@@ -70,8 +97,8 @@ struct ResponseHandle: @unchecked Sendable {
 
   /// Takes over `memory`. Nil only when memory has run out.
   init?(memory: BodyMemory, headers: [(name: String, value: String)]) {
-    guard let response = chttp_response_of_memory(memory.count, memory.start) else {
-      free(memory.start)
+    guard let response = chttp_response_of_memory(memory.count, memory.start, releaseBody) else {
+      BodyMemory.release(memory.start)
       return nil
     }
     pointer = response

@@ -2,7 +2,7 @@
 //
 // Enters: a request's head as libmicrohttpd left it in its buffer. Leaves: the head, copied, or
 // the reason for refusing it. Promises: what passes is well-formed by RFC 9112, framed in one way
-// only, and names one host; nothing is decoded.
+// only, and names one host, which is among the configured ones; nothing is decoded.
 //
 // libmicrohttpd 0.9.75 ends lines at a bare LF, cuts names and values at NUL, joins folded lines
 // and skips surplus blanks without telling. But it parses in place: each line end leaves one zero
@@ -18,12 +18,14 @@ struct RequestGate: Sendable {
   let maxHeadBytes: Int
   let maxHeaderCount: Int
   let maxBodyBytes: Int
+  let hostNames: HostNames?
   private let knowsLayout: Bool
 
   init(_ configuration: HTTPServerConfiguration) {
     maxHeadBytes = configuration.effectiveHeadBytes
     maxHeaderCount = configuration.maxHeaderCount
     maxBodyBytes = configuration.maxBodyBytes
+    hostNames = configuration.hostNames
     knowsLayout = String(cString: MHD_get_version()) == "0.9.75"
   }
 
@@ -31,6 +33,9 @@ struct RequestGate: Sendable {
   struct Admission {
     var contentLength: UInt64?
     var isChunked = false
+    /// Whether a blank behind `chunked`, which is legal, keeps libmicrohttpd 0.9.75 from decoding the
+    /// body.
+    var hidesChunks = false
     var expectsContinue = false
 
     var hasBody: Bool { isChunked || (contentLength ?? 0) > 0 }
@@ -55,6 +60,7 @@ struct RequestGate: Sendable {
     scan.collect(connection, capacity: fits ? headSize + maxHeaderCount * 2 : 0)
     admission = scan.admission
     intake.isChunked = admission.isChunked
+    if admission.hidesChunks { intake.decoder = ChunkDecoder() }
     guard fits else {
       return .headersTooLarge("A request's head may have at most \(maxHeadBytes) bytes.")
     }
@@ -63,7 +69,17 @@ struct RequestGate: Sendable {
       return .badRequest("A line does not end in CRLF, or holds a NUL.")
     }
     intake.headers = HTTPHeaderBlock(storage: scan.storage)
-    return checkFraming(scan, isVersion10: line.version[7] == 0x30)
+    return checkFraming(scan, isVersion10: line.version[7] == 0x30) ?? checkHost(scan, intake)
+      ?? checkLength(scan)
+  }
+
+  /// The authority of an absolute target counts before `Host` (RFC 9112, section 3.2.2).
+  private func checkHost(_ scan: HeaderScan, _ intake: RequestIntake) -> HTTPProblem? {
+    guard let hostNames else { return nil }
+    if var authority = intake.authority {
+      return authority.withUTF8(hostNames.contains) ? nil : .unknownHost
+    }
+    return scan.hostCount == 0 || hostNames.contains(scan.host) ? nil : .unknownHost
   }
 
   private func checkLine(_ line: RequestLine, _ intake: inout RequestIntake) -> HTTPProblem? {
@@ -85,27 +101,28 @@ struct RequestGate: Sendable {
       else { return .badRequest("The parts of the request line are not set apart by one space.") }
     }
     intake.method = String(decoding: method, as: UTF8.self)
-    guard let path = originForm(intake.target, isOptions: intake.method == "OPTIONS") else {
-      return .badRequest("The target is not a path.")
-    }
-    intake.target = path
+    guard reduceToOriginForm(&intake) else { return .badRequest("The target is not a path.") }
     return nil
   }
 
-  /// The target as path and query; nil for forms that only proxies serve.
-  private func originForm(_ target: String, isOptions: Bool) -> String? {
+  /// Leaves the target's path and query, and notes its authority; false for forms that only proxies
+  /// serve.
+  private func reduceToOriginForm(_ intake: inout RequestIntake) -> Bool {
+    let target = intake.target
     let bytes = target.utf8
-    if bytes.first == 0x2F { return target }
-    if target == "*" { return isOptions ? target : nil }
+    if bytes.first == 0x2F { return true }
+    if target == "*" { return intake.method == "OPTIONS" }
     guard let colon = bytes.firstIndex(of: 0x3A),
       ["http", "https"].contains(target[..<colon].lowercased())
-    else { return nil }
+    else { return false }
     let rest = target[colon...].dropFirst()
-    guard rest.hasPrefix("//") else { return nil }
+    guard rest.hasPrefix("//") else { return false }
     let authority = rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" }
-    guard !authority.isEmpty else { return nil }
+    guard !authority.isEmpty, authority.utf8.allSatisfy(isHostByte) else { return false }
     let path = target[authority.endIndex...]
-    return path.utf8.first == 0x2F ? String(path) : "/" + path
+    intake.authority = String(authority)
+    intake.target = path.utf8.first == 0x2F ? String(path) : "/" + path
+    return true
   }
 
   private func checkFraming(_ scan: HeaderScan, isVersion10: Bool) -> HTTPProblem? {
@@ -123,6 +140,10 @@ struct RequestGate: Sendable {
     guard scan.lengthCount <= 1 else {
       return .badRequest("Content-Length is given more than once.")
     }
+    return nil
+  }
+
+  private func checkLength(_ scan: HeaderScan) -> HTTPProblem? {
     if let length = scan.admission.contentLength, length > UInt64(max(maxBodyBytes, 0)) {
       return .bodyTooLarge(limit: maxBodyBytes)
     }

@@ -25,9 +25,15 @@ struct RequestIntake {
   var method = ""
   /// The target as sent; empty if it holds a byte that no target may hold.
   var target: String
+  /// The host and port of an absolute target.
+  var authority: String?
   var headers = HTTPHeaderBlock()
   var isChunked = false
+  /// Decodes the body where libmicrohttpd does not; then it takes no response either.
+  var decoder: ChunkDecoder?
   var body: [UInt8] = []
+  /// Counts the body's bytes; nil before there are any.
+  var charge: MemoryCharge?
   var discarded = 0
 
   init(target: UnsafePointer<CChar>) {
@@ -35,5 +41,16 @@ struct RequestIntake {
     targetCount = strlen(target)
     let bytes = UnsafeRawBufferPointer(start: target, count: targetCount)
     self.target = bytes.allSatisfy(isTargetByte) ? String(decoding: bytes, as: UTF8.self) : ""
+  }
+
+  /// Appends what bytes of a chunked body hold to the body.
+  mutating func decode(_ bytes: UnsafeRawBufferPointer, limit: Int) -> ChunkDecoder.Outcome {
+    decoder?.decode(bytes, into: &body, limit: limit) ?? .malformed
+  }
+
+  /// Leaves the body to others, or to nobody.
+  mutating func dropBody() {
+    body = []
+    charge = nil
   }
 }

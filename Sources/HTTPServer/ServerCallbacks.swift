@@ -67,7 +67,12 @@ func requestAdvanced(
     guard uploadCount.pointee > 0 else { return server.handle(exchange, handle) }
     let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
     uploadCount.pointee = 0
-    return server.receive(exchange, bytes)
+    guard exchange.intake.decoder != nil else { return server.receive(exchange, bytes) }
+    defer {
+      // What is left makes libmicrohttpd call again after a suspension.
+      if exchange.intake.stage == .handled { uploadCount.pointee = 1 }
+    }
+    return server.receiveChunks(exchange, handle, bytes)
   case .handled:
     return server.settle(exchange, handle)
   }

@@ -10,6 +10,8 @@ final class ServerContext: Sendable {
   let configuration: HTTPServerConfiguration
   let gate: RequestGate
   let table: ConnectionTable
+  /// Counts the bodies and answers in memory.
+  let memory: MemoryBudget
 
   init(
     handler: any HTTPHandler, configuration: HTTPServerConfiguration, table: ConnectionTable
@@ -18,6 +20,7 @@ final class ServerContext: Sendable {
     self.configuration = configuration
     self.table = table
     gate = RequestGate(configuration)
+    memory = MemoryBudget(limit: configuration.maxMemoryInFlight)
   }
 
   func render(_ problem: HTTPProblem) -> HTTPResponse {
@@ -49,14 +52,20 @@ extension ServerContext {
     guard !exchange.connection.isSpent.load(ordering: .relaxed) else { return chttp_no }
     var admission = RequestGate.Admission()
     let problem = gate.examine(handle.pointer, line, &exchange.intake, &admission)
-    if let problem { return refuse(exchange, handle, problem, admission) }
-    exchange.intake.stage = .body
+    if let problem { return refuse(exchange, handle, render(problem), admission) }
+    if admission.hasBody, !memory.hasRoom(for: Int(clamping: admission.contentLength ?? 1)) {
+      return refuse(exchange, handle, render(.overloaded), admission)
+    }
     if admission.hasBody {
       exchange.connection.bodyBytes.store(0, ordering: .relaxed)
       exchange.connection.begin(.receiving)
+      if let response = handler.refusal(of: exchange.request) {
+        return refuse(exchange, handle, response, admission)
+      }
       let expected = Int(truncatingIfNeeded: admission.contentLength ?? 0)
       exchange.intake.body.reserveCapacity(min(expected, 1 << 20))
     }
+    exchange.intake.stage = .body
     return chttp_yes
   }
 
@@ -71,6 +80,11 @@ extension ServerContext {
       let problem = HTTPProblem.bodyTooLarge(limit: configuration.maxBodyBytes)
       return sendDirectly(exchange, render(problem))
     }
+    let charge = exchange.intake.charge ?? MemoryCharge()
+    exchange.intake.charge = charge
+    guard charge.grow(by: bytes.count, in: memory) else {
+      return sendDirectly(exchange, render(.overloaded))
+    }
     exchange.intake.body.append(contentsOf: bytes)
     return chttp_yes
   }
@@ -81,11 +95,8 @@ extension ServerContext {
     exchange.intake.stage = .handled
     exchange.connection.begin(.working)
     exchange.began = Deadlines.now
-    let request = HTTPRequest(
-      method: exchange.intake.method, target: exchange.intake.target,
-      headerBlock: exchange.intake.headers, body: exchange.intake.body,
-      connection: exchange.connection)
-    exchange.intake.body = []
+    let request = exchange.request
+    exchange.intake.dropBody()
     exchange.intake.headers = HTTPHeaderBlock()
     handler.handle(request, HTTPExchange(exchange))
     return settle(exchange, handle)
@@ -94,6 +105,8 @@ extension ServerContext {
   /// Sends the answer, if there is one, or suspends.
   func settle(_ exchange: ExchangeState, _ handle: ConnectionHandle) -> MHD_Result {
     switch exchange.settle(handle) {
+    case .send(let answer) where exchange.intake.decoder != nil:
+      return deliverDirectly(answer, exchange)
     case .send(let answer): return deliver(answer, exchange, handle)
     case .stayAway: return chttp_yes
     case .close: return chttp_no
@@ -109,10 +122,9 @@ extension ServerContext {
   private static let mostDiscarded = 1 << 20
 
   private func refuse(
-    _ exchange: ExchangeState, _ handle: ConnectionHandle, _ problem: HTTPProblem,
+    _ exchange: ExchangeState, _ handle: ConnectionHandle, _ response: HTTPResponse,
     _ admission: RequestGate.Admission
   ) -> MHD_Result {
-    let response = render(problem)
     if admission.hasBody, !admission.expectsContinue { return sendDirectly(exchange, response) }
     exchange.intake.stage = .handled
     exchange.connection.begin(.working)
@@ -124,17 +136,59 @@ extension ServerContext {
   /// Writes a response to the socket past libmicrohttpd, which takes none while a body is being
   /// read. Nothing else is being written then. The connection ends with the body.
   private func sendDirectly(_ exchange: ExchangeState, _ response: HTTPResponse) -> MHD_Result {
-    handler.answered(0, status: sendableStatus(response.status), nanoseconds: 0)
-    let bytes = response.closingMessage()
-    let descriptor = exchange.connection.descriptor
-    let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
-    let sent = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, flags) }
-    guard sent == bytes.count else { return chttp_no }
-    shutdown(descriptor, Int32(SHUT_WR))
-    exchange.intake.body = []
+    handler.answered(
+      exchange.mark.load(ordering: .relaxed), status: sendableStatus(response.status),
+      nanoseconds: exchange.began == 0 ? 0 : Deadlines.now &- exchange.began)
+    var response = response
+    if exchange.intake.method == "HEAD" { response.body = .none }
+    let isSent = ClosingMessage(response).send(
+      to: exchange.connection.descriptor, seconds: configuration.writeTimeout)
+    guard isSent else { return chttp_no }
+    exchange.intake.dropBody()
     exchange.intake.stage = .discarding
     exchange.connection.isSpent.store(true, ordering: .relaxed)
     return chttp_yes
+  }
+}
+
+// MARK: Bodies whose chunks libmicrohttpd does not see
+
+extension ServerContext {
+  /// Bytes of a chunked body as they came; at its end the handler is called.
+  func receiveChunks(
+    _ exchange: ExchangeState, _ handle: ConnectionHandle, _ bytes: UnsafeRawBufferPointer
+  ) -> MHD_Result {
+    guard exchange.intake.stage == .body else { return receive(exchange, bytes) }
+    exchange.connection.bodyBytes.add(bytes.count, ordering: .relaxed)
+    switch exchange.intake.decode(bytes, limit: configuration.maxBodyBytes) {
+    case .incomplete: return chttp_yes
+    case .complete: return self.handle(exchange, handle)
+    case .tooLarge:
+      let problem = HTTPProblem.bodyTooLarge(limit: configuration.maxBodyBytes)
+      return sendDirectly(exchange, render(problem))
+    case .malformed:
+      return sendDirectly(exchange, render(.badRequest("The body is not chunked as it says.")))
+    }
+  }
+
+  /// Sends an answer past libmicrohttpd. Streams are refused: they would need a thread each.
+  private func deliverDirectly(_ answer: HTTPAnswer, _ exchange: ExchangeState) -> MHD_Result {
+    exchange.connection.bodyBytes.store(0, ordering: .relaxed)
+    exchange.connection.begin(.receiving)
+    switch answer {
+    case .response(let response): return sendDirectly(exchange, response)
+    case .prepared(let prepared):
+      return sendDirectly(
+        exchange,
+        HTTPResponse(
+          status: prepared.status, headers: prepared.headers, body: .bytes(prepared.body)))
+    case .notModified(let prepared):
+      return sendDirectly(exchange, HTTPResponse(status: 304, headers: prepared.headers))
+    case .stream(_, _, let stream):
+      stream.finish()
+      let problem = HTTPProblem.badRequest("A stream needs a body with a length, or none.")
+      return sendDirectly(exchange, render(problem))
+    }
   }
 }
 
@@ -153,7 +207,9 @@ extension ServerContext {
     case .notModified(let prepared): return queue(prepared, 304, handle)
     case .response(var response):
       if exchange.intake.isChunked { response.headers.append(("Connection", "close")) }
-      return queue(PreparedResponse(response), sendableStatus(response.status), handle)
+      let charge = response.body.count == 0 ? nil : exchange.takeCharge()
+      let prepared = PreparedResponse(response, charge)
+      return queue(prepared, sendableStatus(response.status), handle)
     case .stream(let status, let headers, let stream):
       return queue(stream, status, headers, exchange, handle)
     }
@@ -203,19 +259,4 @@ private func readStream(
 private func releaseStream(_ context: UnsafeMutableRawPointer?) {
   guard let context else { return }
   Unmanaged<HTTPStream>.fromOpaque(context).release()
-}
-
-extension HTTPResponse {
-  /// The response as the last message of a connection.
-  fileprivate func closingMessage() -> [UInt8] {
-    let status = sendableStatus(status)
-    let reason = String(cString: MHD_get_reason_phrase_for(UInt32(status)))
-    var head = "HTTP/1.1 \(status) \(reason)\r\n"
-    for header in headers {
-      let isClean = (header.name + header.value).utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
-      if isClean { head += "\(header.name): \(header.value)\r\n" }
-    }
-    head += "Connection: close\r\nContent-Length: \(body.bytes.count)\r\n\r\n"
-    return Array(head.utf8) + body.bytes
-  }
 }

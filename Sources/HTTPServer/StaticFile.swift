@@ -1,13 +1,14 @@
 // One file in memory, as it is and compressed.
 //
-// Enters: an open descriptor. Leaves: responses with a strong ETag made of the contents; the
+// Enters: an open descriptor, or bytes. Leaves: responses with a strong ETag made of the contents; the
 // compressed form has a tag of its own.
 
 import Glibc
 
 /// The contents of one file at one moment.
 struct StaticFile: Sendable {
-  let stamp: FileStamp
+  /// nil where it is no file on a disk.
+  let stamp: FileStamp?
   private let type: String
   private let plain: Variant
   private let gzipped: Variant?
@@ -20,6 +21,10 @@ struct StaticFile: Sendable {
   /// Nil if the file cannot be read.
   init?(_ descriptor: Int32, _ stamp: FileStamp, _ path: String) {
     guard let bytes = Self.read(descriptor, expected: stamp.size) else { return nil }
+    self.init(bytes, path, stamp)
+  }
+
+  init(_ bytes: [UInt8], _ path: String, _ stamp: FileStamp? = nil) {
     self.stamp = stamp
     type = ContentType.ofFile(named: path[(path.lastIndex(of: "/") ?? path.startIndex)...])
     plain = Variant(bytes: bytes, tag: EntityTag.strong(bytes))

@@ -1,15 +1,16 @@
-// A directory of files over HTTP.
+// Files of a directory, or of the program itself, over HTTP.
 //
 // Enters: a GET or HEAD request. Leaves: its response, or nil where there is no such file.
 // Promises: nothing outside the directory is read, whatever the target says: each segment is
 // decoded once; `..`, NUL, backslashes and names that begin with a dot are refused; a symbolic
 // link is followed only to a place inside.
 
+import Bytes
 import Glibc
 
-/// Serves the files below one directory.
+/// Serves the files below one directory, or files whose contents are given.
 ///
-/// Files up to 4 MiB are kept in memory, with their compressed form, as long as the file's size
+/// Files on a disk up to 4 MiB are kept in memory, with their compressed form, as long as the file's size
 /// and time stay the same; together at most ``cacheLimit`` bytes.
 public final class StaticFiles: Sendable {
   /// The most bytes of file contents that are kept.
@@ -17,8 +18,14 @@ public final class StaticFiles: Sendable {
   static let largestKept = 4 << 20
   static let largestServed = 256 << 20
 
-  /// The directory, without symbolic links.
-  private let root: String
+  private enum Source: Sendable {
+    /// A directory, without symbolic links.
+    case directory(String)
+    /// Contents by their paths, which begin with `/`.
+    case contents([String: [UInt8]])
+  }
+
+  private let source: Source
   /// Guards the files kept, by their path without symbolic links.
   private let kept = Guarded(Kept())
 
@@ -30,8 +37,14 @@ public final class StaticFiles: Sendable {
   /// Nil if `directory` is no directory.
   public init?(directory: String) {
     guard let resolved = realPath(directory), Self.isDirectory(resolved) else { return nil }
-    root = resolved == "/" ? "" : resolved
+    source = .directory(resolved == "/" ? "" : resolved)
   }
+
+  /// Serves files that are in memory.
+  ///
+  /// - Parameter contents: by their paths, which begin with `/`. Each is compressed at the first
+  ///   request for it.
+  public init(contents: [String: [UInt8]]) { source = .contents(contents) }
 
   /// The response to a request; nil if there is no such file, and for other methods.
   ///
@@ -39,23 +52,38 @@ public final class StaticFiles: Sendable {
   ///   left out.
   public func response(to request: HTTPRequest, path: Substring? = nil) -> HTTPResponse? {
     guard request.method == "GET" || request.method == "HEAD",
-      let place = resolve(path ?? request.path), let file = load(place)
+      let file = file(path ?? request.path)
     else { return nil }
     return file.response(to: request)
   }
 
-  /// The file that a raw path names, without symbolic links and inside the directory.
-  func resolve(_ path: Substring) -> String? {
+  private func file(_ path: Substring) -> StaticFile? {
+    guard let name = Self.decode(path) else { return nil }
+    switch source {
+    case .directory(let root): return resolve(name, in: root).flatMap(load)
+    case .contents(let contents): return load(name, of: contents)
+    }
+  }
+
+  /// The segments of a raw path, decoded; nil where one could mean something else than an entry of
+  /// its directory.
+  private static func decode(_ path: Substring) -> String? {
     guard path.utf8.first == UInt8(ascii: "/") else { return nil }
-    var place = root
+    var place = ""
     let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
     for (index, segment) in segments.enumerated() {
       let isLast = index == segments.count - 1
-      if segment.isEmpty, isLast { break }
-      guard let name = PercentDecoding.text(segment), Self.isPlain(name) else { return nil }
+      if segment.isEmpty, isLast { return place + "/" }
+      guard let name = PercentEncoding.decode(Substring(segment), plus: .itself), isPlain(name)
+      else { return nil }
       place += "/" + name
     }
-    guard var resolved = realPath(place.isEmpty ? "/" : place) else { return nil }
+    return place
+  }
+
+  /// The file that a decoded path names, without symbolic links and inside the directory.
+  private func resolve(_ path: String, in root: String) -> String? {
+    guard var resolved = realPath(root + path) else { return nil }
     if Self.isDirectory(resolved) {
       guard let index = realPath(resolved + "/index.html") else { return nil }
       resolved = index
@@ -74,6 +102,17 @@ public final class StaticFiles: Sendable {
   private static func isDirectory(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
+  private func load(_ path: String, of contents: [String: [UInt8]]) -> StaticFile? {
+    let index = path.hasSuffix("/") ? path + "index.html" : path + "/index.html"
+    guard let place = [path, index].first(where: { contents[$0] != nil }),
+      let bytes = contents[place]
+    else { return nil }
+    if let file = kept.withLock({ $0.files[place] }) { return file }
+    let file = StaticFile(bytes, place)
+    keep(file, at: place)
+    return file
   }
 
   private func load(_ place: String) -> StaticFile? {

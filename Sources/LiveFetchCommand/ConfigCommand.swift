@@ -65,6 +65,8 @@ extension SettingValue {
       var json: [UInt8] = []
       json.append(jsonString: text)
       return String(decoding: json, as: UTF8.self)
+    case .list(let texts):
+      return "[" + texts.map { SettingValue.text($0).json }.joined(separator: ", ") + "]"
     case .flag(let isOn): return isOn ? "true" : "false"
     case .integer, .number: return description
     }

@@ -14,7 +14,7 @@ struct Demo: ParsableCommand {
         blog     posts, comments and tags
 
       EXAMPLES
-        livefetch demo --public Public
+        livefetch demo
         livefetch demo heroes --port 0 --data /tmp/heroes.sqlite
       """)
 
@@ -27,6 +27,7 @@ struct Demo: ParsableCommand {
   @OptionGroup var options: ServeOptions
 
   func run() throws {
+    let options = try options.resolved()
     let path = data ?? sample.defaultPath
     if try isFile(path) {
       try sample.check(path)
@@ -37,11 +38,9 @@ struct Demo: ParsableCommand {
         throw failure("\(path): the sample could not be loaded: \(error)", .failed)
       }
     }
-    let options = try options.resolved()
-    let hasPage = options.service.publicDirectory != nil
     let sample = sample
     try Server(path: path, options: options) { address in
-      (hasPage ? "\n\nOpen \(address)/ in a browser, in two windows best." : "")
+      "\n\nOpen \(address)/ in a browser, in two windows best."
         + (sample == .world ? Self.greeting(address) : "\n\nTry it: curl \(address)/v1/model")
     }.run()
   }

@@ -13,7 +13,7 @@ struct LiveFetchCommand: ParsableCommand {
       EXAMPLES
         livefetch demo
         livefetch import world.sqlite cities.csv --into City
-        livefetch serve world.sqlite --public Public
+        livefetch serve world.sqlite
         livefetch fetch http://127.0.0.1:8080 City --sort -population --limit 20 --watch
 
       EXIT STATUS

@@ -11,7 +11,8 @@ struct Serve: ParsableCommand {
     discussion: """
       EXAMPLES
         livefetch serve shop.sqlite
-        livefetch serve shop.sqlite --port 0 --public Public
+        livefetch serve shop.sqlite --port 0
+        livefetch serve new.sqlite --model shop.json
         LIVEFETCH_TOKEN=secret livefetch serve shop.sqlite --host 0.0.0.0
       """)
 
@@ -25,22 +26,30 @@ struct Serve: ParsableCommand {
     let options = try options.resolved()
     let model = try options.modelPath.map { try modelAnywhere($0) }
     // A model makes the tables of a new file.
-    guard
-      isThere || model != nil && FileManager.default.createFile(atPath: store, contents: nil)
-    else {
+    guard isThere || model != nil || options.createsFile else {
       throw failure("\(store): there is no such file", .noInput)
     }
+    if !isThere { try create(hasModel: model != nil) }
     do {
       try Server(path: store, options: options).run()
     } catch {
-      if !isThere { removeIfEmpty() }
+      // It was never served.
+      if !isThere { SQLiteStore.remove(path: store) }
       throw error
     }
   }
 
-  /// A model that cannot be served leaves no file of no bytes behind.
-  private func removeIfEmpty() {
-    let size = try? FileManager.default.attributesOfItem(atPath: store)[.size] as? Int
-    if size == 0 { SQLiteStore.remove(path: store) }
+  private func create(hasModel: Bool) throws {
+    do throws(StoreError) {
+      try SQLiteStore.create(path: store)
+    } catch {
+      throw error.failure(store)
+    }
+    guard !hasModel else { return }
+    note(
+      """
+      \(store): there was no such file, so an empty one was made. Put your own database there \
+      instead, or make tables: livefetch alter \(store) 'CREATE TABLE …'
+      """)
   }
 }

@@ -6,6 +6,7 @@ import Foundation
 import HTTPServer
 import SQLiteStore
 import Service
+import WebPage
 
 /// The options of a server as the command line gives them.
 struct ServeOptions: ParsableArguments {
@@ -19,32 +20,47 @@ struct ServeOptions: ParsableArguments {
   @Option(.model) var model: String?
   @Option(.publicDirectory) var publicDirectory: String?
   @Option(.token) var token: String?
-  @Option(.corsOrigin) var corsOrigin: String?
+  @Option(.tokenFile) var tokenFile: String?
+  @Flag(.insecureOpen) var insecureOpen: Bool?
+  @Option(.allowHost) var allowHost: [String] = []
+  @Option(.corsOrigin) var corsOrigin: [String] = []
   @Option(.maxItems) var maxItems: String?
   @Option(.queryTimeout) var queryTimeout: String?
   @Option(.maxBody) var maxBody: String?
+  @Option(.maxAnswer) var maxAnswer: String?
+  @Option(.maxMemoryInFlight) var maxMemoryInFlight: String?
+  @Option(.shutdownTimeout) var shutdownTimeout: String?
   @Option(.durability) var durability: String?
   @Option(.keepHistory) var keepHistory: String?
   @Option(.keepDays) var keepDays: String?
   @Option(.keepIdle) var keepIdle: String?
   @Option(.keepBytes) var keepBytes: String?
   @Option(.workers) var workers: String?
+  @Flag(.create) var create: Bool?
   @Flag(.readOnly) var readOnly: Bool?
   @Flag(.explain) var explain: Bool?
 
   private var flags: [String: String] {
     let texts: [(Setting, String?)] = [
       (.host, host), (.port, port), (.model, model), (.publicDirectory, publicDirectory),
-      (.token, token),
-      (.corsOrigin, corsOrigin), (.maxItems, maxItems), (.queryTimeout, queryTimeout),
-      (.maxBody, maxBody), (.durability, durability), (.keepHistory, keepHistory),
+      (.token, token), (.tokenFile, tokenFile), (.allowHost, Self.joined(allowHost)),
+      (.insecureOpen, insecureOpen.map { "\($0)" }), (.corsOrigin, Self.joined(corsOrigin)),
+      (.maxItems, maxItems), (.queryTimeout, queryTimeout), (.maxBody, maxBody),
+      (.maxAnswer, maxAnswer), (.maxMemoryInFlight, maxMemoryInFlight),
+      (.shutdownTimeout, shutdownTimeout), (.durability, durability), (.keepHistory, keepHistory),
       (.keepDays, keepDays), (.keepBytes, keepBytes), (.keepIdle, keepIdle), (.workers, workers),
+      (.create, create.map { "\($0)" }),
       (.readOnly, readOnly.map { "\($0)" }),
       (.explain, explain.map { "\($0)" }),
     ]
     return Dictionary(
       texts.compactMap { setting, text in text.map { (setting.name, $0) } },
       uniquingKeysWith: { _, last in last })
+  }
+
+  /// The values of a repeated flag as one text; nil if it was not given.
+  private static func joined(_ values: [String]) -> String? {
+    values.isEmpty ? nil : values.joined(separator: ",")
   }
 
   /// The value of every setting, from all sources.
@@ -60,51 +76,108 @@ struct ServeOptions: ParsableArguments {
   }
 
   /// The settings, checked against each other.
-  func resolved() throws -> ServerOptions { ServerOptions(try settings()) }
+  func resolved() throws -> ServerOptions {
+    var options = try checked()
+    try options.readToken()
+    return options
+  }
 
-  func validate() throws { try resolved().validate() }
+  private func checked() throws -> ServerOptions {
+    let settings = try settings()
+    do {
+      return try ServerOptions(settings)
+    } catch {
+      throw ValidationError("\(error)")
+    }
+  }
+
+  func validate() throws { _ = try checked() }
 }
 
 /// A server's settings as its parts take them.
 struct ServerOptions {
   private let settings: Settings
+  private let tokenSource: TokenSource
+  /// nil: requests need none.
+  private var bearerToken: String?
 
-  init(_ settings: Settings) { self.settings = settings }
+  /// - Throws: what can be said without reading files.
+  init(_ settings: Settings) throws(SettingError) {
+    self.settings = settings
+    tokenSource = try settings.tokenSource()
+    try checkAccess()
+    try checkMemory()
+    try checkDirectory()
+  }
 
   var host: String { settings.text(.host) ?? "127.0.0.1" }
   var port: Int { settings.integer(.port) }
 
-  private var bearerToken: String? {
-    settings.text(.token).flatMap { $0.isEmpty ? nil : $0 }
+  /// Reads the token's file, if there is one.
+  fileprivate mutating func readToken() throws { bearerToken = try tokenSource.token() }
+
+  /// What the person who starts the server should know.
+  var warnings: [String] {
+    guard settings[.token]?.origin == .flag else { return [] }
+    return [
+      "--token shows in the list of processes; --token-file FILE or LIVEFETCH_TOKEN does not"
+    ]
   }
 
-  private var isLoopback: Bool {
-    host == "localhost" || host == "::1" || host.hasPrefix("127.")
+  private func checkAccess() throws(SettingError) {
+    guard tokenSource != .none || HostNames.isLoopback(host) || settings.isOn(.insecureOpen) else {
+      throw SettingError(
+        "Listening on \(host) needs a token: --token-file FILE, or LIVEFETCH_TOKEN in the "
+          + "environment; --insecure-open serves everyone.")
+    }
+    for name in settings.texts(.allowHost) where !HostNames.isName(name) {
+      throw SettingError("--allow-host takes a host name without a port, not '\(name)'")
+    }
   }
 
-  fileprivate func validate() throws {
-    guard isLoopback || bearerToken != nil else {
-      throw ValidationError(
-        "Listening on \(host) needs a token: --token TOKEN or LIVEFETCH_TOKEN in the environment.")
+  private func checkMemory() throws(SettingError) {
+    guard settings.integer(.maxMemoryInFlight) >= settings.integer(.maxBody) else {
+      throw SettingError("--max-memory-in-flight must be at least --max-body.")
     }
-    if let directory = settings.text(.publicDirectory) {
-      var isDirectory: ObjCBool = false
-      guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory),
-        isDirectory.boolValue
-      else { throw ValidationError("--public: there is no directory '\(directory)'.") }
-    }
+  }
+
+  private func checkDirectory() throws(SettingError) {
+    guard let directory = settings.text(.publicDirectory) else { return }
+    var isDirectory: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory),
+      isDirectory.boolValue
+    else { throw SettingError("--public: there is no directory '\(directory)'.") }
+  }
+
+  /// The host names that requests may name; nil: any. Loopback's own are always among them: no
+  /// page of another site has such a name.
+  private var hostNames: HostNames? {
+    let allowed = settings.texts(.allowHost)
+    guard HostNames.isLoopback(host) || !allowed.isEmpty else { return nil }
+    return HostNames(HostNames.loopback + [host] + allowed)
   }
 
   var service: ServiceConfiguration {
     var service = ServiceConfiguration()
     service.maxItems = settings.integer(.maxItems)
+    service.maxAnswerBytes = settings.integer(.maxAnswer)
+    service.queryTimeout = settings.number(.queryTimeout)
     service.idleSeconds = settings.number(.keepIdle)
     service.bearerToken = bearerToken
-    service.corsOrigin = settings.text(.corsOrigin)
+    service.corsOrigins = settings.texts(.corsOrigin)
     service.publicDirectory = settings.text(.publicDirectory)
+    service.builtInFiles = StaticFiles(contents: WebPage.files)
     service.explains = settings.isOn(.explain)
     return service
   }
+
+  /// Seconds that the server may take to end.
+  var shutdownTimeout: Double { settings.number(.shutdownTimeout) }
+
+  var isReadOnly: Bool { settings.isOn(.readOnly) }
+
+  /// Whether a file that is not there is made without a model too.
+  var createsFile: Bool { settings.isOn(.create) }
 
   /// The path of the model's file.
   var modelPath: String? { settings.text(.model) }
@@ -116,7 +189,9 @@ struct ServerOptions {
     var store = SQLiteStoreOptions()
     store.model = model
     store.queryTimeout = settings.number(.queryTimeout)
-    store.isReadOnly = settings.isOn(.readOnly)
+    store.maxAnswerBytes = settings.integer(.maxAnswer)
+    store.isReadOnly = isReadOnly
+    store.acceptsEmptyFile = false
     store.durability = settings.text(.durability) == "normal" ? .normal : .full
     store.keptPositions = settings.integer(.keepHistory)
     store.keptSeconds = settings.number(.keepDays) * 86_400
@@ -130,6 +205,8 @@ struct ServerOptions {
     http.port = port
     http.workers = settings.integer(.workers)
     http.maxBodyBytes = settings.integer(.maxBody)
+    http.hostNames = hostNames
+    http.maxMemoryInFlight = settings.integer(.maxMemoryInFlight)
     http.renderProblem = { Problem($0).response }
     return http
   }

@@ -17,6 +17,9 @@ struct Server {
 
   func run() throws {
     TerminationSignal.hold()
+    for warning in options.warnings { note(warning) }
+    DescriptorLimit.raise()
+    TerminationSignal.ignoreOthers()
     FailureNotes.begin(path)
     // Before the file is opened, which changes it.
     let listener = try listen()
@@ -34,9 +37,21 @@ struct Server {
     }
     announce(store, at: address, port: http.port)
     TerminationSignal.wait()
-    host.drain()
-    host.awaitStreams(seconds: 1)
-    http.stop()
+    shutDown(host, http)
+  }
+
+  /// Ends within the time limit, whatever still runs. What was not answered by then loses its
+  /// connection.
+  private func shutDown(_ host: ServiceHost, _ http: HTTPServer) {
+    let limit = options.shutdownTimeout
+    Thread.detachNewThread {
+      Thread.sleep(forTimeInterval: limit)
+      note("did not end within --shutdown-timeout; what was not answered lost its connection")
+      _exit(ExitStatus.failed.rawValue)
+    }
+    host.drain(within: limit)
+    host.awaitStreams(seconds: min(1, limit / 20))
+    http.stop(grace: min(2, limit / 10))
     host.close()
   }
 
@@ -51,13 +66,19 @@ struct Server {
   private func openStore() throws -> SQLiteStore {
     let model = try options.modelPath.map { try modelAnywhere($0) }
     do throws(StoreError) {
-      let store = try SQLiteStore(path: path, options: options.store(model))
+      var storeOptions = options.store(model)
+      // Only at the start: a file that is empty later was cut short.
+      storeOptions.acceptsEmptyFile = model != nil || options.createsFile
+      let store = try SQLiteStore(path: path, options: storeOptions)
       if store.isNewlyFollowed {
         note(
           """
           \(path): added history tables and triggers, and switched to WAL. \
           `livefetch detach \(path)` takes them out again.
           """)
+      }
+      if store.properties.isReadOnly, !options.isReadOnly {
+        note("\(path): the file or its directory may not be written: it is served read-only")
       }
       if SQLiteStore.hasFragileLog {
         store.onForeignCommit { [path] in Self.warnOfFragileLog(path) }
@@ -114,7 +135,7 @@ struct Server {
   }
 }
 
-/// What SQLite says of a damaged file or a failing disk, for the person who runs the server.
+/// Failures of the file and its disk, for the person who runs the server.
 private enum FailureNotes {
   /// Seconds before the same is said again: every query may meet the same damage.
   private static let pause: UInt64 = 60
@@ -122,14 +143,22 @@ private enum FailureNotes {
   static func begin(_ path: String) {
     // Guards when each was said last.
     let last = Mutex<[String: UInt64]>([:])
-    SQLiteStore.onFailingFile { text in
+    SQLiteStore.onFailingFile { failure in
+      let text = text(failure, path)
       let now = DispatchTime.now().uptimeNanoseconds / 1_000_000_000
       let isNew = last.withLock { last in
         if let before = last[text], now < before + pause { return false }
         last[text] = last.count < 100 ? now : nil
         return true
       }
-      if isNew { note("\(path): \(text); `livefetch check \(path)` looks for damage") }
+      if isNew { note("\(path): \(text)") }
+    }
+  }
+
+  private static func text(_ failure: SQLiteStore.FileFailure, _ path: String) -> String {
+    switch failure {
+    case .reported(let text): "\(text); `livefetch check \(path)` looks for damage"
+    case .changed(let text): "\(text) Saves are refused until the file can be used again."
     }
   }
 }
@@ -151,10 +180,13 @@ extension StoreError {
     switch self {
     case .unusable(let reason): reason
     case .busy: "another process holds the file"
+    case .overloaded: "too much waits already"
+    case .shuttingDown: "the store is being closed"
     case .diskFull: "the disk is full"
     case .readOnly: "the file may not be written"
     case .schemaChanged(let entity): "the table of \(entity) has changed"
     case .queryTimeout, .tooSlow: "a query took too long"
+    case .answerTooLarge(let limit): "an answer has more than \(limit) bytes"
     case .storageFailed(let reason), .failed(let reason): reason
     }
   }

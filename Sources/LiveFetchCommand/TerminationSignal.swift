@@ -13,6 +13,12 @@ enum TerminationSignal {
     signal(SIGXFSZ, SIG_IGN)
   }
 
+  /// Keeps signals from ending a server that it has no use for: SIGHUP, as a terminal that closes
+  /// sends it, SIGUSR1 and SIGUSR2.
+  static func ignoreOthers() {
+    for number in [SIGHUP, SIGUSR1, SIGUSR2] { signal(number, SIG_IGN) }
+  }
+
   /// Returns when one has come.
   static func wait() {
     var signals = set

@@ -16,8 +16,12 @@ public struct SQLiteStoreOptions: Sendable {
 
   /// Seconds that a query may take.
   public var queryTimeout = 10.0
+  /// The most bytes of an answer: a snapshot, an object, a value, or what a diff shows.
+  public var maxAnswerBytes = Int.max
   /// Whether it is served without saves and `since`, and left as it is.
   public var isReadOnly = false
+  /// Whether a file of 0 bytes is a new store. Otherwise it is refused, as one that was cut short.
+  public var acceptsEmptyFile = true
   public var durability = Durability.full
   /// How many touched rows the history keeps.
   public var keptPositions = 1_000_000
@@ -31,7 +35,7 @@ public struct SQLiteStoreOptions: Sendable {
   /// Transformers of the program's own, by the names that the model's attributes give.
   public var transformers: [String: ValueTransformer] = [:]
   /// The most connections that read.
-  public var readers = 24
+  public var readers = 32
 
   public init() {}
 }
@@ -54,13 +58,17 @@ public final class SQLiteStore: ReopenableStore {
   /// The right to serve the file, held until it is closed.
   private let lock: Mutex<FileLock?>
   private let observers: Observers
-  private let watch: FileWatch?
+  let watch: FileWatch?
   private let notice: FileNotice?
+  /// The file that was opened.
+  let file: (path: String, identity: FileIdentity?)
   private let timeLimit: UInt64
+  private let maxAnswerBytes: Int
 
   /// Opens the file at `path`, which has to exist, and begins to follow it.
   public init(path: String, options: SQLiteStoreOptions = .init()) throws(StoreError) {
     let file = try OpenFile(path: path, options: options)
+    self.file = (path, FileStatus(path)?.identity)
     model = file.model
     history = file.history
     composer = FetchComposer(model: file.model, schema: file.schema)
@@ -68,9 +76,9 @@ public final class SQLiteStore: ReopenableStore {
       model: file.model, schema: file.schema, batchLimit: UInt64(options.queryTimeout * 1e9))
     let watch = file.watch
     self.watch = watch
-    readers = ReaderPool(path: path, access: file.readAccess, capacity: options.readers) {
-      watch?.isReplaced != true
-    }
+    let files = watch?.files
+    readers = ReaderPool(
+      path: path, access: file.readAccess, capacity: options.readers, files: files)
     properties = StoreProperties(kind: "sqlite", isReadOnly: file.writeConnection == nil)
     isNewlyFollowed = file.isNewlyFollowed
     forms = try file.writeConnection.map { connection throws(StoreError) in
@@ -78,6 +86,7 @@ public final class SQLiteStore: ReopenableStore {
     }
     lock = Mutex(file.lock)
     timeLimit = UInt64(options.queryTimeout * 1e9)
+    maxAnswerBytes = options.maxAnswerBytes
     let observers = Observers()
     self.observers = observers
     let writer = try file.writeConnection.map { connection throws(StoreError) in
@@ -101,7 +110,7 @@ public final class SQLiteStore: ReopenableStore {
     writer?.demand(demand, of: reader)
   }
 
-  public func onOutdated(_ body: @escaping @Sendable ([Int]) -> Void) {
+  public func onOutdated(_ body: @escaping @Sendable (OutdatedReason) -> Void) {
     observers.addOutdated(body)
     writer?.watchFile()
   }
@@ -123,7 +132,7 @@ public final class SQLiteStore: ReopenableStore {
     notice?.stop()
     writer?.close { readers.close() }
     readers.close()
-    watch?.removeStaleLog()
+    watch?.files.removeStaleLog()
     lock.withLock { $0 = nil }
   }
 
@@ -147,6 +156,15 @@ public final class SQLiteStore: ReopenableStore {
     _ = try ModelOpening(connection: connection, given: model).open()
   }
 
+  /// Rewrites the file at `path` so that its pages are full and in order. O(size of the file).
+  public static func compact(path: String) throws(StoreError) {
+    let lock = try FileLock(beside: path)
+    defer { withExtendedLifetime(lock) {} }
+    let connection = try Connection(path: path, access: .write)
+    defer { connection.close() }
+    try connection.execute("VACUUM")
+  }
+
   /// Takes the history's tables and triggers out of the file at `path`; false if there were none.
   public static func detach(path: String) throws(StoreError) -> Bool {
     let lock = try FileLock(beside: path)
@@ -167,19 +185,22 @@ private final class Observers: Sendable {
 
   func add(_ body: @escaping @Sendable () -> Void) { bodies.withLock { $0.append(body) } }
 
-  // Guards who wants to know that the file is not what was opened, and once that is known what is
-  // to be told.
-  private let outdated = Mutex<(bodies: [@Sendable ([Int]) -> Void], changed: [Int]?)>(
-    ([], nil))
+  private struct Outdated {
+    var bodies: [@Sendable (OutdatedReason) -> Void] = []
+    var reason: OutdatedReason?
+  }
+
+  // Protects the observers of a file that is outdated, and the reason once there is one.
+  private let outdated = Mutex(Outdated())
   // Guards who wants to know of the first commit of others; nil once they were told.
   private let foreign = Mutex<[@Sendable () -> Void]?>([])
 
-  func addOutdated(_ body: @escaping @Sendable ([Int]) -> Void) {
-    let changed = outdated.withLock { outdated in
+  func addOutdated(_ body: @escaping @Sendable (OutdatedReason) -> Void) {
+    let reason = outdated.withLock { outdated in
       outdated.bodies.append(body)
-      return outdated.changed
+      return outdated.reason
     }
-    if let changed { body(changed) }
+    if let reason { body(reason) }
   }
 
   func addForeign(_ body: @escaping @Sendable () -> Void) {
@@ -195,13 +216,13 @@ private final class Observers: Sendable {
     case .saves: break
     case .others: tellOfForeignCommit()
     case .restarted: tellOfForeignCommit()
-    case .outdated(let changed):
+    case .outdated(let reason):
       tellOfForeignCommit()
       let bodies = outdated.withLock { outdated in
-        outdated.changed = changed
+        outdated.reason = reason
         return outdated.bodies
       }
-      for body in bodies { body(changed) }
+      for body in bodies { body(reason) }
       return
     }
     for body in bodies.withLock({ $0 }) { body() }
@@ -243,13 +264,27 @@ extension SQLiteStore {
     try moment(.full) { moment throws(StoreError) in try body(moment) }
   }
 
-  /// Whether nobody waits any more for what is asked on this thread.
-  @TaskLocal private static var isOver: (@Sendable () -> Bool)?
+  /// What ends the queries of this thread before their time limit.
+  private struct Cancellation: Sendable {
+    let isOver: @Sendable () -> Bool
+    let deadline: ContinuousClock.Instant?
+
+    /// Nanoseconds until the deadline.
+    var timeLeft: UInt64 {
+      guard let deadline else { return .max }
+      let left = ContinuousClock.now.duration(to: deadline) / .nanoseconds(1)
+      return UInt64(min(max(left, 1), 1e18))
+    }
+  }
+
+  @TaskLocal private static var cancellation: Cancellation?
 
   public func unless<Result>(
-    _ isOver: @escaping @Sendable () -> Bool, _ body: () throws(StoreError) -> Result
+    _ isOver: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
+    _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try Self.$isOver.withValue(isOver) {
+    let cancellation = Cancellation(isOver: isOver, deadline: deadline)
+    return try Self.$cancellation.withValue(cancellation) {
       Swift.Result { () throws(StoreError) in try body() }
     }.get()
   }
@@ -258,7 +293,9 @@ extension SQLiteStore {
     _ effort: Effort, _ body: (ReadMoment) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     do throws(StoreError) {
-      let limit = effort == .quick ? min(Self.quickLimit, timeLimit) : timeLimit
+      let cancellation = effort == .full ? Self.cancellation : nil
+      let limit = min(
+        timeLimit, effort == .quick ? Self.quickLimit : cancellation?.timeLeft ?? .max)
       return try readers.read(limit: limit) { connection throws(StoreError) in
         let token = writer == nil ? .unfollowed : try history.newestToken(on: connection)
         var composer = composer
@@ -266,8 +303,11 @@ extension SQLiteStore {
         let moment = ReadMoment(
           connection: connection, composer: composer, history: history,
           objectStatements: objectStatements, token: token, timeLimit: limit)
-        guard effort == .full, let isOver = Self.isOver else { return try body(moment) }
-        return try connection.unless(isOver) { () throws(StoreError) in try body(moment) }
+        connection.effort = effort
+        defer { connection.effort = .full }
+        return try connection.withAnswerLimit(maxAnswerBytes) { () throws(StoreError) in
+          try connection.unless(cancellation?.isOver) { () throws(StoreError) in try body(moment) }
+        }
       }
     } catch .queryTimeout where effort == .quick {
       throw .tooSlow
@@ -308,9 +348,9 @@ extension SQLiteStore {
   }
 
   public func rawValue(
-    of id: ObjectID, entity: Int, attribute: Int
+    of id: ObjectID, entity: Int, attribute: Int, effort: Effort
   ) throws(StoreError) -> RawValue? {
-    try moment(.full) { moment throws(StoreError) in
+    try moment(effort) { moment throws(StoreError) in
       try moment.rawValue(of: id, entity: entity, attribute: attribute)
     }
   }
@@ -329,7 +369,21 @@ extension SQLiteStore {
     after token: Token?, limit: Int
   ) throws(StoreError) -> ChangeHistory? {
     try moment(.full) { moment throws(StoreError) in
-      try history.changes(after: token, limit: limit, on: moment.connection)
+      let connection = moment.connection
+      var limit = limit
+      // The rows of all saves are in memory at the same time. If they are too large, the answer has
+      // fewer saves, at least one.
+      while limit > 1 {
+        do throws(StoreError) {
+          return try history.changes(after: token, limit: limit, on: connection)
+        } catch {
+          guard case .answerTooLarge = error else { throw error }
+          limit /= 2
+        }
+      }
+      return try connection.withAnswerLimit(.max) { () throws(StoreError) in
+        try history.changes(after: token, limit: limit, on: connection)
+      }
     }
   }
 }
@@ -342,11 +396,17 @@ extension SQLiteStore {
     completion: @escaping @Sendable (Result<SaveResult, SaveError>) -> Void
   ) {
     guard let writer else { return completion(.failure(.store(.readOnly))) }
+    let arrival = monotonicNanoseconds()
     writer.save(
       { [executor] connection, token throws(SaveError) in
-        try executor.execute(request, on: connection, token: token)
+        try executor.execute(request, on: connection, token: token, since: arrival)
       },
+      turn: WriterQueue.Turn(request),
       completion: { result in completion(result.mapError { $0.ofPlan }) })
+  }
+
+  public func endSaves(cancellingRunning: Bool) {
+    writer?.endSaves(cancellingRunning: cancellingRunning)
   }
 }
 

@@ -1,5 +1,6 @@
 // One request on its way through the service: what every answer has in common is added here.
 
+import Bytes
 import FetchModel
 import HTTPServer
 
@@ -8,12 +9,12 @@ struct Call: Sendable {
   let request: HTTPRequest
   let exchange: HTTPExchange
   let service: Service
-  /// Where it came from another service.
-  var continuation: Continuation?
+  /// How often it failed before because the schema had changed.
+  var attempt = 0
 
   /// `LiveFetch-Token`, and what browsers of other origins need.
   var commonHeaders: [(name: String, value: String)] {
-    [("LiveFetch-Token", service.store.newestToken.description)] + service.corsHeaders
+    service.commonHeaders(for: request)
   }
 
   func respond(_ response: HTTPResponse) {
@@ -43,7 +44,7 @@ struct Call: Sendable {
     }
   }
 
-  /// Runs a query here if it is quick, and where slow ones run if it turns out not to be.
+  /// Runs a query here if it is quick, and where the others run if it turns out not to be.
   func query<Answer: Sendable>(
     _ run: @escaping @Sendable (Effort) throws(StoreError) -> Answer,
     then respond: @escaping @Sendable (Answer) throws(Problem) -> Void
@@ -52,27 +53,73 @@ struct Call: Sendable {
       let answer = try run(.quick)
       answering { () throws(Problem) in try respond(answer) }
     } catch .tooSlow {
-      let isTaken = service.slowLane.run {
-        answering { () throws(Problem) in
-          do throws(StoreError) {
-            let answer = try whileAwaited { () throws(StoreError) in try run(.full) }
-            answering { () throws(Problem) in try respond(answer) }
-          } catch {
-            if !redo(after: error) { throw Problem(error) }
-          }
-        }
+      service.lanes.run(for: caller, refused: refuse) { turn in
+        self.query(in: turn, run, then: respond)
       }
-      if !isTaken, !redo() { refuse(.overloaded) }
     } catch {
-      if !redo(after: error) { refuse(Problem(error)) }
+      if !retry(after: error) { refuse(Problem(error)) }
     }
   }
 
-  /// Asks the store what may take long, which ends soon after the client has left.
+  /// Whether the request is handled again by the service that knows the schema: this one has been
+  /// replaced, or `error` shows that it is about to be. Not for requests that wait for a change.
+  func retry(after error: StoreError = .busy) -> Bool {
+    guard let retry = service.retry else { return false }
+    if service.replacementProblem != nil {
+      guard error != .queryTimeout else { return false }
+    } else {
+      guard case .schemaChanged = error, !service.isDraining, attempt < Self.maxAttempts else {
+        return false
+      }
+    }
+    retry(request, exchange, attempt + 1)
+    return true
+  }
+
+  private static let maxAttempts = 50
+
+  /// False where the query needs a further attempt.
+  private func query<Answer: Sendable>(
+    in turn: QueryTurn, _ run: (Effort) throws(StoreError) -> Answer,
+    then respond: (Answer) throws(Problem) -> Void
+  ) -> Bool {
+    guard !exchange.isMemoryExhausted else {
+      refuse(.memoryExhausted)
+      return true
+    }
+    do throws(StoreError) {
+      let isLeft = { @Sendable [exchange, service] in exchange.isLeft || service.isStopping }
+      let answer = try turn.read(service.store, unless: isLeft) { () throws(StoreError) in
+        try run(.full)
+      }
+      answering { () throws(Problem) in try respond(answer) }
+    } catch .tooSlow {
+      return false
+    } catch {
+      if !retry(after: error) { refuse(problem(error)) }
+    }
+    return true
+  }
+
+  /// Answers for a query that is not run.
+  func refuse(_ refusal: QueryLanes.Refusal) {
+    switch refusal {
+    case .overloaded(let problem): refuse(problem)
+    case .closed: if !retry() { refuse(.shuttingDown) }
+    }
+  }
+
+  /// Runs a query that may take long; it ends soon after the client has left or the server stops.
   func whileAwaited<Answer>(
     _ ask: () throws(StoreError) -> Answer
   ) throws(StoreError) -> Answer {
-    try service.store.unless({ [exchange] in exchange.isLeft }, ask)
+    try service.store.unless(
+      { [exchange, service] in exchange.isLeft || service.isStopping }, until: nil, ask)
+  }
+
+  /// The problem of a query that failed. One that ended as the server stops did not take too long.
+  func problem(_ error: StoreError) -> Problem {
+    error == .queryTimeout && service.isStopping ? .shuttingDown : Problem(error)
   }
 
   /// The names and values of the query string.
@@ -115,12 +162,17 @@ extension HTTPRequest {
 
   /// The body as JSON.
   func jsonBody() throws(Problem) -> JSON {
-    guard hasJSON(header("Content-Type") ?? "") else { throw .notJSON }
+    try requireJSON()
     do {
       return try JSON(parsing: body)
     } catch {
       throw .malformedJSON(error)
     }
+  }
+
+  /// Throws if the body is not declared as JSON.
+  func requireJSON() throws(Problem) {
+    guard hasJSON(header("Content-Type") ?? "") else { throw .notJSON }
   }
 
   private func hasJSON(_ contentType: String) -> Bool {
@@ -142,10 +194,6 @@ extension HTTPRequest {
 }
 
 extension Problem {
-  static let overloaded: Problem = {
-    var problem = Problem(
-      503, "overloaded", "Service unavailable", "Too many slow queries are waiting; try again.")
-    problem.headers = [("Retry-After", "1")]
-    return problem
-  }()
+  static let memoryExhausted = overloaded(
+    "Other requests and answers take all the memory that there is for them; try again.")
 }

@@ -6,31 +6,29 @@ import Synchronization
 
 final class ChangeStream: ServedStream, ChangeObserver {
   private struct State {
-    var service: Service
-    /// Why its token cannot be continued from; nil: as for any other.
-    var reason: Problem?
     var output = EventOutput()
     var position: Token
-    var isLeaving = false
   }
 
+  let service: Service
   private let limit: Int
+  private let caller: Caller
   // Guards the state; never held while the store or the socket is called.
   private let state: Mutex<State>
 
-  init(service: Service, limit: Int, start: Token) {
+  init(service: Service, caller: Caller, limit: Int, start: Token) {
+    self.service = service
     self.limit = limit
-    state = Mutex(State(service: service, position: start))
+    self.caller = caller
+    state = Mutex(State(position: start))
   }
-
-  var service: Service { state.withLock { $0.service } }
 
   func withOutput<Result: Sendable>(_ change: (inout EventOutput) -> Result) -> Result {
     state.withLock { change(&$0.output) }
   }
 
-  func attach(to service: Service) { service.feed.add(self) }
-  func detach(from service: Service) { service.feed.remove(self) }
+  func attach() { service.feed.add(self) }
+  func detach() { service.feed.remove(self) }
 
   func next(_ room: Int) -> StreamStep {
     if let step = withOutput({ $0.step() }) { return step }
@@ -39,7 +37,14 @@ final class ChangeStream: ServedStream, ChangeObserver {
       withOutput { $0.isAsking = false }
       _ = read()
     }
-    if !service.slowLane.run(look) { look() }
+    service.lanes.gather(for: caller) { [self] refusal in
+      switch refusal {
+      case .overloaded(let problem): end(problem)
+      case .closed: look()
+      }
+    } _: { [self] in
+      if !endIfMemoryIsExhausted() { look() }
+    }
     return .wait
   }
 
@@ -47,50 +52,33 @@ final class ChangeStream: ServedStream, ChangeObserver {
 
   /// Reads on where nothing waits to be sent; true when the stream is over.
   private func read() -> Bool {
-    let (start, service, reason) = state.withLock { state in
+    let start = state.withLock { state in
       let isFree = state.output.outbox.isEmpty && !state.output.isEnding
-      return (isFree ? state.position : nil, state.service, state.reason)
+      return isFree ? state.position : nil
     }
     guard let start else { return withOutput { $0.isEnding } }
-    guard !service.isDraining else {
-      leave(service)
+    if let problem = service.endProblem {
+      end(problem)
       return true
     }
     do throws(StoreError) {
       guard let history = try service.store.changes(after: start, limit: limit) else {
-        end(reason ?? .tokenExpired)
+        end(.tokenExpired)
         return true
       }
       guard !history.saves.isEmpty else { return false }
-      send(history.json(service.store.model), history.to)
+      let json = history.json(service.store.model)
+      let limit = service.configuration.maxAnswerBytes
+      guard json.count <= limit else {
+        end(.tooManyChanges(limit))
+        return true
+      }
+      send(json, history.to)
       return false
     } catch {
-      service.isOver(after: error) ? leave(service) : end(Problem(error))
+      end(service.endProblem ?? Problem(error))
       return true
     }
-  }
-
-  private func leave(_ old: Service) {
-    let isFirst = state.withLock { state in
-      defer { state.isLeaving = true }
-      return !state.isLeaving
-    }
-    guard isFirst else { return }
-    leave(old) { [self] service in goOn(in: service, after: old) }
-  }
-
-  private func goOn(in service: Service, after old: Service) {
-    let reason = old.changed.withLock { $0.first }.map(old.schemaChanged)
-    let isOpen = state.withLock { state in
-      state.service = service
-      state.reason = reason
-      state.isLeaving = false
-      return !state.output.isEnding
-    }
-    guard isOpen else { return }
-    attach(to: service)
-    scheduleHeartbeat()
-    wake()
   }
 
   private func send(_ diff: [UInt8], _ token: Token) {

@@ -8,49 +8,44 @@ import LiveQueries
 import Synchronization
 
 final class EventStream: ServedStream, LiveWaiter {
-  /// What is followed, in a service that knows it.
-  struct Seat {
-    let service: Service
-    let plan: FetchPlan
-    let object: ObjectID?
-  }
-
   private struct State {
-    var seat: Seat
     var output = EventOutput()
-    /// The moment that the client will have when everything is sent; nil before the first.
+    /// The state that the client has when every event is sent; nil before the first.
     var position: Token?
   }
 
-  private let request: HTTPRequest
-  // Guards the state; never held while the service, the engine or the socket is called.
+  let service: Service
+  private let caller: Caller
+  private let plan: FetchPlan
+  private let object: ObjectID?
+  // Protects the state; never held while the service, the engine or the socket is called.
   private let state: Mutex<State>
 
-  /// - Parameter start: from when diffs are sent; nil has a snapshot sent first.
-  init(_ request: HTTPRequest, _ seat: Seat, start: Token?) {
-    self.request = request
-    var state = State(seat: seat)
-    state.position = start
-    self.state = Mutex(state)
+  /// - Parameters:
+  ///   - object: the only object that is followed; nil for the whole fetch.
+  ///   - start: the token from which diffs are sent; nil sends a snapshot first.
+  init(_ call: Call, _ plan: FetchPlan, object: ObjectID?, start: Token?) {
+    service = call.service
+    caller = call.caller
+    self.plan = plan
+    self.object = object
+    state = Mutex(State(position: start))
   }
-
-  private var seat: Seat { state.withLock { $0.seat } }
-  var service: Service { seat.service }
 
   func withOutput<Result: Sendable>(_ change: (inout EventOutput) -> Result) -> Result {
     state.withLock { change(&$0.output) }
   }
 
   func next(_ room: Int) -> StreamStep {
-    let (step, seat, position) = state.withLock { ($0.output.step(), $0.seat, $0.position) }
+    let (step, position) = state.withLock { ($0.output.step(), $0.position) }
     if let step { return step }
-    switch position {
-    case _ where seat.service.isDraining: leave(seat)
-    case nil: askForSnapshot(seat)
-    case let start?:
+    if let problem = service.endProblem {
+      end(problem)
+    } else if let position {
       // No deadline: heartbeats keep the stream alive while nothing changes.
-      seat.service.engine
-        .follow(seat.plan, object: seat.object, since: .token(start), until: nil, self)
+      service.engine.follow(plan, object: object, since: .token(position), until: nil, self)
+    } else {
+      askForSnapshot()
     }
     return .wait
   }
@@ -61,42 +56,51 @@ final class EventStream: ServedStream, LiveWaiter {
 extension EventStream {
   /// Takes the engine's answer.
   func receive(_ answer: LiveAnswer) {
-    let seat = seat
-    let isDraining = seat.service.isDraining
+    if case .diff(let json, let token, false) = answer {
+      return send(EventOutput.event("diff", json, token), position: token)
+    }
+    if let problem = service.endProblem { return end(problem) }
     switch answer {
-    case .diff(let json, let token, false):
-      send(EventOutput.event("diff", json, token), position: token)
-    case .diff(_, _, true):
-      // The client was not told of this moment: the next diff begins where its last event ended.
-      isDraining ? leave(seat) : send(nil, position: nil)
-    case .expired where isDraining, .failed where isDraining: leave(seat)
-    case .failed where seat.service.isOver(after: answer): leave(seat)
-    case .expired: askForSnapshot(seat)
+    // The client does not know this state: the next diff begins where its last event ended.
+    case .diff: send(nil, position: nil)
+    case .expired: askForSnapshot()
     case .failed(let error): end(Problem(error))
     }
   }
 
-  private func askForSnapshot(_ seat: Seat) {
-    let isTaken = seat.service.slowLane.run { [self] in
-      do throws(StoreError) {
-        try whileOpen(seat.service) { () throws(StoreError) in try sendSnapshot(seat) }
-      } catch {
-        seat.service.isOver(after: error) ? leave(seat) : end(Problem(error))
+  private func askForSnapshot() {
+    service.lanes.run(for: caller) { [self] refusal in
+      switch refusal {
+      case .overloaded(let problem): end(problem)
+      case .closed: end(service.endProblem ?? .shuttingDown)
       }
+    } _: { [self] turn in
+      if endIfMemoryIsExhausted() { return true }
+      do throws(StoreError) {
+        let isEnding = { @Sendable [self] in
+          service.isStopping || withOutput { $0.isEnding }
+        }
+        try turn.read(service.store, unless: isEnding) { () throws(StoreError) in
+          try sendSnapshot()
+        }
+      } catch .tooSlow {
+        return false
+      } catch {
+        end(service.endProblem ?? Problem(error))
+      }
+      return true
     }
-    guard !isTaken else { return }
-    seat.service.isDraining ? leave(seat) : end(.overloaded)
   }
 
-  private func sendSnapshot(_ seat: Seat) throws(StoreError) {
-    let store = seat.service.store
-    if let object = seat.object {
-      let snapshot = try store.object(object, of: seat.plan, effort: .full)
+  private func sendSnapshot() throws(StoreError) {
+    let store = service.store
+    if let object {
+      let snapshot = try store.object(object, of: plan, effort: .full)
       guard let snapshot else { return end(Service.noSuchObject) }
       send(
         EventOutput.event("snapshot", snapshot.json, snapshot.token), position: snapshot.token)
     } else {
-      let snapshot = try store.snapshot(of: seat.plan, effort: .full)
+      let snapshot = try store.snapshot(of: plan, effort: .full)
       send(
         EventOutput.event("snapshot", snapshot.json, snapshot.token), position: snapshot.token)
     }
@@ -110,30 +114,5 @@ extension EventStream {
       return state.output.socket
     }
     socket?.wake()
-  }
-}
-
-// MARK: - Another service
-
-extension EventStream {
-  private func leave(_ old: Seat) {
-    leave(old.service) { [self] service in goOn(in: service, after: old) }
-  }
-
-  private func goOn(in service: Service, after old: Seat) {
-    do throws(Problem) {
-      let requested = try service.requested(request)
-      try service.checkObservable(requested.fetch.plan)
-      let seat = Seat(service: service, plan: requested.fetch.plan, object: requested.object)
-      guard (seat.object == nil) == (old.object == nil) else { throw Service.noSuchObject }
-      let isOpen = state.withLock { state in
-        state.seat = seat
-        return !state.output.isEnding
-      }
-      if isOpen { scheduleHeartbeat() }
-      send(nil, position: nil)
-    } catch {
-      end(old.service.refusalReason(of: old.plan))
-    }
   }
 }

@@ -1,5 +1,6 @@
 // The `Idempotency-Key` header: a save with one is made once and answered the same each time.
 
+import Bytes
 import FetchModel
 import HTTPServer
 
@@ -70,7 +71,7 @@ extension Service {
         try moment.object(id, of: plan)
       }.kept
     }
-    store.save(change.request(preferences), once: once) { [self] result in
+    store.save(change.request(preferences, of: call.caller), once: once) { [self] result in
       reply(to: call) { () throws(Problem) in
         switch result {
         case .success(let answer): try self.send(answer, call)
@@ -99,7 +100,7 @@ extension Service {
       throw Problem(StoreError.failed("a kept answer cannot be read"))
     }
     if answer.isRepeated { response.headers.append(("Idempotency-Replayed", "true")) }
-    response.headers += corsHeaders
+    response.headers += corsOrigins.headers(for: call.request)
     call.exchange.respond(response)
   }
 }

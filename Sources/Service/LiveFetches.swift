@@ -13,31 +13,16 @@ struct LiveFetches: Sendable {
   struct Named: Sendable {
     let name: String
     let fetch: ResolvedFetch
-    /// From when its diffs are wanted; nil where a snapshot comes first.
+    /// The token from which diffs are sent; nil to send a snapshot first.
     let start: Token?
 
-    init(name: String, fetch: ResolvedFetch, for service: Service) {
-      self.init(
-        name: name, fetch: fetch,
-        start: fetch.request.since.map(service.token(of:)))
-    }
-
-    private init(name: String, fetch: ResolvedFetch, start: Token?) {
+    /// - Parameter arrival: the newest token when the request arrived, for `since=now`.
+    init(name: String, fetch: ResolvedFetch, arrival: Token) {
       self.name = name
       self.fetch = fetch
-      self.start = start
-    }
-
-    /// The same fetch in another service, which has to be able to follow it where it `isFollowed`.
-    func moved(to service: Service, isFollowed: Bool) throws(Problem) -> Named {
-      let fetch: ResolvedFetch
-      do {
-        fetch = try service.resolved(self.fetch.request)
-      } catch {
-        throw Problem(error, isPath: false)
+      start = fetch.request.since.map { since in
+        if case .token(let token) = since { token } else { arrival }
       }
-      if isFollowed { try service.checkObservable(fetch.plan) }
-      return Named(name: name, fetch: fetch, start: start)
     }
   }
 
@@ -46,6 +31,8 @@ struct LiveFetches: Sendable {
   let wait: Double?
 
   init(_ call: Call) throws(Problem) {
+    // One token for all: saves that are committed while the body is read come after it.
+    let arrival = call.service.store.newestToken
     _ = try call.queryItems(only: [])
     guard case .object(let members) = try call.jsonBody() else {
       throw Self.malformed("The body has to be an object with `fetches`.")
@@ -57,7 +44,7 @@ struct LiveFetches: Sendable {
         hint: nearestName(to: stranger.name, among: names))
     }
     wait = try Self.wait(members.first { $0.name == "wait" }?.value)
-    fetches = try Self.fetches(members.first { $0.name == "fetches" }?.value, call.service)
+    fetches = try Self.fetches(members.first { $0.name == "fetches" }?.value, call.service, arrival)
   }
 
   private static func wait(_ value: JSON?) throws(Problem) -> Double? {
@@ -70,7 +57,9 @@ struct LiveFetches: Sendable {
     }
   }
 
-  private static func fetches(_ value: JSON?, _ service: Service) throws(Problem) -> [Named] {
+  private static func fetches(
+    _ value: JSON?, _ service: Service, _ arrival: Token
+  ) throws(Problem) -> [Named] {
     guard case .object(let members)? = value, !members.isEmpty else {
       throw malformed("`fetches`: an object with a fetch under each name is required.")
     }
@@ -82,7 +71,7 @@ struct LiveFetches: Sendable {
     for member in members {
       do throws(Problem) {
         let fetch = try resolve(member, service)
-        fetches.append(Named(name: member.name, fetch: fetch, for: service))
+        fetches.append(Named(name: member.name, fetch: fetch, arrival: arrival))
       } catch {
         throw error.of(fetch: member.name)
       }

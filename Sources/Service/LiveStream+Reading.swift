@@ -10,35 +10,38 @@ extension LiveStream {
   /// Diffs are, since every search for them has its price.
   private static let diffBytesAtOnce = 1 << 20
 
-  func readEvents(_ service: Service) {
-    let isTaken = service.slowLane.run { [self] in
-      var isRoomLeft = readDiffs(service)
+  func readEvents() {
+    service.lanes.gather(for: caller) { [self] refusal in
+      switch refusal {
+      case .overloaded(let problem): end(problem)
+      case .closed: end(service.endProblem ?? .shuttingDown)
+      }
+    } _: { [self] in
+      if endIfMemoryIsExhausted() { return }
+      var isRoomLeft = readDiffs()
       while isRoomLeft,
         let index = state.withLock({ $0.output.isEnding ? nil : $0.unsent.popLast() })
       {
-        isRoomLeft = readSnapshot(of: index, service)
+        isRoomLeft = readSnapshot(of: index)
       }
-      if state.withLock({ $0.isLeaving }) { return leave(service) }
       wake { $0.isAsking = false }
     }
-    guard !isTaken else { return }
-    service.isDraining ? leave(service) : end(.overloaded)
   }
 
   /// Puts diffs among the events as far as they are found in time; false where they are enough for
   /// now. A failure is heard by the snapshots.
-  private func readDiffs(_ service: Service) -> Bool {
+  private func readDiffs() -> Bool {
     let resumed = state.withLock { state -> [GroupFetch] in
       guard !state.output.isEnding else { return [] }
       return state.unsent.compactMap { index in
         state.held[index].map {
-          GroupFetch(index: index, plan: state.fetches[index].fetch.plan, since: $0)
+          GroupFetch(index: index, plan: fetches[index].fetch.plan, since: $0)
         }
       }
     }
     guard !resumed.isEmpty else { return true }
     let store = service.store
-    let found = try? whileOpen(service) { () throws(StoreError) in
+    let found = try? whileOpen { () throws(StoreError) in
       try store.readAnswers { moment throws(StoreError) in
         let found = try MomentDiffs(moment, model: store.model).diffs(
           of: resumed, columns: store.columns, within: MomentReading.diffTime,
@@ -50,23 +53,23 @@ extension LiveStream {
       for fetch in resumed {
         let answer = found?.0.answers[fetch.index]
         if answer == nil, found?.0.isFull == true { continue }
-        Self.take(answer, of: fetch, at: found?.1, &state)
+        take(answer, of: fetch, at: found?.1, &state)
       }
       return state.output.outbox.count < Self.bytesAtOnce
     }
   }
 
   /// Takes in what was found of a fetch that is resumed; where that is nothing, it gets a snapshot.
-  private static func take(
+  private func take(
     _ answer: MomentDiffs.Answer?, of fetch: GroupFetch, at token: Token?, _ state: inout State
   ) {
     state.held[fetch.index] = nil
     guard let token, let answer, answer != .expired else { return }
     if case .diff(let json) = answer {
-      state.output.outbox += event("diff", json, state.fetches[fetch.index].name)
+      state.output.outbox += Self.event("diff", json, fetches[fetch.index].name)
     }
     state.unsent.removeAll { $0 == fetch.index }
-    begin(GroupFetch(index: fetch.index, plan: fetch.plan, since: token), &state)
+    Self.begin(GroupFetch(index: fetch.index, plan: fetch.plan, since: token), &state)
   }
 
   /// Has the engine told of a fetch whose event was put among the others.
@@ -79,10 +82,10 @@ extension LiveStream {
   }
 
   /// Puts a snapshot among the events; false where they are enough for now.
-  private func readSnapshot(of index: Int, _ service: Service) -> Bool {
-    let named = state.withLock { $0.fetches[index] }
+  private func readSnapshot(of index: Int) -> Bool {
+    let named = fetches[index]
     do throws(StoreError) {
-      let snapshot = try whileOpen(service) { () throws(StoreError) in
+      let snapshot = try whileOpen { () throws(StoreError) in
         try service.store.snapshot(of: named.fetch.plan, effort: .full)
       }
       let event = Self.event("snapshot", snapshot.json, named.name)
@@ -93,14 +96,12 @@ extension LiveStream {
         return state.output.outbox.count < Self.bytesAtOnce
       }
     } catch {
-      let isOver = service.isOver(after: error)
+      if let problem = service.endProblem {
+        end(problem)
+        return false
+      }
       return state.withLock { state in
-        guard !isOver else {
-          state.unsent.append(index)
-          state.isLeaving = true
-          return false
-        }
-        Self.end(index, Problem(error), &state)
+        end(index, Problem(error), &state)
         return true
       }
     }

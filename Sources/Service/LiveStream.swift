@@ -12,8 +12,6 @@ import Synchronization
 
 final class LiveStream: ServedStream, LiveWaiter {
   struct State {
-    var service: Service
-    var fetches: [LiveFetches.Named]
     var output = EventOutput()
     /// Fetches that the engine does not tell of, the next one last: those that ``held`` names a
     /// moment of may get a diff, the others get a snapshot.
@@ -28,16 +26,19 @@ final class LiveStream: ServedStream, LiveWaiter {
     var alive: Set<Int>
     /// The last `id` that was sent.
     var lastToken: Token?
-    /// Whether the service has ended under it.
-    var isLeaving = false
   }
 
-  // Guards the state; never held while the service, the engine or the socket is called.
+  let service: Service
+  let fetches: [LiveFetches.Named]
+  // Protects the state; never held while the service, the engine or the socket is called.
   let state: Mutex<State>
+  let caller: Caller
 
   init(_ call: Call, _ fetches: [LiveFetches.Named]) throws(Problem) {
-    var state = State(
-      service: call.service, fetches: fetches, alive: Set(fetches.indices))
+    service = call.service
+    caller = call.caller
+    self.fetches = fetches
+    var state = State(alive: Set(fetches.indices))
     var resumed: Token?
     if let last = call.request.header("Last-Event-ID") {
       guard let token = Token(last) else { throw .badToken }
@@ -53,28 +54,27 @@ final class LiveStream: ServedStream, LiveWaiter {
     self.state = Mutex(state)
   }
 
-  var service: Service { state.withLock { $0.service } }
-
   func withOutput<Result: Sendable>(_ change: (inout EventOutput) -> Result) -> Result {
     state.withLock { change(&$0.output) }
   }
 
   func next(_ room: Int) -> StreamStep {
     // What the engine is to be told of; nil while snapshots are to be sent.
-    let (step, service, starts) = state.withLock {
-      state -> (StreamStep?, Service, [GroupFetch]?) in
+    let (step, starts) = state.withLock { state -> (StreamStep?, [GroupFetch]?) in
       let step = state.output.step(isOver: state.alive.isEmpty)
-      guard step == nil, state.unsent.isEmpty else { return (step, state.service, nil) }
+      guard step == nil, state.unsent.isEmpty else { return (step, nil) }
       state.asked = state.starts
       state.starts = []
-      return (nil, state.service, state.asked)
+      return (nil, state.asked)
     }
     if let step { return step }
-    switch starts {
-    case _ where service.isDraining: leave(service)
-    case nil: readEvents(service)
-    // Those that begin are answered at once, so that the client gets a token for all.
-    case let starts?: service.engine.follow(starts, isFinal: !starts.isEmpty, self)
+    if let problem = service.endProblem {
+      end(problem)
+    } else if let starts {
+      // Those that begin are answered at once, so that the client gets a token for all.
+      service.engine.follow(starts, isFinal: !starts.isEmpty, self)
+    } else {
+      readEvents()
     }
     return .wait
   }
@@ -85,19 +85,16 @@ final class LiveStream: ServedStream, LiveWaiter {
 extension LiveStream {
   /// Takes the engine's answer.
   func receive(_ results: [GroupResult], at token: Token?) {
-    let service = service
-    let isDraining =
-      service.isDraining || results.contains { service.isOver(after: $0.answer) }
+    let problem = service.endProblem
     let socket = state.withLock { state in
       if token != nil { Self.settle(&state) }
-      for result in results { append(result, to: &state, isDraining: isDraining) }
+      for result in results { append(result, to: &state, isEnding: problem != nil) }
       if let token, state.unsent.isEmpty, state.starts.isEmpty { Self.mark(token, &state) }
-      if isDraining { state.starts += state.asked }
       state.asked = []
-      state.output.isAsking = isDraining
+      state.output.isAsking = false
       return state.output.socket
     }
-    isDraining ? leave(service) : socket?.wake()
+    if let problem { end(problem) } else { socket?.wake() }
   }
 
   /// Fetches that the engine has begun with are held at the moments from which that was.
@@ -115,33 +112,21 @@ extension LiveStream {
     state.output.outbox.append(contentsOf: "id: \(token)\n\n".utf8)
   }
 
-  private func append(_ result: GroupResult, to state: inout State, isDraining: Bool) {
-    let name = state.fetches[result.index].name
+  private func append(_ result: GroupResult, to state: inout State, isEnding: Bool) {
+    let name = fetches[result.index].name
     switch result.answer {
     case .diff(let json, let token, _):
       state.output.outbox += Self.event("diff", json, name)
       state.held[result.index] = token
-    case .expired where isDraining, .failed where isDraining: putBack(result.index, &state)
+    case .expired where isEnding, .failed where isEnding: break
     case .expired: state.unsent.append(result.index)
-    case .failed(let error): Self.end(result.index, Problem(error), &state)
+    case .failed(let error): end(result.index, Problem(error), &state)
     }
-  }
-
-  /// What a service cannot answer that has ended is the next one's to answer.
-  private func putBack(_ index: Int, _ state: inout State) {
-    let known = state.asked.first { $0.index == index }?.since
-    guard let since = known ?? state.held[index] else {
-      state.unsent.append(index)
-      return
-    }
-    let plan = state.fetches[index].fetch.plan
-    state.starts.append(GroupFetch(index: index, plan: plan, since: since))
-    state.held[index] = nil
   }
 
   /// One fetch ends; the others go on.
-  static func end(_ index: Int, _ problem: Problem, _ state: inout State) {
-    state.output.outbox += event("error", problem.json, state.fetches[index].name)
+  func end(_ index: Int, _ problem: Problem, _ state: inout State) {
+    state.output.outbox += Self.event("error", problem.json, fetches[index].name)
     state.alive.remove(index)
   }
 
@@ -154,52 +139,5 @@ extension LiveStream {
     if json.count > 2 { named.append(0x2C) }
     named.append(contentsOf: json.dropFirst())
     return EventOutput.event(kind, named, nil)
-  }
-}
-
-// MARK: - Another service
-
-extension LiveStream {
-  func leave(_ old: Service) {
-    leave(old) { [self] service in goOn(in: service, after: old) }
-  }
-
-  private func goOn(in service: Service, after old: Service) {
-    let (fetches, alive) = state.withLock { ($0.fetches, $0.alive) }
-    var moved = fetches
-    var ended: [(index: Int, reason: Problem)] = []
-    for index in alive.sorted() {
-      do throws(Problem) {
-        moved[index] = try fetches[index].moved(to: service, isFollowed: true)
-      } catch {
-        ended.append((index, old.refusalReason(of: fetches[index].fetch.plan)))
-      }
-    }
-    let isOpen = state.withLock { state in
-      state.service = service
-      state.fetches = moved
-      for (index, reason) in ended { Self.end(index, reason, &state) }
-      Self.startAgain(&state)
-      state.output.isAsking = false
-      state.isLeaving = false
-      return !state.output.isEnding
-    }
-    guard isOpen else { return }
-    scheduleHeartbeat()
-    wake()
-  }
-
-  /// Has the engine told of every fetch anew, from the moment that the client has of it.
-  private static func startAgain(_ state: inout State) {
-    let known = Dictionary(
-      (state.starts + state.asked).map { ($0.index, $0.since) }, uniquingKeysWith: { $1 })
-    state.asked = []
-    defer { state.held = [:] }
-    state.unsent = state.unsent.filter(state.alive.contains)
-    state.starts = state.alive.subtracting(state.unsent).sorted().compactMap { index in
-      (state.held[index] ?? known[index]).map {
-        GroupFetch(index: index, plan: state.fetches[index].fetch.plan, since: $0)
-      }
-    }
   }
 }

@@ -78,7 +78,7 @@ struct ModelDescription {
     return .object(members + rules(of: attribute.declaration))
   }
 
-  /// What the model file says of an attribute, under its names there.
+  /// The model file's rules of an attribute, under their names there.
   private func rules(of declaration: ModelFile.Attribute?) -> [JSON.Member] {
     guard let declaration, case .object(let members) = declaration.json else { return [] }
     let told: Set<String> = ["name", "type", "optional", "default"]

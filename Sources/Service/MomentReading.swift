@@ -10,7 +10,6 @@ import LiveQueries
 /// Reads an answer to many fetches at one moment.
 struct MomentReading {
   let fetches: [LiveFetches.Named]
-  let ended: [EndedFetch]
   let service: Service
   let maxBytes: Int
   /// Which fetch is being read.
@@ -24,13 +23,10 @@ struct MomentReading {
   /// How long these snapshots may be read; fetches that have neither by then are told to begin anew.
   private static let snapshotTime = Duration.seconds(15)
 
-  init(
-    _ fetches: [LiveFetches.Named], ended: [EndedFetch], in service: Service
-  ) {
+  init(_ fetches: [LiveFetches.Named], in service: Service) {
     self.fetches = fetches
-    self.ended = ended
     self.service = service
-    maxBytes = service.configuration.maxLiveBytes
+    maxBytes = service.configuration.maxAnswerBytes
   }
 
   /// nil where it would be larger than an answer may be.
@@ -80,7 +76,7 @@ struct MomentReading {
       self.index = index
       do throws(StoreError) {
         try readSnapshot(of: index, moment)
-      } catch .queryTimeout where !results.isEmpty || !ended.isEmpty {
+      } catch .queryTimeout where !results.isEmpty {
         return
       }
     }
@@ -99,7 +95,6 @@ struct MomentReading {
 
   private func body(_ token: Token) -> [UInt8] {
     var body = LiveAnswerBody()
-    for fetch in ended { body.append(fetch.reason.json, under: fetch.name) }
     for (index, named) in fetches.enumerated() {
       if let json = results[index] { body.append(json, under: named.name) }
     }
@@ -112,10 +107,9 @@ struct MomentReading {
   }
 
   var tooLarge: Problem {
-    Problem(
-      400, "answer-too-large", "Bad request",
-      "The answers to these fetches have more than \(maxBytes) bytes together.",
-      hint: "a stream sends them one after the other"
+    Problem.badRequest(
+      "answer-too-large", "The answers to these fetches have more than \(maxBytes) bytes together.",
+      hint: "a smaller `limit` or `select` makes them smaller, and a stream sends them one by one"
     ).of(fetch: fetches[index].name)
   }
 }
@@ -123,6 +117,9 @@ struct MomentReading {
 /// `{"token":"…","results":{"a":{…}}}`
 struct LiveAnswerBody {
   private var results: [UInt8] = []
+
+  /// How many bytes the results have.
+  var size: Int { results.count }
 
   mutating func append(_ json: [UInt8], under name: String) {
     if !results.isEmpty { results.append(0x2C) }

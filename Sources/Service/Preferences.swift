@@ -1,37 +1,138 @@
-// The `Prefer` header (RFC 7240), as far as it means something here.
+// The `Prefer` header (RFC 7240) of a request that saves → what it asks for.
+//
+// Promises: of two preferences of one name the first counts; a header that cannot be parsed, and a
+// preference that limits the change and cannot be parsed, is an error. Other preferences that are
+// not known are ignored, as RFC 7240 says.
 
-/// What a client prefers about the answer to a change.
+import FetchModel
+
+/// The preferences of a request that saves.
 struct Preferences: Sendable {
-  enum Return: Sendable { case minimal, representation }
+  enum Return: String, Sendable { case minimal, representation }
+
+  /// What becomes of a batch some of whose changes are refused.
+  enum Handling: String, Sendable { case strict, lenient }
 
   /// nil where the client did not say.
   private(set) var answer: Return?
-  /// The most objects that a batch may touch.
+  /// The most objects that a batch may change.
   private(set) var maxAffected: Int?
+  private(set) var handling: Handling?
 
-  init(_ headers: [String]) {
+  init(_ headers: [String]) throws(Problem) {
     for header in headers {
-      for element in header.split(whereSeparator: { $0 == "," || $0 == ";" }) {
-        let parts = element.split(separator: "=", maxSplits: 1).map {
-          $0.filter { $0 != " " && $0 != "\"" }.lowercased()
-        }
-        guard parts.count == 2 else { continue }
-        switch (parts[0], parts[1]) {
-        case ("return", "minimal"): answer = .minimal
-        case ("return", "representation"): answer = .representation
-        case ("max-affected", let count): maxAffected = Int(count).map { max(0, $0) }
-        default: break
-        }
-      }
+      var parser = PreferenceParser(header)
+      while let preference = try parser.next() { try note(preference) }
     }
+  }
+
+  private mutating func note(_ preference: PreferenceParser.Preference) throws(Problem) {
+    switch preference.name {
+    case "return": answer = answer ?? Return(rawValue: preference.value.lowercased())
+    case "max-affected":
+      guard let count = Self.count(preference.value) else {
+        throw .badPreference("`max-affected` takes a whole number, as in `max-affected=10`.")
+      }
+      maxAffected = maxAffected ?? count
+    case "handling":
+      guard let value = Handling(rawValue: preference.value.lowercased()) else {
+        throw .badPreference("`handling` takes `strict` or `lenient`.")
+      }
+      handling = handling ?? value
+    default: break
+    }
+  }
+
+  private static func count(_ text: String) -> Int? {
+    text.utf8.allSatisfy { $0 &- 0x30 < 10 } ? Int(text) : nil
+  }
+
+  /// The same for an answer that shows no object.
+  var minimal: Preferences {
+    var preferences = self
+    preferences.answer = .minimal
+    return preferences
   }
 
   /// `Preference-Applied`, where a preference about the answer was heeded.
   var applied: [(name: String, value: String)] {
-    switch answer {
-    case .minimal: [("Preference-Applied", "return=minimal")]
-    case .representation: [("Preference-Applied", "return=representation")]
-    case nil: []
+    answer.map { [("Preference-Applied", "return=\($0.rawValue)")] } ?? []
+  }
+}
+
+extension Problem {
+  fileprivate static func badPreference(_ detail: String) -> Problem {
+    .badRequest("bad-preference", detail)
+  }
+}
+
+/// Takes the preferences of one header value apart. A parameter behind a semicolon counts as a
+/// preference of its own, so that none that limits a change is passed over.
+private struct PreferenceParser {
+  struct Preference {
+    /// In lower case.
+    let name: String
+    /// Without quotes; empty where there is none.
+    let value: String
+  }
+
+  private var rest: Substring.UTF8View
+
+  init(_ header: String) { rest = header[...].utf8 }
+
+  /// Nil at the end of the header.
+  mutating func next() throws(Problem) -> Preference? {
+    _ = take { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: ";") || Self.isBlank($0) }
+    guard !rest.isEmpty else { return nil }
+    let name = take(Self.isNameByte).lowercased()
+    skipBlanks()
+    var value = ""
+    if rest.first == UInt8(ascii: "=") {
+      rest.removeFirst()
+      skipBlanks()
+      value = try takeValue()
+      skipBlanks()
     }
+    let isEnd = [nil, UInt8(ascii: ","), UInt8(ascii: ";")].contains(rest.first)
+    guard !name.isEmpty, isEnd else { throw Self.malformed }
+    return Preference(name: name, value: value)
+  }
+
+  private mutating func takeValue() throws(Problem) -> String {
+    guard rest.first == UInt8(ascii: "\"") else { return take(Self.isValueByte) }
+    rest.removeFirst()
+    var value: [UInt8] = []
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "\"") { return String(decoding: value, as: UTF8.self) }
+      guard byte == UInt8(ascii: "\\") else {
+        value.append(byte)
+        continue
+      }
+      guard let escaped = rest.popFirst() else { break }
+      value.append(escaped)
+    }
+    throw Self.malformed
+  }
+
+  private mutating func skipBlanks() { _ = take(Self.isBlank) }
+
+  private mutating func take(_ isTaken: (UInt8) -> Bool) -> String {
+    let taken = rest.prefix(while: isTaken)
+    rest = rest[taken.endIndex...]
+    return String(decoding: taken, as: UTF8.self)
+  }
+
+  private static let malformed = Problem.badPreference(
+    "`Prefer` takes preferences separated by commas, as in `return=minimal, max-affected=10`.")
+
+  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+  private static func isValueByte(_ byte: UInt8) -> Bool {
+    byte > 0x20 && byte != 0x7F && byte != UInt8(ascii: ",") && byte != UInt8(ascii: ";")
+      && byte != UInt8(ascii: "\"")
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    isValueByte(byte) && byte != UInt8(ascii: "=")
   }
 }

@@ -16,5 +16,6 @@ extension Problem {
   /// What the HTTP layer refused before any handler saw it.
   public init(_ problem: HTTPProblem) {
     self.init(problem.status, problem.code, problem.title, problem.detail)
+    if let seconds = problem.retryAfter { headers = [("Retry-After", String(seconds))] }
   }
 }

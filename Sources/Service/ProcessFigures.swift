@@ -1,4 +1,4 @@
-// What the system says of this process, under the names that Prometheus' own clients use.
+// Process metrics under the names of Prometheus's client libraries.
 
 import FetchModel
 import Foundation
@@ -7,7 +7,7 @@ import Foundation
   import Glibc
 #endif
 
-/// Figures of the process; those that the system does not tell are left out.
+/// Metrics of this process; those that the system does not provide are omitted.
 enum ProcessFigures {
   static var families: [MetricFamily] {
     [cpu, memory, descriptors, descriptorLimit, start].compactMap { $0 }
@@ -34,7 +34,7 @@ enum ProcessFigures {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") else {
       return nil
     }
-    // One of them is the directory itself.
+    // One entry is the directory itself.
     return MetricFamily(
       "process_open_fds", "Open file descriptors.", .gauge, max(0, names.count - 1))
   }
@@ -51,7 +51,7 @@ enum ProcessFigures {
   }
 
   private static var start: MetricFamily? {
-    // The name of the program, in parentheses, may hold blanks.
+    // The program's name, in parentheses, may contain blanks.
     guard let text = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8),
       let end = text.lastIndex(of: ")")
     else { return nil }

@@ -1,6 +1,7 @@
 // Method and path → what is asked for. Paths are matched on the raw target, each segment decoded
 // once; what a path takes as methods is told in one place.
 
+import Bytes
 import FetchModel
 
 /// Everything that the API has a path for.
@@ -91,6 +92,18 @@ enum Route: Hashable {
     case .fetch, .live, .save: ["POST", "OPTIONS"]
     }
   }
+
+  /// Whether a request with this method changes the store.
+  func saves(_ method: String) -> Bool {
+    switch self {
+    case .objects, .object: ["POST", "PATCH", "PUT", "DELETE"].contains(method)
+    case .save: method == "POST"
+    default: false
+    }
+  }
+
+  /// Whether a request with this method has a JSON body.
+  func takesBody(_ method: String) -> Bool { ["POST", "PATCH", "PUT"].contains(method) }
 
   /// Whether it is answered without a credential.
   var isPublic: Bool {

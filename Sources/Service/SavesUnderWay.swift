@@ -1,4 +1,4 @@
-// Saves between their request and their answer, so that none is made and then not told.
+// Saves between their request and their answer, so that the answer tells what became of each.
 
 import Synchronization
 import Threads
@@ -7,39 +7,39 @@ import Threads
 final class SavesUnderWay: Sendable {
   private struct State {
     var count = 0
-    var isFinishing = false
+    var isClosed = false
   }
 
-  // Guards the count; held for moments only.
+  // Guards the count.
   private let state = Mutex(State())
   private let done = TimedSignal()
 
   /// Counts one more; false once the server ends: the save is not to be made.
   func begin() -> Bool {
     state.withLock { state in
-      if !state.isFinishing { state.count += 1 }
-      return !state.isFinishing
+      if !state.isClosed { state.count += 1 }
+      return !state.isClosed
     }
   }
 
-  /// Whether there is one at most.
+  /// True where there is one at most.
   var isAlone: Bool { state.withLock { $0.count <= 1 } }
 
   /// One has been answered.
   func end() {
     let isLast = state.withLock { state in
       state.count -= 1
-      return state.isFinishing && state.count == 0
+      return state.isClosed && state.count == 0
     }
     if isLast { done.signal() }
   }
 
-  /// Lets no more begin, and waits for the answers of those that did.
-  func finish(seconds: Double = 10) {
-    let mustWait = state.withLock { state in
-      defer { state.isFinishing = true }
-      return !state.isFinishing && state.count > 0
-    }
-    if mustWait { _ = done.wait(seconds: seconds) }
+  /// Lets no more begin.
+  func close() { state.withLock { $0.isClosed = true } }
+
+  /// Waits until every save that began is answered; false where that takes longer. After ``close()``.
+  func wait(seconds: Double) -> Bool {
+    if state.withLock({ $0.count == 0 }) { return true }
+    return done.wait(seconds: seconds)
   }
 }

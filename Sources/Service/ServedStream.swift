@@ -1,5 +1,5 @@
-// What every stream of server-sent events is: the socket with what waits for it, heartbeats, and
-// the way from a service that has ended into the one that follows.
+// What all streams of server-sent events have in common: the socket with the events that wait for
+// it, heartbeats, and the event that ends the stream.
 
 import FetchModel
 import HTTPServer
@@ -53,37 +53,42 @@ struct EventOutput {
 
 /// A stream of a fetch, of many, or of the history. It decides what is asked for and sent.
 protocol ServedStream: StreamSource {
-  /// The one that it is served by now.
   var service: Service { get }
   /// Under the lock of the stream's state, so `change` may not call the service, the engine or the
   /// socket.
   func withOutput<Result: Sendable>(_ change: (inout EventOutput) -> Result) -> Result
-  /// Has `service` tell of what comes, where that is not asked for each time.
-  func attach(to service: Service)
-  /// Has `service` forget the stream.
-  func detach(from service: Service)
+  /// Subscribes to changes, where they are not asked for each time.
+  func attach()
+  /// Unsubscribes from the service.
+  func detach()
 }
 
 extension ServedStream {
-  /// Asks the store what may take long, which ends soon after the stream.
+  /// Asks the store what may take long, which ends soon after the stream or once the server stops.
   func whileOpen<Answer>(
-    _ service: Service, _ ask: () throws(StoreError) -> Answer
+    _ ask: () throws(StoreError) -> Answer
   ) throws(StoreError) -> Answer {
-    try service.store.unless({ [self] in withOutput { $0.isEnding } }, ask)
+    try service.store.unless(
+      { [self] in service.isStopping || withOutput { $0.isEnding } }, until: nil, ask)
   }
 
-  func attach(to service: Service) {}
+  /// Ends the stream if there is no memory for another event, and returns true then.
+  func endIfMemoryIsExhausted() -> Bool {
+    guard withOutput({ $0.socket })?.isMemoryExhausted == true else { return false }
+    end(.memoryExhausted)
+    return true
+  }
+
+  func attach() {}
 
   func opened(_ stream: HTTPStream) {
-    let service = service
     service.configuration.metrics.openStreams.add()
     withOutput { $0.socket = stream }
-    attach(to: service)
+    attach()
     scheduleHeartbeat()
   }
 
   func closed() {
-    let service = service
     service.configuration.metrics.openStreams.add(-1)
     let heartbeat = withOutput { output in
       output.isEnding = true
@@ -92,7 +97,7 @@ extension ServedStream {
       return output.heartbeat
     }
     _ = heartbeat?.cancel()
-    detach(from: service)
+    detach()
   }
 
   /// Has the socket ask again after a change.
@@ -114,7 +119,6 @@ extension ServedStream {
   }
 
   func scheduleHeartbeat() {
-    let service = service
     let deadline = service.deadlines.schedule(after: service.configuration.heartbeat) {
       [weak self] in self?.beat()
     }
@@ -130,19 +134,8 @@ extension ServedStream {
     socket.wake()
     scheduleHeartbeat()
   }
-
-  /// Goes on in the service that follows `old`, which has ended, or ends with it.
-  func leave(_ old: Service, goOn: @escaping @Sendable (Service) -> Void) {
-    if old.isDraining, !old.isRetired { return end(.shuttingDown) }
-    old.whenSucceeded { [self] outcome in
-      switch outcome {
-      case .success(let service): goOn(service)
-      case .failure(let problem): end(problem)
-      }
-    }
-  }
 }
 
 extension ServedStream where Self: LiveWaiter {
-  func detach(from service: Service) { service.engine.cancel(self) }
+  func detach() { service.engine.cancel(self) }
 }

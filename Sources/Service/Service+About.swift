@@ -37,12 +37,15 @@ extension Service {
     call.respond(json: openAPI.bytes)
   }
 
-  func health(_ call: Call, _ route: Route) {
-    call.respond(json: Array("{\"status\":\"ok\"}".utf8))
+  /// A file of the public directory, or else one that the program carries.
+  func fileResponse(to request: HTTPRequest) -> HTTPResponse? {
+    if let found = files?.response(to: request) { return found }
+    guard files == nil || request.path.hasPrefix("/docs/") else { return nil }
+    return configuration.builtInFiles?.response(to: request)
   }
 
   func file(_ call: Call) throws(Problem) {
-    guard var response = files?.response(to: call.request) else { throw .noSuchPath }
+    guard var response = fileResponse(to: call.request) else { throw .noSuchPath }
     response.headers.append(("Content-Security-Policy", "default-src 'self'"))
     call.respond(response)
   }

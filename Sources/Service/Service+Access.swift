@@ -22,17 +22,9 @@ extension Service {
     return difference == 0
   }
 
-  static func corsHeaders(_ origin: String?) -> [(name: String, value: String)] {
-    guard let origin else { return [] }
-    let exposed =
-      "LiveFetch-Token, ETag, Location, Allow, Retry-After, "
-      + "Idempotency-Replayed"
-    var headers = [
-      (name: "Access-Control-Allow-Origin", value: origin),
-      (name: "Access-Control-Expose-Headers", value: exposed),
-    ]
-    if origin != "*" { headers.append(("Vary", "Origin")) }
-    return headers
+  /// `LiveFetch-Token`, and the headers that browsers of other origins need.
+  func commonHeaders(for request: HTTPRequest) -> [(name: String, value: String)] {
+    [("LiveFetch-Token", store.newestToken.description)] + corsOrigins.headers(for: request)
   }
 
   /// Answers OPTIONS: what the path takes, and to browsers what they may send.
@@ -42,7 +34,7 @@ extension Service {
     if isAuthorized(call.request), let entity = route.entity { _ = try entityIndex(named: entity) }
     let methods = route.allowedMethods.joined(separator: ", ")
     var headers = [(name: "Allow", value: methods)]
-    if configuration.corsOrigin != nil,
+    if !configuration.corsOrigins.isEmpty,
       call.request.header("Access-Control-Request-Method") != nil
     {
       headers += [

@@ -16,10 +16,11 @@ extension Service {
     if call.wantsStream {
       call.exchange.mark(RequestKind.stream.rawValue)
       let start = query.start ?? store.newestToken
-      let stream = ChangeStream(service: self, limit: query.limit, start: start)
+      let stream = ChangeStream(
+        service: self, caller: call.caller, limit: query.limit, start: start)
       return call.exchange.stream(headers: EventOutput.headers + call.commonHeaders, stream)
     }
-    let isTaken = slowLane.run { [self] in
+    lanes.gather(for: call.caller, refused: call.refuse) { [self] in
       let waiter = ChangeWaiter(call: call, query: query, store: store)
       guard !waiter.answer(isFinal: query.wait == 0) else { return }
       feed.add(waiter)
@@ -32,11 +33,17 @@ extension Service {
       // A save may have come between the first look and the waiting.
       if waiter.answer(isFinal: false) { feed.remove(waiter) }
     }
-    if !isTaken, !call.redo() { throw .overloaded }
   }
 }
 
 extension Problem {
+  /// - Parameter limit: the most bytes of an answer.
+  static func tooManyChanges(_ limit: Int) -> Problem {
+    var problem = Problem.answerTooLarge(limit)
+    problem.hint = "a smaller `limit` asks for fewer saves"
+    return problem
+  }
+
   fileprivate static let withoutHistory = badRequest(
     "not-observable", "This server keeps no history: its store is read only.")
 }
@@ -77,9 +84,6 @@ struct ChangesQuery: Sendable {
       guard let token = Token(last) else { throw .badToken }
       start = token
     }
-    guard let continuation = call.continuation else { return }
-    start = continuation.start ?? start
-    wait = continuation.seconds
   }
 }
 
@@ -122,14 +126,12 @@ private final class ChangeWaiter: ChangeObserver {
   private let call: Call
   private let query: ChangesQuery
   private let store: any Store
-  private let deadline: ContinuousClock.Instant
   private let isAnswered = Mutex(false)
 
   init(call: Call, query: ChangesQuery, store: any Store) {
     self.call = call
     self.query = query
     self.store = store
-    deadline = .now + .seconds(query.wait)
   }
 
   func look() -> Bool { answer(isFinal: false) }
@@ -150,33 +152,21 @@ private final class ChangeWaiter: ChangeObserver {
       return !isAnswered
     }
     guard isFirst else { return true }
-    if !isNews, isOver(result) {
-      move()
+    if !isNews, let problem = call.service.replacementProblem {
+      call.refuse(problem)
     } else {
       respond(result)
     }
     return true
   }
 
-  private func isOver(_ result: Result<ChangeHistory?, StoreError>) -> Bool {
-    if case .failure(let error) = result { return call.service.isOver(after: error) }
-    return call.service.isRetired
-  }
-
-  /// Has the service that follows go on.
-  private func move() {
-    let service = call.service
-    let reason = service.changed.withLock { $0.first }.map(service.schemaChanged)
-    let continuation = Continuation(
-      start: query.start, deadline: deadline, reason: reason,
-      refusal: reason ?? .tokenExpired)
-    call.whenSucceeded { [call] in $0.rejoin(call.request, call.exchange, continuation) }
-  }
-
   private func respond(_ result: Result<ChangeHistory?, StoreError>) {
     switch result {
-    case .success(let history?): call.respond(json: history.json(store.model))
-    case .success(nil): call.refuse(call.continuation?.reason ?? .tokenExpired)
+    case .success(let history?):
+      let json = history.json(store.model)
+      let limit = call.service.configuration.maxAnswerBytes
+      json.count > limit ? call.refuse(.tooManyChanges(limit)) : call.respond(json: json)
+    case .success(nil): call.refuse(.tokenExpired)
     case .failure(let error): call.refuse(Problem(error))
     }
   }

@@ -84,9 +84,12 @@ struct ResolvedFetch: Sendable {
 // MARK: - Snapshots and the cache
 
 extension Service {
-  /// What an answer is kept under: the raw target and the coding it is sent in.
+  /// The key of a cached answer: the raw target, the coding it is sent in, and the variant of its
+  /// CORS headers.
   func cacheKey(of request: HTTPRequest) -> String {
-    acceptsGzip(request) ? request.target + "\n" : request.target
+    let key = acceptsGzip(request) ? request.target + "\n" : request.target
+    let variant = corsOrigins.variant(of: request)
+    return variant == 0 ? key : "\(key) \(variant)"
   }
 
   private func acceptsGzip(_ request: HTTPRequest) -> Bool {

@@ -11,10 +11,9 @@ extension Service {
     try checkObservable(fetch.plan)
     call.exchange.mark(RequestKind.poll.rawValue)
     let wait = fetch.request.wait ?? configuration.defaultWait
-    let deadline = call.continuation?.deadline ?? ContinuousClock.now + .seconds(wait)
-    let start =
-      call.continuation?.start.map { .token($0) } ?? start(since: fetch.request.since)
-    let waiter = DiffWaiter(call, start, until: deadline)
+    let deadline = ContinuousClock.now + .seconds(wait)
+    let start = start(since: fetch.request.since)
+    let waiter = DiffWaiter(call)
     call.exchange.onDisconnect { [engine, weak waiter] in
       if let waiter { engine.cancel(waiter) }
     }
@@ -30,8 +29,7 @@ extension Service {
       start = token
     }
     call.exchange.mark(RequestKind.stream.rawValue)
-    let seat = EventStream.Seat(service: self, plan: fetch.plan, object: object)
-    let stream = EventStream(call.request, seat, start: start)
+    let stream = EventStream(call, fetch.plan, object: object, start: start)
     call.exchange.stream(headers: EventOutput.headers + call.commonHeaders, stream)
   }
 }
@@ -65,38 +63,13 @@ extension LiveEngine {
 /// A request that waits for one diff.
 final class DiffWaiter: LiveWaiter {
   let call: Call
-  private let start: LiveStart
-  private let deadline: ContinuousClock.Instant
 
-  init(_ call: Call, _ start: LiveStart, until deadline: ContinuousClock.Instant) {
-    self.call = call
-    self.start = start
-    self.deadline = deadline
-  }
-
-  /// Hands the request on where the service has ended with nothing to tell; false where it has not.
-  func move(_ answer: LiveAnswer) -> Bool {
-    guard !answer.isNews, call.service.isOver(after: answer) else { return false }
-    // A client's own token stays: the diff that comes has to begin there.
-    let from = if case .arrival(let token) = start { answer.end ?? token } else { start.moment }
-    call.move(from: from, until: deadline)
-    return true
-  }
-}
-
-extension Service {
-  /// Whether the service that follows has to answer in place of `answer`.
-  func isOver(after answer: LiveAnswer) -> Bool {
-    if case .failed(let error) = answer { isOver(after: error) } else { isRetired }
-  }
+  init(_ call: Call) { self.call = call }
 }
 
 extension LiveAnswer {
-  /// Whether it tells of a change.
+  /// Whether it holds a change.
   var isNews: Bool { if case .diff(_, _, false) = self { true } else { false } }
-
-  /// The moment that it leads to.
-  var end: Token? { if case .diff(_, let token, _) = self { token } else { nil } }
 }
 
 /// Hands the engine's answers on to the clients that wait for them.
@@ -145,18 +118,19 @@ final class Deliveries: LiveDelivery {
   func close() { lane.finish() }
 
   private static func tell(_ answer: LiveAnswer, _ waiters: [any LiveWaiter]) {
-    var prepared: PreparedResponse?
+    // By the variant of the CORS headers.
+    var prepared: [Int: PreparedResponse] = [:]
     let rings = GatheredRings()
     defer { rings.ring() }
     for waiter in waiters {
       if let waiter = waiter as? DiffWaiter {
-        if waiter.move(answer) { continue }
-        if case .expired = answer, let reason = waiter.call.continuation?.reason {
-          waiter.call.refuse(reason)
+        if !answer.isNews, let problem = waiter.call.service.replacementProblem {
+          waiter.call.refuse(problem)
           continue
         }
-        let response = prepared ?? PreparedResponse(response(to: answer, waiter.call))
-        prepared = response
+        let variant = waiter.call.service.corsOrigins.variant(of: waiter.call.request)
+        let response = prepared[variant] ?? PreparedResponse(response(to: answer, waiter.call))
+        prepared[variant] = response
         waiter.call.exchange.respond(response, rings)
       } else if let stream = waiter as? EventStream {
         stream.receive(answer)

@@ -28,27 +28,24 @@ extension Service {
 final class LivePoll: LiveWaiter {
   private let call: Call
   private let fetches: [LiveFetches.Named]
-  /// Fetches that are over, with why; then it is answered at once.
-  private let ended: [EndedFetch]
   private let until: ContinuousClock.Instant
   /// Ends the wait; guarded, as it is set while the engine may answer already.
   private let deadline = Mutex<Deadline?>(nil)
 
-  init(
-    _ call: Call, _ fetches: [LiveFetches.Named], ended: [EndedFetch] = [],
-    until: ContinuousClock.Instant
-  ) {
+  init(_ call: Call, _ fetches: [LiveFetches.Named], until: ContinuousClock.Instant) {
     self.call = call
     self.fetches = fetches
-    self.ended = ended
     self.until = until
   }
 
+  /// Whether every fetch has a token.
+  private var isResumed: Bool { fetches.allSatisfy { $0.start != nil } }
+
   func begin() {
+    guard isResumed else { return answerAtOneMoment() }
     let starts = fetches.enumerated().compactMap { index, named in
       named.start.map { GroupFetch(index: index, plan: named.fetch.plan, since: $0) }
     }
-    guard starts.count == fetches.count, ended.isEmpty else { return answerAtOneMoment() }
     let engine = call.service.engine
     let wait = ContinuousClock.now.duration(to: until) / .seconds(1)
     call.exchange.onDisconnect { [weak self] in self?.end() }
@@ -65,17 +62,20 @@ final class LivePoll: LiveWaiter {
     end()
     var body = LiveAnswerBody()
     var hasExpired = false
-    if call.service.isRetired, !results.contains(where: \.answer.isNews) || token == nil {
-      return move()
+    if let problem = call.service.replacementProblem,
+      !results.contains(where: \.answer.isNews) || token == nil
+    {
+      return call.refuse(problem)
     }
-    if results.contains(where: { call.service.isOver(after: $0.answer) }) { return move() }
     for result in results {
       switch result.answer {
-      case .diff(let json, _, _): body.append(json, under: fetches[result.index].name)
+      case .diff(let json, _, _):
+        body.append(json, under: fetches[result.index].name)
+        let limit = call.service.configuration.maxAnswerBytes
+        if body.size > limit {
+          return call.refuse(Problem.answerTooLarge(limit).of(fetch: fetches[result.index].name))
+        }
       case .expired: hasExpired = true
-      case .failed(.schemaChanged):
-        let reason = call.service.refusalReason(of: fetches[result.index].fetch.plan)
-        body.append(reason.json, under: fetches[result.index].name)
       case .failed(let error):
         return call.refuse(Problem(error).of(fetch: fetches[result.index].name))
       }
@@ -92,44 +92,19 @@ final class LivePoll: LiveWaiter {
   }
 }
 
-/// A fetch that cannot be asked any more.
-struct EndedFetch: Sendable {
-  let name: String
-  let reason: Problem
-}
-
-// MARK: - Another service
-
-extension LivePoll {
-  /// Has the service that follows the one that has ended go on.
-  private func move() { call.whenSucceeded { [self] in goOn(in: $0) } }
-
-  private func goOn(in service: Service) {
-    let old = call.service
-    var fetches: [LiveFetches.Named] = []
-    var ended = ended
-    for named in self.fetches {
-      do throws(Problem) {
-        fetches.append(try named.moved(to: service, isFollowed: named.start != nil))
-      } catch {
-        let reason = old.refusalReason(of: named.fetch.plan)
-        ended.append(EndedFetch(name: named.name, reason: reason))
-      }
-    }
-    let call = Call(
-      request: call.request, exchange: call.exchange, service: service,
-      continuation: call.continuation)
-    LivePoll(call, fetches, ended: ended, until: until).begin()
-  }
-}
-
 // MARK: - One moment
 
 extension LivePoll {
   /// Answers with what there is to say now, on a thread where that may take its time.
   private func answerAtOneMoment() {
-    let isTaken = call.service.slowLane.run { [self] in
-      var reading = MomentReading(fetches, ended: ended, in: call.service)
+    call.service.lanes.gather(for: call.caller) { [self] refusal in
+      switch refusal {
+      case .overloaded(let problem): call.refuse(problem)
+      case .closed: refuse(.shuttingDown, after: .busy)
+      }
+    } _: { [self] in
+      guard !call.exchange.isMemoryExhausted else { return call.refuse(.memoryExhausted) }
+      var reading = MomentReading(fetches, in: call.service)
       do throws(StoreError) {
         let json = try call.whileAwaited { () throws(StoreError) in
           try call.service.store.readAnswers { moment throws(StoreError) in
@@ -138,10 +113,15 @@ extension LivePoll {
         }
         json.map { call.respond(json: $0) } ?? call.refuse(reading.tooLarge)
       } catch {
-        call.service.isOver(after: error) ? move() : call.refuse(reading.problem(error))
+        let isStopped = error == .queryTimeout && call.service.isStopping
+        refuse(isStopped ? .shuttingDown : reading.problem(error), after: error)
       }
     }
-    guard !isTaken else { return }
-    call.service.isRetired ? move() : call.refuse(.overloaded)
+  }
+
+  /// Refuses the call, unless the service that knows the new schema can read its snapshots.
+  private func refuse(_ problem: Problem, after error: StoreError) {
+    if !isResumed, call.retry(after: error) { return }
+    call.refuse(call.service.replacementProblem ?? problem)
   }
 }

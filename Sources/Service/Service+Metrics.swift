@@ -33,9 +33,9 @@ extension Service {
     [
       MetricFamily(
         "livefetch_slow_queries_waiting", "Slow queries that wait for a thread.", .gauge,
-        slowLane.waiting),
+        lanes.waiting),
       MetricFamily(
-        "livefetch_slow_queries_running", "Slow queries that run.", .gauge, slowLane.running),
+        "livefetch_slow_queries_running", "Slow queries that run.", .gauge, lanes.running),
       MetricFamily(
         "livefetch_snapshot_cache_bytes", "Bytes of kept snapshots.", .gauge, cache.bytes),
     ]

@@ -88,7 +88,6 @@ extension Service {
 
   /// The token that an object is observed from; nil from now on.
   private func start(of call: Call, _ fetch: ResolvedFetch) throws(Problem) -> Token? {
-    if let token = call.continuation?.start { return token }
     if call.wantsStream, let last = call.request.header("Last-Event-ID") {
       guard let token = Token(last) else { throw .badToken }
       return token
@@ -115,8 +114,8 @@ extension Service {
         hint: nearestName(to: name, among: entity.attributes.map(\.name)))
     }
     guard let id = target.id else { throw Self.noSuchObject }
-    call.query { [store] _ throws(StoreError) in
-      try store.rawValue(of: id, entity: target.entity, attribute: index)
+    call.query { [store] effort throws(StoreError) in
+      try store.rawValue(of: id, entity: target.entity, attribute: index, effort: effort)
     } then: { value throws(Problem) in
       guard let value else { throw Self.noSuchObject }
       try call.send(value)
@@ -210,7 +209,7 @@ extension Store {
   ) throws(StoreError) -> Bool {
     guard let token else { return false }
     return try read { moment throws(StoreError) in
-      guard try moment.standing(of: token, for: plan) != .expired else { return true }
+      guard try moment.standing(of: token) != .expired else { return true }
       let touches = try moment.touches(after: token.position)
       return touches.objects[plan.definition.entity]?.contains(id) ?? false
     }

@@ -1,33 +1,9 @@
-// A request that asks for a fetch or an object, whatever its route → the fetch, looked up in the
-// model. The same for whoever answers it at once and for whoever goes on with it in another model.
+// The parameters or the body of a fetch → the fetch, resolved in the model.
 
 import FetchModel
 import HTTPServer
 
 extension Service {
-  /// A fetch as a request asks for it.
-  struct Requested: Sendable {
-    let fetch: ResolvedFetch
-    /// The only object asked for; nil for a fetch.
-    var object: ObjectID?
-  }
-
-  /// What a request for a fetch or an object asks.
-  func requested(_ request: HTTPRequest) throws(Problem) -> Requested {
-    switch try Route(path: request.path) {
-    case .objects(let entity):
-      return Requested(fetch: try resolved(entity: entity, try request.queryItems()))
-    case .fetch: return Requested(fetch: try resolved(body: try request.jsonBody()))
-    case .template(let name):
-      return Requested(fetch: try resolved(template: name, try request.queryItems()))
-    case .object(let entity, let id):
-      let target = try target(entity, id)
-      let fetch = try objectFetch(target, try request.queryItems())
-      return Requested(fetch: fetch, object: target.id)
-    default: throw .noSuchPath
-    }
-  }
-
   func resolved(
     entity: String, _ items: [(name: String, value: String)]
   ) throws(Problem) -> ResolvedFetch {

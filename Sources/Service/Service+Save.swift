@@ -7,7 +7,8 @@ extension Service {
   /// Routes that save, with the methods that do.
   func change(_ call: Call, _ route: Route) throws(Problem) {
     guard !store.properties.isReadOnly else { throw .readOnly }
-    let preferences = Preferences(call.request.headerValues("Prefer"))
+    let preferences = try Preferences(call.request.headerValues("Prefer"))
+    try call.refuseUselessPrecondition(route)
     let key = try IdempotencyKey(call.request)
     let change: SaveCall
     do throws(SaveCallError) {
@@ -20,11 +21,12 @@ extension Service {
       }
     }
     guard savesUnderWay.begin() else {
-      if call.redo() { return }
+      if call.retry() { return }
       throw .shuttingDown
     }
+    call.exchange.forbidRefusal()
     if let key { return saveOnce(call, change, preferences, key) }
-    store.save(change.request(preferences)) { [self] result in
+    store.save(change.request(preferences, of: call.caller)) { [self] result in
       reply(to: call, isBrief: change.request.changes.count == 1) { () throws(Problem) in
         try self.answer(call, change, result, preferences)
       }
@@ -57,8 +59,9 @@ extension Service {
     let answer: Answer
 
     /// The request, showing its object where the answer does.
-    func request(_ preferences: Preferences) -> SaveRequest {
+    func request(_ preferences: Preferences, of caller: Caller) -> SaveRequest {
       var request = request
+      request.caller = caller
       if case .object = answer { request.showsObject = preferences.answer != .minimal }
       return request
     }
@@ -169,7 +172,7 @@ extension Service {
     }
     do {
       let request = try FetchRequest(entity: entity, query: items)
-      return (index, try resolver.resolve(request).definition.predicate)
+      return (index, try resolver.batchPredicate(of: request))
     } catch {
       throw Problem(error, isPath: true)
     }
@@ -191,20 +194,34 @@ extension Service {
 extension Call {
   /// What `If-Match` and `If-None-Match` ask of the object that is changed.
   fileprivate func precondition() throws(Problem) -> Precondition {
-    if let header = request.header("If-Match") {
-      guard let precondition = Precondition(ifMatch: header) else {
+    let match = request.headerValues("If-Match")
+    let noneMatch = request.headerValues("If-None-Match")
+    switch (match.isEmpty, noneMatch.isEmpty) {
+    case (true, true): return .none
+    case (false, true):
+      guard let precondition = Precondition(ifMatch: match.joined(separator: ",")) else {
         throw .badRequest(
           "bad-etag", "`If-Match` takes an ETag in double quotes, a list of them, or `*`.")
       }
       return precondition
-    }
-    if let header = request.header("If-None-Match") {
-      guard header == "*" else {
+    case (true, false):
+      guard noneMatch == ["*"] else {
         throw .badRequest("bad-etag", "`If-None-Match` of a change takes `*`.")
       }
       return .absent
+    case (false, false):
+      throw .badRequest("bad-etag", "`If-Match` and `If-None-Match` exclude each other.")
     }
-    return .none
+  }
+
+  /// Refuses `If-Match` where no single object is changed: ignored, it would not limit the change.
+  fileprivate func refuseUselessPrecondition(_ route: Route) throws(Problem) {
+    if case .object = route { return }
+    guard request.header("If-Match") == nil else {
+      throw .badRequest(
+        "bad-etag", "`If-Match` is for a change of one object by its path.",
+        hint: "in POST /v1/save each change takes `ifMatch`")
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // What a save did → its answer.
 
+import Bytes
 import FetchModel
 import HTTPServer
 
@@ -15,14 +16,26 @@ extension Service {
     }
     var response: HTTPResponse
     do throws(StoreError) {
-      response = try self.response(to: change, outcome, preferences) {
-        plan, id throws(StoreError) in try store.object(id, of: plan, effort: .full)
-      }
+      response = try shownResponse(to: change, outcome, preferences)
     } catch {
       throw Problem(error)
     }
-    response.headers += corsHeaders
+    response.headers += corsOrigins.headers(for: call.request)
     call.exchange.respond(response)
+  }
+
+  /// The answer to a save that was made. Where its objects cannot be read, it says without them what
+  /// was made: a refusal would be untrue.
+  private func shownResponse(
+    to change: SaveCall, _ outcome: SaveResult, _ preferences: Preferences
+  ) throws(StoreError) -> HTTPResponse {
+    do throws(StoreError) {
+      return try response(to: change, outcome, preferences) { plan, id throws(StoreError) in
+        try store.object(id, of: plan, effort: .full)
+      }
+    } catch {
+      return try response(to: change, outcome, preferences.minimal) { _, _ in nil }
+    }
   }
 
   /// Gives an object as it is after the save.

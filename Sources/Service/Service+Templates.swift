@@ -1,5 +1,5 @@
-// A fetch template by its name, with values for its variables → a fetch like any other: snapshot,
-// diff, stream.
+// Fetch templates by name, with values of their variables. A resolved template is an ordinary
+// fetch.
 
 import FetchModel
 

@@ -14,7 +14,9 @@ public final class Service: HTTPHandler {
   let configuration: ServiceConfiguration
   let engine: LiveEngine
   let cache: SnapshotCache
-  let slowLane: WorkLane
+  let lanes: QueryLanes
+  /// Where requests with large bodies are parsed.
+  let bodyLane = WorkLane(threads: 2, queue: 1_024)
   /// Where answers to saves are made, away from the thread that writes.
   let repliers = WorkLane(threads: 2, queue: .max)
   let resolver: FetchResolver
@@ -22,7 +24,7 @@ public final class Service: HTTPHandler {
   let saveResolver: SaveResolver
   let files: StaticFiles?
   let deadlines: Deadlines
-  let corsHeaders: [(name: String, value: String)]
+  let corsOrigins: CORSOrigins
 
   let feed = ChangeFeed()
   let savesUnderWay = SavesUnderWay()
@@ -31,27 +33,26 @@ public final class Service: HTTPHandler {
   let isWhollyTracked: Bool
   private let deliveries: Deliveries
   private let draining = Atomic(false)
-  /// What comes after this one.
-  let succession = Succession()
-  /// Guards the entities that are gone or changed, those first that are gone, once the service has
-  /// ended because of that.
-  let changed = Mutex<[Int]>([])
-
-  /// Whether another service follows where the store's tables change.
-  let isHosted: Bool
+  /// Handles a request again when the store was opened again; nil where nobody opens it again.
+  typealias Retry =
+    @Sendable (_ request: HTTPRequest, _ exchange: HTTPExchange, _ attempt: Int) ->
+    Void
+  let retry: Retry?
+  // Protects the problem that ends waiting requests once another service has taken this one's place.
+  private let replacement = Mutex<Problem?>(nil)
 
   /// - Throws: ``HTTPServerError/cannotStart`` where the system has no threads to give.
   public convenience init(
     store: some Store, configuration: ServiceConfiguration = .init()
   ) throws(HTTPServerError) {
-    try self.init(store, configuration, isHosted: false)
+    try self.init(store, configuration, retry: nil)
   }
 
   init(
-    _ store: some Store, _ configuration: ServiceConfiguration, isHosted: Bool
+    _ store: some Store, _ configuration: ServiceConfiguration, retry: Retry?
   ) throws(HTTPServerError) {
     self.store = store
-    self.isHosted = isHosted
+    self.retry = retry
     deadlines = try Deadlines()
     deliveries = Deliveries(deadlines)
     var live = configuration.engine
@@ -59,8 +60,7 @@ public final class Service: HTTPHandler {
     engine = LiveEngine(store: store, configuration: live, delivery: deliveries)
     self.configuration = configuration
     cache = SnapshotCache(maxBytes: configuration.cacheBytes)
-    slowLane = WorkLane(
-      threads: configuration.slowQueries, queue: configuration.slowQueryQueue)
+    lanes = QueryLanes(configuration, deadlines)
     saveResolver = SaveResolver(model: store.model)
     resolver = FetchResolver(model: store.model, maxItems: configuration.maxItems)
     forms = FetchForms(resolver: resolver)
@@ -71,7 +71,7 @@ public final class Service: HTTPHandler {
         isProtected: configuration.bearerToken != nil, isReadOnly: store.properties.isReadOnly))
     isWhollyTracked =
       !store.properties.isReadOnly && store.model.entities.allSatisfy(\.isObservable)
-    corsHeaders = Self.corsHeaders(configuration.corsOrigin)
+    corsOrigins = CORSOrigins(configuration.corsOrigins)
     store.onChange { [engine, feed] in
       engine.storeDidChange()
       feed.storeDidChange()
@@ -79,6 +79,11 @@ public final class Service: HTTPHandler {
   }
 
   public func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+    handle(request, exchange, attempt: 0)
+  }
+
+  /// - Parameter attempt: how often the request failed before because the schema had changed.
+  func handle(_ request: HTTPRequest, _ exchange: HTTPExchange, attempt: Int) {
     let isRead = request.method == "GET" || request.method == "HEAD"
     let isQuick = isRead && isAuthorized(request)
     if isQuick { exchange.mark(RequestKind.fetch.rawValue) }
@@ -86,58 +91,104 @@ public final class Service: HTTPHandler {
       configuration.metrics.cacheHits.add()
       return exchange.respond(kept)
     }
-    let call = Call(request: request, exchange: exchange, service: self)
+    let call = Call(request: request, exchange: exchange, service: self, attempt: attempt)
     if isQuick, respondByForm(call) { return }
     call.answering { () throws(Problem) in
       let route = try Route(path: request.path)
       exchange.mark(RequestKind(route, method: request.method).rawValue)
-      try check(call, route)
+      try check(request, route)
       if request.method == "OPTIONS" { return try allow(call, route) }
-      try answer(call, route)
+      guard request.body.count > Self.longestQuickBody else { return try answer(call, route) }
+      let isTaken = bodyLane.run { [self] in
+        call.answering { () throws(Problem) in try answer(call, route) }
+      }
+      if !isTaken, !call.retry() { throw .overloaded("Too many large requests wait; try again.") }
     }
   }
 
-  /// Ends while the server goes on: what is stored is not what was opened. Whoever waits goes on
-  /// with what ``succession`` is settled with.
-  ///
-  /// - Parameter changed: the entities that are gone or changed, those first that are gone.
-  func retire(_ changed: [Int]) {
-    self.changed.withLock { $0 = changed }
-    succession.begin()
-    drain()
+  /// Larger bodies, in bytes, are not parsed on a thread that other requests wait for.
+  private static let longestQuickBody = 16 << 10
+
+  /// Ends because another service takes this one's place, and refuses every waiting request with
+  /// `problem`.
+  func retire(_ problem: Problem) {
+    replacement.withLock { $0 = problem }
+    drain { savesUnderWay in
+      // The store makes those that still wait when it is closed.
+      _ = savesUnderWay.wait(seconds: 10)
+    }
   }
 
-  /// Answers everyone who waits and takes no more work.
-  public func drain() {
+  /// Answers everyone who waits and takes no more work. Returns within about `seconds`.
+  ///
+  /// For a quarter of the time the saves that wait are made; those that are not begun by then are
+  /// refused. After another quarter the save that runs is rolled back and refused.
+  public func drain(within seconds: Double = 20) {
+    drain { [store] savesUnderWay in
+      if savesUnderWay.wait(seconds: seconds / 4) { return }
+      store.endSaves(cancellingRunning: false)
+      if savesUnderWay.wait(seconds: seconds / 4) { return }
+      store.endSaves(cancellingRunning: true)
+      _ = savesUnderWay.wait(seconds: seconds / 8)
+    }
+  }
+
+  private func drain(_ awaitSaves: (SavesUnderWay) -> Void) {
     draining.store(true, ordering: .sequentiallyConsistent)
-    succession.disappoint(.shuttingDown)
-    savesUnderWay.finish()
+    lanes.close()
+    bodyLane.close()
+    savesUnderWay.close()
+    awaitSaves(savesUnderWay)
     engine.drain()
     feed.storeDidChange()
     feed.close()
-    for lane in [slowLane, repliers] { lane.close() }
+    repliers.close()
     deliveries.close()
     deadlines.stop()
   }
 
   var isDraining: Bool { draining.load(ordering: .relaxed) }
 
-  private func check(_ call: Call, _ route: Route) throws(Problem) {
-    if route == .file, !isFile(call.request) { throw .noSuchPath }
-    guard route.allowedMethods.contains(call.request.method) else {
+  /// The problem that ends requests waiting here, once another service has taken this one's place.
+  var replacementProblem: Problem? { isDraining ? replacement.withLock { $0 } : nil }
+
+  /// The problem that ends streams; nil while the service goes on.
+  var endProblem: Problem? { isDraining ? replacementProblem ?? .shuttingDown : nil }
+
+  /// True if the server stops: it answers everyone, and no other service takes this one's place.
+  var isStopping: Bool { isDraining && replacementProblem == nil }
+
+  /// Refuses what its head shows to be refused, before the body is read.
+  public func refusal(of head: HTTPRequest) -> HTTPResponse? {
+    do throws(Problem) {
+      let route = try Route(path: head.path)
+      try check(head, route)
+      if route.saves(head.method), store.properties.isReadOnly { throw .readOnly }
+      if route.takesBody(head.method) { try head.requireJSON() }
+      return nil
+    } catch {
+      var response = error.response
+      response.headers += commonHeaders(for: head)
+      return response
+    }
+  }
+
+  private func check(_ request: HTTPRequest, _ route: Route) throws(Problem) {
+    if route == .file, !isFile(request) { throw .noSuchPath }
+    guard route.allowedMethods.contains(request.method) else {
       throw .methodNotAllowed(route.allowedMethods.joined(separator: ", "))
     }
     // Browsers ask OPTIONS without a credential before they send one.
-    guard route.isPublic || call.request.method == "OPTIONS" || isAuthorized(call.request) else {
+    guard route.isPublic || request.method == "OPTIONS" || isAuthorized(request) else {
       throw .unauthorized
     }
   }
 
-  /// Whether the public directory has the file; asked for methods that would not show it.
+  /// Whether there is such a file; asked for methods that would not show it.
   private func isFile(_ request: HTTPRequest) -> Bool {
     guard request.method != "GET", request.method != "HEAD" else { return true }
     let head = HTTPRequest(method: "HEAD", target: request.target)
-    return request.target == "*" || files?.response(to: head) != nil
+    return request.target == "*" || fileResponse(to: head) != nil
   }
 
   func answer(_ call: Call, _ route: Route) throws(Problem) {

@@ -1,5 +1,6 @@
 // What a service may be told.
 
+import HTTPServer
 import LiveQueries
 
 /// The settings of a ``Service``.
@@ -19,16 +20,23 @@ public struct ServiceConfiguration: Sendable {
   public var heartbeat = 15.0
   /// The bearer token that every request but probes and files needs; nil: none.
   public var bearerToken: String?
-  /// The origin that browsers may call from: an origin, `*`, or nil for none but its own.
-  public var corsOrigin: String?
-  /// The directory of the web page; nil: none.
+  /// The origins that browsers may call from, or `*`; empty: none but the server's own.
+  public var corsOrigins: [String] = []
+  /// A directory of files to serve in place of ``builtInFiles``.
   public var publicDirectory: String?
+  /// The web page and the manual that the program carries; nil: none. The manual, below `/docs/`, is
+  /// served beside ``publicDirectory`` as well.
+  public var builtInFiles: StaticFiles?
   /// Whether `explain=true` is answered.
   public var explains = false
   /// How many bytes of snapshots are kept to be sent again.
   public var cacheBytes = 64 << 20
-  /// The most bytes of one answer of `/v1/live`.
-  public var maxLiveBytes = 64 << 20
+  /// The most bytes of an answer with many parts: those of `/v1/live` and of the history. A store has
+  /// its own limit for each part.
+  public var maxAnswerBytes = 64 << 20
+  /// The time limit of a query in seconds, which includes the time that it waits for its turn. The
+  /// store has a limit of its own for running queries.
+  public var queryTimeout = 10.0
   /// How many slow queries may run at the same time.
   public var slowQueries = 4
   /// How many slow queries may wait for their turn before new ones are refused with 503.

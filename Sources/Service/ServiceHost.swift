@@ -1,10 +1,9 @@
 // A store whose model may change while clients are connected → one service after the other, behind
 // one handler.
 //
-// Each service knows one model and nothing of others: plans, live fetches and kept snapshots belong
-// to it. When what is stored is not any more what was opened, the service ends and another one is
-// opened. Requests that come in between wait for it; whoever waited for a change goes on there from
-// the moment that it has, as far as the history of what it asks does.
+// Each service knows one model: plans, live fetches and cached snapshots belong to it. When the
+// schema changes, the service ends and refuses its waiting requests, the store is opened again with a
+// new epoch, and a new service takes its place. Requests that arrive meanwhile wait for it.
 
 import FetchModel
 import HTTPServer
@@ -17,7 +16,7 @@ import Threads
   import Darwin
 #endif
 
-/// Serves a store, and opens it anew when it has changed under it.
+/// Serves a store, and opens it again when its schema has changed.
 public final class ServiceHost: HTTPHandler {
   /// What happened, for a log.
   public enum Event: Sendable {
@@ -33,18 +32,26 @@ public final class ServiceHost: HTTPHandler {
     let service: Service
   }
 
+  private struct Waiting {
+    let request: HTTPRequest
+    let exchange: HTTPExchange
+    var attempt = 0
+  }
+
   private struct State {
-    /// nil while another one is being opened.
+    /// nil while the store is being opened again.
     var served: Served?
-    /// Requests that wait for it.
-    var waiting: [(request: HTTPRequest, exchange: HTTPExchange)] = []
+    /// Requests to handle when it is open, and those that failed and are handled again soon.
+    var waiting: [Waiting] = []
     /// Whether opening has failed for so long that requests are refused.
     var isDown = false
     var isDraining = false
   }
 
-  /// How long requests wait for a store to be opened, in tries.
-  private static let patience = 50
+  /// How often opening is tried before waiting requests are refused.
+  private static let maxTries = 50
+  /// Seconds until a request that failed because of the schema is handled again.
+  private static let retryDelay = 0.1
   /// Microseconds between two tries.
   private static let pause: UInt32 = 100_000
 
@@ -66,8 +73,7 @@ public final class ServiceHost: HTTPHandler {
     self.open = open
     self.configuration = configuration
     self.onEvent = onEvent
-    let service = try Service(store, configuration, isHosted: true)
-    begin(Served(store: store, service: service))
+    begin(Served(store: store, service: try service(of: store)))
   }
 
   public var metrics: ServiceMetrics { configuration.metrics }
@@ -76,35 +82,42 @@ public final class ServiceHost: HTTPHandler {
     enum Turn {
       case served(Service)
       case waits
-      case refused(Problem)
+      case answered(HTTPResponse)
     }
     let turn: Turn = state.withLock { state in
       if let served = state.served { return .served(served.service) }
-      if state.isDraining { return .refused(.shuttingDown) }
-      if state.isDown { return .refused(Problem(StoreError.busy)) }
-      state.waiting.append((request, exchange))
+      if let answer = Health.answer(to: request, isDraining: state.isDraining) {
+        return .answered(answer)
+      }
+      if state.isDraining { return .answered(Problem.shuttingDown.response) }
+      if state.isDown { return .answered(Problem(StoreError.busy).response) }
+      state.waiting.append(Waiting(request: request, exchange: exchange))
       return .waits
     }
     switch turn {
     case .served(let service): service.handle(request, exchange)
     case .waits: break
-    case .refused(let problem): exchange.respond(problem.response)
+    case .answered(let response): exchange.respond(response)
     }
+  }
+
+  public func refusal(of head: HTTPRequest) -> HTTPResponse? {
+    state.withLock { $0.served?.service }?.refusal(of: head)
   }
 
   public func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64) {
     configuration.metrics.count(mark, status: status, nanoseconds: nanoseconds)
   }
 
-  /// Answers everyone who waits and takes no more work.
-  public func drain() {
+  /// Answers everyone who waits and takes no more work; see ``Service/drain(within:)``.
+  public func drain(within seconds: Double = 20) {
     let (served, waiting) = state.withLock { state in
       state.isDraining = true
       defer { state.waiting = [] }
       return (state.served, state.waiting)
     }
-    for (_, exchange) in waiting { exchange.respond(Problem.shuttingDown.response) }
-    served?.service.drain()
+    for waiting in waiting { waiting.exchange.respond(Problem.shuttingDown.response) }
+    served?.service.drain(within: seconds)
   }
 
   /// Waits until the streams have sent their last events, for at most so many seconds.
@@ -135,46 +148,42 @@ extension ServiceHost {
       return (state.waiting, state.isDraining)
     }
     guard !isLate else { return served.store.close() }
-    for (request, exchange) in waiting { served.service.handle(request, exchange) }
-    // Told at once where it has changed already.
-    served.store.onOutdated { [weak self] changed in
-      startThread { [self] in self?.replace(served, changed) }
+    serve(waiting, served.service)
+    // Called at once where the store is outdated already.
+    served.store.onOutdated { [weak self] reason in
+      startThread { [self] in self?.replace(served, reason) }
     }
   }
 
-  private func replace(_ old: Served, _ changed: [Int]) {
+  private func replace(_ old: Served, _ reason: OutdatedReason) {
     let isCurrent = state.withLock { state in
       guard state.served?.service === old.service, !state.isDraining else { return false }
       state.served = nil
       return true
     }
     guard isCurrent else { return }
-    old.service.retire(changed)
+    old.service.retire(reason.problem)
     old.store.close()
     var tries = 0
     while !state.withLock({ $0.isDraining }) {
       do throws(StoreError) {
-        let new = try reopen()
-        begin(new)
-        onEvent(.reopened)
-        return old.service.succession.settle(.success(new.service))
+        begin(try reopen())
+        return onEvent(.reopened)
       } catch {
-        if tries == Self.patience {
+        if tries == Self.maxTries {
           onEvent(.cannotReopen(error))
           refuseWaiting()
-          old.service.succession.settle(.failure(Problem(StoreError.busy)))
         }
       }
       tries += 1
       usleep(Self.pause)
     }
-    old.service.succession.settle(.failure(.shuttingDown))
   }
 
   private func reopen() throws(StoreError) -> Served {
     let store = try open()
     do {
-      return Served(store: store, service: try Service(store, configuration, isHosted: true))
+      return Served(store: store, service: try service(of: store))
     } catch {
       store.close()
       throw .failed("the system has no threads to give")
@@ -187,6 +196,62 @@ extension ServiceHost {
       defer { state.waiting = [] }
       return state.waiting
     }
-    for (_, exchange) in waiting { exchange.respond(Problem(StoreError.busy).response) }
+    for waiting in waiting { waiting.exchange.respond(Problem(StoreError.busy).response) }
+  }
+
+  private func service(of store: any ReopenableStore) throws(HTTPServerError) -> Service {
+    try Service(store, configuration) { [weak self] request, exchange, attempt in
+      let waiting = Waiting(request: request, exchange: exchange, attempt: attempt)
+      guard let self else { return exchange.respond(Problem.shuttingDown.response) }
+      retry(waiting)
+    }
+  }
+}
+
+extension OutdatedReason {
+  /// The refusal of requests that wait when the store is opened again.
+  fileprivate var problem: Problem {
+    switch self {
+    case .schemaChanged: Problem(StoreError.schemaChanged(entity: ""))
+    case .fileReplaced: .tokenExpired
+    }
+  }
+}
+
+// MARK: - Requests that failed because of the schema
+
+extension ServiceHost {
+  /// Handles the request again soon: by then the change of the schema has been noticed.
+  private func retry(_ waiting: Waiting) {
+    enum Turn {
+      case waits(Service?)
+      case refused
+    }
+    let turn: Turn = state.withLock { state in
+      if state.isDraining || state.isDown { return .refused }
+      state.waiting.append(waiting)
+      return .waits(state.served?.service)
+    }
+    switch turn {
+    case .refused: waiting.exchange.respond(Problem(StoreError.busy).response)
+    case .waits(nil): break
+    case .waits(let service?):
+      service.deadlines.schedule(after: Self.retryDelay) { [weak self] in self?.serveWaiting() }
+    }
+  }
+
+  private func serveWaiting() {
+    let (service, waiting) = state.withLock { state -> (Service?, [Waiting]) in
+      guard let served = state.served else { return (nil, []) }
+      defer { state.waiting = [] }
+      return (served.service, state.waiting)
+    }
+    if let service { serve(waiting, service) }
+  }
+
+  private func serve(_ waiting: [Waiting], _ service: Service) {
+    for waiting in waiting {
+      service.handle(waiting.request, waiting.exchange, attempt: waiting.attempt)
+    }
   }
 }

@@ -139,6 +139,9 @@ extension ServiceMetrics {
       MetricFamily(
         "livefetch_connections_waiting", "Connections that wait for an answer or an event.",
         .gauge, server.waitingCount),
+      MetricFamily(
+        "livefetch_memory_in_flight_bytes", "Bytes of request bodies and answers in memory.",
+        .gauge, server.memoryInFlight),
     ]
   }
 

@@ -1,26 +1,26 @@
-// Snapshots that were sent, to be sent again while nothing in them has changed.
+// A cache of snapshot responses.
 //
-// The key is the raw request target and the content coding, so that a hit parses nothing. An entry
-// is good at the store's newest position; when that has moved on, the store is asked whether it
-// touched an entity that the entry depends on, and if not, the entry is good there too.
+// The key is the raw request target and the content coding, so that a hit needs no parsing. An
+// entry is valid at the store's newest position. When that has advanced, the store is asked whether
+// an entity that the entry depends on changed; if not, the entry is valid there too.
 
 import FetchModel
 import HTTPServer
 import Synchronization
 
-/// Kept answers, bounded by the bytes of their bodies.
+/// Cached responses, limited by the bytes of their bodies.
 final class SnapshotCache: Sendable {
-  /// One answer: the response and the one without a body for clients that have it already.
+  /// One response, and the 304 response for clients that have it.
   final class Entry: Sendable {
     let etag: String
     let token: Token
     let dependencies: Set<Int>
     let size: Int
-    /// Guards the answers and the position up to which they are good.
+    /// Protects the responses and the position at which they are valid.
     fileprivate let state: Mutex<State>
 
     struct State {
-      /// The newest moment at which the answers are known to be good.
+      /// The newest token at which the responses are known to be valid.
       var good: Token
       var full: PreparedResponse
       var notModified: PreparedResponse
@@ -41,7 +41,7 @@ final class SnapshotCache: Sendable {
   }
 
   private struct Table {
-    /// Hashes of the keys that were asked for lately, by their last bits.
+    /// Hashes of recently requested keys, indexed by their last bits.
     var asked = [Int](repeating: 0, count: 1 << 14)
     var entries: [String: Entry] = [:]
     var order: [String] = []
@@ -49,7 +49,7 @@ final class SnapshotCache: Sendable {
   }
 
   private let maxBytes: Int
-  // Guards the table; entries have their own locks.
+  // Protects the table; entries have their own locks.
   private let table = Mutex(Table())
 
   init(maxBytes: Int) { self.maxBytes = maxBytes }
@@ -60,7 +60,7 @@ final class SnapshotCache: Sendable {
     table.withLock { $0.entries[key] }
   }
 
-  /// Whether a snapshot under `key` is worth keeping: it was asked for before, not long ago.
+  /// True if `key` was requested before, not long ago, so that it is worth caching.
   func isWanted(_ key: String) -> Bool {
     let hash = key.hashValue
     return table.withLock { table in
@@ -70,7 +70,7 @@ final class SnapshotCache: Sendable {
     }
   }
 
-  /// Keeps `entry`, and lets the oldest go where there is no room.
+  /// Caches `entry` and evicts the oldest entries if there is no room.
   func keep(_ entry: Entry, for key: String) {
     guard entry.size <= maxBytes / 8 else { return }
     table.withLock { table in
@@ -94,7 +94,7 @@ final class SnapshotCache: Sendable {
 
   private func evict(_ table: inout Table) {
     guard table.bytes > maxBytes || table.order.count > 100_000 else { return }
-    // A quarter at once, so that shifting the queue is paid for by many insertions.
+    // Evict a quarter at once, so that shifting the queue is amortised.
     let count = max(1, table.order.count / 4)
     for key in table.order.prefix(count) {
       if let old = table.entries.removeValue(forKey: key) { table.bytes -= old.size }
@@ -104,9 +104,9 @@ final class SnapshotCache: Sendable {
 }
 
 extension SnapshotCache.Entry {
-  /// The answer if it is still what the store would give, nil otherwise.
+  /// The response if it is still valid, otherwise nil.
   ///
-  /// - Parameter remake: makes an answer again with the headers of the store's newest token.
+  /// - Parameter remake: creates the response with the headers of the newest token.
   func answer(
     in store: any Store, notModified: Bool, remake: (PreparedResponse) -> PreparedResponse
   ) -> PreparedResponse? {

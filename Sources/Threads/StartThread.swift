@@ -1,9 +1,8 @@
-// A closure → a thread of its own that ends by itself. A task would hold one of the few threads that
-// tasks share.
+// Runs a closure on a thread of its own. A task would occupy a thread of the cooperative pool.
 
-/// Runs `body` on a new thread; false if the system has none left.
+/// Runs `body` on a new thread. Returns false if the system has none left.
 ///
-/// - Parameter name: what the system's tools show, of at most 15 bytes.
+/// - Parameter name: the thread's name in system tools, at most 15 bytes.
 @discardableResult
 package func startThread(
   name: String = "livefetch", _ body: @escaping @Sendable () -> Void

@@ -1,15 +1,14 @@
-// A counting signal whose waits have a time limit.
+// A counting semaphore with time limits on the monotonic clock.
 //
-// `DispatchSemaphore` does the same, but on Linux its limits are dates: where the system's date is set
-// back by an hour while a thread waits for 50 ms, the thread waits for an hour. These limits are
-// durations.
+// `DispatchSemaphore` measures its limits on Linux by the wall clock: if that is set back by an
+// hour during a wait of 50 ms, the wait takes an hour.
 
 #if canImport(Glibc)
   import Glibc
 
-  /// Counts signals; each lets one wait pass.
+  /// Counts signals; each lets one wait return.
   package final class TimedSignal: @unchecked Sendable {
-    // Guards the count. Both lie in memory of their own, since they must not move.
+    // Protects the count. Lock and condition are allocated separately, because they must not move.
     private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var count: Int
@@ -45,7 +44,7 @@
       pthread_mutex_unlock(lock)
     }
 
-    /// Whether a signal came within so many nanoseconds.
+    /// Returns true if a signal arrived within this many nanoseconds.
     package func wait(nanoseconds: UInt64) -> Bool {
       var end = Self.moment(in: nanoseconds)
       pthread_mutex_lock(lock)
@@ -60,7 +59,7 @@
     private static func moment(in nanoseconds: UInt64) -> timespec {
       var moment = timespec()
       clock_gettime(CLOCK_MONOTONIC, &moment)
-      // No limit is longer than a year.
+      // Limits are clamped to a year.
       let limit = Int(min(nanoseconds, 31_536_000 * 1_000_000_000)) + moment.tv_nsec
       moment.tv_sec += limit / 1_000_000_000
       moment.tv_nsec = limit % 1_000_000_000
@@ -70,7 +69,7 @@
 #else
   import Dispatch
 
-  /// Counts signals; each lets one wait pass.
+  /// Counts signals; each lets one wait return.
   package final class TimedSignal: Sendable {
     private let semaphore: DispatchSemaphore
 
@@ -80,7 +79,7 @@
 
     package func wait() { semaphore.wait() }
 
-    /// Whether a signal came within so many nanoseconds.
+    /// Returns true if a signal arrived within this many nanoseconds.
     package func wait(nanoseconds: UInt64) -> Bool {
       let limit = Int(min(nanoseconds, 31_536_000 * 1_000_000_000))
       return semaphore.wait(timeout: .now() + .nanoseconds(limit)) == .success
@@ -89,7 +88,7 @@
 #endif
 
 extension TimedSignal {
-  /// Whether a signal came within so many seconds.
+  /// Returns true if a signal arrived within this many seconds.
   package func wait(seconds: Double) -> Bool {
     wait(nanoseconds: UInt64(min(max(seconds, 0), 1e9) * 1e9))
   }

@@ -1,11 +1,12 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import LiveFetchCommand
 
-@Suite("Settings")
+@Suite("Settings", .mayBlock)
 struct ConfigTests {
-  @Test("A flag outdoes the environment, the environment the file, the file the default")
+  @Test("A flag overrides the environment, the environment the file, the file the default")
   func precedence() throws {
     let folder = try Folder()
     try folder.write(
@@ -27,7 +28,7 @@ struct ConfigTests {
   }
 
   @Test(
-    "What is no setting, or no value of one, is refused with its place",
+    "An unknown setting, or an invalid value, is refused with its location",
     arguments: [
       (#"{"prot": 1}"#, "livefetch.json: there is no setting 'prot'; did you mean 'port'?"),
       (#"{"zebra": 1}"#, "livefetch.json: there is no setting 'zebra'"),
@@ -53,13 +54,14 @@ struct ConfigTests {
     }
   }
 
-  @Test("A misspelt variable is refused, one of another program passed over")
+  @Test("A misspelt variable is refused; a variable of another program is ignored")
   func badEnvironment() throws {
     let folder = try Folder()
     let typo = try folder.run("config", environment: ["LIVEFETCH_MAX_ITEM": "1"])
     #expect(typo.status == 64)
     #expect(
-      typo.errors.contains("LIVEFETCH_MAX_ITEM is no setting; did you mean LIVEFETCH_MAX_ITEMS?"))
+      typo.errors.contains("LIVEFETCH_MAX_ITEM is not a setting; did you mean LIVEFETCH_MAX_ITEMS?")
+    )
     #expect(try folder.run("config", environment: ["LIVEFETCH_HOMEDIR_X9": "1"]).status == 0)
     let bad = try folder.run("config", environment: ["LIVEFETCH_PORT": "tcp://10.0.0.1:80"])
     #expect(bad.status == 64)
@@ -67,7 +69,7 @@ struct ConfigTests {
     #expect(try folder.run("config", "--config", "none.json").status == 64)
   }
 
-  @Test("What config prints as JSON is a file that says the same")
+  @Test("The JSON output of config is a configuration file with the same settings")
   func template() throws {
     let folder = try Folder()
     let first = try folder.run("config", "--format", "json", "--max-body", "77", "--no-explain")

@@ -1,8 +1,9 @@
 import Foundation
 import HTTPServer
+import TestSupport
 import Testing
 
-@Suite("livefetch import")
+@Suite("livefetch import", .mayBlock)
 struct ImportTests {
   private static let cities = "SELECT id, name, country_id, population, founded, capital FROM City"
 
@@ -39,7 +40,7 @@ struct ImportTests {
     }
   }
 
-  @Test("Standard input is read, and its format found by its look")
+  @Test("Standard input is read, and its format is detected from its content")
   func standardInput() throws {
     let folder = try Folder()
     try folder.sql(smallWorld, on: "w.sqlite")
@@ -52,7 +53,8 @@ struct ImportTests {
     #expect(rows == ["3|JP|Japan", "4|CL|Chile"])
   }
 
-  @Test("Rows that do not fit are told by their line, kept as they stood, and the rest is imported")
+  @Test(
+    "Invalid rows are reported by line and kept in their original form; the others are imported")
   func rejects() throws {
     let folder = try Folder()
     try folder.sql(smallWorld, on: "w.sqlite")
@@ -91,7 +93,7 @@ struct ImportTests {
     #expect(rows == ["Are\nquipa|1008290", "|7", "Iquitos|NULL"])
   }
 
-  @Test("Nothing is imported with --strict where a row is refused, and no new file is left")
+  @Test("With --strict a refused row prevents the import, and no new file remains")
   func strict() throws {
     let folder = try Folder()
     try folder.sql(smallWorld, on: "w.sqlite")
@@ -107,11 +109,11 @@ struct ImportTests {
   }
 
   @Test(
-    "An array that was cut off, or that something follows, is refused as a whole",
+    "A truncated array, or one followed by more data, is refused as a whole",
     arguments: [
       (#"[{"a":1},{"a":2}"#, "the array is not closed: is the file whole?"),
       (#"[{"a":1},{"a":2},"#, "the array is not closed: is the file whole?"),
-      ("[{\"a\":1}]\n[{\"a\":2}]\n", "there is more behind the end of the array"),
+      ("[{\"a\":1}]\n[{\"a\":2}]\n", "there is more data after the end of the array"),
     ])
   func cutArray(text: String, problem: String) throws {
     let folder = try Folder()
@@ -126,7 +128,7 @@ struct ImportTests {
     #expect(!folder.has("new.sqlite"))
   }
 
-  @Test("A long array that ends too early leaves nothing behind, whatever of it was read before")
+  @Test("A long truncated array leaves no rows, however many were read before its end")
   func cutLongArray() throws {
     let folder = try Folder()
     let text = "[" + String(repeating: #"{"a":1},"#, count: 20_000) + #"{"a":1}"#
@@ -161,7 +163,7 @@ struct ImportTests {
     #expect(!folder.has("other.sqlite"))
   }
 
-  @Test("A table that is not there is made, with types that fit its values")
+  @Test("A missing table is created, with types inferred from the values")
   func newTable() throws {
     let folder = try Folder()
     try folder.write(
@@ -196,7 +198,7 @@ struct ImportTests {
       ])
   }
 
-  @Test("Standard input makes a new table too, however long it is")
+  @Test("Standard input of any length can create a table")
   func newTableFromInput() throws {
     let folder = try Folder()
     let line = #"{"n":12,"text":"\#(String(repeating: "x", count: 900))"}"# + "\n"
@@ -209,7 +211,7 @@ struct ImportTests {
         == ["12000|144000|900"])
   }
 
-  @Test("With a key, rows that are there are updated; what a record leaves out stays")
+  @Test("With a key existing rows are updated; omitted fields keep their values")
   func upsert() throws {
     let folder = try Folder()
     try folder.sql(smallWorld, on: "w.sqlite")
@@ -235,7 +237,7 @@ struct ImportTests {
     #expect(other.errors.contains("Country has no unique index over name"))
   }
 
-  @Test("Columns of the file are mapped to properties, or left out")
+  @Test("Columns of the file are mapped to properties, or skipped")
   func mapping() throws {
     let folder = try Folder()
     try folder.sql(smallWorld, on: "w.sqlite")
@@ -283,7 +285,7 @@ struct ImportTests {
     #expect(try folder.sql("SELECT max(position) FROM livefetch_save", on: "a.sqlite") == ["3"])
   }
 
-  @Test("An import into a followed file reaches those who hold an older token as one diff")
+  @Test("An import into a tracked file is one diff for clients with an older token")
   func diff() throws {
     let folder = try Folder()
     try folder.sql(smallWorld, on: "a.sqlite")
@@ -324,7 +326,7 @@ struct ImportTests {
     #expect(try folder.run("check", "a.sqlite").output == "a.sqlite: nothing is wrong\n")
   }
 
-  @Test("Where a model file rules the store, its rules hold for an import too")
+  @Test("The rules of a model file apply to an import")
   func modelled() throws {
     let folder = try Folder()
     let model = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -351,7 +353,7 @@ struct ImportTests {
   }
 
   @Test(
-    "What cannot be begun is refused with the status that says why",
+    "An import that cannot begin is refused with a specific exit status",
     arguments: [
       (["import", "w.sqlite", "none.csv", "--into", "City"], Int32(66), "none.csv: No such file"),
       (["import", "w.sqlite", "e.csv", "--into", "City"], 65, "e.csv: it is empty"),
@@ -380,14 +382,14 @@ struct ImportTests {
   }
 
   @Test(
-    "A file that no table can be made of is refused with its line, and nothing is left behind",
+    "A file from which no table can be inferred is refused with its line, and no file remains",
     arguments: [
       ("id,name,name\n1,a,b\n", "columns 2 and 3 are both 'name'"),
       ("id,Name,name\n1,a,b\n", "columns 2 and 3 are both 'Name' and 'name', the same here"),
       ("id,,x\n1,a,b\n", "column 2 has no name: --map =NAME gives it one"),
       ("", "it is empty"), ("\n\n", "it is empty"),
       ((0..<2_000).map { "c\($0)" }.joined(separator: ",") + "\n", "2,000 columns, where a table"),
-      ("[]", "there is no record to make a table of"),
+      ("[]", "no record to infer a table from"),
       ("[1,2]", "an object is expected, not a number"),
       (#"{"a":1,"a":2}"#, "`a` is repeated"),
       (#"{"":1}"#, "column 1 has no name"),
@@ -442,7 +444,7 @@ struct ImportTests {
     server.waitUntilExit()
   }
 
-  @Test("A column without a name is given one, or left out")
+  @Test("A column without a name gets one, or is skipped")
   func unnamedColumn() throws {
     let folder = try Folder()
     try folder.write("id,,\n1,a,b\n", to: "f.csv")
@@ -453,7 +455,7 @@ struct ImportTests {
     #expect(try folder.sql("SELECT n FROM T", on: "b.sqlite") == ["a"])
   }
 
-  @Test("Values that their columns' types do not have come back as they stand with --as-stored")
+  @Test("Values that are invalid for their columns' types are stored unchanged with --as-stored")
   func asStored() throws {
     let folder = try Folder()
     let schema = "CREATE TABLE T(id INTEGER PRIMARY KEY, n INTEGER, r REAL, b BOOLEAN, d DATE);"

@@ -1,9 +1,10 @@
 import FetchModel
 import Foundation
+import TestSupport
 import Testing
 
 /// `livefetch migrate` in a process of its own.
-@Suite("livefetch migrate")
+@Suite("livefetch migrate", .mayBlock)
 struct MigrateCommandTests {
   static let first = """
     {"entities":[
@@ -13,7 +14,7 @@ struct MigrateCommandTests {
     {"name":"City","relationships":[
       {"name":"people","destination":"Person","toMany":true,"inverse":"city"}]}]}
     """
-  /// Names apart, a wider age, an ordered relationship, a common parent.
+  /// Splits the name, widens the age, adds an ordered relationship and a common parent.
   static let second = """
     {"entities":[
     {"name":"Thing","abstract":true},
@@ -26,7 +27,7 @@ struct MigrateCommandTests {
       {"name":"people","destination":"Person","toMany":true,"ordered":true,"inverse":"city"}]}]}
     """
 
-  /// `store.sqlite` under the first version, with `count` people in ten cities.
+  /// Creates `store.sqlite` under the first version, with `count` people in ten cities.
   private static func folder(_ count: Int) throws -> Folder {
     let folder = try Folder()
     try folder.write(first, to: "one.json")
@@ -49,7 +50,7 @@ struct MigrateCommandTests {
     "migrate", "store.sqlite", "--model", "two.json", "--no-backup",
   ]
 
-  /// Which version the file is of, all of it.
+  /// Returns the version of the model and of all data of the file.
   private static func version(_ folder: Folder, _ count: Int) throws -> Int {
     let model = try folder.run("model", "export", "store.sqlite").output
     #expect(try folder.sql("PRAGMA integrity_check", on: "store.sqlite") == ["ok"])
@@ -95,7 +96,7 @@ struct MigrateCommandTests {
       #expect(try folder.run(Self.migration).status == 0)
       #expect(try Self.version(folder, count) == 2)
     }
-    // Killed or not, it is served.
+    // The file can be served, whether the migration was killed or not.
     let (server, address) = try folder.serve("store.sqlite")
     let fetched = try folder.run(
       "fetch", address, "Person", "--where", "fullName == 'p77'", "--format", "csv")
@@ -121,8 +122,8 @@ struct MigrateCommandTests {
     let taken = try folder.run(
       "migrate", "store.sqlite", "--model", "two.json", "--backup", copies[0])
     #expect(taken.status == 65)
-    #expect(taken.errors == "livefetch: \(copies[0]): is there already, and would be lost\n")
-    // What is refused leaves none.
+    #expect(taken.errors == "livefetch: \(copies[0]): already exists and would be overwritten\n")
+    // A refused migration leaves no copy.
     try folder.write("SELECT nothing;", to: "bad.sql")
     _ = try folder.run("migrate", "store.sqlite", "--model", "two.json", "--sql", "bad.sql")
     let after = try FileManager.default.contentsOfDirectory(atPath: folder.path)
@@ -136,7 +137,7 @@ struct MigrateCommandTests {
     ("SELECT 1; COMMIT;", "own.sql, line 1: a script may not begin or end transactions"),
     ("\nATTACH 'x' AS y", "own.sql, line 2: a script may not begin or end transactions"),
   ])
-  func aStepOfOnesOwnThatFailsIsNamedByItsLine(_ sql: String, _ message: String) throws {
+  func aFailedScriptIsReportedWithItsLine(_ sql: String, _ message: String) throws {
     let folder = try Self.folder(3)
     try folder.write(sql, to: "own.sql")
     let run = try folder.run(
@@ -146,7 +147,7 @@ struct MigrateCommandTests {
     #expect(try folder.sql("SELECT count(name) FROM Person", on: "store.sqlite") == ["3"])
   }
 
-  @Test func stepsBeforeAndAfterCarryValuesOver() throws {
+  @Test func scriptsBeforeAndAfterTransferValues() throws {
     let folder = try Self.folder(3)
     try folder.write(
       "CREATE TABLE kept AS SELECT id, name FROM Person; UPDATE Person SET age = NULL;",
@@ -163,7 +164,7 @@ struct MigrateCommandTests {
         == ["p1|NULL|2", "p2|NULL|2", "p3|NULL|2"])
   }
 
-  @Test func aFileThatIsNotThereIsSaid() throws {
+  @Test func aMissingFileIsReported() throws {
     let folder = try Folder()
     try folder.write(Self.first, to: "one.json")
     let run = try folder.run("migrate", "none.sqlite", "--model", "one.json")

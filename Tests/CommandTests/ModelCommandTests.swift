@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `livefetch model`: what goes in comes out, as JSON and as Core Data's own files.
-@Suite("livefetch model")
+@Suite("livefetch model", .mayBlock)
 struct ModelCommandTests {
   static let model = """
     {"entities":[
@@ -29,7 +30,7 @@ struct ModelCommandTests {
         == "changed Item: default order\n")
     let twice = try folder.run("model", "export", "shop.json", "--output", "Shop.xcdatamodeld")
     #expect(twice.status == 65)
-    // A bundle is served as it is.
+    // A bundle can be served directly.
     try folder.write("", to: "shop.sqlite")
     let (server, address) = try folder.serve("shop.sqlite", ["--model", "Shop.xcdatamodeld"])
     defer { server.terminate() }
@@ -39,7 +40,7 @@ struct ModelCommandTests {
     #expect(saved.errors.contains("holds at most 9 characters"), "\(saved.errors)")
   }
 
-  @Test func aFileWithoutAModelHasTheOneOfItsTables() throws {
+  @Test func aFileWithoutAModelHasTheModelOfItsTables() throws {
     let folder = try Folder()
     try folder.sql(
       smallWorld + """
@@ -68,7 +69,7 @@ struct ModelCommandTests {
     ] {
       #expect(text.contains(part), "\(part) in \(text)")
     }
-    // It is the file's: nothing has to change for it.
+    // The model is the file's own, so its tables need no change.
     let check = try folder.run("model", "check", "world.json", "world.sqlite")
     #expect(check.output == "world.sqlite: its tables are the model's\n", "\(check.errors)")
     let (server, address) = try folder.serve("world.sqlite", ["--model", "world.json"])
@@ -80,7 +81,7 @@ struct ModelCommandTests {
     #expect(try folder.run("model", "show", "world.sqlite").output.contains("→ Country?"))
   }
 
-  @Test func aFileThatDoesNotFitIsNamedWithPlaceAndReason() throws {
+  @Test func anInvalidFileIsReportedWithLocationAndReason() throws {
     let folder = try Folder()
     try folder.write(Self.model, to: "shop.json")
     try folder.sql(

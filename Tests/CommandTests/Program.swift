@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a run of the program left.
+/// The result of a run of the program.
 struct Outcome {
   let status: Int32
   let output: String
   let errors: String
 }
 
-/// A directory that goes with its owner, in which the program is run.
+/// The working directory of the program. It is deleted with this object.
 final class Folder {
   private let directory: TemporaryDirectory
   private var running: [Process] = []
@@ -58,7 +58,9 @@ final class Folder {
     return try FileHandle(forWritingTo: URL(fileURLWithPath: file(name)))
   }
 
-  func run(_ arguments: [String]) throws -> Outcome { try end(arguments, "", [:]) }
+  func run(_ arguments: [String], environment: [String: String] = [:]) throws -> Outcome {
+    try end(arguments, "", environment)
+  }
 
   func run(
     _ arguments: String..., input: String = "", environment: [String: String] = [:]
@@ -84,7 +86,7 @@ final class Folder {
       errors: try read(id + ".err"))
   }
 
-  /// Runs the program by way of a shell, with an output led elsewhere: `>/dev/full`.
+  /// Runs the program in a shell with redirected output: `>/dev/full`.
   func run(_ arguments: [String], redirected redirection: String) throws -> Outcome {
     let process = process([], [:])
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -99,8 +101,17 @@ final class Folder {
   }
 
   /// Starts the program; its standard output is the file `name`.
-  func start(_ arguments: [String], output name: String) throws -> Process {
-    let process = process(arguments, [:])
+  ///
+  /// - Parameter limits: shell commands to run first in its process.
+  func start(
+    _ arguments: [String], output name: String, environment: [String: String] = [:],
+    limits: String? = nil
+  ) throws -> Process {
+    let process = process(arguments, environment)
+    if let limits {
+      process.executableURL = URL(fileURLWithPath: "/bin/sh")
+      process.arguments = ["-c", "\(limits); exec \"$0\" \"$@\"", Self.program.path] + arguments
+    }
     process.standardOutput = try handle(name)
     process.standardError = try handle(name + ".err")
     try process.run()
@@ -108,16 +119,19 @@ final class Folder {
     return process
   }
 
-  /// Serves `name` and gives its address.
+  /// Serves `name` and returns its address.
   func serve(
-    _ name: String, _ flags: [String] = []
+    _ name: String, _ flags: [String] = [], environment: [String: String] = [:],
+    limits: String? = nil
   ) throws -> (process: Process, address: String) {
-    let process = try start(["serve", name, "--port", "0"] + flags, output: "serve.log")
+    let process = try start(
+      ["serve", name, "--port", "0"] + flags, output: "serve.log", environment: environment,
+      limits: limits)
     let line = try wait(for: "serve.log") { $0.hasSuffix("\n") }
     return (process, String(line.dropFirst("LiveFetch listening on ".count).dropLast()))
   }
 
-  /// The content of `name` as soon as it is what is expected, for at most ten seconds.
+  /// Returns the content of `name` once it is as expected. Waits at most ten seconds.
   func wait(for name: String, _ isDone: (String) -> Bool) throws -> String {
     for _ in 0..<1_000 {
       let text = try read(name)
@@ -129,7 +143,7 @@ final class Folder {
 
   // MARK: SQLite
 
-  /// Runs `sql` on the database `name`, and gives its rows with `|` between the values.
+  /// Runs `sql` on the database `name` and returns its rows, with `|` between the values.
   @discardableResult
   func sql(_ sql: String, on name: String) throws -> [String] { try sqlite(file(name), sql) }
 }

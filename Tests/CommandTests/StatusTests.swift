@@ -1,7 +1,8 @@
 import Foundation
+import TestSupport
 import Testing
 
-@Suite("Exit statuses")
+@Suite("Exit statuses", .mayBlock)
 struct StatusTests {
   private func folder() throws -> Folder {
     let folder = try Folder()
@@ -13,7 +14,7 @@ struct StatusTests {
   }
 
   @Test(
-    "A file that is not there is 66, and it is the one that is named",
+    "A missing file ends with status 66 and is named",
     arguments: [
       ["migrate", "GONE", "--model", "m.json"], ["migrate", "w.sqlite", "--model", "GONE"],
       ["model", "import", "GONE.xcdatamodeld"], ["model", "import", "GONE.xcdatamodel"],
@@ -45,7 +46,7 @@ struct StatusTests {
   }
 
   @Test(
-    "Of two files the one that cannot be used is named",
+    "Of two files the unusable one is named",
     arguments: [
       (["restore", "junk.db", "w.sqlite"], Int32(65), "junk.db: the file is not an SQLite"),
       (["restore", "w.sqlite", "junk.db"], 65, "junk.db: the file is not an SQLite"),
@@ -59,7 +60,7 @@ struct StatusTests {
       (
         ["demo", "blog", "--data", "w.sqlite"], 65, "w.sqlite: holds something else than the sample"
       ),
-      (["fetch", "https://127.0.0.1:1", "City"], 69, "https://127.0.0.1:1: curl: (7)"),
+      (["fetch", "https://127.0.0.1:1", "City"], 69, "https://127.0.0.1:1: Connection refused"),
       (
         ["fetch", "ftp://h.example", "City"], 64,
         "ftp://h.example: an address begins with http:// or https://"
@@ -73,7 +74,7 @@ struct StatusTests {
     #expect(try folder.sql("SELECT count(*) FROM City", on: "w.sqlite") == ["3"])
   }
 
-  @Test("There is no help for what is no command", arguments: [["nosuch"], ["model", "nosuch"]])
+  @Test("There is no help for an unknown command", arguments: [["nosuch"], ["model", "nosuch"]])
   func help(topics: [String]) throws {
     let run = try folder().run(["help"] + topics)
     #expect(run.status == 64)
@@ -81,7 +82,7 @@ struct StatusTests {
     #expect(try folder().run("help", "model", "import").status == 0)
   }
 
-  @Test("A server says on standard error that its file is damaged")
+  @Test("A server reports a damaged file on standard error")
   func damage() throws {
     let folder = try Folder()
     try folder.sql(

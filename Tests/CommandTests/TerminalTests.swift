@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import LiveFetchCommand
 
-@Suite("What is shown on a terminal")
+@Suite("What is shown on a terminal", .mayBlock)
 struct TerminalTests {
   @Test(
     "Every command has help with examples, and a place in the completions",
@@ -28,7 +29,7 @@ struct TerminalTests {
   }
 
   @Test(
-    "An output that takes nothing more is status 74, whoever writes to it",
+    "An output that cannot be written is status 74 in every command",
     arguments: [
       ["fetch", "w.sqlite", "City"], ["fetch", "w.sqlite", "City", "--format", "json"],
       ["export", "w.sqlite", "City"], ["status", "w.sqlite"], ["check", "w.sqlite"], ["config"],
@@ -42,14 +43,15 @@ struct TerminalTests {
     #expect(run.errors == "livefetch: standard output: No space left on device\n")
   }
 
-  @Test("A full disk under standard error ends nothing", arguments: ["2>/dev/full", "2>&-"])
+  @Test(
+    "A full disk for standard error does not end a command", arguments: ["2>/dev/full", "2>&-"])
   func fullErrors(redirection: String) throws {
     let folder = try Folder()
     let run = try folder.run(["fetch", "nosuch.sqlite", "City"], redirected: redirection)
     #expect(run.status == 66)
   }
 
-  @Test("No colours and no bars where the output is no terminal")
+  @Test("No colours and no progress bars if the output is not a terminal")
   func plain() throws {
     let folder = try Folder()
     try folder.sql(smallWorld, on: "w.sqlite")
@@ -59,7 +61,7 @@ struct TerminalTests {
     #expect(load.errors == "")
   }
 
-  @Test("What is stored commands no terminal: control characters are shown as pictures")
+  @Test("Stored control characters are shown as symbols, and do not control the terminal")
   func controlCharacters() throws {
     let folder = try Folder()
     try folder.sql(
@@ -77,7 +79,7 @@ struct TerminalTests {
   }
 
   @Test(
-    "A table's columns stand under each other, wide letters and marks counted as they are shown")
+    "A table's columns are aligned, counting wide letters and marks by their width")
   func widths() {
     var table = TextTable(columns: ["a", "b"], numeric: [1])
     table.add(["東京", "1"])
@@ -87,7 +89,7 @@ struct TerminalTests {
     #expect("東京都".shortened(to: 4) == "東…")
   }
 
-  @Test("A bar tells how far, how fast and how long yet")
+  @Test("A progress bar shows the fraction, the rate and the remaining time")
   func bar() {
     #expect(
       ProgressBar.line("City", 0.5, 100_000, "rows", 2, .errors)
@@ -109,7 +111,7 @@ struct TerminalTests {
     return FetchResult(.object([.init(name: "sections", value: .array([section]))]))
   }
 
-  @Test("What came, changed, moved and went is marked, with the fewest moves")
+  @Test("Inserted, changed, moved and deleted rows are marked, with the fewest moves")
   func changes() {
     let old = result([(1, "a"), (2, "b"), (3, "c"), (4, "d")])
     let new = result([(4, "d"), (1, "a"), (3, "x"), (5, "e")])

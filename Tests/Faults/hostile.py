@@ -110,8 +110,8 @@ def places(text):
         yield request("POST", f"/v1/{path}", json.dumps(body).encode())
 
 
-HEAD = b"POST /v1/fetch HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-NEXT = b"GET /v1/model HTTP/1.1\r\nHost: x\r\n\r\n"
+HEAD = b"POST /v1/fetch HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+NEXT = b"GET /v1/model HTTP/1.1\r\nHost: localhost\r\n\r\n"
 SMUGGLED = [
     HEAD + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + NEXT,
     HEAD + b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n" + NEXT,
@@ -130,15 +130,15 @@ SMUGGLED = [
     HEAD + b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n{}\r\n0\r\n\r\n" + NEXT,
     HEAD + b" Content-Length: 2\r\n\r\n{}" + NEXT, HEAD + b"X: a\r\n b\r\n\r\n" + NEXT,
     HEAD + b"X\0: a\r\n\r\n" + NEXT, HEAD + b"X: a\0b\r\n\r\n" + NEXT, HEAD + b"X y: a\r\n\r\n" + NEXT,
-    b"GET /v1 HTTP/1.1\nHost: x\n\n" + NEXT, b"GET /v1 HTTP/1.1\r\nHost: x\r\nA: b\nC: d\r\n\r\n" + NEXT,
-    b"GET /v1 HTTP/1.1\r\n\r\n" + NEXT, b"GET /v1 HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n" + NEXT,
-    b"GET  /v1 HTTP/1.1\r\nHost: x\r\n\r\n" + NEXT, b"GET /v1\r\n\r\n" + NEXT,
-    b"GET /v1 HTTP/9.9\r\nHost: x\r\n\r\n" + NEXT, b"GET /v1 HTTP/1.1 x\r\nHost: x\r\n\r\n" + NEXT,
-    b"G\xffT /v1 HTTP/1.1\r\nHost: x\r\n\r\n" + NEXT, b"GET /\x00 HTTP/1.1\r\nHost: x\r\n\r\n" + NEXT,
+    b"GET /v1 HTTP/1.1\nHost: localhost\n\n" + NEXT, b"GET /v1 HTTP/1.1\r\nHost: localhost\r\nA: b\nC: d\r\n\r\n" + NEXT,
+    b"GET /v1 HTTP/1.1\r\n\r\n" + NEXT, b"GET /v1 HTTP/1.1\r\nHost: localhost\r\nHost: y\r\n\r\n" + NEXT,
+    b"GET  /v1 HTTP/1.1\r\nHost: localhost\r\n\r\n" + NEXT, b"GET /v1\r\n\r\n" + NEXT,
+    b"GET /v1 HTTP/9.9\r\nHost: localhost\r\n\r\n" + NEXT, b"GET /v1 HTTP/1.1 x\r\nHost: localhost\r\n\r\n" + NEXT,
+    b"G\xffT /v1 HTTP/1.1\r\nHost: localhost\r\n\r\n" + NEXT, b"GET /\x00 HTTP/1.1\r\nHost: localhost\r\n\r\n" + NEXT,
     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200),
-    b"GET /v1 HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 5000 + b"\r\n" + NEXT,
-    b"GET /v1 HTTP/1.1\r\nHost: x\r\nA: " + b"b" * 1_000_000 + b"\r\n\r\n" + NEXT,
-    b"GET /" + b"a" * 1_000_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n" + NEXT,
+    b"GET /v1 HTTP/1.1\r\nHost: localhost\r\n" + b"A: b\r\n" * 5000 + b"\r\n" + NEXT,
+    b"GET /v1 HTTP/1.1\r\nHost: localhost\r\nA: " + b"b" * 1_000_000 + b"\r\n\r\n" + NEXT,
+    b"GET /" + b"a" * 1_000_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n" + NEXT,
 ]
 TRAVERSALS = ["/../", "/..", "/%2e%2e/", "/.%2e/", "/%2e%2e%2f", "/..%5c", "/..;/", "//", "/./..", "/.hidden",
               "/..%00/", "/%c0%ae%c0%ae/", "/%252e%252e/", "/index.html/..%2f..%2f", "/a/../../"]

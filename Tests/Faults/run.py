@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import clocks
+import crowded
 import fuzz
 import hostile
 import idle
@@ -72,6 +73,7 @@ def targets(given):
         "R8": lambda folder: fuzz.run(program, folder, lasting(None, 10, 600), seed),
         "R9": lambda folder: hostile.run(program, folder, lasting(None, 6, 60)),
         "R10": lambda folder: slow.run(program, folder, 4 if given.soak else 1),
+        "R11": lambda folder: crowded.run(program, folder),
         "CLOCKS": lambda folder: clocks.run(program, folder),
     }
 

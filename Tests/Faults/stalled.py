@@ -34,7 +34,7 @@ class Stalled:
         self.socket.settimeout(20)
         self.socket.connect(("127.0.0.1", server.port))
         where = target("note", query | {"since": self.view.token})
-        self.socket.sendall(f"GET {where} HTTP/1.1\r\nHost: x\r\n"
+        self.socket.sendall(f"GET {where} HTTP/1.1\r\nHost: localhost\r\n"
                             "Accept: text/event-stream\r\n\r\n".encode())
 
     def finish(self, fresh):

@@ -32,7 +32,7 @@ class Crowd:
 
     def ask(self, connection, token):
         where = f"{self.path}&since={token}&wait={self.wait}"
-        connection.send(f"GET {where} HTTP/1.1\r\nHost: x\r\n{self.head}\r\n".encode())
+        connection.send(f"GET {where} HTTP/1.1\r\nHost: localhost\r\n{self.head}\r\n".encode())
 
     def serve(self, seconds):
         """Read what comes for so long, or once."""

@@ -57,7 +57,7 @@ def is_whole(data, is_head=False):
 
 
 def request(method, target, body=None, headers=()):
-    lines = [f"{method} {target} HTTP/1.1", "Host: x", "Connection: close"]
+    lines = [f"{method} {target} HTTP/1.1", "Host: localhost", "Connection: close"]
     lines += [f"{name}: {value}" for name, value in headers]
     if body is not None:
         lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]

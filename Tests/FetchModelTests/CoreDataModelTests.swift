@@ -1,7 +1,7 @@
 import FetchModel
 import Testing
 
-@Suite("Core Data's own model files")
+@Suite("Core Data model files")
 struct CoreDataModelTests {
   static let contents = """
     <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
@@ -31,7 +31,7 @@ struct CoreDataModelTests {
     </model>
     """
 
-  @Test func everythingThatHasAMeaningIsRead() throws {
+  @Test func everySupportedPartIsRead() throws {
     let read = try CoreDataModel(contents: Array(Self.contents.utf8))
     let wanted = """
       {"version":"v2","entities":[
@@ -56,7 +56,7 @@ struct CoreDataModelTests {
         == String(decoding: try ModelFile(parsing: Array(wanted.utf8)).text, as: UTF8.self))
   }
 
-  @Test func whatHasNoMeaningIsReported() throws {
+  @Test func unsupportedPartsAreReported() throws {
     let remarks = try CoreDataModel(contents: Array(Self.contents.utf8)).remarks
       .map(\.description)
     for wanted in [
@@ -64,7 +64,7 @@ struct CoreDataModelTests {
       "Person.id: is called `id_` here",
       "Person: user info has no meaning here",
       "Person.mood: the class `Mood` is not declared here: any JSON is taken",
-      "Person.photo: external storage has no meaning here: values stand in the store",
+      "Person.photo: external storage is not supported: values are kept in the store",
       "configuration Cloud: configurations have no meaning here",
     ] {
       #expect(remarks.contains(wanted), "\(remarks)")

@@ -1,5 +1,6 @@
 // Forms: what is lifted, what makes a form, and that a filled form is what its text resolves to.
 
+import Bytes
 import FetchModel
 import TestSupport
 import Testing

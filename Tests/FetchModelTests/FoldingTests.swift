@@ -102,7 +102,8 @@ struct FoldingTests {
   ]
 
   @Test(
-    "marks behind foreign letters fold to these texts, as in Foundation", arguments: marks.indices)
+    "marks after letters of other scripts fold to these texts, as in Foundation",
+    arguments: marks.indices)
   func foreignMarks(index: Int) {
     let row = Self.marks[index]
     let expected: [(StringOptions, String.CompareOptions, String)] = [
@@ -119,7 +120,7 @@ struct FoldingTests {
     }
   }
 
-  @Test("every mark is dropped or kept behind a letter as Foundation does")
+  @Test("every mark after a letter is dropped or kept as in Foundation")
   func everyMark() {
     // Marks of Unicode versions that Foundation's table does not have yet.
     var differing: [String] = []

@@ -28,7 +28,7 @@ struct ModelFileTests {
       "entitys: is not known here; did you mean `entities`?"
     ),
     (#"{"entities":[{}]}"#, "entities/0/name: is needed"),
-    (#"{"entities":[{"name":"A"},{"name":"A"}]}"#, "entities/A: the name stands twice"),
+    (#"{"entities":[{"name":"A"},{"name":"A"}]}"#, "entities/A: the name is not unique"),
     (#"{"entities":[{"name":"A"},{"name":"a"}]}"#, "entities/a: differs from `A` in case alone"),
     (#"{"entities":[{"name":"1"}]}"#, "entities/1: a name is letters, digits and _"),
     (#"{"entities":[{"name":"A","parent":"B"}]}"#, "entities/A/parent: there is no entity `B`"),
@@ -152,7 +152,7 @@ struct ModelFileTests {
     #expect(found.contains { $0.hasPrefix(wanted) }, "\(found)")
   }
 
-  @Test func everyMistakeIsTold() {
+  @Test func everyMistakeIsReported() {
     let found = Self.entity(
       #""attributes":[{"name":"x","type":"Integer 63"},{"name":"y","type":"String","regex":1}],"sort":1"#
     )
@@ -160,7 +160,7 @@ struct ModelFileTests {
   }
 
   @Test(arguments: ["heroes", "todo", "blog"])
-  func aModelIsWrittenAsItIsRead(_ name: String) throws {
+  func aModelIsWrittenAsItWasRead(_ name: String) throws {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appendingPathComponent("../../Sources/LiveFetchCommand/Resources/models/\(name).json")
     let model = try ModelFile(parsing: [UInt8](try Data(contentsOf: folder)))

@@ -67,9 +67,10 @@ struct PatternTests {
     arguments: ["(a*)*b", "(a|aa)+b", "(.*a){20}b", "(a?){50}a{50}b", "(\\w+\\s?)*!"])
   func linear(pattern: String) throws {
     let text = String(repeating: "a", count: 5_000)
-    let start = ContinuousClock().now
-    #expect(try !matches(pattern, text))
-    #expect(ContinuousClock().now - start < .seconds(5))
+    var isMatch = true
+    let time = try processorTime { isMatch = try matches(pattern, text) }
+    #expect(!isMatch)
+    #expect(time < .seconds(5))
   }
 
   @Test("case is overlooked with [c]")

@@ -1,6 +1,7 @@
 // The limits of API.md section 5, at the limit and one past it; and time that grows with the text.
 
 import FetchModel
+import TestSupport
 import Testing
 
 @Suite("Limits of predicates")
@@ -94,9 +95,8 @@ struct PredicateLimitsTests {
 
   /// The shortest of some runs: what the text itself costs.
   private func cost(_ text: String) -> Duration {
-    let clock = ContinuousClock()
-    return (0..<5).map { _ in
-      clock.measure {
+    (0..<5).map { _ in
+      processorTime {
         do throws(PredicateError) {
           let predicate = try Predicate(parsing: text)
           _ = predicate.description

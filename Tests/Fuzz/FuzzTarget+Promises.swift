@@ -1,6 +1,8 @@
 // What else has to hold of a predicate that was understood: the evaluator answers the negation with
 // the opposite, and a fetch known by its form is the fetch that its text means.
 
+import Bytes
+
 /// An object whose values are all of one stored class, and whose collections hold one like it.
 private struct FuzzRow: EvaluatedRow {
   let stored: StoredValue

@@ -2,6 +2,8 @@
 // sources as one module, by `make fuzz`. The first byte chooses the reader. Nothing may trap; where
 // something reads back what it wrote, it has to be the same.
 
+import Bytes
+
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let bytes = Array(UnsafeBufferPointer(start: start, count: count))

@@ -1,3 +1,4 @@
+import Bytes
 import CZlib
 import Testing
 
@@ -73,15 +74,14 @@ extension HTTPServerTests {
     }
 
     @Test func `percent-decoding happens once`() {
-      #expect(PercentDecoding.text("%2525") == "%25")
-      #expect(PercentDecoding.text("a+b") == "a+b")
-      #expect(PercentDecoding.text("a+b%2B", plusIsSpace: true) == "a b+")
-      #expect(PercentDecoding.text("%C3%a4") == "ä")
-      #expect(PercentDecoding.text("%C3") == nil)
-      #expect(PercentDecoding.bytes("%C3") == [0xC3])
-      #expect(PercentDecoding.bytes("%") == nil)
-      #expect(PercentDecoding.bytes("%4") == nil)
-      #expect(PercentDecoding.bytes("%+1") == nil)
+      #expect(PercentEncoding.decode("%2525", plus: .itself) == "%25")
+      #expect(PercentEncoding.decode("a+b", plus: .itself) == "a+b")
+      #expect(PercentEncoding.decode("a+b%2B", plus: .space) == "a b+")
+      #expect(PercentEncoding.decode("%C3%a4", plus: .itself) == "ä")
+      #expect(PercentEncoding.decode("%C3", plus: .itself) == nil)
+      #expect(PercentEncoding.decode("%", plus: .itself) == nil)
+      #expect(PercentEncoding.decode("%4", plus: .itself) == nil)
+      #expect(PercentEncoding.decode("%+1", plus: .itself) == nil)
     }
   }
 }

@@ -1,5 +1,6 @@
 // All suites of this target run one after another: they measure and they open many sockets.
 
+import TestSupport
 import Testing
 
-@Suite(.serialized) struct HTTPServerTests {}
+@Suite(.mayBlock, .serialized) struct HTTPServerTests {}

@@ -10,7 +10,7 @@ final class RawClient: @unchecked Sendable {
   private(set) var descriptor: Int32
   private var buffer: [UInt8] = []
 
-  init(_ port: Int, timeout: Double = 5, receiveBuffer: Int32? = nil) throws {
+  init(_ port: Int, timeout: Double = 60, receiveBuffer: Int32? = nil) throws {
     descriptor = try LoopbackSocket.connect(to: port, receiveBuffer: receiveBuffer)
     setTimeout(timeout)
   }

@@ -77,7 +77,7 @@ final class Gathered<Value: Sendable>: Sendable {
 }
 
 /// Waits until `condition` holds; false after `seconds`.
-func eventually(_ seconds: Double = 5, _ condition: () -> Bool) async -> Bool {
+func eventually(_ seconds: Double = 300, _ condition: () -> Bool) async -> Bool {
   let clock = ContinuousClock()
   let end = clock.now + .seconds(seconds)
   while clock.now < end {

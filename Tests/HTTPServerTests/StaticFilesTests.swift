@@ -159,6 +159,28 @@ extension HTTPServerTests {
       #expect(get("/app.js", stale)?.status == 200)
     }
 
+    @Test func `contents in memory are served as files of a directory are`() throws {
+      let held = StaticFiles(contents: [
+        "/index.html": Array("<p>home</p>".utf8), "/sub/index.html": Array("<p>sub</p>".utf8),
+        "/app.js": Array(script.utf8), "/a b+ä.txt": Array("odd".utf8), "/empty.css": [],
+      ])
+      let targets = [
+        "/", "/index.html", "/sub", "/sub/", "/app.js", "/a%20b%2B%C3%A4.txt", "/empty.css",
+        "/app.js/", "/nothing", "/sub/nothing", "/../index.html", "//index.html", "/%2e%2e/app.js",
+        "/sub/index.html/", "",
+      ]
+      for target in targets {
+        for headers in [[], [(name: "Accept-Encoding", value: "gzip")]] {
+          let request = HTTPRequest(target: target, headers: headers)
+          let (found, wanted) = (held.response(to: request), files.response(to: request))
+          #expect(found?.status == wanted?.status, "\(target)")
+          #expect(found?.body.bytes == wanted?.body.bytes, "\(target)")
+          #expect(found?.headers.map(\.name) == wanted?.headers.map(\.name), "\(target)")
+          #expect(found?.headers.map(\.value) == wanted?.headers.map(\.value), "\(target)")
+        }
+      }
+    }
+
     @Test func `a directory that is none is refused`() {
       #expect(StaticFiles(directory: directory.path + "/secret.txt") == nil)
       #expect(StaticFiles(directory: directory.path + "/nothing") == nil)

@@ -1,6 +1,7 @@
 // An adapter stands between a controller and a delegate that may come and go.
 
 import LiveFetch
+import TestSupport
 import Testing
 
 @MainActor
@@ -75,7 +76,7 @@ private final class ShoutingAdapter: FetchedResultsControllerAdapter<PlainScreen
 }
 
 @MainActor
-@Suite("An adapter")
+@Suite("An adapter", .mayBlock)
 struct AdapterTests {
   private func controller(_ cities: Cities) -> FetchedResultsController<City> {
     FetchedResultsController(

@@ -248,8 +248,8 @@ enum StoresArticle {
     do throws(FetchError) {
       try await controller.performFetch()
     } catch {
-      guard let outage = error.outage else { throw error }
-      show("offline: \(outage.reason)")  // the controller tries again
+      guard let unavailability = error.unavailability else { throw error }
+      show("offline: \(unavailability.reason)")  // the controller tries again
     }
     for await snapshot in controller.snapshots { draw(snapshot) }
   }
@@ -307,7 +307,7 @@ private enum DataStoresArticle {
 }
 
 @MainActor
-@Suite("The articles' examples")
+@Suite("The articles' examples", .mayBlock)
 struct ArticleExamples {
   @Test("do what the articles say")
   func running() async throws {

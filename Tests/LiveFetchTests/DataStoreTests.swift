@@ -3,6 +3,7 @@
 import Dispatch
 import LiveFetch
 import Synchronization
+import TestSupport
 import Testing
 
 struct Town: Identifiable, InstanceIdentifiable, Codable, Hashable, Sendable {
@@ -75,7 +76,7 @@ private final class RejectingStore: DataStore<Town, FilterRequest<Town>>, @unche
 }
 
 @MainActor
-@Suite("A data store's controller")
+@Suite("A data store's controller", .mayBlock)
 struct DataStoreTests {
   let store = Towns([
     Town(id: 1, name: "Aba", people: 30), Town(id: 2, name: "Bonn", people: 20, land: "B"),
@@ -311,7 +312,7 @@ struct DataStoreTests {
 }
 
 @MainActor
-@Suite("A draft")
+@Suite("A draft", .mayBlock)
 struct DataStoreDraftTests {
   let store = Towns([Town(id: 1, name: "Aba", people: 30), Town(id: 2, name: "Bonn", people: 20)])
 

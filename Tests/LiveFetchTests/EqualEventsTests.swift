@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @MainActor
-@Suite("A file and a server")
+@Suite("A file and a server", .mayBlock)
 struct EqualEventsTests {
   @Test("tell the same of the same scenario", arguments: [11, 12, 13, 14])
   func sameEvents(offset: UInt64) async throws {

@@ -1,14 +1,15 @@
-// Streams of events as the library reads them: bytes cut anywhere, answers that are none, thousands
-// of connections that begin and end.
+// Streams of events as the library reads them: in pieces of any size, in place of which other responses
+// come, on thousands of connections that begin and end.
 
 import Foundation
-import HTTPAnswers
+import HTTPClient
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LiveFetch
 
-@Suite("Reading a stream of events")
+@Suite("Reading a stream of events", .mayBlock)
 struct EventStreamTests {
   private static let text =
     "retry: 2000\n\n:\n\nevent: snapshot\nid: k1\ndata: {\"a\":1}\n\nevent: diff\r\ndata:{\r\n"
@@ -30,90 +31,24 @@ struct EventStreamTests {
   }
 
   @Test(
-    "takes the frame off an answer wherever it is cut",
-    arguments: [
-      (
-        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
-          + "X-A:  b \r\n\r\n5;x=y\r\nhello\r\nA\r\n, everyone\r\n0\r\nTrailer: 1\r\n\r\nrest", true
-      ),
-      ("HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\nhello, everyone and more", true),
-      ("HTTP/1.1 200 OK\r\nContent-Length:\t 15 \t \r\n\r\nhello, everyone and more", true),
-      (
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding:chunked\t\r\n\r\n\tF \r\nhello, everyone\r\n0 \r\n\r\n",
-        true
-      ),
-      ("HTTP/1.0 200 OK\n\nhello, everyone", false),
-    ], [1, 2, 5, 1000])
-  func frames(answer: (text: String, isOver: Bool), size: Int) throws {
-    var reader = AnswerReader()
-    let bytes = Array(answer.text.utf8)
-    var body: [UInt8] = []
-    for start in stride(from: 0, to: bytes.count, by: size) {
-      body += try reader.read(Array(bytes[start..<min(start + size, bytes.count)]))
-    }
-    #expect(String(decoding: body, as: UTF8.self) == "hello, everyone")
-    #expect(reader.head?.status == 200)
-    #expect(reader.isOver == answer.isOver)
-  }
-
-  @Test("a header's value comes without the blanks around it, and with those in it")
-  func blanks() throws {
-    var reader = AnswerReader()
-    let text =
-      "HTTP/1.1 200 OK\r\nRetry-After: 2 \r\nA:b\t c\t \t\r\nNone: \t \r\nWide: \u{A0}x\u{A0}\r\n\r\n"
-    let body = try reader.read(Array(text.utf8))
-    #expect(body.isEmpty)
-    #expect(
-      reader.head?.headers
-        == ["retry-after": "2", "a": "b\t c", "none": "", "wide": "\u{A0}x\u{A0}"])
-  }
-
-  @Test(
-    "an answer that is none is refused",
-    arguments: [
-      "SSH-2.0-OpenSSH\r\n\r\n", "HTTP/1.1 OK\r\n\r\n",
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n",
-      "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
-      "HTTP/1.1 200 OK\r\nContent-Length: 1 2\r\n\r\n",
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1 0\r\n",
-    ])
-  func faults(text: String) {
-    var reader = AnswerReader()
-    #expect(throws: AnswerReader.Fault.self) { try reader.read(Array(text.utf8)) }
-  }
-
-  @Test("headers without end are not kept")
-  func endless() {
-    var reader = AnswerReader()
-    #expect(throws: AnswerReader.Fault.self) {
-      try reader.read([UInt8](repeating: 0x61, count: 1 << 17))
-    }
-    var lines = AnswerReader()
-    #expect(throws: AnswerReader.Fault.self) {
-      for _ in 0..<5000 { _ = try lines.read(Array("a: b\r\n".utf8)) }
-    }
-  }
-
-  @Test(
     "`Retry-After` is seconds or a date",
     arguments: [("7", 7), ("0", 0), ("-3", 0), ("soon", nil), ("nan", nil)] as [(String, Double?)])
   func retryAfter(text: String, seconds: Double?) {
-    #expect(RemoteAnswer(status: 503, body: [], retryAfter: text).retryAfter == seconds)
+    #expect(RemoteResponse(status: 503, body: [], retryAfter: text).retryAfter == seconds)
   }
 
   @Test("a date of `Retry-After` is the time until then")
   func retryDate() throws {
-    let past = RemoteAnswer(
+    let past = RemoteResponse(
       status: 503, body: [], retryAfter: "Wed, 21 Oct 2015 07:28:00 GMT")
     #expect(past.retryAfter == 0)
-    let far = RemoteAnswer(
+    let far = RemoteResponse(
       status: 503, body: [], retryAfter: "Wed, 21 Oct 2315 07:28:00 GMT")
     #expect(try #require(far.retryAfter) > 1e9)
   }
 }
 
-@Suite("Connections for streams", .serialized)
+@Suite("Connections for streams", .mayBlock, .serialized)
 struct EventConnectionTests {
   private let request = JSON.object([.init(name: "entity", value: .string("City"))])
 
@@ -194,44 +129,49 @@ struct EventConnectionTests {
     #expect(count < 80)
   }
 
-  @Test("silence, late beginnings and hosts that are not there are told apart")
-  func patience() async throws {
+  @Test("silence, late beginnings and servers that are not there are distinguished")
+  func timeLimits() async throws {
     let server = try Restarting()
-    let host = try #require(server.address.host)
-    let proxy = try FaultProxy(host: host, port: server.port)
+    let proxy = try FaultProxy(host: #require(server.address.host), port: server.port)
     let token = try await token(RemoteStore(server.address))
-    let head = try #require(RemoteHost(server.address, token: nil))
-    func outcome(_ port: Int, _ patience: ConnectionPatience) async -> String {
-      let body = #"{"entity":"City","since":"\#(token)"}"#
-      let text =
-        "POST /v1/fetch HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n"
-        + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-      let connection = HTTPConnection(
-        host: port == proxy.port ? "127.0.0.1" : head.name, port: port,
-        request: Array(text.utf8), wants: .stream,
-        patience: patience)
-      return "\(await connection.next())"
+    let body = JSON.object([
+      .init(name: "entity", value: .string("City")), .init(name: "since", value: .string(token)),
+    ])
+    let past = try #require(URL(string: "http://127.0.0.1:\(proxy.port)"))
+    func outcome(_ address: URL, _ limits: TransferTimeLimits) async throws -> String {
+      let remote = try #require(RemoteServer(address, token: nil))
+      return "\(await remote.eventStream("/v1/fetch", body, limits: limits).next())"
     }
-    var short = ConnectionPatience()
-    short.silence = 0.4
-    #expect(await outcome(server.port, short) == #"ended("the stream went silent")"#)
+    var limits = EventStream.timeLimits
+    limits.idle = 0.4
+    #expect(
+      try await outcome(server.address, limits)
+        == #"ended("the response paused for more than 0 s")"#)
     proxy.set(.heldBack)
-    short.beginning = 0.4
-    #expect(await outcome(proxy.port, short) == "heldBack")
+    limits.response = 0.4
+    #expect(try await outcome(past, limits) == "heldBack")
     server.stop()
-    #expect(await outcome(server.port, short) == #"ended("Connection refused")"#)
-    let nowhere = HTTPConnection(host: "no such host", port: 1, request: [], wants: .answer)
-    #expect("\(await nowhere.next())" == #"ended("there is no such host")"#)
+    #expect(try await outcome(server.address, limits) == #"ended("Connection refused")"#)
+  }
+
+  @Test("a stream goes on over https as over http")
+  func secure() throws {
+    let address = try #require(URL(string: "https://example.org"))
+    #expect(RemoteStore(address, transport: .stream).feed(of: request) is EventFeed)
   }
 
   @Test(
-    "https and tokens that no header can hold are left to long polls",
-    arguments: [
-      ("https://example.org", nil), ("http://example.org", "a\r\nb: c"), ("ftp://a", nil),
-    ] as [(String, String?)])
-  func polls(address: String, token: String?) throws {
+    "an address or a token that no request can hold is refused",
+    arguments: [("http://example.org", "a\r\nb: c"), ("ftp://a", nil)] as [(String, String?)])
+  func refusals(address: String, token: String?) async throws {
     let store = RemoteStore(
       try #require(URL(string: address)), token: token, transport: .stream)
     #expect(store.feed(of: request) is PolledFeed)
+    do throws(ObjectStoreError) {
+      _ = try await store.fetch(request)
+      Issue.record("it was sent")
+    } catch {
+      guard case .notUnderstood = error else { throw error }
+    }
   }
 }

@@ -59,9 +59,9 @@ final class FaultBed {
 
   var isFollowing: Bool { if case .following = controller.state { true } else { false } }
 
-  var outage: Outage? {
-    guard case .offline(.unreachable(let outage)) = controller.state else { return nil }
-    return outage
+  var unavailability: ServiceUnavailable? {
+    guard case .offline(.unreachable(let unavailability)) = controller.state else { return nil }
+    return unavailability
   }
 
   /// Requests for a whole result, of those since the first `count`.

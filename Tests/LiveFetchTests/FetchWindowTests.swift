@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @MainActor
-@Suite("A fetch's window")
+@Suite("A fetch's window", .mayBlock)
 struct FetchWindowTests {
   private func request(limit: Int? = nil, offset: Int = 0, batch: Int = 0) -> FetchRequest<City> {
     var request = FetchRequest<City>(sortedBy: [.descending("population")])
@@ -75,7 +75,7 @@ struct FetchWindowTests {
   }
 }
 
-@Suite("A new file")
+@Suite("A new file", .mayBlock)
 struct NewFileTests {
   private static var model: ModelFile {
     var town = ModelFile.Entity(name: "Town")

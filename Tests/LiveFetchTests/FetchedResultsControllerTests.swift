@@ -1,6 +1,7 @@
 // A results controller sees what is saved, in process and over HTTP alike.
 
 import LiveFetch
+import TestSupport
 import Testing
 
 /// Writes down what a delegate is told.
@@ -77,7 +78,7 @@ private func controller(
 }
 
 @MainActor
-@Suite("A results controller")
+@Suite("A results controller", .mayBlock)
 struct FetchedResultsControllerTests {
   @Test("fetches nothing by itself, and everything when it is told", arguments: Kind.allCases)
   func fetching(kind: Kind) async throws {

@@ -2,9 +2,10 @@
 
 import Foundation
 import LiveFetch
+import TestSupport
 import Testing
 
-@Suite("Beside Foundation the library")
+@Suite("Beside Foundation the library", .mayBlock)
 struct FoundationNamesTests {
   @Test("leaves Predicate and Expression what they are")
   @MainActor func names() async throws {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @MainActor
-@Suite("Batches, generated")
+@Suite("Batches, generated", .mayBlock)
 struct GeneratedBatchTests {
   @Test("show what is stored, in sections and windows", arguments: [1, 2, 3, 4])
   func inStep(round: UInt64) async throws {

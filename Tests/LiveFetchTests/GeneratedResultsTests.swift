@@ -60,7 +60,7 @@ struct ReplayedContent<Value: Equatable>: Equatable {
 }
 
 @MainActor
-@Suite("Generated changes")
+@Suite("Generated changes", .mayBlock)
 struct GeneratedResultsTests {
   @Test("lead from content to content by the fewest moves", arguments: [1, 2, 3, 4, 5, 6])
   func changes(offset: UInt64) async throws {

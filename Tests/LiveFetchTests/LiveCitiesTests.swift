@@ -9,7 +9,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("The live table")
+@Suite("The live table", .mayBlock)
 struct LiveCitiesTests {
   /// Everything that a program wrote so far.
   private final class Output: Sendable {

@@ -30,8 +30,10 @@ final class Restarting: @unchecked Sendable {
   deinit { end() }
 
   func start() throws {
-    let file = try SQLiteStore(path: path)
-    let service = try Service(store: file)
+    let path = path
+    let service = try ServiceHost(try SQLiteStore(path: path)) { () throws(StoreError) in
+      try SQLiteStore(path: path)
+    }
     var configuration = HTTPServerConfiguration()
     (configuration.host, configuration.port) = (host, port)
     let http = try HTTPServer(configuration, handler: service)
@@ -39,7 +41,7 @@ final class Restarting: @unchecked Sendable {
     end = {
       service.drain()
       http.stop()
-      file.close()
+      service.close()
     }
   }
 
@@ -52,7 +54,7 @@ final class Restarting: @unchecked Sendable {
 }
 
 @MainActor
-@Suite("A file or a server as a data store")
+@Suite("A file or a server as a data store", .mayBlock)
 struct ObjectDataStoreTests {
   typealias Controller = DataStoreResultsController<City, FetchRequest<City>>
 

@@ -48,7 +48,7 @@ private final class GatedStore: ObjectStore {
 }
 
 @MainActor
-@Suite("Calls of a controller that overlap")
+@Suite("Calls of a controller that overlap", .mayBlock)
 struct OverlappingFetchTests {
   private let cities: Cities
   private let store: GatedStore
@@ -240,7 +240,7 @@ struct OverlappingFetchTests {
   }
 }
 
-@Suite("A controller of no actor")
+@Suite("A controller of no actor", .mayBlock)
 struct DetachedControllerTests {
   @Test("holds the content of the moment it fetched, and its sequences end with it")
   func detached() async throws {

@@ -9,18 +9,18 @@ import Testing
 @testable import LiveFetch
 
 @MainActor
-@Suite("A refusal that passes")
+@Suite("A refusal that passes", .mayBlock)
 struct PassingRefusalTests {
   /// What a file's error is here, and what it is over HTTP.
   private func told(_ error: StoreError) -> [ObjectStoreError] {
     let problem = Problem(error)
     let pause = problem.headers.first { $0.name == "Retry-After" }?.value
-    let answer = RemoteAnswer(status: problem.status, body: problem.json, retryAfter: pause)
+    let answer = RemoteResponse(status: problem.status, body: problem.json, retryAfter: pause)
     return [ObjectStoreError(problem), answer.error]
   }
 
   @Test(
-    "is an outage with the store's own code, of a file as of a server on it",
+    "is an unavailability with the store's own code, of a file as of a server on it",
     arguments: [
       (.busy, 503, "busy", 1), (.storageFailed("disk I/O error"), 503, "storage-failed", 1),
       (.unusable("malformed"), 503, "storage-failed", 1),
@@ -29,12 +29,14 @@ struct PassingRefusalTests {
     ] as [(StoreError, Int, String, Double?)])
   func passing(error: StoreError, status: Int, code: String, pause: Double?) throws {
     for told in told(error) {
-      let outage = try #require(told.outage)
-      #expect(outage.reason == Problem(error).detail)
-      #expect(outage.status == status && outage.code == code && outage.retryAfter == pause)
+      let unavailability = try #require(told.unavailability)
+      #expect(unavailability.reason == Problem(error).detail)
+      #expect(
+        unavailability.status == status && unavailability.code == code
+          && unavailability.retryAfter == pause)
       #expect(told.status == status && told.code == code)
-      #expect(FetchError.store(told).outage == outage)
-      #expect(told.mayPass && !outage.isAnswerLost)
+      #expect(FetchError.store(told).unavailability == unavailability)
+      #expect(told.mayPass && !unavailability.isAnswerLost)
     }
   }
 
@@ -46,16 +48,16 @@ struct PassingRefusalTests {
       as [(StoreError, Int, String)])
   func lasting(error: StoreError, status: Int, code: String) {
     for told in told(error) {
-      #expect(told.outage == nil && !told.mayPass)
+      #expect(told.unavailability == nil && !told.mayPass)
       #expect(told.status == status && told.code == code)
     }
   }
 
   @Test("is known by its status, which every answer has and nothing else")
   func statuses() {
-    let page = RemoteAnswer(status: 502, body: Array("<html>".utf8))
+    let page = RemoteResponse(status: 502, body: Array("<html>".utf8))
     #expect(page.error.status == 502 && page.error.code == nil)
-    #expect(ObjectStoreError.unreachable(Outage("connection refused")).status == nil)
+    #expect(ObjectStoreError.unreachable(ServiceUnavailable("connection refused")).status == nil)
     #expect(ObjectStoreError.tokenExpired.status == 410)
     #expect(ObjectStoreError.cancelled.status == nil)
     #expect(ObjectStoreError.notUnderstood("no snapshot").status == nil)
@@ -65,7 +67,8 @@ struct PassingRefusalTests {
   func storeOfOnesOwn() {
     let told = ObjectStoreError.refused(
       Problem(503, "resting", "Service unavailable", "The store rests."))
-    #expect(told.outage == Outage("The store rests.", status: 503, code: "resting"))
+    #expect(
+      told.unavailability == ServiceUnavailable("The store rests.", status: 503, code: "resting"))
     #expect(told.mayPass)
   }
 
@@ -79,8 +82,8 @@ struct PassingRefusalTests {
       _ = try await cities.store.save(change)
       Issue.record("the file was held")
     } catch {
-      #expect(error.outage?.code == "busy" && error.outage?.status == 503)
-      #expect(error.outage?.retryAfter == 1)
+      #expect(error.unavailability?.code == "busy" && error.unavailability?.status == 503)
+      #expect(error.unavailability?.retryAfter == 1)
     }
     holder.letGo()
     #expect(try await cities.store.save(change).inserted == 1)
@@ -109,7 +112,7 @@ struct PassingRefusalTests {
       if case .offline = controller.state { true } else { false }
     }
     guard case .offline(let error) = controller.state else { return }
-    #expect(error.outage?.code == "query-timeout" && error.outage?.status == 504)
+    #expect(error.unavailability?.code == "query-timeout" && error.unavailability?.status == 504)
     try sqlite(opened.path, "DELETE FROM City WHERE id >= 10")
     try await eventually(seconds: 30) { controller.fetchedObjects?.map(\.name) == ["Tokyo"] }
     controller.stop()

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @MainActor
-@Suite("A controller behind a gateway")
+@Suite("A controller behind a gateway", .mayBlock)
 struct RemoteFaultTests {
   @Test(
     "is offline while the gateway answers in the server's place, and goes on from its token",
@@ -16,7 +16,7 @@ struct RemoteFaultTests {
     let bed = try await FaultBed(transport)
     let count = bed.proxy.requests.count
     bed.proxy.set(.answer(stranger.text))
-    try await eventually(seconds: 10) { bed.outage?.status == stranger.status }
+    try await eventually(seconds: 10) { bed.unavailability?.status == stranger.status }
     #expect(bed.controller.fetchedObjects?.count == 5)
     try await bed.grow(5, to: 850)
     try await bed.grow(3, to: 801)
@@ -48,7 +48,7 @@ struct RemoteFaultTests {
     let start = ContinuousClock.now
     bed.proxy.set(
       .answer("HTTP/1.1 503 Busy\r\nRetry-After: 2\r\nContent-Length: 0\r\n\r\n"))
-    try await eventually(seconds: 10) { bed.outage?.retryAfter == 2 }
+    try await eventually(seconds: 10) { bed.unavailability?.retryAfter == 2 }
     bed.proxy.set(.none)
     try await bed.grow(5, to: 850)
     try await bed.settle()
@@ -63,7 +63,7 @@ struct RemoteFaultTests {
       bed.controller.holdTime = 25
       try await bed.controller.performFetch()
       bed.proxy.set(.refused)
-      try await eventually(seconds: 10) { bed.outage != nil }
+      try await eventually(seconds: 10) { bed.unavailability != nil }
       bed.proxy.set(.none)
       try await eventually(seconds: 8) { bed.isFollowing }
       #expect(bed.lines.isEmpty)
@@ -113,7 +113,7 @@ struct RemoteFaultTests {
 }
 
 @MainActor
-@Suite("A controller whose server is not what it was")
+@Suite("A controller whose server is not what it was", .mayBlock)
 struct RemoteServerTests {
   @Test("a wait that is none is refused by the server", arguments: ["-30", "-1e300"])
   func wait(text: String) async throws {
@@ -156,7 +156,7 @@ struct RemoteServerTests {
     for step in 0..<3 {
       let count = bed.proxy.requests.count
       bed.server.stop()
-      try await eventually(seconds: 10) { bed.outage != nil }
+      try await eventually(seconds: 10) { bed.unavailability != nil }
       try sqlite(bed.server.path, "UPDATE City SET population = \(1000 + step) WHERE id = 5")
       try bed.server.start()
       try await bed.settle()
@@ -183,6 +183,25 @@ struct RemoteServerTests {
     #expect(!bed.lines.isEmpty)
     try await bed.grow(1, to: 5)
     try await bed.settle()
+  }
+
+  @Test(
+    "a schema that changes while it is served has the result fetched again",
+    arguments: RemoteStore.Transport.all)
+  func otherSchema(transport: RemoteStore.Transport) async throws {
+    let bed = try await FaultBed(transport)
+    for column in ["area", "mayor"] {
+      let count = bed.proxy.requests.count
+      try sqlite(
+        bed.server.path,
+        "ALTER TABLE City ADD COLUMN \(column) INTEGER; UPDATE City SET population = 7 WHERE id = 4"
+      )
+      try await eventually(seconds: 10) { bed.snapshots(since: count) > 0 }
+      try await bed.settle()
+      try await bed.grow(4, to: 1000)
+      try await bed.settle()
+    }
+    #expect(bed.unavailability == nil)
   }
 
   @Test(
@@ -215,7 +234,7 @@ struct RemoteServerTests {
 }
 
 @MainActor
-@Suite("What begins while nobody answers")
+@Suite("What begins while nobody answers", .mayBlock)
 struct RemoteBeginningTests {
   @Test(
     "a controller whose first fetch fails has its content when there is a server",
@@ -225,7 +244,7 @@ struct RemoteBeginningTests {
     bed.proxy.set(.refused)
     var snapshots = bed.controller.snapshots.makeAsyncIterator()
     await #expect(throws: FetchError.self) { try await bed.controller.performFetch() }
-    #expect(bed.outage != nil)
+    #expect(bed.unavailability != nil)
     #expect(bed.controller.fetchedObjects == nil)
     bed.proxy.set(.none)
     let first = await snapshots.next()
@@ -241,10 +260,10 @@ struct RemoteBeginningTests {
     let bed = try await FaultBed(transport)
     bed.proxy.set(.refused)
     await #expect(throws: FetchError.self) { try await bed.controller.performFetch() }
-    #expect(bed.outage != nil)
+    #expect(bed.unavailability != nil)
     try await bed.grow(4, to: 1000)
     try await Task.sleep(for: .milliseconds(300))
-    #expect(bed.outage != nil)
+    #expect(bed.unavailability != nil)
     #expect(bed.controller.fetchedObjects?.count == 5)
     bed.proxy.set(.none)
     try await bed.settle()
@@ -258,13 +277,13 @@ struct RemoteBeginningTests {
     let store = RemoteStore(try #require(URL(string: address)))
     let controller = FetchedResultsController(
       fetchRequest: FetchRequest<City>(), context: ManagedObjectContext(store: store))
-    var isOutage = false
+    var isUnavailable = false
     do throws(FetchError) {
       try await controller.performFetch()
     } catch {
-      isOutage = error.outage != nil
+      isUnavailable = error.unavailability != nil
     }
-    #expect(isOutage)
+    #expect(isUnavailable)
     guard case .offline = controller.state else { throw FetchError.outOfStep }
     controller.stop()
     guard case .initial = controller.state else { throw FetchError.outOfStep }
@@ -277,7 +296,7 @@ struct RemoteBeginningTests {
     await #expect(throws: FetchError.self) {
       try await bed.controller.update(fetchRequest: FetchRequest(sortedBy: [.ascending("name")]))
     }
-    #expect(bed.outage != nil)
+    #expect(bed.unavailability != nil)
     bed.proxy.set(.none)
     try await bed.grow(4, to: 1000)
     try await bed.settle()

@@ -2,6 +2,7 @@
 
 import Foundation
 import LiveFetch
+import TestSupport
 import Testing
 
 /// A city as an object.
@@ -14,7 +15,7 @@ private final class ObservedTown: ManagedObject, ManagedObjectType {
 }
 
 @MainActor
-@Suite("An observer made while nobody answers")
+@Suite("An observer made while nobody answers", .mayBlock)
 struct RemoteObserverTests {
   private func observed(
     _ transport: RemoteStore.Transport, until count: Int, _ change: (FaultBed) async throws -> Void

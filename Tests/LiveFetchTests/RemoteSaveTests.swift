@@ -2,10 +2,11 @@
 
 import Foundation
 import LiveFetch
+import TestSupport
 import Testing
 
 @MainActor
-@Suite("A save whose answer is lost")
+@Suite("A save whose answer is lost", .mayBlock)
 struct RemoteSaveTests {
   private func count(_ name: String, in bed: FaultBed) async throws -> Int64? {
     let request = #"{"entity":"City","as":"count","where":"name == '\#(name)'"}"#
@@ -33,16 +34,16 @@ struct RemoteSaveTests {
     do {
       _ = try await bed.store.save(json(insert), idempotencyKey: "one")
       Issue.record("saved")
-    } catch ObjectStoreError.unreachable(let outage) {
-      #expect(outage.status == nil)
-      #expect(outage.code == nil)
+    } catch ObjectStoreError.unreachable(let unavailability) {
+      #expect(unavailability.status == nil)
+      #expect(unavailability.code == nil)
     }
     bed.proxy.set(.answer("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"))
     do {
       _ = try await bed.store.save(json(insert), idempotencyKey: "one")
       Issue.record("saved")
-    } catch ObjectStoreError.unreachable(let outage) {
-      #expect(outage.status == 502)
+    } catch ObjectStoreError.unreachable(let unavailability) {
+      #expect(unavailability.status == 502)
     }
     bed.proxy.set(.none)
     let receipt = try await bed.store.save(json(insert), idempotencyKey: "one")
@@ -62,8 +63,8 @@ struct RemoteSaveTests {
           + #"{"code":"overloaded","detail":"Later, ok??"}"#))
     do {
       _ = try await bed.store.save(json(insert))
-    } catch ObjectStoreError.unreachable(let outage) {
-      #expect(outage.code == "overloaded")
+    } catch ObjectStoreError.unreachable(let unavailability) {
+      #expect(unavailability.code == "overloaded")
     }
     #expect(bed.proxy.requests.count == 2)
   }

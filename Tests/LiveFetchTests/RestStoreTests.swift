@@ -4,6 +4,7 @@ import Foundation
 import HTTPServer
 import LiveFetch
 import Synchronization
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -102,7 +103,7 @@ private final class TownService: HTTPHandler {
 }
 
 @MainActor
-@Suite("A data store of one's own")
+@Suite("A data store of one's own", .mayBlock)
 struct RestStoreTests {
   @Test("shows what a REST service has, changes it, and tells its failures")
   func rest() async throws {

@@ -1,11 +1,12 @@
 // Loops over a controller's sequences, and what they leave behind.
 
+import TestSupport
 import Testing
 
 @testable import LiveFetch
 
 @MainActor
-@Suite("A reader of a controller")
+@Suite("A reader of a controller", .mayBlock)
 struct ResultReadersTests {
   private func controller(_ cities: Cities) async throws -> FetchedResultsController<City> {
     let controller = FetchedResultsController(

@@ -4,10 +4,11 @@ import Foundation
 import LiveFetch
 import Observation
 import Synchronization
+import TestSupport
 import Testing
 
 @MainActor
-@Suite("What a results controller promises")
+@Suite("What a results controller promises", .mayBlock)
 struct ResultsControllerContractTests {
   private func controller(
     _ store: any ObjectStore, _ request: FetchRequest<City>, section: SortTerm? = nil

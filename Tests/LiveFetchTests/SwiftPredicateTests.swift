@@ -119,7 +119,7 @@ final class Gazetteer: Sendable {
   }
 }
 
-@Suite("Foundation's #Predicate")
+@Suite("Foundation's #Predicate", .mayBlock)
 struct SwiftPredicateTests {
   @Test("finds what Swift finds, over generated rows", arguments: [1, 2, 3, 4])
   func parity(offset: UInt64) async throws {

@@ -2,6 +2,7 @@
 
 import Foundation
 import LiveFetch
+import TestSupport
 import Testing
 
 private struct Reading: Codable, Fetchable, Queryable, PredicateKeyPathProviding {
@@ -59,7 +60,7 @@ private struct Readings: OpenedSample {
 }
 
 @MainActor
-@Suite("What is no finite number in a predicate")
+@Suite("What is no finite number in a predicate", .mayBlock)
 struct UndefinedNumberTests {
   @Test("infinity is compared like any other number", arguments: Kind.allCases)
   func infinities(kind: Kind) async throws {

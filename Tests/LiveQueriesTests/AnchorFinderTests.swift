@@ -1,10 +1,11 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import LiveQueries
 
 /// What fetches are looked up by, and what they are not.
-@Suite("Anchors: what a row has to have so that a condition can hold")
+@Suite("Anchors: what a row has to have so that a condition can hold", .mayBlock)
 struct AnchorFinderTests {
   private static let model = MemoryStore.cityModel
 

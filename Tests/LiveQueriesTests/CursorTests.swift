@@ -2,7 +2,7 @@ import FetchModel
 import TestSupport
 import Testing
 
-@Suite struct CursorTests {
+@Suite(.mayBlock) struct CursorTests {
   static let section = OrderTerm(
     path: PropertyPath(root: 0, target: .attribute(0)), options: .caseInsensitive)
   static let number = OrderTerm(

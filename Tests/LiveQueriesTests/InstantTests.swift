@@ -2,7 +2,7 @@ import FetchModel
 import TestSupport
 import Testing
 
-@Suite struct InstantTests {
+@Suite(.mayBlock) struct InstantTests {
   @Test(
     "A date's text reads as its instant",
     arguments: [

@@ -176,7 +176,7 @@ final class Simulation {
   }
 }
 
-@Suite struct LiveQueriesTests {
+@Suite(.mayBlock) struct LiveQueriesTests {
   @Test(
     "Clients that apply every diff hold what a fresh fetch gives, and are left alone otherwise",
     arguments: 0..<6)

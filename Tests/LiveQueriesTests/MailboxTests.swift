@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import LiveQueries
 
-@Suite struct MailboxTests {
+@Suite(.mayBlock) struct MailboxTests {
   @Test func `what is told is taken, all of it at once`() {
     let mailbox = Mailbox()
     mailbox.tell { $0.storeDidChange = true }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LiveQueries
 
-@Suite struct RankedKeysTests {
+@Suite(.mayBlock) struct RankedKeysTests {
   private func key(_ section: Int, _ id: Int) -> OrderKey {
     var encoder = OrderKeyEncoder()
     encoder.append(Int64(section), .ascending)

@@ -1,3 +1,4 @@
+import Bytes
 import FetchModel
 import Foundation
 import TestSupport
@@ -7,7 +8,7 @@ import Testing
 @testable import SQLiteStore
 
 /// The same over a real file: whoever is not asked has the same snapshot as before.
-@Suite("Routing over SQLite: a fetch that is not asked shows what it did")
+@Suite("Routing over SQLite: a fetch that is not asked shows what it did", .mayBlock)
 struct RoutingOverSQLiteTests {
   @Test(arguments: [21, 22, 23, 24] as [UInt64])
   func unaskedFetchesAreUnchanged(seed: UInt64) throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import LiveQueries
 
 /// Finding the queries that a save can change: nothing is missed, and little is asked in vain.
-@Suite("Routing: a save is told to every fetch that it changes")
+@Suite("Routing: a save is told to every fetch that it changes", .mayBlock)
 struct RoutingTests {
   @Test(arguments: 0..<4)
   func routedEqualsAskingEveryQuery(part: Int) throws {
@@ -105,7 +105,7 @@ struct RoutingTests {
 }
 
 /// A save of very many objects: each fetch asks of those that concern it.
-@Suite("A save of many objects beside many fetches")
+@Suite("A save of many objects beside many fetches", .mayBlock)
 struct ManyTouchedTests {
   private static let name = PropertyPath(root: 0, target: .attribute(0))
   private static let population = PropertyPath(root: 0, target: .attribute(1))
@@ -181,7 +181,7 @@ struct ManyTouchedTests {
 }
 
 /// Many fetches resumed together hear what each hears alone.
-@Suite("Many fetches resumed from one moment")
+@Suite("Many fetches resumed from one moment", .mayBlock)
 struct ResumedTogetherTests {
   @Test(arguments: 0..<8)
   func eachHearsWhatItHearsAlone(number: Int) throws {
@@ -237,7 +237,7 @@ struct ResumedTogetherTests {
 }
 
 /// Ranges of values.
-@Suite struct IntervalTreeTests {
+@Suite(.mayBlock) struct IntervalTreeTests {
   @Test(arguments: [1, 2, 3, 4] as [UInt64])
   func everyRangeThatHoldsAValueIsFound(seed: UInt64) {
     var random = SeededRandom(seed: seed)

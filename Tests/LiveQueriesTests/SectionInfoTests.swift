@@ -1,7 +1,8 @@
 import FetchModel
+import TestSupport
 import Testing
 
-@Suite struct SectionInfoTests {
+@Suite(.mayBlock) struct SectionInfoTests {
   static let model = Model(entities: [
     Entity(
       name: "Thing",

@@ -5,7 +5,7 @@ import Testing
 @testable import LiveQueries
 
 /// Saves of many objects beside windows that show few of them.
-@Suite("Of many touched objects those are read that show or move")
+@Suite("Of many touched objects those are read that show or move", .mayBlock)
 struct ShowingTests {
   private static func path(_ attribute: Int) -> PropertyPath {
     PropertyPath(root: 0, target: .attribute(attribute))

@@ -108,7 +108,7 @@ private struct Case {
   }
 }
 
-@Suite struct WindowDiffTests {
+@Suite(.mayBlock) struct WindowDiffTests {
   /// Applies as API.md tells clients to.
   private func apply(_ diff: WindowDiff, to old: [[Int]]) -> [[Int]] {
     var sections = old

@@ -1,10 +1,11 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import LiveQueries
 
 /// Windows over results that are much larger than they are.
-@Suite("Windows: a part of a large result is exact and costs a part")
+@Suite("Windows: a part of a large result is exact and costs a part", .mayBlock)
 struct WindowTests {
   @Test(
     "Deep offsets, cursors and totals stay right while many cities come and go", arguments: 0..<2)

@@ -1,8 +1,8 @@
 import FetchModel
 import TestSupport
 
-/// Generated rows and predicates that seek out what is hard: nil, empty text, surrogate pairs,
-/// marks, the ends of integers and doubles, values of a type that the column was not made for.
+/// Generated rows and predicates with hard cases: nil, empty text, surrogate pairs, marks, the
+/// bounds of integers and doubles, and values whose type differs from the column's.
 struct EvaluatorCases: Drawing {
   var random: SeededRandom
 
@@ -35,7 +35,7 @@ struct EvaluatorCases: Drawing {
   private mutating func double() -> StoredValue { .double(pick(Self.doubles)) }
   private mutating func text() -> StoredValue { .text(pick(Self.texts)) }
 
-  /// Mostly what the column was made for.
+  /// Usually returns a value of the column's type.
   private mutating func value(_ usual: (inout Self) -> StoredValue) -> StoredValue {
     switch number(0...19) {
     case 0...2: .null
@@ -113,7 +113,7 @@ struct EvaluatorCases: Drawing {
     return "\(pick(Self.integers.filter { $0 != .min }))"
   }
 
-  /// An expression that is a number.
+  /// Returns a numeric expression.
   private mutating func count(_ entity: String, depth: Int = 2) -> String {
     let inner = { (cases: inout Self) in cases.count(entity, depth: depth - 1) }
     guard depth > 0, oneIn(2) else {
@@ -164,7 +164,7 @@ struct EvaluatorCases: Drawing {
 
   private mutating func quoted() -> String { "'\(pick(Self.texts.filter { $0 != "x\u{0}y" }))'" }
 
-  /// An expression that is text.
+  /// Returns a text expression.
   private mutating func words(_ entity: String) -> String {
     let paths =
       entity == "team"

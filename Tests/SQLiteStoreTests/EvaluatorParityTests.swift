@@ -1,10 +1,11 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
 /// The evaluator of predicates against SQL: the same predicates over the same rows.
-@Suite("Evaluator: agrees with SQL on every row")
+@Suite("Evaluator: agrees with SQL on every row", .mayBlock)
 struct EvaluatorParityTests {
   @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
   func generatedPredicatesOverGeneratedRows(seed: UInt64) throws {
@@ -56,7 +57,7 @@ struct EvaluatorParityTests {
   }
 }
 
-/// A file of generated rows, with each row's stored values at hand.
+/// A file of generated rows, with each row's stored values in memory.
 final class EvaluatorWorld {
   let fixture: PredicateFixture
   let columns: SchemaColumns
@@ -79,7 +80,7 @@ final class EvaluatorWorld {
   init(_ generator: inout EvaluatorCases) throws {
     fixture = try PredicateFixture(Self.schema)
     fixture.isUniform = false
-    // Links may lead nowhere, as in files that others write.
+    // Links may refer to missing rows, as in files of other programs.
     try fixture.connection.execute("PRAGMA foreign_keys = OFF")
     for id in 2...5 { try fixture.insert("team", generator.team(id)) }
     for id in 2...24 { try fixture.insert("thing", generator.thing(id)) }
@@ -108,7 +109,7 @@ final class EvaluatorWorld {
   }
 }
 
-/// One row of a world as the evaluator asks for it.
+/// A row of a world for the evaluator.
 struct ParityRow: EvaluatedRow, CustomStringConvertible {
   private let world: EvaluatorWorld
   private let table: String
@@ -145,7 +146,7 @@ struct ParityRow: EvaluatedRow, CustomStringConvertible {
   }
 
   func elements(of collection: Int) -> [ParityRow]? {
-    // Every collection of this world ends with the things of a team.
+    // Every collection of this world ends at the things of a team.
     let isFromThing = evaluator.collections[collection].steps.count == 2
     let team = isFromThing ? values[world.column("team", of: table)] : values[0]
     guard world.rows(of: "team", for: evaluator).contains(where: { $0.values[0] == team }) else {

@@ -1,9 +1,10 @@
+import Bytes
 import FetchModel
 import Testing
 
 @testable import SQLiteStore
 
-/// A followed file with plans made of a query string, and what they give.
+/// A tracked file, with plans made from query strings, and their results.
 struct FetchFixture {
   let followed: FollowedFile
   let model: Model
@@ -33,8 +34,8 @@ struct FetchFixture {
       token: try followed.history.newestToken(on: connection))
   }
 
-  /// A moment of a reader's, in its transaction, whose questions about the past are served from
-  /// gathered shadows from the first one on.
+  /// A read transaction whose queries of the past use materialized overlays from the first query
+  /// on.
   func gatheredMoment() throws -> ReadMoment {
     let reader = try followed.file.connect(.read)
     try reader.execute("BEGIN")
@@ -47,14 +48,14 @@ struct FetchFixture {
     try moment.composer.window(of: plan(entity, query)).sql
   }
 
-  /// The snapshot's JSON from its sections on.
+  /// Returns the snapshot's JSON from its sections on.
   func sections(_ entity: String, _ query: String, maxItems: Int = 1000) throws -> String {
     let json = try moment.snapshot(of: plan(entity, query, maxItems: maxItems)).json
     let text = String(decoding: json, as: UTF8.self)
     return String(text[text.range(of: "\"sections\":")!.upperBound...].dropLast())
   }
 
-  /// The snapshot's JSON with the token taken out.
+  /// Returns the snapshot's JSON without the token.
   func snapshot(_ entity: String, _ query: String, maxItems: Int = 1000) throws -> String {
     let token = try followed.token.description
     let json = try moment.snapshot(of: plan(entity, query, maxItems: maxItems)).json

@@ -1,4 +1,5 @@
-// Snapshots by a form's statements are those that their plans give, whatever ties.
+// Snapshots of a parameterized plan's statements equal those of the plans themselves, whatever rows
+// tie.
 
 import FetchModel
 import TestSupport
@@ -6,7 +7,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("Snapshots by forms")
+@Suite("Snapshots by forms", .mayBlock)
 struct FetchFormTests {
   static let schema = """
     CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT, population INTEGER, area REAL, mixed);
@@ -33,7 +34,7 @@ struct FetchFormTests {
   ]
 
   @Test(arguments: [1, 2, 3, 4] as [UInt64])
-  func formsGiveWhatPlansGive(seed: UInt64) throws {
+  func parameterizedPlansGiveTheResultsOfPlainPlans(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let file = try FetchFixture(Self.schema)
     let resolver = FetchResolver(model: file.model, maxItems: 1_000)

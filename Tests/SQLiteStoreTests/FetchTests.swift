@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Fetches: the SQL of a plan and the snapshot it makes")
+@Suite("Fetches: the SQL of a plan and the snapshot it makes", .mayBlock)
 struct FetchTests {
   let world: FetchFixture
 
@@ -17,7 +18,7 @@ struct FetchTests {
         """)
   }
 
-  @Test func nilSortsFirstAscendingAndLastDescendingUnlessSaidOtherwise() throws {
+  @Test func nilSortsFirstAscendingAndLastDescendingByDefault() throws {
     func ids(_ sort: String) throws -> String {
       try world.sections("City", "as=ids&sort=\(sort)")
     }
@@ -41,7 +42,7 @@ struct FetchTests {
         """)
   }
 
-  @Test func aFullWindowHasACursorBehindWhichTheNextOneStarts() throws {
+  @Test func aFullWindowHasACursorAfterWhichTheNextOneStarts() throws {
     var found: [String] = []
     var query = "as=ids&sort=-population:nullsfirst&limit=2"
     for _ in 0..<3 {
@@ -53,7 +54,7 @@ struct FetchTests {
     #expect(found == ["[30,10", "[11,20", "[40"])
   }
 
-  @Test func aLimitOfNothingGivesOneEmptySection() throws {
+  @Test func aLimitOfZeroGivesOneEmptySection() throws {
     #expect(
       try world.snapshot("City", "limit=0&count=exact") == """
         {"entity":"City","token":"T","count":0,"total":5,"sections":[\
@@ -75,7 +76,7 @@ struct FetchTests {
         """)
   }
 
-  @Test func expandedObjectsStandOnceInIncluded() throws {
+  @Test func expandedObjectsOccurOnceInIncluded() throws {
     #expect(
       try world.snapshot("City", "where=country==1&select=name&expand=country&sort=name") == """
         {"entity":"City","token":"T","count":2,"sections":[\
@@ -98,7 +99,7 @@ struct FetchTests {
         """)
   }
 
-  @Test func textSortsByCodePointWhateverTheColumnCollates() throws {
+  @Test func textSortsByCodePointForEveryCollation() throws {
     let file = try FetchFixture(
       "CREATE TABLE Word(id INTEGER PRIMARY KEY, text TEXT COLLATE NOCASE);"
         + "INSERT INTO Word VALUES (1,'b'),(2,'A'),(3,'a'),(4,'B')")

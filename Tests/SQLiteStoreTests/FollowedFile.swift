@@ -3,7 +3,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// A followed file with a connection that reads it.
+/// A tracked file with a connection that reads it.
 struct FollowedFile {
   let file: ScratchFile
   let connection: Connection
@@ -16,8 +16,7 @@ struct FollowedFile {
     self.file = file
     connection = try file.connect()
     let introspection = try Introspection(of: connection)
-    history = try History(
-      model: introspection.model, schema: introspection.schema, on: connection)
+    history = History(model: introspection.model, schema: introspection.schema)
     setup = try history.setUp(on: connection, journalMode: "delete")
   }
 
@@ -27,18 +26,11 @@ struct FollowedFile {
     try history.touches(after: token.position, upTo: self.token.position, on: connection)
   }
 
-  /// Whether a fetch of `entity` can be continued from `token`.
-  func standing(
-    of token: Token, _ entity: String, _ select: String? = nil, where predicate: String? = nil
-  ) throws -> TokenStanding {
-    var request = FetchRequest(entity: entity)
-    request.predicate = predicate
-    request.select = select?.split(separator: ",").map(String.init)
-    let plan = try FetchResolver(model: history.model, maxItems: 100).resolve(request)
-    return try history.standing(of: token, for: plan, on: connection)
+  func standing(of token: Token) throws -> TokenStanding {
+    try history.standing(of: token, on: connection)
   }
 
-  /// Rows of SQL as text, columns joined by `|`.
+  /// Returns rows of SQL as text, with columns joined by `|`.
   func rows(_ sql: String) throws -> [String] {
     try connection.all(sql) { row in
       row.values(0..<row.columnCount).map { Self.text($0) }.joined(separator: "|")
@@ -55,7 +47,7 @@ struct FollowedFile {
     }
   }
 
-  /// The history of a table after `token`, without positions.
+  /// Returns the history of a table after `token`, without positions.
   func history(_ table: String, after token: Token) throws -> [String] {
     try rows(
       """

@@ -1,10 +1,11 @@
 import FetchModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Old images gathered once for many questions of one moment")
+@Suite("Old images gathered once for many questions of one moment", .mayBlock)
 struct GatheredPastTests {
   private static let shadow = "temp.\"livefetch_shadow_City\""
 
@@ -22,7 +23,7 @@ struct GatheredPastTests {
     }
   }
 
-  /// Cities that `change` was done to, a plan of their names, and the position before.
+  /// Returns a file of cities after `change`, a plan of their names, and the position before.
   private static func cities(
     _ change: String
   ) throws -> (file: FetchFixture, plan: FetchPlan, position: Int64) {
@@ -32,7 +33,7 @@ struct GatheredPastTests {
     return (file, try file.plan("City", "select=name"), position)
   }
 
-  @Test func aFewQuestionsLookForThemselvesAndManyGather() throws {
+  @Test func fewQueriesUseTheirOwnOverlayAndManyMaterializeIt() throws {
     let (file, plan, position) = try Self.cities("UPDATE City SET name = 'x' WHERE id IN (10, 11)")
     let moment = try file.gatheredMoment()
     moment.connection.past.fewestRows = 2
@@ -49,7 +50,7 @@ struct GatheredPastTests {
     #expect(try Self.gathered(moment) == ["10 Shanghai", "11 Beijing"])
   }
 
-  @Test func littleThatWasTouchedIsNotGathered() throws {
+  @Test func anOverlayOfFewRowsIsNotMaterialized() throws {
     let (file, plan, position) = try Self.cities("UPDATE City SET name = 'x' WHERE id = 10")
     let moment = try file.gatheredMoment()
     moment.connection.past.fewestRows = 2
@@ -57,8 +58,8 @@ struct GatheredPastTests {
     #expect(throws: StoreError.self) { try Self.gathered(moment) }
   }
 
-  /// Each key's first row counts, wherever the steps of gathering end.
-  @Test func whatWasTouchedInManyStepsIsWhatItWasAtFirst() throws {
+  /// The first history row of each key counts, at whatever position a step of filling ends.
+  @Test func anOverlayFilledInManyStepsHoldsTheFirstValues() throws {
     let (file, plan, position) = try Self.cities(
       """
       UPDATE City SET name = 'first' WHERE id = 10;
@@ -75,7 +76,7 @@ struct GatheredPastTests {
       ])
   }
 
-  @Test func anotherPositionIsGatheredAnew() throws {
+  @Test func anotherPositionIsMaterializedAgain() throws {
     let file = try FetchFixture(FetchFixture.world)
     let plan = try file.plan("City", "select=name")
     var positions: [Int64] = []
@@ -91,8 +92,8 @@ struct GatheredPastTests {
     }
   }
 
-  /// A statement that writes would take the whole read transaction with it.
-  @Test func aQuestionThatIsBrokenOffKeepsItsTransactionAndTheNextOneGoesOn() throws {
+  /// Interrupting a statement that writes would end the whole read transaction.
+  @Test func aCancelledQueryKeepsItsTransactionAndTheNextOneContinues() throws {
     let file = try FetchFixture(FetchFixture.world)
     let plan = try file.plan("City", "select=name")
     let position = try file.followed.token.position
@@ -105,7 +106,7 @@ struct GatheredPastTests {
     let moment = try file.gatheredMoment()
     let connection = moment.connection
     let looks = Atomic(0)
-    // The first look is before anything is taken, the second after the first part.
+    // The first check precedes all steps, the second follows the first step.
     let isOver = { @Sendable in looks.add(1, ordering: .relaxed).newValue > 1 }
     #expect(throws: StoreError.queryTimeout) {
       try connection.unless(isOver) { () throws(StoreError) in
@@ -119,7 +120,7 @@ struct GatheredPastTests {
     #expect(try Self.gathered(moment).count == 9_001)
   }
 
-  @Test func whereThereIsNoRoomEachQuestionLooksForItself() throws {
+  @Test func withoutSpaceEachQueryUsesItsOwnOverlay() throws {
     let (file, plan, position) = try Self.cities(
       """
       UPDATE City SET name = 'x' WHERE id = 10;
@@ -140,7 +141,8 @@ struct GatheredPastTests {
         Result { try moment.rows(of: plan, ids: [.integer(10)], at: .past(position)) }
       }
     }
-    // The transaction is over with the failure, or it stands and the past is told.
+    // Either the transaction ended with the failure, or it continues and the query of the past
+    // succeeds.
     for outcome in outcomes {
       switch outcome {
       case .success(let rows):
@@ -152,9 +154,8 @@ struct GatheredPastTests {
     #expect(outcomes.count == 3)
   }
 
-  /// SQLite ends a transaction by itself after some errors: what is asked then would be of another
-  /// moment.
-  @Test func aMomentWhoseTransactionIsLostTellsNothingMore() throws {
+  /// SQLite ends a transaction after some errors. Later queries would see another state.
+  @Test func aReadTransactionThatSQLiteEndedAnswersNoQueries() throws {
     let file = try FetchFixture(FetchFixture.world)
     let plan = try file.plan("City", "select=name")
     let pool = ReaderPool(path: file.followed.file.path, access: .read, capacity: 1)
@@ -172,7 +173,7 @@ struct GatheredPastTests {
     }
   }
 
-  @Test func valuesAreWhatTheyWereToo() throws {
+  @Test func pastValuesAreReadFromMaterializedOverlays() throws {
     let file = try FetchFixture(FetchFixture.world)
     let position = try file.followed.token.position
     try file.followed.file.outsider(
@@ -189,8 +190,8 @@ struct GatheredPastTests {
       ])
   }
 
-  /// Names of indexes that are made of names of tables and columns could be the same.
-  @Test func tablesWhoseNamesContainEachOtherAreGathered() throws {
+  /// Index names composed from names of tables and columns could be equal.
+  @Test func tablesWhoseNamesContainEachOtherAreMaterialized() throws {
     let file = try FetchFixture(
       """
       CREATE TABLE Owner(id INTEGER PRIMARY KEY, b INTEGER, UNIQUE(id, b));
@@ -211,7 +212,7 @@ struct GatheredPastTests {
     }
   }
 
-  @Test func theTablesEndWithTheTransactionAndNothingElseCanBeWritten() throws {
+  @Test func theTablesAreDroppedWithTheTransactionAndNothingElseCanBeWritten() throws {
     let file = try FetchFixture(FetchFixture.world)
     let plan = try file.plan("City", "select=name")
     let pool = ReaderPool(path: file.followed.file.path, access: .read, capacity: 1)
@@ -232,8 +233,8 @@ struct GatheredPastTests {
     }
   }
 
-  /// SQLite takes the index that is there for `NOT IN`, and does not make one of its own.
-  @Test func gatheredShadowsAreLookedUpByTheirIndexes() throws {
+  /// SQLite uses an existing index for `NOT IN`, but does not build an automatic one.
+  @Test func materializedOverlaysAreSearchedByTheirIndexes() throws {
     let file = try FetchFixture(FetchFixture.world)
     let plan = try file.plan("City", "select=name,country.name")
     let position = try file.followed.token.position

@@ -1,4 +1,5 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
@@ -23,7 +24,7 @@ extension FollowedFile {
     try connection.execute("COMMIT")
   }
 
-  /// The saves after a token, one line each: `+City 1 ~City 2(name) -City 3`.
+  /// Returns the saves after a token, one per line: `+City 1 ~City 2(name) -City 3`.
   fileprivate func changes(after token: Token?, limit: Int = 100) throws -> [String]? {
     try history.changes(after: token, limit: limit, on: connection)?.saves.map(line)
   }
@@ -45,7 +46,7 @@ extension FollowedFile {
   }
 }
 
-@Suite("History: what each save did")
+@Suite("History: what each save did", .mayBlock)
 struct HistoryChangesTests {
   @Test("inserts, updates with their properties, and deletes, save by save")
   func saves() throws {
@@ -61,7 +62,9 @@ struct HistoryChangesTests {
       ])
   }
 
-  @Test("a save is folded: what came and went is not named, what came back is what differs")
+  @Test(
+    "a save is folded: an inserted and deleted object is omitted, a deleted and inserted one is an update"
+  )
   func folded() throws {
     let store = try FollowedFile(world)
     let start = try store.token
@@ -111,7 +114,7 @@ struct HistoryChangesTests {
     #expect(end.to == (try store.token))
   }
 
-  @Test("without a token everything held is told; from an unknown one nothing")
+  @Test("without a token the whole history is returned; for an unknown one nothing")
   func bounds() throws {
     let store = try FollowedFile(world)
     try store.file.outsider("UPDATE City SET name = 'a' WHERE id = 10")

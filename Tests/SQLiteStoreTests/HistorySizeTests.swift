@@ -1,10 +1,11 @@
 import FetchModel
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("History: its size")
+@Suite("History: its size", .mayBlock)
 struct HistorySizeTests {
   private static let world = """
     CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, n INTEGER, x REAL, picture BLOB);
@@ -21,7 +22,7 @@ struct HistorySizeTests {
     store.metrics.first { $0.name == name }?.samples.first?.value
   }
 
-  /// Waits until `isTrue`, for a few seconds.
+  /// Waits a few seconds for `isTrue`.
   private func eventually(_ isTrue: () throws -> Bool) throws -> Bool {
     for _ in 0..<400 {
       if try isTrue() { return true }
@@ -30,7 +31,7 @@ struct HistorySizeTests {
     return false
   }
 
-  @Test func itIsMeasuredWithinAFifthOfWhatTheFileGrowsBy() throws {
+  @Test func theMeasuredSizeIsWithinAFifthOfTheFilesGrowth() throws {
     let (file, store) = try open()
     defer { store.close() }
     for round in 0..<10 { try file.outsider("UPDATE note SET n = \(-round) - id") }
@@ -46,7 +47,7 @@ struct HistorySizeTests {
     #expect(abs(measured - stored) < stored / 5, "measured \(measured), stored \(stored)")
   }
 
-  @Test func whatIsTooMuchIsForgottenFromTheBeginning() throws {
+  @Test func anOversizedHistoryIsPrunedFromItsBeginning() throws {
     var options = SQLiteStoreOptions()
     options.keptBytes = 1_000_000
     let (file, store) = try open(options)
@@ -57,7 +58,7 @@ struct HistorySizeTests {
     #expect(try eventually { try store.changes(after: first, limit: 1) == nil })
     let newest = store.newestToken
     #expect(try store.changes(after: newest, limit: 1)?.saves.isEmpty == true)
-    // What fits stays: about 350 bytes a row.
+    // The history keeps as many rows as fit, with about 350 bytes per row.
     let rows = {
       try #require(
         file.connect(.read).first("SELECT count(*) FROM livefetch_history_note") { $0.integer(0) })
@@ -67,7 +68,7 @@ struct HistorySizeTests {
     #expect((1_000...4_000).contains(try rows()))
   }
 
-  @Test func aFileThatIsServedAgainIsMeasuredAgain() throws {
+  @Test func aReopenedFileIsMeasuredAgain() throws {
     let (file, store) = try open()
     try file.outsider("UPDATE note SET n = -id")
     #expect(try eventually { figure("livefetch_history_rows", store) == 1_000 })
@@ -78,7 +79,7 @@ struct HistorySizeTests {
     #expect(try eventually { figure("livefetch_history_bytes", again) == before })
   }
 
-  @Test func aSmallLimitIsFilledNearlyToTheBrim() throws {
+  @Test func aSmallLimitIsAlmostReached() throws {
     var options = SQLiteStoreOptions()
     options.keptBytes = 100_000
     let (file, store) = try open(options)
@@ -88,7 +89,7 @@ struct HistorySizeTests {
     #expect(try eventually { (figure("livefetch_history_bytes", store) ?? .infinity) <= 100_000 })
     let bytes = try #require(figure("livefetch_history_bytes", store))
     #expect((90_000...100_000).contains(bytes))
-    // About 345 bytes a row.
+    // About 345 bytes per row.
     let rows = try #require(figure("livefetch_history_rows", store))
     #expect((250...310).contains(rows))
     let stored = try file.connect(.read).first("SELECT count(*) FROM livefetch_history_note") {
@@ -97,7 +98,7 @@ struct HistorySizeTests {
     #expect(stored == Int64(rows))
   }
 
-  @Test func whatTheWriterHasNotNoticedYetIsNotForgotten() throws {
+  @Test func positionsUnknownToTheWriterAreNotPruned() throws {
     let (file, store) = try open()
     store.close()
     try file.outsider("UPDATE note SET n = -id")
@@ -114,7 +115,7 @@ struct HistorySizeTests {
     #expect(try history.bounds(on: connection)?.first == 901)
   }
 
-  /// The epoch, and the first and the last position.
+  /// Returns the epoch, and the first and the last position.
   private func positions(_ file: ScratchFile) throws -> String? {
     try file.connect(.read).first(
       """
@@ -124,13 +125,13 @@ struct HistorySizeTests {
     ) { $0.text(0) }
   }
 
-  @Test func whatIsForgottenByCountIsTakenOffItsSize() throws {
+  @Test func rowsPrunedByCountReduceTheSize() throws {
     var options = SQLiteStoreOptions()
     options.keptPositions = 150
     let (file, store) = try open(options)
     defer { store.close() }
     for round in 0..<3 { try file.outsider("UPDATE note SET n = \(-round) - id") }
-    // The history is looked at again every ten seconds; a restart looks at once.
+    // The history's size is checked every ten seconds, and immediately after a restart.
     let before = try positions(file)
     store.close()
     let again = try SQLiteStore(path: file.path, options: options)
@@ -148,12 +149,12 @@ struct HistorySizeTests {
     #expect(abs(measured - bytes) < bytes / 10)
   }
 
-  @Test func aDateThatJumpsMakesNothingOldAtOnce() {
+  @Test func aChangeOfTheClockDoesNotAgeSaves() {
     let date = SteadyDate(date: 1_000_000, uptime: 500)
     #expect(date.seconds(date: 1_000_010, uptime: 510) == 1_000_010)
-    // A month forward.
+    // The clock is set forward by a month.
     #expect(date.seconds(date: 3_592_010, uptime: 520) == 1_000_020)
-    // An hour back: what is later than now is not old either.
+    // The clock is set back by an hour: saves in the future are not old.
     #expect(date.seconds(date: 996_430, uptime: 530) == 996_430)
     #expect(date.seconds(date: 1_000_040, uptime: 540) == 1_000_040)
   }

@@ -1,11 +1,12 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("History: what every save leaves behind")
+@Suite("History: what every save leaves behind", .mayBlock)
 struct HistoryTests {
-  @Test("an insert leaves its key, an update and a delete the row that was")
+  @Test("an insert records its key; an update and a delete record the old row")
   func threeKinds() throws {
     let store = try FollowedFile(historyWorld)
     let start = try store.token
@@ -21,7 +22,7 @@ struct HistoryTests {
       ])
   }
 
-  @Test("an update that changes nothing leaves nothing")
+  @Test("an update without changes records nothing")
   func silentUpdate() throws {
     let store = try FollowedFile(
       "CREATE TABLE t(id INTEGER PRIMARY KEY, a COLLATE NOCASE); INSERT INTO t VALUES (1, 'x')")
@@ -32,7 +33,7 @@ struct HistoryTests {
     #expect(try store.history("t", after: start) == ["1|1|'x'"])
   }
 
-  @Test("a changed key is a row that went and a row that came, by whatever name it is set")
+  @Test("a changed key is a deleted and an inserted row, by whatever name it is set")
   func changedKey() throws {
     let store = try FollowedFile(historyWorld)
     let start = try store.token
@@ -41,7 +42,7 @@ struct HistoryTests {
     #expect(try store.touches(after: start).objects == [0: [.integer(2), .integer(3)]])
   }
 
-  @Test("rows that REPLACE takes away are remembered, on insert and on update")
+  @Test("rows that REPLACE deletes are recorded, on insert and on update")
   func replacedRows() throws {
     let store = try FollowedFile(
       """
@@ -65,7 +66,7 @@ struct HistoryTests {
       try store.history("t", after: later) == ["1|4|'d'|9|'y'", "1|1|'B'|7|'x'"])
   }
 
-  @Test("upserts, cascades and triggers of the user's own are followed")
+  @Test("upserts, cascades and the user's triggers are recorded")
   func indirectWrites() throws {
     let file = try ScratchFile(
       historyWorld + """
@@ -91,7 +92,7 @@ struct HistoryTests {
       ], "the insert is told before the trigger's update")
   }
 
-  @Test("values are kept exactly, whatever their column is declared")
+  @Test("values are recorded exactly, for every declared type")
   func exactValues() throws {
     let store = try FollowedFile(
       """
@@ -110,7 +111,7 @@ struct HistoryTests {
     #expect(try store.token.position > start.position)
   }
 
-  @Test("tables and columns of any name are followed, without row numbers too")
+  @Test("tables and columns of any name are tracked, including tables without a rowid")
   func hostileNames() throws {
     let store = try FollowedFile(
       """
@@ -128,7 +129,7 @@ struct HistoryTests {
     #expect(try store.touches(after: start).objects == [0: [.text("1%2C2,3"), .text("%25,3")]])
   }
 
-  @Test("a refused save leaves nothing")
+  @Test("a refused save records nothing")
   func refusedSave() throws {
     let store = try FollowedFile(historyWorld)
     let start = try store.token

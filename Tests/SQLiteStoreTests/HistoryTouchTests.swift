@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("History: touches")
+@Suite("History: touches", .mayBlock)
 struct HistoryTouchTests {
   private func place(_ store: FollowedFile, _ path: String) throws -> RelationshipPlace {
     let names = path.split(separator: ".").map(String.init)
@@ -15,7 +16,7 @@ struct HistoryTouchTests {
     return RelationshipPlace(entity: entity, relationship: index)
   }
 
-  @Test("an object that moves between to-many relationships touches both owners")
+  @Test("an object that moves between to-many relationships changes both owners")
   func movedMember() throws {
     let store = try FollowedFile(historyWorld)
     let start = try store.token
@@ -26,7 +27,7 @@ struct HistoryTouchTests {
       touches.members == [try place(store, "Country.City"): [.integer(1), .integer(2)]])
   }
 
-  @Test("an object that changes otherwise touches no owner; one that comes or goes does")
+  @Test("an update of other properties does not change the owner; an insert or a delete does")
   func comeAndGo() throws {
     let store = try FollowedFile(historyWorld)
     let start = try store.token
@@ -45,7 +46,7 @@ struct HistoryTouchTests {
       ], "what came and went is no member before or now")
   }
 
-  @Test("a row between two objects touches both")
+  @Test("a row of a join table changes both objects")
   func joinRows() throws {
     let store = try FollowedFile(historyWorld)
     let start = try store.token
@@ -58,7 +59,7 @@ struct HistoryTouchTests {
     #expect(try store.touches(after: start).objects == [:])
   }
 
-  @Test("a key to a unique column leads to its owner, before and now")
+  @Test("a foreign key to a unique column finds the old and the new owner")
   func keyToUniqueColumn() throws {
     let store = try FollowedFile(
       """
@@ -75,7 +76,7 @@ struct HistoryTouchTests {
       ])
   }
 
-  @Test("what a table was at an earlier position can be read back")
+  @Test("a table can be read as it was at an earlier position")
   func shadow() throws {
     let store = try FollowedFile(historyWorld)
     let start = try store.token

@@ -1,11 +1,12 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Advice: which index would have helped")
+@Suite("Advice: which index would have helped", .mayBlock)
 struct IndexAdviceTests {
-  /// A fetch, and the indexes that would spare it work.
+  /// A fetch, and the indexes that would make it faster.
   static let table: [(entity: String, query: String, indexes: [String])] = [
     ("City", "where=population==5", [#"CREATE INDEX "City_population" ON "City"("population")"#]),
     (
@@ -43,7 +44,7 @@ struct IndexAdviceTests {
       "City", "where=ANY Tag.name=='big'",
       [#"CREATE INDEX "City_Tag_city_tag" ON "City_Tag"("city", "tag")"#]
     ),
-    // Nothing that an index could do
+    // Fetches that no index can make faster
     ("City", "", []), ("City", "where=id==5", []), ("City", "where=name CONTAINS 'x'", []),
     ("City", "where=NOT (population>5)", []), ("City", "sort=name:cd", []),
     ("City", "where=country.name=='Peru'&limit=5", []),
@@ -58,14 +59,14 @@ struct IndexAdviceTests {
     let hints = explanation.statements[0].hints
     #expect(hints.map(\.index) == indexes)
     guard let index = indexes.first else { return }
-    // The statement is right, and there is nothing left to say once it was run.
+    // The statement is valid, and after it was run there are no more suggestions.
     try file.followed.file.outsider(index)
     let helped = try file.moment.explanation(of: file.plan(entity, query))
     #expect(helped.statements[0].hints.isEmpty)
     #expect(helped.statements[0].plan != explanation.statements[0].plan)
   }
 
-  @Test func everyStatementOfAFetchIsShownWithItsTypesAndNotItsValues() throws {
+  @Test func everyStatementOfAFetchIsShownWithTypesAndWithoutValues() throws {
     let file = try FetchFixture(FetchFixture.world)
     let explanation = try file.moment.explanation(
       of: file.plan(

@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Fetches use the indexes that a file has")
+@Suite("Fetches use the indexes that a file has", .mayBlock)
 struct IndexUseTests {
   static let world = """
     CREATE TABLE Country(id INTEGER PRIMARY KEY, name TEXT NOT NULL, continent TEXT);
@@ -25,7 +26,7 @@ struct IndexUseTests {
       (2, 'b', 'y', 5, 2, NULL, 1);
     """
 
-  /// A fetch of cities, or of another entity, and how SQLite means to find its objects.
+  /// A fetch of cities, or of another entity, and SQLite's query plan for its objects.
   struct Row: Sendable, CustomTestStringConvertible {
     let entity: String
     let query: String
@@ -50,8 +51,8 @@ struct IndexUseTests {
     Row("where=country==3", "SEARCH t0 USING INDEX City_country_population (country=?)" + sorted),
     Row(
       "where=country.id==3", "SEARCH t0 USING INDEX City_country_population (country=?)" + sorted),
-    // Ranges; one open on one side where its order or its count is asked for: SQLite expects a
-    // quarter of all rows there, and reads them in the order of ids rather than sort them.
+    // Ranges. For a range with one bound whose order or count is requested, SQLite expects a
+    // quarter of all rows, and reads them in the order of ids instead of sorting them.
     Row(
       "where=population BETWEEN {1, 9}",
       "SEARCH t0 USING INDEX City_population (population>? AND population<?)" + sorted),
@@ -75,7 +76,7 @@ struct IndexUseTests {
     Row(
       "where=country==3 AND population>5",
       "SEARCH t0 USING INDEX City_country_population (country=? AND population>?)" + sorted),
-    // BEGINSWITH and what means the same
+    // BEGINSWITH and equivalent predicates
     Row(
       "where=name BEGINSWITH 'A'", "SEARCH t0 USING INDEX City_name (name>? AND name<?)" + sorted),
     Row("where=name LIKE 'A*'", "SEARCH t0 USING INDEX City_name (name>? AND name<?)" + sorted),
@@ -118,7 +119,7 @@ struct IndexUseTests {
       "as=count&where=country==nil OR population>5",
       "MULTI-INDEX OR [INDEX 1 [SEARCH t0 USING COVERING INDEX City_country_population (country=?)]; "
         + "INDEX 2 [SEARCH t0 USING INDEX City_population (population>?)]]"),
-    // What differs from one value is nearly everything: the index is read as a smaller table.
+    // Almost all rows differ from one value: SQLite reads the index as a smaller table.
     Row("as=count&where=population!=5", "SCAN t0 USING COVERING INDEX City_population"),
     Row("as=count&where=name!='A'", "SCAN t0 USING COVERING INDEX City_name"),
     Row(
@@ -142,7 +143,7 @@ struct IndexUseTests {
     Row(
       "as=count&where=country IN {3,4}",
       "SEARCH t0 USING COVERING INDEX City_country_population (country=?)"),
-    // Relationships: SQLite begins with the country where it has to be there
+    // Relationships: SQLite starts with the country if it must exist
     Row(
       "where=country.name=='Peru'",
       "SEARCH t1 USING COVERING INDEX Country_name (name=?); "
@@ -185,14 +186,14 @@ struct IndexUseTests {
   ]
 
   @Test(arguments: table)
-  func aFetchIsFoundByItsIndex(row: Row) throws {
+  func aFetchUsesItsIndex(row: Row) throws {
     let file = try FetchFixture(Self.world)
     let explanation = try file.moment.explanation(of: file.plan(row.entity, row.query))
     #expect(Self.text(explanation.statements[0].plan) == row.plan)
     #expect(explanation.statements.flatMap(\.hints) == [])
   }
 
-  /// The fetch whose next page is asked for, and how that is found.
+  /// Fetches whose next page is requested, and SQLite's query plan for it.
   static let pages: [Row] = [
     Row("", "SEARCH t0 USING INTEGER PRIMARY KEY (rowid>?)"),
     Row("sort=name", "SEARCH t0 USING COVERING INDEX City_name (name>?)"),
@@ -210,7 +211,8 @@ struct IndexUseTests {
       "where=population!=nil&section=country&sort=-population",
       "SEARCH t0 USING COVERING INDEX City_country_population (country>?); "
         + "USE TEMP B-TREE FOR RIGHT PART OF ORDER BY"),
-    // Nil comes last here, so what is behind is two ranges: SQLite goes through the index's order.
+    // Nil comes last here, so the rows after the cursor are two ranges: SQLite reads the index in
+    // order.
     Row(
       "sort=-population",
       "SCAN t0 USING COVERING INDEX City_population; "
@@ -218,7 +220,7 @@ struct IndexUseTests {
   ]
 
   @Test(arguments: pages)
-  func theNextPageIsFoundByTheCursorsPlace(row: Row) throws {
+  func theNextPageUsesTheIndexOfItsOrder(row: Row) throws {
     let file = try FetchFixture(Self.world)
     let query = row.query.isEmpty ? "" : row.query + "&"
     let first = try file.moment.snapshot(of: file.plan("City", query + "limit=1"))
@@ -228,7 +230,7 @@ struct IndexUseTests {
     #expect(Self.text(explanation.statements[0].plan) == row.plan)
   }
 
-  @Test func whatMayBeNilIsJoinedLooselyAndKeepsItsPlaceInTheOrder() throws {
+  @Test func optionalRelationshipsUseALeftJoinAndKeepTheOrderOfNil() throws {
     let file = try FetchFixture(FetchFixture.world)
     for (query, ids) in [
       ("where=country.name IN {'Peru','China'}", "[10,11,30]"),
@@ -250,7 +252,7 @@ struct IndexUseTests {
   }
 }
 
-@Suite("Links that hold an equal of the key use the indexes that can serve them")
+@Suite("Links that hold an equal of the key use the indexes that can serve them", .mayBlock)
 struct LooseLinkIndexTests {
   static let world = """
     CREATE TABLE land(k TEXT COLLATE NOCASE PRIMARY KEY NOT NULL, title TEXT);
@@ -277,13 +279,13 @@ struct LooseLinkIndexTests {
         + "[SEARCH t1 USING COVERING INDEX use_code (code=?)]"
     ),
   ])
-  func aLinkIsFoundByItsIndex(_ row: (entity: String, query: String, plan: String)) throws {
+  func aLinkUsesItsIndex(_ row: (entity: String, query: String, plan: String)) throws {
     let file = try FetchFixture(Self.world)
     let explanation = try file.moment.explanation(of: file.plan(row.entity, row.query))
     #expect(IndexUseTests.text(explanation.statements[0].plan) == row.plan)
   }
 
-  @Test func anIndexWithTheOwnersCollationIsAdvisedAndServes() throws {
+  @Test func anIndexWithTheOwnersCollationIsSuggestedAndServes() throws {
     let file = try FetchFixture(Self.world)
     let plan = try file.plan("land", "where=city.@count>3&as=count")
     let hints = try file.moment.explanation(of: plan).statements.flatMap(\.hints)

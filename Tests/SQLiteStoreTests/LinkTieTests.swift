@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("Ties: what refers to what is what SQLite's foreign keys say")
+@Suite("Ties: what refers to what is what SQLite's foreign keys say", .mayBlock)
 struct LinkTieTests {
   static let owners = [
     "INTEGER PRIMARY KEY", "INT PRIMARY KEY", "TEXT PRIMARY KEY", "TEXT COLLATE NOCASE PRIMARY KEY",
@@ -23,7 +23,7 @@ struct LinkTieTests {
     "''", "'ä'", "'Ä'",
   ]
 
-  /// A table whose rows hold every value where they refer to another.
+  /// A table whose rows contain every value and refer to another table.
   private static func file(_ owner: String, _ member: String) throws -> ScratchFile {
     let file = try ScratchFile(
       "CREATE TABLE p(k \(owner)); CREATE TABLE t(n INTEGER PRIMARY KEY, c \(member) REFERENCES p);"
@@ -32,9 +32,9 @@ struct LinkTieTests {
     return file
   }
 
-  /// What SQLite's own check of foreign keys finds nothing to say about.
+  /// Compares the links with SQLite's foreign key check.
   @Test(arguments: owners, members)
-  func refersAsSQLiteSays(owner: String, member: String) throws {
+  func linksMatchAsInSQLite(owner: String, member: String) throws {
     let file = try Self.file(owner, member)
     let key = try Self.key(of: file)
     let isExact = key.ties[0].isExact
@@ -58,7 +58,7 @@ struct LinkTieTests {
         """)
       let place: Comment = "\(value): \(key.refers("m", to: ["o.k"]))"
       #expect(rows.prefix(5) == [rows[0], rows[0], rows[0], rows[0], rows[0]], place)
-      // IN makes doubles of integers beyond 2^53 there, and finds more: that does no harm.
+      // IN converts integers beyond 2^53 to doubles and finds more rows, which does no harm.
       if owner != "REAL PRIMARY KEY" { #expect(rows[5] == rows[0], place) }
       let ids = try sqlite(
         file.path,
@@ -66,15 +66,15 @@ struct LinkTieTests {
         SELECT count(*) FROM t, p WHERE \(key.leads(to: "p", from: ["t.c"]))
           AND (typeof(c) <> typeof(k) OR c <> k COLLATE BINARY);
         """)
-      // Without a type the numbers 7 and 7.0 are stored as they come.
+      // A column without a type stores 7 and 7.0 unchanged.
       let isUntyped = owner == "PRIMARY KEY" && ["", "COLLATE NOCASE"].contains(member)
       if isExact, !isUntyped { #expect(ids == ["0"], place) }
     }
   }
 
-  /// A value that is bound is compared as the object that has it.
+  /// A bound value is compared like the object that has it.
   @Test(arguments: owners, members)
-  func boundValuesAreComparedAlike(owner: String, member: String) throws {
+  func boundValuesAreComparedTheSameWay(owner: String, member: String) throws {
     let file = try Self.file(owner, member)
     let key = try Self.key(of: file)
     let connection = try file.connect()

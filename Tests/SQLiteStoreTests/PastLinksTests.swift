@@ -4,10 +4,10 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("The past over to-many links, with indexes and without")
+@Suite("The past over to-many links, with indexes and without", .mayBlock)
 struct PastLinksTests {
-  /// Things lead to their owner without an index; owners and marks are linked both ways, by pairs
-  /// that are the key, and by a table with a number of its own.
+  /// Things refer to their owner without an index. Owners and marks are linked in both directions:
+  /// by pairs that are the key, and by a join table with a rowid.
   static let owners = """
     CREATE TABLE Owner(id INTEGER PRIMARY KEY, name TEXT);
     CREATE TABLE Thing(id INTEGER PRIMARY KEY, price INTEGER, owner INTEGER REFERENCES Owner);
@@ -49,7 +49,7 @@ struct PastLinksTests {
   }
 
   @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
-  func everyRowIsWhatItWas(seed: UInt64) throws {
+  func everyPastRowHasItsOldValues(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let file = try FetchFixture(Self.owners + Self.fill())
     let plans = try Self.queries.map { try file.plan($0.entity, $0.query) }
@@ -107,13 +107,12 @@ struct PastLinksTests {
 
   // MARK: Cost
 
-  /// What is asked of owners, and how many times as much it may cost where there is four times as much
-  /// of everything.
+  /// A query of owners, and the allowed factor of its cost for four times as many rows.
   @Test(arguments: [
     "where=Thing.@count>0", "where=ANY Thing.price>0", "where=Thing.@sum.price>0",
     "where=Mark.@count>0", "where=ANY Mark.size>0", "where=NONE Mark.Owner.name=='x'",
   ])
-  func linksCostWhatIsAskedAndNotItsSquare(query: String) throws {
+  func theCostOfLinksGrowsLinearly(query: String) throws {
     for isGathered in [false, true] {
       let small = try Self.work(query, of: 500, isGathered)
       let large = try Self.work(query, of: 2_000, isGathered)
@@ -121,8 +120,8 @@ struct PastLinksTests {
     }
   }
 
-  /// What it takes, in thousands of steps, to find `count` owners as they were before a third of the
-  /// things, marks and links was touched, and as they are.
+  /// Returns the cost, in thousands of virtual machine steps, of finding `count` owners as they
+  /// were before a third of the things, marks and links changed, and as they are now.
   private static func work(_ query: String, of count: Int, _ isGathered: Bool) throws -> Int {
     let file = try FetchFixture(
       owners + """
@@ -142,7 +141,7 @@ struct PastLinksTests {
       """)
     let moment = try isGathered ? file.gatheredMoment() : file.moment
     let ids = Set((1...count).map { ObjectID.integer(Int64($0)) })
-    // What is gathered is gathered before.
+    // Overlays are materialized before the measurement.
     _ = try moment.rows(of: plan, ids: [.integer(1)], at: .past(position))
     let steps = MachineSteps(on: moment.connection)
     #expect(try moment.rows(of: plan, ids: ids, at: .past(position)).count == count)
@@ -151,7 +150,7 @@ struct PastLinksTests {
   }
 
   /// Twenty thousand marks, of which one owner has one.
-  @Test func whatLinksLeadToIsLookedUp() throws {
+  @Test func objectsOfLinksAreLookedUpByIndex() throws {
     let file = try FetchFixture(
       Self.owners + """
         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("The past: rows as they were at an earlier position")
+@Suite("The past: rows as they were at an earlier position", .mayBlock)
 struct PastTests {
   static let queries: [(entity: String, query: String)] = [
     ("City", "where=population>=5&sort=-population,name"),
@@ -28,7 +28,7 @@ struct PastTests {
     CREATE TABLE House(id INTEGER PRIMARY KEY, number INTEGER, street INTEGER REFERENCES Street);
     """
 
-  /// The same, where links hold what equals a key and not the key itself.
+  /// The same chains, with links whose values equal a key only after conversion.
   static let looseStreet = """
     CREATE TABLE Region(id TEXT PRIMARY KEY NOT NULL, name TEXT);
     CREATE TABLE Country(id INTEGER PRIMARY KEY, code TEXT COLLATE NOCASE UNIQUE, name TEXT,
@@ -39,7 +39,7 @@ struct PastTests {
     """
 
   @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64], [street, looseStreet])
-  func rowsOverManyStepsAreWhatTheyWere(seed: UInt64, schema: String) throws {
+  func pastRowsOverManyStepsHaveTheirOldValues(seed: UInt64, schema: String) throws {
     var random = SeededRandom(seed: seed)
     let file = try FetchFixture(schema)
     for _ in 0..<60 { try file.followed.file.outsider(Self.randomMove(&random)) }
@@ -88,7 +88,7 @@ struct PastTests {
     ].randomElement(using: &random)!
   }
 
-  @Test func chainsAreLongerThanWhatSQLiteJoins() throws {
+  @Test func chainsMayExceedSQLitesJoinLimit() throws {
     let file = try FetchFixture(
       """
       CREATE TABLE Node(id INTEGER PRIMARY KEY, name TEXT, up INTEGER REFERENCES Node);
@@ -110,7 +110,7 @@ struct PastTests {
       ])
   }
 
-  @Test func questionsEndWithTheirTimeAndWhereNobodyWaits() throws {
+  @Test func queriesEndAtTheirTimeLimitAndOnCancellation() throws {
     let file = try FetchFixture(FetchFixture.world)
     var moment = try file.moment
     moment.timeLimit = 20_000_000_000
@@ -131,15 +131,15 @@ struct PastTests {
     #expect(rows.count == 1)
   }
 
-  /// The steps of SQLite's machine are counted, by the thousand.
-  @Test func rowsOverManyStepsCostWhatWasTouchedAndNotItsSquare() throws {
+  /// The steps of SQLite's virtual machine are counted in thousands.
+  @Test func theCostOfPastRowsOverManyStepsGrowsLinearly() throws {
     let small = try Self.work(touching: 250)
     let large = try Self.work(touching: 1_000)
     #expect(large < 6 * small, "\(small) thousand steps, then \(large)")
   }
 
-  /// What it takes to find `count` houses as they were before that many streets, cities and
-  /// countries were touched.
+  /// Returns the cost of finding `count` houses as they were before that many streets, cities and
+  /// countries changed.
   private static func work(touching count: Int) throws -> Int {
     let file = try FetchFixture(
       street + """
@@ -164,7 +164,7 @@ struct PastTests {
   }
 
   @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
-  func everyRowIsWhatItWasAndEveryChangedRowIsARoot(seed: UInt64) throws {
+  func everyPastRowHasItsOldValuesAndEveryChangedRowIsAffected(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let file = try FetchFixture(FetchFixture.world)
     let plans = try Self.queries.map { try file.plan($0.entity, $0.query) }
@@ -191,7 +191,7 @@ struct PastTests {
     }
   }
 
-  @Test func rowsOverManyStepsAreThoseOfThePositionThatIsAsked() throws {
+  @Test func rowsOverManyStepsBelongToTheRequestedPosition() throws {
     let file = try FetchFixture(
       """
       CREATE TABLE Region(id INTEGER PRIMARY KEY, size INTEGER);
@@ -253,7 +253,7 @@ struct PastTests {
   }
 }
 
-/// Counts the steps of SQLite's machine on a connection, in statements within statements too.
+/// Counts the virtual machine steps of a connection, including nested statements.
 final class MachineSteps {
   private(set) var thousands = 0
 

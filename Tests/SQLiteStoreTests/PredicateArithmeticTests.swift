@@ -1,11 +1,12 @@
 // Calculations whose last digit matters: decimals in decimal digits, integers as integers.
 
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Predicates: exact calculations")
+@Suite("Predicates: exact calculations", .mayBlock)
 struct PredicateArithmeticTests {
   private static let sql = """
     CREATE TABLE shop(id INTEGER PRIMARY KEY);

@@ -1,8 +1,9 @@
 // The table of cases against a file: each line as it stands, negated, and in its canonical form.
 
+import TestSupport
 import Testing
 
-@Suite("Predicates: the table of cases")
+@Suite("Predicates: the table of cases", .mayBlock)
 struct PredicateCaseTests {
   private static let blocks: [(String, String)] = [
     ("equality", PredicateCases.equality), ("order, BETWEEN and IN", PredicateCases.order),

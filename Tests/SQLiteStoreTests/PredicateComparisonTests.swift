@@ -1,10 +1,11 @@
 // Comparisons, their negations and nil: predicate, SQL and rows side by side.
 
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Predicates: comparisons, nil and logic")
+@Suite("Predicates: comparisons, nil and logic", .mayBlock)
 struct PredicateComparisonTests {
   @Test("each predicate becomes this SQL and finds these rows", arguments: rows)
   func table(row: PredicateRow) throws { try row.check() }

@@ -1,10 +1,11 @@
 // Arithmetic, functions and TERNARY.
 
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Predicates: expressions")
+@Suite("Predicates: expressions", .mayBlock)
 struct PredicateExpressionTests {
   @Test("each predicate becomes this SQL and finds these rows", arguments: rows)
   func table(row: PredicateRow) throws { try row.check() }

@@ -84,7 +84,7 @@ final class PredicateFixture {
     let index = model.entityIndex(named: entity) ?? 0
     let context = QueryContext(
       model: model, schema: schema, uniform: isUniform ? .everyColumn(of: schema) : [])
-    let alias = context.nextAlias(of: entity)
+    let alias = context.nextAlias()
     var scope = TableScope(
       context: context, entity: index, alias: alias, source: "\"\(entity)\" AS \(alias)")
     let condition = PredicateCompiler.condition(of: predicate, in: &scope)

@@ -3,17 +3,24 @@
 
 import FetchModel
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Predicates: the matrix of operators and types")
+@Suite("Predicates: the matrix of operators and types", .mayBlock)
 struct PredicateMatrixTests {
   /// The values of a type, ascending: how SQL and how a predicate spells each.
   struct Kind: Sendable, CustomTestStringConvertible {
     let type: String
     let values: [(sql: String, text: String)]
     var testDescription: String { type }
+    var isRelationship: Bool { type.contains("REFERENCES") }
+
+    /// `path` as it stands beside an operator. A relationship has no order, but its ids have.
+    func text(_ path: String, beside operation: String) -> String {
+      isRelationship && !["==", "!=", "IN"].contains(operation) ? "\(path).id" : path
+    }
   }
 
   static let kinds: [Kind] = [
@@ -115,14 +122,18 @@ struct PredicateMatrixTests {
     for (name, relation) in relations {
       for place in places {
         conditions.append(
-          Condition(text: "\(path) \(name) \(spell(place))") { relation($0.a, place) })
+          Condition(text: "\(kind.text(path, beside: name)) \(name) \(spell(place))") {
+            relation($0.a, place)
+          })
       }
     }
     let (atLeast, atMost) = (relations[5].1, relations[4].1)
     for low in places {
       for high in places {
         conditions.append(
-          Condition(text: "\(path) BETWEEN {\(spell(low)), \(spell(high))}") {
+          Condition(
+            text: "\(kind.text(path, beside: "BETWEEN")) BETWEEN {\(spell(low)), \(spell(high))}"
+          ) {
             atLeast($0.a, low) && atMost($0.a, high)
           })
         conditions.append(
@@ -138,15 +149,17 @@ struct PredicateMatrixTests {
   private static func pairs(_ kind: Kind) -> [Condition] {
     var conditions: [Condition] = []
     for (name, relation) in relations {
-      conditions.append(Condition(text: "a \(name) b") { relation($0.a, $0.b) })
+      let (a, b) = (kind.text("a", beside: name), kind.text("b", beside: name))
+      conditions.append(Condition(text: "\(a) \(name) \(b)") { relation($0.a, $0.b) })
       conditions.append(
-        Condition(text: "\(kind.values[0].text) \(name) a") { relation(0, $0.a) })
-      conditions.append(Condition(text: "nil \(name) a") { relation(nil, $0.a) })
+        Condition(text: "\(kind.values[0].text) \(name) \(a)") { relation(0, $0.a) })
+      conditions.append(Condition(text: "nil \(name) \(a)") { relation(nil, $0.a) })
     }
     conditions.append(Condition(text: "a IN {b, nil}") { $0.a == $0.b || $0.a == nil })
     conditions.append(
       Condition(text: "a IN {b, \(kind.values[0].text)}") { $0.a == $0.b || $0.a == 0 })
-    conditions.append(Condition(text: "a BETWEEN {b, b}") { $0.a == $0.b })
+    let (a, b) = (kind.text("a", beside: "BETWEEN"), kind.text("b", beside: "BETWEEN"))
+    conditions.append(Condition(text: "\(a) BETWEEN {\(b), \(b)}") { $0.a == $0.b })
     return conditions
   }
 
@@ -167,7 +180,7 @@ struct PredicateMatrixTests {
     let world = try Self.world(kind, rows)
     let members = (1...4).map { team in rows.filter { $0.team == team } }
     // Where several keys lead to a team, its things are named by theirs.
-    let things = kind.type.contains("REFERENCES") ? "thing_by_team" : "thing"
+    let things = kind.isRelationship ? "thing_by_team" : "thing"
     for condition in Self.conditions(kind, on: "\(things).a") {
       let holding = { (test: ([Row]) -> Bool) in
         (1...4).filter { test(members[$0 - 1]) }.map(String.init)

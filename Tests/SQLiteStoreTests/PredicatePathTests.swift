@@ -1,10 +1,11 @@
 // Key paths over to-one relationships, and dates in every format.
 
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Predicates: key paths and dates")
+@Suite("Predicates: key paths and dates", .mayBlock)
 struct PredicatePathTests {
   @Test("each predicate becomes this SQL and finds these rows", arguments: rows)
   func table(row: PredicateRow) throws { try row.check() }
@@ -75,7 +76,7 @@ struct PredicatePathTests {
       "6"),
     Row(
       "name IN {country.name, 'Berlin'}",
-      "(t0.name = ? OR t0.name IS t1.name)",
+      "(t0.name IS t1.name OR t0.name = ?)",
       "1 6"),
     Row(
       "country.founded == founded",

@@ -1,5 +1,5 @@
-// A file of a test's own with its executor: saves as clients write them, in a transaction that is
-// rolled back where the save is refused, and rows as text.
+// A test's file with its executor: saves in the JSON of clients, in a transaction that is rolled
+// back if the save is refused, and rows as text.
 
 import FetchModel
 
@@ -19,13 +19,13 @@ struct SaveExecutionBench {
     executor = SaveExecutor(model: introspection.model, schema: introspection.schema)
   }
 
-  /// Carries out a save, as the body of `POST /v1/save`.
+  /// Executes a save, given as the body of `POST /v1/save`.
   @discardableResult
   func save(_ body: String) throws -> SaveResult {
     try execute(SaveResolver(model: model).resolve(JSON(parsing: Array(body.utf8))))
   }
 
-  /// Carries out the one change of a route of one object.
+  /// Executes the change of a single-object request.
   @discardableResult
   func single(
     _ kind: ChangeDraft.Kind, _ entity: String, _ id: ObjectID?, _ values: String? = nil,
@@ -51,7 +51,7 @@ struct SaveExecutionBench {
     }
   }
 
-  /// What refuses a save: `409 1 code not-unique`; `200` where nothing does.
+  /// Returns a save's refusal: `409 1 code not-unique`; `200` for a completed save.
   func refusal(_ body: () throws -> Void) throws -> [String] {
     do {
       try body()
@@ -82,7 +82,7 @@ struct SaveExecutionBench {
     }
   }
 
-  /// The rows of a query, their SQL literals separated by `|`.
+  /// Returns the rows of a query, with SQL literals separated by `|`.
   func rows(_ sql: String) throws -> [String] {
     try connection.all(sql) { row in
       (0..<row.columnCount).map { column in

@@ -1,11 +1,12 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Save execution: refusals")
+@Suite("Save execution: refusals", .mayBlock)
 struct SaveExecutionFailureTests {
-  @Test("every failure of a save is listed, and nothing of it stays")
+  @Test("every failure of a save is listed, and nothing is stored")
   func allOrNothing() throws {
     let bench = try SaveExecutionBench(worldSQL)
     let before = try bench.rows(of: "City") + bench.rows(of: "Country")
@@ -30,7 +31,7 @@ struct SaveExecutionFailureTests {
     #expect(try bench.rows(of: "City") + bench.rows(of: "Country") == before)
   }
 
-  @Test("what collides with the store is 409, the object of a single request that is gone 404")
+  @Test("a conflict with the store is 409, a missing object of a single-object request 404")
   func statuses() throws {
     let bench = try SaveExecutionBench(worldSQL)
     #expect(
@@ -50,7 +51,7 @@ struct SaveExecutionFailureTests {
         == ["409 0 City still-referenced"])
   }
 
-  @Test("nil where the table allows none, by defaults and triggers of the table's own")
+  @Test("nil in a NOT NULL column, with the table's own defaults and triggers")
   func notNull() throws {
     let bench = try SaveExecutionBench(
       """
@@ -63,7 +64,7 @@ struct SaveExecutionFailureTests {
       try bench.refusal(#"{"changes":[{"delete":"t","id":1}]}"#) == ["409 0 - still-referenced"])
   }
 
-  @Test("a trigger's refusal tells its own words; one that ignores is a refusal too")
+  @Test("a trigger's refusal has the trigger's message; RAISE(IGNORE) is a refusal as well")
   func triggers() throws {
     let bench = try SaveExecutionBench(
       """
@@ -97,7 +98,7 @@ struct SaveExecutionFailureTests {
         == ["422 0 - refused"])
   }
 
-  @Test("strict tables say which property they do not take")
+  @Test("a strict table's refusal names the property")
   func strictTables() throws {
     let bench = try SaveExecutionBench(
       "CREATE TABLE t(id INTEGER PRIMARY KEY, a INT, b INT) STRICT")
@@ -143,7 +144,7 @@ struct SaveExecutionFailureTests {
     #expect(try bench.rows(of: "t") == ["1|1|NULL"])
   }
 
-  @Test("what would come after a rollback inside one change is not written")
+  @Test("a change writes nothing after a rollback within it")
   func onConflictRollbackInside() throws {
     let bench = try SaveExecutionBench(
       """
@@ -174,7 +175,7 @@ struct SaveExecutionFailureTests {
     #expect(try bench.rows(of: "r") == ["2|1"])
   }
 
-  @Test("changing what others refer to, and RESTRICT, are still-referenced")
+  @Test("changing a referenced key, and RESTRICT, are still-referenced")
   func referencedChanges() throws {
     let bench = try SaveExecutionBench(
       """
@@ -220,7 +221,7 @@ struct SaveExecutionFailureTests {
     #expect(healed.summary == "0=2 1=7 +2 ~0 -0")
   }
 
-  @Test("a table that is gone is a changed schema, not a failure")
+  @Test("a missing table is a changed schema, not a failure")
   func schemaChanges() throws {
     let bench = try SaveExecutionBench("CREATE TABLE t(id INTEGER PRIMARY KEY, a INT)")
     try bench.save(#"{"changes":[{"insert":"t","values":{"a":1}}]}"#)
@@ -245,7 +246,7 @@ struct SaveExecutionFailureTests {
     #expect(try bench.rows(of: "t") == [])
   }
 
-  @Test("a temporary id that is no insert's is told, whoever made the request")
+  @Test("a temporary id without an insert is reported for every kind of request")
   func strayReferences() throws {
     let bench = try SaveExecutionBench(worldSQL)
     let request = SaveRequest(changes: [

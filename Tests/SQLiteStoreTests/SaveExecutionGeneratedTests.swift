@@ -4,15 +4,16 @@ import Testing
 
 @testable import SQLiteStore
 
-/// What the save should lead to, kept by hand: teams and players, and who plays for whom.
+/// The expected result of a save: teams, players, and the players of each team.
 private struct Book {
   var teams: Set<Int> = [1, 2, 3]
   var players: [Int: Int?] = [:]
 }
 
-@Suite("Save execution: generated saves")
+@Suite("Save execution: generated saves", .mayBlock)
 struct SaveExecutionGeneratedTests {
-  /// One change as JSON, made on the book too; false where it has to be refused.
+  /// Returns a change as JSON and applies it to the expected result; returns false if it must be
+  /// refused.
   private func change(
     _ random: inout SeededRandom, _ book: inout Book
   ) -> (json: String, isFine: Bool) {
@@ -48,7 +49,7 @@ struct SaveExecutionGeneratedTests {
   }
 
   @Test(
-    "a save leads to what its changes say, or to nothing where one cannot be made",
+    "a save makes all of its changes, or none if one cannot be made",
     arguments: [1, 2, 3, 4] as [UInt64])
   func saves(seed: UInt64) throws {
     let bench = try SaveExecutionBench(

@@ -1,11 +1,12 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Save execution: temporary ids and relationships")
+@Suite("Save execution: temporary ids and relationships", .mayBlock)
 struct SaveExecutionLinksTests {
-  @Test("a nullable link to a later insert is set once that is there")
+  @Test("a nullable link to a later insert is set after the insert")
   func laterInserts() throws {
     let bench = try SaveExecutionBench(worldSQL)
     let result = try bench.save(
@@ -76,7 +77,7 @@ struct SaveExecutionLinksTests {
     #expect(result.ids[0].id == .integer(5_001))
   }
 
-  @Test("what depends on an insert that failed is not told again")
+  @Test("changes that depend on a failed insert are not reported again")
   func dependents() throws {
     let bench = try SaveExecutionBench(worldSQL)
     #expect(
@@ -125,7 +126,7 @@ struct SaveExecutionLinksTests {
     #expect(try bench.rows(of: "line") == ["1|NULL|NULL"])
   }
 
-  @Test("a link that shares a column with another leaves it alone when it is taken away")
+  @Test("clearing a link keeps a column that it shares with another link")
   func sharedColumns() throws {
     let bench = try SaveExecutionBench(
       """
@@ -147,7 +148,7 @@ struct SaveExecutionLinksTests {
   }
 }
 
-@Suite("Save execution: to-many relationships")
+@Suite("Save execution: to-many relationships", .mayBlock)
 struct SaveExecutionMembersTests {
   private static let sql = """
     CREATE TABLE team(id INTEGER PRIMARY KEY);
@@ -162,7 +163,7 @@ struct SaveExecutionMembersTests {
     CREATE TRIGGER touched AFTER UPDATE ON player BEGIN INSERT INTO log(player) VALUES (old.id); END;
     """
 
-  @Test("a whole list takes some out and others in, touching only those")
+  @Test("setting a whole list removes and adds only the members that differ")
   func wholeLists() throws {
     let bench = try SaveExecutionBench(Self.sql)
     #expect(
@@ -174,7 +175,7 @@ struct SaveExecutionMembersTests {
     #expect(try bench.rows("SELECT DISTINCT team_id FROM player") == ["NULL"])
   }
 
-  @Test("adding what is in and taking out what is not change nothing")
+  @Test("adding a member again and removing a non-member change nothing")
   func idempotentEdits() throws {
     let bench = try SaveExecutionBench(Self.sql)
     try bench.save(
@@ -185,7 +186,7 @@ struct SaveExecutionMembersTests {
     #expect(try bench.rows("SELECT player FROM log ORDER BY player") == ["2", "3"])
   }
 
-  @Test("members of an insert, inserts that come later among them")
+  @Test("members of an insert may be later inserts")
   func insertedMembers() throws {
     let bench = try SaveExecutionBench(Self.sql)
     try bench.save(
@@ -196,7 +197,7 @@ struct SaveExecutionMembersTests {
     #expect(try bench.rows("SELECT id, team_id FROM player WHERE team_id = 3") == ["4|3", "5|3"])
   }
 
-  @Test("members that are not there, that cannot be without, or whose id says whose they are")
+  @Test("members that do not exist, that require an owner, or whose id contains the owner")
   func refusedMembers() throws {
     let bench = try SaveExecutionBench(Self.sql)
     #expect(
@@ -217,7 +218,7 @@ struct SaveExecutionMembersTests {
     #expect(try bench.rows(of: "coach") == ["1|1", "2|1"])
   }
 
-  @Test("a table between two entities gets and loses rows, each once")
+  @Test("rows of a join table are inserted and deleted, each once")
   func joinTables() throws {
     let bench = try SaveExecutionBench(
       """

@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Save execution: links that hold an equal of the key")
+@Suite("Save execution: links that hold an equal of the key", .mayBlock)
 struct SaveExecutionLooseLinkTests {
   private static let sql = """
     CREATE TABLE team(name TEXT COLLATE NOCASE PRIMARY KEY NOT NULL);
@@ -18,7 +19,7 @@ struct SaveExecutionLooseLinkTests {
     CREATE TRIGGER touched AFTER UPDATE ON player BEGIN INSERT INTO log(player) VALUES (old.id); END;
     """
 
-  @Test("a whole list takes out and in what differs, and leaves alone who refers already")
+  @Test("setting a whole list removes and adds members that differ, and keeps existing ones")
   func wholeLists() throws {
     let bench = try SaveExecutionBench(Self.sql)
     try bench.save(#"{"changes":[{"update":"team","id":"Red","values":{"player":[2,3]}}]}"#)
@@ -26,7 +27,7 @@ struct SaveExecutionLooseLinkTests {
     #expect(try bench.rows("SELECT player FROM log ORDER BY player") == ["1", "3"])
   }
 
-  @Test("single members are added and taken out")
+  @Test("single members are added and removed")
   func edits() throws {
     let bench = try SaveExecutionBench(Self.sql)
     try bench.save(
@@ -38,7 +39,7 @@ struct SaveExecutionLooseLinkTests {
     #expect(try bench.rows("SELECT team FROM player WHERE id = 3") == ["'Red'"])
   }
 
-  @Test("rows between two entities are added and taken out, each once")
+  @Test("rows of a join table are inserted and deleted, each once")
   func joinTables() throws {
     let bench = try SaveExecutionBench(Self.sql)
     try bench.save(

@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Save execution: preconditions and merge policies")
+@Suite("Save execution: preconditions and merge policies", .mayBlock)
 struct SaveExecutionPreconditionTests {
   private func etag(_ bench: SaveExecutionBench, _ id: Int) throws -> String {
     let table = bench.executor.schema.entities[1]
@@ -52,7 +53,7 @@ struct SaveExecutionPreconditionTests {
     try bench.single(.delete, "City", .integer(10), nil, .etag([try etag(bench, 10)]))
   }
 
-  @Test("in a save all conflicts are listed, and `overwrite` looks at none")
+  @Test("in a save all conflicts are listed, and `overwrite` ignores them")
   func savedETags() throws {
     let bench = try SaveExecutionBench(worldSQL)
     let changes = """
@@ -65,7 +66,7 @@ struct SaveExecutionPreconditionTests {
       try bench.save("{\(changes),\"mergePolicy\":\"overwrite\"}").summary == "+0 ~2 -1")
   }
 
-  @Test("a replacement wants an object, or none")
+  @Test("a replacement can require that an object exists, or that it does not")
   func presence() throws {
     let bench = try SaveExecutionBench("CREATE TABLE t(id INTEGER PRIMARY KEY, a INT)")
     let put = { (id: Int64, precondition: Precondition) in
@@ -97,7 +98,7 @@ struct SaveExecutionPreconditionTests {
     #expect(found.map(versions) == [["9", "7"], ["1", "2"], ["null", "11"], ["18", "17"]])
   }
 
-  @Test("storeWins keeps what others changed, objectWins does not, property by property")
+  @Test("storeWins keeps other saves' values, objectWins does not, property by property")
   func policies() throws {
     func outcome(_ policy: String) throws -> [String] {
       let bench = try SaveExecutionBench(worldSQL)
@@ -116,7 +117,7 @@ struct SaveExecutionPreconditionTests {
     #expect(try outcome("overwrite") == ["+0 ~1 -1", "'Edo'|7", "'Osaka'|2"])
   }
 
-  @Test("base values of every type mean what is stored, whatever way they are written")
+  @Test("base values of every type equal the stored ones in any notation")
   func baseTypes() throws {
     let bench = try SaveExecutionBench(
       """
@@ -143,7 +144,7 @@ struct SaveExecutionPreconditionTests {
         ].map { "409 0 \($0) changed" })
   }
 
-  @Test("a link that waits is not mixed up by what storeWins leaves out")
+  @Test("a postponed link is set correctly if storeWins drops other values")
   func waitingLinks() throws {
     let bench = try SaveExecutionBench(worldSQL)
     try bench.save(
@@ -156,7 +157,7 @@ struct SaveExecutionPreconditionTests {
     #expect(try bench.rows("SELECT * FROM City WHERE id = 10") == ["10|'Edo'|9|1|21"])
   }
 
-  @Test("what was wanted is shown as clients write it")
+  @Test("the refused values are shown as clients write them")
   func givenJSON() throws {
     let bench = try SaveExecutionBench(
       """
@@ -181,7 +182,7 @@ struct SaveExecutionPreconditionTests {
       ])
   }
 
-  @Test("values changed to the very same are no conflict")
+  @Test("values changed to the same value are not a conflict")
   func sameChange() throws {
     let bench = try SaveExecutionBench(worldSQL)
     #expect(
@@ -192,7 +193,7 @@ struct SaveExecutionPreconditionTests {
   }
 }
 
-@Suite("Save execution: batches")
+@Suite("Save execution: batches", .mayBlock)
 struct SaveExecutionBatchTests {
   private func predicate(
     _ bench: SaveExecutionBench, _ text: String, _ entity: Int

@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-@Suite("Save execution: rows, values, ids")
+@Suite("Save execution: rows, values, ids", .mayBlock)
 struct SaveExecutionTests {
   @Test("inserts, updates and deletes apply in their order")
   func changesInOrder() throws {
@@ -28,7 +29,7 @@ struct SaveExecutionTests {
     #expect(try bench.rows("SELECT * FROM Country WHERE id = 3") == ["3|'Atlantis'|'AT'|NULL"])
   }
 
-  @Test("every type is stored as its column wants it")
+  @Test("every type is stored in its column's representation")
   func storageConversion() throws {
     let bench = try SaveExecutionBench(
       """
@@ -101,7 +102,7 @@ struct SaveExecutionTests {
     #expect(try bench.rows(of: "t") == ["1|-1"])
   }
 
-  @Test("what an insert leaves out takes the table's own default, nothing at all included")
+  @Test("omitted values of an insert take the table's default, even if all are omitted")
   func defaults() throws {
     let bench = try SaveExecutionBench(
       """
@@ -113,7 +114,7 @@ struct SaveExecutionTests {
     #expect(try bench.rows(of: "t") == ["1|'x'|2|NULL|4", "2|NULL|2|NULL|4"])
   }
 
-  @Test("text keys, keys made by a default, composite keys and tables without row numbers")
+  @Test("text keys, keys from a default, composite keys and tables without a rowid")
   func keys() throws {
     let bench = try SaveExecutionBench(
       """
@@ -142,7 +143,7 @@ struct SaveExecutionTests {
     #expect(try bench.rows(of: "tag") == ["'a,b'|5"])
   }
 
-  @Test("a key that the store does not make has to be given, and cannot be changed")
+  @Test("a key that the store does not assign has to be given, and cannot be changed")
   func missingKeys() throws {
     let bench = try SaveExecutionBench(
       """
@@ -166,7 +167,7 @@ struct SaveExecutionTests {
     #expect(try bench.rows(of: "pair") == ["'x'|1|1"])
   }
 
-  @Test("an update writes only what is given; one without values wants the object to be there")
+  @Test("an update writes only given values; one without values requires the object to exist")
   func partialUpdates() throws {
     let bench = try SaveExecutionBench(
       worldSQL + """
@@ -202,7 +203,7 @@ struct SaveExecutionTests {
       ])
   }
 
-  @Test("an object that is only its id can be replaced and inserted")
+  @Test("an object without other properties than its id can be replaced and inserted")
   func keyOnly() throws {
     let bench = try SaveExecutionBench("CREATE TABLE t(name TEXT PRIMARY KEY NOT NULL)")
     #expect(try bench.single(.replace, "t", .text("a"), "{}").summary == "+1 ~0 -0")

@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 @testable import SQLiteStore
 
-/// What a model looks like, a line a property: `City.country -> Country? (many) ~ city`.
+/// Describes a model, one line per property: `City.country -> Country? (many) ~ city`.
 private func describe(_ sql: String) throws -> [String] {
   let file = try ScratchFile(sql)
   let (model, schema) = try introspect(file)
@@ -39,7 +40,7 @@ private func line(
   }
 }
 
-@Suite("Schema: an SQLite file as it is")
+@Suite("Schema: an SQLite file as it is", .mayBlock)
 struct SchemaTests {
   @Test("tables are entities, and a foreign key is a relationship with an inverse")
   func worldIsServed() throws {
@@ -147,7 +148,7 @@ struct SchemaTests {
       ])
   }
 
-  @Test("names are quoted, whatever they are")
+  @Test("all names are quoted")
   func hostileNames() throws {
     let file = try ScratchFile(
       #"CREATE TABLE "a""b; DROP"("k""" INTEGER PRIMARY KEY, "x'y" TEXT, "naïve 😀" INT)"#)
@@ -157,7 +158,7 @@ struct SchemaTests {
     #expect(model.entities[0].propertyNames == ["id", "x'y", "naïve 😀"])
   }
 
-  @Test("keys to composite and unique columns, keys to nothing, and names in another case")
+  @Test("foreign keys to composite and unique columns, to missing tables, and in another case")
   func foreignKeys() throws {
     let file = try ScratchFile(
       """
@@ -187,7 +188,7 @@ struct SchemaTests {
       ])
   }
 
-  @Test("full-text tables and the server's own stay out of sight")
+  @Test("full-text tables and the server's own tables are not served")
   func hiddenTables() throws {
     #expect(
       try describe(
@@ -219,7 +220,7 @@ struct SchemaTests {
   }
 }
 
-@Suite("Schema: keys as SQL and as ids")
+@Suite("Schema: keys as SQL and as ids", .mayBlock)
 struct SchemaKeyTests {
   @Test("a composite id is its parts joined by commas, both ways")
   func compositeIDs() throws {
@@ -242,14 +243,14 @@ struct SchemaKeyTests {
   }
 
   @Test(
-    "text that is no id is no object's",
+    "text that is not an id identifies no object",
     arguments: ["a", "a,b,c", "a%,1", "a%2c,1", "a,01", "a,1.5", "%41,1", ""])
   func malformedIDs(_ text: String) throws {
     let file = try ScratchFile("CREATE TABLE t(a TEXT, b INT, PRIMARY KEY(a, b))")
     #expect(try introspect(file).1.entities[0].key.bindings(of: .text(text)) == nil)
   }
 
-  @Test("binary keys are hexadecimal, and an integer's id is no text")
+  @Test("binary keys are hexadecimal, and the id of an integer key is not text")
   func otherKeys() throws {
     let file = try ScratchFile(
       "CREATE TABLE b(k BLOB PRIMARY KEY); CREATE TABLE i(k INTEGER PRIMARY KEY)")

@@ -1,4 +1,4 @@
-// A database file of a test's own, gone with the test.
+// A test's database file, deleted after the test.
 
 import TestSupport
 
@@ -10,7 +10,7 @@ final class ScratchFile: Sendable {
   let path: String
   var directory: String { folder.path }
 
-  /// Makes the file with the statements of `sql`.
+  /// Creates the file with the statements of `sql`.
   init(_ sql: String = "") throws {
     folder = try TemporaryDirectory()
     path = try folder.emptyFile()
@@ -21,7 +21,7 @@ final class ScratchFile: Sendable {
     try Connection(path: path, access: access)
   }
 
-  /// Runs `sql` as another process would: on a connection without this house's settings.
+  /// Runs `sql` as another process would: on a connection without LiveFetch's settings.
   func outsider(_ sql: String) throws {
     let connection = try connect()
     try connection.execute("PRAGMA foreign_keys = OFF; PRAGMA query_only = OFF;" + sql)

@@ -1,8 +1,9 @@
 // Changes of everything that matches, among the changes of one save.
 
+import TestSupport
 import Testing
 
-@Suite("A save with a condition in place of an id")
+@Suite("A save with a condition in place of an id", .mayBlock)
 struct BatchInSaveTests {
   private func served() throws -> ServedFile {
     try ServedFile(

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPClient
 import Synchronization
 import TestSupport
 import Testing
@@ -6,7 +7,7 @@ import Testing
 @testable import LiveFetchCommand
 
 /// API.md, section 8, by the program itself.
-@Suite("The program", .serialized)
+@Suite("The program", .mayBlock, .serialized)
 struct CommandTests {
   private func withFile(_ body: (String) throws -> Void) throws {
     let directory = try TemporaryDirectory()
@@ -60,20 +61,21 @@ struct CommandTests {
     try SQLiteShell.run(contractWorld, path: path)
     let server = try RunningProgram(["serve", path, "--port", "0"])
     let port = try #require(server.line.split(separator: ":").last.flatMap { Int($0) })
-    @Sendable func ask(_ target: String) throws -> HTTPAnswer {
-      try HTTPClient(host: "127.0.0.1", port: port).send("GET", target, headers: [], body: [])
+    @Sendable func request(_ target: String) -> ClientRequest {
+      ClientRequest("GET", "http://127.0.0.1:\(port)\(target)")
     }
     let statuses = Statuses()
     for _ in 0..<20 {
       Thread.detachNewThread {
-        statuses.add((try? ask("/v1/objects/city?since=now&wait=60&as=count"))?.status)
+        let response = try? request("/v1/objects/city?since=now&wait=60&as=count").waitForResponse()
+        statuses.add(response?.status)
       }
     }
-    func areWaiting() throws -> Bool {
-      let metrics = String(decoding: try ask("/metrics").body, as: UTF8.self)
+    func areWaiting() async throws -> Bool {
+      let metrics = String(decoding: try await request("/metrics").response().body, as: UTF8.self)
       return metrics.contains("\nlivefetch_live_waiting 20\n")
     }
-    for _ in 0..<500 where try !areWaiting() { try await Task.sleep(for: .milliseconds(20)) }
+    for _ in 0..<500 where try await !areWaiting() { try await Task.sleep(for: .milliseconds(20)) }
     server.process.terminate()
     for _ in 0..<500 where statuses.all.count < 20 { try await Task.sleep(for: .milliseconds(20)) }
     #expect(statuses.all == [Int?](repeating: 200, count: 20))

@@ -1,10 +1,11 @@
 import FetchModel
 import Foundation
+import TestSupport
 import Testing
 
 /// Delete rules that come round: cycles, chains within one table, Deny on the way; through the server
 /// and by another program.
-@Suite("Delete rules go all the way")
+@Suite("Delete rules go all the way", .mayBlock)
 struct DeleteRuleTests {
   /// A list of nodes, each of which takes the next one along.
   static let chain = """

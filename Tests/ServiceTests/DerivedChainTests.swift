@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 /// Derived attributes of derived attributes: recomputed when something far away changes, by whomever,
 /// and told to those who follow.
-@Suite("Derived attributes follow each other")
+@Suite("Derived attributes follow each other", .mayBlock)
 struct DerivedChainTests {
   static let model = """
     {"entities":[

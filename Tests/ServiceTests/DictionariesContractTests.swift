@@ -1,6 +1,7 @@
 import FetchModel
 import Foundation
 import Service
+import TestSupport
 import Testing
 
 /// What the tests of dictionaries serve.
@@ -20,7 +21,7 @@ let dictionariesWorld = """
     (6,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
   """
 
-@Suite("as=dictionaries: columns, groups and their order")
+@Suite("as=dictionaries: columns, groups and their order", .mayBlock)
 struct DictionariesContractTests {
   struct Row: Sendable, CustomTestStringConvertible {
     let target: String
@@ -148,7 +149,7 @@ struct DictionariesContractTests {
     ("select=n:@count,n:@sum.population", "bad-parameter", "`n` stands twice"),
     ("select=name,name", "bad-parameter", "`name` stands twice"),
     ("select=name,name:code", "bad-parameter", "`name` stands twice"),
-    ("select=", "bad-parameter", "takes 1 to 500 columns"),
+    ("select=", "bad-parameter", "takes at least one column"),
     ("select=name,,code", "syntax-error", ""),
     ("select=nme", "unknown-key-path", "did you mean `name`?"),
     ("select=@sum.name", "type-mismatch", "expected numbers"),

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Dictionaries under saves: told as a whole when anything in them differs, and never otherwise.
-@Suite("as=dictionaries: live")
+@Suite("as=dictionaries: live", .mayBlock)
 struct DictionariesLiveTests {
   private static let fetch =
     "/v1/objects/city?as=dictionaries&where=population+%3E+5"
@@ -27,7 +27,7 @@ struct DictionariesLiveTests {
     let waiting = file.begin("GET", "\(Self.fetch)&since=\(token)&wait=10")
     Thread.sleep(forTimeInterval: 0.2)
     try file.outsider("UPDATE city SET population = 30 WHERE id = 5")
-    let answer = try #require(waiting.wait(seconds: 3))
+    let answer = try #require(waiting.wait())
     let now = try file.ask("/v1").json["token"]?.string ?? ""
     #expect(
       answer.text == #"{"entity":"city","from":"\#(token)","to":"\#(now)","reset":true,"count":3,"#
@@ -60,7 +60,7 @@ struct DictionariesLiveTests {
     Thread.sleep(forTimeInterval: 0.2)
     try Self.change(file, sql)
     #expect(!waiting.isThere)
-    let answer = try #require(waiting.wait(seconds: 3))
+    let answer = try #require(waiting.wait())
     #expect(Self.isBare(answer.json), "\(answer.text)")
     // The same for whoever comes later, and after a restart.
     let later = try file.ask("\(Self.fetch)&since=\(token)&wait=0")
@@ -98,7 +98,7 @@ struct DictionariesLiveTests {
     }
     try file.restart()
     for _ in 0..<40 where try file.ask("\(Self.fetch)&since=\(token)&wait=0").status != 410 {
-      Thread.sleep(forTimeInterval: 0.1)
+      try file.settle()
     }
     #expect(try file.ask("\(Self.fetch)&since=\(token)&wait=0").code == "token-expired")
   }
@@ -138,7 +138,7 @@ struct DictionariesLiveTests {
         try file.outsider(PromiseTests.change(&random))
       }
       if round % 16 == 15 { try file.restart() }
-      Thread.sleep(forTimeInterval: 0.12)
+      try file.settle()
       for (index, fetch) in Self.fetches.enumerated() where Bool.random(using: &random) {
         let place = Comment("seed \(seed), round \(round), \(fetch)")
         let target = "/v1/objects/\(encoded(fetch))"
@@ -184,7 +184,7 @@ extension DictionariesLiveTests {
     // Nothing that is shown differs: no event. Then something does.
     _ = stream.pull(1 << 16)
     try file.outsider("UPDATE city SET name = 'x'")
-    Thread.sleep(forTimeInterval: 0.3)
+    try file.settle()
     try file.outsider("UPDATE city SET population = population + 1 WHERE id = 1")
     let diff = Self.event(stream)
     #expect(diff.hasPrefix("event: diff\nid: "), "\(diff)")

@@ -1,9 +1,10 @@
 import FetchModel
+import TestSupport
 import Testing
 
 /// `"entity"` among the values of a change: which entity an insert is of, and a promise that nothing
 /// else is overwritten.
-@Suite("The entity that a change names")
+@Suite("The entity that a change names", .mayBlock)
 struct EntityNameTests {
   @Test func anInsertThroughTheParentIsOfTheEntityThatItNames() throws {
     let file = try SampleModel.served("heroes")

@@ -1,9 +1,10 @@
 import Foundation
 import HTTPServer
 import SQLiteStore
+import TestSupport
 import Testing
 
-@Suite("Paths, methods and bodies that are refused")
+@Suite("Paths, methods and bodies that are refused", .mayBlock)
 struct ErrorContractTests {
   @Test(arguments: [
     Exchange("GET", "/nope", 404, "unknown-path"),

@@ -25,7 +25,7 @@ final class EventReader {
   init(_ stream: HTTPStream) { self.stream = stream }
 
   /// The next event; nil if none comes in time or the stream is over.
-  func next(seconds: Double = 5) -> SentEvent? {
+  func next(seconds: Double = 300) -> SentEvent? {
     let end = Date(timeIntervalSinceNow: seconds)
     while Date() < end {
       if let event = takeEvent() { return event }

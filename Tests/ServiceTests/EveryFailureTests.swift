@@ -1,8 +1,9 @@
 import FetchModel
+import TestSupport
 import Testing
 
 /// API.md section 6: validation failures are 422 and list every one.
-@Suite("Every failure of a save is listed")
+@Suite("Every failure of a save is listed", .mayBlock)
 struct EveryFailureTests {
   private struct NoList: Error { let text: String }
 

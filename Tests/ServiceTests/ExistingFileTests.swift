@@ -1,10 +1,11 @@
 import FetchModel
 import SQLiteStore
+import TestSupport
 import Testing
 
 /// A model on a file that has tables already: it is served where they are the model's, and else every
 /// difference is told with its place and reason.
-@Suite("A model on an existing file")
+@Suite("A model on an existing file", .mayBlock)
 struct ExistingFileTests {
   static let model = """
     {"entities":[

@@ -1,8 +1,9 @@
 import FetchModel
 import Service
+import TestSupport
 import Testing
 
-@Suite("explain=true")
+@Suite("explain=true", .mayBlock)
 struct ExplainTests {
   private static func file() throws -> ServedFile {
     var configuration = ServiceConfiguration()

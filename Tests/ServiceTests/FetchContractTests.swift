@@ -1,5 +1,6 @@
 import Foundation
 import Service
+import TestSupport
 import Testing
 
 /// What the tests of reading serve: every type, values that do not fit, names that collide.
@@ -22,7 +23,7 @@ let readingWorld = """
   INSERT INTO city_tag VALUES (1,'a'),(1,'b,%'),(4,'é/ü');
   """
 
-@Suite("Fetches: parameters and shapes")
+@Suite("Fetches: parameters and shapes", .mayBlock)
 struct FetchContractTests {
   private static let city = "/v1/objects/city"
 
@@ -151,7 +152,7 @@ struct FetchContractTests {
     #expect(last.json["next"] == nil)
     #expect(try file.ask("\(Self.city)?as=ids&sort=-name&after=\(next)").code == "bad-cursor")
     try file.outsider("DELETE FROM city WHERE id = 2")
-    Thread.sleep(forTimeInterval: 0.2)
+    try file.settle()
     let after = try file.ask("\(Self.city)?as=ids&sort=name&limit=3&after=\(next)")
     #expect(after.text.contains(#""items":[3]"#))
     var small = ServiceConfiguration()

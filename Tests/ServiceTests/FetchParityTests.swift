@@ -1,10 +1,11 @@
 import FetchModel
 import Foundation
 import Service
+import TestSupport
 import Testing
 
 /// API.md, section 3: every parameter in the query string and in the body of `POST /v1/fetch`.
-@Suite("POST /v1/fetch means what the query string means")
+@Suite("POST /v1/fetch means what the query string means", .mayBlock)
 struct FetchParityTests {
   struct Pair: Sendable, CustomTestStringConvertible {
     let query: String
@@ -96,7 +97,7 @@ struct FetchParityTests {
     #expect(asked.text == posted.text)
     #expect(asked.json["count"]?.integer == 2)
     try file.outsider("UPDATE city SET name = 'A' WHERE id = 1")
-    Thread.sleep(forTimeInterval: 0.2)
+    try file.settle()
     let diff = try file.ask("/v1/objects/city?sort=name&limit=2&wait=0&since=\(token)")
     let postedDiff = try file.ask(
       "POST", "/v1/fetch",

@@ -13,11 +13,23 @@ final class HostedFile {
   let path: String
   let host: ServiceHost
 
-  init(_ sql: String, options: SQLiteStoreOptions = .init()) throws {
-    directory = try TemporaryDirectory()
+  convenience init(_ sql: String, options: SQLiteStoreOptions = .init()) throws {
+    let directory = try TemporaryDirectory()
+    try Sqlite3.run(sql, directory.file("store.sqlite"))
+    try self.init(directory, options)
+  }
+
+  /// Serves the file of another host, which has ended, after `script` was run on it.
+  convenience init(restarting old: HostedFile, after script: String) throws {
+    old.stop()
+    try old.shell(script)
+    try self.init(old.directory, .init())
+  }
+
+  private init(_ directory: TemporaryDirectory, _ options: SQLiteStoreOptions) throws {
+    self.directory = directory
     let path = directory.file("store.sqlite")
     self.path = path
-    try Sqlite3.run(sql, path)
     let count = Count()
     self.count = count
     host = try ServiceHost(
@@ -34,14 +46,23 @@ final class HostedFile {
 
   private let count: Count
 
-  deinit {
+  deinit { stop() }
+
+  private let isStopped = Mutex(false)
+
+  private func stop() {
+    let isFirst = isStopped.withLock { isStopped in
+      defer { isStopped = true }
+      return !isStopped
+    }
+    guard isFirst else { return }
     host.drain()
     host.close()
   }
 
-  /// How often the store was opened anew, when that is `wanted` or some seconds are over.
+  /// How often the store was opened again, when that is `wanted` or some seconds are over.
   func reopenings(atLeast wanted: Int) -> Int {
-    for _ in 0..<250 where count.value < wanted { Thread.sleep(forTimeInterval: 0.02) }
+    for _ in 0..<15_000 where count.value < wanted { Thread.sleep(forTimeInterval: 0.02) }
     return count.value
   }
 
@@ -71,7 +92,7 @@ final class HostedFile {
   /// Opens a stream.
   func stream(_ target: String) throws -> EventReader {
     let pending = begin("GET", target, headers: [("Accept", "text/event-stream")])
-    _ = pending.wait(seconds: 5)
+    _ = pending.wait()
     return EventReader(try #require(pending.stream))
   }
 }

@@ -2,9 +2,10 @@
 
 import FetchModel
 import Foundation
+import TestSupport
 import Testing
 
-@Suite("Join tables")
+@Suite("Join tables", .mayBlock)
 struct JoinTableTests {
   static let keys = [
     "post_id INTEGER REFERENCES post, tag_id INTEGER REFERENCES tag, PRIMARY KEY(post_id, tag_id)",
@@ -38,7 +39,7 @@ struct JoinTableTests {
     ]
     for change in changes {
       try file.outsider(change)
-      Thread.sleep(forTimeInterval: 0.3)
+      try file.settle()
       for index in held.indices { try held[index].advance(file, change) }
     }
     #expect(

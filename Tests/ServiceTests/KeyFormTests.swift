@@ -1,7 +1,8 @@
 import FetchModel
+import TestSupport
 import Testing
 
-@Suite("Changes of objects whatever their key is made of")
+@Suite("Changes of objects whatever their key is made of", .mayBlock)
 struct KeyFormTests {
   @Test(
     "are told where one or many of them change",

@@ -8,7 +8,7 @@ import Testing
 
 @testable import LiveFetchCommand
 
-@Suite("The README and the manual", .serialized)
+@Suite("The README and the manual", .mayBlock, .serialized)
 struct ManualTests {
   private struct Example {
     let entity: String

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// API.md, section 4: many fetches at once.
-@Suite("Many fetches share one long-poll or one stream")
+@Suite("Many fetches share one long-poll or one stream", .mayBlock)
 struct ManyFetchesTests {
   private static func body(_ fetches: String, wait: Double? = 0) -> String {
     let wait = wait.map { ",\"wait\":\($0)" } ?? ""
@@ -58,14 +58,14 @@ struct ManyFetchesTests {
         let body = Self.body(fetches.joined(separator: ","), wait: 10)
         return file.begin("POST", "/v1/live", body: body)
       }
-      let areWaiting = try eventually(within: .seconds(10)) {
+      let areWaiting = try eventually(within: .seconds(300)) {
         try Self.counters(file)["waiting"] == 100
       }
       try #require(areWaiting, "round \(round)")
       _ = try file.ask(
         "PATCH", "/v1/objects/city/1", body: "{\"population\":\(100 + round)}")
       for (client, poll) in polls.enumerated() {
-        let answer = try #require(poll.wait(seconds: 5))
+        let answer = try #require(poll.wait())
         tokens[client] = try token(answer)
         #expect(answer.text.matches(of: /"updated":\[\{/).count == 25, "round \(round)")
       }
@@ -93,7 +93,7 @@ struct ManyFetchesTests {
     Thread.sleep(forTimeInterval: 0.1)
     #expect(!pending.isThere)
     try file.outsider("UPDATE city SET population = 30 WHERE id = 3")
-    let answer = try #require(pending.wait(seconds: 3))
+    let answer = try #require(pending.wait())
     let second = try token(answer)
     #expect(answer.json["results"]?["b"] == nil)
     let diff = answer.json["results"]?["a"]
@@ -200,10 +200,10 @@ struct ManyFetchesTests {
       "\"f\($0)\":{\"entity\":\"city\",\"where\":\"population > \($0)\",\"since\":\"now\"}"
     }
     let pending = file.begin(
-      "POST", "/v1/live", body: Self.body(fetches.joined(separator: ","), wait: 20))
+      "POST", "/v1/live", body: Self.body(fetches.joined(separator: ","), wait: 60))
     Thread.sleep(forTimeInterval: 0.5)
     try file.outsider("UPDATE city SET population = 500 WHERE id = 3")
-    let answer = try #require(pending.wait(seconds: 10))
+    let answer = try #require(pending.wait())
     guard case .object(let results)? = answer.json["results"] else {
       Issue.record("\(answer.text.prefix(200))")
       return
@@ -218,7 +218,7 @@ struct ManyFetchesTests {
 
   @Test func manyFetchesTogetherMayNotMakeAnAnswerOfAnySize() throws {
     var configuration = ServiceConfiguration()
-    configuration.maxLiveBytes = 300
+    configuration.maxAnswerBytes = 300
     let file = try ServedFile(contractWorld, configuration: configuration)
     let fetches = (0..<5).map { "\"f\($0)\":{\"entity\":\"city\"}" }.joined(separator: ",")
     let answer = try file.ask("POST", "/v1/live", body: Self.body(fetches))
@@ -289,7 +289,7 @@ struct ManyFetchesTests {
       "POST", "/v1/live", body: Self.body(#""a":{"entity":"city","since":"now"}"#, wait: 60))
     Thread.sleep(forTimeInterval: 0.1)
     file.stop()
-    let answer = try #require(pending.wait(seconds: 3))
+    let answer = try #require(pending.wait())
     #expect(answer.status == 200)
     #expect(answer.text.hasSuffix(#""results":{}}"#))
   }

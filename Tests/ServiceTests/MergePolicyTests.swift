@@ -1,8 +1,9 @@
 import FetchModel
+import TestSupport
 import Testing
 
 /// `ifMatch`, `base` and the merge policies over HTTP: two clients that saw the same object.
-@Suite("Conflicts of two clients")
+@Suite("Conflicts of two clients", .mayBlock)
 struct MergePolicyTests {
   /// A hero whose power somebody else has changed since it was seen.
   private static func file() throws -> (ServedFile, etag: String) {

@@ -2,6 +2,7 @@ import FetchModel
 import Foundation
 import HTTPServer
 import Service
+import TestSupport
 import Testing
 
 /// A text in Prometheus' format, read strictly.
@@ -71,7 +72,7 @@ struct MetricsText {
   }
 }
 
-@Suite("Metrics are Prometheus text, and count")
+@Suite("Metrics are Prometheus text, and count", .mayBlock)
 struct MetricsTests {
   /// Serves the file on a port and gives what a client gets from there.
   private func serving(

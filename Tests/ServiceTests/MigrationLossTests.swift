@@ -1,9 +1,10 @@
 import FetchModel
 import SQLiteStore
+import TestSupport
 import Testing
 
 /// What another version of a model would lose, or bend, is said in the plan and not done.
-@Suite("Losses of migrations")
+@Suite("Losses of migrations", .mayBlock)
 struct MigrationLossTests {
   /// What stands against leading a file with `saved` objects from one version to another; the same
   /// in a dry run and in earnest.
@@ -40,7 +41,7 @@ struct MigrationLossTests {
     """
   }
 
-  @Test("What moves down to one subentity is lost to the others")
+  @Test("A property that moves to one subentity is lost for the others")
   func movedDown() throws {
     #expect(
       try objections(
@@ -58,8 +59,8 @@ struct MigrationLossTests {
         [("Hero", #"{"motto":"h"}"#), ("Villain", "{}")]) == [])
   }
 
-  @Test("What an ancestor gave is lost with it where nobody takes it up")
-  func goneAncestor() throws {
+  @Test("An inherited property is lost with its ancestor if no entity declares it")
+  func removedAncestor() throws {
     #expect(
       try objections(
         from: Self.humans(human: Self.motto),
@@ -85,17 +86,17 @@ struct MigrationLossTests {
     """
   }
 
-  @Test("A relationship never leads to other objects than before, nor to none")
+  @Test("A relationship always refers to the same objects as before")
   func otherDestination() throws {
     #expect(
       try objections(
         from: Self.link(to: "B"), to: Self.link(to: "C"),
         [("B", "{}"), ("C", "{}"), ("A", #"{"to":1}"#)])
-        == ["A.to refers to 1 objects that are no C in this version"])
+        == ["A.to refers to 1 objects that are not of entity C in this version"])
     #expect(
       try objections(
         from: Self.link(to: "P"), to: Self.link(to: "Q"), [("R", "{}"), ("A", #"{"to":1}"#)])
-        == ["A.to refers to 1 objects that are no Q in this version"])
+        == ["A.to refers to 1 objects that are not of entity Q in this version"])
     #expect(
       try objections(
         from: Self.link(to: "P"), to: Self.link(to: "Q"), [("Q", "{}"), ("A", #"{"to":1}"#)])
@@ -111,12 +112,12 @@ struct MigrationLossTests {
         to: Self.link(to: "P").replacing(#",{"name":"R","parent":"P"}"#, with: ""),
         [("R", "{}"), ("A", #"{"to":1}"#)])
         == [
-          "A.to refers to 1 objects that are no P in this version",
+          "A.to refers to 1 objects that are not of entity P in this version",
           "would lose every object of R (1)",
         ])
   }
 
-  @Test("Defaults that would stand more than once are refused beforehand where they may not")
+  @Test("A default that would violate a uniqueness constraint is refused in advance")
   func repeatedDefaults() throws {
     let plain = #"{"entities":[{"name":"A","attributes":[{"name":"x","type":"String"}]}]}"#
     let unique = #""uniquenessConstraints":[["y"]]"#
@@ -127,6 +128,6 @@ struct MigrationLossTests {
           {"entities":[{"name":"A","attributes":[{"name":"x","type":"String"},
           {"name":"y","type":"Integer 16","default":1}],\(unique)}]}
           """, [("A", "{}"), ("A", "{}")])
-        == ["A.y has to be unique, and 1 values stand more than once there"])
+        == ["A.y has to be unique, and 1 values occur more than once"])
   }
 }

@@ -1,10 +1,11 @@
 import FetchModel
 import Foundation
 import SQLiteStore
+import TestSupport
 import Testing
 
 /// A file under one version of a model, and then under another.
-@Suite("Migrations")
+@Suite("Migrations", .mayBlock)
 struct MigrationTests {
   static let first = """
     {"entities":[
@@ -81,7 +82,7 @@ struct MigrationTests {
     #expect(try file.insert("Author", #"{"name":"Cid"}"#) == 3)
   }
 
-  @Test func renamingIdentifiersKeepWhatTheyName() throws {
+  @Test func renamingIdentifiersKeepValues() throws {
     let file = try Self.migrated(
       """
       {"entities":[
@@ -98,7 +99,7 @@ struct MigrationTests {
     #expect(try file.ask("/v1/objects/Author").code == "unknown-entity")
   }
 
-  @Test func whatWouldBeLostIsRefusedUnlessItMay() throws {
+  @Test func lossesAreRefusedUnlessAllowed() throws {
     let without = Self.version(
       author:
         #"{"name":"name","type":"String","optional":false},{"name":"age","type":"Integer 16"}"#)
@@ -109,7 +110,7 @@ struct MigrationTests {
     #expect(try file.ask("/v1/objects/Author/1").json["note"] == nil)
   }
 
-  @Test func whatCannotBeIsRefusedWithItsReason() throws {
+  @Test func impossibleMigrationsAreRefusedWithTheirReason() throws {
     #expect(
       try Self.refusal(
         Self.version(
@@ -197,7 +198,7 @@ struct MigrationTests {
         )) == "")
   }
 
-  @Test func aDryRunTellsThePlanAndDoesNothing() throws {
+  @Test func aDryRunPrintsThePlanAndChangesNothing() throws {
     let file = try Self.file()
     file.stop()
     var options = MigrationOptions()
@@ -208,13 +209,13 @@ struct MigrationTests {
     )
     let plan = try SQLiteStore.migrate(
       path: file.path, to: ModelFile(parsing: Array(text.utf8)), options: options)
-    #expect(plan.steps == ["make the table Author anew from Author"])
+    #expect(plan.steps == ["rebuild the table Author from Author"])
     #expect(plan.losses == ["the values of Author.note (1)"])
     let again = try ServedFile("", adopting: file)
     #expect(try again.ask("/v1/objects/Author/1").json["note"]?.string == "n")
   }
 
-  @Test func aMigrationThatFailsLeavesTheFileAsItWas() throws {
+  @Test func aFailedMigrationLeavesTheFileUnchanged() throws {
     let file = try Self.file()
     file.stop()
     var options = MigrationOptions()
@@ -229,7 +230,7 @@ struct MigrationTests {
     #expect(try again.ask("/v1/objects/Author/1?select=books").text.contains("[1,2]"))
   }
 
-  @Test func stepsOfOnesOwnRunWithinItAndACopyIsMadeBefore() throws {
+  @Test func scriptsRunInTheMigrationAndACopyIsMadeFirst() throws {
     let file = try Self.file()
     file.stop()
     var options = MigrationOptions()
@@ -311,7 +312,7 @@ struct MigrationTests {
       try again.ask("/v1/objects/T/1").text == #"{"id":1,"\#(throughEach ? "d" : "c")":"x"}"#)
   }
 
-  @Test func namesMayBeSwappedAndGivenToSomethingNew() throws {
+  @Test func namesMayBeSwappedAndReused() throws {
     let file = try SampleModel.served(Self.names([("a", nil), ("b", nil)]))
     _ = try file.insert("T", #"{"a":"x","b":"y"}"#)
     file.stop()
@@ -324,7 +325,7 @@ struct MigrationTests {
     #expect(try again.ask("/v1/objects/T/1").text == #"{"id":1,"a":"y","b":null,"c":"x"}"#)
   }
 
-  @Test func idsThatWereGivenAreNotGivenAgainThoughAllAreGone() throws {
+  @Test func idsAreNeverReusedEvenIfAllObjectsAreDeleted() throws {
     let file = try SampleModel.served(Self.names([("a", nil)]))
     for _ in 0..<3 { _ = try file.insert("T", "{}") }
     _ = try file.ask("DELETE", "/v1/objects/T?where=TRUEPREDICATE")
@@ -334,7 +335,7 @@ struct MigrationTests {
     #expect(try again.insert("T", "{}") == 4)
   }
 
-  @Test func valuesThatBreakANewConstraintAreRefusedBeforehand() throws {
+  @Test func valuesThatViolateANewConstraintAreRefusedInAdvance() throws {
     #expect(
       try Self.refusal(Self.version(authorMore: #","uniquenessConstraints":[["note"]]"#)) == "")
     let file = try Self.file()
@@ -343,7 +344,7 @@ struct MigrationTests {
     let text = Self.version(authorMore: #","uniquenessConstraints":[["name"]]"#)
     #expect(
       throws: StoreError.unusable(
-        "Author.name has to be unique, and 1 values stand more than once there")
+        "Author.name has to be unique, and 1 values occur more than once")
     ) {
       _ = try SQLiteStore.migrate(path: file.path, to: ModelFile(parsing: Array(text.utf8)))
     }
@@ -353,7 +354,7 @@ struct MigrationTests {
 
   /// Fifty entities with inheritance and every type: from Core Data's own file, created, read back,
   /// migrated and exported again.
-  @Test func aLargeModelGoesRound() throws {
+  @Test func aLargeModelIsImportedServedAndMigrated() throws {
     let contents = CoreDataContents(try Self.large(extra: false))
     #expect(contents.remarks == [])
     let imported = try CoreDataModel(contents: contents.text)

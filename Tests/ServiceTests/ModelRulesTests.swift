@@ -1,9 +1,10 @@
 import FetchModel
 import Foundation
+import TestSupport
 import Testing
 
 /// API.md section 6 with a model: no client can break its rules.
-@Suite("Saves keep a model's rules")
+@Suite("Saves keep a model's rules", .mayBlock)
 struct ModelRulesTests {
   /// Values of a hero, and what is wrong with them.
   static let refusals: [(values: String, property: String, code: String)] = [

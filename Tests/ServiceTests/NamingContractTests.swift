@@ -1,9 +1,10 @@
 import FetchModel
 import Foundation
+import TestSupport
 import Testing
 
 /// API.md, section 8: what any file is served as.
-@Suite("Names of any file")
+@Suite("Names of any file", .mayBlock)
 struct NamingContractTests {
   static let odd = """
     CREATE TABLE country(id INTEGER PRIMARY KEY);

@@ -1,10 +1,11 @@
 import Foundation
-import FoundationNetworking
+import HTTPClient
 import HTTPServer
+import TestSupport
 import Testing
 
 /// What clients nest is parsed on the threads that serve connections, whose stacks are small.
-@Suite("Nesting over a socket")
+@Suite("Nesting over a socket", .mayBlock)
 struct NestingTests {
   @Test func deeplyNestedPredicatesDoNotEndTheProcess() async throws {
     let file = try ServedFile(readingWorld)
@@ -21,12 +22,11 @@ struct NestingTests {
   }
 
   private static func status(of predicate: String, _ address: String) async throws -> Int? {
-    let url = try #require(URL(string: address + "/v1/fetch"))
-    var request = URLRequest(url: url)
-    request.httpMethod = "POST"
-    request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-    request.httpBody = Data(#"{"entity":"city","as":"ids","where":"\#(predicate)"}"#.utf8)
-    return (try await URLSession.shared.data(for: request).1 as? HTTPURLResponse)?.statusCode
+    let body = #"{"entity":"city","as":"ids","where":"\#(predicate)"}"#
+    let request = ClientRequest(
+      "POST", address + "/v1/fetch", headers: [("Content-Type", "application/json")],
+      body: Array(body.utf8))
+    return try await request.response().status
   }
 
   private static func nested(_ depth: Int) -> [String] {

@@ -1,10 +1,11 @@
 import FetchModel
 import Foundation
+import TestSupport
 import Testing
 
 /// Columns whose names mean something in a parameter's grammar, and keys that are not what their
 /// column declares.
-@Suite("Odd names and keys")
+@Suite("Odd names and keys", .mayBlock)
 struct OddNameTests {
   static let world = """
     CREATE TABLE t(id INTEGER PRIMARY KEY, "a.b" INTEGER, "-c" INTEGER, "d:e" INTEGER, "f g" INTEGER,

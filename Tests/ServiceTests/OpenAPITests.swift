@@ -1,11 +1,12 @@
 import FetchModel
 import Foundation
 import SQLiteStore
+import TestSupport
 import Testing
 
 @testable import Service
 
-@Suite("/openapi.json")
+@Suite("/openapi.json", .mayBlock)
 struct OpenAPITests {
   private static let world = """
     CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT NOT NULL, population INTEGER,

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// API.md, section 5, asked of a file: predicate → ids, or the refusal's code, offset and hint.
-@Suite("Predicates over a file")
+@Suite("Predicates over a file", .mayBlock)
 struct PredicateContractTests {
   @Test func everyOperatorMeetsNilAndNegation() throws {
     let table: [(String, [Int])] = [
@@ -13,6 +14,8 @@ struct PredicateContractTests {
       ("population IN {nil,0}", [2, 4]), ("NOT population IN {0}", [1, 2, 3]),
       ("population IN {}", []), ("NOT population IN {}", [1, 2, 3, 4]),
       ("name CONTAINS ''", []), ("NOT name CONTAINS ''", [1, 2, 3, 4]),
+      ("population == TERNARY(1 == 1, nil, 5)", [2]), ("name == TERNARY(1 == 2, 5, nil)", []),
+      ("TERNARY(1 == 1, nil, 5) + 1 == population", [2]),
       ("name BEGINSWITH ''", []), ("name ENDSWITH ''", []), ("name LIKE ''", [4]),
       ("name LIKE '*'", [1, 2, 3, 4]), ("NOT name CONTAINS nil", [1, 2, 3, 4]),
       ("name ==[c] 'LIMA'", [1, 2]), ("name ==[cd] 'unix'", [3]), ("name ==[d] 'Unix'", [3]),
@@ -84,6 +87,7 @@ struct PredicateContractTests {
       ("population==%@", "&arg=0", "\"items\":[4]"), ("capital==%@", "&arg=true", "\"items\":[1]"),
       ("country==%@", "&arg=1", "\"items\":[1]"), ("%K==%@", "&arg=name&arg=Lima", "\"items\":[1]"),
       ("name==$n", "&var.n=Lima", "\"items\":[1]"),
+      ("%@ IN name", "&arg=im", "\"items\":[1,2]"),
       ("population==%@", "&arg=zero", "type-mismatch"), ("%K==1", "&arg=nam", "unknown-key-path"),
       ("name==%@", "&arg=a&arg=b", "unused-argument"), ("id==1", "&var.n=x", "unused-variable"),
     ]

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// API.md, section 4: what every diff promises, over a real file, under generated saves.
-@Suite("Promises: diffs lead from every snapshot to the present")
+@Suite("Promises: diffs lead from every snapshot to the present", .mayBlock)
 struct PromiseTests {
   static let world = """
     CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT NOT NULL, continent TEXT);
@@ -43,7 +43,7 @@ struct PromiseTests {
         try file.outsider(Self.change(&random))
       }
       if round % 20 == 19 { try file.restart() }
-      Thread.sleep(forTimeInterval: 0.12)
+      try file.settle()
       for (index, fetch) in Self.fetches.enumerated() where Bool.random(using: &random) {
         let place = Comment("seed \(seed), round \(round), \(fetch)")
         let answer = try file.ask(

@@ -1,8 +1,9 @@
 import FetchModel
+import TestSupport
 import Testing
 
 /// API.md, section 6: what saves answer.
-@Suite("Saves answer as the contract says")
+@Suite("Saves answer as the contract says", .mayBlock)
 struct SaveContractTests {
   static let table: [Exchange] = [
     .init(

@@ -1,9 +1,10 @@
 // Sections made of a part of a value: `initial`, `day`, `month`, `year`.
 
 import FetchModel
+import TestSupport
 import Testing
 
-@Suite("Sections by initial, day, month and year")
+@Suite("Sections by initial, day, month and year", .mayBlock)
 struct SectionOptionTests {
   private static let world = """
     CREATE TABLE event(id INTEGER PRIMARY KEY, name TEXT, at DATETIME, stamp DATE,
@@ -31,6 +32,18 @@ struct SectionOptionTests {
       let ids = items.map { String($0.integer ?? -1) }.joined(separator: " ")
       return "\(section["value"]?.string ?? "nil"): \(ids)"
     }.joined(separator: " | ")
+  }
+
+  @Test(
+    "an option behind a dot is refused with the form that is right",
+    arguments: [
+      ("section=name.initial", "name:initial"), ("section=-at.month", "at:month"),
+      ("section=host.born.year", "host.born:year"), ("sort=name.cd", "name:cd"),
+    ])
+  func dots(fetch: String, form: String) throws {
+    let answer = try ServedFile(Self.world).ask("/v1/objects/event?\(fetch)")
+    #expect(answer.status == 400)
+    #expect(answer.text.contains("write `\(form)`"), "\(answer.text)")
   }
 
   @Test(

@@ -59,6 +59,15 @@ final class ServedFile {
   /// Changes the file as another program would.
   func outsider(_ sql: String) throws { try SQLiteShell.run(sql, path: path) }
 
+  /// Waits until the server has noticed everything that other programs have committed.
+  func settle() throws {
+    let isSettled = try eventually(within: .seconds(300)) {
+      let newest = try SQLiteStore.status(path: path).history?.token.position ?? 0
+      return store.newestToken.position >= newest
+    }
+    #expect(isSettled)
+  }
+
   /// The answer to a request; waits for it.
   func ask(
     _ method: String = "GET", _ target: String, body: String? = nil,
@@ -106,6 +115,10 @@ final class Pending: Sendable {
     let json = body == nil ? [] : [(name: "Content-Type", value: "application/json")]
     let request = HTTPRequest(
       method: method, target: target, headers: headers + json, body: Array((body ?? "").utf8))
+    return begin(handler, request)
+  }
+
+  static func begin(_ handler: some HTTPHandler, _ request: HTTPRequest) -> Pending {
     let pending = Pending()
     handler.handle(request, HTTPExchange { pending.receive($0) })
     return pending
@@ -121,7 +134,7 @@ final class Pending: Sendable {
 
   var isThere: Bool { answer.withLock { $0 != nil } }
 
-  func wait(seconds: Double = 20) -> Answer? {
+  func wait(seconds: Double = 300) -> Answer? {
     guard arrived.wait(timeout: .now() + seconds) == .success else { return nil }
     arrived.signal()
     switch answer.withLock({ $0 }) {

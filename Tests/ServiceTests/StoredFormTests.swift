@@ -1,11 +1,12 @@
 import FetchModel
 import Foundation
 import Service
+import TestSupport
 import Testing
 
 /// API.md, section 8: a value that its declared type cannot hold is served as stored, equals nothing
 /// of that type and sorts after it; the values of a type compare as what they mean, however written.
-@Suite("What SQLite lets columns hold")
+@Suite("What SQLite lets columns hold", .mayBlock)
 struct StoredFormTests {
   static let mixed = """
     CREATE TABLE event(id INTEGER PRIMARY KEY, at DATETIME);
@@ -161,6 +162,70 @@ struct StoredFormTests {
     try file.outsider("INSERT INTO e VALUES (4,'2024-01-01T23:00:00-02:00')")
     #expect(try file.ask(fetch).text.contains("[1,3,2,4]"))
     #expect(try file.ask(fetch + "&explain=true").text.contains(overIndex) == false)
+  }
+
+  /// Dictionaries of groups and of different values → their items.
+  @Test(arguments: [
+    ("select=b&distinct=true&sort=b", #"{"b":null},{"b":false},{"b":true},{"b":-1},{"b":"x"}"#),
+    (
+      "select=d,n:@count&group=d&sort=d",
+      #"{"d":null,"n":1},{"d":"2020-01-01T00:00:00Z","n":1},{"d":"2021-01-01T00:00:00Z","n":1},"#
+        + #"{"d":7,"n":1},{"d":"x","n":1}"#
+    ),
+    (
+      "select=u&distinct=true&sort=u",
+      #"{"u":null},{"u":"550E8400-E29B-41D4-A716-446655440001"},"#
+        + #"{"u":"550E8400-E29B-41D4-A716-446655440002"},{"u":"x"},{"u":"AA=="}"#
+    ),
+    (
+      "select=x&distinct=true&sort=x",
+      #"{"x":null},{"x":"AQ=="},{"x":"//8="},{"x":3},{"x":"x"}"#
+    ),
+    (
+      "select=c&distinct=true&sort=c",
+      #"{"c":null},{"c":"a"},{"c":"b"},{"c":"YQ=="},{"c":"Yg=="}"#
+    ),
+    (
+      "select=b:@max.b,d:@max.d,u:@max.u,x:@max.x",
+      #"{"b":"x","d":"x","u":"AA==","x":"x"}"#
+    ),
+    (
+      "select=b:@min.b,d:@min.d,x:@min.x&where=id IN {3,5}",
+      #"{"b":-1,"d":7,"x":3}"#
+    ),
+    (
+      "select=b:@distinctUnionOfObjects.b,d:@distinctUnionOfObjects.d",
+      #"{"b":[false,true,-1,"x"],"d":["2020-01-01T00:00:00Z","2021-01-01T00:00:00Z",7,"x"]}"#
+    ),
+    (
+      "select=id,m:max({b,b}),y:TERNARY(id > 3,nil,d)&where=id IN {3,5}&sort=id",
+      #"{"id":3,"m":"x","y":"x"},{"id":5,"m":-1,"y":null}"#
+    ),
+  ])
+  func dictionariesShowForeignValuesAsStored(fetch: String, items: String) throws {
+    let fetch = Self.encoded(fetch)
+    let answer = try ServedFile(Self.types).ask("/v1/objects/t?as=dictionaries&\(fetch)")
+    #expect(answer.text.contains("\"items\":[\(items)]"), "\(answer.text)")
+  }
+
+  @Test func equalValuesInTwoNotationsStandOnceAmongTheDifferentOnes() throws {
+    let file = try ServedFile(
+      """
+      CREATE TABLE v(id INTEGER PRIMARY KEY, at DATETIME, u UUID);
+      INSERT INTO v VALUES
+        (1,'2020-01-02T03:04:05Z','550E8400-E29B-41D4-A716-446655440001'),
+        (2,'2020-01-02T05:04:05+02:00','550e8400-e29b-41d4-a716-446655440001'),
+        (3,'2021-01-01T00:00:00Z',NULL);
+      """)
+    let answer = try file.ask(
+      "/v1/objects/v?as=dictionaries&select=at:@distinctUnionOfObjects.at,"
+        + "n:@distinctUnionOfObjects.at.@count,u:@distinctUnionOfObjects.u,"
+        + "m:@distinctUnionOfObjects.u.@count")
+    #expect(
+      answer.text.contains(
+        #"{"at":["2020-01-02T03:04:05Z","2021-01-01T00:00:00Z"],"n":2,"#
+          + #""u":["550E8400-E29B-41D4-A716-446655440001"],"m":1}"#),
+      "\(answer.text)")
   }
 
   @Test func theNullOfJSONIsNil() throws {

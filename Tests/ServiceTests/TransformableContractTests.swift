@@ -1,9 +1,10 @@
 import FetchModel
 import SQLiteStore
+import TestSupport
 import Testing
 
 /// Values of declared classes: served, selected, compared, and never the end of a fetch.
-@Suite("Transformable values")
+@Suite("Transformable values", .mayBlock)
 struct TransformableContractTests {
   static let glare =
     ##"{"$class":"HeroSkill","name":"英雄怒视","justicePower":109,"color":"#FFC0CB"}"##

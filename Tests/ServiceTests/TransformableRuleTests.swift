@@ -1,9 +1,10 @@
 import FetchModel
 import SQLiteStore
+import TestSupport
 import Testing
 
 /// What a transformable value may be, nested ones too, and what becomes of those that cannot be read.
-@Suite("Transformable values are of declared classes alone")
+@Suite("Transformable values are of declared classes alone", .mayBlock)
 struct TransformableRuleTests {
   static let model = """
     {"entities":[{"name":"Figure","attributes":[

@@ -1,10 +1,11 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Threads
 
-@Suite struct StartThreadTests {
+@Suite(.mayBlock) struct StartThreadTests {
   @Test func `a thread runs its body beside its maker, under its name`() throws {
     let told = Mutex("")
     let done = TimedSignal()
@@ -14,7 +15,7 @@ import Testing
       done.signal()
     }
     #expect(isStarted)
-    try #require(done.wait(seconds: 10))
+    try #require(done.wait(seconds: 300))
     #expect(told.withLock { $0 } == "a-name-of-more-\n")
   }
 

@@ -1,13 +1,14 @@
-// A model → the `contents` of an `.xcdatamodel`, and a report of everything that Core Data's own files
-// have no place for. Reading it back gives the same model but for what was reported.
+// A model → the `contents` of an `.xcdatamodel`, and a report of everything that Core Data's format
+// cannot express. Reading the file again gives the same model except for the reported parts.
 
-/// A model as Core Data's model files have it.
+/// A model in Core Data's file format.
 public struct CoreDataContents: Sendable {
   /// The text of the `contents` file.
   public let text: [UInt8]
-  /// What was left out, each with its place.
+  /// Everything that was left out, each with its location.
   public let remarks: [ModelFileProblem]
 
+  /// Writes a model. O(parts).
   public init(_ model: ModelFile) {
     var writer = CoreDataWriter()
     writer.write(model)
@@ -211,7 +212,7 @@ private struct CoreDataWriter {
     return text
   }
 
-  /// A value as Core Data's files have it; nil where they have none of the type.
+  /// Returns a value in Core Data's notation; nil if it has none for the type.
   private static func text(_ json: JSON, _ attribute: ModelFile.Attribute) -> String? {
     switch attribute.type {
     case .binary, .transformable: return nil

@@ -1,15 +1,16 @@
-// The `contents` of an `.xcdatamodel` → a model, and a report of everything in it that has no
-// meaning here or is not supported: nothing is dropped silently.
+// The `contents` of an `.xcdatamodel` → a model, and a report of everything that is unsupported or
+// has no meaning here. Nothing is dropped without a report.
 
-/// What was read of a Core Data model.
+/// A model read from Core Data's file format.
 public struct CoreDataModel: Sendable {
+  /// The model, checked.
   public let model: ModelFile
-  /// What was left out or read otherwise, each with its place.
+  /// Everything that was left out or changed, each with its location.
   public let remarks: [ModelFileProblem]
 
-  /// Reads the text of a `contents` file.
+  /// Reads the text of a `contents` file. O(length).
   ///
-  /// - Throws: where it is no model, or one that cannot be: with every problem.
+  /// - Throws: Every problem, if the text is not a valid model.
   public init(contents text: [UInt8]) throws(ModelFileError) {
     let root: XMLElement
     do {
@@ -22,13 +23,13 @@ public struct CoreDataModel: Sendable {
     }
     var reader = CoreDataReader()
     let read = reader.model(root)
-    // The rules of our own files hold for what was read.
+    // Checks the model by the rules of LiveFetch's own files.
     model = try ModelFile(read.json)
     remarks = reader.remarks
   }
 }
 
-/// Reads elements; what it does not know it remarks.
+/// Reads elements and reports unknown ones.
 private struct CoreDataReader {
   private(set) var remarks: [ModelFileProblem] = []
   private var entityNames: Set<String> = []
@@ -37,7 +38,7 @@ private struct CoreDataReader {
     remarks.append(ModelFileProblem(place, reason))
   }
 
-  /// Remarks the attributes of an element that nobody reads.
+  /// Reports the unknown attributes of an element.
   private mutating func check(_ element: XMLElement, _ place: String, _ known: Set<String>) {
     let silent: Set = [
       "syncable", "codeGenerationType", "representedClassName", "customClassName",
@@ -87,7 +88,7 @@ private struct CoreDataReader {
     return model
   }
 
-  /// A property's name; one that items use for something else gets a `_`.
+  /// Returns a property's name; appends `_` to a name that items use for something else.
   private static func served(_ name: String) -> String {
     ["id", "entity", "self"].contains(name.lowercased()) ? name + "_" : name
   }
@@ -147,7 +148,7 @@ private struct CoreDataReader {
     if type == .transformable { readTransformer(of: &attribute, element, place) }
     checkChildren(of: element, place)
     if element["allowsExternalBinaryDataStorage"] == "YES" {
-      remark(place, "external storage has no meaning here: values stand in the store")
+      remark(place, "external storage is not supported: values are kept in the store")
     }
     check(
       element, place,
@@ -189,7 +190,7 @@ private struct CoreDataReader {
     }
   }
 
-  /// Core Data counts from 2001.
+  /// Core Data counts seconds from 2001.
   private static func date(_ text: String) -> JSON? {
     Double(text).flatMap { Instant(secondsSince1970: $0 + 978_307_200) }.map { .string($0.iso8601) }
   }
@@ -248,7 +249,7 @@ private struct CoreDataReader {
     let place = "\(entity), index \(index.name)"
     for child in element.children where child.name == "fetchIndexElement" {
       guard let property = child["property"], child["expressionType"] == nil else {
-        remark(place, "an element that is no property is not supported")
+        remark(place, "only properties are supported as elements")
         continue
       }
       if child["type"] == "RTree" {

@@ -1,7 +1,7 @@
-// The XML that Core Data writes → a tree of elements. No namespaces, no documents' own entities, no
-// text between elements: what a model file has none of is refused or passed over.
+// The XML that Core Data writes → a tree of elements. Refuses or ignores everything that model
+// files do not contain: namespaces, entity declarations, text between elements.
 
-/// One element of an XML document.
+/// An element of an XML document.
 struct XMLElement {
   let name: String
   let attributes: [(name: String, value: String)]
@@ -13,14 +13,14 @@ struct XMLElement {
 
   /// Reads a document.
   ///
-  /// - Throws: with the line at which it is none.
+  /// - Throws: An error with the line of the first mistake.
   static func parse(_ text: [UInt8]) throws(XMLError) -> XMLElement {
     var parser = XMLParser(text)
     return try parser.document()
   }
 }
 
-/// Why a text is no XML.
+/// A syntax error in an XML text.
 struct XMLError: Error {
   let line: Int
   let reason: String
@@ -41,7 +41,7 @@ private struct XMLParser {
     try skip()
     let root = try element(depth: 0)
     try skip()
-    guard offset == text.count else { throw error("something stands behind the root element") }
+    guard offset == text.count else { throw error("unexpected content after the root element") }
     return root
   }
 
@@ -49,7 +49,7 @@ private struct XMLParser {
     prefix.withUTF8Buffer { text[min(offset, text.count)...].starts(with: $0) }
   }
 
-  /// Passes over spaces, text, comments, declarations.
+  /// Skips spaces, text, comments and declarations.
   private mutating func skip() throws(XMLError) {
     while offset < text.count {
       if starts("<!--") {
@@ -130,7 +130,7 @@ private struct XMLParser {
   private mutating func attribute() throws(XMLError) -> (name: String, value: String) {
     let name = try name()
     skipSpaces()
-    guard starts("=") else { throw error("expected `=` behind `\(name)`") }
+    guard starts("=") else { throw error("expected `=` after `\(name)`") }
     offset += 1
     skipSpaces()
     guard offset < text.count, text[offset] == 0x22 || text[offset] == 0x27 else {
@@ -153,7 +153,7 @@ private struct XMLParser {
       result += rest[..<start]
       guard let end = rest[start...].firstIndex(of: ";") else { throw error("`&` without `;`") }
       let name = rest[rest.index(after: start)..<end]
-      guard let scalar = Self.scalar(name) else { throw error("`&\(name);` means nothing") }
+      guard let scalar = Self.scalar(name) else { throw error("`&\(name);` is unknown") }
       result.unicodeScalars.append(scalar)
       rest = rest[rest.index(after: end)...]
     }

@@ -1,5 +1,7 @@
 // The digest of API.md section 4, computed from section values and ids.
 
+import Bytes
+
 /// The digest of a snapshot: a sum over its items, so that an edit updates it in O(1).
 public struct Digest: Sendable, Hashable {
   public private(set) var sum: UInt32 = 0

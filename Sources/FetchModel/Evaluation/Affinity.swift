@@ -1,12 +1,11 @@
-// What a column makes of values, and of what it is compared with. SQLite's rules: a comparison with
-// a column that counts turns text that is a number into that number, one with a column of text
-// turns numbers into text.
+// SQLite's type affinity and its effect on comparisons: a comparison with a numeric column converts
+// numeric text to numbers, one with a text column converts numbers to text.
 
-/// What SQLite makes of a value that a column is given.
+/// A column's type affinity.
 public enum Affinity: String, Sendable, Hashable {
   case integer, real, text, blob, numeric
 
-  /// Whether text that is a number becomes that number.
+  /// True if numeric text is converted to a number.
   public var isNumeric: Bool {
     switch self {
     case .integer, .real, .numeric: true
@@ -14,20 +13,20 @@ public enum Affinity: String, Sendable, Hashable {
     }
   }
 
-  /// What both sides are turned into before they are compared; nil where each stays as it is.
+  /// The affinity applied to both operands of a comparison; nil for none.
   ///
-  /// - Parameters: the affinities of the sides; nil for what is no column.
+  /// - Parameters: the affinities of the operands; nil for an operand that is not a column.
   public static func ofComparison(_ left: Affinity?, _ right: Affinity?) -> Affinity? {
     if left?.isNumeric == true || right?.isNumeric == true { return .numeric }
     guard left == .text || right == .text else { return nil }
-    // Between two columns neither of which counts nothing is converted.
+    // Two text columns are compared without conversion.
     return left == nil || right == nil ? .text : nil
   }
 }
 
 extension StoredValue {
-  /// This value as a comparison under `affinity` takes it; nil where only the store can tell,
-  /// because digits and doubles would have to be converted as exactly as it does.
+  /// This value converted by `affinity`; nil if only the store can convert it exactly, between
+  /// decimal digits and doubles.
   public func converted(by affinity: Affinity?) -> StoredValue? {
     switch (affinity, self) {
     case (.text, .integer(let integer)): .text(String(integer))
@@ -43,9 +42,9 @@ extension StoredValue {
   }
 }
 
-/// What text is to SQLite where a number is wanted.
+/// Text classified as SQLite does when it needs a number.
 enum NumericText: Equatable {
-  /// No number as a whole.
+  /// Not a number as a whole.
   case none
   case integer(Int64)
   /// A number with a fraction or an exponent, or beyond 64 bits.
@@ -57,7 +56,7 @@ enum NumericText: Equatable {
   }
 }
 
-/// Reads `12`, `-1.5e3`, with white space around it, and nothing else.
+/// Reads `12` or `-1.5e3` with surrounding white space, and nothing else.
 private struct NumberScanner {
   let bytes: [UInt8]
   var place = 0

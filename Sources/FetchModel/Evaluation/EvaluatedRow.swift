@@ -1,36 +1,34 @@
-// What the evaluator asks: of whoever calls it the values of one object, and of the store's schema
-// how columns treat values.
+// The inputs of the evaluator: an object's values, and how the store's columns compare values.
 
-/// One object's values, for an evaluator that was compiled from a condition about it.
+/// One object's values, for an evaluator compiled from a condition.
 ///
-/// The evaluator numbers what it needs: ``PredicateEvaluator/paths`` and
-/// ``PredicateEvaluator/collections``. An element of a collection is a row of its own and answers
-/// the slots whose path starts from it.
+/// The evaluator numbers the values that it needs: ``PredicateEvaluator/paths`` and
+/// ``PredicateEvaluator/collections``. An element of a collection is a row itself and provides the
+/// slots whose path starts there.
 public protocol EvaluatedRow {
-  /// The value at the path of that slot, nil (`.null`) where a step before its end is nil; Swift's
-  /// nil where it is not known.
+  /// The value at the path of the slot, `.null` if an earlier step is nil; nil if the value is
+  /// unknown.
   func value(of slot: Int) -> StoredValue?
-  /// The objects of that collection, each once; nil where they are not known.
+  /// The distinct objects of the collection; nil if unknown.
   func elements(of collection: Int) -> [Self]?
 }
 
 extension EvaluatedRow {
-  /// Rows that know of themselves and of to-one steps alone.
+  /// For rows with to-one paths only.
   public func elements(of collection: Int) -> [Self]? { nil }
 }
 
-/// How the columns behind a model's properties treat values.
+/// How the columns of a model's properties compare values.
 public protocol ColumnTraits: Sendable {
-  /// How a column is compared; nil where comparisons are not as ``Affinity`` tells, so that only
-  /// the store can say how they come out.
+  /// The treatment of a column; nil if only the store can compare its values.
   func treatment(of property: Property, in entity: Int) -> ColumnTreatment?
 }
 
-/// How a property's value takes part in comparisons.
+/// How a property's value is compared.
 public enum ColumnTreatment: Sendable, Hashable {
-  /// As a column with that affinity, or by the stand-ins of a form, which have none.
+  /// As a column with this affinity, or by the comparison keys of a column encoding.
   case column(Affinity, form: StoredForm? = nil)
-  /// As a calculated value, which has none: the text that a composite key's parts make.
+  /// As a calculated value without affinity, such as the text of a composite key.
   case calculated
 
   var affinity: Affinity? {

@@ -85,16 +85,21 @@ struct Evaluation<Row: EvaluatedRow> {
 
   private func within(_ element: Row) -> Evaluation { Evaluation(scopes: scopes + [element]) }
 
-  /// The value of each element that fulfils `test`.
+  /// The value of each element that fulfils `test`, or of each `object` of these.
   private func values(
-    _ collection: Int, _ scope: Int, _ test: Test, _ term: Term
+    _ collection: Int, _ scope: Int, _ test: Test, _ term: Term, _ object: Term?
   ) -> [StoredValue]? {
     guard let elements = scopes[scope].elements(of: collection) else { return nil }
     var values: [StoredValue] = []
+    var objects: Set<StoredValue> = []
     for element in elements {
       let inner = within(element)
       guard let isMeant = inner.holds(test) else { return nil }
       guard isMeant else { continue }
+      if let object {
+        guard let id = inner.value(object) else { return nil }
+        guard id != .null, objects.insert(id).inserted else { continue }
+      }
       guard let value = inner.value(term) else { return nil }
       values.append(value)
     }
@@ -134,8 +139,9 @@ struct Evaluation<Row: EvaluatedRow> {
         values.append(value)
       }
       return values.aggregated(function)
-    case .aggregate(let function, let collection, let scope, let test, let term, let isDistinct):
-      guard var values = values(collection, scope, test, term) else { return nil }
+    case .aggregate(
+      let function, let collection, let scope, let test, let term, let object, let isDistinct):
+      guard var values = values(collection, scope, test, term, object) else { return nil }
       if isDistinct { values = Array(Set(values.filter { $0 != .null })) }
       return values.aggregated(function)
     }

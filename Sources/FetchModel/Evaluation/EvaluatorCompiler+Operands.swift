@@ -191,7 +191,7 @@ extension EvaluatorCompiler {
     }
     return EvaluatedOperand(
       term: .conditional(test(condition), first.term, second.term),
-      dateFormat: first.dateFormat ?? second.dateFormat, form: first.form,
+      dateFormat: first.dateFormat ?? second.dateFormat, form: first.form ?? second.form,
       isInteger: first.isInteger && second.isInteger,
       ownPrecision: Precision(first.precision, second.precision))
   }
@@ -219,7 +219,8 @@ extension EvaluatorCompiler {
     if function == .sum, precision == .decimal { return EvaluatedOperand(term: uncovered()) }
     return EvaluatedOperand(
       term: .list(function, operands.map(\.term)), dateFormat: operands.first?.dateFormat,
-      form: form, isInteger: operands.allSatisfy(\.isInteger), ownPrecision: precision)
+      form: form ?? operands.lazy.compactMap { $0.form }.first,
+      isInteger: operands.allSatisfy(\.isInteger), ownPrecision: precision)
   }
 
   private mutating func aggregate(_ aggregation: Aggregation) -> EvaluatedOperand {
@@ -231,7 +232,11 @@ extension EvaluatorCompiler {
       aggregation.function, collection: number(of: collection), scope: collection.scope,
       test(aggregation.condition),
       aggregation.function == .sum && !aggregation.isDistinct
-        ? value.stored ?? value.term : value.term, isDistinct: aggregation.isDistinct)
+        ? value.stored ?? value.term : value.term,
+      object: aggregation.object.map {
+        column(ScopedPath(scope: collection.elementScope, path: $0)).term
+      },
+      isDistinct: aggregation.isDistinct)
     let isExtreme = aggregation.function == .min || aggregation.function == .max
     if aggregation.function == .sum, value.precision == .decimal {
       return EvaluatedOperand(term: uncovered())

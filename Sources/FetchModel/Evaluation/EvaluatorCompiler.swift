@@ -1,5 +1,5 @@
-// Condition → Test. What a store's compiler makes of a condition as SQL is made here as a tree:
-// the same conversions between the sides of a comparison, the same formats of dates.
+// Compiles a condition into a tree of tests, with the same conversions between operands and date
+// formats as the SQL of a store.
 
 struct EvaluatorCompiler<Columns: ColumnTraits> {
   typealias Test = PredicateEvaluator.Test
@@ -9,7 +9,7 @@ struct EvaluatorCompiler<Columns: ColumnTraits> {
   let columns: Columns
   var paths: [ScopedPath] = []
   var collections: [ResolvedCollection] = []
-  /// Whether every part so far is covered.
+  /// True if every part so far is supported.
   var isComplete = true
   private var slots: [ScopedPath: Int] = [:]
 
@@ -39,7 +39,7 @@ struct EvaluatorCompiler<Columns: ColumnTraits> {
     return isAll ? .all(parts) : .any(parts)
   }
 
-  /// Notes that something is not covered.
+  /// Records an unsupported part.
   mutating func uncovered() -> Test {
     isComplete = false
     return .unknown
@@ -85,7 +85,7 @@ extension EvaluatorCompiler {
       leftTerm, comparison.relation, rightTerm, affinity, isNegated: comparison.isNegated)
   }
 
-  /// Both sides, folded as the options say, dates in one format.
+  /// Both operands, folded according to the options, with dates in one format.
   private mutating func operands(
     _ comparison: Comparison
   ) -> (EvaluatedOperand, EvaluatedOperand) {
@@ -111,7 +111,7 @@ extension EvaluatorCompiler {
     return .interval(value.term, lower, upper, affinity, isNegated: interval.isNegated)
   }
 
-  /// A constant as what compares with `operand`.
+  /// A constant in the representation of `operand`.
   private func constant(_ value: Value, beside operand: EvaluatedOperand) -> StoredValue {
     let stored = StoredValue(value, operand.dateFormat)
     guard let form = operand.form, form.hasSpellings else { return stored }
@@ -138,8 +138,8 @@ extension EvaluatorCompiler {
       isNegated: membership.isNegated)
   }
 
-  /// BEGINSWITH of a plain text is a range, so that numbers in a column that counts take part as
-  /// numbers; everything else looks at text alone.
+  /// BEGINSWITH of a literal text is a range comparison, which converts numbers in numeric columns;
+  /// other searches examine text only.
   private mutating func search(_ comparison: Comparison) -> Test {
     let text = operand(comparison.left).text
     if text.term.isUnknown { return uncovered() }

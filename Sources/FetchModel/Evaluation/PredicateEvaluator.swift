@@ -85,7 +85,9 @@ extension PredicateEvaluator {
     case reference(Term)
     case conditional(Test, Term, Term)
     case list(AggregateFunction, [Term])
-    case aggregate(AggregateFunction, collection: Int, scope: Int, Test, Term, isDistinct: Bool)
+    /// Elements with the same `object` count once, and where it is nil not at all.
+    case aggregate(
+      AggregateFunction, collection: Int, scope: Int, Test, Term, object: Term?, isDistinct: Bool)
 
     var isUnknown: Bool {
       if case .unknown = self { true } else { false }

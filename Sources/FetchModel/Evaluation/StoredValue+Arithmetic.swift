@@ -1,11 +1,10 @@
-// Calculations as SQLite carries them out: integers as integers as long as 64 bits hold the result,
-// everything else as doubles; nil with nil, by zero, and where the result is no number.
+// Arithmetic as SQLite does it: integers while 64 bits hold the result, otherwise doubles. The
+// result is nil for a nil operand, for a division by zero, and for NaN.
 //
-// Text and binary among the operands are the store's own affair: the result is unknown then, which
-// an optional says here (nil).
+// Arithmetic on text and blobs is left to the store: the Swift result is then nil, meaning unknown.
 
 extension StoredValue {
-  /// `self operation other`; `isReal` where a quotient is one of doubles whatever the operands are.
+  /// `self operation other`. With `isReal`, a division is one of doubles whatever the operands are.
   func calculated(
     _ operation: ArithmeticOperator, _ other: StoredValue, isReal: Bool
   ) -> StoredValue? {
@@ -20,7 +19,7 @@ extension StoredValue {
     return Self.double(operation, x, y)
   }
 
-  /// The number as a double; nil for every other class.
+  /// The number as a double; nil for other classes.
   var double: Double? {
     switch self {
     case .integer(let integer): Double(integer)
@@ -29,7 +28,7 @@ extension StoredValue {
     }
   }
 
-  /// nil where 64 bits do not hold the result.
+  /// nil on overflow of 64 bits.
   private static func integer(
     _ operation: ArithmeticOperator, _ x: Int64, _ y: Int64
   ) -> StoredValue? {
@@ -58,12 +57,12 @@ extension StoredValue {
     }
   }
 
-  /// `double`, or nil where it is no number.
+  /// `double`, or null for NaN.
   static func number(_ double: Double) -> StoredValue { double.isNaN ? .null : .double(double) }
 
   // MARK: Bits
 
-  /// The integer that bits are taken of; nil where only the store can tell.
+  /// The integer for a bit operation; nil if only the store can convert the value.
   private var bits: Int64? {
     switch self {
     case .integer(let integer): integer
@@ -73,7 +72,7 @@ extension StoredValue {
     }
   }
 
-  /// `operation` of both as integers; nil where an operand is.
+  /// Applies `operation` to both as integers; null if an operand is null.
   func combinedBits(
     _ other: StoredValue, _ operation: (Int64, Int64) -> StoredValue
   ) -> StoredValue? {
@@ -82,13 +81,13 @@ extension StoredValue {
     return operation(x, y)
   }
 
-  /// Every bit the other way.
+  /// The bitwise complement.
   var invertedBits: StoredValue? {
     if self == .null { return .null }
     return bits.map { .integer(~$0) }
   }
 
-  /// What is left of a division of integers.
+  /// The remainder of an integer division.
   func remainder(_ other: StoredValue) -> StoredValue? {
     let areIntegers = if case (.integer, .integer) = (self, other) { true } else { false }
     return combinedBits(other) { x, y in
@@ -98,9 +97,9 @@ extension StoredValue {
     }
   }
 
-  /// Shifts to the left; by a negative number to the right. The sign stays.
+  /// Shifts left, or right by a negative distance. The sign is kept.
   static func shift(_ x: Int64, left y: Int64) -> StoredValue {
-    // The smart shifts of Swift do the same for every distance.
+    // Swift's smart shifts behave the same for every distance.
     .integer(y < -64 ? x >> 64 : y > 64 ? 0 : x << y)
   }
 }

@@ -1,7 +1,7 @@
-// Stored values of dates, UUIDs and kin as what they mean.
+// Converts stored values of dates, UUIDs and similar by column encoding.
 
 extension StoredValue {
-  /// What stands for this value in a column of `form`.
+  /// The comparison key of this value in a column with `form`.
   func standIn(_ form: StoredForm) -> StoredValue {
     switch self {
     case .null: .null
@@ -21,7 +21,7 @@ extension StoredValue {
     }
   }
 
-  /// A UUID as items show it; what is none stays what it is.
+  /// A UUID as text; any other value unchanged.
   var uuidText: StoredValue {
     guard case .blob(let bytes) = self, bytes.count == 16 else { return self }
     return .text(String(decoding: UUIDText.text(of: bytes), as: UTF8.self))
@@ -29,7 +29,7 @@ extension StoredValue {
 
   // MARK: Dates
 
-  /// A stored date in any form as seconds since 1970; what is none follows every number.
+  /// A stored date in any format as seconds since 1970; any other value sorts after every number.
   var seconds: StoredValue {
     switch self {
     case .null, .integer, .double: self
@@ -41,13 +41,13 @@ extension StoredValue {
     }
   }
 
-  /// The same since 2001; what is no date is nil.
+  /// A stored date as seconds since 2001; null if it is not a date.
   var secondsSinceReference: StoredValue {
     let seconds = double ?? instant?.secondsSince1970
     return seconds.map { .number($0 - 978_307_200) } ?? .null
   }
 
-  /// A stored date as ISO 8601; what is no date is nil.
+  /// A stored date as ISO 8601 text; null if it is not a date.
   var dateText: StoredValue {
     let instant: Instant? =
       switch self {

@@ -1,5 +1,5 @@
-// The functions of predicates over stored values. A value of a class that a function is not about
-// counts as no value, and a result that is no number is nil.
+// Functions of predicates on stored values. An argument of an unsupported class counts as nil, and
+// a NaN result is nil.
 
 #if canImport(Glibc)
   import Glibc
@@ -10,7 +10,7 @@
 #endif
 
 extension StoredValue {
-  /// `self` to the power of `other`: of integers an integer as long as 64 bits hold it.
+  /// `self` to the power of `other`: an integer for integers while 64 bits hold it.
   public func power(_ other: StoredValue) -> StoredValue {
     if case .integer(let base) = self, case .integer(let exponent) = other,
       let power = Self.power(base, exponent)
@@ -21,7 +21,7 @@ extension StoredValue {
     return .number(pow(x, y))
   }
 
-  /// nil where 64 bits do not hold the result, or it has a fraction.
+  /// nil on overflow or for a result with a fraction.
   private static func power(_ base: Int64, _ exponent: Int64) -> Int64? {
     guard exponent >= 0 else { return nil }
     var result: Int64 = 1
@@ -42,7 +42,7 @@ extension StoredValue {
     return result
   }
 
-  /// What is left of a division of doubles.
+  /// The remainder of a division of doubles.
   func doubleModulus(_ other: StoredValue) -> StoredValue {
     guard let x = double, let y = other.double, y != 0 else { return .null }
     return .number(fmod(x, y))
@@ -55,8 +55,8 @@ extension StoredValue {
     }
   }
 
-  /// A function of one number that gives a double, or the whole part of an integer, which is the
-  /// integer itself; nil for other functions.
+  /// Applies a function of one number; nil for other functions. Rounding an integer returns it
+  /// unchanged.
   func applied(_ function: ResolvedFunction) -> StoredValue? {
     if case .integer = self, [.floor, .ceiling, .trunc].contains(function) { return self }
     guard let x = double else { return .null }
@@ -76,20 +76,20 @@ extension StoredValue {
 
   // MARK: Text
 
-  /// This text turned into another one; nil for every other class.
+  /// Transforms text; null for other classes.
   func mapText(_ transform: (String) -> StoredValue) -> StoredValue {
     if case .text(let text) = self { transform(text) } else { .null }
   }
 
-  /// This text without what `options` overlook; what is no text stays what it is.
+  /// Folds text according to `options`; other classes unchanged.
   func folded(_ options: StringOptions) -> StoredValue {
     if case .text(let text) = self { .text(Folding.fold(text, options)) } else { self }
   }
 
-  /// UTF-16 units, as NSString counts.
+  /// The number of UTF-16 units, as NSString counts.
   var length: StoredValue { mapText { .integer(Int64($0.utf16.count)) } }
 
-  /// The number that a text writes.
+  /// Parses a text as a number.
   var parsedNumber: StoredValue {
     mapText { text in
       if let integer = Int64(text) { return .integer(integer) }

@@ -1,7 +1,7 @@
-// What a client means → what a row holds for it.
+// Converts a client's value to its stored representation.
 
 extension StoredValue {
-  /// What a column holds for `value`; a date as columns of `format` do, ISO 8601 where nil.
+  /// The stored representation of `value`; a date in `format`, by default ISO 8601.
   public init(_ value: Value, _ format: DateFormat?) {
     switch value {
     case .null: self = .null
@@ -22,7 +22,7 @@ extension StoredValue {
         ? .integer(instant.seconds)
         : .double(Double(instant.seconds) + Double(instant.nanoseconds) / 1e9)
     case .day where instant.seconds % 86_400 != 0 || instant.nanoseconds != 0:
-      // Longer than any day's text: between that day and the next.
+      // Longer than a day's text: sorts between that day and the next.
       self = .text(instant.iso8601)
     case .iso8601, .sqlText, .day: self = .text(instant.stored(as: format))
     }

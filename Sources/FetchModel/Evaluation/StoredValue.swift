@@ -1,15 +1,14 @@
-// A value by its storage class, as a row of a store holds it. Equality and order are the store's
-// own: numbers by what they count, text and binary byte by byte, nil before numbers before text
-// before binary.
+// A value with its storage class. Equality and order are the store's: numbers by value, text and
+// blobs by bytes, nil before numbers before text before blobs.
 
 /// A value as SQLite stores it.
 ///
-/// An integer equals the double that is exactly that number. Text is compared by its bytes, not by
+/// An integer equals a double of exactly the same value. Text is compared by bytes, not by
 /// canonical equivalence as Swift's strings are.
 public enum StoredValue: Sendable {
   case null
   case integer(Int64)
-  /// Never NaN: what is stored as such is nil.
+  /// Never NaN, which SQLite stores as NULL.
   case double(Double)
   case text(String)
   case blob([UInt8])
@@ -24,7 +23,7 @@ extension StoredValue {
     }
   }
 
-  /// How it stands to `other` in the store's order: below 0, 0 or above 0.
+  /// Compares in the store's order: negative, 0 or positive.
   public func compared(to other: StoredValue) -> Int {
     switch (self, other) {
     case (.integer(let left), .integer(let right)): left < right ? -1 : left == right ? 0 : 1
@@ -37,7 +36,7 @@ extension StoredValue {
     }
   }
 
-  /// The place of its storage class.
+  /// The rank of its storage class.
   private var classRank: Int {
     switch self {
     case .null: 0
@@ -47,7 +46,7 @@ extension StoredValue {
     }
   }
 
-  /// Exact, also where a double cannot hold the integer.
+  /// Exact, also for integers that a double cannot represent.
   private static func compare(_ integer: Int64, _ double: Double) -> Int {
     if double >= 0x1p63 { return -1 }
     if double < -0x1p63 { return 1 }
@@ -84,7 +83,7 @@ extension StoredValue: Hashable, Comparable {
 }
 
 extension String {
-  /// How the UTF-8 of this text stands to that of `other`, as memcmp and then the shorter first.
+  /// Compares the UTF-8 bytes of two texts; a prefix sorts first.
   fileprivate func comparedBytes(to other: String) -> Int {
     let order = utf8.withContiguousStorageIfAvailable { left in
       other.utf8.withContiguousStorageIfAvailable { right in left.comparedBytes(to: right) }

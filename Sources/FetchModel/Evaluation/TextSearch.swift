@@ -43,6 +43,12 @@ public struct TextSearch: Sendable {
   private static func like(
     _ searched: UnsafeBufferPointer<UInt8>, _ folded: [UInt8], _ options: StringOptions
   ) -> Kind {
+    switch LikePattern.simplified(String(decoding: folded, as: UTF8.self)) {
+    case (.beginsWith, let text)?: return .begins(Array(text.utf8))
+    case (.endsWith, let text)?: return .ends(Array(text.utf8))
+    case (.contains, let text)?: return .contains(ByteSearch(Array(text.utf8)))
+    default: break
+    }
     let pattern = LikePattern(String(decoding: folded, as: UTF8.self))
     guard options.contains(.caseInsensitive) else { return .like(pattern) }
     let composed = Folding.fold(String(decoding: searched, as: UTF8.self), options.diacritics)
@@ -62,17 +68,36 @@ public struct TextSearch: Sendable {
     _ text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
   ) -> Bool {
     if options.folding.isEmpty { return matches(unfolded: text, isOver) }
-    if case .likeInAnyCase(_, let expression) = kind, Folding.expands(text) {
-      var plain = String(decoding: Folding.fold(text, options.diacritics), as: UTF8.self)
-        .precomposedText
+    if case .likeInAnyCase(_, let expression) = kind, Folding.expands(text, isOver: isOver) {
+      let folded = Folding.fold(text, options.diacritics, isOver: isOver)
+      var plain = String(decoding: folded, as: UTF8.self).precomposedText
       return plain.withUTF8 { expression.matches($0, isOver: isOver) }
     }
-    return Folding.fold(text, options).withUnsafeBufferPointer { matches(unfolded: $0, isOver) }
+    let ignoresMarks = options.contains(.diacriticInsensitive)
+    return Folding.fold(text, options, isOver: isOver).withUnsafeBufferPointer { folded in
+      ignoresMarks ? matches(unfolded: folded, isOver) : matches(wholeLettersOf: folded, isOver)
+    }
   }
 
   public func matches(_ text: String) -> Bool {
     var text = text
     return text.withUTF8 { matches($0) }
+  }
+
+  /// A letter and its combining marks are one letter, whether or not there is a composed form.
+  private func matches(
+    wholeLettersOf text: UnsafeBufferPointer<UInt8>, _ isOver: () -> Bool
+  ) -> Bool {
+    switch kind {
+    case .begins(let prefix):
+      text.starts(with: prefix) && CombiningMarks.areWhole(0..<prefix.count, in: text)
+    case .ends(let suffix):
+      text.count >= suffix.count && text.suffix(suffix.count).elementsEqual(suffix)
+        && CombiningMarks.areWhole(text.count - suffix.count..<text.count, in: text)
+    case .contains(let part):
+      part.isFound(in: text, isOver: isOver, where: { CombiningMarks.areWhole($0, in: text) })
+    case .like, .likeInAnyCase, .matches, .nothing: matches(unfolded: text, isOver)
+    }
   }
 
   private func matches(
@@ -82,8 +107,9 @@ public struct TextSearch: Sendable {
     case .begins(let prefix): text.starts(with: prefix)
     case .ends(let suffix):
       text.count >= suffix.count && text.suffix(suffix.count).elementsEqual(suffix)
-    case .contains(let part): part.isFound(in: text)
-    case .like(let pattern), .likeInAnyCase(let pattern, _): pattern.matches(text)
+    case .contains(let part): part.isFound(in: text, isOver: isOver)
+    case .like(let pattern), .likeInAnyCase(let pattern, _):
+      pattern.matches(text, isOver: isOver)
     case .matches(let expression): expression.matches(text, isOver: isOver)
     case .nothing: false
     }

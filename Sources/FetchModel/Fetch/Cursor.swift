@@ -1,23 +1,25 @@
-// A place in an order as the text that clients pass on in `after`.
+// The text of a position in an order, which clients send back in `after`.
 //
-// The text is base64url of: four bytes that tell the order (so that a cursor of another order is
-// refused), the key's two offsets, and the key. It comes back from clients, so every byte is
-// checked: a decoded key is one that this order's encoder could have written.
+// It is base64url of four bytes that identify the order, so that a cursor of another order is
+// refused, the key's two offsets, and the key. Clients may send anything, so every byte is
+// validated: a decoded key is one that this order's encoder could have written.
 
-/// Reads and writes the `next` cursors of one order.
+import Bytes
+
+/// Reads and writes the cursors of one order.
 public struct Cursor: Sendable {
   private let terms: [OrderTerm]
   private let sectionTerms: Int
   private let signature: UInt32
 
-  /// - Parameter definition: the result whose order it is; its predicate does not matter.
+  /// - Parameter definition: the result whose order is used; its predicate is irrelevant.
   public init(of definition: ResultDefinition, in model: Model) {
     terms = (definition.section.map { [$0] } ?? []) + definition.order
     sectionTerms = definition.section == nil ? 0 : 1
     signature = Self.signature(definition, model)
   }
 
-  /// The text of the place at `key`.
+  /// The cursor of the position at `key`.
   public func encode(_ key: OrderKey) -> String {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(12 + key.bytes.count)
@@ -30,7 +32,7 @@ public struct Cursor: Sendable {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The place that `text` tells; nil if it is no cursor of this order.
+  /// The position of `text`; nil if it is not a cursor of this order.
   public func decode(_ text: String) -> OrderKey? {
     guard text.utf8.count <= 1 << 16, let bytes = [UInt8](base64: text, .urlSafe),
       bytes.count > 12, word(bytes, 0) == signature
@@ -46,8 +48,8 @@ public struct Cursor: Sendable {
     bytes[start..<(start + 4)].reduce(0) { $0 << 8 | UInt32($1) }
   }
 
-  /// Where the section ends and the id begins; nil unless every component is as the encoder would
-  /// write it for its term.
+  /// The end of the section and the start of the id; nil unless every component is valid for its
+  /// term.
   private func offsets(_ key: [UInt8]) -> (section: UInt32, id: UInt32)? {
     var decoder = OrderKeyDecoder(bytes: key)
     var section: UInt32 = 0
@@ -83,7 +85,7 @@ public struct Cursor: Sendable {
     return encoder.bytes[...] == key[start..<decoder.offset]
   }
 
-  /// FNV-1a over names, not indexes or hash values: the same in every process.
+  /// FNV-1a over names rather than indexes or hash values, so that it is the same in every process.
   private static func signature(_ definition: ResultDefinition, _ model: Model) -> UInt32 {
     var hash = FNV1a()
     hash.combine(model.entities[definition.entity].name.utf8)
@@ -103,7 +105,7 @@ public struct Cursor: Sendable {
 }
 
 extension OrderTerm {
-  /// How many components of a key the term is as a section's: with string options the folded text
-  /// and then the exact one (nil twice), without them one. As a sort term it is always one.
+  /// The number of key components of the term as a section: with string options the folded text and
+  /// the exact text, otherwise one. As a sort term it is always one.
   public var sectionComponentCount: Int { options.isEmpty ? 1 : 2 }
 }

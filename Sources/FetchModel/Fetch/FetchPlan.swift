@@ -1,9 +1,9 @@
-// A fetch request after it was looked up in the model: what the stores and the live engine run.
-// A plan cannot fail for what its client wrote; whatever could was refused when it was resolved.
+// A fetch request resolved against the model: the input of stores and the live engine. Everything a
+// client can get wrong was refused during resolution.
 
 /// One term of an order.
 public struct OrderTerm: Sendable, Hashable {
-  /// What a term takes of the value it reads.
+  /// The part of a value that a term uses.
   public enum Derivation: String, Sendable, Hashable {
     /// The whole value.
     case value
@@ -17,7 +17,7 @@ public struct OrderTerm: Sendable, Hashable {
     case year
   }
 
-  /// To-one steps only.
+  /// To-one relationships only.
   public let path: PropertyPath
   public let derivation: Derivation
   public let direction: Direction
@@ -36,15 +36,15 @@ public struct OrderTerm: Sendable, Hashable {
   }
 }
 
-/// Which objects, in which order, in which sections: what decides a result but for its window and
-/// the shape of its items. Fetches with the same definition share their ordered keys.
+/// Selects, orders and groups objects: everything that determines a result except its window and
+/// the shape of its items. Fetches with equal definitions share their ordered keys.
 public struct ResultDefinition: Sendable, Hashable {
-  /// The index of the entity fetched.
+  /// The index of the entity.
   public let entity: Int
   public let predicate: ResolvedPredicate
-  /// The section's term, ahead of `order`; nil without sections.
+  /// The section's term, which precedes `order`; nil without sections.
   public let section: OrderTerm?
-  /// The terms after the section's. The id, ascending, follows unsaid.
+  /// The terms after the section's. The id, ascending, follows implicitly.
   public let order: [OrderTerm]
 
   public init(

@@ -34,6 +34,13 @@ public struct FetchRequest: Sendable {
     case token(Token)
   }
 
+  /// The most sort key paths, without the section's.
+  public static let maxSortTerms = 16
+  /// The most columns that `select` names.
+  public static let maxSelectedColumns = 256
+  /// The most key paths of `expand`, and of `group`.
+  public static let maxRelatedPaths = 64
+
   /// The longest a request is held, in seconds.
   public static let longestWait = 60.0
 }
@@ -42,6 +49,8 @@ public struct FetchRequest: Sendable {
 public enum FetchRequestError: Error, Sendable, Hashable {
   case unknownParameter(name: String, hint: String?)
   case repeatedParameter(name: String)
+  /// More terms than the list takes.
+  case tooManyTerms(parameter: String, limit: Int)
   /// A value that its parameter does not take; `detail` says what it takes.
   case badValue(parameter: String, detail: String)
   case badToken

@@ -28,6 +28,7 @@ extension FetchResolver {
     let (objects, groups) = try Self.divided(request)
     let predicate = try predicate(of: objects, entity: entity).within(
       model.membership(of: entity, subentities: request.withSubentities))
+    try checkDepth(of: predicate, atMost: ParserStackBudget.ofTabulation)
     var resolver = TabulationResolver(model: model, entity: entity)
     let tabulation = try resolver.resolve(
       request, arguments: groups.arguments, variables: groups.variables,

@@ -15,6 +15,7 @@ public struct FetchResolver: Sendable {
   ///
   /// - Throws: ``FetchRequestError``, naming the parameter at fault.
   public func resolve(_ request: FetchRequest) throws(FetchRequestError) -> FetchPlan {
+    try checkTermCounts(of: request)
     try checkShape(of: request)
     let entity = try entityIndex(named: request.entity)
     if request.shape == .dictionaries {
@@ -46,6 +47,19 @@ public struct FetchResolver: Sendable {
         withTotal: request.withTotal,
         withDigest: request.withDigest,
         integersAsStrings: request.integersAsStrings))
+  }
+
+  /// Refuses lists that are too long, before anything in them is looked up.
+  private func checkTermCounts(of request: FetchRequest) throws(FetchRequestError) {
+    let counts = [
+      ("sort", request.sort.count, FetchRequest.maxSortTerms),
+      ("select", request.select?.count ?? 0, FetchRequest.maxSelectedColumns),
+      ("expand", request.expand.count, FetchRequest.maxRelatedPaths),
+      ("group", request.group.count, FetchRequest.maxRelatedPaths),
+    ]
+    if let (name, _, limit) = counts.first(where: { $0.1 > $0.2 }) {
+      throw .tooManyTerms(parameter: name, limit: limit)
+    }
   }
 
   /// Refuses more relationships than a store can join.
@@ -80,6 +94,26 @@ public struct FetchResolver: Sendable {
         name: name, hint: nearestName(to: name, among: model.entities.map(\.name)))
     }
     return index
+  }
+
+  /// The predicate of a batch.
+  public func batchPredicate(
+    of request: FetchRequest
+  ) throws(FetchRequestError) -> ResolvedPredicate {
+    let predicate = try resolve(request).definition.predicate
+    try checkDepth(of: predicate, atMost: ParserStackBudget.ofBatch)
+    return predicate
+  }
+
+  func checkDepth(
+    of predicate: ResolvedPredicate, atMost limit: Int
+  ) throws(FetchRequestError) {
+    do throws(PredicateError) {
+      try ParserStackBudget.check(
+        ParserStackBudget.entries(predicate.condition), atMost: limit)
+    } catch {
+      throw .predicate(parameter: "where", error: error)
+    }
   }
 
   func predicate(

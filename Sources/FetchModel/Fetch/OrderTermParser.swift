@@ -24,6 +24,11 @@ struct OrderTermText {
     }
   }
 
+  /// Every option that may stand behind a colon.
+  static let options = [
+    "c", "d", "cd", "nullsfirst", "nullslast", "initial", "day", "month", "year",
+  ]
+
   private static func split(
     _ text: String, _ isKnown: (String) -> Bool
   ) -> (name: String, direction: Direction, options: [String]) {
@@ -92,12 +97,24 @@ struct OrderTermParser {
     do {
       path = try model.path(name, from: entity)
     } catch {
+      if let written = optionBehindColon(name) {
+        throw refusal("`\(name)` is no key path: write `\(written)`, an option behind a colon")
+      }
       throw .unknownKeyPath(parameter: parameter, error: error)
     }
     guard !model.isToMany(path) else {
       throw refusal("`\(name)` leads to many objects, which have no one place in an order")
     }
     return path
+  }
+
+  /// `founded:month` for `founded.month`; nil where `name` is not a known key path and an option.
+  private func optionBehindColon(_ name: String) -> String? {
+    guard let dot = name.lastIndex(of: ".") else { return nil }
+    let (path, option) = (String(name[..<dot]), String(name[name.index(after: dot)...]))
+    guard OrderTermText.options.contains(option) else { return nil }
+    guard (try? model.path(path, from: entity)) != nil else { return nil }
+    return "\(path):\(option)"
   }
 
   private func checkFolding(

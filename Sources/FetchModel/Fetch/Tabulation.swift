@@ -60,11 +60,11 @@ public struct Tabulation: Sendable, Hashable {
   /// Whether a dictionary stands for a group of objects and not for one.
   public var isAggregated: Bool { !groups.isEmpty || !aggregates.isEmpty }
 
-  /// Whether everything in it fits into one statement.
-  public var isFlat: Bool {
-    Nesting.fits(having) && groups.allSatisfy { Nesting.fits($0) }
-      && columns.allSatisfy { Nesting.fits($0.value) }
-      && order.allSatisfy { Nesting.fits($0.value) }
+  /// Entries of a parser's stack that its deepest part needs.
+  var stackEntries: Int {
+    let values = groups + columns.map(\.value) + order.map(\.value)
+    return max(
+      ParserStackBudget.entries(having), values.map(ParserStackBudget.entries).max() ?? 0)
   }
 
   /// The aggregate that an attribute of the fetched entity stands for; nil for a real attribute.

@@ -21,8 +21,6 @@ struct TabulationResolver {
     let expression: Expression
   }
 
-  /// More than anyone reads, and far from what SQLite can take.
-  static let maxColumns = 500
   /// Bytes of all columns, and of all aliases that are replaced by them.
   static let maxLength = 16 << 10
 
@@ -51,8 +49,8 @@ struct TabulationResolver {
     variables: [String: PredicateArgument], defaults: [String]
   ) throws(FetchRequestError) -> Tabulation {
     let chosen = request.select ?? (request.group.isEmpty ? defaults : request.group)
-    guard !chosen.isEmpty, chosen.count <= Self.maxColumns else {
-      throw .badValue(parameter: "select", detail: "takes 1 to \(Self.maxColumns) columns")
+    guard !chosen.isEmpty else {
+      throw .badValue(parameter: "select", detail: "takes at least one column")
     }
     guard chosen.reduce(0, { $0 + $1.utf8.count }) <= Self.maxLength else {
       throw .badValue(parameter: "select", detail: "takes at most \(Self.maxLength) bytes")
@@ -75,6 +73,12 @@ struct TabulationResolver {
       order: order, values: paths.filter { !model.isToMany($0) },
       ways: paths.filter { model.isToMany($0) }, isVolatile: isVolatile)
     if tabulation.isAggregated { try checkGrouping(tabulation) }
+    do throws(PredicateError) {
+      try ParserStackBudget.check(
+        tabulation.stackEntries, atMost: ParserStackBudget.ofTabulation)
+    } catch {
+      throw refusal(of: "select", error)
+    }
     return tabulation
   }
 

@@ -20,8 +20,6 @@ public final class FetchForm: Sendable {
   /// - Parameter numbers: those with which `plan` was resolved, each different from every other.
   /// - Returns: nil where one of them does more than being compared.
   init?(_ plan: FetchPlan, resolvedWith numbers: [Value], in model: Model) {
-    // A store may carry numbers of deep conditions elsewhere than among its bindings.
-    guard Nesting.fits(plan.definition.predicate.condition) else { return nil }
     let compared = plan.definition.predicate.condition.comparedNumbers(in: model)
     var markers: [Value] = []
     var uses: [Use] = []

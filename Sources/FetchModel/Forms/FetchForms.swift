@@ -4,6 +4,7 @@
 // markers for its numbers. Learning proves itself: filled with the numbers of the fetch at hand,
 // the form has to give the plan that this fetch was resolved to.
 
+import Bytes
 import Synchronization
 
 /// The forms that are known, bounded in number.

@@ -7,6 +7,8 @@
 // whatever reason, stays in the text: targets of equal text and different numbers are written
 // alike to the byte but for the digits.
 
+import Bytes
+
 /// A target with its numbers apart.
 public struct LiftedTarget: Sendable {
   /// The target with NUL, which no target holds, in place of each number.

@@ -1,21 +1,21 @@
-// Bytes → JSON value, by RFC 8259: strict, bounded in depth, one pass.
+// Bytes → JSON value, strictly by RFC 8259, with a maximum depth, in one pass.
 
-/// Why a text is not JSON, and where.
+/// A syntax error in a JSON text.
 public struct JSONError: Error, Sendable, Hashable {
-  /// The byte at which reading ended.
+  /// The byte offset of the error.
   public let offset: Int
-  /// What was expected there.
+  /// The expected syntax at that offset.
   public let expected: String
 }
 
 extension JSON {
-  /// How deep arrays and objects may nest.
+  /// The maximum nesting depth of arrays and objects.
   public static let maxDepth = 64
 
-  /// Reads one JSON text.
+  /// Parses a JSON text. O(length).
   ///
-  /// - Throws: ``JSONError`` for anything that RFC 8259 does not allow, bytes that are not UTF-8,
-  ///   a repeated member name, and nesting deeper than ``maxDepth``.
+  /// - Throws: ``JSONError`` for a violation of RFC 8259, for bytes that are not UTF-8, for a
+  ///   repeated member name, and for nesting deeper than ``maxDepth``.
   public init(parsing bytes: [UInt8]) throws(JSONError) {
     self = try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in
       var reader = JSONReader(bytes: buffer)
@@ -24,12 +24,36 @@ extension JSON {
   }
 }
 
+extension JSON {
+  /// Whether `bytes` are what ``init(parsing:)`` reads; nothing of it is kept.
+  ///
+  /// - Parameter isOver: asked now and then in a long text; where it says so, the answer is no.
+  public static func isValid(
+    _ bytes: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
+  ) -> Bool {
+    withoutActuallyEscaping(isOver) { isOver in
+      var reader = JSONReader(bytes: bytes, keepsValues: false, Interruption(isOver))
+      return (try? reader.readText()) != nil
+    }
+  }
+}
+
 private struct JSONReader {
   let bytes: UnsafeBufferPointer<UInt8>
+  /// Whether elements and members are kept; where not, arrays and objects read as empty.
+  let keepsValues: Bool
+  var interruption: Interruption
   var offset = 0
   var depth = 0
 
-  init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+  init(
+    bytes: UnsafeBufferPointer<UInt8>, keepsValues: Bool = true,
+    _ interruption: Interruption = Interruption { false }
+  ) {
+    self.bytes = bytes
+    self.keepsValues = keepsValues
+    self.interruption = interruption
+  }
 
   mutating func readText() throws(JSONError) -> JSON {
     let value = try readValue()
@@ -59,6 +83,7 @@ private struct JSONReader {
 
   private mutating func readValue() throws(JSONError) -> JSON {
     skipSpace()
+    if interruption.ends() { throw failure("an earlier end") }
     switch next {
     case 0x7B: return try readObject()
     case 0x5B: return try readArray()
@@ -90,7 +115,10 @@ private struct JSONReader {
     try enter()
     var elements: [JSON] = []
     if !take(0x5D) {
-      repeat { elements.append(try readValue()) } while take(0x2C)
+      repeat {
+        let value = try readValue()
+        if keepsValues { elements.append(value) }
+      } while take(0x2C)
       guard take(0x5D) else { throw failure("`,` or `]`") }
     }
     depth -= 1

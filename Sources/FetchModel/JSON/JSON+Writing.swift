@@ -1,7 +1,7 @@
-// JSON straight into bytes: what snapshots, diffs and problems are written with.
+// Writes JSON directly as bytes, for snapshots, diffs and problem details.
 
 extension [UInt8] {
-  /// Appends the UTF-8 of a literal that is JSON already.
+  /// Appends the UTF-8 of a literal that is valid JSON.
   @inlinable
   public mutating func append(json literal: StaticString) {
     append(
@@ -18,12 +18,18 @@ extension [UInt8] {
   @inlinable
   public mutating func append(jsonString utf8: UnsafeBufferPointer<UInt8>) {
     append(0x22)
+    append(jsonStringPart: utf8)
+    append(0x22)
+  }
+
+  /// Appends UTF-8 as a part of a JSON string, without quotes; bytes that are not UTF-8 become U+FFFD.
+  @inlinable
+  public mutating func append(jsonStringPart utf8: UnsafeBufferPointer<UInt8>) {
     if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x80 && $0 != 0x22 && $0 != 0x5C }) {
       append(contentsOf: utf8)
     } else {
       appendEscaped(utf8)
     }
-    append(0x22)
   }
 
   /// Appends an integer's digits.
@@ -47,8 +53,8 @@ extension [UInt8] {
     }
   }
 
-  /// Appends the shortest digits that read back as `double`: `1`, not `1.0`; infinities are the
-  /// strings `"Infinity"` and `"-Infinity"`, NaN is null.
+  /// Appends the shortest digits that read back as `double`: `1`, not `1.0`. Infinities become the
+  /// strings `"Infinity"` and `"-Infinity"`, and NaN becomes null.
   public mutating func append(json double: Double) {
     if let integer = Int64(exactly: double), integer.magnitude < 1 << 53 {
       append(json: integer)

@@ -1,17 +1,17 @@
-// A JSON text as a value. Numbers keep their text, so that 64-bit integers and decimals lose
-// nothing on their way to the store; a repeated member is an error, as RFC 8259 lets us choose.
+// A JSON text as a value. Numbers keep their text, so that 64-bit integers and decimals stay exact.
+// A repeated member is an error, as RFC 8259 allows.
 
 /// A JSON value as it was written.
 public enum JSON: Sendable, Hashable {
   case null
   case boolean(Bool)
-  /// A number's text, exactly as it stood.
+  /// A number's original text.
   case number(String)
   case string(String)
   case array([JSON])
   case object([Member])
 
-  /// One name and value of an object, in the order of the text.
+  /// A name and a value of an object, in the order of the text.
   public struct Member: Sendable, Hashable {
     public let name: String
     public let value: JSON
@@ -22,7 +22,8 @@ public enum JSON: Sendable, Hashable {
     }
   }
 
-  /// The value of the member called `name`, nil if this is no object or has no such member.
+  /// The value of the member called `name`; nil if this is not an object or has no such member.
+  /// O(members).
   public subscript(name: String) -> JSON? {
     guard case .object(let members) = self else { return nil }
     return members.first { $0.name == name }?.value
@@ -33,7 +34,7 @@ public enum JSON: Sendable, Hashable {
     if case .string(let text) = self { text } else { nil }
   }
 
-  /// The exact value of a number that is an integer of 64 bits, `1e3` and `2.0` among them.
+  /// The exact value of a number that is a 64-bit integer, including `1e3` and `2.0`.
   public var integer: Int64? {
     guard case .number(let text) = self else { return nil }
     if let integer = Int64(text) { return integer }
@@ -41,7 +42,7 @@ public enum JSON: Sendable, Hashable {
     return Int64(exactly: double)
   }
 
-  /// The nearest double of a number; nil where it is too large for one.
+  /// The nearest double of a number; nil if the number is too large.
   public var double: Double? {
     guard case .number(let text) = self, let double = Double(text), double.isFinite else {
       return nil
@@ -49,7 +50,7 @@ public enum JSON: Sendable, Hashable {
     return double
   }
 
-  /// What kind of value this is, for messages: `a number`.
+  /// The kind of value for messages: `a number`.
   public var kind: String {
     switch self {
     case .null: "null"

@@ -1,16 +1,17 @@
-// Entities that share a table, and which of its rows are whose.
+// Inheritance between entities that share a table.
 
-/// Where an entity stands among those that it shares a table with.
+/// An entity's relation to the entities that share its table.
 public struct Inheritance: Sendable, Hashable {
-  /// The index of the entity that it inherits from.
+  /// The index of the parent entity; nil without one.
   public let parent: Int?
-  /// The index of the entity at the top, whose table holds the objects of all below.
+  /// The index of the root entity, whose table holds the objects of all its subentities.
   public let root: Int?
-  /// The indexes of every entity below, at any depth.
+  /// The indexes of all direct and indirect subentities.
   public let subentities: [Int]
+  /// True if only subentities have objects.
   public let isAbstract: Bool
-  /// The index of the attribute that holds the name of the object's entity; nil where the entity
-  /// has a table for itself.
+  /// The index of the attribute that holds the name of an object's entity; nil if the entity does
+  /// not share its table.
   public let discriminator: Int?
 
   public init(
@@ -24,17 +25,18 @@ public struct Inheritance: Sendable, Hashable {
     self.discriminator = discriminator
   }
 
-  /// An entity with a table for itself.
+  /// An entity that does not share its table.
   public static let none = Inheritance()
 
-  /// The key under which items tell their entity, and the name of the attribute that holds it.
+  /// The key of the entity's name in items, and the name of the attribute that holds it.
   public static let key = "entity"
 }
 
 extension Model {
-  /// The names under which objects of an entity are stored; nil where all of its table's are.
+  /// Returns the entity names with which an entity's objects are stored; nil if all rows of the
+  /// table are the entity's.
   ///
-  /// - Parameter subentities: whether those below count.
+  /// - Parameter subentities: True to include the objects of subentities.
   public func storedNames(of entity: Int, subentities: Bool = true) -> [String]? {
     let inheritance = entities[entity].inheritance
     guard inheritance.discriminator != nil else { return nil }
@@ -44,7 +46,7 @@ extension Model {
       .map { entities[$0].name }
   }
 
-  /// What every object of an entity meets among the rows of its table.
+  /// Returns the condition that selects an entity's objects in its table.
   public func membership(of entity: Int, subentities: Bool = true) -> ResolvedPredicate {
     guard let discriminator = entities[entity].inheritance.discriminator,
       let names = storedNames(of: entity, subentities: subentities)

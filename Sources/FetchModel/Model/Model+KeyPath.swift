@@ -1,20 +1,21 @@
-// Text → PropertyPath, for everything but predicates (whose resolver tells byte offsets).
+// Text → `PropertyPath`, for all key paths except those in predicates, whose resolver reports byte
+// offsets.
 
-/// Why a key path's text names nothing.
+/// The reason why a key path's text is invalid.
 public struct KeyPathError: Error, Sendable, Hashable {
-  /// The name that the entity reached does not have.
+  /// The name that was not found.
   public let name: String
-  /// The entity that was asked for it.
+  /// The entity that has no such property.
   public let entity: String
-  /// The nearest name that it does have.
+  /// The most similar name of that entity; nil if none is similar.
   public let hint: String?
 }
 
 extension Model {
-  /// Looks a key path up: names (or aliases) separated by dots, from the entity at index `root`. A
-  /// name that has dots itself is found where no shorter one is.
+  /// Finds a key path's properties: names or aliases separated by dots, starting at the entity with
+  /// the index `root`. Shorter names take precedence over names that contain dots themselves.
   ///
-  /// - Throws: ``KeyPathError`` for a name that is not there, or one behind an attribute.
+  /// - Throws: ``KeyPathError`` for an unknown name, or for a name after an attribute.
   public func path(_ text: String, from root: Int) throws(KeyPathError) -> PropertyPath {
     var entity = root
     var steps: [Int] = []
@@ -45,7 +46,8 @@ extension Model {
     return PropertyPath(root: root, steps: steps, target: target)
   }
 
-  /// The attribute that stands for a field behind a transformable one: `skill.justicePower`.
+  /// Returns the attribute that represents a field of a transformable attribute:
+  /// `skill.justicePower`.
   private func field(_ names: ArraySlice<String>, of entity: Int) -> Int? {
     guard names.count > 1 else { return nil }
     let property = entities[entity].property(named: names.joined(separator: "."))
@@ -54,8 +56,8 @@ extension Model {
 }
 
 extension Entity {
-  /// The property that the first of `names` means, or else the first few joined by dots; with the
-  /// names that were taken.
+  /// Returns the property named by the first of `names`, or by the first few joined by dots, and
+  /// these names.
   fileprivate func property(
     at names: ArraySlice<String>
   ) -> (names: ArraySlice<String>, property: Property?) {

@@ -1,17 +1,18 @@
-// A hint for a misspelt name: the known one that the fewest edits lead to.
+// A hint for a misspelt name: the known name with the smallest edit distance.
 
-/// The one of `candidates` nearest to `name`, nil if none is near enough to be meant.
+/// Returns the most similar of `candidates`; nil if none is similar enough. O(candidates ·
+/// length²).
 ///
-/// Distance is the number of inserted, deleted, replaced or swapped letters, without regard to
-/// case; at most a third of the name's length may differ.
+/// The distance is the number of inserted, deleted, replaced or swapped letters, ignoring case. It
+/// must not exceed a third of the name's length.
 public func nearestName(to name: String, among candidates: [String]) -> String? {
-  let wanted = Array(name.lowercased().unicodeScalars.prefix(64))
-  let most = max(1, wanted.count / 3)
+  let letters = Array(name.lowercased().unicodeScalars.prefix(64))
+  let most = max(1, letters.count / 3)
   return
     candidates.filter { !$0.isEmpty }
-    .map { ($0, editDistance(wanted, Array($0.lowercased().unicodeScalars.prefix(64)))) }
-    // A name of one letter is not near to every other such.
-    .filter { $0.1 <= most && $0.1 < max(wanted.count, $0.0.unicodeScalars.count) }
+    .map { ($0, editDistance(letters, Array($0.lowercased().unicodeScalars.prefix(64)))) }
+    // A different name of one letter is never similar.
+    .filter { $0.1 <= most && $0.1 < max(letters.count, $0.0.unicodeScalars.count) }
     .min { $0.1 < $1.1 }?.0
 }
 

@@ -1,21 +1,22 @@
-// The model: what a store holds, in Core Data's words. A store makes one when it opens;
-// everything later (resolver, SQL, engine, routes) reads it and never changes it.
+// The model: the entities of a store, in Core Data's terms. A store creates it on opening. All
+// later stages (resolver, SQL, engine, routes) read it and never change it.
 
 /// The entities of a store, with their attributes and relationships.
 ///
-/// Entities are referred to by their index in ``entities``: a resolved plan holds indexes only, so
-/// that no later stage can meet a name that does not exist.
+/// Indexes into ``entities`` identify entities. A resolved plan contains only indexes, so that no
+/// later stage can encounter an unknown name.
 public struct Model: Sendable {
-  /// Every entity, in the order in which the model declares them.
+  /// All entities in the model's declaration order.
   public let entities: [Entity]
-  /// The model file that the rules come from; nil where the tables alone say what there is.
+  /// The model file that defines the rules; nil if the model was inferred from the tables.
   public let file: ModelFile?
   /// The classes of transformable values.
   public let classes: ClassHierarchy
-  /// Transformers of the program's own, by the names that attributes give.
+  /// Transformers registered by the program, by the names that attributes use.
   public var transformers: [String: ValueTransformer] = [:]
   private let indexByName: [String: Int]
 
+  /// Creates a model. Entity names must be unique. O(entities).
   public init(entities: [Entity], file: ModelFile? = nil) {
     self.entities = entities
     self.file = file
@@ -24,29 +25,31 @@ public struct Model: Sendable {
       entities.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The index of the entity called exactly `name`, nil if there is none.
+  /// Returns the index of the entity with exactly this name; nil without one.
   public func entityIndex(named name: String) -> Int? { indexByName[name] }
 
 }
 
-/// One entity: a table or a view, or an entity of a model file.
+/// An entity: a table or a view, or an entity of a model file.
 public struct Entity: Sendable, Hashable {
+  /// The name, unique in the model.
   public let name: String
-  /// The attributes but the id, in the model's order.
+  /// The attributes except the id, in the model's order.
   public let attributes: [Attribute]
   /// The relationships, to-one and to-many, in the model's order.
   public let relationships: [Relationship]
-  /// Attributes and relationships together, in the order in which items show them.
+  /// Attributes and relationships together, in the order of an item's members.
   public let propertyOrder: [Property]
   /// The type of the ids. Composite keys have `.string` ids.
   public let idType: AttributeType
-  /// Further names that predicates may use for a property: raw column names, the key's own name.
+  /// Additional names for properties in predicates: column names, and the key's own name.
   public let aliases: [String: Property]
-  /// Whether a fetch of it can be followed with `since`. False for views and keyless tables.
+  /// True if a fetch of the entity can be repeated with `since`. False for views and keyless
+  /// tables.
   public let isObservable: Bool
-  /// Whether saves may change it.
+  /// True if saves may change its objects.
   public let isWritable: Bool
-  /// Where it stands among entities that inherit from each other.
+  /// Its relation to the entities that share its table.
   public let inheritance: Inheritance
   private let propertyByName: [String: Property]
 
@@ -74,32 +77,32 @@ public struct Entity: Sendable, Hashable {
     propertyByName = byName
   }
 
-  /// The property that items show under `name`, nil if there is none.
+  /// Returns the property that items show under `name`; nil without one.
   public func property(named name: String) -> Property? { propertyByName[name] }
 
-  /// The property that a predicate means by `name`: a name or an alias of one.
+  /// Returns the property with this name or alias; nil without one.
   public func property(namedOrAliased name: String) -> Property? {
     propertyByName[name] ?? aliases[name]
   }
 
-  /// Every name that ``property(named:)`` knows, for hints.
+  /// Every name that ``property(named:)`` accepts, for hints.
   public var propertyNames: [String] {
     ["id"] + attributes.map(\.name) + relationships.map(\.name)
   }
 }
 
-/// A property of an entity by its place in the entity's lists.
+/// A property of an entity, identified by its index in the entity's lists.
 public enum Property: Sendable, Hashable {
   case id
   case attribute(Int)
   case relationship(Int)
 }
 
-/// What the values of an attribute are.
+/// The type of an attribute's values.
 public enum AttributeType: String, Sendable, Hashable, CaseIterable {
   case integer, double, decimal, string, boolean, date, binary, uuid, uri, json
 
-  /// Whether values of this type are compared and calculated with as numbers.
+  /// True if values of this type are compared and calculated as numbers.
   public var isNumeric: Bool {
     switch self {
     case .integer, .double, .decimal, .boolean: true
@@ -108,21 +111,22 @@ public enum AttributeType: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// One attribute.
+/// An attribute of an entity.
 public struct Attribute: Sendable, Hashable {
+  /// The name, unique in the entity.
   public let name: String
   public let type: AttributeType
   public let isOptional: Bool
-  /// Whether an insert may leave it out although it is not optional.
+  /// True if an insert may omit the attribute although it is not optional.
   public let hasDefault: Bool
-  /// How a date is stored; nil for other types.
+  /// The storage format of dates; nil for other types.
   public let dateFormat: DateFormat?
-  /// Whether it can be saved; false for generated columns.
+  /// False for generated columns, which saves cannot set.
   public let isWritable: Bool
-  /// Whether items show it only where it is selected: fields behind a transformable attribute, and
-  /// the name of the object's entity.
+  /// True if items show the attribute only if it is selected: fields of a transformable attribute,
+  /// and the name of the object's entity.
   public let isHidden: Bool
-  /// What the model file says of it; nil without one.
+  /// The declaration in the model file; nil without one.
   public let declaration: ModelFile.Attribute?
 
   public init(
@@ -141,30 +145,31 @@ public struct Attribute: Sendable, Hashable {
   }
 }
 
-/// How a date column stores its dates.
+/// How a column stores dates.
 public enum DateFormat: String, Sendable, Hashable {
   /// ISO 8601 text with `T` and `Z`: `2024-01-31T10:00:00Z`.
   case iso8601
-  /// SQLite's own text form: `2024-01-31 10:00:00`, UTC.
+  /// SQLite's text format: `2024-01-31 10:00:00`, UTC.
   case sqlText
-  /// A day alone: `2024-01-31`.
+  /// A day without a time: `2024-01-31`.
   case day
-  /// A number of seconds since 1970.
+  /// The number of seconds since 1970.
   case unixSeconds
 }
 
-/// One relationship, seen from the entity that lists it.
+/// A relationship of the entity that lists it.
 public struct Relationship: Sendable, Hashable {
+  /// The name, unique in the entity.
   public let name: String
-  /// The index of the entity it leads to.
+  /// The index of the destination entity.
   public let destination: Int
   public let isToMany: Bool
-  /// Whether the objects of a to-many relationship have an order of their own: `[FIRST]`, `[n]`.
+  /// True if a to-many relationship is ordered, so that `[FIRST]` and `[n]` are defined.
   public let isOrdered: Bool
   public let isOptional: Bool
-  /// What the model file says of it; nil without one.
+  /// The declaration in the model file; nil without one.
   public let declaration: ModelFile.Relationship?
-  /// The index of its inverse among the destination's relationships, nil if it has none.
+  /// The index of the inverse among the destination's relationships; nil without one.
   public let inverse: Int?
 
   public init(

@@ -1,18 +1,19 @@
-// A key path that was looked up in the model: indexes only, nothing that could fail later.
+// A resolved key path. It contains only indexes, so that no later stage can fail on it.
 
 /// A resolved key path from an entity over relationships to a property.
 public struct PropertyPath: Sendable, Hashable {
-  /// The index of the entity it starts from.
+  /// The index of the entity where the path starts.
   public let root: Int
   /// Relationship indexes, each in the entity reached so far.
   public let steps: [Int]
-  /// What it reads at the end.
+  /// The property at the end.
   public let target: Target
 
+  /// The property that a path reads.
   public enum Target: Sendable, Hashable {
-    /// The object reached itself: its id. With no steps this is `SELF`.
+    /// The object at the end: its id. Without steps this is `SELF`.
     case object
-    /// An attribute of the entity reached.
+    /// An attribute of the entity at the end.
     case attribute(Int)
   }
 
@@ -24,7 +25,7 @@ public struct PropertyPath: Sendable, Hashable {
 }
 
 extension Model {
-  /// The relationships along `path`, in order, and the entity at its end.
+  /// Returns the relationships along `path`, in order, and the entity at its end. O(steps).
   public func walk(_ path: PropertyPath) -> (relationships: [Relationship], end: Int) {
     var entity = path.root
     let relationships = path.steps.map { step in
@@ -35,12 +36,12 @@ extension Model {
     return (relationships, entity)
   }
 
-  /// Whether a step of `path` leads to many objects.
+  /// True if a step of `path` is a to-many relationship.
   public func isToMany(_ path: PropertyPath) -> Bool {
     walk(path).relationships.contains(where: \.isToMany)
   }
 
-  /// The type of the values that `path` reads; an object's is that of its id.
+  /// Returns the type of the values that `path` reads; for an object, the type of its id.
   public func type(of path: PropertyPath) -> AttributeType {
     let end = entities[walk(path).end]
     return switch path.target {
@@ -49,7 +50,7 @@ extension Model {
     }
   }
 
-  /// `path` as text: `country.name`; `SELF` for the object itself.
+  /// Returns `path` as text: `country.name`; `SELF` for the object itself.
   public func text(of path: PropertyPath) -> String {
     let (relationships, end) = walk(path)
     var names = relationships.map(\.name)

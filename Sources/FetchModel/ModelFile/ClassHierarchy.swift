@@ -1,14 +1,15 @@
-// Transformable values: JSON in, and whether a declared class makes it.
+// Transformable values: JSON → valid values of a declared class, or the reason why they are
+// invalid.
 //
 //     {"$class":"HeroSkill","name":"英雄怒视","justicePower":109,"color":"#FFC0CB"}
 //
-// The declared classes are the allow-list: whatever names another one is no value. Fields are
-// checked one by one, those of nested values too.
+// Only declared classes are allowed; a value of any other class is refused. Each field is checked,
+// including those of nested values.
 
-/// The declared classes of a model, looked up by name.
+/// The declared classes of a model, by name.
 public struct ClassHierarchy: Sendable, Hashable {
   private let classes: [String: ModelFile.Class]
-  /// How deep values may nest.
+  /// The maximum nesting depth of values.
   static let depth = 32
 
   public init(_ classes: [ModelFile.Class]) {
@@ -16,9 +17,10 @@ public struct ClassHierarchy: Sendable, Hashable {
       classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
+  /// The class with this name; nil without one.
   public subscript(name: String) -> ModelFile.Class? { classes[name] }
 
-  /// The class and those it inherits from, nearest first.
+  /// Returns the class and its ancestors, nearest first.
   func lineage(of name: String) -> [ModelFile.Class] {
     var lineage: [ModelFile.Class] = []
     var next: String? = name
@@ -29,19 +31,20 @@ public struct ClassHierarchy: Sendable, Hashable {
     return lineage
   }
 
-  /// The fields of a class, inherited ones first.
+  /// Returns the fields of a class, inherited ones first.
   public func fields(of name: String) -> [ModelFile.Class.Field] {
     lineage(of: name).reversed().flatMap(\.fields)
   }
 
-  /// The names of a class and of every class below it.
+  /// Returns the names of a class and of all its subclasses.
   public func kinds(of name: String) -> [String] {
     classes.keys.filter { lineage(of: $0).contains { $0.name == name } }.sorted()
   }
 
   // MARK: Values
 
-  /// Why `json` is no value of class `base` or of a class below it; nil where it is one.
+  /// Returns the reason why `json` is not a value of class `base` or a subclass; nil for a valid
+  /// value.
   public func problem(in json: JSON, base: String) -> String? {
     problem(in: json, base: base, depth: 0)
   }
@@ -122,8 +125,8 @@ public struct ClassHierarchy: Sendable, Hashable {
       }
   }
 
-  /// Why JSON without a class of its own is refused: an object in it names an undeclared class, or
-  /// is no value of the one that it names.
+  /// Returns the reason why JSON without a class is refused: an object in it names an undeclared
+  /// class, or is not a valid value of its class. nil for a valid value.
   func problem(inPlain json: JSON, depth: Int = 0) -> String? {
     guard depth < Self.depth else { return "nests too deep" }
     switch json {
@@ -148,12 +151,13 @@ public struct ClassHierarchy: Sendable, Hashable {
 // MARK: - Attributes
 
 extension ModelFile {
-  /// The transformers that every store has.
+  /// The transformers of every store.
   public static let builtInTransformers = ["JSON", "Array", "Dictionary", "Color", "UUID"]
 }
 
 extension ClassHierarchy {
-  /// Why `json` is no value of a transformable attribute; nil where it is one.
+  /// Returns the reason why `json` is not a value of a transformable attribute; nil for a valid
+  /// value.
   public func problem(in json: JSON, of attribute: ModelFile.Attribute) -> String? {
     switch attribute.transformer ?? "JSON" {
     case "Color": return Self.isColor(json) ? nil : "takes a colour as `#RRGGBB` or `#RRGGBBAA`"
@@ -182,15 +186,16 @@ extension ClassHierarchy {
 // MARK: - Key paths
 
 extension ClassHierarchy {
-  /// A field that key paths can reach in every value that has it.
+  /// A field that key paths can read in every value that has it.
   public struct Reachable: Sendable, Hashable {
     /// The names below the attribute: `["justicePower"]`.
     public let names: [String]
+    /// The type of the field's values.
     public let type: AttributeType
   }
 
-  /// The fields behind an attribute of class `base`, those of its subclasses too, nested ones to a
-  /// depth of four. A name that means different types in different classes is left out.
+  /// Returns the fields of an attribute of class `base`, including those of subclasses, and nested
+  /// ones to a depth of four. Omits a name with different types in different classes.
   public func reachableFields(of base: String) -> [Reachable] {
     var found: [[String]: AttributeType?] = [:]
     var order: [[String]] = []

@@ -1,23 +1,24 @@
-// The text of a derivation expression → what a derived attribute is computed from, and back.
+// The text of a derivation expression ↔ the source of a derived attribute's value.
 
-/// How a derived attribute gets its value at each save.
+/// How a derived attribute is computed at each save.
 public enum Derivation: Sendable, Hashable {
-  /// A text of the same object, made over: `canonical:(name)`.
+  /// A text attribute of the same object, transformed: `canonical:(name)`.
   case text(TextFunction, attribute: String)
-  /// What a to-one key path reads: `country.name`.
+  /// The value of a to-one key path: `country.name`.
   case path([String])
-  /// How many objects a to-many relationship has: `cities.@count`.
+  /// The number of objects of a to-many relationship: `cities.@count`.
   case count(relationship: String)
   /// The sum of an attribute over a to-many relationship: `cities.@sum.population`.
   case sum(relationship: String, attribute: String)
-  /// The moment of the last save that changed the object: `now()`.
+  /// The time of the last save that changed the object: `now()`.
   case now
 
+  /// A function from text to text.
   public enum TextFunction: String, Sendable, Hashable, CaseIterable {
     case canonical, uppercase, lowercase
   }
 
-  /// Reads an expression as Core Data writes it; nil where it is none of these.
+  /// Parses an expression in Core Data's syntax; nil for an unsupported one.
   public init?(_ text: String) {
     let text = text.filter { !$0.isWhitespace }
     if text == "now()" {

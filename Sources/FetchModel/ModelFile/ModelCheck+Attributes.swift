@@ -1,4 +1,4 @@
-// The rules of an attribute → those that contradict its type or each other.
+// Checks that the rules of an attribute contradict neither its type nor each other.
 
 extension ModelCheck {
   mutating func check(
@@ -132,13 +132,13 @@ extension ModelCheck {
 // MARK: - Derivations of derivations
 
 extension ModelCheck {
-  /// An attribute by the entity that declares it.
+  /// An attribute, identified by the entity that declares it.
   private struct Place: Hashable {
     let entity: String
     let attribute: String
   }
 
-  /// Whether what an attribute is derived from leads, over other derivations, back to it.
+  /// True if an attribute's derivation leads back to the attribute through other derivations.
   private func isDerivedFromItself(_ attribute: String, of entity: String) -> Bool {
     guard let start = place(attribute, of: entity) else { return false }
     var seen: Set<Place> = []
@@ -154,7 +154,7 @@ extension ModelCheck {
       .map { Place(entity: $0.name, attribute: attribute) }
   }
 
-  /// The attribute that another one is derived from.
+  /// Returns the attribute that another one is derived from.
   private func source(of place: Place) -> Place? {
     let attribute = model.entity(named: place.entity)?.attributes
       .first { $0.name == place.attribute }

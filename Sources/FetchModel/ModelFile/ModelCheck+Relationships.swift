@@ -1,4 +1,4 @@
-// Relationships, classes of transformable values and fetch templates → what in them leads nowhere.
+// Checks relationships, classes of transformable values, and fetch templates.
 
 // MARK: - Relationships
 

@@ -1,19 +1,23 @@
-// Two versions of a model → their differences, one sentence each, for people.
+// Two versions of a model → their differences, one sentence each.
 
-/// The differences of two versions of a model.
+/// The differences between two versions of a model.
 public struct ModelDifference: Sendable, Hashable {
+  /// The kind of a change.
   public enum Kind: String, Sendable, Hashable { case added, removed, renamed, changed }
 
+  /// A change of one part of the model.
   public struct Change: Sendable, Hashable {
     public let kind: Kind
     /// `City.population`, an entity, a class or a template.
     public let subject: String
-    /// What is otherwise, as a phrase; empty where the kind says all.
+    /// A phrase that describes the difference; empty if the kind is sufficient.
     public let detail: String
   }
 
+  /// The changes, in the model's order.
   public private(set) var changes: [Change] = []
 
+  /// Compares two versions.
   public init(from old: ModelFile, to new: ModelFile) {
     let match = ModelMatch(from: old, to: new)
     for entity in new.entities { compare(entity, match) }
@@ -72,8 +76,8 @@ public struct ModelDifference: Sendable, Hashable {
     if name(old) != name(new) { add(.renamed, subject, "was \(name(old))") }
     guard case .object(let before) = json(old), case .object(let after) = json(new) else { return }
     let names = (before + after).map(\.name)
-    var told: Set<String> = ["name", "renamingIdentifier"]
-    for member in names where told.insert(member).inserted {
+    var compared: Set<String> = ["name", "renamingIdentifier"]
+    for member in names where compared.insert(member).inserted {
       let (then, now) = (json(old)[member], json(new)[member])
       if then != now {
         add(.changed, subject, "\(member): \(Self.text(then)) → \(Self.text(now))")
@@ -91,18 +95,22 @@ public struct ModelDifference: Sendable, Hashable {
   private mutating func addRemoved(
     _ old: ModelFile.Entity, _ new: ModelFile.Entity, _ match: ModelMatch
   ) {
-    // What moved up or down in the hierarchy is still there.
-    let heirs = [new.name] + match.new.subentities(of: new.name).map(\.name)
+    // A property that moved within the hierarchy still exists.
+    let successors = [new.name] + match.new.subentities(of: new.name).map(\.name)
     let attributes = Set(
-      heirs.flatMap { heir in
-        match.new.attributes(of: heir).compactMap { match.oldAttribute($0, of: heir)?.name }
+      successors.flatMap { successor in
+        match.new.attributes(of: successor).compactMap {
+          match.oldAttribute($0, of: successor)?.name
+        }
       })
     for attribute in old.attributes where !attributes.contains(attribute.name) {
       add(.removed, "\(old.name).\(attribute.name)")
     }
     let relationships = Set(
-      heirs.flatMap { heir in
-        match.new.relationships(of: heir).compactMap { match.oldRelationship($0, of: heir)?.name }
+      successors.flatMap { successor in
+        match.new.relationships(of: successor).compactMap {
+          match.oldRelationship($0, of: successor)?.name
+        }
       })
     for relationship in old.relationships where !relationships.contains(relationship.name) {
       add(.removed, "\(old.name).\(relationship.name)")
@@ -124,7 +132,7 @@ public struct ModelDifference: Sendable, Hashable {
 }
 
 extension ModelDifference: CustomStringConvertible {
-  /// One line a change: `changed City.population: minimum: unset → 0`.
+  /// One line for each change: `changed City.population: minimum: unset → 0`.
   public var description: String {
     changes.map { change in
       "\(change.kind.rawValue) \(change.subject)"

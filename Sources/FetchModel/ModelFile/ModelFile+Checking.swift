@@ -1,30 +1,30 @@
-// ModelFile → everything in it that cannot be: names that mean nothing or two things, inverses that
-// do not fit, rules that contradict each other.
+// A `ModelFile` → every error in it: unknown or ambiguous names, inverses that do not match, rules
+// that contradict each other.
 
 extension ModelFile {
-  /// Everything that is wrong with what the names mean to each other.
+  /// All errors in the meaning of the model's names and rules.
   var problems: [ModelFileProblem] {
     var check = ModelCheck(self)
     check.run()
     return check.problems
   }
 
-  /// Refuses a model put together in code that says what cannot be. One that was read is checked.
+  /// Checks a model that was built in code. Reading a model already checks it.
   ///
-  /// - Throws: every problem that was found, each with its place.
+  /// - Throws: Every problem, each with its location.
   public func check() throws(ModelFileError) {
     let problems = problems
     guard problems.isEmpty else { throw ModelFileError(problems) }
   }
 
-  /// Whether an entity may have a name.
+  /// True if an entity may have this name.
   public static func canName(entity name: String) -> Bool {
     let folded = name.lowercased()
     return ModelCheck.isName(name) && !folded.hasPrefix("livefetch_")
       && !folded.hasPrefix("sqlite_")
   }
 
-  /// Whether a property may have a name.
+  /// True if a property may have this name.
   public static func canName(property name: String) -> Bool {
     ModelCheck.isName(name) && !ModelCheck.reserved.contains(name.lowercased())
       && !name.lowercased().hasPrefix("livefetch_")
@@ -58,13 +58,13 @@ struct ModelCheck {
 
   // MARK: Names
 
-  /// What properties may not be called: items and predicates mean something else by it.
+  /// Names that properties must not have, because items and predicates use them.
   static let reserved: Set<String> = ["id", "entity", "self"]
 
   mutating func checkNames(_ names: [String], _ place: String, isType: Bool = false) {
     var seen: Set<String> = []
     for name in names {
-      if !seen.insert(name).inserted { report("\(place)/\(name)", "the name stands twice") }
+      if !seen.insert(name).inserted { report("\(place)/\(name)", "the name is not unique") }
       if !Self.isName(name) {
         report(
           "\(place)/\(name)", "a name is letters, digits and _, and does not begin with a digit")
@@ -76,7 +76,7 @@ struct ModelCheck {
     }
   }
 
-  /// Tables are told apart without regard to case.
+  /// Table names are compared without case.
   private mutating func checkFolded(_ names: [String], _ place: String) {
     var seen: [String: String] = [:]
     for name in names {
@@ -145,7 +145,7 @@ struct ModelCheck {
     var seen: Set<String> = []
     for index in entity.fetchIndexes {
       let place = "\(place)/fetchIndexes/\(index.name)"
-      if !seen.insert(index.name).inserted { report(place, "the name stands twice") }
+      if !seen.insert(index.name).inserted { report(place, "the name is not unique") }
       if index.elements.isEmpty { report(place, "needs elements") }
       for element in index.elements {
         checkColumn(element.property, of: entity.name, "\(place)/elements")
@@ -158,7 +158,7 @@ struct ModelCheck {
     }
   }
 
-  /// An attribute or a to-one relationship: what a row holds.
+  /// Checks an attribute or a to-one relationship, which a row stores.
   private mutating func checkColumn(_ name: String, of entity: String, _ place: String) {
     let attribute = model.attributes(of: entity).first { $0.name == name }
     let relationship = model.relationship(name, of: entity)
@@ -179,6 +179,9 @@ struct ModelCheck {
   }
 
   mutating func checkSort(_ sort: [String], of entity: String, _ place: String) {
+    if sort.count > FetchRequest.maxSortTerms {
+      report(place, "takes at most \(FetchRequest.maxSortTerms) key paths")
+    }
     for text in sort {
       let path = text.split(separator: ":", maxSplits: 1).first.map(String.init) ?? ""
       let names = (path.hasPrefix("-") ? String(path.dropFirst()) : path)
@@ -187,7 +190,8 @@ struct ModelCheck {
     }
   }
 
-  /// Why a key path does not lead over to-one relationships to one value.
+  /// Returns the reason why a key path does not lead over to-one relationships to one value; nil if
+  /// it does.
   func problem(inToOnePath names: [String], of entity: String) -> String? {
     var entity = entity
     for (index, name) in names.enumerated() {
@@ -196,10 +200,10 @@ struct ModelCheck {
         if relationship.isToMany { return "`\(name)` is to-many" }
         entity = relationship.destination
       } else if name == "id" || model.attributes(of: entity).contains(where: { $0.name == name }) {
-        // Behind a transformable attribute stand its fields.
+        // After a transformable attribute the names of its fields may follow.
         let isTransformable =
           model.attributes(of: entity).first { $0.name == name }?.type == .transformable
-        if !isLast, !isTransformable { return "nothing stands behind the attribute `\(name)`" }
+        if !isLast, !isTransformable { return "no name may follow the attribute `\(name)`" }
         return nil
       } else {
         return "\(entity) has no property `\(name)`\(hint(name, entity))"

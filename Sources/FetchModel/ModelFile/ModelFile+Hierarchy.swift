@@ -1,10 +1,11 @@
-// Who inherits what from whom. Good only for a model that was checked; before that, cycles end where
-// they come round.
+// Inheritance between the entities of a model file. Meaningful only for a checked model. Before the
+// check, functions stop at a cycle.
 
 extension ModelFile {
+  /// Returns the entity with this name; nil without one.
   public func entity(named name: String) -> Entity? { entities.first { $0.name == name } }
 
-  /// The entity and those it inherits from, nearest first.
+  /// Returns the entity and its ancestors, nearest first.
   public func lineage(of name: String) -> [Entity] {
     var lineage: [Entity] = []
     var next: String? = name
@@ -17,41 +18,42 @@ extension ModelFile {
     return lineage
   }
 
-  /// The entity at the top, whose table holds the objects of all below.
+  /// Returns the root entity, whose table holds the objects of all its subentities.
   public func root(of name: String) -> String { lineage(of: name).last?.name ?? name }
 
-  /// Every entity below, at any depth, in the model's order.
+  /// Returns all direct and indirect subentities, in the model's order.
   public func subentities(of name: String) -> [Entity] {
     entities.filter { entity in
       entity.name != name && lineage(of: entity.name).contains { $0.name == name }
     }
   }
 
-  /// Whether `name` is `ancestor` or inherits from it.
+  /// True if `name` is `ancestor` or inherits from it.
   public func isKind(_ name: String, of ancestor: String) -> Bool {
     lineage(of: name).contains { $0.name == ancestor }
   }
 
-  /// The attributes, inherited ones first.
+  /// Returns the attributes, inherited ones first.
   public func attributes(of name: String) -> [Attribute] {
     lineage(of: name).reversed().flatMap(\.attributes)
   }
 
-  /// The relationships, inherited ones first.
+  /// Returns the relationships, inherited ones first.
   public func relationships(of name: String) -> [Relationship] {
     lineage(of: name).reversed().flatMap(\.relationships)
   }
 
+  /// Returns an entity's relationship, inherited or its own; nil without one.
   public func relationship(_ name: String, of entity: String) -> Relationship? {
     relationships(of: entity).first { $0.name == name }
   }
 
-  /// The entity that declares a relationship which `entity` has.
+  /// Returns the entity that declares a relationship of `entity`; nil without one.
   public func declarer(of relationship: String, in entity: String) -> String? {
     lineage(of: entity).first { $0.relationships.contains { $0.name == relationship } }?.name
   }
 
-  /// The order of fetches that name none: its own, or the nearest ancestor's.
+  /// Returns the default order of fetches: the entity's own, or its nearest ancestor's.
   public func sort(of name: String) -> [String] {
     lineage(of: name).first { !$0.sort.isEmpty }?.sort ?? []
   }

@@ -1,10 +1,9 @@
-// JSON text → ModelFile. Every place that is wrong in its form is told; what the names mean to each
-// other is checked afterwards.
+// JSON text → `ModelFile`. Reports every error of form; a later check covers the meaning of names.
 
 extension ModelFile {
   /// Reads and checks a model.
   ///
-  /// - Throws: every problem that was found, each with its place.
+  /// - Throws: Every problem found, each with its location.
   public init(parsing text: [UInt8]) throws(ModelFileError) {
     let json: JSON
     do {
@@ -21,6 +20,8 @@ extension ModelFile {
   }
 
   /// Reads and checks a model.
+  ///
+  /// - Throws: Every problem found, each with its location.
   public init(_ json: JSON) throws(ModelFileError) {
     let problems = ProblemList()
     self.init(MemberReader(json, at: "", problems))
@@ -39,12 +40,12 @@ extension ModelFile {
   }
 }
 
-/// The problems found so far. For one reading.
+/// The problems found so far, for one reading.
 final class ProblemList {
   var all: [ModelFileProblem] = []
 }
 
-/// Reads the members of one object; whatever was not asked for is a problem.
+/// Reads the members of one object. Every member that is not read is a problem.
 final class MemberReader {
   private let members: [JSON.Member]
   private var asked: Set<String> = []
@@ -77,11 +78,11 @@ final class MemberReader {
     _ name: String, _ phrase: String, _ convert: (JSON) -> Wanted?
   ) -> Wanted? {
     guard let value = value(name) else { return nil }
-    guard let wanted = convert(value) else {
+    guard let converted = convert(value) else {
       report(name, "has to be \(phrase), not \(value.kind)")
       return nil
     }
-    return wanted
+    return converted
   }
 
   func string(_ name: String) -> String? { value(name, "a string") { $0.string } }
@@ -114,7 +115,7 @@ final class MemberReader {
     return strings.count == elements.count ? strings : nil
   }
 
-  /// One of a type's raw values.
+  /// Returns the raw value of a type with fixed cases.
   func choice<Choice>(_ name: String, _ type: Choice.Type = Choice.self) -> Choice?
   where Choice: RawRepresentable & CaseIterable, Choice.RawValue == String {
     guard let text = string(name) else { return nil }
@@ -125,7 +126,7 @@ final class MemberReader {
     return nil
   }
 
-  /// The elements of an array of objects that each have a name.
+  /// Returns the elements of an array of named objects.
   func named<Element>(
     _ name: String, _ make: (String, MemberReader) -> Element?
   ) -> [Element] {
@@ -154,7 +155,7 @@ final class MemberReader {
     }
   }
 
-  /// Reports the members that nobody asked for.
+  /// Reports the members that were not read.
   func finish() {
     for member in members where !asked.contains(member.name) {
       let hint = nearestName(to: member.name, among: Array(asked))

@@ -1,14 +1,15 @@
-// A value and the rules of its attribute → what it breaks, if it breaks one.
+// A value and its attribute's rules → the rule that it violates, if any.
 
 extension ModelFile.Attribute {
-  /// Which rule a value breaks.
+  /// A rule that a value violates.
   public struct Violation: Sendable, Hashable {
+    /// The code of the violated rule.
     public let code: ChangeProblem.Code
-    /// What is said of the property: `may not be less than 0`.
+    /// The end of a sentence about the property: `may not be less than 0`.
     public let predicate: String
   }
 
-  /// The type as the rest of the house sees it.
+  /// The corresponding type of stored attributes.
   public var storedType: AttributeType {
     switch type {
     case .integer16, .integer32, .integer64: .integer
@@ -24,9 +25,10 @@ extension ModelFile.Attribute {
     }
   }
 
-  /// The first rule that `value` breaks; nil for none. Nil values break none here.
+  /// Returns the first rule that `value` violates; nil if it violates none. Nil values violate no
+  /// rule here.
   ///
-  /// - Parameter expression: ``pattern``, compiled.
+  /// - Parameter expression: The compiled ``pattern``.
   public func violation(
     of value: Value, expression: RegularExpression? = nil
   ) -> Violation? {
@@ -95,7 +97,7 @@ extension ModelFile.Attribute {
 }
 
 extension Value {
-  /// Whether it comes before `other`; false between values that have no order.
+  /// True if it precedes `other`; false for values without an order.
   fileprivate func isLess(than other: Value) -> Bool {
     switch (self, other) {
     case (.integer(let left), .integer(let right)): left < right
@@ -110,7 +112,7 @@ extension Value {
     }
   }
 
-  /// A number, also one whose digits are kept as text.
+  /// The number, including numbers stored as text; nil for other values.
   private var number: Double? {
     switch self {
     case .integer(let integer): Double(integer)
@@ -122,7 +124,7 @@ extension Value {
 }
 
 extension JSON {
-  /// As a sentence shows it.
+  /// The value as text for a message.
   fileprivate var plain: String {
     if let string { return string }
     var text: [UInt8] = []

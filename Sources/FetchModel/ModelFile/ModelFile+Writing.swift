@@ -1,5 +1,5 @@
-// ModelFile → canonical JSON: members in one order, what is the default left out, so that the same
-// model is the same bytes. What has no elements of its own stands on one line.
+// `ModelFile` → canonical JSON: members in a fixed order, without default values, so that equal
+// models have equal bytes. Objects and lists without nested parts are on one line.
 
 extension ModelFile {
   /// The model as JSON.
@@ -12,7 +12,7 @@ extension ModelFile {
     return .object(members)
   }
 
-  /// The model's file, indented, with a newline at its end.
+  /// The model file's text, indented, with a final newline.
   public var text: [UInt8] {
     var text: [UInt8] = []
     text.append(indented: json, depth: 0)
@@ -42,14 +42,14 @@ extension [JSON.Member] {
     add(name, texts.map { JSON.string($0) })
   }
 
-  /// A flag that differs from its default.
+  /// Adds a flag that differs from its default.
   fileprivate mutating func add(_ name: String, _ flag: Bool, unless usual: Bool) {
     if flag != usual { add(name, JSON.boolean(flag)) }
   }
 }
 
 extension ModelFile.Entity {
-  /// The entity's own part, as a model file has it.
+  /// The entity's own part of a model file.
   public var json: JSON {
     var members: [JSON.Member] = []
     members.add("name", name)
@@ -157,7 +157,7 @@ extension ModelFile.FetchTemplate {
 // MARK: - Layout
 
 extension JSON {
-  /// Whether it holds lists of objects, or is one.
+  /// True for a list of objects, or for an object that contains one.
   fileprivate var hasParts: Bool {
     switch self {
     case .array(let elements):

@@ -1,10 +1,11 @@
-// A model as its author wrote it, in Core Data's terms: the rules that no client can break. A pure
-// value; reading, checking and writing are in `ModelFile+…`. How it lies in tables is a store's.
+// A model as its author wrote it, in Core Data's terms, with the rules that every save must
+// satisfy. A value type. Reading, checking and writing are in `ModelFile+…`; stores decide on
+// tables.
 
 /// Entities with their attributes and relationships, classes of transformable values, and fetch
 /// templates.
 public struct ModelFile: Sendable, Hashable {
-  /// What its author calls this version; free text.
+  /// The author's name for this version; free text.
   public var version: String?
   public var entities: [Entity] = []
   public var classes: [Class] = []
@@ -16,26 +17,27 @@ public struct ModelFile: Sendable, Hashable {
 // MARK: - Entities
 
 extension ModelFile {
-  /// One entity. What it inherits is not repeated in it.
+  /// An entity. Inherited properties are not repeated.
   public struct Entity: Sendable, Hashable {
     public var name: String
+    /// The name of the parent entity; nil without one.
     public var parent: String?
-    /// Whether only its subentities have objects.
+    /// True if only subentities have objects.
     public var isAbstract = false
     public var attributes: [Attribute] = []
     public var relationships: [Relationship] = []
     public var fetchIndexes: [FetchIndex] = []
-    /// Each a list of properties whose values together stand once.
+    /// Each is a list of properties whose combination of values is unique.
     public var uniquenessConstraints: [[String]] = []
-    /// The order of fetches that name none, as `sort` writes it; empty: the parent's.
+    /// The default order of fetches, in the syntax of `sort`; empty for the parent's.
     public var sort: [String] = []
-    /// What an earlier version may call it.
+    /// The name in an earlier version, or its renaming identifier.
     public var renamingIdentifier: String?
 
     public init(name: String) { self.name = name }
   }
 
-  /// What the values of an attribute are; the raw values are Core Data's.
+  /// The type of an attribute's values. The raw values are Core Data's names.
   public enum AttributeType: String, Sendable, Hashable, CaseIterable {
     case integer16 = "Integer 16"
     case integer32 = "Integer 32"
@@ -52,25 +54,30 @@ extension ModelFile {
     case transformable = "Transformable"
   }
 
+  /// An attribute of an entity.
   public struct Attribute: Sendable, Hashable {
     public var name: String
     public var type: AttributeType
     public var isOptional = true
-    /// As clients write such a value.
+    /// The default in the JSON that clients write.
     public var defaultValue: JSON?
+    /// The smallest allowed value, in the JSON that clients write.
     public var minimum: JSON?
+    /// The largest allowed value, in the JSON that clients write.
     public var maximum: JSON?
-    /// In UTF-16 code units, or bytes of binary values.
+    /// In UTF-16 code units; in bytes for binary values.
     public var minimumLength: Int?
+    /// In UTF-16 code units; in bytes for binary values.
     public var maximumLength: Int?
-    /// What the whole text matches.
+    /// A regular expression that the whole text must match.
     public var pattern: String?
-    /// Not stored, so not served.
+    /// True for an attribute that is neither stored nor served.
     public var isTransient = false
+    /// The source of a derived attribute's value; nil for other attributes.
     public var derivation: Derivation?
-    /// Of transformable attributes: how values are stored; nil is JSON.
+    /// For transformable attributes: the name of the transformer; nil means JSON.
     public var transformer: String?
-    /// Of transformable attributes: the class that values are of, or of a subclass of.
+    /// For transformable attributes: the class of the values, or an ancestor of their class.
     public var className: String?
     public var renamingIdentifier: String?
 
@@ -80,7 +87,7 @@ extension ModelFile {
     }
   }
 
-  /// What happens to the objects at the other end when an object is deleted.
+  /// The effect of an object's deletion on the objects at the other end.
   public enum DeleteRule: String, Sendable, Hashable, CaseIterable {
     case nullify = "Nullify"
     case cascade = "Cascade"
@@ -88,16 +95,20 @@ extension ModelFile {
     case noAction = "No Action"
   }
 
+  /// A relationship of an entity.
   public struct Relationship: Sendable, Hashable {
     public var name: String
+    /// The name of the destination entity.
     public var destination: String
     public var isToMany = false
     public var isOrdered = false
     public var isOptional = true
+    /// The name of the destination's inverse relationship; nil without one.
     public var inverse: String?
     public var deleteRule = DeleteRule.nullify
-    /// Of to-many relationships. An optional one may be empty all the same.
+    /// For to-many relationships. An optional relationship may be empty regardless.
     public var minimumCount: Int?
+    /// For to-many relationships. nil or 0 means no maximum.
     public var maximumCount: Int?
     public var renamingIdentifier: String?
 
@@ -107,8 +118,9 @@ extension ModelFile {
     }
   }
 
-  /// An index that makes fetches fast.
+  /// An index that speeds up fetches.
   public struct FetchIndex: Sendable, Hashable {
+    /// A property of an index, with its direction.
     public struct Element: Sendable, Hashable {
       public var property: String
       public var isDescending = false
@@ -126,13 +138,14 @@ extension ModelFile {
 // MARK: - Classes and templates
 
 extension ModelFile {
-  /// A class of transformable values: what may stand under `$class`.
+  /// A class of transformable values, named by `$class`.
   public struct Class: Sendable, Hashable {
+    /// A field of a class.
     public struct Field: Sendable, Hashable {
       public var name: String
       public var type: FieldType
       public var isOptional = true
-      /// Whether it holds a list of such values.
+      /// True if the field is a list of such values.
       public var isList = false
 
       public init(name: String, type: FieldType) {
@@ -149,25 +162,26 @@ extension ModelFile {
     public init(name: String) { self.name = name }
   }
 
-  /// What a field of a class holds.
+  /// The type of a class's field.
   public enum FieldType: Sendable, Hashable {
     case value(AttributeType)
     /// `#RRGGBB` or `#RRGGBBAA`.
     case color
-    /// Text → values of any JSON.
+    /// An object with any JSON values.
     case dictionary
-    /// A value of another declared class, or of a subclass of it.
+    /// A value of another declared class, or of one of its subclasses.
     case object(String)
   }
 
-  /// A fetch that clients call by its name.
+  /// A fetch that clients request by name.
   public struct FetchTemplate: Sendable, Hashable {
     public var name: String
     public var entity: String
+    /// The predicate, in NSPredicate's format language; nil selects all objects.
     public var predicate: String?
     public var sort: [String] = []
     public var limit: Int?
-    /// false leaves subentities out.
+    /// False excludes objects of subentities.
     public var includesSubentities = true
 
     public init(name: String, entity: String) {
@@ -179,10 +193,11 @@ extension ModelFile {
 
 // MARK: - Problems
 
-/// What is wrong at one place of a model.
+/// A problem at one location of a model.
 public struct ModelFileProblem: Error, Sendable, Hashable {
   /// `entities/City/attributes/population/minimum`; empty for the whole file.
   public let place: String
+  /// A sentence for users.
   public let reason: String
 
   public init(_ place: String, _ reason: String) {
@@ -195,7 +210,7 @@ extension ModelFileProblem: CustomStringConvertible {
   public var description: String { place.isEmpty ? reason : "\(place): \(reason)" }
 }
 
-/// Everything that is wrong with a model.
+/// All problems of a model.
 public struct ModelFileError: Error, Sendable, Hashable {
   public let problems: [ModelFileProblem]
 

@@ -1,12 +1,13 @@
-// Two versions of a model → what in the new one was what in the old: the same name, or the one that
-// a renaming identifier says.
+// Two versions of a model → the old counterpart of each part of the new one: the part with the same
+// name, or the one that a renaming identifier names.
 
-/// What became of what between two versions of a model.
+/// The correspondence between two versions of a model.
 public struct ModelMatch: Sendable {
   public let old: ModelFile
   public let new: ModelFile
   private let oldEntities: [String: String]
 
+  /// Matches two versions. O(entities²).
   public init(from old: ModelFile, to new: ModelFile) {
     self.old = old
     self.new = new
@@ -17,7 +18,8 @@ public struct ModelMatch: Sendable {
       }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// What one of `siblings` was. A part that another one says it was is nobody's by its name alone.
+  /// Returns the old counterpart of a part. An old part that another part claims by its renaming
+  /// identifier is not matched by name.
   private static func match<Part>(
     _ part: Part, among siblings: [Part], _ parts: [Part],
     _ names: (Part) -> (name: String, identifier: String?)
@@ -33,7 +35,7 @@ public struct ModelMatch: Sendable {
     return isClaimed ? nil : same
   }
 
-  /// What an identifier names: what has the same one, or is called like it.
+  /// Returns the part that has this identifier or this name.
   private static func renamed<Part>(
     _ identifier: String, _ parts: [Part], _ names: (Part) -> (name: String, identifier: String?)
   ) -> Part? {
@@ -41,15 +43,15 @@ public struct ModelMatch: Sendable {
       ?? parts.first { names($0).name == identifier }
   }
 
-  /// What the entity called `name` now was called.
+  /// Returns the old name of the entity that is now called `name`.
   public func oldEntity(of name: String) -> String? { oldEntities[name] }
 
-  /// What the entity called `name` then is called.
+  /// Returns the new name of the entity that was called `name`.
   public func newEntity(of name: String) -> String? {
     new.entities.first { oldEntities[$0.name] == name }?.name
   }
 
-  /// The attribute that one of an entity was, inherited ones among them.
+  /// Returns the old counterpart of an entity's attribute, own or inherited.
   public func oldAttribute(_ attribute: ModelFile.Attribute, of entity: String)
     -> ModelFile.Attribute?
   {
@@ -60,7 +62,7 @@ public struct ModelMatch: Sendable {
     }
   }
 
-  /// The relationship that one of an entity was, inherited ones among them.
+  /// Returns the old counterpart of an entity's relationship, own or inherited.
   public func oldRelationship(_ relationship: ModelFile.Relationship, of entity: String)
     -> ModelFile.Relationship?
   {

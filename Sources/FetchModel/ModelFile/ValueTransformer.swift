@@ -1,11 +1,11 @@
-// How the values of a transformable attribute are stored, both ways, and how a stored one is read
-// that may not be one any more.
+// Conversion of transformable values to and from their stored bytes, and the reading of stored
+// bytes that may no longer be valid.
 
-/// A transformer of a program's own, registered under the name that attributes give.
+/// A transformer of the program, registered under the name that attributes use.
 public struct ValueTransformer: Sendable {
-  /// A value as clients write it → what is stored.
+  /// Converts a client's value to stored bytes.
   public let encode: @Sendable (JSON) throws -> [UInt8]
-  /// What is stored → a value as clients read it.
+  /// Converts stored bytes to a client's value.
   public let decode: @Sendable ([UInt8]) throws -> JSON
 
   public init(
@@ -17,14 +17,14 @@ public struct ValueTransformer: Sendable {
   }
 }
 
-/// Reads the stored values of one transformable attribute. Reading cannot fail: what is no value any
-/// more is an error value, `{"$error":"`Magic` is not a declared class"}`.
+/// Reads the stored values of one transformable attribute. Reading cannot fail: an invalid value
+/// becomes an error value, `{"$error":"`Magic` is not a declared class"}`.
 public struct TransformableReader: Sendable {
   private let attribute: ModelFile.Attribute
   private let classes: ClassHierarchy
   private let transformer: ValueTransformer?
 
-  /// nil where the attribute is not transformable.
+  /// Returns nil if the attribute is not transformable.
   public init?(_ attribute: Attribute, in model: Model) {
     guard let declaration = attribute.declaration, declaration.type == .transformable else {
       return nil

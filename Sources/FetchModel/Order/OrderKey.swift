@@ -1,16 +1,16 @@
-// Where an object stands in an order, as bytes that compare like the order itself.
+// An object's position in an order, as bytes whose bytewise order is the order itself.
 //
-// A key is the encoded values of the section term (if any), the sort terms and the id, one after
-// the other. Each component is self-delimiting and compares bytewise exactly as the store's ORDER
-// BY does, so an order needs no typed comparison once its keys are made.
+// A key is the concatenation of the encoded section term (if any), sort terms and id. Each
+// component is self-delimiting and compares bytewise exactly like the store's ORDER BY. So keys
+// need no typed comparison.
 
-/// An object's place in one order: compares bytewise.
+/// An object's position in an order. Compares bytewise.
 public struct OrderKey: Sendable, Hashable, Comparable {
   /// The encoded components, section first, id last.
   public let bytes: [UInt8]
-  /// How many bytes at the front say which section the object stands in; 0 without sections.
+  /// The length of the prefix that identifies the object's section; 0 without sections.
   public let sectionLength: UInt32
-  /// Where the id's component begins.
+  /// The offset of the id's component.
   public let idOffset: UInt32
 
   public init(bytes: [UInt8], sectionLength: UInt32, idOffset: UInt32) {
@@ -29,10 +29,10 @@ public struct OrderKey: Sendable, Hashable, Comparable {
 
   public func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 
-  /// The bytes that every key of the same section begins with; empty without sections.
+  /// The common prefix of all keys of the section; empty without sections.
   public var section: ArraySlice<UInt8> { bytes[0..<Int(sectionLength)] }
 
-  /// The place of another object with the same values.
+  /// Returns the position of another object with the same values.
   public func with(id: ObjectID) -> OrderKey {
     var encoder = OrderKeyEncoder(bytes: Array(bytes[..<Int(idOffset)]))
     encoder.append(id)
@@ -47,7 +47,7 @@ public struct OrderKey: Sendable, Hashable, Comparable {
 }
 
 extension [UInt8] {
-  /// Whether these bytes come before `other`'s, as memcmp and then the shorter first.
+  /// True if these bytes precede `other`'s: memcmp, then the shorter one first.
   @inlinable
   public func precedes(_ other: [UInt8]) -> Bool {
     withUnsafeBufferPointer { left in

@@ -1,10 +1,9 @@
-// A value in memory → the component of an order key that stands for it.
+// A value in memory → its component of an order key.
 
 extension OrderKeyEncoder {
-  /// Appends what a term of an order takes of `value`.
+  /// Appends the component of `value` for a term.
   ///
-  /// - Returns: false where the term takes another thing than the value itself; nothing is appended
-  ///   then.
+  /// - Returns: False, without appending anything, if the term derives another value from it.
   public mutating func append(_ value: StoredValue, of term: OrderTerm) -> Bool {
     guard term.derivation == .value else { return false }
     switch value.folded(term.options) {

@@ -1,50 +1,56 @@
-// Values → components of an order key, and back.
+// Values ↔ components of an order key.
 //
-// A component is a tag byte and a payload: nil 0x01 (0xFE where nil comes last), numbers 0x10,
-// text 0x20, binary 0x30: SQLite's own order of storage classes. A number is its double's bits made
-// order-preserving, rounded down, and what an integer beyond 2^53 has above that (11 bytes in
-// all). Text and binary escape 0x00 as 0x00 0xFF and end with 0x00 0x01. Descending components
-// have every bit inverted, the tag's too.
+// A component is a tag byte and a payload: nil 0x01 (0xFE where nil comes last), numbers 0x10, text
+// 0x20, binary 0x30, which is SQLite's order of storage classes. A number consists of the
+// order-preserving bits of its double, rounded down, and the remainder of an integer beyond 2^53
+// (11 bytes in all). Text and binary escape 0x00 as 0x00 0xFF and end with 0x00 0x01. In descending
+// components every bit is inverted, including the tag's.
 
-/// Whether nil stands before or after every value, as read from the first to the last.
+/// The position of nil before or after all values, in reading order.
 public enum NilPlace: Sendable, Hashable { case first, last }
 
-/// The direction of a term of an order.
+/// The direction of a sort term.
 public enum Direction: Sendable, Hashable { case ascending, descending }
 
-/// Writes the components of one order key.
+/// Encodes the components of an order key.
 public struct OrderKeyEncoder {
+  /// The encoded components.
   public private(set) var bytes: [UInt8] = []
   private var componentStart = 0
 
   public init() { bytes.reserveCapacity(48) }
 
-  /// Goes on behind components that were written before.
+  /// Continues after existing components.
   init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Appends nil at the place where the term wants it. Not inverted: the place is as read.
+  /// Appends nil at the given place. It is never inverted, because the place is in reading order.
   public mutating func appendNil(_ place: NilPlace) { bytes.append(place == .first ? 0x01 : 0xFE) }
 
+  /// Appends an integer.
   public mutating func append(_ integer: Int64, _ direction: Direction) {
     var floor = Double(integer)
-    // Double(Int64.max) rounds up to 2^63, which is no Int64.
+    // Double(Int64.max) rounds up to 2^63, which Int64 cannot represent.
     if floor >= 0x1p63 || Int64(floor) > integer { floor = floor.nextDown }
     let rest = integer &- Int64(floor)
     appendNumber(floor, rest: UInt16(truncatingIfNeeded: rest), direction)
   }
 
+  /// Appends a double.
   public mutating func append(_ double: Double, _ direction: Direction) {
     appendNumber(double == 0 ? 0 : double, rest: 0, direction)
   }
 
+  /// Appends text, given as UTF-8. O(length).
   public mutating func append(text utf8: UnsafeBufferPointer<UInt8>, _ direction: Direction) {
     appendBytes(utf8, tag: 0x20, direction)
   }
 
+  /// Appends binary. O(length).
   public mutating func append(binary: UnsafeBufferPointer<UInt8>, _ direction: Direction) {
     appendBytes(binary, tag: 0x30, direction)
   }
 
+  /// Appends an object's id, ascending.
   public mutating func append(_ id: ObjectID) {
     switch id {
     case .integer(let id): append(id, .ascending)
@@ -82,9 +88,9 @@ public struct OrderKeyEncoder {
   }
 }
 
-/// Reads the components of an order key one after the other.
+/// Decodes the components of an order key in sequence.
 public struct OrderKeyDecoder {
-  /// What a component holds.
+  /// The content of a component.
   public enum Component: Sendable, Hashable {
     case null
     case integer(Int64)
@@ -94,6 +100,7 @@ public struct OrderKeyDecoder {
   }
 
   private let bytes: [UInt8]
+  /// The offset of the next component.
   public private(set) var offset: Int
 
   public init(bytes: [UInt8], offset: Int = 0) {
@@ -101,10 +108,10 @@ public struct OrderKeyDecoder {
     self.offset = offset
   }
 
-  /// Whether every byte has been read.
+  /// True if all bytes have been read.
   public var isAtEnd: Bool { offset >= bytes.count }
 
-  /// The next component; nil where the bytes are not a key's (a forged cursor).
+  /// Returns the next component; nil if the bytes are not a valid key, as in a forged cursor.
   public mutating func decode() -> Component? {
     guard let first = take(0) else { return nil }
     if first == 0x01 || first == 0xFE { return .null }
@@ -117,7 +124,7 @@ public struct OrderKeyDecoder {
     }
   }
 
-  /// The id at the offset, which the encoder put there.
+  /// Returns the id at the offset, which the encoder wrote there.
   mutating func decodeID() -> ObjectID {
     switch decode() {
     case .integer(let id): .integer(id)

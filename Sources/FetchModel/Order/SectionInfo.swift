@@ -1,32 +1,32 @@
-// A section's bytes at the front of an order key → what a client sees of the section.
+// The section prefix of an order key → the section's members in a response.
 //
-// With string options a section's term is two components, the folded text and the exact one; what
-// the client sees is the last component in every case.
+// With string options a section's term has two components, the folded text and the exact one. The
+// client always sees the last component.
 
-/// What identifies a section to clients.
+/// The identity of a section for clients.
 public struct SectionInfo: Sendable, Hashable {
-  /// The value as text: nil is empty, a boolean `1` or `0`, a date ISO 8601.
+  /// The value as text: empty for nil, `1` or `0` for a boolean, ISO 8601 for a date.
   public let name: String
   /// The value as JSON, typed and exact.
   public let value: [UInt8]
-  /// The capitalised first letter of the name; empty where the name is.
+  /// The capitalised first letter of the name; empty for an empty name.
   public let indexTitle: String
 
-  /// The one section of a result without sections.
+  /// The only section of a result without sections.
   public static let unsectioned = SectionInfo(name: "", value: Array("null".utf8))
 
-  /// The section called `name`, whose value is `value` in JSON.
+  /// Creates the section called `name` with the JSON value `value`.
   public init(name: String, value: [UInt8]) {
     self.name = name
     self.value = value
     indexTitle = name.first.map { $0.uppercased() } ?? ""
   }
 
-  /// Reads the section that `key` stands in.
+  /// Decodes the section of `key`.
   ///
   /// - Parameters:
-  ///   - term: the definition's section term; nil gives ``unsectioned``.
-  ///   - integersAsStrings: whether integers beyond ±2^53 are strings.
+  ///   - term: The definition's section term; nil gives ``unsectioned``.
+  ///   - integersAsStrings: True to write integers beyond ±2^53 as strings.
   public init(
     of key: OrderKey, term: OrderTerm?, model: Model, integersAsStrings: Bool = false
   ) {
@@ -34,7 +34,7 @@ public struct SectionInfo: Sendable, Hashable {
       section: key.section, term: term, model: model, integersAsStrings: integersAsStrings)
   }
 
-  /// Reads the section whose keys begin with `section`.
+  /// Decodes the section whose keys begin with `section`.
   public init(
     section: ArraySlice<UInt8>, term: OrderTerm?, model: Model, integersAsStrings: Bool = false
   ) {
@@ -56,14 +56,14 @@ public struct SectionInfo: Sendable, Hashable {
     return last
   }
 
-  /// Appends `"name":…,"value":…,"indexTitle":…`, the members that open a section.
+  /// Appends `"name":…,"value":…,"indexTitle":…`, the first members of a section.
   public func appendMembers(to json: inout [UInt8]) {
     appendIdentity(to: &json)
     json.append(json: ",\"indexTitle\":")
     json.append(jsonString: indexTitle)
   }
 
-  /// Appends `"name":…,"value":…`, the members that name a deleted section.
+  /// Appends `"name":…,"value":…`, the members that identify a deleted section.
   public func appendIdentity(to json: inout [UInt8]) {
     json.append(json: "\"name\":")
     json.append(jsonString: name)
@@ -72,9 +72,9 @@ public struct SectionInfo: Sendable, Hashable {
   }
 }
 
-/// Writes a component as a client sees a value of the term's type.
+/// Writes a component in the JSON of the term's type.
 private struct SectionWriter {
-  /// nil for what was derived from a value: always text.
+  /// nil for a derived value, which is always text.
   private let type: AttributeType?
   private let dateFormat: DateFormat?
   private let integersAsStrings: Bool
@@ -174,7 +174,7 @@ private struct SectionWriter {
     }
   }
 
-  /// A value that the type cannot hold, as it is stored.
+  /// Writes a value that the type does not include as stored.
   private mutating func write(foreign: OrderKeyDecoder.Component) {
     switch foreign {
     case .null: value.append(json: "null")

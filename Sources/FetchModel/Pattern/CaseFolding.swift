@@ -1,11 +1,11 @@
-// Unicode's full case folding of single characters, from the standard library's case mappings:
-// one character may fold to three.
+// Unicode's full case folding of single characters, derived from the standard library's case
+// mappings. A character folds to one to three characters.
 
 enum CaseFolding {
-  /// What each character folds to that folds to anything but itself.
+  /// The foldings of characters that do not fold to themselves.
   private static let folded: [Unicode.Scalar: [Unicode.Scalar]] = {
     var folded: [Unicode.Scalar: [Unicode.Scalar]] = [:]
-    // No character beyond has a case.
+    // No character above this code point has a case.
     for code in UInt32(0)..<0x1F000 {
       guard let scalar = Unicode.Scalar(code), scalar.properties.isCaseSensitive else { continue }
       let result = compute(scalar)
@@ -14,7 +14,7 @@ enum CaseFolding {
     return folded
   }()
 
-  /// The characters that fold alike, two or more in each group.
+  /// Groups of two or more characters with the same folding.
   static let groups: [[Unicode.Scalar]] = {
     var groups = Dictionary(grouping: folded.keys) { folded[$0] ?? [] }
     for (result, members) in groups where result.count == 1 {
@@ -23,10 +23,10 @@ enum CaseFolding {
     return groups.values.filter { $0.count > 1 }
   }()
 
-  /// What `scalar` folds to: one to three characters.
+  /// The folding of `scalar`: one to three characters.
   static func fold(_ scalar: Unicode.Scalar) -> [Unicode.Scalar] { folded[scalar] ?? [scalar] }
 
-  /// The one character that it folds to; nil where it is none or more than one.
+  /// The folding of `scalar` if it is a single character, otherwise nil.
   static func simpleFold(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {
     if scalar.isASCII {
       let code = UInt8(scalar.value)
@@ -36,9 +36,9 @@ enum CaseFolding {
     return result.count == 1 ? result[0] : nil
   }
 
-  /// Lower case of upper case, so that all that share either come to the same: ß, ẞ and SS.
+  /// Lower case of upper case of lower case, so that ß, ẞ and SS fold alike.
   private static func compute(_ scalar: Unicode.Scalar) -> [Unicode.Scalar] {
-    // The dotless i has I for its upper case, and still is another letter.
+    // The upper case of dotless i is I, but they are different letters.
     if scalar == "\u{131}" { return [scalar] }
     return lower(upper(lower([scalar])))
   }

@@ -1,5 +1,9 @@
 // LIKE: `?` is one character, `*` any number of them, `\` takes the next character as it is. The
 // whole text has to match.
+//
+// A pattern is runs of characters with `*` between them. What is before the first `*` stands at the
+// text's start, what is behind the last one at its end, and the runs between follow each other: the
+// first place of each is the best one, so nothing is ever tried twice.
 
 /// A pattern of LIKE, ready to match.
 public struct LikePattern: Sendable, Hashable {
@@ -11,6 +15,8 @@ public struct LikePattern: Sendable, Hashable {
   }
 
   let pieces: [Piece]
+  /// What stands between the `*`; one run where there is none.
+  private let runs: [LikeRun]
 
   public init(_ pattern: String) {
     var pieces: [Piece] = []
@@ -29,44 +35,40 @@ public struct LikePattern: Sendable, Hashable {
     }
     if isEscaped { pieces.append(.character([UInt8(ascii: "\\")])) }
     self.pieces = pieces
+    runs = pieces.split(separator: .anything, omittingEmptySubsequences: false)
+      .map { LikeRun(Array($0)) }
   }
 
-  /// Whether the whole of `text`, which is UTF-8, matches. At worst the product of both lengths.
-  public func matches(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-    var place = 0
-    var piece = 0
-    // Where to go on when what follows the last `*` fails: it then takes one character more.
-    var retry: (piece: Int, place: Int)?
-    while place < text.count {
-      if piece < pieces.count, pieces[piece] == .anything {
-        piece += 1
-        retry = (piece, place)
-      } else if piece < pieces.count, let next = step(pieces[piece], text, place) {
-        place = next
-        piece += 1
-      } else if let (afterStar, start) = retry {
-        let next = Self.nextCharacter(text, start)
-        retry = (afterStar, next)
-        (piece, place) = (afterStar, next)
-      } else {
-        return false
-      }
+  /// Whether the whole of `text`, which is UTF-8, matches. Takes one step for each 64 characters of a
+  /// run and each character of the text.
+  ///
+  /// - Parameter isOver: asked now and then in a long text; where it says so, the answer is no.
+  public func matches(
+    _ text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
+  ) -> Bool {
+    withoutActuallyEscaping(isOver) { isOver in
+      var interruption = Interruption(isOver)
+      return matches(text, &interruption) && !interruption.hasEnded
     }
-    return pieces[piece...].allSatisfy { $0 == .anything }
   }
 
-  /// The place behind what `piece` takes at `place`; nil if it does not fit.
-  private func step(_ piece: Piece, _ text: UnsafeBufferPointer<UInt8>, _ place: Int) -> Int? {
-    guard case .character(let bytes) = piece else { return Self.nextCharacter(text, place) }
-    guard text.count - place >= bytes.count else { return nil }
-    for index in bytes.indices where text[place + index] != bytes[index] { return nil }
-    return place + bytes.count
-  }
-
-  private static func nextCharacter(_ text: UnsafeBufferPointer<UInt8>, _ place: Int) -> Int {
-    var next = place + 1
-    while next < text.count, text[next] & 0xC0 == 0x80 { next += 1 }
-    return next
+  private func matches(
+    _ text: UnsafeBufferPointer<UInt8>, _ interruption: inout Interruption
+  ) -> Bool {
+    guard let first = runs.first, let last = runs.last,
+      var start = first.end(atStartOf: text, &interruption)
+    else { return false }
+    guard runs.count > 1 else { return start == text.count }
+    let rest = UnsafeBufferPointer(rebasing: text[start...])
+    guard let end = last.start(atEndOf: rest, &interruption) else { return false }
+    let middle = UnsafeBufferPointer(rebasing: rest[..<end])
+    start = 0
+    for run in runs.dropFirst().dropLast() {
+      let left = UnsafeBufferPointer(rebasing: middle[start...])
+      guard let next = run.end(in: left, &interruption) else { return false }
+      start += next
+    }
+    return true
   }
 }
 

@@ -1,6 +1,6 @@
-// Characters by their Unicode properties and names: `\p{Script=Greek}`, `\w`, `\N{EURO SIGN}`.
-// Foundation's ICU knows them; a set is found by letting it look at every character once, some
-// milliseconds, and kept.
+// Character sets by Unicode property and characters by name: `\p{Script=Greek}`, `\w`, `\N{EURO
+// SIGN}`. Foundation's ICU evaluates each property once over all characters, which takes some
+// milliseconds; the sets are cached.
 
 import Foundation
 import Synchronization
@@ -19,15 +19,15 @@ extension ScalarSet {
   /// `\v`, and what `.` does not take.
   static let lineEnds = ScalarSet([0x0A...0x0D, 0x85...0x85, 0x2028...0x2029])
 
-  /// How `\p{name=value}` may begin. A closed list keeps the number of sets finite.
+  /// Property names allowed in `\p{name=value}`. The closed list bounds the number of cached sets.
   private static let families: Set<String> = [
     "gc", "generalcategory", "sc", "script", "scx", "scriptextensions", "blk", "block",
   ]
 
   private static let known = Mutex<[String: ScalarSet]>([:])
 
-  /// The characters that `\p{name}` means in ICU: a general category, a script, a block (`InGreek`),
-  /// a binary property. nil for a name that is none.
+  /// The characters of ICU's `\p{name}`: a general category, a script, a block (`InGreek`) or a
+  /// binary property. nil for an unknown name.
   static func named(_ name: String) -> ScalarSet? {
     guard let key = key(for: name) else { return nil }
     if let set = known.withLock({ $0[key] }) { return set }
@@ -37,7 +37,7 @@ extension ScalarSet {
     return set
   }
 
-  /// The name as ICU compares names; nil for what cannot be one.
+  /// The name in ICU's normal form; nil if it cannot be one.
   private static func key(for name: String) -> String? {
     guard name.utf8.count <= 64, name.utf8.allSatisfy({ isNameByte($0) }) else { return nil }
     let key = name.lowercased().filter { !" _-".contains($0) }
@@ -51,7 +51,7 @@ extension ScalarSet {
 }
 
 extension Unicode.Scalar {
-  /// The character of this Unicode name, whatever the letters' case.
+  /// The character with this Unicode name, ignoring case.
   static func named(_ name: String) -> Unicode.Scalar? {
     let isName = name.utf8.allSatisfy { PredicateLexer.isNamePart($0) || " -".utf8.contains($0) }
     guard isName, name.utf8.count <= 100, name.utf8.count > 0,
@@ -63,18 +63,18 @@ extension Unicode.Scalar {
   }
 }
 
-/// Every character once, in a text that an expression can be run over.
+/// A text with every character once, for searching by regular expression.
 private enum AllScalars {
   private struct Area {
     let span: ScalarSet.Span
-    /// Where its first character begins, in UTF-16 units.
+    /// The UTF-16 offset of its first character.
     let start: Int
-    /// Units of each character; 0 where one character stands for the whole span.
+    /// UTF-16 units per character; 0 if one character represents the whole span.
     let width: Int
     var end: Int { start + (width == 0 ? 2 : width * span.count) }
   }
 
-  /// Planes 3 to 16 hold little: there, one unassigned or private character stands for its like.
+  /// Planes 3 to 16 are nearly empty: one unassigned or private character represents each span.
   private static let layout: [(span: ScalarSet.Span, isWhole: Bool)] = [
     (0...0xD7FF, true), (0xE000...0xFFFF, true), (0x10000...0x3347F, true),
     (0x33480...0xDFFFF, false), (0xE0000...0xE0FFF, true), (0xE1000...0xEFFFF, false),
@@ -95,7 +95,7 @@ private enum AllScalars {
     return (String(decoding: units, as: UTF16.self), areas)
   }()
 
-  /// The characters in what `expression` finds.
+  /// The characters in the matches of `expression`.
   static func spans(of expression: NSRegularExpression) -> [ScalarSet.Span] {
     var spans: [ScalarSet.Span] = []
     let whole = NSRange(location: 0, length: areas.last?.end ?? 0)

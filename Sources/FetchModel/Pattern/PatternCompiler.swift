@@ -1,4 +1,4 @@
-// A pattern's syntax tree → its program.
+// Compiles a pattern's syntax tree into a program.
 
 struct PatternCompiler {
   private(set) var program: [RegularExpression.Instruction] = []
@@ -26,7 +26,7 @@ struct PatternCompiler {
     case .assertion(let assertion): program.append(.require(assertion))
     case .alternatives(let nodes): try compile(alternatives: nodes)
     case .repetition(let node, let least, let most, let greed):
-      // Where a possessive repetition ends, nothing that it would take may follow.
+      // After a possessive repetition, none of the characters that it takes may follow.
       let taken = greed == .possessive ? node.firsts : nil
       try compile(node, least, most, taken.map { .assertion(.notBefore($0)) })
     }
@@ -47,13 +47,13 @@ struct PatternCompiler {
     for exit in exits { program[exit] = .jump(program.count) }
   }
 
-  /// A place whose instruction is settled later.
+  /// Appends a placeholder instruction and returns its index.
   private mutating func reserve() -> Int {
     program.append(.match)
     return program.count - 1
   }
 
-  /// - Parameter end: what has to hold where it ends before `most` is reached.
+  /// - Parameter end: the condition for ending before `most` repetitions.
   private mutating func compile(
     _ node: PatternNode, _ least: Int, _ most: Int?, _ end: PatternNode?
   ) throws(PatternError) {

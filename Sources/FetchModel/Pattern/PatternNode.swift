@@ -1,23 +1,23 @@
-// What a pattern is made of, and which parts of it leave no choice.
+// The syntax tree of a pattern, and the analysis of which parts match deterministically.
 
 /// A part of a pattern.
 indirect enum PatternNode {
   case sequence([PatternNode])
   case alternatives([PatternNode])
   case character(ScalarSet)
-  /// Letters whose case is overlooked, folded: whatever folds to them as a whole.
+  /// Case-folded letters: matches any text whose folding they are.
   case folded([Unicode.Scalar])
   case unit(Unit)
   case repetition(PatternNode, least: Int, most: Int?, Greed)
   case assertion(RegularExpression.Assertion)
 
-  /// What takes more than one character as if it were one.
+  /// A construct that takes several characters as one.
   enum Unit {
-    /// `.` where it takes line ends: a CR with its LF is one.
+    /// `.` that matches line ends: CR LF counts as one.
     case any
     /// `\R`
     case lineEnd
-    /// `\X`: a character as people see it.
+    /// `\X`: a grapheme cluster.
     case cluster
   }
 
@@ -25,8 +25,8 @@ indirect enum PatternNode {
 }
 
 extension PatternNode {
-  /// The characters that it is sure to take as a whole wherever one of them stands next; nil where
-  /// what it takes is longer than one of them, or a matter of choice.
+  /// The characters that this node certainly takes as a whole if one of them is next; nil if it
+  /// takes more than one character or has a choice.
   var firsts: ScalarSet? {
     switch self {
     case .character(let set): set
@@ -38,7 +38,7 @@ extension PatternNode {
     }
   }
 
-  /// Whether it takes the same from a text whatever follows.
+  /// True if the matched text does not depend on what follows.
   private var isDecided: Bool {
     switch self {
     case .character, .folded, .unit, .assertion: true
@@ -49,7 +49,7 @@ extension PatternNode {
     }
   }
 
-  /// The same without ways back, as `(?>…)` has it; nil where that takes memory of earlier text.
+  /// The equivalent of `(?>…)` without backtracking; nil if that needs memory of earlier text.
   var atomic: PatternNode? {
     if isDecided { return self }
     switch self {
@@ -59,12 +59,12 @@ extension PatternNode {
       else { return nil }
       return .sequence(nodes.dropLast() + [end])
     case .repetition(let node, let least, _, .lazy) where node.isDecided:
-      // Nothing in the group asks for more than the least.
+      // The group never needs more than the minimum.
       return .repetition(node, least: least, most: least, .greedy)
     case .repetition(let node, let least, let most, _) where node.firsts != nil:
       return .repetition(node, least: least, most: most, .possessive)
     case .alternatives(let nodes):
-      // Whichever it is, one character is taken.
+      // Each alternative takes one character.
       return nodes.allSatisfy(\.isOneCharacter) ? self : nil
     default: return nil
     }
@@ -79,7 +79,7 @@ extension PatternNode {
     }
   }
 
-  /// A unit as what it is made of.
+  /// The parts of a unit.
   static func parts(of unit: Unit) -> PatternNode {
     switch unit {
     case .any: lineEnd(or: .all)
@@ -94,7 +94,7 @@ extension PatternNode {
     }
   }
 
-  /// One of `set`, a CR with the LF behind it as one.
+  /// One character of `set`, with CR LF as one.
   private static func lineEnd(or set: ScalarSet) -> PatternNode {
     let (cr, lf) = (ScalarSet("\r"), ScalarSet("\n"))
     return .alternatives([

@@ -1,4 +1,4 @@
-// Escapes: a backslash and what it makes of the characters behind it.
+// Parses escapes.
 
 extension PatternParser {
   /// Parses an escape outside of brackets.
@@ -29,7 +29,7 @@ extension PatternParser {
     }
   }
 
-  /// Parses `\d`, `\p{L}` and kin; nil if something else stands here.
+  /// Parses `\d`, `\p{L}` and similar; nil if there is none.
   mutating func parseProperty() throws(PatternError) -> ScalarSet? {
     guard let letter = peek(1) else { return nil }
     let set: ScalarSet
@@ -66,7 +66,7 @@ extension PatternParser {
     guard let set = ScalarSet.named(name) else {
       throw failure("an unknown property `\(name.prefix(20))`", at: start)
     }
-    // A block is a range of codes, whatever their case.
+    // A block is a range of code points, independent of case.
     return flags.ignoresCase && !name.hasPrefix("In") ? set.closedOverCase : set
   }
 
@@ -91,7 +91,7 @@ extension PatternParser {
     return text
   }
 
-  /// Parses the one character that an escape stands for.
+  /// Parses an escape for a single character.
   mutating func parseEscapedCharacter() throws(PatternError) -> Unicode.Scalar {
     let start = offset
     guard let scalar = peek(1) else { throw failure("`\\` with nothing behind it") }

@@ -1,4 +1,4 @@
-// Quantifiers, groups and flags.
+// Parses quantifiers, groups and flags.
 
 extension PatternParser {
   mutating func parseQuantifier(_ node: PatternNode) throws(PatternError) -> PatternNode {
@@ -30,7 +30,7 @@ extension PatternParser {
       }
       return .repetition(node, least: least, most: most, .possessive)
     }
-    // Lazy or not, the whole text matches or it does not.
+    // Laziness does not change whether the whole text matches.
     let isLazy = take("?" as Unicode.Scalar)
     return .repetition(node, least: least, most: most, isLazy ? .lazy : .greedy)
   }
@@ -89,7 +89,8 @@ extension PatternParser {
     return .sequence([atomic])
   }
 
-  /// Parses what stands behind `(?`. True if it was flags for the rest of the surrounding group.
+  /// Parses the text after `(?`. Returns true for flags that apply to the rest of the surrounding
+  /// group.
   private mutating func parseGroupKind(at start: Int) throws(PatternError) -> Bool {
     if take(":" as Unicode.Scalar) { return false }
     if next == "=" || next == "!" {

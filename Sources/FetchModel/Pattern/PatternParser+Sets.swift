@@ -1,10 +1,10 @@
-// Sets in brackets, with ICU's operations on them:
+// Parses sets in brackets, with ICU's operations:
 //
-//     [a-z\d_] [^…]   [a[x-z]] a union   [a-z&&[^aeiou]] [[a-z]&[x]] what is in both
+//     [a-z\d_] [^…]   [a[x-z]] a union   [a-z&&[^aeiou]] [[a-z]&[x]] an intersection
 //     [a-z--[aeiou]] [[a-z]-[aeiou]] a difference   [[:alpha:]] [\p{L}\Q.\E]
 //
-// What stands side by side is joined first; `&&` and `--` follow from left to right. With the case
-// overlooked, it is overlooked in what brackets hold, before `^` turns them round.
+// Adjacent elements are united first; `&&` and `--` are applied from left to right. Case is ignored
+// in the elements, before `^` complements the set.
 
 extension PatternParser {
   mutating func parseSet() throws(PatternError) -> ScalarSet {
@@ -28,7 +28,7 @@ extension PatternParser {
     }
   }
 
-  /// `[:alpha:]` or `[:^alpha:]`; nil where this is no such name.
+  /// Parses `[:alpha:]` or `[:^alpha:]`; nil if there is none.
   private mutating func parsePOSIX() throws(PatternError) -> ScalarSet? {
     let start = offset
     var end = offset + 2
@@ -42,10 +42,10 @@ extension PatternParser {
     return isNegated ? set.complement : set
   }
 
-  /// What was read last, on which the meaning of a sign behind it depends.
+  /// The kind of the previous element, which determines the meaning of a sign after it.
   private enum Last { case nothing, character, several, set }
 
-  /// Parses what stands side by side, up to `]`, `&&` or `--`.
+  /// Parses adjacent elements up to `]`, `&&` or `--`.
   private mutating func parseUnion(
     isFirst: Bool, in start: Int
   ) throws(PatternError) -> ScalarSet {

@@ -1,6 +1,6 @@
-// A pattern's text → its syntax tree.
+// Parses a pattern into its syntax tree.
 
-/// Reads a pattern. Groups nest at most 64 deep, so the stack is bounded.
+/// Parses a pattern. Groups nest at most 64 deep, which bounds the recursion.
 struct PatternParser {
   struct Flags {
     var ignoresCase = false
@@ -10,7 +10,7 @@ struct PatternParser {
     var skipsSpace = false
   }
 
-  /// How many characters and properties a pattern may name: finding one takes a while.
+  /// The most characters and properties by name in a pattern, since each lookup is slow.
   static let mostNames = 50
 
   let scalars: [Unicode.Scalar]
@@ -50,12 +50,12 @@ struct PatternParser {
     return true
   }
 
-  /// A refusal of what begins at `start`, or else of what stands next.
+  /// An error at `start`, otherwise at the current position.
   func failure(_ reason: String, at start: Int? = nil) -> PatternError {
     PatternError(position: start ?? offset, reason: reason)
   }
 
-  /// Parses `parse` one level deeper.
+  /// Calls `parse` one nesting level deeper.
   mutating func nested<T>(
     _ parse: (inout Self) throws(PatternError) -> T
   ) throws(PatternError) -> T {
@@ -86,7 +86,7 @@ struct PatternParser {
     }
   }
 
-  /// Letters side by side are looked for as a whole: `ss` finds ß.
+  /// Adjacent letters are folded together: `ss` matches ß.
   private func append(_ node: PatternNode, to nodes: inout [PatternNode]) {
     if case .folded(let letters) = node, case .folded(let before)? = nodes.last {
       nodes[nodes.count - 1] = .folded(before + letters)
@@ -95,7 +95,7 @@ struct PatternParser {
     }
   }
 
-  /// `\Q…\E`: everything in between as it is. A quantifier behind it repeats its last character.
+  /// `\Q…\E`: literal text. A following quantifier applies to its last character.
   private mutating func parseQuotation(into nodes: inout [PatternNode]) throws(PatternError) {
     let start = offset - 2
     while !take("\\E") {
@@ -110,7 +110,7 @@ struct PatternParser {
     }
   }
 
-  /// With the flag `x`, passes over white space and comments.
+  /// With the flag `x`, skips white space and comments.
   mutating func skipSpace() {
     guard flags.skipsSpace else { return }
     while let scalar = next, scalar == "#" || scalar.properties.isWhitespace {
@@ -122,12 +122,12 @@ struct PatternParser {
     }
   }
 
-  /// A character that stands for itself.
+  /// A literal character.
   func letter(_ scalar: Unicode.Scalar) -> PatternNode {
     flags.ignoresCase ? .folded(CaseFolding.fold(scalar)) : .character(ScalarSet(scalar))
   }
 
-  /// Parses what a quantifier may follow; nil for flags and comments, which stand for nothing.
+  /// Parses an element that a quantifier may follow; nil for flags and comments.
   private mutating func parseAtom() throws(PatternError) -> PatternNode? {
     guard let scalar = next else { return nil }
     switch scalar {
@@ -152,7 +152,7 @@ struct PatternParser {
 }
 
 extension PatternParser.Flags {
-  /// What `$` and `\Z` ask for.
+  /// The assertion of `$` and `\Z`.
   func end(ofLines hasLines: Bool) -> RegularExpression.Assertion {
     switch (hasLines, hasUnixLines) {
     case (true, true): .unixLineEnd

@@ -5,7 +5,7 @@ extension RegularExpression {
   ///
   /// Takes at most as many steps as the program has instructions for each character, twice.
   ///
-  /// - Parameter isOver: asked every thousand characters; where it says so, the answer is no.
+  /// - Parameter isOver: asked every 30,000 steps or so; where it says so, the answer is no.
   public func matches(
     _ text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
   ) -> Bool {
@@ -16,16 +16,22 @@ extension RegularExpression {
   func run(
     over text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
   ) -> (hasMatched: Bool, steps: Int) {
+    withoutActuallyEscaping(isOver) { isOver in
+      var interruption = Interruption(isOver)
+      return run(over: text, &interruption)
+    }
+  }
+
+  private func run(
+    over text: UnsafeBufferPointer<UInt8>, _ interruption: inout Interruption
+  ) -> (hasMatched: Bool, steps: Int) {
     var run = Run(expression: self)
     var place = Surroundings(text, needs)
     run.begin(at: place)
-    var untilQuestion = 1_000
+    var counted = 0
     while let scalar = place.next {
-      untilQuestion &-= 1
-      if untilQuestion == 0 {
-        if isOver() { return (false, run.steps) }
-        untilQuestion = 1_000
-      }
+      if interruption.ends(after: run.steps - counted + 1) { return (false, run.steps) }
+      counted = run.steps
       place.advance()
       run.step(over: scalar, to: place)
       if run.isDead { return (false, run.steps) }

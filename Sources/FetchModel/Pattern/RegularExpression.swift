@@ -1,33 +1,34 @@
-// MATCHES: a regular expression over a whole text, in time linear in the text whatever the pattern.
+// MATCHES: a regular expression over a whole text, in linear time for every pattern.
 //
-// The pattern becomes a program that is run for all its possible states at once (Thompson), so
-// nothing is ever tried twice. The language and its meaning are ICU's, as NSPredicate's is:
+// The pattern is compiled to a program whose possible states are simulated at the same time
+// (Thompson), so there is no backtracking. Syntax and meaning are ICU's, as for NSPredicate:
 //
 //     a . [a-z] [^…] [a-z&&[^aeiou]] [[a-z]--[x]] [[:alpha:]]   x* x+ x? x{2} x{2,} x{2,5}, also lazy
 //     \d \w \s \h \v \p{L} \p{Script=Greek} and their opposites  \R \X
 //     (x) (?:x) (?<name>x) x|y (?ismdx) (?x-i:y) (?#…)           ^ $ \A \z \Z \b \B \G
 //     \t \n \r \f \a \e \cA \012 \x41 \x{1F600} \u0041 \U0001F600 \N{EURO SIGN} \Q…\E
-//     \ before any sign that is no letter
+//     \ before any sign that is not a letter
 //
-// A possessive quantifier is exact where it stands behind what takes one character (`\d++`), and an
-// atomic group where nothing but such a quantifier at its end leaves a choice. Beyond that they ask
-// what was tried before, and are refused like back references and lookaround; so are patterns whose
-// program would be larger than ``largestProgram``.
+// A possessive quantifier is exact after an element that takes one character (`\d++`), and an
+// atomic group is exact if only such a quantifier at its end has a choice. Other possessive
+// quantifiers and atomic groups need backtracking and are refused, as are back references,
+// lookaround, and patterns whose program exceeds ``largestProgram``.
 
 /// A compiled pattern.
 public struct RegularExpression: Sendable {
-  /// How many instructions a program may have. Matching takes at most some steps of each a character.
+  /// The most instructions of a program. Matching takes at most a constant number of steps per
+  /// instruction and character.
   public static let largestProgram = 5_000
 
   enum Instruction: Sendable {
-    /// Takes one character of the set at this index.
+    /// Takes a character of the set with this index.
     case take(Int)
-    /// Takes a character that folds to this letter and, as far as it folds to more than one, to those
-    /// of the instructions behind it. `left` are the letters from here to the end of their run.
+    /// Takes a character that folds to this letter, and, if it folds to several, to those of the
+    /// following instructions. `left` is the number of letters to the end of their run.
     case fold(Unicode.Scalar, left: Int)
     case split(Int, Int)
     case jump(Int)
-    /// Goes on only where this holds.
+    /// Continues only if this holds.
     case require(Assertion)
     case match
   }
@@ -41,14 +42,14 @@ public struct RegularExpression: Sendable {
 
   let program: [Instruction]
   let sets: [ScalarSet]
-  /// What has to be known of a place of the text.
+  /// The properties of text positions that the program examines.
   let needs: Needs
 
   /// Compiles `pattern`.
   ///
-  /// - Parameter options: `c` overlooks case as ICU does: letters side by side are compared fully
-  ///   folded (`ss` matches ß), a set holds a letter's other cases. `d` has to be applied to pattern
-  ///   and text before.
+  /// - Parameter options: `c` ignores case as ICU does: adjacent letters are compared by full
+  ///   folding (`ss` matches ß), a set contains its letters' other cases. `d` must have been
+  ///   applied to pattern and text by the caller.
   public init(_ pattern: String, _ options: StringOptions = []) throws(PatternError) {
     var parser = PatternParser(pattern, ignoresCase: options.contains(.caseInsensitive))
     try self.init(try parser.parse())
@@ -63,16 +64,16 @@ public struct RegularExpression: Sendable {
   }
 }
 
-/// Why a pattern cannot be read.
+/// The reason why a pattern is invalid.
 public struct PatternError: Error, Sendable, Hashable {
-  /// The character of the pattern at which what is wrong begins, from 0.
+  /// The index of the character at which the error begins.
   public let position: Int
-  /// What is wrong, as a phrase.
+  /// The reason, as a phrase.
   public let reason: String
 }
 
 extension RegularExpression {
-  /// What a program asks about places.
+  /// Properties of text positions.
   struct Needs: OptionSet {
     let rawValue: UInt8
     static let words = Needs(rawValue: 1)

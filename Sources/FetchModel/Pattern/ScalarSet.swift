@@ -1,5 +1,4 @@
-// Sets of characters: ranges of code points, in order and apart, so that every operation of a
-// pattern's brackets is one walk over them.
+// Sets of characters as sorted, disjoint ranges of code points, so that set operations are linear.
 
 /// A set of Unicode scalars.
 struct ScalarSet: Sendable, Equatable {
@@ -7,9 +6,9 @@ struct ScalarSet: Sendable, Equatable {
 
   static let all = ScalarSet([0...0x10FFFF])
 
-  /// Ascending; none touches the next.
+  /// Ascending, not adjacent.
   let spans: [Span]
-  /// Which of the first 128 characters are in it, so that most are found by one look.
+  /// Membership of the first 128 characters as a bit set.
   private let ascii: (low: UInt64, high: UInt64)
 
   /// - Parameter spans: in any order; they may overlap.
@@ -48,7 +47,7 @@ struct ScalarSet: Sendable, Equatable {
 
   static func == (left: ScalarSet, right: ScalarSet) -> Bool { left.spans == right.spans }
 
-  /// O(1) for ASCII, else O(log n) in the spans.
+  /// O(1) for ASCII, otherwise O(log n) for n spans.
   func contains(_ scalar: Unicode.Scalar) -> Bool {
     let code = scalar.value
     if code < 64 { return ascii.low >> UInt64(code) & 1 == 1 }
@@ -69,7 +68,7 @@ struct ScalarSet: Sendable, Equatable {
 extension ScalarSet {
   func union(_ other: ScalarSet) -> ScalarSet { ScalarSet(spans + other.spans) }
 
-  /// Every other code point.
+  /// All other code points.
   var complement: ScalarSet {
     var gaps: [Span] = []
     var next: UInt32 = 0
@@ -94,7 +93,7 @@ extension ScalarSet {
 
   func subtracting(_ other: ScalarSet) -> ScalarSet { intersection(other.complement) }
 
-  /// The set with every character that differs from one of its own in case alone.
+  /// This set with every character that differs from a member only in case.
   var closedOverCase: ScalarSet {
     var added: [Span] = []
     for group in CaseFolding.groups where group.contains(where: contains) {

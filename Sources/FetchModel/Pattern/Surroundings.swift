@@ -9,14 +9,17 @@ struct Surroundings {
   private let needs: RegularExpression.Needs
   /// Whether the last character that is no mark belongs to a word.
   private var isBehindWord = false
-  /// For each place, whether a character as people see it ends there.
-  private let clusterBorders: [Bool]
-  private var index = 0
+  /// The characters as people see them, where the pattern asks for their borders, and how many scalars
+  /// are left of the current one.
+  private var clusters: String.Iterator?
+  private var leftOfCluster = 0
 
   init(_ text: UnsafeBufferPointer<UInt8>, _ needs: RegularExpression.Needs) {
     self.needs = needs
     rest = ScalarReader(utf8: text)
-    clusterBorders = needs.contains(.clusters) ? Self.clusterBorders(of: text) : []
+    if needs.contains(.clusters) {
+      clusters = String(decoding: text, as: UTF8.self).makeIterator()
+    }
     next = rest.next()
   }
 
@@ -26,7 +29,7 @@ struct Surroundings {
     }
     previous = next
     next = rest.next()
-    index += 1
+    if needs.contains(.clusters) { advanceInCluster() }
   }
 
   func holds(_ assertion: RegularExpression.Assertion) -> Bool {
@@ -77,15 +80,11 @@ struct Surroundings {
 
   // MARK: Clusters
 
-  private var isClusterBorder: Bool { index >= clusterBorders.count || clusterBorders[index] }
+  private var isClusterBorder: Bool { leftOfCluster == 0 }
 
-  private static func clusterBorders(of text: UnsafeBufferPointer<UInt8>) -> [Bool] {
-    var borders: [Bool] = []
-    for character in String(decoding: text, as: UTF8.self) {
-      borders.append(true)
-      for _ in character.unicodeScalars.dropFirst() { borders.append(false) }
-    }
-    return borders
+  private mutating func advanceInCluster() {
+    if leftOfCluster == 0 { leftOfCluster = clusters?.next()?.unicodeScalars.count ?? 1 }
+    leftOfCluster -= 1
   }
 }
 

@@ -1,9 +1,9 @@
-// What cannot be nil where a condition holds. A store joins what is behind such a relationship as
-// tightly as it likes, and may begin there; and nil has no place in an order of such values.
+// Finds key paths that cannot be nil in a row that satisfies a condition. A store may use inner
+// joins along them and begin a query there, and their order needs no place for nil.
 
 extension ResolvedPredicate {
-  /// The key paths from the object itself, over to-one steps, whose value is not nil wherever the
-  /// predicate holds. Some of them: those that stand in a comparison that every object meets.
+  /// Key paths over to-one relationships whose value is not nil in any row that satisfies the
+  /// predicate. Not necessarily all of them: only those in comparisons joined by AND.
   public var requiredPaths: Set<PropertyPath> {
     var paths: Set<PropertyPath> = []
     condition.addRequiredPaths(to: &paths)
@@ -12,8 +12,8 @@ extension ResolvedPredicate {
 }
 
 extension Set<PropertyPath> {
-  /// The steps to the objects that there have to be for these paths to have values. A foreign key
-  /// alone may be there without the object.
+  /// The relationship paths to objects that must exist for these paths to have values. A foreign
+  /// key may refer to no object.
   public var ways: Set<[Int]> {
     var ways: Set<[Int]> = []
     for path in self {

@@ -1,8 +1,7 @@
-// How much stands in conditions and values, counted no further than somebody needs to know.
+// Counts operations in conditions and expressions, up to a limit.
 
 extension ResolvedExpression {
-  /// How many operations, comparisons and calls it holds, itself among them; at most `limit` and
-  /// about that much work.
+  /// The number of operations, comparisons and calls including itself, at most `limit`. O(limit).
   func size(upTo limit: Int) -> Int {
     var size = Size(limit: limit)
     size.count(self)

@@ -1,7 +1,7 @@
-// Text → an expression by itself, as a column of dictionaries is written.
+// Parses a single expression, such as a column of dictionaries.
 
 extension Expression {
-  /// The tree of `text`. Throws where it breaks the grammar or a limit.
+  /// Parses `text`. Throws on a syntax error or an exceeded limit.
   public init(parsing text: String) throws(PredicateError) {
     var parser = try PredicateParser(text)
     self = try parser.parseWholeExpression()
@@ -22,7 +22,7 @@ extension PredicateParser {
 }
 
 extension Predicate {
-  /// The tree of `text`, and how many arguments its placeholders take.
+  /// Parses `text` and counts the arguments of its placeholders.
   static func parse(_ text: String) throws(PredicateError) -> (Predicate, placeholders: Int) {
     var parser = try PredicateParser(text)
     let predicate = try parser.parseWhole()

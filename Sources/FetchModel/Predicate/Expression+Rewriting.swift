@@ -1,6 +1,6 @@
-// A syntax tree with some of its expressions replaced. What is replaced is not looked into.
+// Replaces expressions in a syntax tree. Replacements are not visited again.
 
-/// Gives what to put in an expression's place; nil to go on with its parts.
+/// Returns the replacement of an expression; nil to visit its operands.
 typealias ExpressionRewriting = (Expression) throws(PredicateError) -> Expression?
 
 extension Predicate {

@@ -1,6 +1,6 @@
-// Expressions of the syntax tree: what stands on either side of a comparison.
+// Expressions of the syntax tree: the operands of comparisons.
 
-/// An expression as it was written, and where.
+/// An expression and its place in the text.
 public struct Expression: Sendable, Hashable {
   public indirect enum Kind: Sendable, Hashable {
     case literal(Literal)
@@ -9,13 +9,13 @@ public struct Expression: Sendable, Hashable {
     case variable(String)
     /// SELF.
     case object
-    /// Names behind each other. Without a base they start from the object itself.
+    /// Names joined by dots. Without a base they start at the object.
     case keyPath(base: Expression?, [KeyPathComponent])
     /// `cities[FIRST]`.
     case index(Expression, CollectionIndex)
     /// `{a, b, c}`.
     case aggregate([Expression])
-    /// A function by its name as in the language: `add:to:`, `uppercase`.
+    /// A call by the language's name of the function: `add:to:`, `uppercase`.
     case function(String, [Expression])
     case arithmetic(ArithmeticOperator, Expression, Expression)
     case negation(Expression)
@@ -33,7 +33,7 @@ public struct Expression: Sendable, Hashable {
   }
 }
 
-/// A value written out.
+/// A literal.
 public enum Literal: Sendable, Hashable {
   case null
   case boolean(Bool)
@@ -42,12 +42,12 @@ public enum Literal: Sendable, Hashable {
   case string(String)
 }
 
-/// A place that an argument fills: `%@`, `%K`, `%ld`, `%f`, `%s`.
+/// A placeholder: `%@`, `%K`, `%ld`, `%f`, `%s`.
 public struct Placeholder: Sendable, Hashable {
   public enum Kind: Sendable, Hashable { case object, keyPath, integer, double, string }
 
   public let kind: Kind
-  /// Which argument fills it, from 0.
+  /// The index of its argument, from 0.
   public let ordinal: Int
 
   public init(_ kind: Kind, ordinal: Int) {
@@ -59,7 +59,7 @@ public struct Placeholder: Sendable, Hashable {
 public struct KeyPathComponent: Sendable, Hashable {
   public enum Kind: Sendable, Hashable {
     case name(String)
-    /// `@count` and kin, without the `@`.
+    /// `@count` and similar, without the `@`.
     case collectionOperator(String)
     /// `%K`.
     case placeholder(Placeholder)
@@ -74,7 +74,7 @@ public struct KeyPathComponent: Sendable, Hashable {
   }
 }
 
-/// What stands in the brackets behind an ordered collection.
+/// The index in brackets after an ordered collection.
 public indirect enum CollectionIndex: Sendable, Hashable {
   case first, last, size
   case position(Expression)

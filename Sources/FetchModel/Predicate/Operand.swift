@@ -16,6 +16,8 @@ struct Operand {
   var expression: ResolvedExpression
   var kind: Kind
   var range: SourceRange
+  /// Whether it is the object that a relationship leads to, and not named by its id.
+  var isRelationship = false
 
   var constant: Value? { expression.constant }
 }
@@ -75,6 +77,7 @@ extension Operand {
   /// Only constants change. `idType` says of an object's kind what its ids are.
   func converted(to kind: Kind, idType: (Int) -> AttributeType) -> ResolvedExpression? {
     if self.kind == kind || self.kind == .null || kind == .null { return expression }
+    if constant == .null { return expression }
     if let constant { return Self.convert(constant, to: kind, idType).map { .constant($0) } }
     return fits(kind, idType) ? expression : nil
   }

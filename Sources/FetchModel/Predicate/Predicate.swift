@@ -1,18 +1,18 @@
-// A predicate as it was written: the syntax tree. Nothing in it was looked up yet.
+// The syntax tree of a predicate. Its names are not resolved yet.
 
 /// The syntax tree of a predicate. Chains of AND and of OR are flat.
 public indirect enum Predicate: Sendable, Hashable {
   /// TRUEPREDICATE or FALSEPREDICATE.
   case constant(Bool)
-  /// At least two, none of them itself an `and`.
+  /// At least two operands, none of them an `and`.
   case and([Predicate])
-  /// At least two, none of them itself an `or`.
+  /// At least two operands, none of them an `or`.
   case or([Predicate])
   case not(Predicate)
   case comparison(ComparisonPredicate)
 }
 
-/// Two expressions and what stands between them.
+/// A comparison of two expressions.
 public struct ComparisonPredicate: Sendable, Hashable {
   public enum Quantifier: String, Sendable, Hashable {
     case any = "ANY"
@@ -39,10 +39,10 @@ public struct ComparisonPredicate: Sendable, Hashable {
   public var quantifier: Quantifier?
   public var left: Expression
   public var operation: Operator
-  /// What `[cd]` behind the operator says.
+  /// The options in brackets after the operator.
   public var options: StringOptions
   public var right: Expression
-  /// Where the operator stands.
+  /// The place of the operator.
   public var range: SourceRange
 
   public init(
@@ -58,9 +58,9 @@ public struct ComparisonPredicate: Sendable, Hashable {
   }
 }
 
-/// The bytes of the text that a part of the tree was made of.
+/// The bytes of the text from which a part of the tree was parsed.
 ///
-/// Places never tell two trees apart: all ranges are equal to each other.
+/// All ranges are equal to each other, so that trees are compared without their places.
 public struct SourceRange: Sendable, Hashable {
   public let lowerBound: Int
   public let upperBound: Int

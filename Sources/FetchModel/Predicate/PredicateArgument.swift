@@ -1,19 +1,19 @@
-// What fills the placeholders and variables of a predicate.
+// The arguments of placeholders and variables.
 
-/// A value for `%@` and kin, or for `$name`.
+/// A value for `%@` and similar, or for `$name`.
 public enum PredicateArgument: Sendable, Hashable {
-  /// Text of a query string: it becomes whatever it is compared with.
+  /// Text of a query string, converted to the type that it is compared with.
   case text(String)
-  /// A value of a JSON body, which has a type of its own.
+  /// A typed value of a JSON body.
   case json(JSON)
 
-  /// The argument that a JSON value is; nil for objects, which are no values.
+  /// Converts a JSON value; nil for objects, which are not values.
   public init?(_ json: JSON) {
     if case .object = json { return nil }
     self = .json(json)
   }
 
-  /// The elements of an array, given as one or as the text of one; nil for all else.
+  /// The elements of an array, or of a text that contains one; nil for anything else.
   var elements: [JSON]? {
     switch self {
     case .json(.array(let elements)): return elements

@@ -1,14 +1,14 @@
-// A refused predicate for people: the line at fault, carets under what is wrong, and the reason.
+// Shows a refused predicate to a person: the line, carets under the error, and the reason.
 
 /// A line of text with carets under a part of it, for terminals and logs.
 ///
-/// Wide letters, combining marks and tabs are counted as a terminal shows them.
+/// Columns are counted as a terminal shows wide letters, combining marks and tabs.
 public enum CaretExcerpt {
-  /// The line of `text` in which the byte at `offset` stands, and a line of carets below it.
+  /// The line of `text` that contains the byte at `offset`, and a line of carets below it.
   ///
   /// - Parameters:
-  ///   - offset: bytes of UTF-8 from the start; one past the end points behind the text.
-  ///   - length: how many bytes are wrong; at least one caret stands in any case.
+  ///   - offset: bytes of UTF-8 from the start; an offset past the end points behind the text.
+  ///   - length: the number of wrong bytes; at least one caret is shown.
   ///   - width: columns of a line; a longer one is cut on both sides.
   public static func lines(
     of text: String, at offset: Int, length: Int = 1, width: Int = 80
@@ -20,7 +20,7 @@ public enum CaretExcerpt {
 }
 
 extension PredicateError {
-  /// The line of `text` at fault, carets below it, and what is wrong.
+  /// The line of `text`, carets below the error, and the reason.
   ///
   ///     citty == 5
   ///     ^^^^^
@@ -31,7 +31,7 @@ extension PredicateError {
     return excerpt + "\n" + sentence
   }
 
-  /// How many bytes of `text` at the offset are quoted as found.
+  /// The number of bytes of `text` at the offset that are quoted as found.
   private func foundLength(in text: String) -> Int {
     guard found.hasPrefix("`"), let end = found.lastIndex(of: "`") else { return 1 }
     var quoted = found[..<end].dropFirst()
@@ -41,7 +41,7 @@ extension PredicateError {
   }
 }
 
-/// One line as columns, and which of them are wrong.
+/// One line as columns, some of them marked.
 private struct ExcerptLine {
   private struct Cell {
     let text: String
@@ -52,16 +52,16 @@ private struct ExcerptLine {
   private static let reach = 2_000
 
   private var cells: [Cell] = []
-  /// The first cell that is wrong.
+  /// The first marked cell.
   private var place = 0
 
   init(_ whole: String, at offset: Int, length: Int) {
     let bytes = Array(whole.utf8)
-    // Sums with lengths from anywhere must not overflow.
+    // Clamp the arguments, so that sums do not overflow.
     let length = min(max(1, length), bytes.count + 1)
     let offset = min(max(0, offset), bytes.count)
     let isBreak = { (byte: UInt8) in byte == 0x0A || byte == 0x0D }
-    // More than any line shows need not be looked at.
+    // Limit the bytes examined to those that a line can show.
     let (first, last) = (max(0, offset - Self.reach), min(bytes.count, offset + Self.reach))
     var start = bytes[first..<offset].lastIndex(where: isBreak).map { $0 + 1 } ?? first
     while start < offset, bytes[start] & 0xC0 == 0x80 { start += 1 }
@@ -81,13 +81,13 @@ private struct ExcerptLine {
 
   private static func cell(_ character: Character, _ isWrong: Bool) -> Cell {
     if character == "\t" { return Cell(text: "\t", width: 1, isWrong: isWrong) }
-    // Control characters could change the terminal.
+    // Control characters could change the terminal's state.
     let isControl = character.unicodeScalars.contains { $0.properties.generalCategory == .control }
     let text = isControl ? "·" : String(character)
     return Cell(text: text, width: isControl ? 1 : character.columns, isWrong: isWrong)
   }
 
-  /// Cuts the line down to `width` columns around the first place that is wrong.
+  /// Cuts the line to `width` columns around the first marked cell.
   mutating func fit(_ width: Int) {
     guard cells.reduce(0, { $0 + $1.width }) > width else { return }
     let first = fitting(cells[..<place].reversed(), width / 2)
@@ -100,7 +100,7 @@ private struct ExcerptLine {
     cells = kept
   }
 
-  /// How many of `cells` fit into `width` columns.
+  /// The number of `cells` that fit into `width` columns.
   private func fitting(_ cells: some Sequence<Cell>, _ width: Int) -> Int {
     var columns = 0
     return cells.prefix {
@@ -111,7 +111,7 @@ private struct ExcerptLine {
 
   var text: String { cells.map(\.text).joined() }
 
-  /// Spaces, and tabs where the line has them, up to the carets.
+  /// Spaces, or tabs where the line has them, up to the carets.
   var carets: String {
     var carets = ""
     for cell in cells.prefix(through: cells.lastIndex(where: \.isWrong) ?? 0) {
@@ -126,7 +126,7 @@ private struct ExcerptLine {
 }
 
 extension Character {
-  /// How many columns a terminal gives it.
+  /// The number of columns in a terminal.
   package var columns: Int {
     guard let first = unicodeScalars.first else { return 0 }
     if first.properties.isEmojiPresentation || unicodeScalars.contains("\u{FE0F}") { return 2 }

@@ -1,7 +1,7 @@
-// A mistake within a string of a predicate, shown at its very character.
+// Locates an error within a string literal at its character.
 
 extension PredicateError {
-  /// The same at the character of the string at fault, where the string stands in `text` itself.
+  /// This error at the wrong character, if the string literal is part of `text`.
   func located(in text: String) -> PredicateError {
     guard let character, let place = PredicateLexer(text).place(of: character, inString: offset)
     else { return self }
@@ -11,8 +11,8 @@ extension PredicateError {
 }
 
 extension PredicateLexer {
-  /// Where the character at this index of the string that begins at `start` is written; nil where no
-  /// string begins there, or an escape hides the place.
+  /// The place of a character of the string that begins at `start`; nil if no string begins there
+  /// or an escape makes the place uncertain.
   fileprivate func place(of index: Int, inString start: Int) -> Int? {
     var lexer = self
     lexer.offset = start
@@ -21,7 +21,7 @@ extension PredicateLexer {
     var place = start + 1
     for _ in 0..<index {
       guard place < bytes.count, bytes[place] != quote else { return nil }
-      // Of the escapes, only those of one sign are sure to make one character.
+      // Only escapes of a single sign are certain to produce one character.
       if bytes[place] == UInt8(ascii: "\\") {
         guard place + 1 < bytes.count else { return nil }
         switch bytes[place + 1] {

@@ -1,9 +1,9 @@
-// Why a predicate was refused, so that a person can act on it: where, what stood there, what was
-// expected, and the nearest name for a misspelt one.
+// The reason why a predicate was refused: the place, the text found there, the expected text, and
+// the nearest name for a misspelt one.
 
 /// A predicate that cannot be parsed or does not fit the model.
 public struct PredicateError: Error, Sendable, Hashable {
-  /// What kind of mistake it is. The raw values are stable and part of the HTTP contract.
+  /// The kind of error. The raw values are stable and part of the HTTP contract.
   public enum Code: String, Sendable, Hashable, CaseIterable {
     case syntaxError = "syntax-error"
     case unknownKeyPath = "unknown-key-path"
@@ -13,32 +13,32 @@ public struct PredicateError: Error, Sendable, Hashable {
     case unusedArgument = "unused-argument"
     case missingVariable = "missing-variable"
     case unusedVariable = "unused-variable"
-    /// A to-many key path that neither a quantifier nor an aggregate reduces to one value.
+    /// A to-many key path without a quantifier or an aggregate.
     case toManyWithoutQuantifier = "to-many-without-quantifier"
-    /// A quantifier before something that is not a collection.
+    /// A quantifier before an operand that is not a collection.
     case quantifierWithoutToMany = "quantifier-without-to-many"
-    /// A place among the objects of a relationship that has no order.
+    /// An index into a relationship without an order.
     case unorderedRelationship = "unordered-relationship"
-    /// A regular expression that MATCHES cannot read.
+    /// An invalid regular expression.
     case badPattern = "bad-pattern"
     case tooLong = "predicate-too-long"
     case tooComplex = "predicate-too-complex"
-    /// Understood, but this store cannot run it yet.
+    /// Valid, but not supported by this store.
     case notImplemented = "not-implemented"
   }
 
   public let code: Code
-  /// Where it stands: bytes of UTF-8 from the start of the predicate.
+  /// The place: bytes of UTF-8 from the start of the predicate.
   public let offset: Int
-  /// What stood there, shortened; empty where nothing can be quoted.
+  /// The text at that place, shortened; empty if nothing can be quoted.
   public let found: String
-  /// What should have stood there, as a phrase: `a comparison operator`.
+  /// The expected text as a phrase: `a comparison operator`.
   public let expected: String
-  /// The known name nearest to one that is not known: `population`, `@count`, `BEGINSWITH`.
+  /// The nearest known name of an unknown one: `population`, `@count`, `BEGINSWITH`.
   public let nearest: String?
-  /// Another way to write it, as a sentence.
+  /// An alternative, as a sentence.
   public let advice: String?
-  /// The character, from 0, of the text at ``offset`` at which what is wrong begins.
+  /// The index of the wrong character in the string at ``offset``.
   var character: Int?
 
   public init(
@@ -54,7 +54,7 @@ public struct PredicateError: Error, Sendable, Hashable {
     advice = hint
   }
 
-  /// What may have been meant: the bare nearest name, or else a sentence.
+  /// The nearest name, otherwise the advice.
   public var hint: String? { nearest ?? advice }
 }
 
@@ -62,7 +62,7 @@ extension PredicateError: CustomStringConvertible {
   /// One sentence: `at 3: found `citty`, expected a property of City; did you mean `city`?`
   public var description: String { "at \(offset): \(sentence)" }
 
-  /// The same without the place.
+  /// The description without the place.
   var sentence: String {
     (found.isEmpty ? "" : "found \(found), ") + "expected \(expected)" + suggestion
   }
@@ -74,20 +74,20 @@ extension PredicateError {
   }
 }
 
-/// The limits of a predicate. Beyond them it is refused before any work is spent on it.
+/// The limits of a predicate, checked before it is resolved.
 public enum PredicateLimits {
   /// Bytes of text.
   public static let length = 65_536
   /// Levels of nesting, AND and OR chains counting as one.
   public static let depth = 64
-  /// Comparisons, negations, operations and calls; operands that are constants or key paths and
-  /// the chains themselves do not count.
+  /// Comparisons, negations, operations and calls. Constants, key paths and the chains of AND and
+  /// OR do not count.
   public static let nodes = 1_000
-  /// Values in aggregates and array arguments, all of a predicate together.
+  /// Values in lists and array arguments of the whole predicate.
   public static let values = 10_000
-  /// Brackets and prefixes open at once: what bounds the parser's own stack.
+  /// Open brackets and prefixes; bounds the parser's recursion.
   static let nesting = 160
-  /// Parts of calculations that are compared with several values which are no constants, counted
-  /// for each of them.
+  /// Operations that are repeated because a calculation is compared with several non-constant
+  /// values.
   static let copies = 5_000
 }

@@ -1,4 +1,4 @@
-// Numbers and strings as they are written in a predicate.
+// Number and string literals.
 
 extension PredicateLexer {
   /// Reads `42`, `1.5e3`, `.5`, `0x2A`, `0o52` or `0b101010`.
@@ -28,7 +28,7 @@ extension PredicateLexer {
     return .double(double)
   }
 
-  /// The length of `e`, `e+` or `e-` if a digit follows it, else 0.
+  /// The length of `e`, `e+` or `e-` before a digit, otherwise 0.
   private func exponentLength() -> Int {
     guard let byte = peek(1) else { return 0 }
     if Self.isDigit(byte) { return 1 }
@@ -66,8 +66,8 @@ extension PredicateLexer {
     }
   }
 
-  /// Reads a string up to the same quote. A backslash that makes no escape stays, so that `\*` and
-  /// `\d` reach LIKE and MATCHES whether the backslash is doubled or not.
+  /// Reads a string up to its closing quote. A backslash that does not begin an escape is kept, so
+  /// that `\*` and `\d` reach LIKE and MATCHES whether the backslash is doubled or not.
   mutating func readString(quote: UInt8) throws(PredicateError) -> String {
     let start = offset
     offset += 1
@@ -106,8 +106,7 @@ extension PredicateLexer {
     }
   }
 
-  /// Reads the four hexadecimal digits after `\u`, and a second escape where they are half of a
-  /// surrogate pair.
+  /// Reads the four hexadecimal digits after `\u`, and the second escape of a surrogate pair.
   private mutating func readScalar() throws(PredicateError) -> Character {
     let start = offset - 2
     var code = try readHex(from: start)

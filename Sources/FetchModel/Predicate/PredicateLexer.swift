@@ -1,17 +1,17 @@
-// Predicate text → tokens, one at a time, in time linear in the text.
+// Splits predicate text into tokens. O(n) for n bytes.
 
 /// Reads the tokens of a predicate. Offsets are bytes of UTF-8.
 struct PredicateLexer {
   let bytes: [UInt8]
   var offset = 0
-  /// Whether a dot would go on with what was just read, and so cannot begin a number.
+  /// True if a dot continues the previous token and cannot begin a number.
   private var isAfterOperand = false
 
   init(_ text: String) {
     bytes = Array(text.utf8)
   }
 
-  /// The next token; `.end` again and again once the text is used up.
+  /// The next token; `.end` at the end of the text, repeatedly.
   mutating func next() throws(PredicateError) -> PredicateToken {
     skipSpace()
     let start = offset
@@ -48,7 +48,7 @@ struct PredicateLexer {
     return place < bytes.count ? bytes[place] : nil
   }
 
-  /// The text of `range`, as it was written.
+  /// The text of `range`.
   func text(_ range: Range<Int>) -> String {
     String(decoding: bytes[range], as: UTF8.self)
   }
@@ -62,7 +62,7 @@ struct PredicateLexer {
       expected: expected)
   }
 
-  /// `range` widened to whole characters, so that half of one is never quoted.
+  /// `range` extended to whole characters.
   private func quotable(_ range: Range<Int>) -> String {
     var end = min(range.upperBound, range.lowerBound + 60)
     while end < bytes.count, bytes[end] & 0xC0 == 0x80 { end += 1 }
@@ -158,7 +158,7 @@ extension PredicateLexer {
     return symbol
   }
 
-  /// The refusal of a sign that the language does not have, which was just read.
+  /// The error for an unknown sign, which was just read.
   private func unknownSign(_ byte: UInt8) -> PredicateError {
     let failure = failure("a name, a value or an operator", at: offset - 1)
     let nearest: String? =

@@ -1,8 +1,7 @@
-// What may have been meant where an operator should stand: a misspelt one, or one of another
-// language.
+// Suggestions for a missing operator: misspelt ones and those of other languages.
 
 extension PredicateParser {
-  /// A syntax error at the token that stands here, in the place of an operator.
+  /// A syntax error at the current token, where an operator is expected.
   func operatorFailure(_ expected: String) -> PredicateError {
     let failure = failure(expected)
     return PredicateError(
@@ -10,7 +9,7 @@ extension PredicateParser {
       hint: operatorAdvice, nearest: nearestOperator)
   }
 
-  /// The refusal of a lone name that is nearly TRUEPREDICATE or FALSEPREDICATE.
+  /// The error for a single name that resembles TRUEPREDICATE or FALSEPREDICATE.
   func misspeltTruth(_ node: Node) -> PredicateError? {
     guard case .expression(let expression) = node.content,
       case .keyPath(nil, let components) = expression.kind, components.count == 1,
@@ -40,7 +39,7 @@ extension PredicateParser {
     }
   }
 
-  /// `BETWEEN 1 AND 5` would be two comparisons, the second of which is none.
+  /// Refuses `BETWEEN 1 AND 5`, which would parse as two comparisons.
   func refuseBetweenAnd(_ right: Node) throws(PredicateError) {
     guard case .expression(let expression) = right.content, case .literal = expression.kind,
       infix?.precedence == .and, isValueAhead
@@ -50,7 +49,7 @@ extension PredicateParser {
       expected: "two values in braces: {lower, upper}")
   }
 
-  /// Whether a number or a string comes next, and is compared with nothing.
+  /// True if a number or a string follows that is not an operand of a comparison.
   private var isValueAhead: Bool {
     var ahead = self
     guard (try? ahead.advance()) != nil else { return false }

@@ -1,4 +1,4 @@
-// Counting, and telling predicates from expressions.
+// Checks limits, and distinguishes predicates from expressions.
 extension PredicateParser {
   mutating func expect(_ symbol: PredicateSymbol) throws(PredicateError) {
     guard case .symbol(symbol) = token.kind else { throw failure("`\(symbol.rawValue)`") }
@@ -18,7 +18,7 @@ extension PredicateParser {
       expected: "an expression", hint: "a comparison is no value; TERNARY makes one of it")
   }
 
-  /// A node one level above `depth` that counts towards the limit of nodes.
+  /// Creates a node one level above `depth` and counts it towards the limit.
   mutating func counted(
     _ kind: Expression.Kind, above depth: Depth, _ range: Range<Int>
   ) throws(PredicateError) -> Node {
@@ -53,7 +53,7 @@ extension PredicateParser {
     }
   }
 
-  /// Opens a bracket or a prefix; ``leave()`` closes it again.
+  /// Enters a bracket or a prefix; ``leave()`` ends it.
   mutating func enter() throws(PredicateError) {
     nesting += 1
     guard nesting <= PredicateLimits.nesting else { throw tooDeep(at: token.range.lowerBound) }

@@ -1,7 +1,7 @@
-// What may stand before or between operators: prefixes, brackets, values, calls.
+// Parses operands: prefixes, brackets, literals, key paths and calls.
 
 extension PredicateParser {
-  /// Parses one operand with its prefixes and with the dots and brackets behind it.
+  /// Parses one operand with its prefixes, and the dots and brackets after it.
   mutating func parsePrefix() throws(PredicateError) -> Node {
     try enter()
     defer { leave() }
@@ -34,7 +34,7 @@ extension PredicateParser {
       content: .predicate(.constant(value)), depth: .leaf(at: range.lowerBound), range: range)
   }
 
-  /// Parses `-` before an operand; before the digits of a number it becomes part of the number.
+  /// Parses `-` before an operand; before a number literal it becomes part of the number.
   private mutating func parseNegation() throws(PredicateError) -> Node {
     let start = token.range.lowerBound
     try advance()
@@ -48,12 +48,12 @@ extension PredicateParser {
     return try counted(.negation(expression), above: operand.depth, range)
   }
 
-  /// The number of `digits` below zero; nil if that token is no number but only leads to one.
+  /// The negated literal of `digits`; nil if that token is not a complete number.
   private func negative(_ literal: Literal, _ digits: PredicateToken) -> Literal? {
     switch (digits.kind, literal) {
     case (.integer, .integer(let value)): return .integer(0 &- value)
     case (.double, .double(let value)):
-      // 2^63 itself is no integer, but with the minus before it it is one.
+      // 2^63 is not an integer, but -2^63 is.
       return text(digits.range) == "9223372036854775808" ? .integer(.min) : .double(-value)
     default: return nil
     }
@@ -115,7 +115,7 @@ extension PredicateParser {
     return try parseCall(word, keyword, from: name.range)
   }
 
-  /// Parses a group: a predicate or an expression, whichever it turns out to be.
+  /// Parses parentheses around a predicate or an expression.
   private mutating func parseParentheses() throws(PredicateError) -> Node {
     let start = token.range.lowerBound
     try advance()
@@ -141,7 +141,7 @@ extension PredicateParser {
       .expression(Expression(.aggregate(elements), range: SourceRange(range))), above: depth, range)
   }
 
-  /// Parses expressions with commas between them, up to `end`, which stays.
+  /// Parses expressions separated by commas, up to but not including `end`.
   mutating func parseList(
     until end: PredicateSymbol, counting: Bool = false
   ) throws(PredicateError) -> ([Expression], depth: Depth) {
@@ -159,7 +159,7 @@ extension PredicateParser {
     }
   }
 
-  /// A leaf made of the token that stands here.
+  /// A leaf from the current token.
   private mutating func take(_ kind: Expression.Kind) throws(PredicateError) -> Node {
     let range = token.range
     try advance()

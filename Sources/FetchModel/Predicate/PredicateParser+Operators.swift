@@ -1,10 +1,10 @@
-// Operators between two operands.
+// Parses binary operators.
 extension PredicateParser {
   enum Precedence: Int, Comparable {
     case or, and, comparison, additive, multiplicative, power, operand
 
     static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
-    /// What the right operand of a left-associative operator must exceed.
+    /// The minimum precedence of a left-associative operator's right operand.
     var next: Precedence { Precedence(rawValue: rawValue + 1) ?? .operand }
   }
 
@@ -23,7 +23,7 @@ extension PredicateParser {
     }
   }
 
-  /// Parses an operand and every operator behind it that binds at least as tightly as `minimum`.
+  /// Parses an operand and all following operators that bind at least as tightly as `minimum`.
   mutating func parse(_ minimum: Precedence) throws(PredicateError) -> Node {
     var left = try parsePrefix()
     while let infix, infix.precedence >= minimum {
@@ -46,7 +46,7 @@ extension PredicateParser {
     }
   }
 
-  /// The comparison operator that stands here, nil if none does.
+  /// The comparison operator at the current token; nil if there is none.
   var comparisonOperator: ComparisonPredicate.Operator? {
     if case .comparison(let operation) = infix { operation } else { nil }
   }
@@ -85,7 +85,7 @@ extension PredicateParser {
     }
   }
 
-  /// Parses the rest of an AND or OR chain in a loop: its length costs no stack.
+  /// Parses the rest of an AND or OR chain in a loop, so that its length does not use stack.
   private mutating func parseChain(
     _ first: Node, _ kind: Precedence
   ) throws(PredicateError) -> Node {
@@ -103,7 +103,7 @@ extension PredicateParser {
       first.range.lowerBound..<last.range.upperBound)
   }
 
-  /// Adds an operand; one that is a chain of the same kind is taken apart, so that it is flat.
+  /// Appends an operand; the operands of a chain of the same kind are appended one by one.
   private func append(
     _ node: Node, to operands: inout [Predicate], _ depth: inout Depth, _ kind: Precedence
   ) throws(PredicateError) {
@@ -150,7 +150,7 @@ extension PredicateParser {
       range: left.range.lowerBound..<right.range.upperBound)
   }
 
-  /// Parses `[cd]`, if it stands here.
+  /// Parses `[cd]` if present.
   private mutating func parseOptions() throws(PredicateError) -> StringOptions {
     guard case .symbol(.openBracket) = token.kind else { return [] }
     try advance()

@@ -1,7 +1,7 @@
-// Key paths, brackets behind collections, and calls.
+// Parses key paths, indexes of collections, and calls.
 
 extension PredicateParser {
-  /// Parses the dots and brackets behind an operand.
+  /// Parses the dots and brackets after an operand.
   mutating func parsePostfix(_ operand: Node) throws(PredicateError) -> Node {
     var node = operand
     while true {
@@ -18,7 +18,7 @@ extension PredicateParser {
     }
   }
 
-  /// Parses names with dots between them, the first of which stands here or was read already.
+  /// Parses names separated by dots. The first one is the current token or was read already.
   mutating func parseKeyPath(
     base: Expression?, first: (String, Range<Int>)? = nil, from start: Int? = nil
   ) throws(PredicateError) -> Node {
@@ -73,7 +73,7 @@ extension PredicateParser {
     return try counted(.index(collection, index), above: depth, range)
   }
 
-  /// Parses the parenthesis behind `name`.
+  /// Parses the parenthesis after `name`.
   mutating func parseCall(
     _ name: String, _ keyword: PredicateKeyword? = nil, from start: Range<Int>
   ) throws(PredicateError) -> Node {
@@ -89,7 +89,7 @@ extension PredicateParser {
     try advance()
     var node = try counted(
       try call(name, keyword, arguments, at: start), above: depth, range)
-    // What is wrong with a call by name is wrong where the name stands.
+    // Report an error of FUNCTION at its name argument.
     if keyword == .function, let place = Self.place(ofName: arguments),
       case .expression(let call) = node.content
     {
@@ -99,14 +99,15 @@ extension PredicateParser {
     return node
   }
 
-  /// Where the name among the arguments of FUNCTION stands.
+  /// The index of the name among the arguments of FUNCTION.
   private static func place(ofName arguments: [Expression]) -> Int? {
     arguments.prefix(2).first {
       if case .literal(.string) = $0.kind { true } else { false }
     }?.range.lowerBound
   }
 
-  /// A direct call, or what `FUNCTION('add:to:', a, b)` and `FUNCTION(a, 'add:to:', b)` mean.
+  /// A direct call, or the call that `FUNCTION('add:to:', a, b)` or `FUNCTION(a, 'add:to:', b)`
+  /// expresses.
   private func call(
     _ name: String, _ keyword: PredicateKeyword?, _ arguments: [Expression], at range: Range<Int>
   ) throws(PredicateError) -> Expression.Kind {

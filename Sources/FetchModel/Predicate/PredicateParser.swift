@@ -1,9 +1,9 @@
-// Tokens → syntax tree. Precedence climbing: predicates and expressions are parsed by one loop and
-// told apart where they meet an operator, so `(a + b) > 3` and `(a > b)` need no second look.
-// The time is linear in the text, and the stack is bounded by `PredicateLimits.nesting`.
+// Parses tokens into a syntax tree by precedence climbing. Predicates and expressions are parsed by
+// the same loop and distinguished at operators, so that `(a + b) > 3` and `(a > b)` need no second
+// pass. O(n); the recursion is bounded by `PredicateLimits.nesting`.
 
 extension Predicate {
-  /// The tree of `text`. Throws where it breaks the grammar or a limit.
+  /// Parses `text`. Throws on a syntax error or an exceeded limit.
   public init(parsing text: String) throws(PredicateError) {
     var parser = try PredicateParser(text)
     self = try parser.parseWhole()
@@ -11,7 +11,7 @@ extension Predicate {
 }
 
 struct PredicateParser {
-  /// What was parsed, with the levels below it.
+  /// A parsed part with the number of levels below it.
   struct Node {
     enum Content {
       case predicate(Predicate)
@@ -23,7 +23,7 @@ struct PredicateParser {
     var range: Range<Int>
   }
 
-  /// How many levels are below something, and where the last of them stands.
+  /// The number of levels below a node, and the place of the deepest one.
   struct Depth: Comparable {
     var levels: Int
     var place: Int
@@ -65,7 +65,7 @@ struct PredicateParser {
 
   func text(_ range: Range<Int>) -> String { lexer.text(range) }
 
-  /// A syntax error at the token that stands here.
+  /// A syntax error at the current token.
   func failure(_ expected: String, hint: String? = nil) -> PredicateError {
     var found = "the end"
     if case .end = token.kind {} else { found = "`\(lexer.text(token.range))`" }

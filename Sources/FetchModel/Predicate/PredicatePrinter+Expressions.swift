@@ -1,4 +1,4 @@
-// Expressions as text: where parentheses are needed, and how names and literals are spelt.
+// Prints expressions with the necessary parentheses.
 
 extension PredicatePrinter {
   private typealias Precedence = PredicateParser.Precedence
@@ -23,7 +23,7 @@ extension PredicatePrinter {
     if isBracketed { text += ")" }
   }
 
-  /// Writes what is no calculation with two operands.
+  /// Prints an expression that is not a binary operation.
   private mutating func write(operand: Expression) {
     switch operand.kind {
     case .literal(let literal): text += literal.text
@@ -113,7 +113,7 @@ extension PredicatePrinter {
     }
   }
 
-  /// Writes what a dot or a bracket follows.
+  /// Prints an expression that a dot or a bracket follows.
   private mutating func write(base: Expression) {
     var isBracketed = false
     switch base.kind {
@@ -149,13 +149,13 @@ extension ArithmeticOperator {
 }
 
 extension PredicateLexer {
-  /// Whether `text` is read as one name, reserved or not.
+  /// True if `text` is read as one name, reserved or not.
   static func isName(_ text: String) -> Bool {
     guard let first = text.utf8.first, isNameStart(first) else { return false }
     return text.utf8.allSatisfy(isNamePart) && !text.unicodeScalars.contains("\u{A0}")
   }
 
-  /// Whether `text` before a parenthesis is read as a function's name.
+  /// True if `text` before a parenthesis is read as a function's name.
   static func isCallable(_ text: String) -> Bool {
     let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
     guard let first = parts.first, isName(String(Substring(first))),
@@ -167,7 +167,7 @@ extension PredicateLexer {
 }
 
 extension Literal {
-  /// The literal as it is written: numbers exactly, text in double quotes.
+  /// The literal in the language's syntax: exact numbers, text in double quotes.
   var text: String {
     switch self {
     case .null: return "nil"
@@ -178,13 +178,13 @@ extension Literal {
     }
   }
 
-  /// The name of what is no number, under which it is refused.
+  /// The text that represents NaN; it is refused when resolved.
   static let notANumber = "NaN"
 
   private static func text(_ value: Double) -> String {
-    // No number in the language: refused by its name, as a number beside a text too.
+    // NaN has no literal; this cast is refused when resolved.
     if value.isNaN { return "CAST(\(text(notANumber)), \(text("NSNumber")))" }
-    // Beyond the largest double: read as infinity.
+    // A literal beyond the largest double is read as infinity.
     if value.isInfinite { return value < 0 ? "-1e999" : "1e999" }
     return value.description
   }
@@ -214,7 +214,7 @@ extension Literal {
     }
   }
 
-  /// Whether it is a number written without a minus.
+  /// True for a number without a minus sign.
   var isUnsignedNumber: Bool {
     switch self {
     case .integer(let value): value >= 0

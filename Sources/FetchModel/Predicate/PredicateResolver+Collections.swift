@@ -1,97 +1,117 @@
 // Collections: quantifiers, SUBQUERY and aggregates.
 
-/// A collection, which of its objects are meant, and the value taken of each.
+/// A collection, which of its objects are meant, and the value taken of each. It belongs into the
+/// scope in which it was resolved.
 struct Reach {
   let collection: ResolvedCollection
   let condition: Condition
-  /// From the elements' entity, to-one steps only.
-  let value: PropertyPath
-  let isDistinct: Bool
-  let range: SourceRange
+  /// From the elements' scope, to-one steps only.
+  let value: Walk
 }
 
 extension PredicateResolver {
-  /// The collection that `expression` stands for; nil if it is a single value.
-  mutating func reach(_ expression: Expression) throws(PredicateError) -> Reach? {
-    guard let walk = try walk(expression), walk.isCollection else { return nil }
-    return try reach(walk)
+  mutating func reach(_ walk: Walk) throws(PredicateError) -> Reach {
+    let value = value(ofElements: walk)
+    let collection = collection(
+      of: walk, Array(walk.steps.dropLast(value.steps.count)), elementScope: value.scope)
+    return Reach(
+      collection: collection,
+      condition: .all([try origin(of: collection, walk), try filter(of: collection, walk)]),
+      value: value)
   }
 
-  func reach(_ walk: Walk) throws(PredicateError) -> Reach {
+  private func collection(of walk: Walk, _ steps: [Int], elementScope: Int) -> ResolvedCollection {
+    let end = model.walk(PropertyPath(root: walk.root, steps: steps, target: .object))
+    return ResolvedCollection(
+      scope: walk.scope, entity: walk.root, steps: steps, destination: end.end,
+      elementScope: elementScope,
+      toOneSteps: end.relationships.prefix { !$0.isToMany }.count,
+      toManySteps: end.relationships.count(where: \.isToMany),
+      isManyToMany: end.relationships.contains(where: model.isManyToMany))
+  }
+
+  /// What `walk` reads of one element of its collection.
+  func value(ofElements walk: Walk) -> Walk {
     let last = walk.toMany.last ?? 0
     let steps = Array(walk.steps[...last])
-    let root = PropertyPath(root: walk.root, steps: steps, target: .object)
-    let destination = model.walk(root).end
-    return Reach(
-      collection: ResolvedCollection(
-        scope: walk.scope, entity: walk.root, steps: steps, destination: destination,
-        elementScope: scopes.count),
-      condition: walk.condition ?? .constant(true),
-      value: PropertyPath(
-        root: destination, steps: Array(walk.steps[(last + 1)...]), target: walk.target),
-      isDistinct: walk.isDistinct, range: walk.range)
+    let elements = PropertyPath(root: walk.root, steps: steps, target: .object)
+    var value = Walk(scope: scopes.count, root: model.walk(elements).end, range: walk.range)
+    value.steps = Array(walk.steps[(last + 1)...])
+    value.end = walk.end
+    value.target = walk.target
+    value.isLength = walk.isLength
+    value.naming = walk.naming
+    return value
+  }
+
+  /// What the SUBQUERY at the beginning of `walk` demands.
+  private mutating func filter(
+    of collection: ResolvedCollection, _ walk: Walk
+  ) throws(PredicateError) -> Condition {
+    guard let filter = walk.filter else { return .constant(true) }
+    track(collection.scope, collection.steps, .object)
+    return try within(elements(of: collection, variable: filter.variable)) {
+      resolver throws(PredicateError) in try resolver.resolve(filter.predicate)
+    }
   }
 
   /// The scope of a collection's elements.
-  private func elements(of collection: ResolvedCollection, variable: String? = nil) -> Scope {
+  func elements(of collection: ResolvedCollection, variable: String? = nil) -> Scope {
     Scope(
       entity: collection.destination, steps: scopes[collection.scope].steps + collection.steps,
       variable: variable)
   }
 
-  /// That some object of `reach` has a value that fulfils what `body` says of it.
+  /// That some element of the collection of `walk` fulfils what `body` says of its value, which
+  /// `body` resolves in the elements' scope like everything else that it needs.
   mutating func exists(
-    _ reach: Reach,
-    _ body: (inout Self, Operand) throws(PredicateError) -> Condition
+    _ walk: Walk, _ body: (inout Self, Walk) throws(PredicateError) -> Condition
   ) throws(PredicateError) -> Condition {
+    let reach = try reach(walk)
     let collection = reach.collection
     track(collection.scope, collection.steps, .object)
     let condition = try within(elements(of: collection)) { resolver throws(PredicateError) in
-      let element = resolver.operand(reach.value, in: collection.elementScope, at: reach.range)
-      return try body(&resolver, element)
+      try body(&resolver, reach.value)
     }
     if condition == .constant(false) { return .constant(false) }
     return .exists(collection, where: .all([reach.condition, condition]), isNegated: false)
   }
 
-  /// `ANY path operator right` and kin.
+  /// `ANY path operator right` and similar.
   mutating func resolve(
     _ comparison: ComparisonPredicate, _ quantifier: ComparisonPredicate.Quantifier
   ) throws(PredicateError) -> Condition {
     guard let walk = try walk(comparison.left) else { throw noCollection(comparison.left) }
-    let some: Condition
-    if walk.aggregate != nil, walk.toMany.count > 1, walk.condition == nil {
-      some = try existsAggregate(walk, comparison, isNegated: quantifier == .all)
-    } else {
-      guard walk.isCollection else { throw noCollection(comparison.left) }
-      some = try exists(try reach(walk)) { (resolver, element) throws(PredicateError) in
-        let condition = try resolver.condition(element, comparison)
-        return quantifier == .all ? condition.negated : condition
-      }
+    let inner = aggregateOfElements(walk)
+    guard walk.isCollection || inner != nil else { throw noCollection(comparison.left) }
+    let some = try exists(inner?.outer ?? walk) { (resolver, element) throws(PredicateError) in
+      let condition = try resolver.condition(.walk(inner?.aggregate ?? element), comparison)
+      return quantifier == .all ? condition.negated : condition
     }
     return quantifier == .any ? some : some.negated
   }
 
-  /// `ANY countries.cities.@count > 3`: an aggregate of each object of all but the last collection.
-  private mutating func existsAggregate(
-    _ walk: Walk, _ comparison: ComparisonPredicate, isNegated: Bool
-  ) throws(PredicateError) -> Condition {
-    let split = walk.toMany[walk.toMany.count - 2] + 1
+  /// The two parts of `countries.cities.@count` behind a quantifier: an aggregate of each element of
+  /// all but the last collection; nil where there is one collection alone.
+  private func aggregateOfElements(_ walk: Walk) -> (outer: Walk, aggregate: Walk)? {
+    let toMany = walk.toMany.filter { $0 >= walk.element?.stepCount ?? 0 }
+    guard walk.aggregate != nil, toMany.count > 1, walk.filter == nil else { return nil }
+    let split = toMany[toMany.count - 2] + 1
     var outer = Walk(scope: walk.scope, root: walk.root, range: walk.range)
     outer.steps = Array(walk.steps[..<split])
     outer.toMany = walk.toMany.dropLast()
-    let reach = try reach(outer)
-    var inner = Walk(
-      scope: reach.collection.elementScope, root: reach.collection.destination, range: walk.range)
-    inner.steps = Array(walk.steps[split...])
-    inner.toMany = walk.toMany.suffix(1).map { $0 - split }
-    inner.end = walk.end
-    inner.target = walk.target
-    inner.operators = walk.operators
-    return try exists(reach) { (resolver, _) throws(PredicateError) in
-      let condition = try resolver.condition(try resolver.aggregate(inner), comparison)
-      return isNegated ? condition.negated : condition
+    outer.element = walk.element
+    var aggregate = value(ofElements: outer)
+    aggregate.steps = Array(walk.steps[split...])
+    aggregate.toMany = walk.toMany.suffix(1).map { $0 - split }
+    aggregate.end = walk.end
+    aggregate.target = walk.target
+    aggregate.isLength = walk.isLength
+    aggregate.operators = walk.operators.map { applied in
+      Walk.Operator(
+        name: applied.name, stepCount: applied.stepCount - split, range: applied.range)
     }
+    return (outer, aggregate)
   }
 
   private func noCollection(_ expression: Expression) -> PredicateError {
@@ -113,18 +133,13 @@ extension PredicateResolver {
     _ collection: Expression, _ variable: String, _ predicate: Predicate, at range: SourceRange
   ) throws(PredicateError) -> Walk {
     guard var walk = try walk(collection), walk.isCollection, walk.operators.isEmpty,
-      walk.target == .object, walk.toMany.last == walk.steps.count - 1, walk.condition == nil
+      walk.target == .object, walk.toMany.last == walk.steps.count - 1, walk.filter == nil
     else {
       throw PredicateError(
         .typeMismatch, at: collection.range.lowerBound, found: "no collection of objects",
         expected: "a to-many key path that ends with its relationship")
     }
-    let reach = try reach(walk)
-    track(walk.scope, walk.steps, .object)
-    walk.condition = try within(elements(of: reach.collection, variable: variable)) {
-      resolver throws(PredicateError) in try resolver.resolve(predicate)
-    }
-    // The variable's scope is closed; the walk goes on from the elements.
+    walk.filter = Walk.Filter(variable: variable, predicate: predicate)
     return walk
   }
 }
@@ -141,15 +156,30 @@ extension PredicateResolver {
   mutating func aggregate(
     _ walk: Walk, _ function: AggregateFunction, at range: SourceRange
   ) throws(PredicateError) -> Operand {
+    guard !walk.isLength else {
+      throw PredicateError(
+        .typeMismatch, at: range.lowerBound, found: "an aggregate of lengths",
+        expected: "an aggregate of attributes",
+        hint: "a quantifier compares the length of each: ANY path.name.length > 3")
+    }
     let reach = try reach(walk)
-    let path = PropertyPath(root: walk.root, steps: walk.steps, target: walk.target)
     track(walk.scope, walk.steps, walk.target)
     track(walk.scope, reach.collection.steps, .object)
-    let valueKind = try kind(of: function, path, at: range)
+    let valueKind = try kind(of: function, walk.path, at: range)
     let aggregation = Aggregation(
       function: function, collection: reach.collection, condition: reach.condition,
-      value: reach.value, isDistinct: reach.isDistinct)
+      value: reach.value.path, objectStepCount: objectStepCount(walk, reach, function),
+      isDistinct: walk.isDistinct)
     return Operand(expression: .aggregate(aggregation), kind: valueKind, range: walk.range)
+  }
+
+  /// The least and the greatest value, and different values, are the same however often each counts.
+  private func objectStepCount(
+    _ walk: Walk, _ reach: Reach, _ function: AggregateFunction
+  ) -> Int {
+    guard !walk.isDistinct, function != .min, function != .max else { return 0 }
+    let stepCount = walk.operators.first?.stepCount ?? walk.steps.count
+    return max(0, stepCount - reach.collection.steps.count)
   }
 
   private func kind(
@@ -171,21 +201,9 @@ extension PredicateResolver {
 
   /// The refusal of a collection where one value is needed.
   func tooMany(_ walk: Walk) -> PredicateError {
-    let path = PropertyPath(root: walk.root, steps: walk.steps, target: walk.target)
-    return PredicateError(
-      .toManyWithoutQuantifier, at: walk.range.lowerBound, found: "`\(model.text(of: path))`",
+    PredicateError(
+      .toManyWithoutQuantifier, at: walk.range.lowerBound, found: "`\(model.text(of: walk.path))`",
       expected: "one value",
       hint: "put ANY, ALL or NONE before it, or an aggregate like `@count` behind it")
-  }
-
-  /// The value of a to-one path from the object of `scope`.
-  mutating func operand(
-    _ path: PropertyPath, in scope: Int, at range: SourceRange
-  ) -> Operand {
-    track(scope, path.steps, path.target)
-    var kind = Operand.kind(of: model.type(of: path))
-    if path.target == .object { kind = .object(model.walk(path).end) }
-    return Operand(
-      expression: .path(ScopedPath(scope: scope, path: path)), kind: kind, range: range)
   }
 }

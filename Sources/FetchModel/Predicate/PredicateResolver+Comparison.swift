@@ -6,17 +6,25 @@ extension PredicateResolver {
     if let quantifier = comparison.quantifier {
       return try resolve(comparison, quantifier)
     }
-    return try condition(try operand(comparison.left), comparison)
+    if comparison.operation == .contains, let walk = try walk(comparison.left), walk.isCollection {
+      return try exists(walk) { (resolver, element) throws(PredicateError) in
+        let left = try resolver.operand(element)
+        return try resolver.compare(
+          left, .equal, try resolver.operand(comparison.right), comparison.options)
+      }
+    }
+    return try condition(.expression(comparison.left), comparison)
   }
 
-  /// `left operator right`, whatever the left side came from.
+  /// `side operator right`, whatever the left side came from.
   mutating func condition(
-    _ left: Operand, _ comparison: ComparisonPredicate
+    _ side: ComparisonSide, _ comparison: ComparisonPredicate
   ) throws(PredicateError) -> Condition {
     switch comparison.operation {
-    case .in: return try membership(left, comparison)
-    case .between: return try interval(left, comparison)
+    case .in: return try membership(side, comparison)
+    case .between: return try interval(try operand(side), comparison)
     default:
+      let left = try operand(side)
       let right = try operand(comparison.right)
       return try compare(left, comparison.operation, right, comparison.options)
     }
@@ -27,6 +35,7 @@ extension PredicateResolver {
     _ left: Operand, _ operation: ComparisonPredicate.Operator, _ right: Operand,
     _ options: StringOptions
   ) throws(PredicateError) -> Condition {
+    if operation != .equal, operation != .notEqual { try refuseRelationship(left, right) }
     if let relation = Comparison.Relation(text: operation) {
       return try search(left, relation, right, options)
     }
@@ -38,6 +47,18 @@ extension PredicateResolver {
       ? Self.condition(rightValue, relation.mirrored, leftValue, options)
       : Self.condition(leftValue, relation, rightValue, options)
     return isNegated ? condition.negated : condition
+  }
+
+  /// Refuses what has no order and is no text.
+  private func refuseRelationship(_ operands: Operand...) throws(PredicateError) {
+    guard let operand = operands.first(where: \.isRelationship) else { return }
+    var found = "a relationship"
+    if case .path(let path) = operand.expression, !path.path.steps.isEmpty {
+      found = "\(text(path)), a relationship"
+    }
+    throw PredicateError(
+      .typeMismatch, at: operand.range.lowerBound, found: found,
+      expected: "==, != or IN, or a value instead", hint: "`.id` behind it is its id as a value")
   }
 
   private static func relation(
@@ -82,7 +103,8 @@ extension PredicateResolver {
       (.constant(.id), .constant(.id)):
       return relation == .equal ? .constant(left == right) : nil
     case (.aggregate(let aggregation), .constant(.integer(let count))):
-      guard aggregation.function == .count, !aggregation.isDistinct else { return nil }
+      guard aggregation.function == .count, !aggregation.isDistinct, aggregation.object == nil
+      else { return nil }
       let some = Condition.exists(
         aggregation.collection, where: aggregation.condition, isNegated: false)
       switch (relation, count) {

@@ -22,16 +22,17 @@ extension PredicateResolver {
     }
   }
 
+  /// Answers nil where `components` lead on to many objects.
   private mutating func element(
     _ index: CollectionIndex, of collection: Expression, behind components: [KeyPathComponent],
     at range: SourceRange
-  ) throws(PredicateError) -> Operand {
+  ) throws(PredicateError) -> Operand? {
     let found = try walk(collection)
     if let found, !found.isCollection, found.aggregate == nil, case .attribute = found.target {
-      let path = PropertyPath(root: found.root, steps: found.steps, target: found.target)
-      if model.type(of: path) == .json {
+      if model.type(of: found.path) == .json {
         throw PredicateError(
-          .typeMismatch, at: collection.range.lowerBound, found: "`\(model.text(of: path))`, JSON",
+          .typeMismatch, at: collection.range.lowerBound,
+          found: "`\(model.text(of: found.path))`, JSON",
           expected: "a to-many key path before the brackets", hint: "JSON is compared as a whole")
       }
     }
@@ -47,17 +48,17 @@ extension PredicateResolver {
         .typeMismatch, at: component.range.lowerBound, found: "a property of a number",
         expected: "nothing behind `[SIZE]`")
     }
+    guard let value = try value(behind: components, of: walk, at: range) else { return nil }
     let place = try place(index, at: range)
     try checkOrder(of: walk, at: range)
     let reach = try reach(walk)
-    let value = try value(behind: components, from: reach.value, at: range)
     track(walk.scope, reach.collection.steps, .object)
     track(walk.scope, reach.collection.steps + value.steps, value.target)
     let element = OrderedElement(
-      collection: reach.collection, condition: reach.condition, place: place, value: value)
-    var kind = Operand.kind(of: model.type(of: value))
-    if value.target == .object { kind = .object(model.walk(value).end) }
-    return Operand(expression: .element(element), kind: kind, range: range)
+      collection: reach.collection, condition: reach.condition, place: place, value: value.path)
+    var operand = operand(.element(element), read: value)
+    operand.range = range
+    return operand
   }
 
   private mutating func place(
@@ -93,14 +94,12 @@ extension PredicateResolver {
     }
   }
 
-  /// What `components` read of an element, behind what is taken of each already.
+  /// What `components` read of an element, behind what is taken of each already; nil where they
+  /// lead on to many objects.
   private func value(
-    behind components: [KeyPathComponent], from taken: PropertyPath, at range: SourceRange
-  ) throws(PredicateError) -> PropertyPath {
-    var walk = Walk(scope: 0, root: taken.root, range: range)
-    walk.steps = taken.steps
-    walk.target = taken.target
-    walk.end = model.walk(taken).end
+    behind components: [KeyPathComponent], of collection: Walk, at range: SourceRange
+  ) throws(PredicateError) -> Walk? {
+    var walk = value(ofElements: collection)
     for component in components {
       guard case .name(let name) = component.kind else {
         throw PredicateError(
@@ -108,8 +107,57 @@ extension PredicateResolver {
           expected: "a property of the element")
       }
       try step(name, &walk, at: component.range)
+      guard walk.toMany.isEmpty else { return nil }
     }
-    guard walk.toMany.isEmpty else { throw tooMany(walk) }
-    return PropertyPath(root: taken.root, steps: walk.steps, target: walk.target)
+    return walk
+  }
+}
+
+// MARK: - Collections of an element
+
+extension PredicateResolver {
+  /// That an object of `collection` was reached over the element that brackets pick, as in
+  /// `pets[FIRST].toys`: the inverse steps lead back to it.
+  mutating func origin(
+    of collection: ResolvedCollection, _ walk: Walk
+  ) throws(PredicateError) -> Condition {
+    guard let element = walk.element else { return .constant(true) }
+    let way = try inverse(of: collection, from: element.stepCount, at: walk.range)
+    return try within(elements(of: collection)) { resolver throws(PredicateError) in
+      guard way.isCollection else { return try resolver.isElement(way, element) }
+      return try resolver.exists(way) { (resolver, object) throws(PredicateError) in
+        try resolver.isElement(object, element)
+      }
+    }
+  }
+
+  private mutating func isElement(
+    _ walk: Walk, _ element: Walk.Element
+  ) throws(PredicateError) -> Condition {
+    var object = try operand(walk)
+    let picked = try operand(element.expression)
+    // The inverse may lead to an entity that the element's one inherits from.
+    object.kind = picked.kind
+    return try compare(object, .equal, picked, [])
+  }
+
+  /// The way from an object of `collection` back to what its steps before `start` lead to.
+  private func inverse(
+    of collection: ResolvedCollection, from start: Int, at range: SourceRange
+  ) throws(PredicateError) -> Walk {
+    let path = PropertyPath(root: collection.entity, steps: collection.steps, target: .object)
+    var way = Walk(scope: collection.elementScope, root: collection.destination, range: range)
+    for relationship in model.walk(path).relationships[start...].reversed() {
+      guard let inverse = relationship.inverse else {
+        throw PredicateError(
+          .typeMismatch, at: range.lowerBound, found: "`\(relationship.name)`",
+          expected: "a relationship with an inverse behind the brackets")
+      }
+      let step = model.entities[relationship.destination].relationships[inverse]
+      if step.isToMany { way.toMany.append(way.steps.count) }
+      way.steps.append(inverse)
+      way.end = step.destination
+    }
+    return way
   }
 }

@@ -1,5 +1,12 @@
 // Expressions → operands of one value.
 
+/// The left side of a comparison before it is resolved. The right side may open the scope of a
+/// collection's elements, in which the left side then stands and is resolved.
+enum ComparisonSide {
+  case expression(Expression)
+  case walk(Walk)
+}
+
 extension PredicateResolver {
   mutating func operand(_ expression: Expression) throws(PredicateError) -> Operand {
     if let operand = try element(expression) { return operand }
@@ -24,11 +31,34 @@ extension PredicateResolver {
     }
   }
 
-  private mutating func operand(_ walk: Walk) throws(PredicateError) -> Operand {
+  mutating func operand(_ side: ComparisonSide) throws(PredicateError) -> Operand {
+    switch side {
+    case .expression(let expression): try operand(expression)
+    case .walk(let walk): try operand(walk)
+    }
+  }
+
+  mutating func operand(_ walk: Walk) throws(PredicateError) -> Operand {
     if walk.aggregate != nil { return try aggregate(walk) }
-    if walk.isCollection { throw tooMany(walk) }
-    let path = PropertyPath(root: walk.root, steps: walk.steps, target: walk.target)
-    return operand(path, in: walk.scope, at: walk.range)
+    if walk.isCollection || walk.element != nil { throw tooMany(walk) }
+    track(walk.scope, walk.steps, walk.target)
+    return operand(.path(ScopedPath(scope: walk.scope, path: walk.path)), read: walk)
+  }
+
+  /// `value`, which is what stands at the end of `walk`.
+  func operand(_ value: ResolvedExpression, read walk: Walk) -> Operand {
+    let range = walk.range
+    if walk.isLength {
+      return Operand(
+        expression: .function(.length, [value]), kind: .number(isInteger: true), range: range)
+    }
+    guard walk.target == .object else {
+      let kind = Operand.kind(of: model.type(of: walk.path))
+      return Operand(expression: value, kind: kind, range: range)
+    }
+    var operand = Operand(expression: value, kind: .object(walk.end), range: range)
+    operand.isRelationship = walk.naming == .relationship
+    return operand
   }
 
   private func misplacedAggregate(at range: SourceRange) -> PredicateError {

@@ -1,4 +1,4 @@
-// Functions and casts: names and numbers of arguments checked, types known.
+// Resolves functions and casts: checks names, numbers of arguments and types.
 
 extension PredicateResolver {
   mutating func call(
@@ -20,7 +20,7 @@ extension PredicateResolver {
     return try call(signature, arguments, at: range)
   }
 
-  /// How a function is written: with its colons or, where it takes one argument, without.
+  /// The canonical name of a function: with colons, or without them for a single argument.
   private static func canonical(_ name: String) -> String {
     let count = name.utf8.count { $0 == UInt8(ascii: ":") }
     return count == 1 && name.hasSuffix(":") ? String(name.dropLast()) : name
@@ -159,7 +159,7 @@ extension PredicateResolver {
 // MARK: - CAST
 
 extension PredicateResolver {
-  /// Seconds from 1970 to 2001, where Core Data's dates begin to count.
+  /// Seconds from 1970 to 2001, the reference date of Core Data.
   private static let referenceDate = 978_307_200.0
 
   mutating func cast(

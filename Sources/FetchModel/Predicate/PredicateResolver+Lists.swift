@@ -3,20 +3,22 @@
 extension PredicateResolver {
   /// `left IN right`.
   mutating func membership(
-    _ left: Operand, _ comparison: ComparisonPredicate
+    _ side: ComparisonSide, _ comparison: ComparisonPredicate
   ) throws(PredicateError) -> Condition {
+    if let walk = try walk(comparison.right), walk.isCollection {
+      return try exists(walk) { (resolver, element) throws(PredicateError) in
+        let left = try resolver.operand(side)
+        return try resolver.compare(
+          left, .equal, try resolver.operand(element), comparison.options)
+      }
+    }
+    let left = try operand(side)
     if let elements = try list(comparison.right) {
       return try membership(left, elements, comparison.options)
     }
-    if let reach = try reach(comparison.right) {
-      let equal = ComparisonPredicate.Operator.equal
-      return try exists(reach) { (resolver, element) throws(PredicateError) in
-        try resolver.compare(left, equal, element, comparison.options)
-      }
-    }
     let right = try operand(comparison.right)
-    guard [.text, .untyped, .null].contains(right.kind), [.text, .untyped].contains(left.kind)
-    else {
+    let textKinds: [Operand.Kind] = [.text, .untyped, .null]
+    guard textKinds.contains(right.kind), textKinds.contains(left.kind) else {
       let isGiven = right.kind == .untyped || Self.isGiven(comparison.right)
       throw PredicateError(
         .typeMismatch, at: right.range.lowerBound,

@@ -1,10 +1,33 @@
 // Key paths → steps through the model.
 
-/// A key path as far as it was walked.
+/// A key path as far as it was walked. It holds nothing that was resolved, so that it means the same
+/// in every scope inside the one that it was walked in.
 struct Walk {
   struct Operator {
     let name: CollectionOperator
+    /// How many steps stand before it.
+    let stepCount: Int
     let range: SourceRange
+  }
+
+  struct Filter {
+    let variable: String
+    let predicate: Predicate
+  }
+
+  struct Element {
+    /// The key path with its brackets.
+    let expression: Expression
+    /// How many of the steps lead to it.
+    let stepCount: Int
+  }
+
+  /// How a key path names the object at its end.
+  enum Naming {
+    /// By SELF, `id` or a variable.
+    case object
+    /// By a relationship.
+    case relationship
   }
 
   /// The scope it starts from.
@@ -18,7 +41,13 @@ struct Walk {
   var target = PropertyPath.Target.object
   var operators: [Operator] = []
   /// What a SUBQUERY at its beginning demands of the elements.
-  var condition: Condition?
+  var filter: Filter?
+  /// The brackets at its beginning, which pick one element of the first to-many step.
+  var element: Element?
+  /// Whether it reads the length of its target.
+  var isLength = false
+  /// How the target was named, if it is an object.
+  var naming = Naming.object
   let range: SourceRange
 
   init(scope: Int, root: Int, range: SourceRange) {
@@ -29,9 +58,10 @@ struct Walk {
   }
 
   /// Whether it stands for the objects or values of a collection and not for one value.
-  var isCollection: Bool {
-    (!toMany.isEmpty || condition != nil) && aggregate == nil
-  }
+  var isCollection: Bool { reachesMany && aggregate == nil }
+
+  /// Whether it leads to many objects, not counting a step that brackets pick one element of.
+  var reachesMany: Bool { (toMany.last ?? -1) >= (element?.stepCount ?? 0) }
 
   /// The aggregate that makes one value of the collection.
   var aggregate: Operator? {
@@ -39,6 +69,13 @@ struct Walk {
   }
 
   var isDistinct: Bool { operators.contains { $0.name == .distinctUnionOfObjects } }
+
+  var path: PropertyPath { PropertyPath(root: root, steps: steps, target: target) }
+}
+
+extension AttributeType {
+  /// Whether `.length` may stand behind such an attribute.
+  fileprivate var hasLength: Bool { Operand.kind(of: self) == .text && self != .json }
 }
 
 enum CollectionOperator: String, CaseIterable {
@@ -86,15 +123,25 @@ extension PredicateResolver {
   ) throws(PredicateError) -> Walk {
     var walked = start(at: 0, range)
     if let base {
-      guard let started = try walk(base) else { throw try refusal(ofBase: base) }
+      guard let started = try start(behind: base) else { throw try refusal(ofBase: base) }
       walked = started
     }
     for component in components { try step(component, &walked) }
-    if walked.operators.isEmpty == false, walked.toMany.isEmpty, walked.condition == nil {
+    if !walked.operators.isEmpty, !walked.reachesMany {
       throw PredicateError(
         .typeMismatch, at: range.lowerBound, found: "a key path to one value",
         expected: "a to-many key path before `@\(walked.operators[0].name.rawValue)`")
     }
+    return walked
+  }
+
+  /// A walk that goes on behind `base`, which may be an element of an ordered relationship.
+  private mutating func start(behind base: Expression) throws(PredicateError) -> Walk? {
+    guard case .index(let collection, _) = base.kind else { return try walk(base) }
+    guard var walked = try walk(collection), walked.isCollection else { return nil }
+    walked.element = Walk.Element(expression: base, stepCount: walked.steps.count)
+    // The brackets pick the element among those that the SUBQUERY leaves.
+    walked.filter = nil
     return walked
   }
 
@@ -167,10 +214,15 @@ extension PredicateResolver {
         walk.target = .attribute(behind)
         return
       }
+      if name == "length", !walk.isLength, entity.attributes[index].type.hasLength {
+        walk.isLength = true
+        return
+      }
       throw PredicateError(
         .unknownKeyPath, at: range.lowerBound, found: "`\(name)`",
         expected: "nothing behind `\(entity.attributes[index].name)`, which is an attribute")
     }
+    walk.naming = .object
     switch entity.property(namedOrAliased: name) {
     case .id?: break
     case .attribute(let index)?: walk.target = .attribute(index)
@@ -181,12 +233,26 @@ extension PredicateResolver {
           expected: "at most \(PredicateLimits.depth) steps")
       }
       let relationship = entity.relationships[index]
-      if relationship.isToMany { walk.toMany.append(walk.steps.count) }
+      if relationship.isToMany {
+        guard walk.filter == nil else { throw Self.toManyBehindSubquery(name, at: range) }
+        walk.toMany.append(walk.steps.count)
+      }
+      // Another name of it is that of the column that holds the id.
+      if relationship.name == name { walk.naming = .relationship }
       walk.steps.append(index)
       walk.end = relationship.destination
     case nil where PredicateKeyword(spelling: name) == .self: break
     case nil: throw unknown(name, of: entity, at: range)
     }
+  }
+
+  private static func toManyBehindSubquery(
+    _ name: String, at range: SourceRange
+  ) -> PredicateError {
+    PredicateError(
+      .typeMismatch, at: range.lowerBound, found: "`\(name)`, a to-many relationship",
+      expected: "an aggregate, an attribute or a to-one relationship behind SUBQUERY",
+      hint: "its predicate may hold a quantifier: SUBQUERY(path, $x, ANY $x.\(name) …)")
   }
 
   private func unknown(_ name: String, of entity: Entity, at range: SourceRange) -> PredicateError {
@@ -213,6 +279,7 @@ extension PredicateResolver {
         .typeMismatch, at: range.lowerBound, found: "`@\(name.rawValue)`",
         expected: "nothing behind an aggregate")
     }
-    walk.operators.append(Walk.Operator(name: name, range: range))
+    walk.operators.append(
+      Walk.Operator(name: name, stepCount: walk.steps.count, range: range))
   }
 }

@@ -28,6 +28,7 @@ extension Predicate {
       model: model, entity: entity, arguments: arguments, variables: variables, now: now)
     let condition = try resolver.resolve(self)
     try resolver.refuseUnused()
+    try ParserStackBudget.check(ParserStackBudget.entries(condition))
     return ResolvedPredicate(
       condition: condition, paths: resolver.paths, isVolatile: resolver.isVolatile)
   }

@@ -1,12 +1,12 @@
-// The words of the predicate language.
+// The tokens of the predicate language.
 
-/// One token and the bytes that it takes in the text.
+/// A token and its bytes in the text.
 struct PredicateToken: Equatable {
   enum Kind: Equatable {
     case end
     /// A name or a reserved word, as written.
     case word(String, PredicateKeyword?)
-    /// `#word`: a name, whatever it says.
+    /// `#word`: a name, even if reserved.
     case escapedWord(String)
     /// A function's name with colons: `add:to:`.
     case selector(String)
@@ -25,7 +25,7 @@ struct PredicateToken: Equatable {
   let range: Range<Int>
 }
 
-/// Reserved words. A property of the same name is written `#word`, or stands behind a dot.
+/// Reserved words. A property with such a name is written `#word`, or after a dot.
 enum PredicateKeyword: String {
   case and, or, not
   case any, some, all, none
@@ -33,16 +33,16 @@ enum PredicateKeyword: String {
   case truepredicate, falsepredicate
   case `true`, yes, `false`, no, null, `nil`
   case `self`
-  // The rest is reserved only where it makes sense: before a parenthesis, or within brackets.
+  // Reserved only before a parenthesis or within brackets.
   case cast, function, subquery, ternary, first, last, size
 
-  /// The keyword that `word` spells, in any case.
+  /// The keyword spelt `word`, ignoring case.
   init?(spelling word: String) {
     guard word.utf8.count <= 14 else { return nil }
     self.init(rawValue: word.lowercased())
   }
 
-  /// Whether a bare word of this spelling can be a property's name.
+  /// True if a word of this spelling can be a property's name.
   var canBeName: Bool {
     switch self {
     case .cast, .function, .subquery, .ternary, .first, .last, .size: true

@@ -44,9 +44,14 @@ public struct ResolvedCollection: Sendable, Hashable {
   public let destination: Int
   /// The scope of its elements within the condition about them.
   public let elementScope: Int
+  /// How many to-one steps lead to the first to-many one.
+  let toOneSteps: Int
+  let toManySteps: Int
+  /// Whether a step may lead over a table between two entities.
+  let isManyToMany: Bool
 }
 
-/// An aggregate over a value of each object of a collection.
+/// An aggregate over one value of each object that a key path reaches before its operator.
 public struct Aggregation: Sendable, Hashable {
   public let function: AggregateFunction
   public let collection: ResolvedCollection
@@ -54,8 +59,19 @@ public struct Aggregation: Sendable, Hashable {
   public let condition: Condition
   /// What is taken of each, in the elements' scope.
   public let value: PropertyPath
+  /// How many steps of ``value`` stand before the operator, where they may lead from several
+  /// elements to one object, which then counts once: 1 in `posts.author.@sum.age`, and 0 in
+  /// `posts.@sum.author.age`.
+  public let objectStepCount: Int
   /// Whether equal values count once (and nil not at all).
   public let isDistinct: Bool
+
+  /// The objects that count once each; nil where these are the elements.
+  public var object: PropertyPath? {
+    guard objectStepCount > 0 else { return nil }
+    return PropertyPath(
+      root: value.root, steps: Array(value.steps.prefix(objectStepCount)), target: .object)
+  }
 }
 
 /// A value of one object of an ordered collection.

@@ -1,14 +1,14 @@
-// A predicate after it was looked up in the model and its arguments were filled in: indexes and
-// typed constants only. Nothing in it can fail later, and NOT is gone: every condition carries its
-// own negation, with the two-valued meaning of nil.
+// A predicate resolved against the model, with its arguments: indexes and typed constants only. It
+// cannot fail later. There is no NOT: every condition carries its own negation with the two-valued
+// meaning of nil.
 
-/// Which objects of an entity are meant. Usable as a key of caches.
+/// Selects objects of an entity. Usable as a cache key.
 public struct ResolvedPredicate: Sendable, Hashable {
   public let condition: Condition
-  /// Every key path that the condition depends on, from the fetch's entity; to-many steps among
-  /// them. Each once.
+  /// The distinct key paths that the condition depends on, including to-many ones, from the fetch's
+  /// entity.
   public let paths: [PropertyPath]
-  /// Whether the time of the request stands in it, so that its result changes without a save.
+  /// True if it depends on the time of the request, so that its result changes without a save.
   public let isVolatile: Bool
 
   public init(condition: Condition, paths: [PropertyPath] = [], isVolatile: Bool = false) {
@@ -20,7 +20,7 @@ public struct ResolvedPredicate: Sendable, Hashable {
   /// Matches every object.
   public static let everything = ResolvedPredicate(condition: .constant(true))
 
-  /// What meets both this and `other`.
+  /// The conjunction of this predicate and `other`.
   public func within(_ other: ResolvedPredicate) -> ResolvedPredicate {
     guard other != .everything else { return self }
     return ResolvedPredicate(
@@ -39,17 +39,17 @@ public struct ResolvedPredicate: Sendable, Hashable {
 /// A condition that is true or false for an object, never unknown.
 public indirect enum Condition: Sendable, Hashable {
   case constant(Bool)
-  /// At least two, none of them an `and` or a constant.
+  /// At least two operands, none of them an `and` or a constant.
   case and([Condition])
-  /// At least two, none of them an `or` or a constant.
+  /// At least two operands, none of them an `or` or a constant.
   case or([Condition])
   case comparison(Comparison)
   case between(Interval)
   case membership(Membership)
-  /// Whether some object of the collection fulfils the condition, or whether none does.
+  /// True if an object of the collection satisfies the condition; negated, if none does.
   case exists(ResolvedCollection, where: Condition, isNegated: Bool)
 
-  /// The condition that is true exactly where this one is false.
+  /// The negation.
   public var negated: Condition {
     switch self {
     case .constant(let value): return .constant(!value)
@@ -69,7 +69,7 @@ public indirect enum Condition: Sendable, Hashable {
     }
   }
 
-  /// The conjunction, flat and without constants.
+  /// The conjunction, flattened, without constants.
   static func all(_ conditions: [Condition]) -> Condition {
     var flat: [Condition] = []
     for condition in conditions {
@@ -83,7 +83,7 @@ public indirect enum Condition: Sendable, Hashable {
     return flat.isEmpty ? .constant(true) : flat.count == 1 ? flat[0] : .and(flat)
   }
 
-  /// The disjunction, flat and without constants.
+  /// The disjunction, flattened, without constants.
   static func any(_ conditions: [Condition]) -> Condition {
     var flat: [Condition] = []
     for condition in conditions {
@@ -98,24 +98,24 @@ public indirect enum Condition: Sendable, Hashable {
   }
 }
 
-/// Two values compared. Nil equals nil; with every other relation but `equal`, and with `<=` and
-/// `>=` of two nils, nil gives false (and true where negated).
+/// A comparison of two values. Nil equals nil, and `<=` and `>=` hold for two nils; any other
+/// relation with nil is false (true if negated).
 public struct Comparison: Sendable, Hashable {
   public enum Relation: Sendable, Hashable {
     case equal, less, lessOrEqual, greater, greaterOrEqual
     case beginsWith, endsWith, contains, like, matches
   }
 
-  /// The only constant of the two stands on the right, but for `contains` and kin.
+  /// A single constant operand is on the right, except for `contains` and similar.
   public var left: ResolvedExpression
   public var relation: Relation
   public var right: ResolvedExpression
-  /// Not empty only between texts.
+  /// Empty unless both operands are text.
   public var options: StringOptions
   public var isNegated: Bool
 }
 
-/// `value BETWEEN {lower, upper}`, both ends in, neither nil.
+/// `value BETWEEN {lower, upper}`: inclusive bounds that are not nil.
 public struct Interval: Sendable, Hashable {
   public var value: ResolvedExpression
   public var lower: Value
@@ -126,9 +126,9 @@ public struct Interval: Sendable, Hashable {
 /// `value IN {…}` with constants.
 public struct Membership: Sendable, Hashable {
   public var value: ResolvedExpression
-  /// None of them nil, none twice.
+  /// Distinct values without nil.
   public var values: [Value]
-  /// Whether nil is one of the values too.
+  /// True if nil is one of the values.
   public var includesNil: Bool
   public var options: StringOptions
   public var isNegated: Bool

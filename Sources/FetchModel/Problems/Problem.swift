@@ -119,6 +119,12 @@ extension Problem {
     return problem
   }()
 
+  package static func overloaded(_ detail: String) -> Problem {
+    var problem = Problem(503, "overloaded", "Service unavailable", detail)
+    problem.headers = [("Retry-After", "1")]
+    return problem
+  }
+
   package static let notJSON = Problem(
     415, "not-json", "Unsupported media type",
     "The body has to be JSON, declared `Content-Type: application/json`.",
@@ -148,6 +154,8 @@ extension Problem {
       self = .badRequest("unknown-parameter", "There is no parameter `\(name)`.", hint: hint)
     case .repeatedParameter(let name):
       self = .badRequest("repeated-parameter", "`\(name)` may be given once.")
+    case .tooManyTerms(let parameter, let limit):
+      self = .badRequest("too-many-terms", "`\(parameter)` takes at most \(limit) terms.")
     case .badValue(let parameter, let detail):
       self = .badRequest("bad-parameter", "`\(parameter)`: \(detail)")
     case .badToken: self = .badToken
@@ -167,14 +175,25 @@ extension Problem {
     }
   }
 
+  /// - Parameter limit: the most bytes of an answer.
+  package static func answerTooLarge(_ limit: Int) -> Problem {
+    .badRequest(
+      "answer-too-large", "The answer has more than \(limit) bytes.",
+      hint: "a smaller `limit`, or a `select` of fewer values, makes it smaller")
+  }
+
   package init(_ error: StoreError) {
     switch error {
+    case .answerTooLarge(let limit): self = .answerTooLarge(limit)
     case .queryTimeout, .tooSlow:
       self.init(
         504, "query-timeout", "Query timeout", "The query ran past the server's time limit.")
     case .busy:
       self.init(503, "busy", "Service unavailable", "The store is busy; try again.")
       headers = [("Retry-After", "1")]
+    case .overloaded:
+      self = .overloaded("The server has too much to do; try again.")
+    case .shuttingDown: self = .shuttingDown
     case .diskFull:
       self.init(507, "disk-full", "Insufficient storage", "There is no room left to save.")
     // SQLite takes pages that cannot be read for damage, so the two cannot be told apart.
@@ -188,7 +207,7 @@ extension Problem {
       self.init(
         410, "schema-changed", "Gone",
         entity.isEmpty
-          ? "A table of this request has changed or is gone."
+          ? "The schema of the store has changed; fetch again."
           : "The table of `\(entity)` has changed or is gone.")
     case .failed:
       self.init(500, "internal-error", "Internal server error", "The store failed; see the log.")

@@ -1,10 +1,11 @@
-// One element of a save's `changes`, checked for its form alone.
+// An element of a save's `changes` with valid form, before names are resolved.
 
-/// A change as it was written.
+/// An unresolved change.
 public struct ChangeDraft: Sendable {
+  /// The kind of a change.
   public enum Kind: String, Sendable { case insert, update, replace, delete }
 
-  /// The object meant, before the model says what its ids are.
+  /// The target object, before the type of its id is known.
   enum Target: Sendable {
     case id(ObjectID)
     case json(JSON)
@@ -16,7 +17,7 @@ public struct ChangeDraft: Sendable {
   let target: Target?
   let values: [JSON.Member]
   var base: [JSON.Member]?
-  /// The members of a batch that say which objects it means: `where`, `arguments`, `variables`.
+  /// The members that select a batch's objects: `where`, `arguments`, `variables`.
   var condition: [JSON.Member]?
   let precondition: Precondition
 
@@ -78,7 +79,7 @@ public struct ChangeDraft: Sendable {
     }
   }
 
-  /// Which objects a change without an id means; nil where it names one.
+  /// Returns the members that select the objects of a change without an id; nil if it has one.
   private static func condition(_ members: [JSON.Member], _ kind: Kind) -> [JSON.Member]? {
     guard kind == .update || kind == .delete, members.contains(where: { $0.name == "where" }) else {
       return nil
@@ -100,24 +101,5 @@ public struct ChangeDraft: Sendable {
       throw .malformed("\(place): `ifMatch` is an ETag in double quotes, or `*`")
     }
     return tags
-  }
-}
-
-extension Precondition {
-  /// Reads a list of strong entity tags in double quotes, or `*`; nil for anything else.
-  public init?(ifMatch text: String) {
-    if text == "*" {
-      self = .present
-      return
-    }
-    var tags: [String] = []
-    for element in text.split(separator: ",", omittingEmptySubsequences: false) {
-      let tag = element.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()
-      let weak = String(tag).hasPrefix("W/")
-      guard tag.count >= 2, weak || (tag.first == "\"" && tag.last == "\"") else { return nil }
-      // A weak tag never matches strongly.
-      if !weak { tags.append(String(tag).dropFirst().dropLast().description) }
-    }
-    self = .etag(tags)
   }
 }

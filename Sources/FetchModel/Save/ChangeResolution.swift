@@ -1,12 +1,12 @@
-// Drafts of changes → changes: names become indexes, JSON becomes typed values. What is wrong with a
-// change is told, and the rest of it goes on to the store, which may find more.
+// Drafts of changes → changes: names become indexes, and JSON becomes typed values. Problems of a
+// change are reported, and its valid parts are passed on to the store, which may find more.
 
 struct ChangeResolution {
   let model: Model
   private let rules: ChangeRules
   private var inserts: [String: (change: Int, entity: String)] = [:]
   private(set) var problems: [ChangeProblem] = []
-  /// Why the `where` of a batch among the changes is refused.
+  /// The reason why the `where` of a batch is refused.
   private(set) var refusedCondition: FetchRequestError?
   private var change = 0
 
@@ -37,7 +37,7 @@ struct ChangeResolution {
       ChangeProblem(change: change, property: property, code: code, detail: detail, hint: hint))
   }
 
-  /// The change that `draft` means, as far as it means one.
+  /// Returns the valid parts of `draft` as a change.
   mutating func resolve(_ draft: ChangeDraft, at index: Int) -> Change {
     change = index
     guard let entityIndex = entityIndex(of: draft) else { return Change(.nothing, entity: 0) }
@@ -128,10 +128,10 @@ struct ChangeResolution {
   }
 }
 
-// MARK: - Which entity
+// MARK: - The entity of a change
 
 extension ChangeResolution {
-  /// The entity that a change is about: the one it names, or the one below it that its values name.
+  /// Returns the entity of a change: the one that it names, or the subentity that its values name.
   private mutating func entityIndex(of draft: ChangeDraft) -> Int? {
     guard let index = model.entityIndex(named: draft.entity) else {
       report(
@@ -148,7 +148,7 @@ extension ChangeResolution {
     return below(entity, at: index, stated)
   }
 
-  /// The entity that an object says it is of: `entity` itself or one below.
+  /// Returns the entity that an object's values name: `entity` itself or a subentity.
   private mutating func below(_ entity: Entity, at index: Int, _ stated: JSON) -> Int? {
     let kinds = [index] + entity.inheritance.subentities
     guard let name = stated.string else {
@@ -168,7 +168,7 @@ extension ChangeResolution {
     return nil
   }
 
-  /// What an insert says that its object is.
+  /// Returns the entity that an insert's values name.
   private static func statedEntity(_ draft: ChangeDraft, _ model: Model) -> String? {
     guard let index = model.entityIndex(named: draft.entity),
       model.entities[index].inheritance.discriminator != nil
@@ -178,14 +178,14 @@ extension ChangeResolution {
 }
 
 extension ChangeDraft {
-  /// What the values say of the object's entity.
+  /// The entity's name among the values.
   fileprivate var stated: JSON? { values.first { $0.name == Inheritance.key }?.value }
 }
 
 // MARK: - Defaults
 
 extension ChangeResolution {
-  /// Gives the attributes that an insert or a replacement leaves out the model's defaults.
+  /// Adds the model's defaults for attributes that an insert or a replacement omits.
   private func addDefaults(
     to values: inout [PropertyValue], _ draft: ChangeDraft, of entity: Entity
   ) {
@@ -200,13 +200,14 @@ extension ChangeResolution {
 }
 
 extension ChangeDraft {
-  /// Whether a value is given to the property, under its own name or another.
+  /// True if the members set the property, under its name or an alias.
   fileprivate func gives(_ name: String, _ property: Property, of entity: Entity) -> Bool {
     values.contains { $0.name == name }
       || values.contains { entity.property(named: $0.name) == property }
   }
 
-  /// The values but the id that the target has anyway: an object may be sent back as it was got.
+  /// Returns the values without the target's own id, so that an object can be sent back as
+  /// received.
   fileprivate func members(besidesIDOf entity: Entity) -> [JSON.Member] {
     let own: ObjectID? =
       switch target {
@@ -332,7 +333,7 @@ extension ChangeResolution {
     return elements.compactMap { reference($0, entity: destination, property: property) }
   }
 
-  /// An id, or `{"temporaryID":"c1"}`.
+  /// Resolves an id, or `{"temporaryID":"c1"}`.
   private mutating func reference(
     _ json: JSON, entity: Entity, property: String
   ) -> ObjectReference? {

@@ -1,7 +1,7 @@
-// The model file's rules, made ready to be held against values: patterns compiled, defaults typed,
-// classes looked up. Made once for all saves.
+// The model file's rules in prepared form: compiled patterns, typed defaults, class lookups.
+// Created once for all saves.
 
-/// What a model's file asks of values.
+/// The rules of a model file for values.
 struct ChangeRules: Sendable {
   let classes: ClassHierarchy
   private let patterns: [String: RegularExpression]
@@ -16,7 +16,7 @@ struct ChangeRules: Sendable {
     self.patterns = patterns
   }
 
-  /// The value of `attribute` that `json` tells, or why it is none.
+  /// Returns the value of `attribute` that `json` represents, or the rule that it violates.
   func value(
     _ json: JSON, of attribute: Attribute
   ) -> Result<Value, ModelFile.Attribute.Violation> {
@@ -39,7 +39,7 @@ struct ChangeRules: Sendable {
     return .success(value.asHeld(by: declaration.type))
   }
 
-  /// What an insert holds where it says nothing; nil without a default.
+  /// Returns the default for an insert; nil without one.
   func defaultValue(of attribute: Attribute) -> Value? {
     guard let declaration = attribute.declaration, let json = declaration.defaultValue else {
       return nil
@@ -51,7 +51,7 @@ struct ChangeRules: Sendable {
 extension ModelFile.Attribute.Violation: Error {}
 
 extension Value {
-  /// A Float holds 32 bits.
+  /// A Float has 32 bits.
   fileprivate func asHeld(by type: ModelFile.AttributeType) -> Value {
     switch (type, self) {
     case (.float, .double(let double)): .double(Double(Float(double)))
@@ -64,8 +64,8 @@ extension Value {
 // MARK: - Derived from the object's own values
 
 extension ChangeRules {
-  /// The values of attributes that are texts of the same object made over, where `values` say what
-  /// they are made of.
+  /// Returns the values of attributes derived from text attributes of the same object, for those
+  /// whose source is among `values`.
   func derivedValues(of entity: Entity, from values: [PropertyValue]) -> [PropertyValue] {
     var derived: [PropertyValue] = []
     for (index, attribute) in entity.attributes.enumerated() {

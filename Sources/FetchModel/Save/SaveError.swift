@@ -1,86 +1,87 @@
-// Why a save was refused. Nothing of it is in the store then.
+// The reasons for which a save is refused. A refused save stores nothing.
 
-/// Everything that can refuse a save.
+/// The reason for which a save is refused.
 public enum SaveError: Error, Sendable, Hashable {
-  /// The body has not the form of a save (400).
+  /// The body is not a valid save request (400).
   case malformed(String)
   /// The `where` of a batch among the changes is refused (400).
   case condition(FetchRequestError)
-  /// What the changes say is wrong in itself, every failure of it (422).
+  /// The changes are invalid; lists every failure (422).
   case invalid([ChangeProblem])
-  /// What the changes say collides with what is stored, every failure of it (409).
+  /// The changes conflict with stored data; lists every failure (409).
   case conflicts([ChangeProblem])
-  /// The object of a single-object request is not as it was expected (412).
+  /// The object of a single-object request is not in the expected state (412).
   case preconditionFailed(ChangeProblem)
-  /// There is no such object, or none any more (404).
+  /// The object does not exist (404).
   case notFound([ChangeProblem])
-  /// A batch would touch more objects than its limit (`max-affected`).
+  /// A batch would change more objects than its limit (`max-affected`).
   case tooManyAffected(limit: Int)
-  /// The key of a save that is made once was used for another one before (422).
+  /// The idempotency key was used for a different save before (422).
   case keyReused
-  /// The store could not do it.
+  /// The store failed.
   case store(StoreError)
 }
 
-/// What is wrong with one property of one change.
+/// A problem with one property of one change.
 public struct ChangeProblem: Sendable, Hashable {
+  /// Stable codes of problems, as clients receive them.
   public enum Code: String, Sendable, Hashable, CaseIterable {
-    // The change itself
+    // Problems of the change itself
     case unknownEntity = "unknown-entity"
     case readOnlyEntity = "read-only-entity"
     case unknownProperty = "unknown-property"
     case notWritable = "not-writable"
     case wrongType = "wrong-type"
     case outOfRange = "out-of-range"
-    /// nil where the property is not optional.
+    /// nil for a required property.
     case notOptional = "not-optional"
-    /// An insert left it out, and it has no default.
+    /// An insert omits a property without a default.
     case missing = "missing"
     case unknownTemporaryID = "unknown-temporary-id"
     case repeatedTemporaryID = "repeated-temporary-id"
-    /// A temporary id of another entity than the relationship leads to.
+    /// A temporary id of another entity than the relationship's destination.
     case wrongEntity = "wrong-entity"
-    /// Inserts that need each other's ids before either has one.
+    /// Inserts that need each other's ids first.
     case circularReference = "circular-reference"
-    /// An insert of an entity that only has subentities' objects.
+    /// An insert of an abstract entity.
     case abstractEntity = "abstract-entity"
     case tooSmall = "too-small"
     case tooLarge = "too-large"
     case tooShort = "too-short"
     case tooLong = "too-long"
     case patternMismatch = "pattern-mismatch"
-    /// A transformable value that no declared class makes.
+    /// A transformable value that is not valid for any declared class.
     case invalidValue = "invalid-value"
-    /// Fewer or more objects than a to-many relationship has to have.
+    /// A to-many relationship has fewer or more objects than allowed.
     case tooFew = "too-few"
     case tooMany = "too-many"
-    /// A `CHECK` of the table.
+    /// A `CHECK` constraint of the table.
     case checkFailed = "check-failed"
 
-    // Against what is stored
+    // Conflicts with stored data
     case notUnique = "not-unique"
     /// A relationship to an object that does not exist.
     case noSuchObject = "no-such-object"
-    /// A delete of an object that others refer to.
+    /// A delete of an object that other objects refer to.
     case stillReferenced = "still-referenced"
-    /// Another save changed it since.
+    /// Another save changed the object since.
     case changed = "changed"
-    /// A trigger of the table refused it.
+    /// A trigger of the table refused the change.
     case refused = "refused"
   }
 
   /// The index of the change.
   public var change: Int
-  /// The property's name; nil where the whole change is meant.
+  /// The property's name; nil for the whole change.
   public var property: String?
   public var code: Code
-  /// A sentence for people; holds no value of the store's.
+  /// A sentence for users; contains no stored value.
   public var detail: String
-  /// The nearest name for a misspelt one.
+  /// The most similar name for a misspelt one.
   public var hint: String?
-  /// What the store holds, as JSON: of a conflict.
+  /// For a conflict: the stored value as JSON.
   public var stored: [UInt8]?
-  /// What the save wanted, as JSON: of a conflict.
+  /// For a conflict: the value of the save as JSON.
   public var given: [UInt8]?
 
   public init(

@@ -1,13 +1,13 @@
-// A save that is made once, however often it is asked for: the key that the client chose enters
-// with it, and the answer that was given the first time leaves each time.
+// An idempotent save: the first request with a key saves and stores its response; later requests
+// with the key get that response.
 
-/// What makes a save one that may be repeated.
+/// The idempotency key of a save.
 public struct SaveOnce: Sendable {
-  /// Chosen by the client.
+  /// The key that the client chose.
   public let key: String
-  /// A hash of everything that was asked; the same key with another one is refused.
+  /// A hash of the whole request. A request with the same key and another hash is refused.
   public let fingerprint: String
-  /// Makes the answer to keep. Called in the save's own transaction, after its changes.
+  /// Creates the response to store. Called in the save's transaction, after its changes.
   public let answer: @Sendable (SaveResult, any StoreMoment) throws(StoreError) -> [UInt8]
 
   public init(
@@ -19,14 +19,15 @@ public struct SaveOnce: Sendable {
     self.answer = answer
   }
 
-  /// How long an answer is kept, in seconds.
+  /// The retention time of a response in seconds.
   public static let keptSeconds = 86_400.0
 }
 
-/// The answer to a save that is made once.
+/// The response to an idempotent save.
 public struct KeptAnswer: Sendable, Hashable {
+  /// The stored response.
   public let bytes: [UInt8]
-  /// Whether the save had been made before: nothing was saved now.
+  /// True if an earlier request made the save, and this one stored nothing.
   public let isRepeated: Bool
 
   public init(bytes: [UInt8], isRepeated: Bool) {

@@ -1,15 +1,17 @@
-// A save after it was looked up in the model: indexes and typed values only. What it may still meet
-// is the store's state: other objects, constraints, and what others saved in between.
+// A save after name resolution: indexes and typed values. It can still fail for the store's state:
+// other objects, constraints, and concurrent saves.
 
-/// One transaction's changes, in their order.
+/// The changes of one transaction, in order.
 public struct SaveRequest: Sendable, Hashable {
   public var changes: [Change]
   public var mergePolicy: MergePolicy
-  /// Whether it came over a route of one object: then a missing object is
+  /// True if the request addressed a single object. Then a missing object is
   /// ``SaveError/notFound(_:)`` and a changed one ``SaveError/preconditionFailed(_:)``.
   public var isSingle: Bool
-  /// Whether the result is to show the one object with its usual values.
+  /// True if the result must contain the object with its default values.
   public var showsObject = false
+  /// Whose turn the save takes where several callers' saves wait.
+  public var caller = Caller()
   /// What is wrong with the changes in themselves. A store refuses such a save; it gets to see it so
   /// that the refusal can list what is wrong with the store's objects as well.
   public var problems: [ChangeProblem] = []
@@ -19,46 +21,57 @@ public struct SaveRequest: Sendable, Hashable {
     self.mergePolicy = mergePolicy
     self.isSingle = isSingle
   }
+
+  /// Whether a change is of every object that matches, which may take long.
+  public var isBatch: Bool {
+    changes.contains { change in
+      switch change.operation {
+      case .updateAll, .deleteAll: true
+      default: false
+      }
+    }
+  }
 }
 
-/// What happens where somebody else saved in between.
+/// How a save resolves conflicts with saves made since the client read the objects.
 public enum MergePolicy: String, Sendable, Hashable, CaseIterable {
   /// The save is refused.
   case error
-  /// `ifMatch` and `base` are not looked at.
+  /// Ignores `ifMatch` and `base`.
   case overwrite
-  /// Properties that differ from `base` in the store keep the store's values.
+  /// Properties whose stored values differ from `base` keep the stored values.
   case storeWins
-  /// Properties that differ from `base` in the store get the save's values.
+  /// Properties whose stored values differ from `base` get the save's values.
   case objectWins
 }
 
-/// One change of a save.
+/// A change of a save.
 public struct Change: Sendable, Hashable {
+  /// The operation of a change.
   public enum Operation: Sendable, Hashable {
     case insert(temporaryID: String?)
     case update(ObjectReference)
-    /// Gives every property a value, its default where none is given; inserts a missing object.
+    /// Sets every property, to its default if no value is given. Inserts a missing object.
     case replace(ObjectID)
     case delete(ObjectReference)
-    /// Every object that matches; more than `limit` refuse the save.
+    /// Every matching object. More than `limit` matches refuse the save.
     case updateAll(ResolvedPredicate, limit: Int?)
     case deleteAll(ResolvedPredicate, limit: Int?)
-    /// What was written means no change; told among the save's problems.
+    /// The draft contains no change; the save's problems say why.
     case nothing
   }
 
   public var operation: Operation
+  /// The index of the entity.
   public var entity: Int
-  /// The id that an insert's client chose.
+  /// The id that the client chose for an insert.
   public var id: ObjectID?
   /// Each property at most once.
   public var values: [PropertyValue]
   public var precondition: Precondition
-  /// The properties whose values are wrong in themselves; nil where the change can be made. The
-  /// others are among `values`.
+  /// The properties with invalid values; nil if the change is valid. Valid values are in `values`.
   public var faults: Set<Property>?
-  /// Whether the client said which entity the object is of: then it has to be of exactly this one.
+  /// True if the client named the entity. Then the object must be of exactly this entity.
   public var namesEntity = false
 
   public init(
@@ -73,7 +86,7 @@ public struct Change: Sendable, Hashable {
   }
 }
 
-/// What the store has to hold for a change to be made.
+/// The condition on the stored object under which a change is made.
 public enum Precondition: Sendable, Hashable {
   case none
   /// The object's ETag is one of these, without quotes.
@@ -82,11 +95,11 @@ public enum Precondition: Sendable, Hashable {
   case present
   /// The object does not exist (`If-None-Match: *`).
   case absent
-  /// The values that the client had seen.
+  /// The values that the client had read.
   case base([PropertyValue])
 }
 
-/// An object by its id, or by the temporary id of an insert in the same save.
+/// An object, by its id or by the temporary id of an insert in the same save.
 public enum ObjectReference: Sendable, Hashable {
   case id(ObjectID)
   /// The index of the insert among the save's changes.
@@ -95,12 +108,14 @@ public enum ObjectReference: Sendable, Hashable {
 
 /// A property and its new value.
 public struct PropertyValue: Sendable, Hashable {
+  /// A property's index in the entity, with the value.
   public enum Content: Sendable, Hashable {
-    /// An attribute's. Decimals are `.integer`, or `.double` where that is exact, else `.string`.
+    /// An attribute's value. Decimals are `.integer`, or `.double` if that is exact, otherwise
+    /// `.string`.
     case attribute(Int, Value)
-    /// A to-one relationship's; nil is no object.
+    /// A to-one relationship's value; nil clears it.
     case toOne(Int, ObjectReference?)
-    /// A to-many relationship's.
+    /// A to-many relationship's edit.
     case toMany(Int, MemberEdit)
   }
 
@@ -108,7 +123,7 @@ public struct PropertyValue: Sendable, Hashable {
 
   public init(_ content: Content) { self.content = content }
 
-  /// The property that gets the value.
+  /// The property that the value is for.
   public var property: Property {
     switch content {
     case .attribute(let index, _): .attribute(index)

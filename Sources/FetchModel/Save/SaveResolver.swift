@@ -1,6 +1,7 @@
-// A save's JSON + Model → SaveRequest. Every failure in the changes is found before any is told.
+// A save's JSON and a `Model` → `SaveRequest`. All failures of the changes are collected and
+// reported together.
 
-/// Looks saves up in a model.
+/// Resolves the names and values of saves.
 public struct SaveResolver: Sendable {
   public let model: Model
   private let rules: ChangeRules
@@ -10,11 +11,11 @@ public struct SaveResolver: Sendable {
     rules = ChangeRules(model)
   }
 
-  /// Resolves the body of `POST /v1/save`.
+  /// Resolves the body of `POST /v1/save`. O(length).
   ///
-  /// What is wrong with what the changes say stands in the request's ``SaveRequest/problems``.
+  /// Problems of the changes are in the request's ``SaveRequest/problems``.
   ///
-  /// - Throws: ``SaveError/malformed(_:)`` where the body has not the form of a save.
+  /// - Throws: ``SaveError/malformed(_:)`` if the body is not a valid save request.
   public func resolve(_ body: JSON) throws(SaveError) -> SaveRequest {
     guard case .object(let members) = body, case .array(let elements)? = body["changes"] else {
       throw .malformed("a save is an object with an array `changes`")
@@ -39,7 +40,7 @@ public struct SaveResolver: Sendable {
     return request
   }
 
-  /// Resolves the one change of a route of one object; `values` is the request's body.
+  /// Resolves the change of a single-object request; `values` is its body.
   ///
   /// - Parameter id: nil for an insert.
   public func single(
@@ -61,9 +62,9 @@ public struct SaveResolver: Sendable {
   public func batch(
     entity: Int, values: JSON, where predicate: ResolvedPredicate, limit: Int?
   ) throws(SaveError) -> SaveRequest {
-    // No object of the entity has an id of the other type.
-    let nobody = model.entities[entity].idType == .integer ? ObjectID.text("") : .integer(0)
-    var request = try single(.update, entity: entity, id: nobody, values: values)
+    // An id of the other type, which no object of the entity can have.
+    let placeholder = model.entities[entity].idType == .integer ? ObjectID.text("") : .integer(0)
+    var request = try single(.update, entity: entity, id: placeholder, values: values)
     request.isSingle = false
     if request.changes[0].namesEntity {
       request.problems.append(
@@ -88,7 +89,7 @@ public struct SaveResolver: Sendable {
 }
 
 extension JSON {
-  /// The members of an object; nil for all else.
+  /// The members of an object; nil for other values.
   var members: [Member]? {
     if case .object(let members) = self { members } else { nil }
   }

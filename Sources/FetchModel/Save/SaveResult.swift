@@ -1,8 +1,8 @@
-// What a save did.
+// The result of a save.
 
-/// The outcome of a save that was made.
+/// The result of a completed save.
 public struct SaveResult: Sendable, Hashable {
-  /// The id that an insert got.
+  /// The id of an inserted object.
   public struct NamedID: Sendable, Hashable {
     /// The temporary id, or the index of the change as text.
     public let name: String
@@ -16,10 +16,12 @@ public struct SaveResult: Sendable, Hashable {
 
   /// An object that a change named.
   public struct Object: Sendable, Hashable {
+    /// The effect on an object.
     public enum Kind: Sendable, Hashable { case inserted, updated, deleted }
 
     /// The index of the change.
     public let change: Int
+    /// The index of the entity.
     public let entity: Int
     public let id: ObjectID
     public let kind: Kind
@@ -32,16 +34,20 @@ public struct SaveResult: Sendable, Hashable {
     }
   }
 
-  /// A moment that contains the save.
+  /// A token of a state that contains the save.
   public var token: Token
+  /// The ids of inserted objects.
   public var ids: [NamedID] = []
+  /// The number of inserted objects.
   public var inserted = 0
+  /// The number of updated objects, including those of batches.
   public var updated = 0
+  /// The number of deleted objects, including those of batches.
   public var deleted = 0
-  /// In the order of the changes; not those of a batch.
+  /// In the order of the changes; without the objects of batches.
   public var objects: [Object] = []
-  /// The one object of a save that shows it, as the save left it; nil where it was deleted, and
-  /// where a store leaves reading it to others.
+  /// The object of a single-object save, as the save left it; nil if it was deleted, or if the
+  /// store leaves reading it to the caller.
   public var shown: ObjectSnapshot?
 
   public init(token: Token) { self.token = token }

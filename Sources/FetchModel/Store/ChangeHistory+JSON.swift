@@ -1,4 +1,4 @@
-// A part of the history → the JSON of `GET /v1/changes`.
+// A part of the change history → the JSON of `GET /v1/changes`.
 
 extension ChangeHistory {
   package func json(_ model: Model) -> [UInt8] {

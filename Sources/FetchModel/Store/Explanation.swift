@@ -1,10 +1,11 @@
-// How a store goes about a fetch, for people: what it is asked, how it means to answer, and what
-// would help it.
+// How a store executes a fetch, for users: its statements, their query plans, and indexes that
+// would help.
 
-/// What `explain=true` tells.
+/// The response to `explain=true`.
 public struct Explanation: Sendable, Hashable {
-  /// One thing that is done, with what is done for it.
+  /// A step of a query plan, with its substeps.
   public struct Step: Sendable, Hashable {
+    /// SQLite's description of the step.
     public let detail: String
     public let children: [Step]
 
@@ -14,9 +15,9 @@ public struct Explanation: Sendable, Hashable {
     }
   }
 
-  /// An index that would spare work.
+  /// An index that would make the fetch faster.
   public struct Hint: Sendable, Hashable {
-    /// The statement that makes it.
+    /// The CREATE INDEX statement.
     public let index: String
     public let reason: String
 
@@ -26,13 +27,14 @@ public struct Explanation: Sendable, Hashable {
     }
   }
 
-  /// One query of the store.
+  /// A query of the store.
   public struct Statement: Sendable, Hashable {
-    /// What it is for: `items`, `item`, `total`, `dictionaries`, `included`.
+    /// The purpose: `items`, `item`, `total`, `dictionaries` or `included`.
     public let purpose: String
     public let sql: String
-    /// The types of the values bound, in order; the values themselves are nobody's business.
+    /// The types of the bound values, in order. The values themselves are confidential.
     public let types: [String]
+    /// SQLite's query plan.
     public let plan: [Step]
     public let hints: [Hint]
 

@@ -1,13 +1,13 @@
-// What the live engine asks of a store. One moment is one read transaction: every answer of it is
-// about the same state, and its token names that state.
+// The store's interface for the live engine. All results within one read transaction belong to the
+// same state, which its token identifies.
 
-/// One object of a result, as the store read it.
+/// An object of a result, as read from the store.
 public struct Row: Sendable, Hashable {
-  /// Where it stands in the plan's order.
+  /// The object's position in the plan's order.
   public let key: OrderKey
   /// The item as JSON: `{"id":1,"name":"Shanghai"}`.
   public let json: [UInt8]
-  /// For each value of the plan's selection, in order, where its JSON stands in `json`.
+  /// The range in `json` of each value of the plan's selection, in order.
   public let values: [Range<Int>]
 
   public init(key: OrderKey, json: [UInt8], values: [Range<Int>]) {
@@ -17,7 +17,7 @@ public struct Row: Sendable, Hashable {
   }
 }
 
-/// A relationship by its place in the model.
+/// A relationship, by its indexes in the model.
 public struct RelationshipPlace: Sendable, Hashable {
   public let entity: Int
   public let relationship: Int
@@ -28,16 +28,19 @@ public struct RelationshipPlace: Sendable, Hashable {
   }
 }
 
-/// What saves touched between two positions of the history.
+/// The changes of the saves between two positions of the history.
 public struct Touches: Sendable {
-  /// By entity index: the objects inserted, updated or deleted.
+  /// The objects inserted, updated or deleted, by entity index.
   public var objects: [Int: Set<ObjectID>]
-  /// By to-many relationship: the objects whose related objects came or went, by old and new links.
+  /// The objects whose related objects changed, by old and new links, for each to-many
+  /// relationship.
   public var members: [RelationshipPlace: Set<ObjectID>]
-  /// By entity index: of objects that were there before and still are, which properties differ.
-  /// Touched objects that are not named here came or went, or the store does not say.
+  /// The differing properties of objects that existed before and still exist, by entity index.
+  /// Changed objects that are not listed were inserted or deleted, or the store does not know the
+  /// properties.
   public var changes: [Int: [ObjectID: PropertyMask]]
-  /// The position after which all this was touched; nil where the store needs none to look back.
+  /// The position after which these changes were made; nil if the store needs none to read past
+  /// values.
   public var start: Int64?
 
   public init(
@@ -50,10 +53,11 @@ public struct Touches: Sendable {
     self.start = start
   }
 
+  /// True without any changed object.
   public var isEmpty: Bool { objects.isEmpty && members.isEmpty }
 }
 
-/// Which state of the store rows are read from.
+/// The state of the store from which rows are read.
 public enum Moment: Sendable, Hashable {
   /// The state of the read transaction.
   case now
@@ -61,90 +65,89 @@ public enum Moment: Sendable, Hashable {
   case past(Int64)
 }
 
-/// Whether a token can be continued from.
+/// The validity of a token.
 public enum TokenStanding: Sendable, Hashable {
   case known, expired
-  /// It can, but objects did not have some values then: those with these indexes in the plan's
-  /// selection. Whoever has that moment has to be told them of every object.
-  case widened([Int])
 }
 
-/// What somebody who follows a store has still to read of its history.
+/// The oldest history position that pruning must keep for a reader.
 public enum HistoryDemand: Sendable, Hashable {
   case nothing
-  /// Whatever is committed from now on.
+  /// Everything committed from now on.
   case new
-  /// What was touched after a position.
+  /// The changes after a position.
   case after(Int64)
 }
 
 /// A store that live queries can follow.
 public protocol LiveStore: Sendable {
   var model: Model { get }
-  /// How columns compare, so that conditions can be evaluated over ``LiveMoment/values(of:ids:at:)``;
-  /// nil where only the store itself can tell.
+  /// How columns compare, for evaluating conditions over ``ReadTransaction/values(of:ids:at:)``;
+  /// nil if only the store itself can evaluate them.
   var columns: (any ColumnTraits)? { get }
-  /// Runs `body` in one read transaction at the newest committed state.
+  /// Runs `body` in a read transaction on the newest committed state.
   func read<Result>(
     _ body: (any LiveMoment) throws(StoreError) -> Result
   ) throws(StoreError) -> Result
-  /// The same; a question that is being answered when `isOver` comes true ends soon after with
-  /// ``StoreError/queryTimeout``.
+  /// Runs `body` in a read transaction on the newest committed state. When `isOver` becomes true, a
+  /// running query ends soon with ``StoreError/queryTimeout``.
   func read<Result>(
     unless isOver: @escaping @Sendable () -> Bool,
     _ body: (any LiveMoment) throws(StoreError) -> Result
   ) throws(StoreError) -> Result
-  /// Says what `reader` has still to read: a store that forgets its beginnings keeps that, as long as
-  /// the reader makes progress.
+  /// Sets the part of the history that `reader` still needs. A store that prunes its history keeps
+  /// that part as long as the reader makes progress.
   func demand(_ demand: HistoryDemand, of reader: ObjectIdentifier)
 }
 
-/// One open read transaction.
+/// An open read transaction.
 public protocol LiveMoment {
   /// The newest position of this state.
   var token: Token { get }
+  /// The most bytes of an answer.
+  var maxAnswerBytes: Int { get }
   /// Runs `body`, all of whose questions together may take as long as `limit`, from now on, and no
   /// longer than the store's own limit (nil: that alone); then they end with
   /// ``StoreError/queryTimeout``. Whatever else limits the moment is of no account meanwhile.
   func within<Result>(
     _ limit: Duration?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result
-  /// Whether history reaches back to `token` without a hole.
+  /// Returns whether the history reaches back to `token` without a gap.
   func standing(of token: Token) throws(StoreError) -> TokenStanding
-  /// The same for what `plan` touches alone: tables may begin a history of their own.
-  func standing(of token: Token, for plan: FetchPlan) throws(StoreError) -> TokenStanding
   /// What it means that one of these questions failed with `error`: a table that is not what the
   /// model says is ``StoreError/schemaChanged(entity:)``.
   func meaning(of error: StoreError) -> StoreError
-  /// What was touched after `position`, up to this state.
+  /// Returns the changes after `position`, up to this state. O(changed rows).
   func touches(after position: Int64) throws(StoreError) -> Touches
-  /// The ids of `plan`'s entity whose row may differ because of `touches`: those touched
-  /// themselves and those that reach a touched object over a key path of the plan.
+  /// Returns the ids of `plan`'s entity whose row may differ because of `touches`: changed objects,
+  /// and objects that reach a changed object over a key path of the plan.
   func roots(of plan: FetchPlan, touchedBy touches: Touches) throws(StoreError) -> Set<ObjectID>
-  /// The keys of a result in order, at most `limit`, strictly behind `after`.
+  /// Returns the keys of a result in order, at most `limit`, strictly after `after`.
   func keys(
     of definition: ResultDefinition, after: OrderKey?, limit: Int?
   ) throws(StoreError) -> [OrderKey]
-  /// How many objects the result has without a window.
+  /// Returns the number of objects in the result without a window.
   func total(of definition: ResultDefinition) throws(StoreError) -> Int
-  /// Those of `ids` that are in the result at `moment`, with their values then.
+  /// Returns those of `ids` that are in the result at `moment`, with their values at that position.
   func rows(
     of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ObjectID: Row]
-  /// What stands at the ends of to-one `paths`, all from one entity, for those of `ids` that exist
-  /// at `moment`; nil inside where a value cannot be told exactly. nil where the store cannot tell
-  /// values at all, so that every fetch has to be asked.
+  /// Returns the values at the ends of to-one `paths`, all from one entity, for those of `ids` that
+  /// exist at `moment`. An element is nil if its value cannot be represented exactly. Returns nil
+  /// if the store cannot provide values, so that every fetch has to be queried.
   func values(
     of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ObjectID: [StoredValue?]]?
-  /// The dictionaries that `plan.tabulation` makes, as they were at `moment`: the same bytes for the
-  /// same values, whatever the order in which the store comes upon its rows.
+  /// Returns the dictionaries of `plan.tabulation` at `moment`. Equal values give equal bytes, in
+  /// whatever order the store reads its rows.
   func dictionaries(of plan: FetchPlan, at moment: Moment) throws(StoreError) -> TabulatedResult
-  /// By entity, whole objects as JSON: those that `plan.expansion` reaches from `ids` (roots).
+  /// Returns the objects that `plan.expansion` reaches from the root objects `ids`, as JSON, by
+  /// entity.
   func expandedObjects(
     of plan: FetchPlan, roots ids: Set<ObjectID>
   ) throws(StoreError) -> [ExpandedObject]
-  /// The same, as it was at `moment`: what a diff need not send again.
+  /// Returns the expanded objects as they were at `moment`, so that a diff need not send them
+  /// again.
   func expandedObjects(
     of plan: FetchPlan, roots ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ExpandedObject]
@@ -153,36 +156,33 @@ public protocol LiveMoment {
 extension LiveStore {
   public var columns: (any ColumnTraits)? { nil }
 
-  /// A store that breaks nothing off.
+  /// The default for a store without cancellation.
   public func read<Result>(
     unless isOver: @escaping @Sendable () -> Bool,
     _ body: (any LiveMoment) throws(StoreError) -> Result
   ) throws(StoreError) -> Result { try read(body) }
 
-  /// A store that forgets nothing.
+  /// The default for a store that never prunes its history.
   public func demand(_ demand: HistoryDemand, of reader: ObjectIdentifier) {}
 }
 
 extension LiveMoment {
+  /// A store without limits.
+  public var maxAnswerBytes: Int { .max }
+
   public func meaning(of error: StoreError) -> StoreError { error }
 
-  /// A store without limits.
+  /// The default for a store without time limits.
   public func within<Result>(
     _ limit: Duration?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result { try body() }
-
-  /// A store whose history is one for everything.
-  public func standing(
-    of token: Token, for plan: FetchPlan
-  ) throws(StoreError) -> TokenStanding {
-    try standing(of: token)
-  }
 
   public func values(
     of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ObjectID: [StoredValue?]]? { nil }
 
-  /// A store that cannot tell the past of related objects sends more of them than it had to.
+  /// The default for a store that cannot read past related objects. It sends more of them than
+  /// necessary.
   public func expandedObjects(
     of plan: FetchPlan, roots ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ExpandedObject] {
@@ -190,7 +190,7 @@ extension LiveMoment {
   }
 }
 
-/// A related object sent along in `included`.
+/// A related object in `included`.
 public struct ExpandedObject: Sendable, Hashable {
   public let entity: Int
   public let id: ObjectID

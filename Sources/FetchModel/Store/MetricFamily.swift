@@ -1,12 +1,14 @@
-// Figures of a running part, as Prometheus wants them: a part gives families, whoever answers
-// `/metrics` writes them. A plain value; counting is the parts' own affair.
+// Metrics in Prometheus' data model. Components return families, and the handler of `/metrics`
+// writes them. Value types; the components count.
 
-/// Samples of one name.
+/// The samples of one metric name.
 public struct MetricFamily: Sendable, Hashable {
+  /// The Prometheus type of a metric.
   public enum Kind: String, Sendable, Hashable { case counter, gauge, histogram }
 
+  /// A value with its labels.
   public struct Sample: Sendable, Hashable {
-    /// What is put behind the family's name: empty but for histograms.
+    /// The suffix of the family's name; empty except for histograms.
     public let suffix: String
     public let labels: [Label]
     public let value: Double
@@ -18,6 +20,7 @@ public struct MetricFamily: Sendable, Hashable {
     }
   }
 
+  /// A label's name and value.
   public struct Label: Sendable, Hashable {
     public let name: String
     public let value: String
@@ -28,7 +31,7 @@ public struct MetricFamily: Sendable, Hashable {
     }
   }
 
-  /// Letters, digits and underscores; a counter's ends in `_total`.
+  /// Letters, digits and underscores. A counter's name ends in `_total`.
   public let name: String
   public let help: String
   public let kind: Kind
@@ -41,16 +44,17 @@ public struct MetricFamily: Sendable, Hashable {
     self.samples = samples
   }
 
-  /// A family of one sample without labels.
+  /// Creates a family of one sample without labels.
   public init(_ name: String, _ help: String, _ kind: Kind, _ value: some BinaryInteger) {
     self.init(name, help, kind, [Sample(value: Double(value))])
   }
 }
 
-/// How often values came, by their size.
+/// Counts of observed values in buckets.
 public struct Histogram: Sendable, Hashable {
-  /// The upper ends of the buckets, ascending; one more bucket holds the rest.
+  /// The upper bounds of the buckets, ascending. An additional bucket holds larger values.
   public let bounds: [Double]
+  /// The number of values in each bucket, not cumulative.
   public private(set) var counts: [Int]
   public private(set) var sum = 0.0
 
@@ -65,12 +69,13 @@ public struct Histogram: Sendable, Hashable {
     self.sum = sum
   }
 
+  /// Counts a value. O(buckets).
   public mutating func observe(_ value: Double) {
     counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += 1
     sum += value
   }
 
-  /// Cumulated buckets, the sum and the count.
+  /// Returns the cumulative buckets, the sum and the count.
   public func samples(_ labels: [MetricFamily.Label] = []) -> [MetricFamily.Sample] {
     var total = 0
     var samples: [MetricFamily.Sample] = []
@@ -116,7 +121,7 @@ extension MetricFamily {
     }
   }
 
-  /// Whole numbers without a point.
+  /// Returns integers without a decimal point.
   static func text(_ value: Double) -> String {
     if let integer = Int64(exactly: value) { return String(integer) }
     if value.isNaN { return "NaN" }

@@ -1,7 +1,6 @@
-// What the service asks of a store: snapshots as bytes, saves, and the history of saves. Whoever
-// implements this can be served.
+// The store's interface for the service: snapshots as bytes, saves, and the history of saves.
 
-/// What kind of store it is, for `GET /v1`.
+/// Properties of the store for `GET /v1`.
 public struct StoreProperties: Sendable, Hashable {
   /// `sqlite` or `postgres`.
   public let kind: String
@@ -13,15 +12,16 @@ public struct StoreProperties: Sendable, Hashable {
   }
 }
 
-/// How long a query may take.
+/// The time limit of a query.
 public enum Effort: Sendable, Hashable {
-  /// A few milliseconds: for threads that others wait for. Past that: ``StoreError/tooSlow``.
+  /// A few milliseconds, for threads that must not be blocked. Exceeding it throws
+  /// ``StoreError/tooSlow``.
   case quick
-  /// The store's own time limit. Past that: ``StoreError/queryTimeout``.
+  /// The store's own time limit. Exceeding it throws ``StoreError/queryTimeout``.
   case full
 }
 
-/// An answer as JSON and the moment it is true of.
+/// A response as JSON, and the token of its state.
 public struct EncodedSnapshot: Sendable {
   public let json: [UInt8]
   public let token: Token
@@ -32,7 +32,7 @@ public struct EncodedSnapshot: Sendable {
   }
 }
 
-/// One object as JSON, with the hash of its stored values.
+/// An object as JSON, with the hash of its stored values.
 public struct ObjectSnapshot: Sendable, Hashable {
   public let json: [UInt8]
   /// Without quotes.
@@ -46,9 +46,9 @@ public struct ObjectSnapshot: Sendable, Hashable {
   }
 }
 
-/// One stored value as bytes.
+/// A stored value as bytes.
 public struct RawValue: Sendable, Hashable {
-  /// nil: the attribute is nil.
+  /// nil if the attribute is nil.
   public let bytes: [UInt8]?
   public let type: AttributeType
 
@@ -58,83 +58,104 @@ public struct RawValue: Sendable, Hashable {
   }
 }
 
-/// One open read transaction that gives answers as well.
+/// An open read transaction that also builds responses.
 public protocol StoreMoment: LiveMoment {
-  /// A fetch's snapshot as the JSON of API.md section 4.
+  /// Returns a fetch's snapshot as the JSON of API.md section 4.
   func snapshot(of plan: FetchPlan) throws(StoreError) -> EncodedSnapshot
-  /// One object with the values of `plan.selection`; nil where there is none.
+  /// Returns an object with the values of `plan.selection`; nil if it does not exist.
   func object(_ id: ObjectID, of plan: FetchPlan) throws(StoreError) -> ObjectSnapshot?
 }
 
 /// A store that can be served.
 public protocol Store: LiveStore, AnyObject {
   var properties: StoreProperties { get }
-  /// The newest token that this process knows of; costs no query.
+  /// The newest token known to this process. Needs no query.
   var newestToken: Token { get }
 
-  /// Runs `body` in one read transaction at the newest committed state: for answers that have to
-  /// be true of the same moment.
+  /// Runs `body` in a read transaction on the newest committed state, for responses that have to be
+  /// consistent with each other.
   func readAnswers<Result>(
     _ body: (any StoreMoment) throws(StoreError) -> Result
   ) throws(StoreError) -> Result
 
-  /// Runs `body` on this thread; a question of full effort in it that is being answered when `isOver`
-  /// comes true ends soon after with ``StoreError/queryTimeout``.
+  /// Runs `body` on this thread. When `isOver` becomes true, a running query with the full time
+  /// limit ends soon with ``StoreError/queryTimeout``.
   func unless<Result>(
-    _ isOver: @escaping @Sendable () -> Bool, _ body: () throws(StoreError) -> Result
+    _ isOver: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
+    _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result
 
-  /// A fetch's snapshot as the JSON of API.md section 4.
+  /// Returns a fetch's snapshot as the JSON of API.md section 4.
   func snapshot(of plan: FetchPlan, effort: Effort) throws(StoreError) -> EncodedSnapshot
-  /// The same of a form's plan. What was prepared for the form may be used again.
+  /// Returns the snapshot of a bound plan. Statements prepared for the same parameterized plan are
+  /// reused.
   func snapshot(of filled: FilledForm, effort: Effort) throws(StoreError) -> EncodedSnapshot
-  /// How the store goes about a fetch's snapshot, without running it.
+  /// Returns how the store would execute a fetch, without running it.
   func explain(_ plan: FetchPlan, effort: Effort) throws(StoreError) -> Explanation
-  /// One object with the values of `plan.selection`; nil where there is none.
+  /// Returns an object with the values of `plan.selection`; nil if it does not exist.
   func object(
     _ id: ObjectID, of plan: FetchPlan, effort: Effort
   ) throws(StoreError) -> ObjectSnapshot?
-  /// One attribute of one object; nil where there is no such object.
+  /// Returns one attribute of an object; nil if the object does not exist.
   func rawValue(
-    of id: ObjectID, entity: Int, attribute: Int
+    of id: ObjectID, entity: Int, attribute: Int, effort: Effort
   ) throws(StoreError) -> RawValue?
-  /// Whether nothing of `entities` was touched after `last`, and history still reaches back to
+  /// True if no object of `entities` changed after `last`, and the history still reaches back to
   /// `token`.
   func isUntouched(
     _ entities: Set<Int>, since last: Token, holding token: Token
   ) throws(StoreError) -> Bool
-  /// The saves after `token` (nil: all that history holds), oldest first, at most `limit`; nil
-  /// where the token cannot be continued from.
+  /// Returns at most `limit` saves after `token`, oldest first; nil if the token has expired.
+  /// Without a token: from the beginning of the history.
   func changes(after token: Token?, limit: Int) throws(StoreError) -> ChangeHistory?
+
+  /// Calls `completion` once, on any thread, with the reasons for which the store cannot read, write
+  /// (unless it is read only) or follow what it stores; none where it can. It may do so much later.
+  func checkHealth(_ completion: @escaping @Sendable ([StoreFault]) -> Void)
 
   /// What the store counts and holds.
   var metrics: [MetricFamily] { get }
 
-  /// Has `body` called after every commit that touched something, of this process or another.
+  /// Calls `body` after every commit with changes, of this process or another.
   func onChange(_ body: @escaping @Sendable () -> Void)
 
-  /// Carries a save out and then calls `completion`, on a thread of the store's.
+  /// Executes a save, then calls `completion` on a thread of the store.
   func save(
     _ request: SaveRequest,
     completion: @escaping @Sendable (Result<SaveResult, SaveError>) -> Void)
 
-  /// Carries a save out unless it was made before under the same key; either way `completion` gets
-  /// the answer that was made when it was. Of saves with one key at the same time one is made.
+  /// Executes a save unless one with the same key was executed before. In both cases `completion`
+  /// receives the response of the executed save. Of concurrent saves with the same key one is
+  /// executed.
   func save(
     _ request: SaveRequest, once: SaveOnce,
     completion: @escaping @Sendable (Result<KeptAnswer, SaveError>) -> Void)
 
+  /// Refuses the saves that wait, and every later one, with ``StoreError/shuttingDown``. Returns when
+  /// those that waited have their completion called.
+  ///
+  /// - Parameter cancellingRunning: whether the saves that run are rolled back and refused as well. A
+  ///   save that is already being committed is not.
+  func endSaves(cancellingRunning: Bool)
+
   /// The answer of the save that was made under `key`; nil where none was.
   ///
-  /// - Throws: ``SaveError/keyReused`` where it was another one.
+  /// - Throws: ``SaveError/keyReused`` if the key belongs to a different save.
   func keptAnswer(under key: String, fingerprint: String) throws(SaveError) -> KeptAnswer?
 }
 
-/// A store under which the model may change, or the whole file.
+/// Why a store has to be opened again.
+public enum OutdatedReason: Sendable, Hashable {
+  /// The schema is another one than was opened, or was changed so that history has a hole.
+  case schemaChanged
+  /// Another file has taken the place of the one that was opened.
+  case fileReplaced
+}
+
+/// A store whose schema, or whole file, other programs may replace while it is open.
 public protocol ReopenableStore: Store {
-  /// Has `body` called once, with the indexes of the entities that are gone and then of those that
-  /// changed, when what is stored is not any more what was opened: close it then, and open it anew.
-  func onOutdated(_ body: @escaping @Sendable ([Int]) -> Void)
+  /// Calls `body` once when the store is no longer what was opened: close it then and open it again.
+  func onOutdated(_ body: @escaping @Sendable (OutdatedReason) -> Void)
   /// Carries out the saves that wait and lets go of the storage.
   func close()
 }
@@ -144,10 +165,19 @@ extension Store {
     under key: String, fingerprint: String
   ) throws(SaveError) -> KeptAnswer? { nil }
 
-  /// A store that breaks nothing off.
+  /// The default for a store without cancellation.
   public func unless<Result>(
-    _ isOver: @escaping @Sendable () -> Bool, _ body: () throws(StoreError) -> Result
+    _ isOver: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
+    _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result { try body() }
+
+  /// A store whose saves take no time.
+  public func endSaves(cancellingRunning: Bool) {}
+
+  /// A store that is always ready.
+  public func checkHealth(_ completion: @escaping @Sendable ([StoreFault]) -> Void) {
+    completion([])
+  }
 
   /// Nothing to tell.
   public var metrics: [MetricFamily] { [] }
@@ -160,7 +190,7 @@ extension Store {
     try snapshot(of: filled.plan, effort: effort)
   }
 
-  /// A store that has nothing to tell of how it works.
+  /// The default for a store that cannot explain its queries.
   public func explain(_ plan: FetchPlan, effort: Effort) throws(StoreError) -> Explanation {
     Explanation(entity: model.entities[plan.definition.entity].name, statements: [])
   }
@@ -168,9 +198,10 @@ extension Store {
 
 /// A part of the history of saves.
 public struct ChangeHistory: Sendable {
-  /// The moment after which `saves` tells everything, up to `to`.
+  /// `saves` lists all saves after this token, up to `to`.
   public let from: Token
   public let to: Token
+  /// The saves, oldest first.
   public let saves: [SaveRecord]
 
   public init(from: Token, to: Token, saves: [SaveRecord]) {
@@ -180,12 +211,13 @@ public struct ChangeHistory: Sendable {
   }
 }
 
-/// What one save touched, by entity index.
+/// The objects that one save changed, by entity index.
 public struct SaveRecord: Sendable {
   public let token: Token
+  /// The time of the save.
   public let at: Instant
   public let inserted: [Int: [ObjectID]]
-  /// The names of the properties that changed stand with each id.
+  /// Each id has the names of its changed properties.
   public let updated: [Int: [(id: ObjectID, properties: [String])]]
   public let deleted: [Int: [ObjectID]]
 

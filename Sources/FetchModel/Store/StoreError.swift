@@ -1,23 +1,28 @@
-// Everything that can go wrong in a store, once and for all of them.
+// The errors of every store.
 
-/// Why a store did not do what it was asked.
+/// An error of a store.
 public enum StoreError: Error, Sendable, Hashable {
-  /// The query needs more than ``Effort/quick`` allows.
+  /// The query exceeds the limit of ``QueryClass/quick``.
   case tooSlow
-  /// The query ran past its time limit.
+  /// The query exceeded its time limit.
   case queryTimeout
-  /// Another process holds the file, or too much waits already.
+  /// The answer would have more than `limit` bytes.
+  case answerTooLarge(limit: Int)
+  /// Another process holds the file, or the store is closed.
   case busy
+  /// Too much waits already, or it waited for longer than its time limit. Nothing was changed.
+  case overloaded
+  /// The server ends. Nothing was changed.
+  case shuttingDown
   case diskFull
-  /// The storage under the file did not do its work, perhaps for a while; the text is for the log
-  /// alone.
+  /// The storage failed, perhaps temporarily. The text is only for the log.
   case storageFailed(String)
-  /// The store can only be read.
+  /// The store is read-only.
   case readOnly
-  /// The table of this entity is gone or changed; the model has to be read again.
+  /// The table of this entity was removed or changed; the model has to be read again.
   case schemaChanged(entity: String)
-  /// The file is not what it should be: not a database, damaged, of a newer format.
+  /// The file cannot be opened: it is not a database, is damaged, or has a newer format.
   case unusable(String)
-  /// Anything else the storage reported; the text is for the log alone.
+  /// Any other error of the storage. The text is only for the log.
   case failed(String)
 }

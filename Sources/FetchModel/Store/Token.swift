@@ -1,9 +1,9 @@
-// A moment in a store's history, as clients carry it.
+// A position in a store's history, in the form that clients receive.
 
 /// A token: the store's epoch, a position in its history, and the nonce stored with that position.
 ///
-/// The nonce makes sure that a restored or copied file, or one that lost its last commits, never
-/// passes for the one that the client knew. As text: `k3-1042-9f3c`.
+/// The nonce distinguishes restored or copied files, and files that lost their last commits, from
+/// the file that the client knows. As text: `k3-1042-9f3c`.
 public struct Token: Sendable, Hashable {
   public let epoch: String
   public let position: Int64
@@ -15,7 +15,7 @@ public struct Token: Sendable, Hashable {
     self.nonce = nonce
   }
 
-  /// Reads a token's text; nil if it does not have a token's form.
+  /// Parses a token's text; nil if it is not well-formed.
   public init?(_ text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
     guard text.utf8.count <= 64, parts.count == 3,

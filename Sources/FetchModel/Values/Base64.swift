@@ -1,6 +1,6 @@
 // Binary as base64 text: the standard alphabet for values, the URL-safe one for cursors.
 
-/// Which two characters stand for 62 and 63, and whether the end is padded.
+/// The characters for 62 and 63, and whether the text is padded.
 public enum Base64Alphabet: Sendable, Hashable {
   /// `+` and `/`, padded with `=`.
   case standard
@@ -42,7 +42,7 @@ extension [UInt8] {
     }
   }
 
-  /// The bytes that `text` stands for; nil if it is not base64 in `alphabet`, whole and canonical.
+  /// Decodes `text`; nil if it is not complete, canonical base64 in `alphabet`.
   public init?(base64 text: String, _ alphabet: Base64Alphabet) {
     var digits = text.utf8[...]
     if alphabet == .standard {

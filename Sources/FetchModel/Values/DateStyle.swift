@@ -1,17 +1,17 @@
-// Instants ↔ the text of a column of dates: in the column's own form, and so that texts of that form
-// compare as instants do.
+// Instants ↔ the text of a column of dates: in the column's own style, and in an extended form
+// whose bytewise order is the order of the instants.
 //
-//     style              stored                        beyond the form
+//     style              stored                        extended
 //     T, 0 digits, Z     2024-01-31T10:00:00Z          2024-01-31T10:00:00Z25 for .25
 //     T, 3 digits, Z     2024-01-31T10:00:00.000Z      2024-01-31T10:00:00.000Z5
 //     day                2024-01-31                    2024-01-31T10:00:00
 //
-// Digits that the form has no room for follow it; years outside 0...9999 begin with a `:` or a `!`,
-// which stand after and before every digit.
+// Digits that the style does not include follow the text. Years outside 0...9999 begin with `:` or
+// `!`, which sort after and before every digit.
 
 /// How a column writes dates as text.
 public struct DateStyle: Sendable, Hashable {
-  /// What ends a text.
+  /// The ending of a text.
   public enum Ending: Int64, Sendable, Hashable {
     case nothing, z
     /// `+00:00`
@@ -19,7 +19,7 @@ public struct DateStyle: Sendable, Hashable {
   }
 
   public let format: DateFormat
-  /// How many digits of the second's fraction are always written, 0...9.
+  /// The number of fraction digits that are always written, 0...9.
   public let fractionDigits: Int
   public let ending: Ending
 
@@ -36,7 +36,7 @@ public struct DateStyle: Sendable, Hashable {
     self.ending = ending
   }
 
-  /// The style that a column's first text shows.
+  /// The style of a column's first text.
   public init(of text: String, _ format: DateFormat) {
     let utf8 = Array(text.utf8)
     guard format != .day, utf8.count >= 19, Instant(iso8601: text) != nil else {
@@ -68,25 +68,26 @@ public struct DateStyle: Sendable, Hashable {
 }
 
 extension DateStyle {
-  /// What a column of this style stores for `date`: an ISO 8601 date, in its form where that holds it.
+  /// Returns the ISO 8601 text that a column of this style stores for `date`, in the column's style
+  /// if that is exact.
   public func stored(_ date: Instant) -> String {
     if format == .day { return date.stored(as: .day) }
     var text = Array(date.stored(as: .sqlText).utf8)
     if let dot = text.firstIndex(of: 0x2E) { text.removeSubrange(dot...) }
     if format == .iso8601, let space = text.firstIndex(of: 0x20) { text[space] = 0x54 }
     let digits = Self.digits(date.nanoseconds)
-    var wanted = 9
-    while wanted > fractionDigits, digits[wanted - 1] == 0x30 { wanted -= 1 }
-    if wanted > 0 {
+    var digitCount = 9
+    while digitCount > fractionDigits, digits[digitCount - 1] == 0x30 { digitCount -= 1 }
+    if digitCount > 0 {
       text.append(0x2E)
-      text.append(contentsOf: digits[..<wanted])
+      text.append(contentsOf: digits[..<digitCount])
     }
     append(ending, to: &text)
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Text that compares byte by byte as instants do: within one style, equal instants have equal
-  /// texts and earlier ones lesser.
+  /// Returns text whose bytewise order is the order of instants. Within one style, equal instants
+  /// have equal texts.
   public func comparable(_ date: Instant) -> [UInt8] {
     let fields = date.calendarFields
     var text: [UInt8] = []
@@ -145,7 +146,7 @@ extension DateStyle {
     }
   }
 
-  /// The nine digits of a fraction.
+  /// Returns the nine digits of a fraction.
   private static func digits(_ nanoseconds: Int32) -> [UInt8] {
     var digits: [UInt8] = []
     append(Int64(max(0, nanoseconds)), digits: 9, to: &digits)
@@ -154,7 +155,7 @@ extension DateStyle {
 }
 
 extension Instant {
-  /// Reads an ISO 8601 date, or what ``DateStyle/comparable(_:)`` made of one in any style.
+  /// Parses an ISO 8601 date, or a result of ``DateStyle/comparable(_:)`` in any style.
   public init?(comparable utf8: UnsafeBufferPointer<UInt8>) {
     if let date = Instant(iso8601: utf8) {
       self = date
@@ -162,7 +163,7 @@ extension Instant {
     }
     var text = Array(utf8)
     guard let first = text.first, Self.restoreYear(first, &text) else { return nil }
-    // Digits behind the ending belong to the fraction.
+    // Digits after the ending belong to the fraction.
     guard let time = text.firstIndex(where: { $0 == 0x54 || $0 == 0x20 }), text.count >= time + 9
     else {
       guard let date = text.withUnsafeBufferPointer({ Instant(iso8601: $0) }) else { return nil }
@@ -184,7 +185,8 @@ extension Instant {
     self = date
   }
 
-  /// `:000000012024-…` → `+000000012024-…`; false where twelve digits are no year.
+  /// Converts `:000000012024-…` to `+000000012024-…`; returns false if the twelve digits are not a
+  /// year.
   private static func restoreYear(_ first: UInt8, _ text: inout [UInt8]) -> Bool {
     guard first == 0x3A || first == 0x21 else { return true }
     guard text.count > 13, text[13] == 0x2D,

@@ -1,13 +1,14 @@
 // `-12.50e3` → its digits.
 
-/// The digits of a number that was written out.
+/// The digits of a number in decimal notation.
 public struct DecimalText: Sendable {
+  /// 1 or -1.
   public let sign: Int64
   public let digits: [UInt8]
   /// The power of ten of the last digit.
   public let exponent: Int
 
-  /// nil where `text` is no number, or further than 400 powers of ten from 1.
+  /// Returns nil if `text` is not a number, or if its exponent is beyond ±400.
   public init?(_ text: some Collection<UInt8>) {
     guard text.count <= 800 else { return nil }
     var rest = text[...]
@@ -33,7 +34,7 @@ public struct DecimalText: Sendable {
     exponent = power - (fraction ?? 0)
   }
 
-  /// What stands behind `e`; 0 where nothing does.
+  /// Returns the exponent after `e`; 0 without one.
   private static func power(_ text: some Collection<UInt8>) -> Int? {
     guard let first = text.first else { return 0 }
     guard first | 0x20 == UInt8(ascii: "e") else { return nil }

@@ -1,14 +1,14 @@
-// Numbers in decimal digits: what decimal attributes are calculated with, so that 0.1 + 0.2 is 0.3.
-// Sums, differences and products are exact as long as 38 digits hold them, as with NSDecimalNumber;
-// what has more, and quotients, are rounded there, halves away from zero.
+// Decimal arithmetic for decimal attributes, so that 0.1 + 0.2 is 0.3. Sums, differences and
+// products are exact up to 38 digits, as with NSDecimalNumber. Longer results, and quotients, are
+// rounded to 38 digits, halves away from zero.
 
-/// A number as a sign, digits, and the power of ten of the last of them.
+/// A number as a sign, digits, and the power of ten of the last digit.
 public struct ExactDecimal: Sendable, Hashable {
-  /// Digits that a result keeps.
+  /// The number of digits that a result keeps.
   public static let precision = 38
 
   let isNegative: Bool
-  /// From the first to the last, without zeros on either side; empty for 0.
+  /// From first to last, without leading and trailing zeros; empty for 0.
   let digits: [UInt8]
   let exponent: Int
 
@@ -25,24 +25,25 @@ public struct ExactDecimal: Sendable, Hashable {
     self.exponent = kept.isEmpty ? 0 : exponent
   }
 
+  /// The decimal equal to `integer`.
   public init(_ integer: Int64) {
     self.init(
       isNegative: integer < 0, String(integer.magnitude).utf8.map { $0 - 0x30 }, exponent: 0)
   }
 
-  /// The shortest decimal that is `double`; nil for infinities.
+  /// The shortest decimal that reads back as `double`; nil for infinities.
   public init?(_ double: Double) {
     guard double.isFinite else { return nil }
     self.init(double.description)
   }
 
-  /// What `text` says, `-12.50e3`; nil where that is no number.
+  /// Parses text such as `-12.50e3`; nil if it is not a number.
   public init?(_ text: String) {
     guard let number = DecimalText(text.utf8) else { return nil }
     self.init(isNegative: number.sign < 0, number.digits, exponent: number.exponent)
   }
 
-  /// What a store holds for a decimal; nil where that is no number.
+  /// The stored value of a decimal; nil if it is not a number.
   public init?(_ value: StoredValue) {
     switch value {
     case .integer(let integer): self.init(integer)
@@ -58,7 +59,7 @@ public struct ExactDecimal: Sendable, Hashable {
 // MARK: - Calculations
 
 extension ExactDecimal {
-  /// `self operation other`; nil for a division by zero, and for powers.
+  /// Returns `self operation other`; nil for a division by zero, and for powers.
   public func calculated(_ operation: ArithmeticOperator, _ other: ExactDecimal) -> ExactDecimal? {
     switch operation {
     case .add: adding(other)
@@ -86,7 +87,7 @@ extension ExactDecimal {
     return ExactDecimal(isNegative: isNegative != isLess, digits, exponent: exponent).rounded
   }
 
-  /// The digits with zeros behind them, so that the last stands for 10 to the power of `exponent`.
+  /// Returns the digits with trailing zeros, so that the last one has the power of ten `exponent`.
   private func shifted(to exponent: Int) -> [UInt8] {
     digits + [UInt8](repeating: 0, count: self.exponent - exponent)
   }
@@ -109,7 +110,7 @@ extension ExactDecimal {
     return sum
   }
 
-  /// `left` is no less than `right`.
+  /// Requires `left` ≥ `right`.
   private static func difference(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
     var difference = left
     var borrow: Int8 = 0
@@ -137,7 +138,7 @@ extension ExactDecimal {
     ).rounded
   }
 
-  /// Long division, one digit beyond the precision for rounding and one for what is left over.
+  /// Long division, with one more digit for rounding and one for the remainder.
   private func divided(by other: ExactDecimal) -> ExactDecimal? {
     if other.isZero { return nil }
     var quotient: [UInt8] = []
@@ -177,14 +178,13 @@ extension ExactDecimal {
 // MARK: - Results
 
 extension ExactDecimal {
-  /// The number as a comparison takes it: an integer where it is one of 64 bits, else the nearest
-  /// double.
+  /// The number for comparisons: an integer if 64 bits hold it, otherwise the nearest double.
   public var number: StoredValue {
     if let integer { return .integer(integer) }
     return Double(text).map { .number($0) } ?? .null
   }
 
-  /// The number as another calculation takes it: an integer, or a text with every digit.
+  /// The number for further calculations: an integer, or a text with every digit.
   public var exact: StoredValue { integer.map { .integer($0) } ?? .text(text) }
 
   private var integer: Int64? {
@@ -200,8 +200,8 @@ extension ExactDecimal {
 }
 
 extension StoredValue {
-  /// `self operation other` in decimal digits, as another calculation takes it; nil by zero and
-  /// where one of them is no number. Infinities are calculated with as doubles.
+  /// Returns `self operation other` in decimal digits for further calculations; nil for a division
+  /// by zero, or if an operand is not a number. Infinities are calculated as doubles.
   public func decimal(_ operation: ArithmeticOperator, _ other: StoredValue) -> StoredValue {
     if let left = ExactDecimal(self), let right = ExactDecimal(other) {
       return left.calculated(operation, right)?.exact ?? .null
@@ -210,7 +210,7 @@ extension StoredValue {
       ? calculated(operation, other, isReal: true) ?? .null : .null
   }
 
-  /// A decimal as a comparison takes it.
+  /// A decimal in the form for comparisons.
   public var decimalNumber: StoredValue {
     if case .text(let text) = self { return ExactDecimal(text)?.number ?? .null }
     return self

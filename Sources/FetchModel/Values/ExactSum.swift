@@ -1,37 +1,39 @@
-// Numbers of any order → their sum, exact until the very end: the same bits whichever row comes
-// first, so that two moments with the same rows have the same sum.
+// Numbers in any order → their exact sum, rounded once at the end. The result does not depend on
+// the order of the rows, so that equal rows at two positions have equal sums.
 
-/// A sum of integers and doubles in memory that begins as zeros.
+/// A sum of integers and doubles, in memory that is initially zero.
 ///
-/// Integers are kept in two halves. Doubles are kept in a fixed-point number wide enough for every
-/// double: limbs of 32 bits in 64, the lowest bit worth 2⁻¹⁰⁷⁴.
+/// Integers are stored in two halves. Doubles are stored in a fixed-point number wide enough for
+/// every double: limbs of 32 bits in 64, with the lowest bit worth 2⁻¹⁰⁷⁴.
 public struct ExactSum {
-  /// How many words of memory it takes.
+  /// The required number of words of memory.
   public static let words = 6 + limbCount
   private static let limbCount = 69
   private let memory: UnsafeMutableBufferPointer<Int64>
 
-  /// - Parameter memory: ``words`` words, which outlive it.
+  /// - Parameter memory: ``words`` zeroed words that outlive this value.
   public init(_ memory: UnsafeMutablePointer<Int64>) {
     self.memory = UnsafeMutableBufferPointer(start: memory, count: Self.words)
   }
 
   private init(_ memory: UnsafeMutableBufferPointer<Int64>) { self.memory = memory }
 
-  /// How many numbers were added.
+  /// The count of added numbers.
   public var count: Int64 { memory[0] }
-  /// Whether one of them was a double.
+  /// True if one of them was a double.
   private var hasDouble: Bool { memory[1] != 0 }
   private var limbs: UnsafeMutableBufferPointer<Int64> {
     UnsafeMutableBufferPointer(rebasing: memory[6...])
   }
 
+  /// Adds an integer.
   public func add(_ integer: Int64) {
     memory[0] &+= 1
     memory[2] &+= integer >> 32
     memory[3] &+= integer & 0xFFFF_FFFF
   }
 
+  /// Adds a double.
   public func add(_ double: Double) {
     memory[0] &+= 1
     memory[1] = 1
@@ -41,7 +43,7 @@ public struct ExactSum {
       return
     }
     guard double != 0 else { return }
-    // A subnormal counts from the same lowest bit as the least normal number.
+    // Subnormal numbers have the same lowest bit as the smallest normal number.
     let bits = double.bitPattern
     let exponent = Int(bits >> 52 & 0x7FF)
     let mantissa = bits & 0xF_FFFF_FFFF_FFFF | (exponent == 0 ? 0 : 1 << 52)
@@ -59,7 +61,7 @@ public struct ExactSum {
     limbs[limb + 2] &+= sign &* Int64(high)
   }
 
-  /// Brings every limb but the last into 0..<2³².
+  /// Reduces every limb except the last to 0..<2³².
   private func carry() {
     for index in 0..<(Self.limbCount - 1) {
       let over = limbs[index] >> 32
@@ -70,13 +72,14 @@ public struct ExactSum {
 
   // MARK: Results
 
+  /// The result of a sum.
   public enum Total: Sendable, Hashable {
     case integer(Int64)
     case double(Double)
   }
 
-  /// The sum: an integer where all were and 64 bits hold it, else the nearest double; nil where
-  /// infinities cancel each other.
+  /// The sum: an integer if all numbers were integers and 64 bits hold it, otherwise the nearest
+  /// double; nil if infinities cancel each other.
   public var total: Total? {
     let (high, low) = halves
     if !hasDouble, let integer = Self.joined(high, low) { return .integer(integer) }
@@ -99,7 +102,7 @@ public struct ExactSum {
     return isNegative ? -magnitude : magnitude
   }
 
-  /// The halves of the integers with a low one in 0..<2³².
+  /// The halves of the integer sum, with the low one in 0..<2³².
   private var halves: (high: Int64, low: Int64) {
     (memory[2] &+ (memory[3] >> 32), memory[3] & 0xFFFF_FFFF)
   }
@@ -109,7 +112,7 @@ public struct ExactSum {
     return high << 32 | low
   }
 
-  /// Moves the integers into the limbs; the bit worth 1 is the 1074th.
+  /// Adds the integers to the limbs; the bit worth 1 is bit 1074.
   private func addIntegers() {
     let (high, low) = halves
     memory[2] = 0
@@ -118,11 +121,11 @@ public struct ExactSum {
     addShifted(high.magnitude, by: 1074 + 32, sign: high < 0 ? -1 : 1)
   }
 
-  /// The limbs, none of them negative, as the nearest double, halves to even.
+  /// Returns the limbs, none of which is negative, as the nearest double, with halves to even.
   private func rounded() -> Double {
     guard let top = (0..<Self.limbCount).last(where: { limbs[$0] != 0 }) else { return 0 }
     let width = 64 - limbs[top].leadingZeroBitCount
-    // 64 bits from the highest one down, and whether anything is left below them.
+    // The highest 64 bits, and whether any lower bit is set.
     var bits = UInt64(limbs[top]) << UInt64(64 - width)
     var isInexact = false
     var room = 64 - width
@@ -146,7 +149,7 @@ public struct ExactSum {
 }
 
 extension ExactSum {
-  /// What `body` makes of a sum that begins with nothing.
+  /// Calls `body` with an empty sum and returns its result.
   public static func with<Result>(_ body: (ExactSum) -> Result) -> Result {
     withUnsafeTemporaryAllocation(of: Int64.self, capacity: words) { memory in
       memory.initialize(repeating: 0)

@@ -1,15 +1,15 @@
-// Text is the same only byte by byte: Swift's own `==` takes a precomposed letter and its
-// decomposition for equal, a store does not.
+// Bytewise equality of text. Swift's `==` treats a precomposed letter and its decomposition as
+// equal; a store does not.
 
 extension String {
-  /// Whether both have the same UTF-8.
+  /// True if both have the same UTF-8.
   func isExactly(_ other: String) -> Bool {
     utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
   }
 }
 
 extension Value {
-  /// Whether both are of one case and hold the same; text is compared byte by byte.
+  /// True if both are of the same case with equal contents; text is compared byte by byte.
   public static func == (left: Value, right: Value) -> Bool {
     switch (left, right) {
     case (.null, .null): true
@@ -27,7 +27,7 @@ extension Value {
 }
 
 extension ObjectID {
-  /// Whether both are the same number, or the same text byte by byte.
+  /// True if both are the same number, or the same text byte by byte.
   public static func == (left: ObjectID, right: ObjectID) -> Bool {
     switch (left, right) {
     case (.integer(let left), .integer(let right)): left == right
@@ -38,7 +38,7 @@ extension ObjectID {
 }
 
 extension Literal {
-  /// Whether both are of one case and hold the same; text is compared byte by byte.
+  /// True if both are of the same case with equal contents; text is compared byte by byte.
   public static func == (left: Literal, right: Literal) -> Bool {
     switch (left, right) {
     case (.null, .null): true

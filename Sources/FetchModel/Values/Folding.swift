@@ -1,32 +1,43 @@
-// Text without what string options overlook. The results are Foundation's, for the root locale, in
-// composed form: scalar by scalar, ASCII by a short way and the rest by tables made on first use,
-// and composed as a whole only where marks or jamo are left that may belong to what stands before.
+// Text without the differences that string options ignore. The results equal Foundation's for the
+// root locale, in composed form. ASCII takes a fast path; other scalars use tables that are built
+// on first use. The text is composed as a whole only if it contains marks or jamo that may combine
+// with the preceding scalar.
 //
-// As in Foundation, `d` drops every mark behind a Latin, Greek or Cyrillic letter, and those scripts'
-// own marks behind any other; the marks of other scripts are letters' parts there (が is not か).
+// As in Foundation, `d` removes every mark after a Latin, Greek or Cyrillic letter, and these
+// scripts' own marks after any other letter. Marks of other scripts are parts of their letters (が
+// is not か).
 
 import Foundation
 
 /// Folds UTF-8. Two texts are equal under some options exactly if they fold to the same bytes.
 public enum Folding {
-  /// `text` without what `options` overlook.
+  /// Returns `text` without the differences that `options` ignore. O(length).
   public static func fold(_ text: String, _ options: StringOptions) -> String {
     var text = text
     return text.withUTF8 { String(decoding: fold($0, options), as: UTF8.self) }
   }
 
-  /// The same for bytes, which have to be valid UTF-8; what is not is copied as it is.
+  /// Folds bytes. They should be valid UTF-8; invalid bytes are copied.
   public static func fold(
-    _ utf8: UnsafeBufferPointer<UInt8>, _ options: StringOptions
+    _ utf8: UnsafeBufferPointer<UInt8>, _ options: StringOptions, isOver: () -> Bool = { false }
+  ) -> [UInt8] {
+    withoutActuallyEscaping(isOver) { isOver in
+      var interruption = Interruption(isOver)
+      return fold(utf8, options, &interruption)
+    }
+  }
+
+  private static func fold(
+    _ utf8: UnsafeBufferPointer<UInt8>, _ options: StringOptions, _ interruption: inout Interruption
   ) -> [UInt8] {
     guard let table = FoldingTable.table(for: options) else { return Array(utf8) }
     var folded: [UInt8] = []
     folded.reserveCapacity(utf8.count)
     let lowers = options.contains(.caseInsensitive)
-    var isLoose = false
+    var isCombining = false
     var base = FoldingTable.Base.none
     var place = 0
-    while place < utf8.count {
+    while place < utf8.count, !interruption.ends() {
       let byte = utf8[place]
       if byte < 0x80 {
         base = .european
@@ -35,30 +46,75 @@ public enum Folding {
       } else {
         let length = scalarLength(byte, utf8.count - place)
         let scalar = UnsafeBufferPointer(rebasing: utf8[place..<place + length])
-        isLoose = table.append(scalar, behind: &base, to: &folded) || isLoose
+        isCombining = table.append(scalar, behind: &base, to: &folded) || isCombining
         place += length
       }
     }
-    return isLoose ? composed(folded) : folded
+    return isCombining ? composed(folded, &interruption) : folded
   }
 
+  /// Bytes that are composed at once, at least: a long text is composed piece by piece.
+  private static let composedAtOnce = 1 << 16
+
   /// Canonical composition, so that a letter and its mark are the letter with the mark.
-  private static func composed(_ utf8: [UInt8]) -> [UInt8] {
-    guard let text = String(validating: utf8, as: UTF8.self) else { return utf8 }
+  private static func composed(
+    _ utf8: [UInt8], _ interruption: inout Interruption
+  ) -> [UInt8] {
+    guard utf8.count > composedAtOnce else { return composed(utf8[...]) ?? utf8 }
+    var result: [UInt8] = []
+    result.reserveCapacity(utf8.count)
+    var start = 0
+    while start < utf8.count, !interruption.ends(after: composedAtOnce) {
+      let end = utf8.withUnsafeBufferPointer { border(in: $0, behind: start + composedAtOnce) }
+      guard let piece = composed(utf8[start..<end]) else { return utf8 }
+      result += piece
+      start = end
+    }
+    return result
+  }
+
+  /// nil for what is not UTF-8.
+  private static func composed(_ utf8: ArraySlice<UInt8>) -> [UInt8]? {
+    guard let text = String(validating: utf8, as: UTF8.self) else { return nil }
     return Array(text.precomposedText.utf8)
   }
 
+  /// The first place from `start` on before which nothing composes with what is behind it.
+  private static func border(in utf8: UnsafeBufferPointer<UInt8>, behind start: Int) -> Int {
+    var place = min(start, utf8.count)
+    while place < utf8.count {
+      if utf8[place] < 0x80 { return place }
+      if utf8[place] >= 0xC0 {
+        var scalars = ScalarReader(utf8: UnsafeBufferPointer(rebasing: utf8[place...]))
+        if let scalar = scalars.next(), !FoldingTable.isCombining(scalar) { return place }
+      }
+      place += 1
+    }
+    return place
+  }
+
   /// Whether a character of `utf8` folds to more than one character when case is overlooked.
-  static func expands(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
+  static func expands(
+    _ utf8: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
+  ) -> Bool {
     guard utf8.contains(where: { $0 >= 0x80 }) else { return false }
+    return withoutActuallyEscaping(isOver) { isOver in
+      var interruption = Interruption(isOver)
+      return expands(utf8, &interruption)
+    }
+  }
+
+  private static func expands(
+    _ utf8: UnsafeBufferPointer<UInt8>, _ interruption: inout Interruption
+  ) -> Bool {
     var scalars = ScalarReader(utf8: utf8)
-    while let scalar = scalars.next() {
+    while let scalar = scalars.next(), !interruption.ends() {
       if CaseFolding.simpleFold(scalar) == nil { return true }
     }
     return false
   }
 
-  /// The bytes that a leading byte announces, at most those that are left.
+  /// Returns the length that a leading byte announces, at most the number of remaining bytes.
   private static func scalarLength(_ byte: UInt8, _ rest: Int) -> Int {
     let length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1
     return min(length, rest)
@@ -70,23 +126,23 @@ extension String {
   var precomposedText: String { precomposedStringWithCanonicalMapping }
 }
 
-/// What one set of options makes of each scalar of the scripts that have cases or diacritics.
+/// The folding of each scalar of the scripts with cases or diacritics, for one set of options.
 private struct FoldingTable: Sendable {
-  /// What marks stand behind: none at the start, a letter of Latin, Greek or Cyrillic, or another.
+  /// The character before a mark: none at the start, a Latin, Greek or Cyrillic letter, or another.
   enum Base { case none, european, other }
 
   private enum Kind { case european, other, europeanMark, otherMark }
 
-  /// Scalars from here on have no diacritics, and their case is known to the standard library.
+  /// Later scalars have no diacritics, and the standard library knows their case.
   private static let end = 0x2200
 
   private let lowers: Bool
   private let drops: Bool
-  /// Where the bytes of each scalar begin; those of the next one end them.
+  /// The offset of each scalar's bytes; the next offset ends them.
   private let offsets: [UInt32]
   private let bytes: [UInt8]
-  /// Whether each scalar may combine with the one before it.
-  private let areLoose: [Bool]
+  /// True for each scalar that may combine with the preceding one.
+  private let areCombining: [Bool]
   private let kinds: [Kind]
 
   private static let caseInsensitive = FoldingTable([.caseInsensitive])
@@ -109,22 +165,22 @@ private struct FoldingTable: Sendable {
     if drops { compareOptions.insert(.diacriticInsensitive) }
     var offsets: [UInt32] = []
     var bytes: [UInt8] = []
-    var areLoose = [Bool](repeating: false, count: Self.end)
+    var areCombining = [Bool](repeating: false, count: Self.end)
     var kinds = [Kind](repeating: .other, count: Self.end)
     for code in 0..<UInt32(Self.end) {
       offsets.append(UInt32(bytes.count))
       guard let scalar = Unicode.Scalar(code) else { continue }
-      areLoose[Int(code)] = Self.isLoose(scalar)
+      areCombining[Int(code)] = Self.isCombining(scalar)
       kinds[Int(code)] = Self.kind(scalar)
       var folded = String(Character(scalar))
-      // A mark alone keeps what it is.
+      // A mark without a letter is unchanged.
       if kinds[Int(code)] != .otherMark || lowers {
         folded = folded.folding(options: compareOptions, locale: nil)
       }
       bytes += Array(folded.precomposedText.utf8)
     }
     offsets.append(UInt32(bytes.count))
-    self.areLoose = areLoose
+    self.areCombining = areCombining
     self.kinds = kinds
     self.offsets = offsets
     self.bytes = bytes
@@ -133,7 +189,7 @@ private struct FoldingTable: Sendable {
   private static func kind(_ scalar: Unicode.Scalar) -> Kind {
     switch scalar.value {
     case 0x0300...0x036F, 0x0483...0x0489: return .europeanMark
-    // Up to Cyrillic, the additions to Latin and Greek, and what is these letters by another code.
+    // Up to Cyrillic, the extensions of Latin and Greek, and other codes of the same letters.
     case 0..<0x0510, 0x1E00...0x1FFF, 0x2126, 0x212A, 0x212B: return .european
     default: break
     }
@@ -143,7 +199,7 @@ private struct FoldingTable: Sendable {
     }
   }
 
-  /// Whether a scalar of this kind is left out behind `base`, which it may become.
+  /// True if a scalar of this kind is removed after `base`. Otherwise it may become the new base.
   private func drops(_ kind: Kind, behind base: inout Base) -> Bool {
     switch kind {
     case .european: base = .european
@@ -154,8 +210,8 @@ private struct FoldingTable: Sendable {
     return false
   }
 
-  /// What composes with what stands before it, or is itself not in composed form.
-  private static func isLoose(_ scalar: Unicode.Scalar) -> Bool {
+  /// True if the scalar composes with a preceding one, or is itself not in composed form.
+  fileprivate static func isCombining(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x1100...0x11FF, 0x2329, 0x232A, 0x2ADC, 0xF900...0xFB4E, 0x1D15E...0x1D1C0,
       0x2F800...0x2FA1D:
@@ -168,7 +224,7 @@ private struct FoldingTable: Sendable {
     }
   }
 
-  /// Appends what is left of one scalar. Answers whether the whole has to be composed.
+  /// Appends the folding of one scalar. Returns true if the whole text has to be composed.
   func append(
     _ utf8: UnsafeBufferPointer<UInt8>, behind base: inout Base, to folded: inout [UInt8]
   ) -> Bool {
@@ -183,7 +239,7 @@ private struct FoldingTable: Sendable {
     if code < Self.end {
       if drops(kinds[code], behind: &base) { return false }
       folded.append(contentsOf: bytes[Int(offsets[code])..<Int(offsets[code + 1])])
-      return areLoose[code]
+      return areCombining[code]
     }
     if drops, drops(Self.kind(scalar), behind: &base) { return false }
     if lowers, scalar.properties.changesWhenCaseMapped {
@@ -192,6 +248,6 @@ private struct FoldingTable: Sendable {
     } else {
       folded.append(contentsOf: utf8)
     }
-    return Self.isLoose(scalar)
+    return Self.isCombining(scalar)
   }
 }

@@ -1,25 +1,25 @@
-// Instants as ISO 8601 text and back: proleptic Gregorian calendar, UTC, arithmetic alone. Any
-// bytes may enter and any instant may leave; nothing here traps.
+// Instants ↔ ISO 8601 text: proleptic Gregorian calendar, UTC. Accepts any bytes and any instant
+// without trapping.
 
 extension Instant {
-  /// Reads a date: `2024-01-31`, `2024-01-31T10:00`, `2024-01-31 10:00:00.25+02:00`.
+  /// Parses a date: `2024-01-31`, `2024-01-31T10:00`, `2024-01-31 10:00:00.25+02:00`.
   ///
-  /// A text without an offset is UTC. Digits of the fraction beyond the ninth are dropped. Years
-  /// beyond four digits need a sign. nil if the text is no such date.
+  /// A text without an offset is in UTC. Fraction digits beyond the ninth are dropped. Years with
+  /// more than four digits need a sign. nil if the text is not a valid date.
   public init?(iso8601 text: String) {
     var text = text
     guard let instant = text.withUTF8({ Instant(iso8601: $0) }) else { return nil }
     self = instant
   }
 
-  /// Reads a date from UTF-8; see ``init(iso8601:)-swift.init``.
+  /// Parses a date from UTF-8; see ``init(iso8601:)-swift.init``.
   public init?(iso8601 utf8: UnsafeBufferPointer<UInt8>) {
     var reader = ISO8601Reader(utf8: utf8)
     guard let instant = reader.readInstant() else { return nil }
     self = instant
   }
 
-  /// The instant this many seconds after 1970, to the nanosecond; nil if there is no such instant.
+  /// The instant this many seconds after 1970, to the nanosecond; nil if it is out of range.
   public init?(secondsSince1970 seconds: Double) {
     let floor = seconds.rounded(.down)
     guard let whole = Int64(exactly: floor) else { return nil }
@@ -33,16 +33,16 @@ extension Instant {
     self.init(seconds: whole, nanoseconds: Int32(fraction))
   }
 
-  /// Reads what a column of `format` stores as text, or what stands for it; nil if it is no date.
+  /// Parses the text of a column of `format`, or its comparison key; nil if it is not a date.
   public init?(stored utf8: UnsafeBufferPointer<UInt8>, as format: DateFormat) {
     guard format != .unixSeconds else { return nil }
     self.init(comparable: utf8)
   }
 
-  /// `2024-01-31T10:00:00Z`; a fraction follows the seconds only when it is not zero.
+  /// `2024-01-31T10:00:00Z`, with a fraction only if it is not zero.
   public var iso8601: String { String(decoding: text(.iso8601), as: UTF8.self) }
 
-  /// What a column of `format` stores: text, or the seconds' digits.
+  /// Returns the text that a column of `format` stores, or the seconds in digits.
   public func stored(as format: DateFormat) -> String {
     String(decoding: text(format), as: UTF8.self)
   }
@@ -53,7 +53,7 @@ extension Instant {
     return text
   }
 
-  /// Year, month (1...12) and day (1...31), and the second of that day (0..<86,400), in UTC.
+  /// Year, month (1...12), day (1...31) and second of the day (0..<86,400), in UTC.
   public var calendarFields: (year: Int64, month: Int, day: Int, second: Int64) {
     var days = seconds / 86_400
     var second = seconds % 86_400
@@ -74,7 +74,7 @@ extension [UInt8] {
     append(0x22)
   }
 
-  /// Appends what a column of `format` stores for `date`.
+  /// Appends the text that a column of `format` stores for `date`.
   public mutating func append(date: Instant, as format: DateFormat) {
     let fields = date.calendarFields
     switch format {
@@ -140,7 +140,7 @@ extension [UInt8] {
   }
 }
 
-/// Days since 1970 ↔ dates. Years are counted from March, so that the leap day is a year's last;
+/// Days since 1970 ↔ dates. Years begin in March, so that the leap day is the last day of a year;
 /// 400 years have 146,097 days.
 private enum Calendar {
   static func date(days: Int64) -> (year: Int64, month: Int, day: Int) {
@@ -156,7 +156,7 @@ private enum Calendar {
     return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
   }
 
-  /// The year's magnitude is below 10^12, so nothing here overflows.
+  /// The year's magnitude is below 10^12, so nothing overflows.
   static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
     let year = month <= 2 ? year - 1 : year
     let era = (year >= 0 ? year : year - 399) / 400
@@ -191,7 +191,8 @@ private struct ISO8601Reader {
       nanoseconds = time.nanoseconds
     }
     guard offset == utf8.count else { return nil }
-    // The first day that seconds can count is not whole: counted from its end.
+    // Only part of the earliest representable day can be counted in seconds, so it is counted from
+    // its end.
     let (day, rest) = days < 0 ? (days + 1, second - 86_400) : (days, second)
     let (start, overflow) = day.multipliedReportingOverflow(by: 86_400)
     let (total, overflow2) = start.addingReportingOverflow(rest)
@@ -239,12 +240,12 @@ private struct ISO8601Reader {
     var second: Int64 = 0
     var nanoseconds: Int32 = 0
     if take(0x3A) {
-      // A leap second is the first of the next minute.
+      // A leap second is the first second of the next minute.
       guard let digits = readTwoDigits(0...60), let fraction = readFraction() else { return nil }
       second = digits
       nanoseconds = fraction
     }
-    // 24:00 is the next day's beginning, and nothing comes after it.
+    // 24:00 is the start of the next day, and no later time is valid.
     guard hour < 24 || (minute == 0 && second == 0 && nanoseconds == 0) else { return nil }
     return (hour * 3600 + minute * 60 + second, nanoseconds)
   }
@@ -258,10 +259,10 @@ private struct ISO8601Reader {
     return Int32(fraction)
   }
 
-  /// Seconds that the time is ahead of UTC: 0 where nothing is said.
+  /// Returns the offset from UTC in seconds; 0 without an offset.
   private mutating func readOffset() -> Int64? {
     if offset == utf8.count || take(0x5A) || take(0x7A) { return 0 }
-    // As dates are described: 2001-01-01 00:00:00 +0000.
+    // The format of Date's description: 2001-01-01 00:00:00 +0000.
     if offset + 1 < utf8.count, utf8[offset] == 0x20, [0x2B, 0x2D].contains(utf8[offset + 1]) {
       offset += 1
     }

@@ -1,4 +1,4 @@
-// The only place where these values ask the clock.
+// The system clock.
 
 #if canImport(Darwin)
   import Darwin
@@ -9,7 +9,7 @@
 #endif
 
 extension Instant {
-  /// The moment of the call, by the system's clock.
+  /// The current time of the system clock.
   public static var now: Instant {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

@@ -1,16 +1,16 @@
-// What a calculation is carried out in: decimal attributes in decimal digits, as long as nothing in
-// it is a binary fraction by its own type.
+// The arithmetic of a calculation: decimal if it contains decimal attributes and no binary
+// fractions.
 
-/// How exact a number is, and what it makes of a calculation.
+/// The precision of a number, and its effect on a calculation.
 public enum Precision: Sendable, Hashable {
-  /// A double: what it takes part in is calculated in doubles.
+  /// A double: the calculation uses doubles.
   case binary
-  /// An integer or a number written out: it adapts.
+  /// An integer or a literal: the other operand decides.
   case adapting
-  /// A decimal: with such and with adapting numbers it is calculated in decimal digits.
+  /// A decimal: with decimals and adapting numbers the calculation uses decimal digits.
   case decimal
 
-  /// What a calculation with both is carried out in.
+  /// The arithmetic for two operands.
   public init(_ left: Precision, _ right: Precision) {
     if left == .binary || right == .binary {
       self = .binary
@@ -19,6 +19,7 @@ public enum Precision: Sendable, Hashable {
     }
   }
 
+  /// The precision of an attribute's values.
   public init(of type: AttributeType) {
     switch type {
     case .decimal: self = .decimal
@@ -29,7 +30,7 @@ public enum Precision: Sendable, Hashable {
 }
 
 extension ResolvedFunction {
-  /// What a function of a number with `precision` gives.
+  /// Returns the precision of a function's result for an argument with `precision`.
   public func precision(of argument: Precision) -> Precision {
     switch self {
     case .abs, .floor, .ceiling, .trunc: argument

@@ -1,29 +1,30 @@
-// A stored value → what stands for it wherever values are compared.
+// A stored value → its comparison key.
 //
-// SQLite lets a column hold anything. A column of dates may have some with a fraction or an offset,
-// and some texts that are no dates; compared as they are stored, these stand in the wrong places. So
-// each value has a stand-in: a value of the column's type is written in the column's own form, so that
-// all of them compare as what they mean; any other value becomes bytes that follow every value of the
-// type. What is in the column's form already stands for itself: an index over a column that holds
-// nothing else serves as it is.
+// SQLite lets a column hold any value. A column of dates may contain dates with a fraction or an
+// offset, and texts that are not dates; in their stored form these compare incorrectly. So each
+// value has a comparison key. A value of the column's type is written in the column's own encoding,
+// so that all of them compare by their meaning. Any other value becomes bytes that sort after every
+// value of the type. A value in the column's encoding is its own key, so an index over a column
+// that holds only such values serves directly.
 
-/// How the values of a column are stored, for types whose values SQLite does not compare by itself.
+/// The encoding of a column's values, for types whose stored values SQLite does not compare by
+/// their meaning.
 public enum StoredForm: Sendable, Hashable {
   /// Dates as text.
   case date(DateStyle)
   case uuid(UUIDStyle)
   case boolean, binary
-  /// Text in a column that may hold numbers beside it.
+  /// Text in a column that may also hold numbers.
   case text
-  /// JSON, whose `null` is nil.
+  /// JSON, in which `null` means nil.
   case json
 
-  /// How a column writes UUIDs.
+  /// How a column stores UUIDs.
   public enum UUIDStyle: Sendable, Hashable, CaseIterable { case bytes, upper, lower }
 
-  /// What compares in place of a stored value.
+  /// The value compared in place of a stored value.
   public enum StandIn: Sendable, Hashable {
-    /// The value itself, which is in the column's form.
+    /// The stored value itself, which is in the column's encoding.
     case itself
     case null
     case text([UInt8])
@@ -32,8 +33,8 @@ public enum StoredForm: Sendable, Hashable {
 }
 
 extension StoredForm {
-  /// Whether one value may be written in several ways, so that what it is compared with has to be
-  /// put into the same form.
+  /// True if one value may be stored in several ways, so that constants compared with it need the
+  /// same conversion.
   public var hasSpellings: Bool {
     switch self {
     case .date, .uuid: true
@@ -45,6 +46,7 @@ extension StoredForm {
 // MARK: - Stand-ins
 
 extension StoredForm {
+  /// Returns the comparison key of a stored text. O(length).
   public func standIn(forText utf8: UnsafeBufferPointer<UInt8>) -> StandIn {
     switch self {
     case .date(let style):
@@ -66,6 +68,7 @@ extension StoredForm {
     }
   }
 
+  /// Returns the comparison key of a stored integer.
   public func standIn(forInteger integer: Int64) -> StandIn {
     switch self {
     case .json: .itself
@@ -74,10 +77,12 @@ extension StoredForm {
     }
   }
 
+  /// Returns the comparison key of a stored double.
   public func standIn(forDouble double: Double) -> StandIn {
     self == .json ? .itself : foreign { $0.append(double, .ascending) }
   }
 
+  /// Returns the comparison key of stored binary. O(length).
   public func standIn(forBinary bytes: UnsafeBufferPointer<UInt8>) -> StandIn {
     switch self {
     case .binary, .json: return .itself
@@ -96,8 +101,8 @@ extension StoredForm {
 // MARK: - Values of other types
 
 extension StoredForm {
-  /// What goes before a value of another type, so that it follows every value of this one. Text is
-  /// followed by any bytes; bytes only by ones that nobody stores.
+  /// The prefix of a value of another type, which sorts it after every value of this type. Any blob
+  /// sorts after text; for blobs the prefix is bytes that no stored value begins with.
   private var border: [UInt8] {
     switch self {
     case .uuid(.bytes): [UInt8](repeating: 0xFF, count: 16)
@@ -112,15 +117,16 @@ extension StoredForm {
     return .binary(border + encoder.bytes)
   }
 
-  /// The stand-in of a value that no type's column should hold, with no border.
+  /// Returns the comparison key, without a prefix, of a value that a column of any type should not
+  /// hold.
   public static func foreignStandIn(_ write: (inout OrderKeyEncoder) -> Void) -> [UInt8] {
     var encoder = OrderKeyEncoder()
     write(&encoder)
     return encoder.bytes
   }
 
-  /// The stored value that `standIn` stands for because its column's type cannot hold it; nil for
-  /// any other bytes.
+  /// Returns the stored value of a comparison key that represents a value of another type; nil for
+  /// other bytes.
   public static func foreignValue(
     of standIn: [UInt8], _ type: AttributeType?
   ) -> OrderKeyDecoder.Component? {
@@ -128,6 +134,18 @@ extension StoredForm {
     if type == .uuid, standIn.count > 16, standIn.prefix(16).allSatisfy({ $0 == 0xFF }) {
       border = 16
     }
+    return foreignValue(of: standIn, behind: border)
+  }
+
+  /// The stored value that `standIn` stands for because a column of this form should not hold it;
+  /// nil for the bytes of a value that it may hold.
+  public func foreignValue(of standIn: [UInt8]) -> OrderKeyDecoder.Component? {
+    Self.foreignValue(of: standIn, behind: border.count)
+  }
+
+  private static func foreignValue(
+    of standIn: [UInt8], behind border: Int
+  ) -> OrderKeyDecoder.Component? {
     guard standIn.count > border, standIn.prefix(border).allSatisfy({ $0 == 0xFF }) else {
       return nil
     }
@@ -140,7 +158,7 @@ extension StoredForm {
 // MARK: - Numbers
 
 extension StoredForm {
-  /// The form as a number, for SQL.
+  /// The encoding as a number, for SQL.
   public var code: Int64 {
     switch self {
     case .boolean: 1
@@ -154,6 +172,7 @@ extension StoredForm {
     }
   }
 
+  /// The encoding with this ``code``; nil without one.
   public init?(code: Int64) {
     switch code {
     case 1: self = .boolean

@@ -1,9 +1,9 @@
 // BEGINSWITH as a range of texts.
 
-/// Where the texts that begin with a prefix end.
+/// The upper bound of the texts with a prefix.
 public enum TextPrefix {
-  /// The least text behind every text that begins with `prefix`: its last code point raised by
-  /// one. nil where there is none.
+  /// Returns the smallest text greater than every text that begins with `prefix`: its last code
+  /// point is incremented. nil without such a text.
   public static func successor(of prefix: String) -> String? {
     var scalars = Array(prefix.unicodeScalars)
     while let last = scalars.popLast() {

@@ -1,8 +1,9 @@
 // UUIDs as text and as their sixteen bytes.
 
+/// Conversions between a UUID's text and its bytes.
 public enum UUIDText {
-  /// The bytes of `550E8400-E29B-41D4-A716-446655440000`, digits in either case; nil for any other
-  /// text.
+  /// Returns the bytes of `550E8400-E29B-41D4-A716-446655440000`, in upper or lower case; nil for
+  /// any other text.
   public static func bytes(of utf8: some Collection<UInt8>) -> [UInt8]? {
     guard utf8.count == 36 else { return nil }
     var bytes: [UInt8] = []
@@ -24,7 +25,7 @@ public enum UUIDText {
     return bytes
   }
 
-  /// The text of sixteen bytes; of `.bytes` in capitals, as items show them.
+  /// Returns the text of sixteen bytes. `.bytes` gives capital letters, as in items.
   public static func text(of bytes: [UInt8], _ style: StoredForm.UUIDStyle = .upper) -> [UInt8] {
     let digits = Array((style == .lower ? "0123456789abcdef" : "0123456789ABCDEF").utf8)
     var text: [UInt8] = []

@@ -1,7 +1,7 @@
 // JSON → typed values, exactly or not at all.
 
 extension Value {
-  /// The value of an attribute of `type` that `json` tells; nil where it tells none.
+  /// The value of an attribute of `type` that `json` represents; nil if it represents none.
   public init?(_ json: JSON, as type: AttributeType) {
     switch (type, json) {
     case (.integer, _):
@@ -32,7 +32,7 @@ extension Value {
     }
   }
 
-  /// An integer or a double where that is exactly the number, else its text.
+  /// Returns an integer or a double if it is exact, otherwise the number's text.
   private static func decimal(_ text: String) -> Value {
     if let integer = Int64(text) { return .integer(integer) }
     let digits = text.utf8.count { $0 >= 0x30 && $0 <= 0x39 }
@@ -52,7 +52,7 @@ extension Value {
 }
 
 extension ObjectID {
-  /// The id of `type` that `json` tells; integers may be given as strings.
+  /// The id of `type` that `json` represents; integers may be strings.
   public init?(_ json: JSON, type: AttributeType) {
     if type == .integer {
       guard let id = json.integer ?? json.string.flatMap({ Int64($0) }) else { return nil }
@@ -63,10 +63,10 @@ extension ObjectID {
     }
   }
 
-  /// The id of `type` that a path's segment tells.
+  /// The id of `type` that a path segment represents.
   ///
-  /// An integer has one spelling: `01` and `+1` name nothing. Text that is no number may be the id
-  /// of a row whose integer key holds it. A UUID is found by its digits in either case.
+  /// An integer has one spelling: `01` and `+1` are not ids. Other text may be the id of a row
+  /// whose integer key holds it. A UUID may be in upper or lower case.
   public init?(_ text: String, type: AttributeType) {
     switch type {
     case .integer:
@@ -85,7 +85,7 @@ extension ObjectID {
 }
 
 extension AttributeType {
-  /// What JSON it takes, as a phrase.
+  /// A phrase for the accepted JSON.
   public var expectation: String {
     switch self {
     case .integer: "an integer of 64 bits"

@@ -1,6 +1,6 @@
-// Values as clients and predicates mean them, apart from how a store keeps them.
+// Values as clients and predicates use them, independent of their storage.
 
-/// One value of an attribute, typed. Each store converts it to what its columns hold.
+/// A typed value of an attribute. Each store converts it to its columns' representation.
 public enum Value: Sendable, Hashable {
   case null
   case boolean(Bool)
@@ -11,13 +11,14 @@ public enum Value: Sendable, Hashable {
   case binary([UInt8])
   /// JSON text, for columns declared JSON.
   case json(String)
-  /// The id of an object: what `SELF` and to-one relationships compare with.
+  /// The id of an object, for comparisons with `SELF` and to-one relationships.
   case id(ObjectID)
 }
 
 /// The permanent identifier of an object, unique in its entity.
 ///
-/// A composite key is text: its parts joined by commas, `%` and `,` in a part percent-encoded.
+/// A composite key is text: its parts joined by commas, with `%` and `,` percent-encoded in each
+/// part.
 public enum ObjectID: Sendable, Hashable, Comparable {
   case integer(Int64)
   case text(String)
@@ -41,9 +42,11 @@ extension ObjectID: CustomStringConvertible {
   }
 }
 
-/// A moment in UTC: whole seconds since 1970 and nanoseconds after them (0..<1_000_000_000).
+/// A point in time in UTC: whole seconds since 1970 and nanoseconds after them (0..<1_000_000_000).
 public struct Instant: Sendable, Hashable, Comparable {
+  /// The seconds since 1970-01-01T00:00:00Z.
   public let seconds: Int64
+  /// The nanoseconds after ``seconds``, 0..<1_000_000_000.
   public let nanoseconds: Int32
 
   public init(seconds: Int64, nanoseconds: Int32 = 0) {

@@ -1,6 +1,8 @@
 // A running request. The store enqueues results, the controller reads batches; a mutex protects the
 // buffer, so both may be in different isolation domains.
 
+import DequeModule
+
 /// A running request.
 ///
 /// A store enqueues inserted, updated and deleted results and calls ``processPendingChanges()``
@@ -25,7 +27,7 @@ public final class DataStoreQuery<
   private struct Content: MailboxContent {
     var pending = DataStoreBatch<Result>()
     var ready: DataStoreBatch<Result>?
-    var notices: [Event] = []
+    var notices: Deque<Event> = []
     var isFinished = false
     var isFlushing = false
 
@@ -34,7 +36,7 @@ public final class DataStoreQuery<
         ready = nil
         return .batch(batch)
       }
-      return notices.isEmpty ? nil : notices.removeFirst()
+      return notices.popFirst()
     }
   }
 

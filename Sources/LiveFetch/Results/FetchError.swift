@@ -15,7 +15,9 @@ public enum FetchError: Error, Sendable {
 
 extension FetchError {
   /// The reason why the store could not be reached; nil for every other error.
-  public var outage: Outage? { if case .store(let error) = self { error.outage } else { nil } }
+  public var unavailability: ServiceUnavailable? {
+    if case .store(let error) = self { error.unavailability } else { nil }
+  }
 }
 
 extension FetchError: CustomStringConvertible {

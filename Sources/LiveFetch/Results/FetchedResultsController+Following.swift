@@ -192,16 +192,16 @@ extension FetchedResultsController {
 // MARK: - Following
 
 extension FetchedResultsController {
-  /// - Parameter outage: the last connection error; the state stays `offline` until a request
-  ///   succeeds.
+  /// - Parameter unavailability: the last connection error; the state stays `offline` until a
+  ///   request succeeds.
   private func follow(
-    after outage: ObjectStoreError? = nil, isolation: isolated (any Actor)?
+    after unavailability: ObjectStoreError? = nil, isolation: isolated (any Actor)?
   ) {
     var follower = Follower(
       store: context.store, request: fetchRequest.followedBody(section: section), hold: holdTime,
-      token: storedContent?.state.token, after: outage)
+      token: storedContent?.state.token, after: unavailability)
     guard isolation != nil else { return detach() }
-    if outage == nil { set(.following) }
+    if unavailability == nil { set(.following) }
     if fetchRequest.fetchBatchSize > 0 { loadTouchedBatches(isolation: isolation) }
     following = Task { [weak self] in
       _ = isolation

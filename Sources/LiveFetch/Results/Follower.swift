@@ -25,17 +25,17 @@ struct Follower: Sendable {
   /// The minimum pause in seconds that the last failure requested.
   private var leastPause = 0.0
 
-  /// - Parameter outage: the last connection error; the first event then waits.
+  /// - Parameter unavailability: the last connection error; the first event then waits.
   init(
     store: any ObjectStore, request: [JSON.Member], hold: Double, token: String? = nil,
-    after outage: ObjectStoreError? = nil
+    after unavailability: ObjectStoreError? = nil
   ) {
     self.store = store
     self.request = .object(request + [.init(name: "digest", value: .boolean(true))])
     self.hold = hold
     self.token = token
     feed = store.feed(of: self.request)
-    if let outage { note(outage) }
+    if let unavailability { note(unavailability) }
   }
 
   /// Fetches the current result.
@@ -58,10 +58,8 @@ struct Follower: Sendable {
     do throws(ObjectStoreError) {
       // After a failure, request an immediate answer: it shows that the store is reachable again.
       answer = try await feed.next(since: token, hold: failures > 0 ? 0 : hold)
-    } catch .tokenExpired {
-      return event(of: await snapshot())
     } catch {
-      return event(of: .failure(error))
+      return event(of: error.endsHistory ? await snapshot() : .failure(error))
     }
     if let diff = Diff(json: answer) {
       succeeded()
@@ -90,7 +88,7 @@ struct Follower: Sendable {
 
   private mutating func note(_ error: ObjectStoreError) {
     failures += 1
-    leastPause = error.outage?.retryAfter ?? 0
+    leastPause = error.unavailability?.retryAfter ?? 0
   }
 
   /// The pause before the next attempt: 0.1 s, doubled for each failure up to 5 s, or the pause

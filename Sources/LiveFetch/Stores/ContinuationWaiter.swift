@@ -2,12 +2,12 @@
 
 import LiveQueries
 
-/// A task that waits for one answer of the engine; nil where there will be none.
-typealias ContinuationWaiter = OneAnswer<LiveAnswer?>
+/// A task that waits for one answer of the engine; nil if there will be none.
+typealias ContinuationWaiter = SingleShotContinuation<LiveAnswer?>
 
-extension OneAnswer: LiveWaiter where Answer == LiveAnswer? {}
+extension SingleShotContinuation: LiveWaiter where Value == LiveAnswer? {}
 
-/// Hands the engine's answers on to waiting tasks.
+/// Passes the engine's answers on to waiting tasks.
 struct ContinuationDelivery: LiveDelivery {
   func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter]) {
     for waiter in waiters { (waiter as? ContinuationWaiter)?.end(answer) }

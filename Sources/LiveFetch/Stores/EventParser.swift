@@ -1,23 +1,23 @@
-// The body of an event stream, as the network cuts it → server-sent events.
+// The body of an event stream, in pieces of any size → server-sent events.
 
-/// An event that is complete.
+/// A complete event.
 struct ServerSentEvent: Sendable, Equatable {
   var name = "message"
   var data: [UInt8] = []
 }
 
-/// Reads events; what is under way when the bytes end is no event.
+/// Reads events. An incomplete one at the end of the bytes is not returned.
 struct EventParser {
   private var line: [UInt8] = []
   private var endedInCR = false
   private var event = ServerSentEvent()
   private var hasData = false
 
-  /// The events that `bytes` complete. O(bytes).
+  /// Returns the events that `bytes` complete. O(bytes).
   mutating func read(_ bytes: some Collection<UInt8>) -> [ServerSentEvent] {
     var events: [ServerSentEvent] = []
     var rest = bytes[...]
-    // The second half of a CRLF that the network cut.
+    // The second half of a CRLF whose first half ended the piece before.
     if endedInCR, rest.first == Self.lf { rest = rest.dropFirst() }
     if !rest.isEmpty { endedInCR = false }
     while let end = rest.firstIndex(where: { $0 == Self.lf || $0 == Self.cr }) {
@@ -28,20 +28,20 @@ struct EventParser {
         endedInCR = rest.isEmpty
         if rest.first == Self.lf { rest = rest.dropFirst() }
       }
-      take(&events)
+      readLine(&events)
     }
     line += rest
     return events
   }
 
-  private mutating func take(_ events: inout [ServerSentEvent]) {
+  private mutating func readLine(_ events: inout [ServerSentEvent]) {
     defer { line.removeAll(keepingCapacity: true) }
-    guard line.isEmpty else { return takeField() }
+    guard line.isEmpty else { return readField() }
     if hasData { events.append(event) }
     (event, hasData) = (ServerSentEvent(), false)
   }
 
-  private mutating func takeField() {
+  private mutating func readField() {
     let colon = line.firstIndex(of: 0x3A) ?? line.endIndex
     var value = line[colon...].dropFirst()
     if value.first == 0x20 { value = value.dropFirst() }

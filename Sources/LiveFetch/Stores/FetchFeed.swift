@@ -1,21 +1,22 @@
-// How a store tells of one fetch: it is asked, again and again, what comes after a moment.
+// How a store reports the changes of one fetch: the reader asks, again and again, for what follows a
+// token.
 
-/// The way along which a store tells what happens in one fetch. Ends with its last reference.
+/// The changes of one fetch, in their order. Ends with its last reference.
 public protocol FetchFeed: Sendable {
-  /// What there is to say of the fetch after the moment `token`: the diff from there, as soon as there
-  /// is one, or a snapshot where that is all the store can give.
+  /// Returns the diff of the fetch from `token`, as soon as there is one, or a snapshot if the store
+  /// cannot give a diff.
   ///
   /// Called by one task at a time, which may be cancelled. The token is that of the last answer, or
-  /// any other where the reader began anew.
+  /// any other one if the reader started again.
   ///
   /// - Parameters:
-  ///   - token: the moment from which on is told.
-  ///   - hold: seconds after which a diff without changes may come; 0: it has to come at once.
-  /// - Throws: ``ObjectStoreError/tokenExpired`` where history does not reach back to the token.
+  ///   - token: the token that the diff begins at.
+  ///   - hold: seconds after which a diff without changes may be returned; 0 returns one at once.
+  /// - Throws: ``ObjectStoreError/tokenExpired`` if history does not reach back to the token.
   func next(since token: String, hold: Double) async throws(ObjectStoreError) -> JSON
 }
 
-/// A fetch of its own for each diff, held by the store until there is one.
+/// A feed that makes one fetch for each diff, which the store holds until there is one.
 struct PolledFeed: FetchFeed {
   let store: any ObjectStore
   /// The members of the request, without `since`.
@@ -37,6 +38,6 @@ extension ObjectStore {
 }
 
 extension JSON {
-  /// The members of an object; none of anything else.
+  /// The members of an object; empty for any other value.
   var members: [Member] { if case .object(let members) = self { members } else { [] } }
 }

@@ -1,33 +1,33 @@
-// What a results controller and a context ask of a store. The words are those of the HTTP API, so
-// a file in this process and a server far away answer the same to the same.
+// The requests of results controllers and contexts to a store. Requests and answers are those of the HTTP
+// API, so a file in this process and a remote server answer the same request alike.
 
-/// A store of objects, in this process or elsewhere.
+/// A store of objects, in this process or on a server.
 public protocol ObjectStore: Sendable {
-  /// The answer to a fetch, as `POST /v1/fetch` gives it: a snapshot, or with `since` the diff
+  /// Returns the answer to a fetch, as `POST /v1/fetch` gives it: a snapshot, or with `since` the diff
   /// from there as soon as there is one or `wait` seconds are over.
   ///
-  /// - Throws: ``ObjectStoreError``; ``ObjectStoreError/tokenExpired`` where `since` cannot be
-  ///   continued from.
+  /// - Throws: ``ObjectStoreError``; ``ObjectStoreError/tokenExpired`` if history does not reach back
+  ///   to `since`.
   func fetch(_ request: JSON) async throws(ObjectStoreError) -> JSON
 
-  /// Makes the changes of a save, as `POST /v1/save` takes them, all or none.
+  /// Makes all changes of a save, in the form of `POST /v1/save`, or none.
   func save(_ request: JSON) async throws(ObjectStoreError) -> SaveReceipt
 
-  /// The saves after the moment `token`, oldest first, as `GET /v1/changes` gives them: some of them,
-  /// up to the moment `to`; none where there are no more.
+  /// Returns saves after `token`, oldest first, as `GET /v1/changes` gives them: some of them, up to the
+  /// token `to`; none if there are no more.
   ///
-  /// - Throws: ``ObjectStoreError/tokenExpired`` where history does not reach back. A store without a
-  ///   history refuses, as the default does; contexts then take over their own saves alone.
+  /// - Throws: ``ObjectStoreError/tokenExpired`` if history does not reach back to `token`. A store
+  ///   without a history refuses, as the default does; contexts then merge their own saves only.
   func changes(since token: String) async throws(ObjectStoreError) -> JSON
 
-  /// Where the model's relationships lead, so that a context can refuse classes that say otherwise; nil,
-  /// as the default has it, where that is not known.
+  /// Returns the destinations of the model's relationships, so that a context can refuse classes that
+  /// declare others; nil, which is the default, if they are not known.
   func relationshipDestinations() async -> RelationshipDestinations?
 
-  /// What happens in a fetch, told by and by. As the default has it, one fetch with `since` and `wait`
+  /// Returns the changes of a fetch as they happen. The default makes one fetch with `since` and `wait`
   /// after the other.
   ///
-  /// - Parameter request: as ``fetch(_:)`` takes it, without `since`.
+  /// - Parameter request: in the form of ``fetch(_:)``, without `since`.
   func feed(of request: JSON) -> any FetchFeed
 }
 
@@ -40,19 +40,19 @@ extension ObjectStore {
   }
 }
 
-/// Why a store did not do what it was asked.
+/// Why a store did not carry out a request.
 public enum ObjectStoreError: Error, Sendable {
-  /// The store understood and refused, and will do so again; the problem says what and why.
+  /// The store refused the request, and will do so again; the problem has the reason.
   case refused(Problem)
-  /// The history does not reach back to the token; a new snapshot is needed.
+  /// The history does not reach back to the token. Fetch a new snapshot.
   case tokenExpired
-  /// Nobody answers: no network, no server, a gateway that cannot reach it, a server with too much to
-  /// do, a file that somebody else holds or a full disk. Asking again later may help. Of a save it
-  /// says that it may have been made or not, unless ``Outage/code`` is there.
-  case unreachable(Outage)
-  /// What came is no answer of this API.
+  /// There is no answer for now: no network, no server, a gateway that cannot reach it, an overloaded
+  /// server, a file that another process holds, a full disk. The same request may succeed later. A save
+  /// may have been made, unless there is a ``ServiceUnavailable/code``.
+  case unreachable(ServiceUnavailable)
+  /// The answer is not one of this API.
   case notUnderstood(String)
-  /// The task that asked was cancelled, or the store was closed.
+  /// The requesting task was cancelled, or the store was closed.
   case cancelled
 }
 
@@ -61,7 +61,7 @@ extension ObjectStoreError: CustomStringConvertible {
     switch self {
     case .refused(let problem): problem.detail
     case .tokenExpired: "the history does not reach back to this token"
-    case .unreachable(let outage): "the store cannot be reached: \(outage.reason)"
+    case .unreachable(let unavailability): "the store cannot be reached: \(unavailability.reason)"
     case .notUnderstood(let reason): "the store's answer was not understood: \(reason)"
     case .cancelled: "cancelled"
     }
@@ -72,35 +72,39 @@ extension ObjectStoreError: CustomStringConvertible {
     switch self {
     case .refused(let problem): problem.code
     case .tokenExpired: "token-expired"
-    case .unreachable(let outage): outage.code
+    case .unreachable(let unavailability): unavailability.code
     case .notUnderstood, .cancelled: nil
     }
   }
 
-  /// Why the store does not answer now, where it may later; nil of every other error.
-  public var outage: Outage? {
+  /// True if the history that a token belongs to ended, by age or by a change of the schema. The
+  /// client then fetches again.
+  var endsHistory: Bool { code == "token-expired" || code == "schema-changed" }
+
+  /// The reason why the store does not answer now but may answer later; nil for every other error.
+  public var unavailability: ServiceUnavailable? {
     switch self {
-    case .unreachable(let outage): outage
-    // A store of one's own may say it so.
-    case .refused(let problem): Outage(problem)
+    case .unreachable(let unavailability): unavailability
+    // A store outside this package may report it in this form.
+    case .refused(let problem): ServiceUnavailable(problem)
     case .tokenExpired, .notUnderstood, .cancelled: nil
     }
   }
 
-  /// The HTTP status of a refusal, or of what came in an answer's place; nil where nothing came.
+  /// The HTTP status of a refusal, or of the response in place of an answer; nil if there was none.
   public var status: Int? {
     switch self {
     case .refused(let problem): problem.status
     case .tokenExpired: 410
-    case .unreachable(let outage): outage.status
+    case .unreachable(let unavailability): unavailability.status
     case .notUnderstood, .cancelled: nil
     }
   }
 }
 
-/// What a save did.
+/// The result of a save.
 public struct SaveReceipt: Sendable, Hashable {
-  /// A moment that contains the save.
+  /// A token whose snapshots contain the save.
   public let token: String
   /// The permanent ids of inserts, by temporary id.
   public let ids: [String: ObjectID]
@@ -119,7 +123,7 @@ public struct SaveReceipt: Sendable, Hashable {
     self.deleted = deleted
   }
 
-  /// Reads a save's answer; nil if it has not the form of one.
+  /// Reads a save's answer; nil if it does not have the form of one.
   public init?(json: JSON) {
     guard let token = json["token"]?.string, case .object(let members)? = json["ids"] else {
       return nil

@@ -19,7 +19,7 @@ public struct RelationshipDestinations: Sendable {
     }
   }
 
-  /// Reads what `GET /v1/model` answers; nil if it has not the form of it.
+  /// Reads the answer to `GET /v1/model`; nil if it does not have its form.
   public init?(json: JSON) {
     guard case .array(let entities)? = json["entities"] else { return nil }
     var parents: [String: String] = [:]

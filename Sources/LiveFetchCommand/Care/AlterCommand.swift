@@ -8,10 +8,10 @@ import SQLiteStore
 struct AlterCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "alter",
-    abstract: "Change tables of a followed file, served or not.",
+    abstract: "Change the tables of a tracked file, served or not.",
     discussion: """
-      Runs SQL in one transaction in which the history's triggers do not stand in the way: SQLite takes
-      no column away that a trigger names. Who follows a table that lost columns begins anew.
+      Runs SQL in one transaction in which the history's triggers do not interfere: SQLite cannot drop
+      a column that a trigger names. Clients of a changed table fetch a new snapshot.
 
       EXAMPLES
         livefetch alter shop.sqlite 'ALTER TABLE Product DROP COLUMN price'

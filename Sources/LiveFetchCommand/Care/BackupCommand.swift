@@ -8,11 +8,11 @@ import SQLiteStore
 struct BackupCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup",
-    abstract: "Copy a store as it is at one moment, served or not.",
+    abstract: "Copy a consistent snapshot of a store, served or not.",
     discussion: """
-      The copy is looked through (pages, indexes, history) before it gets its name; it is one file \
-      without a log beside it, and can be served as it is. Tokens of the store go on with it up to \
-      the moment of the copy.
+      The copy is checked (pages, indexes, history) before it gets its name. It is a single file \
+      without a log, and can be served directly. Tokens that the store issued before the copy are \
+      valid for it.
 
       EXAMPLES
         livefetch backup shop.sqlite shop-2026-11-21.sqlite
@@ -21,19 +21,19 @@ struct BackupCommand: ParsableCommand {
   @Argument(help: "The SQLite file.", completion: .file(extensions: ["sqlite", "db"]))
   var store: String
 
-  @Argument(help: "The copy to make; must not be there.", completion: .file())
+  @Argument(help: "The copy to create; it must not exist.", completion: .file())
   var copy: String
 
-  @Flag(help: "Replace a file that is there.")
+  @Flag(help: "Replace an existing file.")
   var force = false
 
-  @Flag(help: "Say nothing.")
+  @Flag(help: "Print nothing.")
   var quiet = false
 
   func run() throws {
     try requireFile(store)
     guard try !isFile(copy) || force else {
-      throw failure("\(copy): is there already; --force replaces it", .usage)
+      throw failure("\(copy): already exists; --force replaces it", .usage)
     }
     try OutputFile(path: copy).checkIsNotServed(apartFrom: [store])
     let report = try copying("backup", store, to: copy, isShown: !quiet) {
@@ -49,11 +49,11 @@ struct BackupCommand: ParsableCommand {
 struct RestoreCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore",
-    abstract: "Make a store what a backup is.",
+    abstract: "Replace the contents of a store by a backup.",
     discussion: """
-      The backup is looked through first. The store changes as one transaction, which other \
-      programs see; it must not be served meanwhile. Its history begins a new epoch: tokens from \
-      before are answered with 410, and clients fetch a new snapshot.
+      The backup is checked first. The store changes in one transaction, which other programs see; \
+      it must not be served meanwhile. Its history begins a new epoch: earlier tokens get status \
+      410, and clients fetch a new snapshot.
 
       EXAMPLES
         livefetch restore shop-2026-11-21.sqlite shop.sqlite
@@ -62,10 +62,10 @@ struct RestoreCommand: ParsableCommand {
   @Argument(help: "The backup.", completion: .file())
   var backup: String
 
-  @Argument(help: "The store to replace, or to make.", completion: .file())
+  @Argument(help: "The store to replace or create.", completion: .file())
   var store: String
 
-  @Flag(help: "Say nothing.")
+  @Flag(help: "Print nothing.")
   var quiet = false
 
   func run() throws {
@@ -76,14 +76,14 @@ struct RestoreCommand: ParsableCommand {
       try SQLiteStore.restore(backup, to: store, progress: tell)
     }
     guard !quiet else { return }
-    let token = report.token.map { ", begins anew at token \($0)" } ?? ""
+    let token = report.token.map { ", new epoch begins at token \($0)" } ?? ""
     print("\(store): \(report.bytes.asBytes)\(token)")
   }
 }
 
-/// Copies a file behind a bar.
+/// Copies a file and shows a progress bar.
 ///
-/// - Parameter copy: gets what tells how many pages of how many are done.
+/// - Parameter copy: Receives a callback for the numbers of completed and of all pages.
 private func copying(
   _ name: String, _ source: String, to destination: String, isShown: Bool,
   _ copy: ((Int, Int) -> Void) throws(CopyError) -> BackupReport
@@ -101,7 +101,7 @@ private func copying(
 }
 
 extension CopyError {
-  /// Says it with the name of the file that it is about.
+  /// Prints the error with the name of the file that it concerns.
   fileprivate func failure(source: String, destination: String) -> ExitCode {
     switch self {
     case .source(let error): error.failure(source)
@@ -111,7 +111,7 @@ extension CopyError {
 }
 
 extension Int {
-  /// `18.3 MB`, in powers of a thousand.
+  /// `18.3 MB`, in powers of 1,000.
   var asBytes: String {
     var value = Double(self)
     for unit in ["bytes", "kB", "MB", "GB"] {

@@ -7,7 +7,7 @@ import SQLiteStore
 struct CheckCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",
-    abstract: "Look for damage, orphaned references and holes in the history.",
+    abstract: "Check for damage, orphaned references and gaps in the history.",
     discussion: """
       Changes nothing, and may be run while the store is served.
 
@@ -47,7 +47,7 @@ struct CheckCommand: ParsableCommand {
       let some = rows.map(String.init).joined(separator: ", ")
       let more = count > rows.count ? ", …" : ""
       return
-        "orphans: \(count) rows of \(table) refer to a \(parent) that is not there "
+        "orphans: \(count) rows of \(table) refer to a \(parent) that does not exist "
         + "(row \(some)\(more))"
     }
   }

@@ -9,7 +9,7 @@ import Service
 struct SaveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "save",
-    abstract: "Carry out changes as one transaction.",
+    abstract: "Save changes in one transaction.",
     discussion: """
       Takes the JSON of `POST /v1/save`: an object with an array 'changes', or that array alone. \
       STORE is a server's address, or a file that nobody serves: a served file's changes go through \
@@ -26,10 +26,10 @@ struct SaveCommand: ParsableCommand {
 
   @OptionGroup var target: StoreArgument
 
-  @Argument(help: "The changes; '-' or nothing is standard input.", completion: .file())
+  @Argument(help: "The changes; standard input by default, or for '-'.", completion: .file())
   var file = "-"
 
-  @Flag(help: "Print the answer as JSON.")
+  @Flag(help: "Print the response as JSON.")
   var json = false
 
   func run() throws {
@@ -73,8 +73,8 @@ struct SaveCommand: ParsableCommand {
 
   private func saveFile(_ body: JSON) throws {
     do throws(SaveError) {
-      let (result, isFollowed) = try SQLiteStore.save(body, to: target.store)
-      let token = isFollowed ? result.token.description : nil
+      let (result, isTracked) = try SQLiteStore.save(body, to: target.store)
+      let token = isTracked ? result.token.description : nil
       if json { return print(Self.answer(result, token).text) }
       report(
         Int64(result.inserted), Int64(result.updated), Int64(result.deleted),

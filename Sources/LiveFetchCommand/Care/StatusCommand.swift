@@ -8,7 +8,7 @@ import SQLiteStore
 struct StatusCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
-    abstract: "Show what a store is: its history, who serves it, who else has it open.",
+    abstract: "Show the state of a store: its history, server, and processes that have it open.",
     discussion: """
       EXAMPLES
         livefetch status shop.sqlite
@@ -99,7 +99,7 @@ struct StatusCommand: ParsableCommand {
   private func remoteLines() throws -> [Line] {
     let remote = try target.remote()
     let about = try remote.json("GET", "/v1")
-    let ready = try remote.answer("GET", "/health/ready").status == 200
+    let ready = try remote.response("GET", "/health/ready").status == 200
     let model = try remote.json("GET", "/v1/model")
     var names: [JSON] = []
     if case .array(let entities)? = model["entities"] { names = entities.compactMap { $0["name"] } }
@@ -112,12 +112,12 @@ struct StatusCommand: ParsableCommand {
   }
 }
 
-/// Which processes have a file open, as far as the system lets one see.
+/// The processes that have a file open, if the system reveals them.
 struct FileOpeners {
-  /// `1234 sqlite3`, without this process.
+  /// `1234 sqlite3`, excluding this process.
   let processes: [String]
 
-  /// Looks through `/proc`; finds nobody where there is none.
+  /// Searches `/proc`; finds nothing on systems without it.
   init(path: String) {
     guard let real = realpath(path, nil) else {
       processes = []

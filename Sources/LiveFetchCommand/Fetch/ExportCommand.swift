@@ -1,6 +1,7 @@
 // `livefetch export STORE ENTITY`
 
 import ArgumentParser
+import Bytes
 import FetchModel
 import Foundation
 import SQLiteStore
@@ -10,9 +11,9 @@ struct ExportCommand: ParsableCommand {
     commandName: "export",
     abstract: "Write the objects of an entity as CSV, TSV, JSON or NDJSON.",
     discussion: """
-      From a file, everything is of one moment, however long it takes and whoever writes meanwhile. \
-      From a server, pages of 10,000 are read one after the other: a save in between may show. \
-      Nil is an empty field, an empty text '""', so that `livefetch import` reads the same back.
+      An export of a file reads one snapshot, regardless of concurrent writes. An export of a \
+      server reads pages of 10,000 objects, between which saves may take effect. Nil is an empty \
+      field and an empty text is '""', so that `livefetch import` reads the same values.
 
       EXAMPLES
         livefetch export world.sqlite City > cities.csv
@@ -26,12 +27,13 @@ struct ExportCommand: ParsableCommand {
   @OptionGroup var target: StoreArgument
   @OptionGroup var fetch: FetchArguments
 
-  @Option(name: .shortAndLong, help: "csv, tsv, json or ndjson; by the output's name, else csv.")
+  @Option(
+    name: .shortAndLong, help: "csv, tsv, json or ndjson; default: by the output's name, or csv.")
   var format: RowFormat?
 
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp("The file to write, whole or not at all.", valueName: "file"),
+    help: ArgumentHelp("The file to write. It is created once it is complete.", valueName: "file"),
     completion: .file())
   var output: String?
 
@@ -94,7 +96,7 @@ struct ExportCommand: ParsableCommand {
   }
 }
 
-/// Where an export goes: standard output, or a file that appears when it is complete.
+/// The destination of an export: standard output, or a file that is created once it is complete.
 struct ExportSink {
   private let path: String?
   private let terminal: Terminal?
@@ -115,7 +117,7 @@ struct ExportSink {
     file = FileHandle(forWritingAtPath: path + ".partial")
   }
 
-  /// - Parameter columns: nil: those of the first item.
+  /// - Parameter columns: nil selects the columns of the first item.
   mutating func write(_ page: JSON, columns: [String]?) throws {
     let items = FetchResult.sections(page).flatMap(\.items)
     if !hasBegun {

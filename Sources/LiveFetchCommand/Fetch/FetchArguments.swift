@@ -1,9 +1,9 @@
-// What `fetch` and `export` ask for, in the API's own parameters.
+// The arguments of `fetch` and `export`, which have the names of the API's parameters.
 
 import ArgumentParser
 import FetchModel
 
-/// Which objects, in which order, and which of their values.
+/// The selection, the order and the values of objects.
 struct FetchArguments: ParsableArguments {
   @Argument(help: "The entity.")
   var entity: String
@@ -15,7 +15,7 @@ struct FetchArguments: ParsableArguments {
 
   @Option(
     name: .customLong("arg"), parsing: .unconditionalSingleValue,
-    help: ArgumentHelp("A value for '%@' in the predicate; once for each.", valueName: "value"))
+    help: ArgumentHelp("A value for '%@' in the predicate (repeatable).", valueName: "value"))
   var arguments: [String] = []
 
   @Option(
@@ -29,13 +29,13 @@ struct FetchArguments: ParsableArguments {
       "Key paths, '-' in front for descending: -population,name:cd.", valueName: "keys"))
   var sort: String?
 
-  @Option(help: ArgumentHelp("The most objects.", valueName: "n"))
+  @Option(help: ArgumentHelp("The maximum number of objects.", valueName: "n"))
   var limit: String?
 
-  @Option(help: ArgumentHelp("How many to pass over.", valueName: "n"))
+  @Option(help: ArgumentHelp("The number of objects to skip.", valueName: "n"))
   var offset: String?
 
-  @Option(help: ArgumentHelp("Which values: name,country.name.", valueName: "keys"))
+  @Option(help: ArgumentHelp("The values to show: name,country.name.", valueName: "keys"))
   var select: String?
 
   func validate() throws {
@@ -44,7 +44,7 @@ struct FetchArguments: ParsableArguments {
     }
   }
 
-  /// The parameters as a query string has them.
+  /// The parameters of the query string.
   var query: [(name: String, value: String)] {
     var query: [(name: String, value: String)] = []
     let single = [

@@ -10,8 +10,8 @@ struct FetchCommand: ParsableCommand {
     abstract: "Fetch objects of a file or a server, and watch them change.",
     discussion: """
       STORE is an SQLite file, which may be served at the same time, or the address of a server. \
-      --watch draws the result anew whenever it changes, with marks: + came, ~ changed, ↑ ↓ moved; \
-      where standard output is no terminal it prints each new result.
+      --watch redraws the result whenever it changes, with marks: + came, ~ changed, ↑ ↓ moved. If \
+      standard output is not a terminal, it prints each new result.
 
       EXAMPLES
         livefetch fetch world.sqlite City --where 'population >= 1000000' --sort -population
@@ -33,22 +33,22 @@ struct FetchCommand: ParsableCommand {
   var shape: String?
 
   @Option(
-    help: ArgumentHelp("The key paths of a group; makes dictionaries.", valueName: "keys"))
+    help: ArgumentHelp("The key paths to group by; returns dictionaries.", valueName: "keys"))
   var group: String?
 
-  @Option(help: ArgumentHelp("Of dictionaries: which groups.", valueName: "predicate"))
+  @Option(help: ArgumentHelp("For dictionaries: the condition of groups.", valueName: "predicate"))
   var having: String?
 
-  @Flag(help: "Of dictionaries: each once.")
+  @Flag(help: "For dictionaries: omit duplicates.")
   var distinct = false
 
-  @Flag(help: "How many there are, and nothing else.")
+  @Flag(help: "Print only the number of objects.")
   var count = false
 
-  @Option(name: .shortAndLong, help: "What the result is written in.")
+  @Option(name: .shortAndLong, help: "The output format.")
   var format = Format.table
 
-  @Flag(help: "Keep it up to date until interrupted.")
+  @Flag(help: "Show changes until interrupted.")
   var watch = false
 
   private var query: [(name: String, value: String)] {
@@ -96,7 +96,7 @@ struct FetchCommand: ParsableCommand {
     }
   }
 
-  /// Gives the columns that were shown, for a result without items after it.
+  /// Returns the printed columns, for a later result without items.
   @discardableResult
   private func show(_ json: JSON, known: [String] = []) throws -> [String] {
     if count {
@@ -132,7 +132,7 @@ struct FetchCommand: ParsableCommand {
 }
 
 extension JSON {
-  /// What a person sees of a snapshot: all but its token.
+  /// The parts of a snapshot that are printed: all except its token.
   fileprivate var shownParts: [JSON?] { [self["sections"], self["total"]] }
 
   var text: String {

@@ -2,10 +2,10 @@
 
 import FetchModel
 
-/// A snapshot as it is shown.
+/// A snapshot prepared for printing.
 struct FetchResult {
   struct Row {
-    /// What tells it apart from the others.
+    /// Identifies the row.
     let id: String
     let cells: [String]
   }
@@ -18,14 +18,14 @@ struct FetchResult {
   let entity: String
   let token: String
   let columns: [String]
-  /// The columns that hold nothing but numbers.
+  /// The columns that contain only numbers.
   let numeric: Set<Int>
   let sections: [Section]
-  /// How many match without the window, where that was asked for.
+  /// The number of matches without the window; nil if it was not requested.
   let total: Int?
   let isTruncated: Bool
 
-  /// - Parameter known: the columns of a result without items.
+  /// - Parameter known: The columns of a result without items.
   init(_ json: JSON, known: [String] = []) {
     entity = json["entity"]?.string ?? ""
     token = json["token"]?.string ?? ""
@@ -58,7 +58,7 @@ struct FetchResult {
     }
   }
 
-  /// The names of the first item's members; `id` alone where items are ids.
+  /// Returns the names of the first item's members; only `id` if items are ids.
   static func columns(of items: [JSON]) -> [String] {
     guard case .object(let members)? = items.first else { return ["id"] }
     return members.map(\.name)
@@ -84,7 +84,7 @@ struct FetchResult {
 }
 
 extension JSON {
-  /// As a cell of a table: text without quotes, nil as nothing.
+  /// The text of a table cell: text without quotes, and nothing for nil.
   var shown: String {
     switch self {
     case .null: return ""

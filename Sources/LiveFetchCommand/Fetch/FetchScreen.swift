@@ -1,10 +1,10 @@
-// A fetch that is watched → a terminal's screen, drawn anew with each change.
+// A watched fetch → a full-screen display that is redrawn after each change.
 
 import ArgumentParser
 import FetchModel
 import Foundation
 
-/// Draws a fetch on the terminal's second screen until the process is interrupted.
+/// Draws a fetch on the terminal's alternate screen until the process is interrupted.
 struct FetchScreen {
   private static let enter = "\u{1B}[?1049h\u{1B}[?25l"
   private static let leave = "\u{1B}[?25h\u{1B}[?1049l"
@@ -68,7 +68,8 @@ struct FetchScreen {
     return format.string(from: now)
   }
 
-  /// `line` cut to a number of columns; colours take none and are ended.
+  /// Returns `line` truncated to a number of columns. Colour codes have no width and are reset at
+  /// the end.
   static func cut(_ line: String, to width: Int) -> String {
     guard line.count > width else { return line }
     var result = ""

@@ -1,17 +1,18 @@
-// A fetch of a file or of a server → snapshots as JSON, and word when one may be out of date.
+// A fetch of a file or of a server → snapshots as JSON, and notifications of changes.
 
 import ArgumentParser
+import Bytes
 import FetchModel
 import Foundation
 import SQLiteStore
 import Service
 
-/// Where `fetch` gets its snapshots.
+/// A source of snapshots for `livefetch fetch`.
 protocol FetchSource: AnyObject {
-  /// The result now, as the API's JSON.
+  /// Returns the current result in the API's JSON.
   func snapshot() throws -> JSON
-  /// Waits until the result may have changed since the last one, and gives it; nil where it has not
-  /// within a few seconds.
+  /// Waits until the result may have changed, and returns it; nil if it has not changed within a
+  /// few seconds.
   func next() throws -> JSON?
 }
 
@@ -73,7 +74,7 @@ final class FileFetch: FetchSource {
   }
 }
 
-/// A fetch of a server: diffs by long-poll, applied to what is held.
+/// A fetch of a server: receives diffs by long-poll and applies them to the current result.
 final class RemoteFetch: FetchSource {
   private let remote: RemoteStore
   private let path: String
@@ -101,12 +102,13 @@ final class RemoteFetch: FetchSource {
 
   func next() throws -> JSON? {
     guard let token else { return try snapshot() }
-    let answer = try remote.answer("GET", path, query: query + [("since", token), ("wait", "25")])
-    let json = try? JSON(parsing: answer.body)
-    if answer.status == 410 { return try snapshot() }
-    guard let json, answer.status < 400 else {
+    let response = try remote.response(
+      "GET", path, query: query + [("since", token), ("wait", "25")])
+    let json = try? JSON(parsing: response.body)
+    if response.status == 410 { return try snapshot() }
+    guard let json, response.status < 400 else {
       throw ProblemReport(
-        status: answer.status, json: json ?? .object([]), predicate: predicate
+        status: response.status, json: json ?? .object([]), predicate: predicate
       ).failure()
     }
     self.token = json["to"]?.string ?? token
@@ -120,7 +122,7 @@ final class RemoteFetch: FetchSource {
 }
 
 extension ResultSnapshot {
-  /// As the API sends it, as far as it is shown.
+  /// The result in the API's JSON, limited to the printed parts.
   fileprivate var json: JSON {
     let sections = sections.map { section in
       JSON.object([

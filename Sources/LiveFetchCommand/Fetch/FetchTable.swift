@@ -1,15 +1,15 @@
-// Rows → the lines of a table, with sections, and marks on what changed.
+// Rows → the lines of a table, with sections, and marks for changes.
 
 /// Draws results.
 struct FetchTable {
-  /// The widest that a cell is drawn on a terminal.
+  /// The maximum width of a cell on a terminal.
   private static let widest = 48
 
   let result: FetchResult
   let terminal: Terminal
   var changes = RowChanges()
 
-  /// One line for each row, headings among them.
+  /// Returns one line for each row, including headings.
   func lines() -> [String] {
     let rows = result.sections.flatMap(\.rows)
     let limit = terminal.isTerminal ? Self.widest : .max
@@ -50,7 +50,7 @@ struct FetchTable {
   }
 }
 
-/// What differs between two results, row by row.
+/// The differences between two results, by row.
 struct RowChanges {
   enum Kind: Hashable {
     case inserted, updated, up, down
@@ -66,9 +66,9 @@ struct RowChanges {
   }
 
   var isMarking = false
-  /// By the rows' ids.
+  /// The kind of change of each row, by id.
   private(set) var byID: [String: Kind] = [:]
-  /// The names of the columns whose cells differ.
+  /// The names of the columns whose cells differ, by id.
   private(set) var cells: [String: Set<String>] = [:]
   private(set) var deleted: [FetchResult.Row] = []
 
@@ -103,7 +103,8 @@ struct RowChanges {
     return Set(zip(columns, new.cells).filter { before[$0] != $1 }.map(\.0))
   }
 
-  /// The fewest moves: whoever is not in a longest increasing run of old places has moved.
+  /// Marks as few moves as possible: the rows outside of a longest increasing subsequence of old
+  /// positions.
   private mutating func markMoves(_ rows: [FetchResult.Row], _ places: [String: Int]) {
     let old = rows.map { places[$0.id] ?? 0 }
     let staying = Self.longestIncreasing(old)
@@ -114,7 +115,7 @@ struct RowChanges {
     }
   }
 
-  /// Indexes into `values`. O(n log n).
+  /// Returns indexes into `values`. O(n log n).
   private static func longestIncreasing(_ values: [Int]) -> Set<Int> {
     var tails: [Int] = []
     var before = [Int?](repeating: nil, count: values.count)

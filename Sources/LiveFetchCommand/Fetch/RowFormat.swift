@@ -1,13 +1,13 @@
-// Items → CSV, TSV, JSON or NDJSON, a page at a time.
+// Items → CSV, TSV, JSON or NDJSON, page by page.
 
 import ArgumentParser
 import FetchModel
 
-/// What rows are written in.
+/// The output format of rows.
 enum RowFormat: String, ExpressibleByArgument, CaseIterable {
   case csv, tsv, json, ndjson
 
-  /// What the end of a file's name says.
+  /// Determines the format from a file's extension.
   init?(path: String?) {
     guard let path, let format = RecordFormat(path: path), !path.hasSuffix(".gz") else {
       return nil
@@ -19,15 +19,15 @@ enum RowFormat: String, ExpressibleByArgument, CaseIterable {
 /// Writes items in one format.
 struct RowWriterText {
   let format: RowFormat
-  /// The columns of CSV and TSV; known from the first page.
+  /// The columns of CSV and TSV. The first page determines them.
   private(set) var columns: [String] = []
   private var count = 0
 
   init(_ format: RowFormat) { self.format = format }
 
-  /// What stands before everything.
+  /// Returns the text before the first row.
   ///
-  /// - Parameter columns: for a result without items too.
+  /// - Parameter columns: The columns, also for a result without items.
   mutating func begin(columns: [String]) -> [UInt8] {
     self.columns = columns
     switch format {
@@ -67,7 +67,7 @@ struct RowWriterText {
     return bytes
   }
 
-  /// Nil is an empty field, an empty text one in quotes: `livefetch import` reads both back.
+  /// Writes nil as an empty field and an empty text in quotes; `livefetch import` reads both back.
   private func append(_ value: JSON, to bytes: inout [UInt8]) {
     switch value {
     case .null: return

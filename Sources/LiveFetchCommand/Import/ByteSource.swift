@@ -1,35 +1,35 @@
-// A file or standard input, compressed or not → its bytes, a piece at a time.
+// A file or standard input, compressed or not → its bytes, in pieces.
 
 import CZlib
 import Foundation
 
-/// Why a file could not be read.
+/// The reason why a file could not be read.
 struct ReadError: Error {
   let detail: String
-  /// How a command ends that had begun to read.
+  /// The exit status of the command after this error.
   var status = ExitStatus.failed
 }
 
-/// Reads one input from its beginning to its end, once.
+/// Reads one input once, from beginning to end.
 final class ByteSource {
   static let pieceSize = 1 << 18
 
-  /// The name for messages.
+  /// The input's name for messages.
   let name: String
   private let descriptor: Int32
-  /// Bytes of the file as it lies there; nil where that is not known.
+  /// The file's size in bytes, as stored; nil if unknown.
   let size: Int?
-  /// Whether its end is that of the input, and not that of a sample.
+  /// True if the source ends where the input ends; false for a sample.
   var isWhole: Bool { descriptor >= 0 }
-  /// How many of them were read.
+  /// The number of bytes read, as stored in the file.
   private(set) var consumed = 0
   private var raw: [UInt8] = []
-  /// Bytes that were looked at ahead of their turn.
+  /// Bytes that were read in advance for a sample.
   private var ahead: [UInt8] = []
   private var inflater: Inflater?
   private var isFirst = true
 
-  /// - Parameter path: `-` is standard input.
+  /// - Parameter path: The file; `-` is standard input.
   init(path: String) throws {
     name = path == "-" ? "standard input" : path
     descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
@@ -44,9 +44,9 @@ final class ByteSource {
     size = isRegular ? Int(info.st_size) : nil
   }
 
-  /// The beginning of another source, which that one still gives afterwards.
+  /// Creates a source of another source's first bytes, which that source still returns later.
   ///
-  /// - Parameter limit: bytes as they lie in the file.
+  /// - Parameter limit: The number of bytes, as stored in the file.
   init(lookingAt source: ByteSource, limit: Int) throws(ReadError) {
     while source.raw.count < limit {
       let before = source.raw.count
@@ -61,7 +61,7 @@ final class ByteSource {
 
   deinit { if descriptor > 2 { close(descriptor) } }
 
-  /// Appends the next bytes to `buffer`; false at the end.
+  /// Appends the next bytes to `buffer`; returns false at the end.
   func read(into buffer: inout [UInt8]) throws(ReadError) -> Bool {
     while true {
       if isFirst {
@@ -81,7 +81,7 @@ final class ByteSource {
     }
   }
 
-  /// False where what was read gave nothing yet.
+  /// Returns false if the bytes read produced no output yet.
   private func take(into buffer: inout [UInt8]) throws(ReadError) -> Bool {
     defer { raw.removeAll(keepingCapacity: true) }
     guard let inflater else {
@@ -114,11 +114,11 @@ final class ByteSource {
   }
 }
 
-/// Gzip, of any number of members, a piece at a time.
+/// Decompresses gzip with any number of members, in pieces.
 final class Inflater {
   private var stream = z_stream()
   private let isReady: Bool
-  /// Whether a member has begun and not ended.
+  /// True inside a member.
   private(set) var isMidway = false
 
   init() {

@@ -1,18 +1,18 @@
-// CSV (RFC 4180) and TSV → records of fields that point into the file's bytes.
+// CSV (RFC 4180) and TSV → records whose fields point into the file's bytes.
 //
-// Quotes, doubled quotes and line breaks inside quotes; lines end with LF, CRLF or CR. An empty
-// field is nil, an empty one in quotes is an empty text. Blank lines are passed over.
+// Supports quotes, doubled quotes, line breaks inside quotes, and lines that end with LF, CRLF or
+// CR. An empty field is nil; an empty quoted field is an empty text. Blank lines are skipped.
 
 import SQLiteStore
 
-/// Reads a file with a heading line and a record a line.
+/// Reads a file with a header line and one record per line.
 final class DelimitedSource: RecordSource {
   private struct Field {
     var start: Int
     var count: Int
-    /// Whether it is text even if it is empty.
+    /// True if the field is text even if it is empty.
     var isQuoted = false
-    /// Whether it holds doubled quotes.
+    /// True if it contains doubled quotes.
     var isEscaped = false
   }
 
@@ -25,7 +25,7 @@ final class DelimitedSource: RecordSource {
   private let buffer: SlidingBuffer
   private let delimiter: UInt8
   private var found: [Field] = []
-  /// Where fields with doubled quotes are put together.
+  /// Holds the unescaped text of fields with doubled quotes.
   private var scratch = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 12)
   private var used = 0
   private var nextLine = 1
@@ -36,13 +36,13 @@ final class DelimitedSource: RecordSource {
   private(set) var line = 0
   private(set) var heading: [UInt8] = []
 
-  /// Reads the heading.
+  /// Reads the header.
   init(_ buffer: SlidingBuffer, delimiter: UInt8) throws(ReadError) {
     self.buffer = buffer
     self.delimiter = delimiter
     try buffer.skipMark()
     switch try next() {
-    case .end: throw ReadError(detail: "it is empty: a heading line with names is needed")
+    case .end: throw ReadError(detail: "it is empty: a header line with names is needed")
     case .bad(let detail): throw ReadError(detail: detail)
     case .record: break
     }
@@ -92,7 +92,7 @@ final class DelimitedSource: RecordSource {
       let result = scan(buffer.bytes)
       guard case .incomplete = result else { return result }
       guard try !buffer.grow() else { continue }
-      // The last line needs no break.
+      // The last line may lack a line break.
       return scan(buffer.bytes)
     }
   }
@@ -166,7 +166,7 @@ extension DelimitedSource {
     }
   }
 
-  /// Passes over the rest of a line that makes no sense.
+  /// Skips the rest of an invalid line.
   private func behindQuote(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Scan {
     guard let feed = bytes[start...].firstIndex(of: 0x0A) else {
       return buffer.isAtEnd
@@ -186,7 +186,7 @@ extension DelimitedSource {
     return index
   }
 
-  /// nil where the closing quote is not there.
+  /// Returns nil if the closing quote is missing.
   private func scanQuoted(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int) -> Int? {
     var field = Field(start: start + 1, count: 0, isQuoted: true)
     var index = start + 1
@@ -200,7 +200,7 @@ extension DelimitedSource {
         index += 2
         continue
       }
-      // The next byte may be the other half of a doubled quote.
+      // The next byte may be the second half of a doubled quote.
       if index + 1 == bytes.count, !buffer.isAtEnd { return nil }
       field.count = index - field.start
       found.append(field)

@@ -1,12 +1,12 @@
-// The names of a file's columns → whether they can be those of a table's.
+// The names in a file's header → valid column names of a table, or the reason why they are invalid.
 
 import SQLiteStore
 
-/// The properties that the columns of a file are, after what `--map` says.
+/// The properties of the file's columns, after `--map`.
 struct Heading {
   let names: [String]
 
-  /// What is wrong with them, for a person; nil where nothing is.
+  /// The problem with the names, for the user; nil if they are valid.
   var problem: String? {
     if names.count > NewTable.mostColumns {
       return "\(names.count.grouped) columns, where a table has at most "
@@ -18,7 +18,7 @@ struct Heading {
     return repetition
   }
 
-  /// SQLite takes names that differ in case alone for the same.
+  /// SQLite treats names that differ only in case as equal.
   private var repetition: String? {
     var places: [String: Int] = [:]
     for (index, name) in names.enumerated() {

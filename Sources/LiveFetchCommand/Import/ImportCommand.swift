@@ -12,11 +12,11 @@ struct ImportCommand: ParsableCommand {
     commandName: "import",
     abstract: "Load CSV, TSV, JSON or NDJSON files into one entity of an SQLite file.",
     discussion: """
-      All of it is one save: a file appears whole or not at all, and whoever follows the store sees \
-      it as one diff. Files are UTF-8 and begin with a line of names that differ. Rows that do not fit are reported with their line and left out. The table is \
-      made where it is not there, with types that fit the first 10,000 rows; so is STORE. Files may \
-      be compressed with gzip; '-' is standard input. A store that is being served is refused: stop \
-      the server, or save through it.
+      The import is one save: all files are imported or none, and subscribers receive one diff. \
+      Files are UTF-8 and begin with a line of distinct names. Invalid rows are reported with their \
+      line and skipped. A missing table is created, with types inferred from the first 10,000 rows; \
+      so is a missing STORE. Files may be compressed with gzip; '-' is standard input. A store that \
+      is being served is refused: stop the server, or save through it.
 
       EXAMPLES
         livefetch import world.sqlite cities.csv.gz --into City
@@ -25,7 +25,7 @@ struct ImportCommand: ParsableCommand {
         curl -s https://example.org/data.json | livefetch import new.sqlite - --into Thing
 
       EXIT STATUS
-        65 where a row was refused, or the store cannot be used.
+        65 if a row was refused, or if the store cannot be used.
       """)
 
   @Argument(help: "The SQLite file.", completion: .file(extensions: ["sqlite", "db"]))
@@ -34,16 +34,16 @@ struct ImportCommand: ParsableCommand {
   @Argument(help: "The files to load; '-' is standard input.", completion: .file())
   var files: [String]
 
-  @Option(help: "The entity that the rows are of.")
+  @Option(help: "The entity of the rows.")
   var into: String
 
-  @Option(help: "What the files are written in; found out where it is not said.")
+  @Option(help: "The format of the files; detected by default.")
   var format: RecordFormat?
 
   @Option(
     name: .customLong("map"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Which property a column of the file is; nothing behind '=' leaves it out.",
+      "The property of a column of the file; without one after '=' the column is skipped.",
       valueName: "header=property"))
   var mapping: [String] = []
 
@@ -56,23 +56,23 @@ struct ImportCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Properties by which rows that are there are found, and updated.", valueName: "a,b"))
+      "The properties that identify existing rows, which are updated.", valueName: "a,b"))
   var key: String?
 
-  @Option(help: "Where to keep the rows that are refused, as they stood.", completion: .file())
+  @Option(help: "The file for refused rows, in their original form.", completion: .file())
   var rejects: String?
 
   @Flag(
     help: """
-      Take values that their column's type does not have as they stand, as SQLite does. A model \
-      file's rules hold all the same.
+      Store values that are invalid for their column's type unchanged, as SQLite does. A model \
+      file's rules apply regardless.
       """)
   var asStored = false
 
-  @Flag(help: "Import nothing where a single row is refused.")
+  @Flag(help: "Import nothing if any row is refused.")
   var strict = false
 
-  @Flag(help: "Say nothing but of refused rows.")
+  @Flag(help: "Print only refused rows.")
   var quiet = false
 
   func validate() throws {
@@ -104,7 +104,7 @@ struct ImportCommand: ParsableCommand {
     key?.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } ?? []
   }
 
-  /// The property that each column is, by its header; nil: left out.
+  /// The property of each column, by header; nil omits the column.
   var map: [String: String?] {
     var map: [String: String?] = [:]
     for entry in mapping {
@@ -114,7 +114,7 @@ struct ImportCommand: ParsableCommand {
     return map
   }
 
-  /// The types that were given, by property.
+  /// The given types, by property.
   var typesByProperty: [String: AttributeType] {
     var result: [String: AttributeType] = [:]
     for entry in types {

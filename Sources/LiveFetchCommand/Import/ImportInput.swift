@@ -1,4 +1,4 @@
-// One file of an import: its records, which of their fields are wanted, and where they are.
+// One file of an import: its records, the selected fields, and its position.
 
 import FetchModel
 import SQLiteStore
@@ -7,9 +7,9 @@ import SQLiteStore
 struct ImportInput {
   let source: ByteSource
   private let records: any RecordSource
-  /// The properties of the fields that are wanted.
+  /// The properties of the selected fields.
   let properties: [String]
-  /// Their places in a record; nil where every field is wanted.
+  /// The fields' indexes in a record; nil if all are selected.
   private let places: [Int]?
 
   init(_ source: ByteSource, _ path: String, _ command: ImportCommand) throws {
@@ -62,12 +62,12 @@ struct ImportInput {
   var raw: [UInt8] { records.raw }
   var heading: [UInt8] { records.heading }
 
-  /// How much of the file was read, from 0 to 1; nil where its size is not known.
+  /// The fraction of the file that was read, 0...1; nil if its size is unknown.
   var fraction: Double? {
     source.size.map { $0 == 0 ? 1 : Double(source.consumed) / Double($0) }
   }
 
-  /// The next record, without a word where it cannot be read.
+  /// Returns the next record without reporting errors.
   func peek() throws(ReadError) -> RecordOutcome { try records.next() }
 
   func next() throws -> RecordOutcome {
@@ -78,6 +78,6 @@ struct ImportInput {
     }
   }
 
-  /// The wanted fields of the record.
+  /// The record's selected fields.
   var fields: [ImportedField] { places?.map { records.fields[$0] } ?? records.fields }
 }

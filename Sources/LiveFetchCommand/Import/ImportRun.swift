@@ -1,11 +1,11 @@
-// The work of `livefetch import`: files → records → rows, with what is refused kept apart.
+// The work of `livefetch import`: files → records → rows. Refused records are reported and kept.
 
 import ArgumentParser
 import FetchModel
 import Foundation
 import SQLiteStore
 
-/// One run of the command.
+/// A run of the command.
 struct ImportRun {
   private let command: ImportCommand
   private var rejects: Rejects
@@ -41,10 +41,11 @@ struct ImportRun {
     }
   }
 
-  /// How much of standard input is held to find types by, in bytes.
+  /// The number of bytes of standard input that are kept for type inference.
   private static let sampleSize = 8 << 20
 
-  /// What types are found by: a file itself, or a copy of standard input's beginning.
+  /// Returns the source for type inference: a file itself, or a copy of standard input's first
+  /// bytes.
   private static func sample(_ path: String, _ standardInput: ByteSource?) throws -> ByteSource {
     guard path == "-", let standardInput else { return try ByteSource(path: path) }
     do throws(ReadError) {
@@ -54,7 +55,7 @@ struct ImportRun {
     }
   }
 
-  /// Looks through the beginning of the first file.
+  /// Infers the columns of a new table from the first file's first records.
   private static func newTable(
     _ command: ImportCommand, _ standardInput: ByteSource?
   ) throws -> NewTable {
@@ -63,7 +64,7 @@ struct ImportRun {
     var guesses = input.properties.map { _ in TypeGuess() }
     var count = 0
     while count < 10_000 {
-      // What was read of standard input may end within a record.
+      // A sample of standard input may end within a record.
       guard let outcome = path == "-" ? try? input.peek() : try input.next() else { break }
       if case .end = outcome { break }
       count += 1
@@ -74,7 +75,7 @@ struct ImportRun {
       for (index, field) in input.fields.enumerated() { guesses[index].add(field) }
     }
     guard !input.properties.isEmpty else {
-      throw failure("\(input.source.name): there is no record to make a table of", .unusableStore)
+      throw failure("\(input.source.name): no record to infer a table from", .unusableStore)
     }
     return NewTable(
       name: command.into, columns: try columns(input.properties, guesses, command),
@@ -138,7 +139,7 @@ struct ImportRun {
     try rejects.add(input.raw, "\(input.source.name): line \(input.line): \(detail)")
   }
 
-  /// Takes everything back.
+  /// Rolls everything back.
   private mutating func abandon() {
     bar.clear()
     rejects.close()

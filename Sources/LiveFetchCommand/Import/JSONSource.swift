@@ -1,8 +1,8 @@
-// A JSON array of objects, or an object a line (NDJSON) → records.
+// A JSON array of objects, or one object per line (NDJSON) → records.
 //
-// The array is cut into its elements without being read as a whole. The names are those that the
-// first records have; a record may leave some of them out. An array that is not closed, or that
-// something follows, is refused as a whole: a file that was cut off looks like that.
+// The array is split into its elements without reading it as a whole. The field names are those of
+// the first records; later records may omit some. An array that is not closed, or that is followed
+// by more data, is refused as a whole, because the file may be truncated.
 
 import FetchModel
 import SQLiteStore
@@ -11,11 +11,11 @@ import SQLiteStore
 final class JSONSource: RecordSource {
   private let buffer: SlidingBuffer
   private let isArray: Bool
-  /// Records that were read to find the names.
+  /// Records that were read in advance to find the field names.
   private var ahead: [(line: Int, raw: [UInt8])] = []
   private var aheadIndex = 0
   private var nextLine = 1
-  /// Whether the array's bracket was read and the one that closes it was not.
+  /// True after the array's opening bracket and before the closing one.
   private var isOpen = false
   private var isOver = false
   private var places: [String: Int] = [:]
@@ -26,7 +26,7 @@ final class JSONSource: RecordSource {
   private(set) var raw: [UInt8] = []
   let heading: [UInt8] = []
 
-  /// - Parameter sample: how many records are looked at for their names.
+  /// - Parameter sample: The number of records that determine the field names.
   init(_ buffer: SlidingBuffer, isArray: Bool, sample: Int = 1_000) throws(ReadError) {
     self.buffer = buffer
     self.isArray = isArray
@@ -80,7 +80,7 @@ final class JSONSource: RecordSource {
 // MARK: - Cutting
 
 extension JSONSource {
-  /// Puts the next record's bytes into `raw`; false at the end.
+  /// Reads the next record's bytes into `raw`; returns false at the end.
   private func readRecord() throws(ReadError) -> Bool {
     guard !isOver else { return false }
     var first = try skipSpace()
@@ -99,7 +99,7 @@ extension JSONSource {
     return true
   }
 
-  /// - Parameter bracket: what ends the array; nil where the file ends.
+  /// - Parameter bracket: The array's closing bracket; nil at the end of the file.
   private func end(at bracket: UInt8?) throws(ReadError) {
     isOver = true
     guard bracket != nil else {
@@ -108,7 +108,7 @@ extension JSONSource {
     }
     advance(1)
     guard try skipSpace() != nil else { return }
-    throw ReadError(detail: "there is more behind the end of the array", status: .unusableStore)
+    throw ReadError(detail: "there is more data after the end of the array", status: .unusableStore)
   }
 
   private func advance(_ count: Int) {
@@ -116,7 +116,7 @@ extension JSONSource {
     buffer.drop(count)
   }
 
-  /// The next byte that is no space; nil at the end.
+  /// Returns the next byte that is not a space; nil at the end.
   private func skipSpace() throws(ReadError) -> UInt8? {
     while true {
       let bytes = buffer.bytes
@@ -140,7 +140,7 @@ extension JSONSource {
     }
   }
 
-  /// Where the comma or the bracket behind an element stands.
+  /// Returns the offset of the comma or bracket after an element.
   private func endOfElement() throws(ReadError) -> Int {
     var scan = ElementScan()
     var index = 0
@@ -155,7 +155,7 @@ extension JSONSource {
   }
 }
 
-/// Where an element of an array ends: strings and depth, and nothing else of JSON.
+/// Finds the end of an array element. Tracks only strings and nesting depth.
 private struct ElementScan {
   private var depth = 0
   private var isInString = false

@@ -1,13 +1,13 @@
-// A file of any of the forms that are imported → its records, one after the other.
+// A file in any of the supported formats → its records in sequence.
 
 import FetchModel
 import SQLiteStore
 
-/// What a file is written in.
+/// The format of an imported file.
 enum RecordFormat: String, CaseIterable {
   case csv, tsv, json, ndjson
 
-  /// What the end of a file's name says, `.gz` left out.
+  /// Determines the format from a file's extension, ignoring `.gz`.
   init?(path: String) {
     var name = path.lowercased()
     if name.hasSuffix(".gz") { name.removeLast(3) }
@@ -20,7 +20,7 @@ enum RecordFormat: String, CaseIterable {
     }
   }
 
-  /// What the first bytes of a file look like.
+  /// Determines the format from a file's first bytes.
   init(lookingAt bytes: [UInt8]) {
     let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
     let line = start.prefix { $0 != 0x0A }
@@ -32,23 +32,23 @@ enum RecordFormat: String, CaseIterable {
   }
 }
 
-/// One record, or why there is none where one should be.
+/// A record, the end, or an invalid record.
 enum RecordOutcome {
   case record
   case bad(String)
   case end
 }
 
-/// Reads one file's records. Its fields and bytes are good until the next call.
+/// Reads the records of one file. Fields and bytes are valid until the next call.
 protocol RecordSource: AnyObject {
   /// The names of the fields.
   var names: [String] { get }
   var fields: [ImportedField] { get }
-  /// The line on which the record begins, counted from 1.
+  /// The record's first line, counted from 1.
   var line: Int { get }
-  /// The record as it stands in the file, for the reject file.
+  /// The record's original bytes, for the file of rejected records.
   var raw: [UInt8] { get }
-  /// What has to stand at the head of a file of rejected records.
+  /// The first bytes of a file of rejected records.
   var heading: [UInt8] { get }
   func next() throws(ReadError) -> RecordOutcome
 }

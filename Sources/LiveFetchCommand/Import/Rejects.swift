@@ -1,18 +1,18 @@
-// Rows that were refused → lines for the person who imports, and a file of the rows as they stood,
-// which can be mended and imported again.
+// Refused rows → messages for the user, and a file of the original rows, which can be corrected and
+// imported again.
 
 import ArgumentParser
 import Foundation
 
-/// What was refused so far.
+/// The refused rows so far.
 struct Rejects {
-  /// How many are reported; the rest is counted.
+  /// The number of rows that are reported individually.
   static let shown = 20
 
   private let path: String?
   private var file: FileHandle?
   private(set) var count = 0
-  /// What stands at the head of the file.
+  /// The first bytes of the file.
   var heading: [UInt8] = []
 
   init(path: String?) throws {
@@ -45,7 +45,7 @@ struct Rejects {
     bytes.isEmpty || bytes.last == 0x0A ? bytes : bytes + [0x0A]
   }
 
-  /// No file is left where nothing was refused.
+  /// Removes the file if no row was refused.
   mutating func close() {
     try? file?.close()
     file = nil

@@ -1,9 +1,9 @@
-// A source of bytes → a window that slides over it. Its memory stays where it is until it grows, so
-// fields may point into it.
+// A source of bytes → a sliding window over it. Its memory moves only when it grows, so that fields
+// may point into it.
 
-/// Bytes that were read and are not used up.
+/// Bytes that were read but not consumed.
 final class SlidingBuffer {
-  /// The longest record, in bytes: a quote that nobody closed must not fill the memory.
+  /// The maximum length of a record in bytes. It limits the memory that an unclosed quote can use.
   static let longest = 64 << 20
 
   private let source: ByteSource
@@ -21,17 +21,17 @@ final class SlidingBuffer {
 
   deinit { base.deallocate() }
 
-  /// Whether the source's end is that of the input.
+  /// True if the source ends where the input ends.
   var isWhole: Bool { source.isWhole }
 
-  /// What is not used up yet. Good until the next ``grow()``.
+  /// The unconsumed bytes. Valid until the next ``grow()``.
   var bytes: UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(start: base + begin, count: end - begin)
   }
 
   func drop(_ count: Int) { begin += min(count, end - begin) }
 
-  /// Reads on; false if there is no more.
+  /// Reads more bytes; returns false at the end.
   func grow() throws(ReadError) -> Bool {
     guard !isAtEnd else { return false }
     guard end - begin < Self.longest else {
@@ -65,7 +65,7 @@ final class SlidingBuffer {
     (begin, end) = (0, end - begin)
   }
 
-  /// Passes over a byte order mark. For the beginning of a file.
+  /// Skips a byte order mark. Call it at the start of a file.
   func skipMark() throws(ReadError) {
     while end - begin < 3, try grow() {}
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { drop(3) }

@@ -1,11 +1,12 @@
-// The beginning of a file → whether it is text that can be imported, and if not, what it looks like.
+// Checks that the beginning of a file is text, and otherwise guesses its format.
 
-/// Looks at a file's first bytes.
+/// Checks a file's first bytes.
 enum TextCheck {
-  /// How many bytes are looked at.
+  /// The number of checked bytes.
   static let size = 1 << 16
 
-  /// - Throws: what the bytes are instead of UTF-8 text, with the line where that shows.
+  /// - Throws: An error that names the probable format if the bytes are not UTF-8 text, with the
+  ///   line of the first invalid byte.
   static func check(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) throws(ReadError) {
     let start = Array(bytes.prefix(4))
     if start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF]) {
@@ -24,7 +25,7 @@ enum TextCheck {
     }
   }
 
-  /// Every other byte of a western text is zero there.
+  /// In UTF-16 every other byte of a western text is zero.
   private static func isUTF16(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
     let zeros = bytes.prefix(64).count { $0 == 0 }
     return zeros * 3 >= min(64, bytes.count)

@@ -7,10 +7,10 @@ import SQLiteStore
 
 struct MigrateCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "migrate", abstract: "Lead a store to another version of its model.",
+    commandName: "migrate", abstract: "Migrate a store to another version of its model.",
     discussion: """
-      What changed is found by names and renaming identifiers. It all happens in one transaction,
-      after a copy of the file was made; where values would be lost, it is refused with the reasons.
+      Names and renaming identifiers determine what changed. The command first copies the file, then
+      migrates it in one transaction. If values would be lost, it refuses and prints the reasons.
 
       EXAMPLES
         livefetch migrate shop.sqlite --model shop-2.json --dry-run
@@ -21,8 +21,8 @@ struct MigrateCommand: ParsableCommand {
   @Argument(help: "The SQLite file.") var store: String
   @Option(help: "The new version of the model.") var model: String
   @Flag(help: "Print the plan and change nothing.") var dryRun = false
-  @Flag(help: "Let go what the new version has no place for.") var allowLoss = false
-  @Option(help: "Where to copy the file before; STORE.before-DATE-TIME if left out.")
+  @Flag(help: "Allow the loss of values that the new version cannot hold.") var allowLoss = false
+  @Option(help: "The path of the copy made first; STORE.before-DATE-TIME by default.")
   var backup: String?
   @Flag(help: "Make no copy.") var noBackup = false
   @Option(
@@ -72,12 +72,12 @@ struct MigrateCommand: ParsableCommand {
     return MigrationScript(name: path, sql: sql)
   }
 
-  /// The path that was asked for, or the first free one of this second.
+  /// Returns the requested path, or the first unused one with the current time.
   private func backupPath() throws -> String {
     let manager = FileManager.default
     if let backup {
       guard !manager.fileExists(atPath: backup) else {
-        throw failure("\(backup): is there already, and would be lost", .unusableStore)
+        throw failure("\(backup): already exists and would be overwritten", .unusableStore)
       }
       return backup
     }
@@ -103,7 +103,7 @@ struct MigrateCommand: ParsableCommand {
     if plan.steps.isEmpty { print("the tables stay as they are") }
   }
 
-  /// A bar on a terminal.
+  /// Draws a progress bar on a terminal.
   private static func show(_ done: Int, _ all: Int, _ step: String) {
     guard isatty(2) != 0, all > 0 else { return }
     let width = 30

@@ -9,8 +9,8 @@ struct ModelCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "model", abstract: "Read, check and compare models.",
     discussion: """
-      A MODEL is a JSON file, an .xcdatamodeld or .xcdatamodel, or a store: the one that it
-      remembers, or else the one that its tables amount to.
+      A MODEL is a JSON file, an .xcdatamodeld or .xcdatamodel, or a store. For a store it is the
+      stored model, or the one that its tables imply.
 
       EXAMPLES
         livefetch model import Shop.xcdatamodeld > shop.json
@@ -21,7 +21,7 @@ struct ModelCommand: ParsableCommand {
 
   struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print a Core Data model as JSON; what has no meaning here goes to standard error.",
+      abstract: "Print a Core Data model as JSON, and unsupported parts to standard error.",
       discussion: """
         EXAMPLES
           livefetch model import Shop.xcdatamodeld > shop.json
@@ -40,7 +40,7 @@ struct ModelCommand: ParsableCommand {
 
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Tell what is in a model.",
+      abstract: "Print the entities and properties of a model.",
       discussion: """
         EXAMPLES
           livefetch model show shop.sqlite
@@ -82,7 +82,7 @@ struct ModelCommand: ParsableCommand {
 
   struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Tell the differences of two versions of a model.",
+      abstract: "Print the differences between two versions of a model.",
       discussion: """
         EXAMPLES
           livefetch model diff shop.sqlite shop-2.json
@@ -99,10 +99,10 @@ struct ModelCommand: ParsableCommand {
 
   struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print the model that a store remembers, or any other, as JSON.",
+      abstract: "Print the model of a store, or any other model, as JSON.",
       discussion: """
-        A store that remembers no model has the one that its tables amount to. What the result has no
-        place for goes to standard error.
+        For a store without a model, prints the one that its tables imply. Parts that the output
+        format cannot express are listed on standard error.
 
         EXAMPLES
           livefetch model export shop.sqlite > shop.json
@@ -110,14 +110,14 @@ struct ModelCommand: ParsableCommand {
         """)
 
     @Argument(help: "The model.") var path: String
-    @Option(help: "Where to write it, which must not be there: X.json, or X.xcdatamodeld.")
+    @Option(help: "The new file to write: X.json, or X.xcdatamodeld.")
     var output: String?
 
     func run() throws {
       let model = try modelAnywhere(path, tellsRemarks: true)
       guard let output else { return try write(model.text) }
       guard !FileManager.default.fileExists(atPath: output) else {
-        throw failure("\(output): is there already, and would be lost", .unusableStore)
+        throw failure("\(output): already exists and would be overwritten", .unusableStore)
       }
       do {
         if output.hasSuffix(".xcdatamodeld") || output.hasSuffix(".xcdatamodel") {
@@ -130,7 +130,7 @@ struct ModelCommand: ParsableCommand {
       }
     }
 
-    /// A versioned bundle has one version, called like itself.
+    /// Writes a versioned bundle with one version, which has the bundle's name.
     private func writeBundle(_ contents: CoreDataContents, to output: String) throws {
       for remark in contents.remarks { note("\(path): \(remark)") }
       var folder = URL(fileURLWithPath: output, isDirectory: true)
@@ -151,9 +151,9 @@ struct ModelCommand: ParsableCommand {
 
 private func write(_ bytes: [UInt8]) throws { try Terminal.output.put(bytes) }
 
-/// The model of a JSON file, of Core Data's own, or of a store.
+/// Returns the model of a JSON file, of a Core Data model, or of a store.
 ///
-/// - Parameter tellsRemarks: whether what was left out of it goes to standard error.
+/// - Parameter tellsRemarks: True to print everything that was left out to standard error.
 func modelAnywhere(_ path: String, tellsRemarks: Bool = false) throws -> ModelFile {
   if path.hasSuffix(".xcdatamodeld") || path.hasSuffix(".xcdatamodel") {
     let read = try CoreDataModel(atPath: path)
@@ -193,7 +193,7 @@ extension CoreDataModel {
     }
   }
 
-  /// The version that `.xccurrentversion` names, or else the only one.
+  /// Returns the version that `.xccurrentversion` names, or the only one.
   private static func currentVersion(of bundle: String) throws -> String {
     if let data = FileManager.default.contents(atPath: bundle + "/.xccurrentversion"),
       let list = try? PropertyListSerialization.propertyList(from: data, format: nil),
@@ -213,7 +213,7 @@ extension CoreDataModel {
 }
 
 extension ModelFile {
-  /// Entities and their properties, one a line.
+  /// The entities and their properties, one per line.
   fileprivate var outline: String {
     entities.flatMap { entity in
       [entity.headline] + entity.attributes.map { "  \($0.name): \($0.headline)" }

@@ -1,4 +1,4 @@
-// A problem → lines for a person: what is wrong, where in the predicate, what may be meant.
+// A problem → lines for a person: the fault, its place in the predicate, the nearest valid name.
 
 import ArgumentParser
 import FetchModel
@@ -35,7 +35,7 @@ struct ProblemReport {
     return refuse(lines.joined(separator: "\n  "), exitStatus)
   }
 
-  /// - Parameter found: what is wrong there, in back quotes.
+  /// - Parameter found: the wrong text at that place, in back quotes.
   private static func excerpt(_ predicate: String, _ offset: Int, _ found: String) -> String {
     let word = found.trimmingCharacters(in: CharacterSet(charactersIn: "`"))
     let isThere = predicate.utf8.dropFirst(max(0, offset)).starts(with: word.utf8)

@@ -1,73 +1,67 @@
-// The address of a server → its answers as JSON, its problems as failures of the command.
+// The address of a server → its responses as JSON, its problems as failures of the command.
 
 import ArgumentParser
+import Bytes
 import FetchModel
 import Foundation
+import HTTPClient
 
-/// A LiveFetch server.
-final class RemoteStore {
+/// A LiveFetch server. Requests block the command's thread until their response is complete.
+struct RemoteStore {
   let address: String
+  /// `http://HOST:PORT/PATH`, without `/v1` and without a slash at the end.
   private let base: String
   private let token: String?
-  private let client: any HTTPSender
 
-  /// - Parameter address: `http://HOST:PORT` or `https://…`, perhaps with a path in front of the API's.
+  /// - Parameter address: `http://HOST:PORT` or `https://…`, optionally with a path in front of the
+  ///   API's.
   init(address: String, token: String?) throws {
     guard let url = URLComponents(string: address), let host = url.host, !host.isEmpty else {
-      throw failure("\(address): is no address", .usage)
+      throw failure("\(address): is not an address", .usage)
+    }
+    guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
+      throw failure("\(address): an address begins with http:// or https://", .usage)
     }
     var path = url.percentEncodedPath
     while path.hasSuffix("/") { path.removeLast() }
     if path.hasSuffix("/v1") { path.removeLast(3) }
+    let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
     self.address = address
-    base = path
+    base = "\(scheme)://\(name)\(url.port.map { ":\($0)" } ?? "")\(path)"
     self.token = token
-    client = try Self.client(url, host)
   }
 
-  /// http is spoken here, https by curl.
-  private static func client(_ url: URLComponents, _ host: String) throws -> any HTTPSender {
-    let name = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-    switch url.scheme?.lowercased() {
-    case "http": return HTTPClient(host: name, port: url.port ?? 80)
-    case "https":
-      let shown = name.contains(":") ? "[\(name)]" : name
-      return CurlClient(origin: "https://\(shown):\(url.port ?? 443)")
-    default:
-      throw failure(
-        "\(url.string ?? host): an address begins with http:// or https://", .usage)
-    }
-  }
-
-  /// The answer to a request, whatever its status.
-  func answer(
+  /// The response to a request, whatever its status.
+  func response(
     _ method: String, _ path: String, query: [(name: String, value: String)] = [],
     body: [UInt8] = []
-  ) throws -> HTTPAnswer {
-    var headers = [("Accept", "application/json")]
+  ) throws -> ClientResponse {
+    var headers = [(name: "Accept", value: "application/json")]
     if let token { headers.append(("Authorization", "Bearer \(token)")) }
     if !body.isEmpty { headers.append(("Content-Type", "application/json")) }
-    let target = base + path + Self.encoded(query)
+    let request = ClientRequest(
+      method, base + path + Self.encoded(query), headers: headers, body: body,
+      limits: TransferTimeLimits(connect: 20))
     do {
-      return try client.send(method, target, headers: headers, body: body)
+      return try request.waitForResponse()
     } catch {
-      throw failure("\(address): \(error.detail)", .cannotListen)
+      throw failure("\(address): \(error.reason(within: request.limits))", .cannotListen)
     }
   }
 
-  /// The JSON of an answer.
+  /// The JSON of a response.
   ///
-  /// - Throws: what a problem means for the command, said on standard error.
+  /// - Throws: the failure that a problem is for the command, after it was printed to standard error.
   func json(
     _ method: String, _ path: String, query: [(name: String, value: String)] = [],
     body: [UInt8] = [], predicate: String? = nil
   ) throws -> JSON {
-    let answer = try answer(method, path, query: query, body: body)
-    guard let json = try? JSON(parsing: answer.body) else {
-      throw failure("\(address): the answer (\(answer.status)) is not JSON", .cannotListen)
+    let response = try response(method, path, query: query, body: body)
+    guard let json = try? JSON(parsing: response.body) else {
+      throw failure("\(address): the response (\(response.status)) is not JSON", .cannotListen)
     }
-    guard answer.status < 400 else {
-      throw ProblemReport(status: answer.status, json: json, predicate: predicate).failure()
+    guard response.status < 400 else {
+      throw ProblemReport(status: response.status, json: json, predicate: predicate).failure()
     }
     return json
   }

@@ -1,4 +1,4 @@
-// What a command works on: a file, or a server that has one.
+// The store that a command works on: a file, or the address of a server.
 
 import ArgumentParser
 import FetchModel
@@ -22,7 +22,7 @@ struct StoreArgument: ParsableArguments {
     return try RemoteStore(address: store, token: given.flatMap { $0.isEmpty ? nil : $0 })
   }
 
-  /// Opens the file for reading alone: nobody who serves or writes it is disturbed.
+  /// Opens the file for reading only, which does not disturb processes that serve or write it.
   func openToRead(timeout: Double = 600) throws -> SQLiteStore {
     try requireFile(store)
     do throws(StoreError) {

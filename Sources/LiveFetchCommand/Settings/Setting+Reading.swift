@@ -1,8 +1,9 @@
-// A text or a JSON value → the value of a setting, or why it is none.
+// A text or a JSON value → the value of a setting, or the reason why it is invalid.
 
 import FetchModel
+import Foundation
 
-/// Why a setting cannot be used; the text is for the person who gave it.
+/// The reason why a setting is invalid, for the user.
 struct SettingError: Error, CustomStringConvertible {
   let description: String
 
@@ -10,11 +11,13 @@ struct SettingError: Error, CustomStringConvertible {
 }
 
 extension Setting {
-  /// Reads what a flag or a variable says.
+  /// Parses the value of a flag or an environment variable.
   func value(of text: String, from origin: SettingOrigin) throws(SettingError) -> SettingValue {
+    if text.isEmpty, isNeverEmpty { throw emptiness(from: origin) }
     let value: SettingValue? =
       switch kind {
-      case .text, .secret, .directory: .text(text)
+      case .text, .secret, .path, .directory: .text(text)
+      case .list: Self.list(text).map { .list($0) }
       case .integer(let range):
         Int(text).flatMap { range.contains($0) ? .integer($0) : nil }
       case .number: Double(text).flatMap { Self.isUsable($0) ? .number($0) : nil }
@@ -25,18 +28,39 @@ extension Setting {
     return value
   }
 
-  /// Reads what the configuration file says.
+  /// Parses a value of the configuration file.
   func value(of json: JSON, from origin: SettingOrigin) throws(SettingError) -> SettingValue {
     switch (kind, json) {
-    case (.text, .string(let text)), (.secret, .string(let text)), (.directory, .string(let text)),
-      (.choice, .string(let text)):
+    case (.text, .string(let text)), (.secret, .string(let text)), (.path, .string(let text)),
+      (.directory, .string(let text)), (.choice, .string(let text)), (.list, .string(let text)):
       return try value(of: text, from: origin)
     case (.integer, .number), (.number, .number):
       guard let double = json.double else { throw refusal("that number", from: origin) }
       return try value(of: json.integer.map { String($0) } ?? String(double), from: origin)
     case (.flag, .boolean(let isOn)): return .flag(isOn)
+    case (.list, .array(let elements)):
+      let texts = elements.compactMap(\.string)
+      guard texts.count == elements.count, !texts.contains("") else {
+        throw refusal("that array", from: origin)
+      }
+      return .list(texts)
     default: throw refusal(json.kind, from: origin)
     }
+  }
+
+  /// True if an empty value is refused, wherever it comes from: a server that is started with an
+  /// unset variable for a token must not serve everyone.
+  var isNeverEmpty: Bool { kind == .secret || kind == .path }
+
+  private func emptiness(from origin: SettingOrigin) -> SettingError {
+    SettingError("\(origin.name(of: self)) is empty; give it a value, or leave it out")
+  }
+
+  /// The texts between commas; nil if there is none.
+  private static func list(_ text: String) -> [String]? {
+    let texts = text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+      .filter { !$0.isEmpty }
+    return texts.isEmpty ? nil : texts
   }
 
   private static func isUsable(_ number: Double) -> Bool { number.isFinite && number > 0 }
@@ -55,7 +79,8 @@ extension Setting {
 
   private var expectation: String {
     switch kind {
-    case .text, .secret, .directory: "a text"
+    case .text, .secret, .path, .directory: "a text"
+    case .list: "one or more texts"
     case .integer(let range):
       range.upperBound == .max
         ? "a whole number from \(range.lowerBound)"

@@ -1,29 +1,33 @@
-// The settings of a server: one table. Flags, environment variables, the keys of the configuration
-// file and what `livefetch config` prints are all made from it.
+// The settings of a server in one table. It determines the flags, the environment variables, the
+// keys of the configuration file, and the output of `livefetch config`.
 
 import Foundation
 
-/// One setting: its name, what it takes, and what it means.
+/// A setting: its name, the type of its value, and its description.
 struct Setting: Sendable, Hashable {
-  /// What a setting takes.
+  /// The type of a setting's value.
   enum Kind: Sendable, Hashable {
     case text
-    /// A text that is never printed.
+    /// A text that is never printed and never empty.
     case secret
+    /// The path of a file; never empty.
+    case path
+    /// Texts: a flag that is repeated, a variable with commas, an array in the file.
+    case list
     case directory
     case integer(ClosedRange<Int>)
-    /// A number above zero.
+    /// A number greater than zero.
     case number
     case choice([String])
     case flag
   }
 
-  /// The flag without its dashes, and the key in the file.
+  /// The name of the flag without its dashes, and the key in the file.
   let name: String
   let kind: Kind
-  /// nil: none unless it is given.
+  /// The default; nil without one.
   let fallback: SettingValue?
-  /// The default as the documentation tells it.
+  /// The default as the documentation shows it.
   let shownFallback: String
   let meaning: String
 
@@ -43,10 +47,12 @@ struct Setting: Sendable, Hashable {
     "LIVEFETCH_" + name.uppercased().replacingOccurrences(of: "-", with: "_")
   }
 
-  /// What stands for the value in a flag's help.
+  /// The placeholder of the value in a flag's help.
   var placeholder: String {
     switch kind {
-    case .text, .secret: name == "cors-origin" ? "origin" : name
+    case .text, .secret: name
+    case .path: "file"
+    case .list: name == "cors-origin" ? "origin" : "name"
     case .directory: "directory"
     case .integer, .number: "n"
     case .choice(let choices): choices.joined(separator: "|")
@@ -58,6 +64,7 @@ struct Setting: Sendable, Hashable {
 /// The value of a setting.
 enum SettingValue: Sendable, Hashable, CustomStringConvertible {
   case text(String)
+  case list([String])
   case integer(Int)
   case number(Double)
   case flag(Bool)
@@ -65,6 +72,7 @@ enum SettingValue: Sendable, Hashable, CustomStringConvertible {
   var description: String {
     switch self {
     case .text(let text): text
+    case .list(let texts): texts.joined(separator: ",")
     case .integer(let integer): String(integer)
     case .number(let number): number == number.rounded() ? String(Int(number)) : String(number)
     case .flag(let isOn): isOn ? "on" : "off"
@@ -77,18 +85,27 @@ enum SettingValue: Sendable, Hashable, CustomStringConvertible {
 extension Setting {
   static let host = Setting(
     "host", .text, .text("127.0.0.1"),
-    "the address to listen on; anything but loopback needs a token")
+    "the address to listen on; anything but loopback needs a token or `--insecure-open`")
   static let port = Setting(
     "port", .integer(0...65_535), .integer(8080), "the port; 0 picks a free one")
   static let model = Setting(
     "model", .text, nil,
-    "the model: a JSON file of entities and their rules, which the store remembers")
+    "the model: a JSON file of entities and their rules, kept in the store")
   static let publicDirectory = Setting(
-    "public", .directory, nil, "the directory of the web page")
+    "public", .directory, nil, shown: "the page in the program",
+    "a directory of files to serve in place of the program's own web page")
   static let token = Setting(
-    "token", .secret, nil, "the bearer token that requests need")
+    "token", .secret, nil,
+    "the bearer token that requests need; as a flag it shows in the list of processes")
+  static let tokenFile = Setting(
+    "token-file", .path, nil, "a file that holds the bearer token")
+  static let insecureOpen = Setting(
+    "insecure-open", .flag, .flag(false), "serve everyone without a token on any address")
+  static let allowHost = Setting(
+    "allow-host", .list, nil,
+    "a host name that requests may name, besides those of loopback; may be repeated")
   static let corsOrigin = Setting(
-    "cors-origin", .text, nil, "the origin that browsers may call from, or `*`")
+    "cors-origin", .list, nil, "an origin that browsers may call from, or `*`; may be repeated")
   static let maxItems = Setting(
     "max-items", .integer(1...Int(Int32.max)), .integer(10_000), "the most items of a snapshot")
   static let queryTimeout = Setting(
@@ -96,6 +113,15 @@ extension Setting {
   static let maxBody = Setting(
     "max-body", .integer(1...Int(Int32.max)), .integer(16 << 20),
     "the largest body of a request, in bytes")
+  static let maxAnswer = Setting(
+    "max-answer", .integer(1...Int(Int32.max)), .integer(64 << 20),
+    "the most bytes of an answer; a larger one is refused with `answer-too-large`")
+  static let maxMemoryInFlight = Setting(
+    "max-memory-in-flight", .integer(1 << 20...Int.max), .integer(512 << 20),
+    "the most bytes of all request bodies and answers in memory together")
+  static let shutdownTimeout = Setting(
+    "shutdown-timeout", .number, .number(20),
+    "seconds that the server may take to end after SIGTERM")
   static let durability = Setting(
     "durability", .choice(["full", "normal"]), .text("full"),
     "what an answered save survives: power loss (`full`) or only a crash (`normal`)")
@@ -114,14 +140,18 @@ extension Setting {
     "workers", .integer(1...64),
     .integer(max(2, min(16, ProcessInfo.processInfo.activeProcessorCount))),
     shown: "number of cores", "threads that read and write sockets")
+  static let create = Setting(
+    "create", .flag, .flag(false),
+    "make the file, without any tables, where there is none; a model does that by itself")
   static let readOnly = Setting(
     "read-only", .flag, .flag(false), "fetches only: no saves, no `since`")
   static let explain = Setting(
     "explain", .flag, .flag(false), "answer `explain=true` with the SQL and SQLite's plan")
 
-  /// Every setting, in the order in which they are shown.
+  /// Every setting, in display order.
   static let all = [
-    host, port, model, publicDirectory, token, corsOrigin, maxItems, queryTimeout, maxBody,
-    durability, keepHistory, keepDays, keepBytes, keepIdle, workers, readOnly, explain,
+    host, port, model, publicDirectory, token, tokenFile, insecureOpen, allowHost, corsOrigin,
+    maxItems, queryTimeout, maxBody, maxAnswer, maxMemoryInFlight, shutdownTimeout, durability,
+    keepHistory, keepDays, keepBytes, keepIdle, workers, create, readOnly, explain,
   ]
 }

@@ -1,17 +1,26 @@
-// The table of settings → flags of the argument parser.
+// The table of settings → flags for the argument parser.
 
 import ArgumentParser
 
 extension Option where Value == String? {
-  /// The flag of `setting`. Its text is read with the other sources', so it may say anything yet.
+  /// The flag of `setting`. Its text is not validated here, but together with the other sources.
   init(_ setting: Setting) {
     self.init(
       name: .customLong(setting.name), help: setting.help, completion: setting.completion)
   }
 }
 
+extension Option where Value == [String] {
+  /// The flag of `setting`, which may be repeated.
+  init(wrappedValue: [String], _ setting: Setting) {
+    self.init(
+      wrappedValue: wrappedValue, name: .customLong(setting.name), parsing: .singleValue,
+      help: setting.help, completion: setting.completion)
+  }
+}
+
 extension Flag where Value == Bool? {
-  /// The flag of `setting`, and the one that takes back what the environment or the file says.
+  /// The flag of `setting`, and its negation, which overrides the environment and the file.
   init(_ setting: Setting) {
     self.init(
       name: .customLong(setting.name), inversion: .prefixedNo, help: setting.help)
@@ -30,6 +39,7 @@ extension Setting {
     switch kind {
     case .choice(let choices): .list(choices)
     case .directory: .directory
+    case .path: .file()
     default: nil
     }
   }

@@ -1,17 +1,17 @@
-// Flags, environment and configuration file → one value for each setting, and where it came from.
-// A flag outdoes the environment, the environment the file, the file the default.
+// Flags, environment and configuration file → one value for each setting, with its origin. A flag
+// overrides the environment, the environment the file, and the file the default.
 
 import FetchModel
 import Foundation
 
-/// Where the value of a setting came from.
+/// The origin of a setting's value.
 enum SettingOrigin: Sendable, Hashable {
   case flag
   case environment
   case file(String)
   case fallback
 
-  /// What a person would look for there: `--port`, `LIVEFETCH_PORT`, `livefetch.json: port`.
+  /// Returns the name at the origin: `--port`, `LIVEFETCH_PORT`, `livefetch.json: port`.
   func name(of setting: Setting) -> String {
     switch self {
     case .flag: "--\(setting.name)"
@@ -22,7 +22,7 @@ enum SettingOrigin: Sendable, Hashable {
   }
 }
 
-/// Every setting's value.
+/// The values of all settings.
 struct Settings: Sendable {
   struct Entry: Sendable, Hashable {
     let value: SettingValue
@@ -32,8 +32,8 @@ struct Settings: Sendable {
   private var entries: [String: Entry] = [:]
 
   /// - Parameters:
-  ///   - flags: what the command line gave, by the settings' names.
-  ///   - file: the configuration file's path and text; nil without one.
+  ///   - flags: The values of the command line, by the settings' names.
+  ///   - file: The configuration file's path and text; nil without one.
   init(
     flags: [String: String], environment: [String: String],
     file: (path: String, text: [UInt8])? = nil
@@ -57,6 +57,10 @@ struct Settings: Sendable {
     if case .text(let text)? = entries[setting.name]?.value { text } else { nil }
   }
 
+  func texts(_ setting: Setting) -> [String] {
+    if case .list(let texts)? = entries[setting.name]?.value { texts } else { [] }
+  }
+
   func integer(_ setting: Setting) -> Int {
     if case .integer(let integer)? = entries[setting.name]?.value { integer } else { 0 }
   }
@@ -78,16 +82,18 @@ struct Settings: Sendable {
 // MARK: - The environment
 
 extension Settings {
-  /// An empty variable counts as one that is not there.
+  /// An empty variable counts as absent.
   private mutating func read(environment: [String: String]) throws(SettingError) {
     for setting in Setting.all {
-      guard let text = environment[setting.variable], !text.isEmpty else { continue }
+      guard let text = environment[setting.variable], !text.isEmpty || setting.isNeverEmpty else {
+        continue
+      }
       try set(setting, text, from: .environment)
     }
     try refuseMisspelt(environment)
   }
 
-  /// Other programs may have variables of this prefix, so only what looks like a slip is refused.
+  /// Other programs may use variables with this prefix, so only probable misspellings are refused.
   private func refuseMisspelt(_ environment: [String: String]) throws(SettingError) {
     let known = Setting.all.map(\.variable) + [ConfigurationFile.variable]
     for name in environment.keys.sorted() where name.hasPrefix("LIVEFETCH_") {
@@ -95,7 +101,7 @@ extension Settings {
       let word = String(name.dropFirst("LIVEFETCH_".count))
       let words = known.map { String($0.dropFirst("LIVEFETCH_".count)) }
       guard let meant = nearestName(to: word, among: words) else { continue }
-      throw SettingError("\(name) is no setting; did you mean LIVEFETCH_\(meant)?")
+      throw SettingError("\(name) is not a setting; did you mean LIVEFETCH_\(meant)?")
     }
   }
 }
@@ -130,20 +136,21 @@ extension Settings {
   }
 }
 
-/// Where the configuration file is.
+/// Finds the configuration file.
 enum ConfigurationFile {
   static let variable = "LIVEFETCH_CONFIG"
-  /// Read from the working directory where it is there.
+  /// The default path, in the working directory.
   static let usualPath = "livefetch.json"
 
-  /// The file that `flag`, the environment or its usual place names; nil where there is none.
+  /// Reads the file that `flag` or the environment names, or the one at the default path; nil
+  /// without one.
   static func read(
     flag: String?, environment: [String: String]
   ) throws(SettingError) -> (path: String, text: [UInt8])? {
     let named = flag ?? environment[variable].flatMap { $0.isEmpty ? nil : $0 }
     guard let data = FileManager.default.contents(atPath: named ?? usualPath) else {
       guard let named else { return nil }
-      throw SettingError("\(named): there is no such configuration file")
+      throw SettingError("\(named): the configuration file does not exist")
     }
     return (named ?? usualPath, [UInt8](data))
   }

@@ -1,9 +1,9 @@
-// How far a long command is, on a line of standard error that it keeps rewriting. Nothing where
-// standard error is no terminal.
+// The progress of a long command, on one line of standard error that is redrawn. Writes nothing if
+// standard error is not a terminal.
 
 import Foundation
 
-/// A bar with rate and time left.
+/// A progress bar with rate and remaining time.
 struct ProgressBar {
   private let label: String
   private let start = DispatchTime.now().uptimeNanoseconds
@@ -14,8 +14,8 @@ struct ProgressBar {
   init(_ label: String) { self.label = label }
 
   /// - Parameters:
-  ///   - fraction: of the work that is done; nil where its size is not known.
-  ///   - count: of what was done, and the word for it: `12,000 rows`.
+  ///   - fraction: The completed fraction, 0...1; nil if the total is unknown.
+  ///   - count: The number of processed units, and their name: `12,000 rows`.
   mutating func show(_ fraction: Double?, _ count: Int, _ unit: String) {
     guard terminal.isTerminal else { return }
     let now = DispatchTime.now().uptimeNanoseconds
@@ -51,7 +51,7 @@ struct ProgressBar {
     return "\(whole / 60):" + (rest.count < 2 ? "0" + rest : rest)
   }
 
-  /// Takes the line away.
+  /// Erases the line.
   mutating func clear() {
     if isDrawn { terminal.write("\r\u{1B}[K") }
     isDrawn = false
@@ -59,7 +59,7 @@ struct ProgressBar {
 }
 
 extension BinaryInteger {
-  /// With commas between groups of three digits.
+  /// The digits with commas between groups of three.
   var grouped: String {
     let digits = String(magnitude)
     var result = ""

@@ -1,13 +1,13 @@
-// What standard output and standard error are: a terminal with colours and a width, or a file.
+// Standard output and standard error: a terminal with colours and a width, or a file.
 
 import ArgumentParser
 import Foundation
 
-/// One of the process's outputs.
+/// An output of the process.
 struct Terminal: Sendable {
   let descriptor: Int32
   let isTerminal: Bool
-  /// Whether it shows colours: a terminal that is not dumb, and nobody set `NO_COLOR`.
+  /// True for a terminal that is not dumb, unless `NO_COLOR` is set.
   let hasColors: Bool
 
   static let output = Terminal(STDOUT_FILENO)
@@ -21,7 +21,7 @@ struct Terminal: Sendable {
     hasColors = isTerminal && !isPlain && environment["TERM"] != "dumb"
   }
 
-  /// Columns and rows; 80 and 24 where it does not say.
+  /// Columns and rows; 80 and 24 if the terminal does not report them.
   var size: (columns: Int, rows: Int) {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
@@ -30,7 +30,7 @@ struct Terminal: Sendable {
     return (Int(size.ws_col), Int(size.ws_row))
   }
 
-  /// Writes all of `text`; false where nobody reads any more.
+  /// Writes all of `text`; returns false if the reader closed the output.
   @discardableResult
   func write(_ text: String) -> Bool { write(Array(text.utf8)) }
 
@@ -52,7 +52,7 @@ struct Terminal: Sendable {
     throw Self.unwritable()
   }
 
-  /// Ends a command whose output could not be written, as `errno` says.
+  /// Returns the exit code of a command whose output failed, and prints the error in `errno`.
   static func unwritable() -> ExitCode {
     failure("standard output: \(String(cString: strerror(errno)))", .failed)
   }
@@ -61,7 +61,7 @@ struct Terminal: Sendable {
     hasColors ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
   }
 
-  /// What text can look like. The sixteen colours that every theme has.
+  /// Text styles: bold, dim and the colours of the standard palette.
   enum Style: String {
     case bold = "1"
     case dim = "2"

@@ -1,14 +1,14 @@
-// Rows of cells → lines with the columns under each other.
+// Rows of cells → lines with aligned columns.
 
 import FetchModel
 
-/// A table of text. A cell is as wide as its characters are in a terminal.
+/// A table of text. Cells are measured by their width in a terminal.
 struct TextTable {
   private let columns: [String]
   private let numeric: Set<Int>
   private var rows: [[String]] = []
 
-  /// - Parameter numeric: the columns whose cells stand at the right.
+  /// - Parameter numeric: The columns that are aligned to the right.
   init(columns: [String], numeric: Set<Int> = []) {
     self.columns = columns
     self.numeric = numeric
@@ -16,13 +16,13 @@ struct TextTable {
 
   mutating func add(_ row: [String]) { rows.append(row) }
 
-  /// The lines, without a break behind the last.
+  /// Returns the lines, without a final line break.
   func text() -> String {
     let widths = Self.widths(of: [columns] + rows)
     return ([columns] + rows).map { line($0, widths) }.joined(separator: "\n")
   }
 
-  /// The widest cell of each column.
+  /// Returns the width of the widest cell of each column.
   static func widths(of rows: [[String]]) -> [Int] {
     var widths: [Int] = []
     for row in rows {
@@ -43,19 +43,19 @@ struct TextTable {
 }
 
 extension String {
-  /// How many columns of a terminal it takes: two for wide letters, none for combining marks.
+  /// The number of terminal columns: two for wide letters, none for combining marks.
   var terminalWidth: Int {
     let isPlain = utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
     return isPlain ? utf8.count : reduce(0) { $0 + $1.columns }
   }
 
-  /// Filled with spaces, behind it or (`atRight`) before it.
+  /// Returns the text with spaces after it, or before it if `atRight`.
   func padded(to width: Int, atRight: Bool = false) -> String {
     let fill = String(repeating: " ", count: max(0, width - terminalWidth))
     return atRight ? fill + self : self + fill
   }
 
-  /// Cut to `width` columns, with `…` at the end where something was cut off.
+  /// Returns the text truncated to `width` columns, with `…` at the end if it was truncated.
   func shortened(to width: Int) -> String {
     guard terminalWidth > width else { return self }
     var result = ""
@@ -68,8 +68,8 @@ extension String {
     return result + "…"
   }
 
-  /// Fit to be shown: breaks and tabs as spaces, other control characters as their pictures, so
-  /// that no stored value commands the terminal.
+  /// The text for display on one line: spaces for line breaks and tabs, and visible symbols for
+  /// other control characters, so that no stored value can control the terminal.
   var onOneLine: String {
     String(
       String.UnicodeScalarView(
@@ -77,7 +77,7 @@ extension String {
           .flatMap(\.unicodeScalars).map(\.picture)))
   }
 
-  /// Without spaces at its end.
+  /// The text without trailing spaces.
   var trimmingEnd: String {
     var end = endIndex
     while end > startIndex, self[index(before: end)] == " " { end = index(before: end) }
@@ -86,7 +86,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// What stands for it where it is a control character: `␛`.
+  /// The visible symbol of a control character: `␛`.
   fileprivate var picture: Unicode.Scalar {
     switch value {
     case 0..<0x20: Unicode.Scalar(0x2400 + value) ?? self

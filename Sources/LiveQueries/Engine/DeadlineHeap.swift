@@ -1,59 +1,40 @@
-// Tickets by deadline, the earliest first. Tickets that were answered meanwhile come out as well;
-// whoever takes them knows them no more.
+// Tickets by deadline, earliest first. Answered tickets are returned as well; the caller ignores
+// those that it no longer knows.
 
-/// A binary heap of tickets.
+import HeapModule
+
+/// The deadlines of the tickets that wait. Inserting and removing one is O(log n).
 struct DeadlineHeap {
-  private struct Entry {
+  private struct Entry: Comparable {
     let deadline: ContinuousClock.Instant
     let ticket: UInt64
+
+    static func < (entry: Entry, other: Entry) -> Bool { entry.deadline < other.deadline }
   }
 
-  private var entries: [Entry] = []
+  private var entries: Heap<Entry> = []
 
   var count: Int { entries.count }
 
-  /// When the next ticket is due.
-  var next: ContinuousClock.Instant? { entries.first?.deadline }
+  /// The earliest deadline.
+  var next: ContinuousClock.Instant? { entries.min?.deadline }
 
   mutating func insert(_ ticket: UInt64, at deadline: ContinuousClock.Instant) {
-    entries.append(Entry(deadline: deadline, ticket: ticket))
-    var child = entries.count - 1
-    while child > 0, entries[child].deadline < entries[(child - 1) / 2].deadline {
-      entries.swapAt(child, (child - 1) / 2)
-      child = (child - 1) / 2
-    }
+    entries.insert(Entry(deadline: deadline, ticket: ticket))
   }
 
-  /// Takes out every ticket due at `now`.
+  /// Removes and returns every ticket due at `now`.
   mutating func removeDue(_ now: ContinuousClock.Instant) -> [UInt64] {
     var due: [UInt64] = []
-    while let first = entries.first, first.deadline <= now {
+    while let first = entries.min, first.deadline <= now {
+      entries.removeMin()
       due.append(first.ticket)
-      removeFirst()
     }
     return due
   }
 
-  /// Forgets the tickets that `isWaiting` does not know, in O(count).
+  /// Removes the tickets for which `isWaiting` is false. O(n).
   mutating func sweep(_ isWaiting: (UInt64) -> Bool) {
-    let kept = entries.filter { isWaiting($0.ticket) }
-    entries = []
-    for entry in kept { insert(entry.ticket, at: entry.deadline) }
-  }
-
-  private mutating func removeFirst() {
-    entries.swapAt(0, entries.count - 1)
-    entries.removeLast()
-    var parent = 0
-    while true {
-      var earliest = parent
-      for child in [2 * parent + 1, 2 * parent + 2]
-      where child < entries.count && entries[child].deadline < entries[earliest].deadline {
-        earliest = child
-      }
-      if earliest == parent { return }
-      entries.swapAt(parent, earliest)
-      parent = earliest
-    }
+    entries = Heap(entries.unordered.filter { isWaiting($0.ticket) })
   }
 }

@@ -1,29 +1,29 @@
-// The engine's words to the service: who waits, from when, and what they are told.
+// The interface between the engine and the service: waiters, start tokens and answers.
 
 import FetchModel
 
-/// A client that waits for a diff. The engine keeps it until it has an answer, and tells it apart
-/// from others by its identity.
+/// A client that waits for a diff. The engine retains it until it is answered and identifies it by
+/// object identity.
 public protocol LiveWaiter: AnyObject, Sendable {}
 
-/// What a waiting client is told, once.
+/// The answer to a waiter; each waiter gets one.
 public enum LiveAnswer: Sendable {
-  /// A diff's JSON and the moment it leads to. `isEmpty` where the wait ended without a change.
+  /// A diff's JSON and its `to` token. `isEmpty` is true if the wait ended without a change.
   case diff(json: [UInt8], to: Token, isEmpty: Bool)
   /// The token cannot be continued from.
   case expired
-  /// The store failed, or the fetch's entity is gone.
+  /// The store failed, or the fetch's entity was dropped.
   case failed(StoreError)
 }
 
-/// From when a client wants to know.
+/// The token from which a client requests changes.
 public enum LiveStart: Sendable, Hashable {
   case token(Token)
-  /// The moment at which somebody asked, whose newest token was this; the engine's own where that
-  /// is of a history that is over.
+  /// `since=now`: the newest token when the request arrived. If that token is of an earlier epoch,
+  /// the engine's current token is used.
   case arrival(Token)
 
-  /// The moment that was newest for whoever asked.
+  /// The newest token when the request arrived.
   public var moment: Token {
     switch self {
     case .token(let token), .arrival(let token): token
@@ -31,30 +31,32 @@ public enum LiveStart: Sendable, Hashable {
   }
 }
 
-/// Takes the engine's answers.
+/// Receives the engine's answers.
 public protocol LiveDelivery: Sendable {
-  /// Tells each of `waiters` the same `answer`. Called on the engine's thread: hand on, return.
+  /// Delivers the same `answer` to each of `waiters`. Called on the engine's thread; must return
+  /// quickly.
   func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter])
-  /// Tells a client of many fetches what became of them: with it the client has everything up to
-  /// `token`, nil where the store could not be read yet. Called on the engine's thread as well.
+  /// Delivers the results of a group of fetches. The client is then up to date with `token`, which
+  /// is nil if the store could not be read. Called on the engine's thread.
   func deliver(_ results: [GroupResult], at token: Token?, to waiter: any LiveWaiter)
 }
 
 extension LiveDelivery {
-  /// For those that never follow many fetches at once.
+  /// The default for receivers without groups.
   public func deliver(_ results: [GroupResult], at token: Token?, to waiter: any LiveWaiter) {}
 }
 
-/// How much the engine keeps.
+/// Limits of the engine.
 public struct LiveConfiguration: Sendable {
-  /// How long a fetch that nobody waits for is kept.
+  /// How long a fetch without waiters is kept.
   public var idleTime: Duration
-  /// How many row changes a fetch remembers for clients that come back.
+  /// How many row changes are kept per fetch for clients that return.
   public var maxLoggedChanges: Int
-  /// How long everyone may wait for what one client missed; beyond that it is found out apart.
+  /// The time limit on the engine's thread for one client's catch-up; a longer one continues on
+  /// another thread.
   public var patience = Duration.milliseconds(250)
-  /// The same for what was done to a fetch while clients wait for it, and for fetches followed
-  /// together, whose answer has to be of one moment.
+  /// The time limit for catching up fetches that have waiters, and for groups, whose answer must
+  /// refer to one token.
   public var longPatience = Duration.seconds(1)
 
   public init(idleTime: Duration = .seconds(60), maxLoggedChanges: Int = 64) {
@@ -63,21 +65,21 @@ public struct LiveConfiguration: Sendable {
   }
 }
 
-/// What the engine has done so far and holds now, for metrics.
+/// Counters and sizes of the engine, for metrics.
 public struct LiveCounters: Sendable, Hashable {
-  /// Distinct fetches kept.
+  /// The number of distinct fetches.
   public var queries = 0
   public var waiters = 0
-  /// Moments of the store that the engine went through; saves committed together are one.
+  /// The number of positions that the engine processed; saves committed together count once.
   public var moments = 0
-  /// Fetches that a moment was found to be able to change, so that the store was asked, and those
-  /// of them that it did change.
+  /// How often a fetch was a candidate for a change, so that the store was read, and how often it
+  /// did change.
   public var considered = 0
   public var changed = 0
-  /// Fetches that were looked up for a touched object, but whose condition holds for it neither
-  /// before nor after; the store was not asked for them.
+  /// How often a fetch was looked up for a changed object whose old and new values do not satisfy
+  /// its condition; the store was not read.
   public var settled = 0
-  /// Diffs made, and clients that they were given to.
+  /// The number of diffs, and of clients that received them.
   public var diffs = 0
   public var delivered = 0
 

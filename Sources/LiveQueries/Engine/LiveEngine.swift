@@ -1,21 +1,21 @@
-// The live engine: notices of commits and clients' wishes enter from any thread, each client's one
-// answer leaves on the engine's own.
+// The live engine. Commit notifications and clients' commands arrive on any thread; answers leave
+// on the engine's own thread.
 //
-// The thread owns every live query. It waits for its mailbox, opens one read transaction where the
-// store has something new or has to be asked, goes on to that moment, and only then serves who
-// wants to follow: so an answer contains every save of which the engine was told before.
+// The thread owns every live query. It waits for commands, opens one read transaction if the store
+// changed or must be read, catches up with that position, and then serves new followers. An answer
+// therefore contains every save that the engine was notified of before.
 
 import Dispatch
 import FetchModel
 import Synchronization
 import Threads
 
-/// Follows a store for clients that want to know what changes in their fetches.
+/// Follows a store for clients that wait for changes of their fetches.
 public final class LiveEngine: Sendable {
   private let mailbox = Mailbox()
   private let metrics = Mutex(LiveCounters())
 
-  /// Starts the engine's thread, which ends with ``stop()`` or with the engine.
+  /// Starts the engine's thread. It ends with ``stop()`` or when the engine is released.
   public init(
     store: any LiveStore, configuration: LiveConfiguration = .init(), delivery: any LiveDelivery
   ) {
@@ -29,13 +29,13 @@ public final class LiveEngine: Sendable {
 
   deinit { stop() }
 
-  /// The store may have a newer moment. Cheap; to be called after a commit and before it is
-  /// answered, and when another process's commit was noticed.
+  /// Notifies the engine that the store may have changed. O(1); call it after a commit and before
+  /// its answer, and when a commit of another process is noticed.
   public func storeDidChange() { mailbox.tell { $0.storeDidChange = true } }
 
-  /// Tells `waiter` the diff of `plan` from `since` on as soon as there is one.
+  /// Answers `waiter` with the diff of `plan` from `since` as soon as there is one.
   ///
-  /// - Parameter deadline: when to answer with a diff without entries; nil to wait for ever.
+  /// - Parameter deadline: when to answer with an empty diff; nil for no limit.
   public func follow(
     _ plan: FetchPlan, since: LiveStart, until deadline: ContinuousClock.Instant?,
     _ waiter: any LiveWaiter
@@ -45,10 +45,10 @@ public final class LiveEngine: Sendable {
     mailbox.tell { $0.wishes.append(.follow(request)) }
   }
 
-  /// Tells `waiter` when the object `id` changes or is deleted.
+  /// Answers `waiter` when the object `id` changes or is deleted.
   ///
-  /// - Parameter plan: what is told of the object: its entity, `SELF` as the predicate or every
-  ///   object, and the selection.
+  /// - Parameter plan: the object's entity with the selection; its predicate is `SELF` or matches
+  ///   every object.
   public func observe(
     _ id: ObjectID, of plan: FetchPlan, since: LiveStart,
     until deadline: ContinuousClock.Instant?, _ waiter: any LiveWaiter
@@ -58,46 +58,46 @@ public final class LiveEngine: Sendable {
     mailbox.tell { $0.wishes.append(.follow(request)) }
   }
 
-  /// Tells `waiter` what changes in many fetches: one answer with everything that there is to tell
-  /// of them, all of it true of one moment, as soon as there is something.
+  /// Answers `waiter` with all changes of a group of fetches, at one token, as soon as there are
+  /// any.
   ///
-  /// After its answer the waiter is told nothing until this is called again, then with the fetches
-  /// that are new alone: the others go on from what the waiter was told of them. A fetch that was
-  /// answered ``LiveAnswer/expired`` or ``LiveAnswer/failed(_:)`` is followed no more.
+  /// After an answer the waiter gets nothing until this is called again, with new fetches only: the
+  /// others continue from their last answer. A fetch that was answered ``LiveAnswer/expired`` or
+  /// ``LiveAnswer/failed(_:)`` is removed.
   ///
-  /// - Parameter isFinal: whether to answer at once, whatever there is.
+  /// - Parameter isFinal: true to answer at once, even without changes.
   public func follow(_ fetches: [GroupFetch], isFinal: Bool, _ waiter: any LiveWaiter) {
     let wish = GroupWish(fetches: fetches, isFinal: isFinal, waiter: waiter)
     mailbox.tell { $0.wishes.append(.followGroup(wish)) }
   }
 
-  /// Forgets `waiter` without an answer, unless one is on its way already.
+  /// Removes `waiter` without an answer, unless one is already being delivered.
   public func cancel(_ waiter: any LiveWaiter) {
     mailbox.tell { $0.wishes.append(.cancel(waiter)) }
   }
 
-  /// Answers every waiter with a diff without entries, and from now on whoever follows as well.
-  /// Returns when they have been told.
+  /// Answers every waiter, and every later one, with an empty diff. Returns when the answers were
+  /// delivered.
   public func drain() {
     let done = DispatchSemaphore(value: 0)
     mailbox.end { $0.drains.append(done) }
     done.wait()
   }
 
-  /// Ends the engine's thread; nobody is answered any more.
+  /// Ends the engine's thread; waiters are not answered any more.
   public func stop() { mailbox.end { $0.isStopped = true } }
 
-  /// What the engine has done so far.
+  /// The engine's counters.
   public var counters: LiveCounters { metrics.withLock { $0 } }
 }
 
-/// What an engine's thread hears and says beside answers.
+/// Command queue and metrics callback of the engine thread.
 private struct EngineDesk {
   let mailbox: Mailbox
   let report: (LiveCounters) -> Void
 }
 
-/// What the engine's thread does.
+/// The engine thread's loop.
 private struct EngineLoop: Sendable {
   init(store: any LiveStore, configuration: LiveConfiguration, delivery: any LiveDelivery) {
     self.store = store
@@ -108,21 +108,21 @@ private struct EngineLoop: Sendable {
   let store: any LiveStore
   let configuration: LiveConfiguration
   let delivery: any LiveDelivery
-  /// Where resumes are found out that take too long for the engine's thread.
+  /// Runs catch-ups that take too long for the engine's thread.
   private let lane = WorkLane(name: "livefetch-resume", threads: 2, queue: 1_000)
-  /// How long to wait before the store is asked again after it failed.
+  /// The pause before the store is read again after a failure.
   private static let retryDelay = Duration.milliseconds(50)
 
-  /// What the thread knows beside the queries.
+  /// The thread's state beside the queries.
   private struct State {
     var queries: LiveQueries
     var groups = LiveGroups()
-    /// Whether the store may have a moment that was not read yet.
+    /// True if the store may have changed since it was last read.
     var isStale = true
     var retry: ContinuousClock.Instant?
     var nextSweep: ContinuousClock.Instant
     var isDraining = false
-    /// What the store was told that is still to be read.
+    /// The retention demand last sent to the store.
     var demand = HistoryDemand.nothing
 
     var unread: HistoryDemand {
@@ -143,7 +143,7 @@ private struct EngineLoop: Sendable {
         for drain in batch.drains { drain.signal() }
         return lane.close()
       }
-      // What is read now is not to be forgotten before it is.
+      // Prevent pruning of history that is about to be read.
       if state.demand == .nothing, !batch.wishes.isEmpty { tell(.new, desk, &state) }
       handle(batch, desk, &state)
       answer(desk, &state)
@@ -157,7 +157,7 @@ private struct EngineLoop: Sendable {
     store.demand(demand, of: ObjectIdentifier(desk.mailbox))
   }
 
-  /// Says what there is to say now.
+  /// Delivers the available answers.
   private func answer(_ desk: EngineDesk, _ state: inout State) {
     answerClients(desk, &state)
     answerGroups(desk, &state)
@@ -191,7 +191,7 @@ private struct EngineLoop: Sendable {
     }
   }
 
-  /// Carries out what needs no store and returns the rest.
+  /// Executes the commands that need no read of the store, and returns the others.
   private func serveFromMemory(
     _ wishes: [Batch.Wish], _ state: inout State, _ now: ContinuousClock.Instant
   ) -> [FollowRequest] {
@@ -240,7 +240,7 @@ private struct EngineLoop: Sendable {
         if !state.queries.outbox.isEmpty { answerClients(desk, &state) }
         takeBack(finished, context, &state, now)
         serve(requests, context, desk, &state, now)
-        // Who waits is not to wait for the transaction's end.
+        // Deliver answers before the transaction ends.
         if !state.isDraining { answer(desk, &state) }
       }
     } catch {
@@ -264,7 +264,8 @@ private struct EngineLoop: Sendable {
     }
   }
 
-  /// Serves as many as there is time for in one go; the rest comes later, after the moments till then.
+  /// Serves as many requests as the time limit allows and puts the others back, behind newer
+  /// positions.
   private func serve(
     _ requests: [FollowRequest], _ context: MomentContext, _ desk: EngineDesk,
     _ state: inout State, _ now: ContinuousClock.Instant
@@ -273,7 +274,7 @@ private struct EngineLoop: Sendable {
     state.queries.returned = []
     let groupsEnd = ContinuousClock.now + configuration.longPatience * 2
     state.queries.prepare(requests, context)
-    // From here on, and one in any case: however long that took, the engine gets on.
+    // Serve at least one request, however long the steps before took.
     let end = ContinuousClock.now + configuration.longPatience
     var isFirst = true
     for request in requests.inOrderOfTheirStart {
@@ -291,7 +292,7 @@ private struct EngineLoop: Sendable {
     if !later.isEmpty { desk.mailbox.putBack(later) }
   }
 
-  /// Has found out what takes too long for this thread: what begins at one moment together.
+  /// Starts catch-ups that take too long for this thread, grouped by start token.
   private func startResumes(_ desk: EngineDesk, _ state: inout State) {
     let together = Dictionary(grouping: state.queries.takeNewResumes(), by: \.key.from)
     for jobs in together.values {

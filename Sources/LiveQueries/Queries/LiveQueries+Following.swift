@@ -107,7 +107,7 @@ extension LiveQueries {
     guard from.epoch == context.token.epoch, from.position <= context.token.position else {
       return nil
     }
-    guard try context.moment.standing(of: from, for: request.plan) == .expired else { return from }
+    guard try context.moment.standing(of: from) == .expired else { return from }
     if case .arrival = request.since { return context.token }
     return nil
   }
@@ -123,8 +123,7 @@ extension LiveQueries {
     let query = try patience.spend(in: moment) { () throws(StoreError) in
       try upToDateQuery(request, context)
     }
-    let standing = try standing(of: from, request, query, context)
-    guard standing != .expired else { return false }
+    guard try isContinuable(from, query, context) else { return false }
     let makeView = { () throws(StoreError) -> LiveView in
       try query.view(request.viewKey, context, now: now)
     }
@@ -134,7 +133,7 @@ extension LiveQueries {
       ? try moment.within(nil, makeView) : try patience.spend(in: moment, makeView)
     view.lastUse = now
     let body = try patience.spend(in: moment) { () throws(StoreError) in
-      try query.body(for: view, from: from.position, standing, context)
+      try query.body(for: view, from: from.position, context)
     }
     if let body {
       send(body, of: view, from: from, to: request.waiter)
@@ -146,11 +145,11 @@ extension LiveQueries {
 
   /// Whether what happened to the result since `from` can be told. A token that the store showed
   /// once may be of a time that it has forgotten.
-  private func standing(
-    of from: Token, _ request: FollowRequest, _ query: LiveQuery, _ context: MomentContext
-  ) throws(StoreError) -> TokenStanding {
-    if query.lastChange <= from.position { return .known }
-    return try context.moment.standing(of: from, for: request.plan)
+  private func isContinuable(
+    _ from: Token, _ query: LiveQuery, _ context: MomentContext
+  ) throws(StoreError) -> Bool {
+    if query.lastChange <= from.position { return true }
+    return try context.moment.standing(of: from) == .known
   }
 
   private mutating func upToDateQuery(
@@ -303,13 +302,13 @@ extension FollowRequest {
 extension LiveQuery {
   /// The diff of `view` from `position` on; nil if its snapshot is the same.
   func body(
-    for view: LiveView, from position: Int64, _ standing: TokenStanding, _ context: MomentContext
+    for view: LiveView, from position: Int64, _ context: MomentContext
   ) throws(StoreError) -> AnswerBody? {
     if lastChange <= position { return nil }
     if let body = view.bodies[position] { return body }
     let changes =
       if let logged = log.changes(after: position) { logged } else {
-        try widened(rowChanges(after: position, context)?.changes ?? [], standing, view, context)
+        try rowChanges(after: position, context)?.changes ?? []
       }
     let body = try body(for: view, changes, from: position, isStep: false, context)
     if view.bodies.count >= 8 { view.bodies = [:] }

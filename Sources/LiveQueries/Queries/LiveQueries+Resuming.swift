@@ -171,7 +171,7 @@ extension LiveQueries {
     let (own, body) = try context.moment.within(patience) { () throws(StoreError) in
       _ = try query.advance(context)
       let view = try query.view(key.view, context, now: now)
-      return (view, try query.body(for: view, from: key.from.position, prepared.standing, context))
+      return (view, try query.body(for: view, from: key.from.position, context))
     }
     query.log.trim(to: configuration.maxLoggedChanges)
     let kept = adopt(query)

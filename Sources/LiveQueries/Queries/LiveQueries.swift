@@ -188,13 +188,18 @@ struct LiveQueries {
       guard !changes.isEmpty else { return }
       var hasDiff = false
       for view in query.views.values where !view.waiters.isEmpty {
-        let body = try context.moment.within(configuration.longPatience) {
-          () throws(StoreError) in
-          try query.body(for: view, changes, from: base, isStep: true, context)
+        do throws(StoreError) {
+          let body = try context.moment.within(configuration.longPatience) {
+            () throws(StoreError) in
+            try query.body(for: view, changes, from: base, isStep: true, context)
+          }
+          guard let body else { continue }
+          hasDiff = true
+          answer(view, of: query, body)
+        } catch .answerTooLarge(let limit) {
+          // Others may look at less of the same result.
+          refuse(view, of: query, .answerTooLarge(limit: limit))
         }
-        guard let body else { continue }
-        hasDiff = true
-        answer(view, of: query, body)
       }
       if hasDiff { counters.changed += 1 }
       query.log.trim(to: configuration.maxLoggedChanges)
@@ -239,6 +244,13 @@ struct LiveQueries {
       let answer = LiveAnswer.diff(json: body.json(from: from), to: body.to, isEmpty: false)
       send(answer, to: waiters, of: query)
     }
+    view.waiters = [:]
+    rest(query)
+  }
+
+  /// Ends the waiting of every client of `view`, whose diff cannot be sent.
+  private mutating func refuse(_ view: LiveView, of query: LiveQuery, _ error: StoreError) {
+    for waiters in view.waiters.values { send(.failed(error), to: waiters, of: query) }
     view.waiters = [:]
     rest(query)
   }

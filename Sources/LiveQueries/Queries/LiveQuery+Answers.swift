@@ -9,11 +9,22 @@ extension LiveQuery {
   /// - Parameters:
   ///   - changes: what became of each object after `base`, up to where the query stands.
   ///   - isStep: whether `changes` are the last step alone, so that the digest goes along.
+  /// - Throws: ``StoreError/answerTooLarge(limit:)`` where the store allows no answer of that size.
   func body(
     for view: LiveView, _ changes: [RowChange], from base: Int64, isStep: Bool,
     _ context: MomentContext
   ) throws(StoreError) -> AnswerBody? {
     guard !changes.isEmpty else { return nil }
+    let body = try anyBody(for: view, changes, from: base, isStep: isStep, context)
+    let limit = context.moment.maxAnswerBytes
+    if let body, body.size > limit { throw .answerTooLarge(limit: limit) }
+    return body
+  }
+
+  private func anyBody(
+    for view: LiveView, _ changes: [RowChange], from base: Int64, isStep: Bool,
+    _ context: MomentContext
+  ) throws(StoreError) -> AnswerBody? {
     switch view.key.shape {
     case .count:
       let isSame = changes.reduce(0) { $0 + $1.countChange } == 0

@@ -6,6 +6,7 @@
 // client has is known by a fingerprint a position, kept while the engine runs; for any other
 // position, also one from before a restart, the dictionaries of the past are asked for.
 
+import Bytes
 import FetchModel
 
 extension LiveQuery {

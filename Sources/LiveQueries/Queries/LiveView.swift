@@ -71,6 +71,9 @@ struct AnswerBody {
   let tail: [UInt8]
   let to: Token
 
+  /// How many bytes it has.
+  var size: Int { head.count + tail.count }
+
   func json(from: Token) -> [UInt8] {
     var json: [UInt8] = []
     json.reserveCapacity(head.count + tail.count + 64)

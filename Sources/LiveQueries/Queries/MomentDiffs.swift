@@ -40,19 +40,17 @@ public struct MomentDiffs {
     let newest = context.token
     if since == newest { return .unchanged }
     guard since.epoch == newest.epoch, since.position <= newest.position else { return .expired }
-    let standing = try context.moment.standing(of: since, for: plan)
-    guard standing != .expired else { return .expired }
+    guard try context.moment.standing(of: since) == .known else { return .expired }
     let request = FollowRequest(
       plan: plan, only: nil, since: .token(since), deadline: nil, waiter: Nobody.waiter)
     let query = LiveQuery(
       key: QueryKey(plan, only: nil), model: model, columns: nil, position: newest.position)
     let touched = try query.touchedIDs(after: since.position, context)
-    guard !touched.isEmpty || standing != .known else { return .unchanged }
+    guard !touched.isEmpty else { return .unchanged }
     let view = try query.view(request.viewKey, context, now: .now)
     let found = try query.rowChanges(of: touched, after: since.position, context)
-    let changes = try query.widened(found.changes, standing, view, context)
     let body = try query.body(
-      for: view, changes, from: since.position, isStep: false, context)
+      for: view, found.changes, from: since.position, isStep: false, context)
     return body.map { .diff($0.json(from: since)) } ?? .unchanged
   }
 }

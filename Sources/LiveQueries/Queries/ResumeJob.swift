@@ -75,13 +75,10 @@ final class PreparedQuery: @unchecked Sendable {
   let query: LiveQuery
   /// The moment that it is true of.
   let token: Token
-  /// What the resumed token is worth for the fetch.
-  let standing: TokenStanding
 
-  init(_ query: LiveQuery, at token: Token, _ standing: TokenStanding) {
+  init(_ query: LiveQuery, at token: Token) {
     self.query = query
     self.token = token
-    self.standing = standing
   }
 }
 
@@ -158,8 +155,7 @@ struct ResumeJob: Sendable {
   private func prepare(_ context: MomentContext) throws(StoreError) -> ResumeOutcome {
     let (from, newest) = (key.from, context.token)
     guard from.epoch == newest.epoch, from.position <= newest.position else { return .expired }
-    let standing = try context.moment.standing(of: from, for: plan)
-    guard standing != .expired else { return .expired }
+    guard try context.moment.standing(of: from) == .known else { return .expired }
     let query = LiveQuery(
       key: key.query, model: model, columns: columns, position: newest.position)
     let view = try context.moment.within(nil) { () throws(StoreError) in
@@ -167,33 +163,30 @@ struct ResumeJob: Sendable {
     }
     do throws(StoreError) {
       try context.moment.within(nil) { () throws(StoreError) in
-        try query.resume(view, from: from, standing, context)
+        try query.resume(view, from: from, context)
       }
     } catch .queryTimeout {
       return .expired
     }
-    return .ready(PreparedQuery(query, at: newest, standing))
+    return .ready(PreparedQuery(query, at: newest))
   }
 }
 
 extension LiveQuery {
   /// Takes into the log what happened after `from`, up to where the query stands, and makes the
-  /// answer of `view`, which it keeps. Values of a column that came are one view's: the log, which
-  /// serves all views, begins where they are told.
+  /// answer of `view`, which it keeps.
   fileprivate func resume(
-    _ view: LiveView, from: Token, _ standing: TokenStanding, _ context: MomentContext
+    _ view: LiveView, from: Token, _ context: MomentContext
   ) throws(StoreError) {
-    if standing == .known {
-      let found = try rowChanges(after: from.position, context) ?? FoundChanges(changes: [])
-      // What is not whole is this view's.
-      if !found.isWhole {
-        view.bodies[from.position] = try body(
-          for: view, found.changes, from: from.position, isStep: false, context)
-        return
-      }
-      log = TouchLog(start: from.position)
-      log.append(found.changes, from: from.position, to: position)
+    let found = try rowChanges(after: from.position, context) ?? FoundChanges(changes: [])
+    // What is not whole is this view's.
+    if !found.isWhole {
+      view.bodies[from.position] = try body(
+        for: view, found.changes, from: from.position, isStep: false, context)
+      return
     }
-    _ = try body(for: view, from: from.position, standing, context)
+    log = TouchLog(start: from.position)
+    log.append(found.changes, from: from.position, to: position)
+    _ = try body(for: view, from: from.position, context)
   }
 }

@@ -26,42 +26,37 @@ extension SQLiteStore {
 }
 
 extension Connection {
-  private struct Trigger {
-    let name: String
-    let table: String
-    let sql: String
-  }
-
   fileprivate func alter(_ script: MigrationScript) throws(StoreError) -> [String] {
     try execute("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
     do {
-      let triggers = try followingTriggers()
+      let followed = try dropFollowingTriggers()
       let before = try tableStatements()
-      for trigger in triggers { try execute("DROP TRIGGER main.\(quoted(trigger.name))") }
       try run(script)
       let after = try tableStatements()
-      for trigger in triggers where after[trigger.table] == before[trigger.table] {
-        try execute(trigger.sql)
-      }
       try execute("COMMIT")
-      return Set(triggers.map(\.table)).filter { after[$0] != before[$0] }.sorted()
+      return followed.filter { after[$0] != before[$0] }.sorted()
     } catch {
       if !isInAutocommit { try? execute("ROLLBACK") }
       throw error
     }
   }
 
-  /// In the order in which they were made.
-  private func followingTriggers() throws(StoreError) -> [Trigger] {
-    try all(
+  /// Drops the triggers of the history, which name columns. Where they are missing, the next opening
+  /// of the file, or the server that has it open, begins a new epoch.
+  ///
+  /// - Returns: the tables that had some.
+  private func dropFollowingTriggers() throws(StoreError) -> Set<String> {
+    let triggers = try all(
       """
-      SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger'
-      AND name LIKE 'livefetch\\_%' ESCAPE '\\' ORDER BY rowid
+      SELECT name, tbl_name FROM main.sqlite_schema WHERE type = 'trigger'
+      AND name LIKE 'livefetch\\_%' ESCAPE '\\'
       """
-    ) { Trigger(name: $0.text(0), table: $0.text(1), sql: $0.text(2)) }
+    ) { (name: $0.text(0), table: $0.text(1)) }
+    for trigger in triggers { try execute("DROP TRIGGER main.\(quoted(trigger.name))") }
+    return Set(triggers.map(\.table))
   }
 
-  /// By name, with the triggers of the user's own: these have to be older than the history's.
+  /// The SQL of each table and of the user's own triggers on it, by the table's name.
   private func tableStatements() throws(StoreError) -> [String: String] {
     let rows = try all(
       """

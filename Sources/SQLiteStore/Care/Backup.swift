@@ -108,9 +108,30 @@ extension SQLiteStore {
   /// Removes the file at `path` and whatever SQLite keeps beside it. Nobody may have it open.
   public static func remove(path: String) { removeFiles(path) }
 
+  /// Makes a database without tables at `path`, where no file may be yet. It appears whole or not at
+  /// all.
+  public static func create(path: String) throws(StoreError) {
+    let draft = path + ".new"
+    removeFiles(draft)
+    defer { removeFiles(draft) }
+    guard makeEmptyFile(draft) else { throw .unusable("the file cannot be made there") }
+    let connection = try Connection(path: draft, access: .write)
+    // Writes the first page.
+    try connection.execute("PRAGMA user_version = 0")
+    connection.close()
+    guard rename(draft, path) == 0 else { throw .failed("the file could not be given its name") }
+  }
+
   static func removeFiles(_ path: String) {
     for end in ["", "-wal", "-shm", "-journal"] { unlink(path + end) }
   }
+}
+
+private func makeEmptyFile(_ path: String) -> Bool {
+  let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+  guard descriptor >= 0 else { return false }
+  close(descriptor)
+  return true
 }
 
 // MARK: - Copying
@@ -205,8 +226,7 @@ extension SQLiteStore {
     guard try History.isPresent(on: connection) else { return nil }
     try History.checkFormat(on: connection)
     let introspection = try Introspection(of: connection)
-    let history = try History(
-      model: introspection.model, schema: introspection.schema, on: connection)
+    let history = History(model: introspection.model, schema: introspection.schema)
     try history.restart(on: connection)
     return try history.newestToken(on: connection)
   }

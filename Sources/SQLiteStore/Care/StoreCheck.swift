@@ -72,8 +72,7 @@ extension StoreCheck {
     guard try History.isPresent(on: connection) else { return [] }
     try History.checkFormat(on: connection)
     let introspection = try Introspection(of: connection)
-    let history = try History(
-      model: introspection.model, schema: introspection.schema, on: connection)
+    let history = History(model: introspection.model, schema: introspection.schema)
     guard try history.isIntact(on: connection) else {
       return [
         .history(
@@ -113,7 +112,6 @@ extension StoreCheck {
       """
       SELECT count(*) FROM main.livefetch_position AS p WHERE p.source = \(table.number)
       AND p.position > (SELECT min(position) FROM main.livefetch_position)
-      AND p.position > (SELECT t.since FROM main.livefetch_table AS t WHERE t.number = p.source)
       AND NOT EXISTS (SELECT 1 FROM main.\(layout.quotedName) AS h WHERE h.\(position) = p.position)
       """)
     let stray = try count(

@@ -32,6 +32,12 @@ final class Connection: @unchecked Sendable {
   var holdsMoment = false
   /// What it gathered for the questions of its read transaction.
   var past = GatheredPast()
+  /// The kind of thread that uses it now.
+  var effort = Effort.full
+  /// What the answer that is being written may hold.
+  var answerLimit = AnswerLimit()
+  /// How many bytes SQLite has allocated in large blocks since the query began.
+  var heldBytes = 0
   /// On the monotonic clock in nanoseconds; 0 is no deadline.
   private(set) var deadline: UInt64 = 0
   /// Whether nobody waits any more for what runs.
@@ -97,8 +103,13 @@ final class Connection: @unchecked Sendable {
     } else {
       try execute("PRAGMA query_only = ON")
     }
+    // The writer alone copies the log into the file.
+    if access == .read { keepLogOnClose() }
     watchesDeadline(true)
   }
+
+  /// Has closing this connection leave the log as it is.
+  func keepLogOnClose() { _ = csqlite_keep_log_on_close(handle) }
 
   /// SQLite 3.40 counts its own JSON functions among those that an untrusted schema may not call, and
   /// then a table with a CHECK that uses one cannot be read, and a file with such a generated column
@@ -144,7 +155,11 @@ extension Connection {
     if holdsMoment, isInAutocommit { throw .busy }
     let entry = try takeEntry(sql)
     defer { statements.giveBack(entry) }
-    return try body(Statement(pointer: entry.pointer))
+    do throws(StoreError) {
+      return try body(Statement(pointer: entry.pointer))
+    } catch {
+      throw answerLimit.takeFailure() ?? error
+    }
   }
 
   /// The first row that `sql` gives, read by `row`; nil if there is none.
@@ -197,7 +212,12 @@ extension Connection {
     return entry
   }
 
+  /// Longer statements, in bytes, are not prepared on an HTTP worker: SQLite checks no deadline while it
+  /// prepares one.
+  static let longestQuickStatement = 4 << 10
+
   private func prepare(_ sql: String) throws(StoreError) -> OpaquePointer {
+    if effort == .quick, sql.utf8.count > Self.longestQuickStatement { throw .tooSlow }
     var pointer: OpaquePointer?
     let code = sqlite3_prepare_v3(
       handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &pointer, nil)
@@ -217,12 +237,8 @@ extension Connection {
   ) throws(StoreError) -> Result {
     let outer = deadline
     deadline = nanoseconds.map { monotonicNanoseconds() &+ $0 } ?? 0
-    QueryDeadline.ofThread = deadline
-    defer {
-      deadline = outer
-      QueryDeadline.ofThread = outer
-    }
-    return try body()
+    defer { deadline = outer }
+    return try RunningQuery.run(on: self, body)
   }
 
   /// Runs `body`; a query in it that runs when `isOver` comes true ends with
@@ -235,6 +251,9 @@ extension Connection {
     defer { self.isOver = outer }
     return try body()
   }
+
+  /// Has every query end with ``StoreError/queryTimeout`` while `isOver` is true. nil: none.
+  func cancels(_ isOver: (@Sendable () -> Bool)?) { self.isOver = isOver }
 
   /// Whether what runs has had its time.
   var hasToEnd: Bool {

@@ -1,6 +1,7 @@
 // A row's stored values → the hash that is its ETag: FNV-1a of 64 bits, 16 hexadecimal digits.
 // In Swift over a statement's row, in SQL as livefetch_etag(…). Both hash the same bytes.
 
+import Bytes
 import CSQLite
 import FetchModel
 
@@ -54,7 +55,10 @@ func registerETag(on handle: OpaquePointer) {
     handle, "livefetch_etag", -1, flags, nil,
     { context, count, values in
       var hasher = ETagHasher()
-      for index in 0..<Int(count) { hasher.combine(values?[index]) }
+      for index in 0..<Int(count) {
+        guard RunningQuery.admits(values?[index], context) else { return }
+        hasher.combine(values?[index])
+      }
       sqlite3_result_text(context, hasher.text, 16, copiedBytes)
     }, nil, nil, nil)
 }

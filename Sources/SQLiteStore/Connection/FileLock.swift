@@ -1,8 +1,9 @@
 // A path → the right to serve it, for as long as the process lives.
 //
-// The lock is on a file beside the store's. On the store's own file it would be a danger: POSIX
-// drops all of a process's locks on a file, SQLite's among them, when it closes any descriptor of
-// it. flock() ends with the process, however that ends. Who holds it says so in it.
+// Two locks by flock(), which ends with the process, however that ends. One is on a file beside the
+// store's, `FILE-livefetch`, which names its holder. The other one (``IdentityLock``) is on the
+// store's own file: it also keeps out a server that comes by a hard link, or after the file beside
+// it was removed.
 
 import FetchModel
 
@@ -16,10 +17,11 @@ import FetchModel
 final class FileLock: Sendable {
   private let path: String
   private let descriptor: Int32
+  private let identity: IdentityLock?
 
   /// Throws ``StoreError/unusable(_:)`` where another process serves the file.
   init(beside file: String) throws(StoreError) {
-    path = Self.canonical(file) + "-livefetch"
+    path = resolvedPath(file) + "-livefetch"
     while true {
       let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
       guard descriptor >= 0 else { throw .readOnly }
@@ -28,13 +30,21 @@ final class FileLock: Sendable {
         let holder = Self.holder(beside: file)?.description ?? "another process"
         throw .unusable("the file is being served by \(holder)")
       }
-      // Whoever held it before may have removed it in the meantime.
-      if Self.isSame(descriptor, path) {
-        self.descriptor = descriptor
-        write(address: nil)
-        return
+      // Its last holder may have removed it in the meantime.
+      guard Self.isSame(descriptor, path) else {
+        close(descriptor)
+        continue
       }
-      close(descriptor)
+      do throws(StoreError) {
+        identity = try IdentityLock(file)
+      } catch {
+        unlink(path)
+        close(descriptor)
+        throw error
+      }
+      self.descriptor = descriptor
+      write(address: nil)
+      return
     }
   }
 
@@ -52,18 +62,9 @@ final class FileLock: Sendable {
     return false
   }
 
-  /// One name for every way to the file.
-  private static func canonical(_ file: String) -> String {
-    guard let resolved = realpath(file, nil) else { return file }
-    defer { free(resolved) }
-    return String(cString: resolved)
-  }
-
   private static func isSame(_ descriptor: Int32, _ path: String) -> Bool {
-    var held = stat()
-    var named = stat()
-    guard fstat(descriptor, &held) == 0, stat(path, &named) == 0 else { return false }
-    return held.st_ino == named.st_ino && held.st_dev == named.st_dev
+    guard let held = FileStatus(descriptor: descriptor) else { return false }
+    return held.identity == FileStatus(path)?.identity
   }
 }
 
@@ -90,7 +91,7 @@ extension FileLock {
 
   /// Who serves `file`; nil where nobody does.
   static func holder(beside file: String) -> ServingProcess? {
-    let descriptor = open(canonical(file) + "-livefetch", O_RDONLY | O_CLOEXEC)
+    let descriptor = open(resolvedPath(file) + "-livefetch", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     guard flock(descriptor, LOCK_SH | LOCK_NB) != 0 else { return nil }

@@ -6,7 +6,7 @@
   import Synchronization
   import Threads
 
-  /// Tells of writes to a file, its log, and of files that take its name.
+  /// Reports writes to a file and its log, and that they are removed or others take their names.
   final class FileNotice: Sendable {
     private let events: Int32
     /// The ends of a pipe; a byte in it stops the thread.
@@ -25,7 +25,9 @@
       let cut = path.lastIndex(of: "/")
       let directory = cut.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
       name = Array(path[(cut.map { path.index(after: $0) } ?? path.startIndex)...].utf8)
-      let watched = UInt32(IN_MODIFY) | UInt32(IN_MOVED_TO) | UInt32(IN_CREATE)
+      let watched =
+        UInt32(IN_MODIFY) | UInt32(IN_CREATE) | UInt32(IN_DELETE)
+        | UInt32(IN_MOVED_TO) | UInt32(IN_MOVED_FROM)
       events = inotify_init1(Int32(IN_CLOEXEC))
       var ends: [Int32] = [-1, -1]
       stopping = pipe(&ends) == 0 ? ends : []

@@ -1,58 +1,26 @@
-// Whether a file is still what it was when it was opened: the same file under its name, with the
-// same tables. Asked by the writer's thread between saves.
+// An open file → whether its tables and its files are still those that were opened. The writer's
+// thread checks that between saves.
 
 import FetchModel
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
-/// Which file a name means.
-struct FileIdentity: Sendable, Hashable {
-  private let device: UInt64
-  private let inode: UInt64
-
-  /// nil where there is no file of that name.
-  init?(_ path: String) {
-    var found = stat()
-    guard stat(path, &found) == 0 else { return nil }
-    device = UInt64(found.st_dev)
-    inode = UInt64(found.st_ino)
-  }
-}
-
 /// What a file was when it was opened.
 struct FileWatch: Sendable {
-  let path: String
-  private let identity: FileIdentity?
-  private let log: FileIdentity?
+  /// The files that SQLite has open.
+  let files: ServedFiles
   private let entities: [Entity]
   private let schema: Schema
   private var catalogue: [String]
-  /// The statements that made tables and views, by name.
-  private let statements: [String: String]
 
   /// - Parameter connection: has read the file, so that its log is there.
   init(path: String, on connection: Connection) throws(StoreError) {
-    self.path = path
     let introspection = try Introspection(of: connection)
-    identity = FileIdentity(path)
-    log = FileIdentity(path + "-wal")
+    files = ServedFiles(path: path)
     entities = introspection.model.entities
     schema = introspection.schema
     catalogue = try Self.catalogue(on: connection)
-    statements = try Self.statements(on: connection)
   }
 
-  /// Whether another file has taken the name. A name without a file may get one again.
-  var isReplaced: Bool {
-    guard let identity, let now = FileIdentity(path) else { return false }
-    return now != identity
-  }
-
-  /// The statements that made what is in the file, but for this house's own.
+  /// The statements that created the tables, triggers and views, without LiveFetch's own.
   private static func catalogue(on connection: Connection) throws(StoreError) -> [String] {
     try connection.all(
       """
@@ -63,34 +31,15 @@ struct FileWatch: Sendable {
     ) { $0.text(0) }
   }
 
-  private static func statements(
-    on connection: Connection
-  ) throws(StoreError) -> [String: String] {
-    let rows = try connection.all(
-      "SELECT name, coalesce(sql, '') FROM main.sqlite_schema WHERE type IN ('table', 'view')"
-    ) { ($0.text(0), $0.text(1)) }
-    return Dictionary(rows, uniquingKeysWith: { first, _ in first })
-  }
-
-  /// The entities whose tables are gone, then those whose tables are not what they were; nil where
-  /// the model is the same. Empty where others were added, or where one of the history's own tables
-  /// is gone.
-  mutating func changedEntities(on connection: Connection) throws(StoreError) -> [Int]? {
-    guard try History.isWhole(on: connection) else { return [] }
+  /// Whether the model or the tables behind it are not those that were opened.
+  mutating func hasOtherTables(on connection: Connection) throws(StoreError) -> Bool {
     let catalogue = try Self.catalogue(on: connection)
-    guard catalogue != self.catalogue else { return nil }
-    let found = try introspection(on: connection)
-    if let found, found.model.entities == entities, found.schema == schema {
-      self.catalogue = catalogue
-      return nil
-    }
-    let now = try Self.statements(on: connection)
-    let tables = schema.entities.map(\.name)
-    let gone = tables.indices.filter { now[tables[$0]] == nil }
-    let altered = tables.indices.filter {
-      now[tables[$0]] != nil && now[tables[$0]] != statements[tables[$0]]
-    }
-    return gone + altered
+    guard catalogue != self.catalogue else { return false }
+    guard let found = try introspection(on: connection), found.model.entities == entities,
+      found.schema == schema
+    else { return true }
+    self.catalogue = catalogue
+    return false
   }
 
   /// nil where the tables are not those of the file's model any more.
@@ -102,13 +51,5 @@ struct FileWatch: Sendable {
     } catch .unusable {
       return nil
     }
-  }
-
-  /// Takes away the log of a file that is not under its name any more: SQLite would take it for the
-  /// new file's. Only where the log is still the old one's own. Nothing may have it open.
-  func removeStaleLog() {
-    guard isReplaced, let log, FileIdentity(path + "-wal") == log else { return }
-    unlink(path + "-wal")
-    unlink(path + "-shm")
   }
 }

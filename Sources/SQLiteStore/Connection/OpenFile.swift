@@ -22,8 +22,8 @@ struct OpenFile {
   let watch: FileWatch?
 
   init(path: String, options: SQLiteStoreOptions) throws(StoreError) {
-    let mayWrite = !options.isReadOnly && access(path, W_OK) == 0
-    guard mayWrite else {
+    try Self.checkLength(path, options)
+    guard !options.isReadOnly, Self.mayWrite(path) else {
       let (connection, access) = try Self.openForReading(path)
       let introspection = try Self.introspection(of: connection, options)
       model = try introspection.model.with(options.transformers)
@@ -49,7 +49,7 @@ struct OpenFile {
       }
     model = try introspection.model.with(options.transformers)
     schema = introspection.schema
-    history = try History(model: model, schema: schema, on: connection)
+    history = History(model: model, schema: schema)
     let mode = try Self.switchToWAL(connection)
     let durability = options.durability == .full ? "FULL" : "NORMAL"
     try connection.execute("PRAGMA synchronous = \(durability)")
@@ -58,6 +58,30 @@ struct OpenFile {
     watch = try FileWatch(path: path, on: connection)
     readAccess = .read
     writeConnection = connection
+  }
+
+  /// Refuses a file that was evidently cut short. SQLite takes one of 0 or 1 bytes for a new
+  /// database, and deletes its log.
+  private static func checkLength(
+    _ path: String, _ options: SQLiteStoreOptions
+  ) throws(StoreError) {
+    guard let size = FileStatus(path)?.size, size <= 1 else { return }
+    let hasLog = FileStatus(resolvedPath(path) + "-wal").map { $0.size > 0 } ?? false
+    guard size == 0, options.acceptsEmptyFile, !hasLog else {
+      throw .unusable(
+        """
+        the file was cut short: it has \(size) bytes\(hasLog ? ", beside a log that has more" : "") \
+        (restore it from a backup; --create or --model serves an empty file as a new store)
+        """)
+    }
+  }
+
+  /// Whether the file may be written, and its directory, where the log stands beside it.
+  private static func mayWrite(_ path: String) -> Bool {
+    let resolved = resolvedPath(path)
+    let cut = resolved.lastIndex(of: "/")
+    let directory = cut.map { $0 == resolved.startIndex ? "/" : String(resolved[..<$0]) } ?? "."
+    return access(resolved, W_OK) == 0 && access(directory, W_OK | X_OK) == 0
   }
 
   /// What a file that may only be read holds.

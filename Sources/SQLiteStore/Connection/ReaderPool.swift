@@ -18,18 +18,18 @@ final class ReaderPool: Sendable {
   /// As many permits as there may be connections.
   private let permits: TimedSignal
   private let patience: Double
-  private let isCurrent: @Sendable () -> Bool
+  /// nil where nobody watches the files.
+  private let files: ServedFiles?
 
   /// - Parameters:
   ///   - patience: how many seconds a thread waits for a connection before it is told ``StoreError/busy``.
-  ///   - isCurrent: whether `path` still means the file that is served; where it does not, no
-  ///     further connection is opened.
+  ///   - files: the files that are served; while they are not intact, no further connection is
+  ///     opened.
   init(
     path: String, access: Connection.Access, capacity: Int = 16,
-    patience: Double = 5,
-    isCurrent: @escaping @Sendable () -> Bool = { true }
+    patience: Double = 5, files: ServedFiles? = nil
   ) {
-    self.isCurrent = isCurrent
+    self.files = files
     self.path = path
     self.access = access
     self.patience = patience
@@ -65,10 +65,13 @@ final class ReaderPool: Sendable {
   }
 
   private func take() throws(StoreError) -> Connection {
+    guard files?.allowsReading ?? true else {
+      throw .storageFailed("the database file was cut short")
+    }
     let (known, isClosed) = idle.withLock { ($0.connections.popLast(), $0.isClosed) }
     if isClosed { throw .busy }
     if let known { return known }
-    guard isCurrent() else { throw .busy }
+    guard files?.condition ?? .intact == .intact else { throw .busy }
     return try Connection(path: path, access: access)
   }
 

@@ -65,6 +65,19 @@ struct Statement {
 
   var columnCount: Int32 { sqlite3_column_count(pointer) }
 
+  /// The bytes of a text or binary value; numbers and NULL have none to speak of.
+  func byteCount(_ column: Int32) -> Int {
+    switch sqlite3_column_type(pointer, column) {
+    case SQLITE_TEXT, SQLITE_BLOB: Int(sqlite3_column_bytes(pointer, column))
+    default: 0
+    }
+  }
+
+  /// About how much memory the values of columns take.
+  func byteCount(_ columns: Range<Int32>) -> Int {
+    columns.reduce(0) { $0 + byteCount($1) + MemoryLayout<SQLValue>.size }
+  }
+
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(pointer, column) == SQLITE_NULL }
   func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(pointer, column) }
   func double(_ column: Int32) -> Double { sqlite3_column_double(pointer, column) }

@@ -1,19 +1,19 @@
-// Rows in the order of their terms, those that tie in any order → their ids in the total order.
+// Rows ordered by their sort terms, with ties in any order → their ids in the total order.
 
 import FetchModel
 
-/// The first ids of a result, read from rows of which there is one more than wanted.
+/// The first ids of a result. Reads one row more than the limit.
 struct BriefRows {
   private let limit: Int
   private(set) var ids: [Int64] = []
-  /// The last id's place, where there are as many as wanted.
+  /// The order key of the last id, if the limit was reached.
   private(set) var last: OrderKey?
-  /// Whether these are the result's first: not so where rows tie across the end, of which others
-  /// might come first, or where it cannot be told whether they tie.
+  /// True if these are the first ids of the total order. False if rows tie across the end, so that
+  /// another one might come first, or if a tie cannot be ruled out.
   private(set) var isExact = true
-  /// Whether SQLite sorted the rows, and not an index.
+  /// True if SQLite sorted the rows instead of reading an index.
   private(set) var wereSorted = false
-  /// By which the last row is ordered, and from which id on others have the same.
+  /// The values of the last row's sort terms, and the index of the first id with the same values.
   private var values: [SQLValue] = []
   private var firstTied = 0
 
@@ -43,8 +43,8 @@ struct BriefRows {
     firstTied = ids.count
   }
 
-  /// Goes on to the values of the current row; whether they tie with those before, nil where that
-  /// is not plain to see.
+  /// Stores the sort values of the current row. Returns true if they equal the previous ones; nil
+  /// if that is uncertain.
   private mutating func replaceValues(_ reader: RowReader) -> Bool? {
     var tie: Bool? = true
     let components = reader.layout.components
@@ -57,11 +57,11 @@ struct BriefRows {
     return tie
   }
 
-  /// Whether an order has the same place for both.
+  /// True if both values have the same place in an order; nil if uncertain.
   private static func tie(_ left: SQLValue, _ right: SQLValue) -> Bool? {
     switch (left, right) {
     case (.integer, .double), (.double, .integer): nil
-    // Texts that Unicode holds equal are not the same to SQLite.
+    // Texts that are canonically equivalent in Unicode are different for SQLite.
     case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
     default: left == right
     }

@@ -1,22 +1,22 @@
-// Which columns hold nothing but values in their form, so that an index over them serves as it is.
+// Columns whose every value has the standard encoding, so that an index over them serves directly.
 //
-// Every value of a column is looked at once, after the file was opened; from then on, before a moment
-// is read, the rows that were touched since the last look: what they were, by the history, and what
-// they are. So the answer is right at every moment, whoever wrote the file. A column that once held
-// another form is compared by its stand-ins until the file is opened again. Only columns of an index
-// are looked at: for the others nothing would be gained.
+// Every value of a column is checked once, after the file was opened. Before each later read
+// transaction, the rows changed since the last check are checked again: their old values, by the
+// history, and their current ones. So the answer is right for every position, whichever program
+// wrote the file. A column that once held another encoding is compared by its comparison keys until
+// the file is opened again. Only indexed columns are checked, because only they can gain.
 
 import FetchModel
 import Synchronization
 import Threads
 
-/// An attribute by its place in the model.
+/// An attribute by its indexes in the model.
 struct ColumnPlace: Sendable, Hashable {
   let entity: Int
   let attribute: Int
 }
 
-/// The columns of one open file, and what is known of their values.
+/// The columns of an open file whose values have one encoding.
 final class ColumnForms: Sendable {
   private struct Candidate: Sendable {
     let place: ColumnPlace
@@ -24,14 +24,15 @@ final class ColumnForms: Sendable {
     let form: StoredForm
     let layout: HistoryLayout
 
-    /// A condition over bare columns: the value is not in its form.
+    /// A condition over unqualified columns: the value does not have the standard encoding.
     var isOdd: String {
       let value = quoted(column)
       return "livefetch_value(\(value), \(form.code)) COLLATE BINARY IS NOT \(value)"
     }
   }
 
-  /// What is known: at every moment from `first` to `last`, the columns held values in their form.
+  /// At every position from `first` to `last`, the columns held only values in the standard
+  /// encoding.
   private struct Knowledge {
     var uniform: Set<ColumnPlace> = []
     var first = Token.unfollowed
@@ -39,11 +40,11 @@ final class ColumnForms: Sendable {
   }
 
   private let candidates: [Candidate]
-  // Guards what is known; never held while SQLite is asked.
+  // Protects the knowledge. Never held during a query.
   private let knowledge = Mutex(Knowledge())
   private let history: History
 
-  /// - Parameter connection: asked which columns are in an index.
+  /// - Parameter connection: Used to find the indexed columns.
   init(_ history: History, on connection: Connection) throws(StoreError) {
     self.history = history
     var candidates: [Candidate] = []
@@ -66,21 +67,21 @@ final class ColumnForms: Sendable {
     self.candidates = candidates
   }
 
-  // MARK: The first look
+  // MARK: The first check
 
-  /// How long opening a file may wait for a column, in nanoseconds.
-  private static let patience: UInt64 = 20_000_000
+  /// The time limit of a column's check while the file is opened, in nanoseconds.
+  private static let timeLimit: UInt64 = 20_000_000
 
-  /// Looks at every value: at once where that is quick, else on a thread of its own.
+  /// Checks every value: during opening if that is fast, otherwise on a thread of its own.
   func look(with readers: ReaderPool) {
-    let unseen = candidates.filter { !look(at: $0, readers, limit: Self.patience) }
+    let unseen = candidates.filter { !look(at: $0, readers, limit: Self.timeLimit) }
     guard !unseen.isEmpty else { return }
     _ = startThread { [self] in
       for candidate in unseen { _ = look(at: candidate, readers, limit: nil) }
     }
   }
 
-  /// False where the time did not suffice. Looks through the column's index alone.
+  /// Returns false if the time limit passed. Scans only the column's index.
   private func look(at candidate: Candidate, _ readers: ReaderPool, limit: UInt64?) -> Bool {
     let sql =
       "SELECT 1 FROM main.\(quoted(candidate.layout.table)) WHERE \(candidate.isOdd) LIMIT 1"
@@ -88,7 +89,7 @@ final class ColumnForms: Sendable {
       try readers.read(limit: limit) { connection throws(StoreError) in
         let token = try history.newestToken(on: connection)
         guard try connection.first(sql, [], { _ in true }) == nil else { return }
-        // Whatever came since the last look at the others is looked at here, for all of them.
+        // Also checks, for all other columns, the rows changed since their last check.
         _ = try uniform(at: token, on: connection)
         knowledge.withLock { knowledge in
           if knowledge.uniform.isEmpty {
@@ -107,11 +108,12 @@ final class ColumnForms: Sendable {
     }
   }
 
-  // MARK: Every moment
+  // MARK: Later checks
 
-  /// The columns that hold nothing but their form at the moment of `token`, which `connection` sees.
+  /// Returns the columns that hold only values in their standard encoding at the position of
+  /// `token`, which `connection` sees.
   ///
-  /// Costs a comparison where nothing was saved since the last call, else a look at what was.
+  /// O(1) if nothing was saved since the last call, otherwise O(rows changed since).
   func uniform(
     at token: Token, on connection: Connection
   ) throws(StoreError) -> Set<ColumnPlace> {

@@ -1,20 +1,21 @@
-// Forms → statements, composed once a connection. What is composed depends on where a form's
-// values stand and not on what they are, so another fetch of the form only binds its own.
+// Parameterized plans → SQL statements, composed once for each connection. The SQL depends on the
+// positions of a plan's parameters and not on their values, so another fetch with the same plan
+// only binds its own values.
 
 import FetchModel
 
-/// The composed forms of one connection.
+/// The prepared plans of one connection.
 struct ComposedForms {
-  /// Forms come from clients: beyond this many, all are forgotten.
+  /// Clients determine the plans. Beyond this number, all are dropped.
   private static let capacity = 256
 
   private var composed: [ObjectIdentifier: ComposedForm] = [:]
-  /// The columns that were known to be uniform when these were composed.
+  /// The homogeneous columns at the time of composition.
   private var uniform: Set<ColumnPlace> = []
 
-  /// What was composed for `form`.
+  /// Returns the statements of `form`.
   ///
-  /// - Parameter compose: makes it where it is not known yet.
+  /// - Parameter compose: Called for a new plan.
   mutating func composed(
     _ form: FetchForm, uniform: Set<ColumnPlace>, _ compose: () -> ComposedForm
   ) -> ComposedForm {
@@ -30,20 +31,20 @@ struct ComposedForms {
   }
 }
 
-/// A form's statements on one connection.
+/// A parameterized plan's statements on one connection.
 final class ComposedForm {
-  /// Kept, so that its identity is nobody else's.
+  /// Retained, so that no other object can get its identity.
   private let form: FetchForm
   /// With markers in place of values.
   var plan: FetchPlan { form.plan }
-  /// The kind of its items where they are kept; then the rows hold ids and order alone.
+  /// The kind of its items if they are cached; then the rows hold only ids and order values.
   let kind: ItemKind?
   var items: KeptItems?
   let window: OpenStatement
-  /// The same, and one row more, in an order that leaves ties to the reader; nil where that has
-  /// no use.
+  /// The same statement with one more row and without an order among ties; nil if that saves
+  /// nothing.
   var brief: OpenStatement?
-  /// Whether SQLite was seen to sort the window's rows, so that a brief order may spare that.
+  /// True if SQLite sorted the window's rows, so that the tie-ordered statement may avoid the sort.
   var sortsRows = false
 
   init(_ form: FetchForm, composer: FetchComposer, keepsItems: Bool) {
@@ -63,7 +64,7 @@ final class ComposedForm {
 /// A statement with markers among its bindings.
 struct OpenStatement {
   private let statement: FetchStatement
-  /// The bindings that are markers, and which of them.
+  /// The bindings that are markers, and the index of each marker.
   private let places: [(binding: Int, marker: Int)]
 
   init(_ statement: FetchStatement, _ markers: [Value]) {
@@ -74,7 +75,7 @@ struct OpenStatement {
     }
   }
 
-  /// The statement with `values` in place of the markers.
+  /// Returns the statement with `values` in place of the markers.
   func filled(with values: [Value]) -> FetchStatement {
     var bindings = statement.bindings
     for place in places { bindings[place.binding] = SQLValue(values[place.marker], nil) }
@@ -83,9 +84,9 @@ struct OpenStatement {
 }
 
 extension FetchPlan {
-  /// Whether its rows can be put in order while they are read: a window from the first row on, in
-  /// one section, of items that need nothing else. An ascending order needs no such thing: there
-  /// an index has the ids of equal values in order too.
+  /// True if the reader can put ties in order: the window begins at the first row, has one section,
+  /// and items without further data. An ascending order does not need this, because there an index
+  /// orders the ids of equal values as well.
   fileprivate var mayBeReadBriefly: Bool {
     definition.section == nil && window.offset == 0 && !isCapped && !withDigest
       && definition.order.contains { $0.direction == .descending }

@@ -1,10 +1,10 @@
-// Statements that go along relationships: from objects back to the roots that reach them, and from
-// roots to the objects that are sent along with them.
+// Statements along relationships: from objects back to the root objects that reach them, and from
+// root objects to the related objects in a response.
 
 import FetchModel
 
 extension FetchComposer {
-  /// The ids of `entity` from which one of `ids` is reached over `steps`.
+  /// Selects the ids of `entity` from which `steps` reach one of `ids`.
   ///
   ///     SELECT "t0"."id" FROM "City" AS "t0" WHERE "t0"."country" IN (…)
   func roots(of entity: Int, reaching ids: Set<ObjectID>, over steps: [Int]) -> SQLFragment {
@@ -17,8 +17,8 @@ extension FetchComposer {
     return fragment
   }
 
-  /// The ids of `entity` whose link at the end of `steps` names what a row touched after `position`
-  /// held before; nil where links name the id itself.
+  /// Selects the ids of `entity` whose link at the end of `steps` refers to an old value of a row
+  /// changed after `position`; nil if links hold the id itself.
   ///
   ///     SELECT "t0"."id" FROM "City" AS "t0" WHERE "t0"."flag" IN
   ///       (SELECT "code" FROM "livefetch_history_Country" WHERE livefetch_position > ? AND …)
@@ -52,8 +52,8 @@ extension FetchComposer {
       """, bindings: [.integer(position)])
   }
 
-  /// For each of the roots `ids` as they were at `moment`, the ids that `path` reaches, as a JSON
-  /// array.
+  /// Selects, for each of the root objects `ids` as they were at `moment`, the ids that `path`
+  /// reaches, as a JSON array.
   ///
   ///     SELECT json_array("t0"."country") FROM "City" AS "t0" WHERE "t0"."id" = ?
   func reached(
@@ -73,7 +73,7 @@ extension FetchComposer {
     return SQLFragment(statement.sql, bindings: statement.bindings)
   }
 
-  /// A way over relationships as joined tables.
+  /// A path over relationships as joined tables.
   private struct Way {
     let from: String
     let tie: String
@@ -81,12 +81,12 @@ extension FetchComposer {
     let rootID: String
     let end: Int
     let endID: String
-    /// The columns of the object at the end that were asked for.
+    /// The requested columns of the object at the end.
     let columns: [String]
   }
 
-  /// The same up to the rows between two entities at the end of `steps`, whether or not what they
-  /// lead to is there.
+  /// Joins up to the rows of the join table at the end of `steps`, even if the objects that these
+  /// rows refer to do not exist.
   private func way(from entity: Int, over steps: [Int], readingLinks names: [String]) -> Way {
     var root = start(of: entity)
     let (link, id) = root.walk(steps, to: .everyLink)
@@ -98,7 +98,7 @@ extension FetchComposer {
 
   private func start(of entity: Int) -> TableScope {
     let context = QueryContext(composer: self)
-    let alias = context.nextAlias(of: schema.entities[entity].name)
+    let alias = context.nextAlias()
     return TableScope(
       context: context, entity: entity, alias: alias,
       source: "\(schema.entities[entity].quotedName) AS \(quoted(alias))")
@@ -131,7 +131,8 @@ extension FetchComposer {
 }
 
 extension RelationshipStorage {
-  /// The foreign key that leads to the objects at the end; nil where these hold it themselves.
+  /// The foreign key that refers to the objects at the end; nil if these objects hold it
+  /// themselves.
   fileprivate var leadingKey: ForeignKey? {
     switch self {
     case .foreignKey(let key): key

@@ -6,33 +6,33 @@
 
 import FetchModel
 
-/// A SELECT with its values and the meaning of its columns.
+/// A SELECT with its bindings and the meaning of its columns.
 struct FetchStatement: Sendable {
   let sql: String
   let bindings: [SQLValue]
   let layout: RowLayout
-  /// The tables that it reads as they were.
+  /// The tables of which it reads past values.
   var shadows: [HistoryLayout] = []
 }
 
-/// Where the values of items come from.
+/// Where the values of items are read: in the same rows, or separately.
 enum ItemPlace { case inRows, apart }
 
 /// Composes the statements of fetches. Composing cannot fail.
 struct FetchComposer {
   let model: Model
   let schema: Schema
-  /// The columns known to hold nothing but values in their form; see ``ColumnForms``.
+  /// The columns that hold only values in their standard encoding; see ``HomogeneousColumns``.
   var uniform: Set<ColumnPlace> = []
-  /// Whether the shadows that queries of the past read stand as tables; see ``GatheredPast``.
+  /// True if the history overlays are materialized as tables; see ``MaterializedHistory``.
   var pastIsGathered = false
 
   /// The rows of a plan's window, in order.
   ///
   /// - Parameters:
-  ///   - extra: rows asked for beyond the limit, to see whether there are more.
-  ///   - items: whether the rows hold the items' values, or their ids and order alone.
-  ///   - order: `.terms` where whoever reads the rows puts those that tie in order.
+  ///   - extra: The number of rows beyond the limit, which show whether more exist.
+  ///   - items: Whether the rows hold the items' values, or only their ids and order values.
+  ///   - order: `.terms` if the reader of the rows puts ties in order.
   func window(
     of plan: FetchPlan, extra: Int = 0, items: ItemPlace = .inRows,
     order: FetchQuery.RowOrder = .total
@@ -48,7 +48,7 @@ struct FetchComposer {
       order, limit: plan.window.limit.map { $0 + extra }, offset: plan.window.offset)
   }
 
-  /// The order keys of a result, strictly behind `after`.
+  /// The order keys of a result, strictly after `after`.
   func keys(
     of definition: ResultDefinition, after: OrderKey?, limit: Int?
   ) -> FetchStatement {
@@ -57,13 +57,13 @@ struct FetchComposer {
     return query.statement(.total, limit: limit, offset: 0)
   }
 
-  /// How many objects a result has.
+  /// The number of objects in a result.
   func total(of definition: ResultDefinition) -> FetchStatement {
     let query = FetchQuery(composer: self, definition: definition, needsOrder: false)
     return query.countStatement()
   }
 
-  /// Those of `ids` that are in the result at `moment`, in no order.
+  /// Those of `ids` that are in the result at `moment`, in no particular order.
   func rows(of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment) -> FetchStatement {
     var query = FetchQuery(
       composer: self, definition: plan.definition, moment: moment, ids: ids)
@@ -73,14 +73,16 @@ struct FetchComposer {
 }
 
 extension FetchComposer {
-  /// ` AND "entity" IN ('Hero')`: which rows of its table are an entity's; empty where all are.
+  /// ` AND "entity" IN ('Hero')`: selects an entity's rows of its table; empty if all rows are its
+  /// own.
   func restriction(to entity: Int) -> String {
     EntityTable.restriction(to: entity, model, schema).map { " AND \($0)" } ?? ""
   }
 }
 
 extension EntityTable {
-  /// Which rows of its table are an entity's, over the bare column; nil where all are.
+  /// A condition over unqualified columns that selects an entity's rows; nil if all rows are its
+  /// own.
   static func restriction(to entity: Int, _ model: Model, _ schema: Schema) -> String? {
     guard let names = model.storedNames(of: entity),
       let discriminator = model.entities[entity].inheritance.discriminator

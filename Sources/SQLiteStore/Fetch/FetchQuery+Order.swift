@@ -1,4 +1,4 @@
-// The terms of an order → ORDER BY, the components of the order key, and the place behind a cursor.
+// The terms of an order → ORDER BY, the components of the order key, and the condition of a cursor.
 
 import FetchModel
 
@@ -45,7 +45,7 @@ extension FetchQuery {
         var sql = term.sql
         if !term.isBinary { sql += " COLLATE BINARY" }
         if term.direction == .descending { sql += " DESC" }
-        // SQLite's own order has nil first ascending and last descending.
+        // SQLite's default order has NULL first in ascending and last in descending order.
         if term.mayBeNull, term.nils != (term.direction == .ascending ? .first : .last) {
           sql += term.nils == .first ? " NULLS FIRST" : " NULLS LAST"
         }
@@ -53,7 +53,7 @@ extension FetchQuery {
       }.joined(separator: ", ")
   }
 
-  /// Leaves out everything up to and with the place at `key`.
+  /// Excludes every row up to and including the position `key`.
   mutating func restrict(behind key: OrderKey?) {
     guard let key else { return }
     let id = OrderColumn(

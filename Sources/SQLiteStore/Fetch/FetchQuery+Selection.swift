@@ -7,7 +7,7 @@ extension FetchQuery {
     if plan.integersAsStrings, layout.idFormat == .number { layout.idFormat = .largeNumberAsString }
   }
 
-  /// Adds the values of a plan's items; where these are ids, the values by which they are updated.
+  /// Adds the values of a plan's items; for items that are only ids, the values of their updates.
   mutating func select(_ plan: FetchPlan) {
     formatID(plan)
     for value in plan.selection {
@@ -18,9 +18,9 @@ extension FetchQuery {
     }
   }
 
-  /// Reads one value alone, ahead of every other column.
+  /// Selects one value as the first column.
   ///
-  /// - Parameter asArray: as a JSON array of it.
+  /// - Parameter asArray: True to return it in a JSON array.
   mutating func selectOnly(_ value: SelectedValue, asArray: Bool) {
     let (sql, _) = expression(of: value.source)
     columns = ResultColumns()
@@ -49,8 +49,8 @@ extension FetchQuery {
     return TransformableReader(attribute, in: context.model).map { layout.addReader($0) }
   }
 
-  /// The ids at the end of a path over to-many steps as a JSON array, ascending, each once; those of
-  /// one ordered relationship in its own order.
+  /// SQL for the ids at the end of a path with to-many steps, as a JSON array: ascending without
+  /// duplicates, or for a single ordered relationship in its own order.
   private mutating func idList(_ path: PropertyPath) -> String {
     let relationships = context.model.walk(path).relationships
     let last = relationships.lastIndex(where: \.isToMany) ?? 0

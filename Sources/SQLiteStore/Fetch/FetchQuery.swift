@@ -1,9 +1,9 @@
-// One SELECT over an entity while it is composed: what it reads from and which rows it wants. Its order
-// and its columns are in `FetchQuery+…`.
+// A SELECT over an entity under construction: its FROM and WHERE clauses. Its order and its columns
+// are in `FetchQuery+…`.
 
 import FetchModel
 
-/// One SELECT over an entity, while it is composed.
+/// A SELECT over an entity, under construction.
 struct FetchQuery {
   let context: QueryContext
   let definition: ResultDefinition
@@ -13,7 +13,7 @@ struct FetchQuery {
   var columns = ResultColumns()
   var layout = RowLayout()
   var orderTerms: [OrderColumn] = []
-  /// The key paths that are not nil in any row.
+  /// The key paths that are not NULL in any row.
   let required: Set<PropertyPath>
 
   /// One expression of ORDER BY.
@@ -22,7 +22,7 @@ struct FetchQuery {
     let direction: Direction
     let nils: NilPlace
     let isBinary: Bool
-    /// Whether rows can be nil there.
+    /// True if the expression may be NULL.
     let mayBeNull: Bool
   }
 
@@ -36,7 +36,7 @@ struct FetchQuery {
     self.definition = definition
     required = definition.predicate.requiredPaths
     let table = composer.schema.entities[definition.entity]
-    let alias = context.nextAlias(of: table.name)
+    let alias = context.nextAlias()
     let restriction = ids.map { IDRestriction(key: table.key, ids: $0) }
     condition = SQLFragment()
     if context.isPast {
@@ -72,12 +72,12 @@ struct FetchQuery {
 // MARK: - Statements
 
 extension FetchQuery {
-  /// How rows are ordered.
+  /// The order of the rows.
   enum RowOrder {
     case none
-    /// By the order's terms alone, those that tie in any order.
+    /// By the order's terms only, with ties in any order.
     case terms
-    /// By the terms and then the id.
+    /// By the terms and then by the id.
     case total
   }
 
@@ -105,7 +105,7 @@ extension FetchQuery {
     return FetchStatement(sql: fragment.text, bindings: fragment.bindings, layout: layout)
   }
 
-  /// ` FROM … WHERE …`, for whoever puts something else before and behind it.
+  /// ` FROM … WHERE …`, for callers that add the rest of the statement.
   var body: SQLFragment {
     var fragment = SQLFragment(" FROM \(scope.from)", bindings: fromBindings)
     appendCondition(to: &fragment)

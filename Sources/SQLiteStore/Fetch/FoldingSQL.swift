@@ -1,14 +1,15 @@
-// What a term of an order takes of a column, as SQL over functions of our own.
+// The value that a sort term derives from a column, as SQL with LiveFetch's functions.
 
 import FetchModel
 
 enum FoldingSQL {
-  /// `column` without what `options` overlook.
+  /// Returns `column` without the differences that `options` ignore.
   static func fold(_ column: String, _ options: StringOptions) -> String {
     "livefetch_fold(\(column), \(options.rawValue))"
   }
 
-  /// The initial of a text, or the day, month or year of a date; the column itself for `.value`.
+  /// Returns the initial of a text, or the day, month or year of a date; the column itself for
+  /// `.value`.
   static func derive(_ column: SQLColumn, _ derivation: OrderTerm.Derivation) -> String {
     switch derivation {
     case .value: column.comparable
@@ -21,7 +22,7 @@ enum FoldingSQL {
     }
   }
 
-  /// How much of `2024-01-31` a derivation keeps.
+  /// The number of characters of `2024-01-31` that a derivation keeps.
   private static func length(of derivation: OrderTerm.Derivation) -> Int {
     switch derivation {
     case .year: 4

@@ -9,18 +9,18 @@ struct IDRestriction {
   let key: Key
   let ids: Set<ObjectID>
 
-  /// How many ids there are, as far as statements differ by that.
+  /// The ranges of the number of ids that need different statements.
   enum Extent: Hashable {
     case one
     case few
-    /// So many that an index made for the statement pays where there is none.
+    /// So many that an automatic index for the statement pays if there is no other.
     case many
 
     init(_ ids: Set<ObjectID>) {
       self = ids.count == 1 ? .one : ids.count < Self.fewestOfMany ? .few : .many
     }
 
-    /// How few of them ids may be.
+    /// The smallest number of ids.
     var fewest: Int {
       switch self {
       case .one: 1
@@ -63,13 +63,14 @@ struct IDRestriction {
     return [.text(String(decoding: json, as: UTF8.self))]
   }
 
-  /// The same for SQL that gives whole ids: a foreign key, or a composite key's expression.
+  /// Returns the condition for SQL that gives whole ids: a foreign key, or a composite key's
+  /// expression.
   func condition(ofID sql: String) -> String {
     let collation = key.idType == .string ? " COLLATE BINARY" : ""
     return "\(sql)\(collation) IN (SELECT value FROM json_each(?))"
   }
 
-  /// What ``condition(ofID:)`` binds.
+  /// The bindings of ``condition(ofID:)``.
   var idBindings: [SQLValue] {
     var json: [UInt8] = [0x5B]
     for id in ids {
@@ -80,7 +81,7 @@ struct IDRestriction {
     return [.text(String(decoding: json, as: UTF8.self))]
   }
 
-  /// Whether every id can be taken apart into values of the key's columns as JSON.
+  /// True if every id can be split into values of the key's columns as JSON.
   private var parses: Bool {
     ids.count == 1
       ? ids.allSatisfy { key.bindings(of: $0) != nil }

@@ -1,9 +1,9 @@
-// A plan and what SQLite makes of it → indexes that it would have used. Advice only: whether an
-// index is worth its room and the time of every save is for a person to say.
+// A plan and SQLite's query plan for it → indexes that would help. Advice only: the user decides
+// whether an index is worth its space and the additional time of each save.
 //
 //     SCAN t0                                      columns of equalities, then of a range or the order
-//     SEARCH t1 USING AUTOMATIC … (country=?)      the columns that SQLite indexes anew each time
-//     SCAN t1                                      the foreign key that ties t1 to its owner
+//     SEARCH t1 USING AUTOMATIC … (country=?)      the columns that SQLite indexes for each query
+//     SCAN t1                                      the foreign key that joins t1 to its owner
 
 import FetchModel
 
@@ -13,9 +13,11 @@ struct IndexAdviser {
   let schema: Schema
   let sql: String
 
+  /// Returns index suggestions.
+  ///
   /// - Parameters:
-  ///   - details: the lines of EXPLAIN QUERY PLAN.
-  ///   - indexes: the columns of each index of a table.
+  ///   - details: The lines of EXPLAIN QUERY PLAN.
+  ///   - indexes: Returns the columns of each index of a table.
   func hints(
     for details: [String], indexes: (String) throws(StoreError) -> [[String?]]
   ) throws(StoreError) -> [Explanation.Hint] {
@@ -40,7 +42,7 @@ struct IndexAdviser {
     let isRoot = words[1] == "t0"
     if detail.contains("USING AUTOMATIC") {
       let wish = IndexWish(table: table, terms: Self.columns(inParentheses: detail))
-      return (wish, "SQLite indexes `\(table)` anew for every such query")
+      return (wish, "SQLite indexes `\(table)` again for every such query")
     }
     switch words[0] {
     case "SCAN" where isRoot:
@@ -58,7 +60,7 @@ struct IndexAdviser {
     }
   }
 
-  /// The table behind an alias of the statement.
+  /// Returns the table with this alias in the statement.
   private func table(named alias: String) -> String? {
     guard let end = sql.firstRange(of: "\" AS \"\(alias)\"") ?? sql.firstRange(of: "\" AS \(alias)")
     else {
@@ -77,7 +79,7 @@ struct IndexAdviser {
       .compactMap { $0.hasSuffix("=?") ? IndexWish.Term(column: String($0.dropLast(2))) : nil }
   }
 
-  /// The foreign key by which rows of `table` belong to an object of another.
+  /// Returns an index over the foreign key by which rows of `table` refer to another object.
   private func tie(to table: String) -> IndexWish? {
     for path in plan.paths {
       var entity = path.root
@@ -105,7 +107,8 @@ struct IndexAdviser {
 }
 
 extension ForeignKey {
-  /// What an index begins with that finds the rows that refer to one object; empty where none does.
+  /// The first columns of an index that finds the rows that refer to one object; empty if no index
+  /// can.
   fileprivate var indexTerms: [IndexWish.Term] {
     guard ties.allSatisfy({ $0.conversion == .none }) else { return [] }
     return zip(columns, ties).map { column, tie in
@@ -114,11 +117,11 @@ extension ForeignKey {
   }
 }
 
-// MARK: - What the root's index should begin with
+// MARK: - The leading columns of an index for the root
 
 extension IndexAdviser {
-  /// Columns of equalities, then those of the order where only the first rows are wanted, else one
-  /// of a range.
+  /// Returns the columns of equalities, then those of the order if the plan has a limit, otherwise
+  /// one of a range.
   private func terms(of root: EntityTable) -> [IndexWish.Term] {
     var equal: [IndexWish.Term] = []
     var ranges: [IndexWish.Term] = []
@@ -166,7 +169,8 @@ extension IndexAdviser {
     return term(path.path, root)
   }
 
-  /// The column of the root's own row that a path reads; nil for the key and for other tables.
+  /// Returns the column of the root's own row that a path reads; nil for the key and for other
+  /// tables.
   private func term(
     _ path: PropertyPath, _ root: EntityTable, isDescending: Bool = false
   ) -> IndexWish.Term? {
@@ -186,7 +190,7 @@ extension IndexAdviser {
     }
   }
 
-  /// The first terms of the order, or of the groups, as far as an index can have them.
+  /// Returns the first terms of the order, or of the groups, that an index can contain.
   private func order(of root: EntityTable) -> [IndexWish.Term] {
     var terms: [IndexWish.Term] = []
     for term in (plan.definition.section.map { [$0] } ?? []) + plan.definition.order {
@@ -210,13 +214,13 @@ extension IndexAdviser {
   }
 }
 
-/// An index that there is not yet.
+/// A suggested index.
 struct IndexWish {
   struct Term: Hashable {
     let column: String
     var isBinary = true
     var isDescending = false
-    /// What it compares with, where that is neither its column's own collation nor by code point.
+    /// The collation of the comparison, if it is neither the column's own nor BINARY.
     var collation: String?
   }
 
@@ -235,7 +239,7 @@ struct IndexWish {
       "CREATE INDEX \(quoted(name)) ON \(quoted(table))(\(columns.joined(separator: ", ")))"
   }
 
-  /// Whether an index with these columns begins with the same.
+  /// True if an index with these columns begins with the suggested ones.
   func isServed(by columns: [String?]) -> Bool {
     columns.count >= terms.count
       && zip(columns, terms).allSatisfy { $0.map(folded) == folded($1.column) }

@@ -1,29 +1,29 @@
-// The JSON of rows that a connection has written before, so that a fetch of rows seen lately needs
-// no more than their ids: an index alone can give these.
+// The JSON of rows that a connection read before. A fetch of cached rows reads only their ids,
+// which an index may contain.
 //
-// One cache a connection, so nothing is locked. It is true of one moment; when the connection reads
-// a later one, the items of rows touched in between are dropped.
+// Each connection has its own cache, so it needs no lock. The cache is valid for one position. When
+// the connection reads a later one, the items of rows changed in between are dropped.
 
 import FetchModel
 
-/// Which values items hold: items of the same kind are interchangeable.
+/// The values that items contain. Items of the same kind are interchangeable.
 struct ItemKind: Sendable, Hashable {
   let entity: Int
   let selection: [SelectedValue]
   let integersAsStrings: Bool
 }
 
-/// Kept items of one connection.
+/// The cached items of one connection.
 struct ItemCache {
   private static let maxBytes = 2 << 20
-  /// Beyond this many touched rows, starting anew is cheaper.
+  /// The number of changed rows beyond which the cache is emptied, because that is cheaper.
   static let maxTouched = 256
 
   private var kinds: [ItemKind: KeptItems] = [:]
   private var moment: Token?
 
-  /// Makes the cache true of `token`; what was touched since then is asked of `touched`, which
-  /// gives nil where that is not known or too much.
+  /// Makes the cache valid for `token`. `touched` returns the ids changed since then, or nil if
+  /// they are unknown or too many.
   mutating func advance(
     to token: Token,
     touched: (_ entity: Int, _ since: Token) throws(StoreError) -> [Int64]?
@@ -49,9 +49,9 @@ struct ItemCache {
     for kind in Array(kinds.keys) { drop(kind) }
   }
 
-  /// The items of a kind.
+  /// Returns the cached items of a kind.
   ///
-  /// - Parameter row: makes the statement that reads one of them by its id.
+  /// - Parameter row: Composes the statement that reads one of them by its id.
   mutating func items(of kind: ItemKind, row: () -> FetchStatement) -> KeptItems {
     if kinds.values.reduce(0, { $0 + $1.size }) > Self.maxBytes { dropAll() }
     if let known = kinds[kind] { return known }
@@ -61,18 +61,20 @@ struct ItemCache {
   }
 }
 
-/// The kept items of one kind, in one run of bytes.
+/// The cached items of one kind, in one array of bytes.
 final class KeptItems {
+  /// Larger items, in bytes, are not kept.
+  static let largestItem = 32 << 10
   /// Reads one row by its id, its only binding.
   let row: FetchStatement
-  /// Whether the cache looks after it; if not, nothing in it may be used any more.
+  /// True while the cache maintains it; afterwards its contents must not be used.
   fileprivate(set) var isKept = true
   private var bytes: [UInt8] = []
   private var places: [Int64: Range<Int>] = [:]
 
   init(row: FetchStatement) { self.row = row }
 
-  /// How many bytes it takes, about.
+  /// The approximate size in bytes.
   var size: Int { bytes.count + 48 * places.count }
 
   func remove(_ ids: [Int64]) {
@@ -81,7 +83,7 @@ final class KeptItems {
 
   func contains(_ id: Int64) -> Bool { places[id] != nil }
 
-  /// Appends the item of `id` to `json`; false if it is not here.
+  /// Appends the item of `id` to `json`; returns false if it is not cached.
   func append(_ id: Int64, to json: inout [UInt8]) -> Bool {
     guard let place = places[id] else { return false }
     bytes.withUnsafeBufferPointer {
@@ -90,7 +92,7 @@ final class KeptItems {
     return true
   }
 
-  /// Keeps the item of `id`.
+  /// Stores the item of `id`.
   func keep(_ item: ArraySlice<UInt8>, _ id: Int64) {
     let start = bytes.count
     bytes.append(contentsOf: item)
@@ -99,8 +101,8 @@ final class KeptItems {
 }
 
 extension FetchPlan {
-  /// The kind of the plan's items if they may be kept: values of the object's own row alone, under
-  /// an integer id, in a small window.
+  /// Returns the kind of the plan's items if they may be cached: only values of the object's own
+  /// row, with an integer id, in a small window.
   func keptKind(_ schema: Schema) -> ItemKind? {
     let table = schema.entities[definition.entity]
     guard shape == .objects, table.isObservable, table.key.kind == .rowidAlias,
@@ -113,7 +115,7 @@ extension FetchPlan {
 }
 
 extension SelectedValue {
-  /// Whether it reads nothing but columns of the object's own row, which is one of `table`.
+  /// True if the value reads only columns of the object's own row in `table`.
   fileprivate func isOfOwnRow(_ table: EntityTable) -> Bool {
     guard case .path(let path) = source else { return false }
     guard let step = path.steps.first else { return true }

@@ -1,6 +1,6 @@
-// A place in an order → the condition of what lies behind it.
+// A position in an order → the condition of the rows after it.
 //
-//     ORDER BY a DESC, id   behind (5, 7)
+//     ORDER BY a DESC, id   after (5, 7)
 //     (a <= 5 OR a IS NULL) AND (a < 5 OR a IS NULL OR (a = 5 AND id > 7))
 
 import FetchModel
@@ -9,21 +9,28 @@ struct Keyset {
   let columns: [FetchQuery.OrderColumn]
   let key: OrderKey
 
-  /// Every object that comes strictly after the place.
+  /// The objects strictly after the position.
   var condition: SQLFragment {
-    let values = values
-    var branches: [SQLFragment] = []
-    var prefix = SQLFragment()
-    for (column, value) in zip(columns, values) {
-      if let beyond = Self.beyond(column, value, isStrict: true) {
-        var branch = prefix
-        branch.append(beyond)
-        branches.append(branch)
-      }
-      prefix.append(Self.same(column, value))
-      prefix.append(" AND ")
+    let terms = Array(zip(columns, values))
+    guard let first = terms.first, let last = terms.last else { return SQLFragment("FALSE") }
+    guard terms.count > 1 else { return Self.strictlyBeyond(first.0, first.1) }
+    var condition = SQLFragment()
+    // A looser bound on the first column alone: an index is searched by it.
+    if let bound = Self.beyond(first.0, first.1, isStrict: false) {
+      condition.append(bound)
+      condition.append(" AND ")
     }
-    return Self.anyOf(branches, bound: bound(values))
+    condition.append("CASE")
+    for (column, value) in terms.dropLast() {
+      condition.append(" WHEN ")
+      condition.append(SQLFragment("\(Self.sql(column)) IS NOT ?", bindings: [value]))
+      condition.append(" THEN ")
+      condition.append(Self.strictlyBeyond(column, value))
+    }
+    condition.append(" ELSE ")
+    condition.append(Self.strictlyBeyond(last.0, last.1))
+    condition.append(" END")
+    return condition
   }
 
   private var values: [SQLValue] {
@@ -39,38 +46,18 @@ struct Keyset {
     }
   }
 
-  /// A looser bound on the first column alone: what an index is searched by.
-  private func bound(_ values: [SQLValue]) -> SQLFragment? {
-    guard let column = columns.first, let value = values.first else { return nil }
-    return Self.beyond(column, value, isStrict: false)
-  }
-
-  private static func anyOf(_ branches: [SQLFragment], bound: SQLFragment?) -> SQLFragment {
-    var condition = SQLFragment()
-    if let bound {
-      condition.append("(")
-      condition.append(bound)
-      condition.append(") AND ")
-    }
-    condition.append("(")
-    for (index, branch) in branches.enumerated() {
-      if index > 0 { condition.append(" OR ") }
-      condition.append(branch)
-    }
-    condition.append(branches.isEmpty ? "FALSE)" : ")")
-    return condition
-  }
-
   private static func sql(_ column: FetchQuery.OrderColumn) -> String {
     column.isBinary ? column.sql : "\(column.sql) COLLATE BINARY"
   }
 
-  private static func same(_ column: FetchQuery.OrderColumn, _ value: SQLValue) -> SQLFragment {
-    SQLFragment("\(sql(column)) IS ?", bindings: [value])
+  private static func strictlyBeyond(
+    _ column: FetchQuery.OrderColumn, _ value: SQLValue
+  ) -> SQLFragment {
+    beyond(column, value, isStrict: true) ?? SQLFragment("FALSE")
   }
 
-  /// What lies behind `value`, or at it too if not strict; nil where that is nothing (strict) or
-  /// everything (not strict).
+  /// Returns the values after `value`, including it if not strict. Returns nil for the empty set
+  /// (strict) or for all values (not strict).
   private static func beyond(
     _ column: FetchQuery.OrderColumn, _ value: SQLValue, isStrict: Bool
   ) -> SQLFragment? {

@@ -1,20 +1,20 @@
-// One object by its id → its JSON and the hash of its stored values, by statements that are
-// composed once for each kind of item.
+// An object's id → its JSON and the hash of its stored values. Each kind of item has its statement
+// composed once.
 
 import FetchModel
 import Synchronization
 
-/// Composed statements of a store, shared by its readers.
+/// The composed statements of a store, shared by its readers.
 final class ObjectStatements: Sendable {
-  /// Kinds come from clients' selections: beyond this many, all are forgotten.
+  /// Clients determine the kinds by their selections. Beyond this number, all are dropped.
   private static let capacity = 1_000
 
-  // Guards the statements; composing happens outside.
+  // Protects the statements. Composing happens outside of the lock.
   private let statements = Mutex<[ItemKind: FetchStatement]>([:])
 
-  /// The statement of a kind.
+  /// Returns the statement of a kind.
   ///
-  /// - Parameter compose: makes it where it is not known yet.
+  /// - Parameter compose: Called for a new kind.
   func statement(of kind: ItemKind, _ compose: () -> FetchStatement) -> FetchStatement {
     if let known = statements.withLock({ $0[kind] }) { return known }
     let statement = compose()
@@ -27,8 +27,8 @@ final class ObjectStatements: Sendable {
 }
 
 extension FetchComposer {
-  /// Reads one object of the plan's entity with the values of its selection, and behind them its
-  /// hash. It serves for every id, bound as the key's columns.
+  /// Reads one object of the plan's entity with the values of its selection, followed by its hash.
+  /// The statement serves every id, which is bound as the key's columns.
   func object(_ id: ObjectID, of plan: FetchPlan) -> FetchStatement {
     var whole = plan
     whole.selection.append(SelectedValue(key: "@etag", source: .etag))
@@ -39,24 +39,30 @@ extension FetchComposer {
 }
 
 extension Connection {
-  /// Runs a statement and gives each row to `body`, until that returns false.
+  /// Runs a statement and passes each row to `body` until it returns false.
   func run(
     _ statement: FetchStatement, _ body: (RowReader) throws(StoreError) -> Bool
   ) throws(StoreError) {
     try withStatement(statement.sql) { prepared throws(StoreError) in
       prepared.bind(statement.bindings)
-      let reader = RowReader(statement: prepared.pointer, layout: statement.layout)
+      let reader = RowReader(
+        statement: prepared.pointer, layout: statement.layout, connection: self)
       while try prepared.step() {
-        guard try body(reader) else { return }
+        let goesOn = try body(reader)
+        try endIfIncomplete()
+        guard goesOn else { return }
       }
     }
   }
 
-  /// The object that a statement of ``FetchComposer/object(of:)`` reads; nil where there is none.
+  /// Returns the object that a statement of ``FetchComposer/object(_:of:)`` reads; nil if it does
+  /// not exist.
   func object(_ statement: FetchStatement, token: Token) throws(StoreError) -> ObjectSnapshot? {
     var object: ObjectSnapshot?
-    try run(statement) { reader in
-      object = ObjectSnapshot(reader.row(), token: token)
+    try run(statement) { reader throws(StoreError) in
+      let row = reader.row()
+      try checkAnswer(row.json.count)
+      object = ObjectSnapshot(row, token: token)
       return false
     }
     return object
@@ -64,7 +70,7 @@ extension Connection {
 }
 
 extension ObjectSnapshot {
-  /// Takes the hash, which stands last, out of a row: `…,"@etag":"9f3c…"}`.
+  /// Removes the hash, the last value, from a row: `…,"@etag":"9f3c…"}`.
   fileprivate init?(_ row: Row, token: Token) {
     guard let etag = row.values.last else { return nil }
     var json = Array(row.json[..<(etag.lowerBound - ",\"@etag\":".utf8.count)])
@@ -75,13 +81,13 @@ extension ObjectSnapshot {
 }
 
 extension FetchStatement {
-  /// The same statement for another object. The key's values come first; behind them stand the
-  /// names of the entities that the object may be of, which stay.
+  /// Returns the same statement for another object. The key's values come first; after them come
+  /// the names of the entities that the object may have, which stay.
   func binding(key: [SQLValue]) -> FetchStatement {
     binding(key + bindings.dropFirst(key.count))
   }
 
-  /// The same statement with other values.
+  /// Returns the same statement with other bindings.
   func binding(_ bindings: [SQLValue]) -> FetchStatement {
     FetchStatement(sql: sql, bindings: bindings, layout: layout, shadows: shadows)
   }

@@ -1,31 +1,29 @@
-// One query being composed: aliases that never collide, and the tables seen as they were.
+// A query under construction: unique aliases, and the source of each table at a past position.
 //
-// A query of the present reads tables. A query of the past reads each table's rows that were not
-// touched since, together with the old images of those that were; the images stand in a common
-// table expression a table ("shadow"), and whatever ties a row to its neighbours is written inside
-// both halves, so that the table's indexes serve.
+// A query of the present reads tables. A query of the past reads each table's rows that have not
+// changed since, and the old values of those that have. The old values are in one common table
+// expression for each table (its "history overlay"). Join conditions are repeated inside both
+// halves of the UNION ALL, so that the table's indexes serve.
 //
-// Where a table has none for what it is looked up by, SQLite makes one for the statement if that pays;
-// of a table that stands alone in a subquery it takes it that it is read once. Where a query looks up
-// many rows' neighbours, one row beside the table has it think better of that.
+// If a table has no suitable index, SQLite builds an automatic one if it expects that to pay; for
+// the only table of a subquery it assumes a single scan. If a query looks up related rows for many
+// rows, a one-row CROSS JOIN makes SQLite consider an automatic index there.
 
 import FetchModel
 
-/// What a query's parts share while it is composed.
+/// The shared state of a query's parts under construction.
 final class QueryContext {
   let model: Model
   let schema: Schema
   let moment: Moment
-  /// The columns whose every value is in the column's form.
+  /// The columns that hold only values in their standard encoding.
   let uniform: Set<ColumnPlace>
-  /// Whether the shadows stand as tables already.
+  /// True if the history overlays are materialized as tables.
   private let pastIsGathered: Bool
-  /// Whether subqueries run for many rows.
+  /// True if subqueries run for many rows.
   private let looksUpMany: Bool
   private var aliasCount = 0
   private(set) var shadows: [HistoryLayout] = []
-  /// The table that each alias stands for, quoted.
-  private var tables: [String: String] = [:]
 
   convenience init(
     composer: FetchComposer, moment: Moment = .now, looksUpMany: Bool = false
@@ -49,16 +47,11 @@ final class QueryContext {
 
   var isPast: Bool { moment != .now }
 
-  /// An alias for `table` that this query has not used yet.
-  func nextAlias(of table: String) -> String {
+  /// An alias that this query has not used yet.
+  func nextAlias() -> String {
     defer { aliasCount += 1 }
-    let alias = "t\(aliasCount)"
-    tables[alias] = quoted(table)
-    return alias
+    return "t\(aliasCount)"
   }
-
-  /// The table behind an alias, quoted.
-  func table(of alias: String) -> String? { tables[alias] }
 
   /// `WITH …` for every shadow that was used; empty in the present and where they are gathered.
   func withClause() -> SQLFragment {
@@ -75,11 +68,11 @@ final class QueryContext {
     return fragment
   }
 
-  /// The rows of `table` at this query's moment, restricted by `condition`, as a FROM item.
+  /// Returns the rows of `table` at this query's position that satisfy `condition`, as a FROM item.
   ///
   /// - Parameters:
-  ///   - condition: over the bare column names; nil for every row.
-  ///   - bindings: of `condition`, once.
+  ///   - condition: Over unqualified column names; nil for every row.
+  ///   - bindings: The bindings of `condition`, once.
   func source(
     _ table: TableShape, alias: String, where condition: String?, bindings: [SQLValue] = []
   ) -> SQLFragment {
@@ -94,10 +87,10 @@ final class QueryContext {
     return SQLFragment(text, bindings: bindings + bindings)
   }
 
-  /// The same, looked up by `tie`: a condition over the row of an alias, or over bare columns, and a
-  /// row of the query around it.
+  /// Returns the rows that satisfy `tie`, a join condition between the row of an alias, or
+  /// unqualified columns, and a row of the outer query.
   ///
-  /// Beside a further row a bare `"rowid"` would be no column, and so a text.
+  /// With a second FROM item an unqualified `"rowid"` would be a string instead of a column.
   func source(_ table: TableShape, alias: String, tiedBy tie: (String?) -> String) -> String {
     let layout = shadow(table)
     let rows = table.columnNames.map { qualified($0, alias) }.joined(separator: ", ")
@@ -106,31 +99,31 @@ final class QueryContext {
       (SELECT \(rows) FROM \(lookUpRow())main.\(quoted(table.name)) AS \(quoted(alias)) \
       WHERE \(layout.isUntouched(alias)) AND \(tie(alias)) \
       UNION ALL SELECT \(images) FROM \(layout.shadowName) \
-      WHERE livefetch_existed AND \(tie(nil))) AS \(quoted(alias))
+      WHERE \(tie(nil)) AND livefetch_existed) AS \(quoted(alias))
       """
   }
 
-  /// What stands in front of a table that is looked up by columns of the query around it.
+  /// Returns the FROM item before a table that columns of the outer query look up.
   func lookUpRow() -> String {
     guard looksUpMany else { return "" }
-    return "(SELECT 1 AS livefetch_one) AS \(quoted(nextAlias(of: ""))) CROSS JOIN "
+    return "(SELECT 1 AS livefetch_one) AS \(quoted(nextAlias())) CROSS JOIN "
   }
 
-  /// Where an object stands in an order that its link holds.
+  /// The position of an object in an order that its link stores.
   static let place = "livefetch_place"
 
-  /// The objects of `table` at this query's moment that links lead to, as a FROM item.
+  /// Returns the objects of `table` at this query's position that links refer to, as a FROM item.
   ///
   ///     (SELECT m."id", … FROM <links> CROSS JOIN main.<table> AS m ON m."id" = <link>."tag"
-  ///         WHERE m."id" NOT IN (SELECT … <shadow>)
-  ///       UNION ALL SELECT m."id", … FROM <links> CROSS JOIN <shadow> AS m ON …
+  ///         WHERE m."id" NOT IN (SELECT … <overlay>)
+  ///       UNION ALL SELECT m."id", … FROM <links> CROSS JOIN <overlay> AS m ON …
   ///         WHERE m.livefetch_existed)
   ///
   /// - Parameters:
-  ///   - links: the links as a FROM item, which binds nothing.
-  ///   - object: the alias of the table inside.
-  ///   - tie: between both.
-  ///   - place: SQL for ``place``, where there is an order.
+  ///   - links: The links as a FROM item without bindings.
+  ///   - object: The alias of the table inside.
+  ///   - tie: The join condition between both.
+  ///   - place: SQL for ``place`` if there is an order.
   func source(
     _ table: TableShape, alias: String, over links: String, as object: String, on tie: String,
     place: String?
@@ -148,36 +141,37 @@ final class QueryContext {
       """
   }
 
-  /// One column of the row of `table` that meets `condition` at this query's moment.
+  /// Returns one column of the row of `table` that satisfies `condition` at this query's position.
   func scalar(_ column: String, of table: TableShape, where condition: String) -> String {
     let layout = shadow(table)
     return """
       (SELECT \(quoted(column)) FROM main.\(quoted(table.name)) \
-      WHERE \(condition) AND \(layout.isUntouched(nil)) \
+      WHERE \(layout.isUntouched(nil)) AND \(condition) \
       UNION ALL SELECT \(quoted(column)) FROM \(layout.shadowName) \
-      WHERE livefetch_existed AND \(condition))
+      WHERE \(condition) AND livefetch_existed)
       """
   }
 
-  /// A step of a chain: the table that it leads to, the foreign key that leads to a row of it from the
-  /// values before, and the columns that the next one leads from.
+  /// A step of a chain: the table that it reaches, the foreign key that refers to a row of it from
+  /// the previous values, and the columns that the next step starts from.
   typealias ChainStep = (table: TableShape, key: ForeignKey, columns: [String])
 
-  /// The same over several steps: the last one's only column. Each step stands there once, whatever
-  /// their number, and looks rows up in what was made once for the whole query.
+  /// Returns the last step's only column after several steps. Each step occurs once in the SQL, so
+  /// that its size is linear, and looks rows up in tables that are computed once for the whole
+  /// query.
   ///
   ///     (SELECT … FROM (SELECT 1) AS x
-  ///       LEFT JOIN <shadow> AS s ON s."id" = <start> AND s.livefetch_existed
-  ///       LEFT JOIN main.<table> AS m ON m."id" = <start> AND m."id" NOT IN (SELECT … <shadow>)
+  ///       LEFT JOIN <overlay> AS s ON s."id" = <start> AND s.livefetch_existed
+  ///       LEFT JOIN main.<table> AS m ON m."id" = <start> AND m."id" NOT IN (SELECT … <overlay>)
   ///       LEFT JOIN …)
   ///
-  /// - Parameter start: SQL for the values that tie the first step's row.
+  /// - Parameter start: SQL for the values that refer to the first step's row.
   func chain(_ steps: [ChainStep], from start: [String]) -> String {
     var values = start
-    var from = "(SELECT 1) AS \(quoted(nextAlias(of: "")))"
+    var from = "(SELECT 1) AS \(quoted(nextAlias()))"
     for step in steps {
       let layout = shadow(step.table)
-      let (old, same) = (nextAlias(of: step.table.name), nextAlias(of: step.table.name))
+      let (old, same) = (nextAlias(), nextAlias())
       let tie = { (alias: String) in step.key.leads(to: alias, from: values) }
       let existed = qualified(HistoryLayout.existed, old)
       from += """

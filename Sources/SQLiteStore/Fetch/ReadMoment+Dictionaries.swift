@@ -1,4 +1,4 @@
-// Dictionaries of one moment, now or earlier → their JSON.
+// Dictionaries at the current or a past position → their JSON.
 
 import CSQLite
 import FetchModel
@@ -28,7 +28,8 @@ extension ReadMoment {
     let limit = plan.window.limit ?? .max
     try connection.withStatement(statement.sql.text) { prepared throws(StoreError) in
       prepared.bind(statement.sql.bindings)
-      let reader = DictionaryReader(statement: prepared.pointer, columns: statement.columns)
+      let reader = DictionaryReader(
+        statement: prepared.pointer, columns: statement.columns, connection: connection)
       while try prepared.step() {
         guard result.count < limit else {
           result.isTruncated = plan.isCapped
@@ -36,6 +37,7 @@ extension ReadMoment {
         }
         if result.count > 0 { result.items.append(0x2C) }
         reader.append(to: &result.items)
+        try connection.checkAnswer(result.items.count)
         result.count += 1
       }
     }
@@ -61,20 +63,22 @@ extension ReadMoment {
 private struct DictionaryReader {
   let columns: [TabulatedColumn]
   private let statement: OpaquePointer
+  private let connection: Connection
   private let reader: RowReader
 
-  init(statement: OpaquePointer, columns: [TabulatedColumn]) {
+  init(statement: OpaquePointer, columns: [TabulatedColumn], connection: Connection) {
     self.statement = statement
     self.columns = columns
-    reader = RowReader(statement: statement, layout: RowLayout())
+    self.connection = connection
+    reader = RowReader(statement: statement, layout: RowLayout(), connection: connection)
   }
 
   func append(to json: inout [UInt8]) {
     json.append(0x7B)
-    for (index, column) in columns.enumerated() {
-      if index > 0 { json.append(0x2C) }
+    for (number, column) in columns.enumerated() {
+      if number > 0 { json.append(0x2C) }
       json.append(contentsOf: column.key)
-      append(Int32(index), column, to: &json)
+      append(column.index, column, to: &json)
     }
     json.append(0x7D)
   }
@@ -83,17 +87,31 @@ private struct DictionaryReader {
     if column.isCollection {
       appendValues(index, column, to: &json)
     } else if column.isDecimal, sqlite3_column_type(statement, index) == SQLITE_TEXT {
+      let count = Int(sqlite3_column_bytes(statement, index))
+      guard count <= RowReader.longValue || connection.admits(count, behind: json.count) else {
+        return json.append(json: "null")
+      }
       appendDecimal(text(index), column, to: &json)
+    } else if let form = column.form, sqlite3_column_type(statement, index) == SQLITE_BLOB,
+      let foreign = form.foreignValue(of: blob(index))
+    {
+      append(foreign, column, to: &json)
     } else {
       reader.append(index, column.format, to: &json)
     }
   }
 
   private func text(_ index: Int32) -> [UInt8] {
-    // The text has to be asked for before its length.
+    // SQLite requires sqlite3_column_text before sqlite3_column_bytes.
     let start = sqlite3_column_text(statement, index)
     let count = Int(sqlite3_column_bytes(statement, index))
     return Array(UnsafeBufferPointer(start: start, count: count))
+  }
+
+  private func blob(_ index: Int32) -> [UInt8] {
+    let start = sqlite3_column_blob(statement, index)
+    let count = Int(sqlite3_column_bytes(statement, index))
+    return Array(UnsafeRawBufferPointer(start: start, count: count))
   }
 
   /// Digits that neither an integer nor a double holds are a number all the same.
@@ -106,14 +124,22 @@ private struct DictionaryReader {
   }
 
   private func appendValues(_ index: Int32, _ column: TabulatedColumn, to json: inout [UInt8]) {
-    let start = sqlite3_column_blob(statement, index)
-    let count = Int(sqlite3_column_bytes(statement, index))
-    var decoder = OrderKeyDecoder(
-      bytes: Array(UnsafeRawBufferPointer(start: start, count: count)))
+    guard connection.admits(Int(sqlite3_column_bytes(statement, index)), behind: json.count) else {
+      return json.append(json: "null")
+    }
+    var decoder = OrderKeyDecoder(bytes: blob(index))
     json.append(0x5B)
-    while !decoder.isAtEnd, let value = decoder.decode() {
+    while !decoder.isAtEnd, connection.admits(0, behind: json.count),
+      let value = decoder.decode()
+    {
       if json.last != 0x5B { json.append(0x2C) }
-      append(value, column, to: &json)
+      if let form = column.form, case .binary(let standIn) = value,
+        let foreign = form.foreignValue(of: standIn)
+      {
+        append(foreign, column, to: &json)
+      } else {
+        append(value, column, to: &json)
+      }
     }
     json.append(0x5D)
   }

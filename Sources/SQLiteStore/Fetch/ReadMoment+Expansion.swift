@@ -1,4 +1,4 @@
-// The related objects that a plan sends along, whole.
+// The related objects that a plan expands, with all their values.
 
 import FetchModel
 
@@ -20,8 +20,12 @@ extension ReadMoment {
       reached[end, default: []].formUnion(found)
     }
     var objects: [ExpandedObject] = []
+    var size = 0
     for (entity, ids) in reached.sorted(by: { $0.key < $1.key }) {
-      objects += try wholeObjects(ids, of: entity, like: plan, at: moment)
+      let found = try wholeObjects(ids, of: entity, like: plan, at: moment)
+      size = found.reduce(size) { $0 + $1.json.count }
+      try connection.checkAnswer(size)
+      objects += found
     }
     return objects
   }
@@ -35,10 +39,16 @@ extension ReadMoment {
     try connection.withStatement(statement.text) { prepared throws(StoreError) in
       prepared.bind(statement.bindings)
       while try prepared.step() {
-        guard let json = try? JSON(parsing: Array(prepared.utf8(0))),
+        let text = prepared.utf8(0)
+        guard connection.admits(text.count, behind: 0) else {
+          return try connection.endIfIncomplete()
+        }
+        guard let json = try? JSON(parsing: Array(text)),
           case .array(let elements) = json
         else { continue }
         found.formUnion(elements.compactMap { ObjectID($0, type: type) })
+        // Each of them is an object in the answer.
+        try connection.checkAnswer(found.count * ExpandedObject.fewestBytes)
       }
     }
     return found
@@ -52,7 +62,7 @@ extension ReadMoment {
       selection: FetchResolver(model: composer.model, maxItems: .max)
         .defaultSelection(of: entity),
       integersAsStrings: plan.integersAsStrings)
-    return try rows(of: whole, ids: ids, at: moment)
+    return try limitedRows(of: whole, ids: ids, at: moment)
       .map { ExpandedObject(entity: entity, id: $0.key, json: $0.value.json) }
       .sorted { $0.id < $1.id }
   }
@@ -77,4 +87,9 @@ extension ReadMoment {
     json.append(json: entity == nil ? "}" : "}}")
     return json
   }
+}
+
+extension ExpandedObject {
+  /// `"1":{"id":1}`
+  fileprivate static let fewestBytes = 12
 }

@@ -1,5 +1,5 @@
-// A plan → the statements that a fetch of it runs, SQLite's plan for each as a tree, and the indexes
-// that would help.
+// A plan → the statements of its fetch, SQLite's query plan for each as a tree, and indexes that
+// would help.
 
 import FetchModel
 
@@ -22,7 +22,7 @@ extension ReadMoment {
       entity: composer.model.entities[plan.definition.entity].name, statements: statements)
   }
 
-  /// What a snapshot of `plan` asks, in order.
+  /// Returns the statements of a snapshot of `plan`, in order.
   private func statements(of plan: FetchPlan) -> [(purpose: String, sql: SQLFragment)] {
     var statements: [(String, SQLFragment)] = []
     if let tabulation = plan.tabulation {
@@ -72,7 +72,7 @@ extension ReadMoment {
       .map { Explanation.Step(detail: $0.detail, children: tree(lines, below: $0.id)) }
   }
 
-  /// The columns of each index of `table`, leading ones first; nil for an expression.
+  /// Returns the columns of each index of `table`, in index order; nil for an expression.
   private func indexes(of table: String) throws(StoreError) -> [[String?]] {
     let names = try connection.all(
       "SELECT name FROM pragma_index_list(?) WHERE NOT partial", [.text(table)]

@@ -1,4 +1,4 @@
-// A filled form → the bytes of its snapshot, by statements composed before.
+// A bound plan → the bytes of its snapshot, from statements composed before.
 
 import FetchModel
 
@@ -15,9 +15,7 @@ extension ReadMoment {
     if let kind = form.kind {
       try writeKept(form, try currentItems(of: form, kind), filled.values, with: &writer)
     } else {
-      try run(form.window.filled(with: filled.values)) { reader in
-        writer.add(reader) { reader.appendItem(to: &$0) }
-      }
+      try write(form.window.filled(with: filled.values), with: &writer)
     }
     return EncodedSnapshot(
       json: writer.finish(token: token, total: nil, included: nil), token: token)
@@ -33,8 +31,8 @@ extension ReadMoment {
     return items
   }
 
-  /// Where SQLite would sort, an index may have all but the ids of equal values in order already:
-  /// then these are put in order here, which is cheaper by far.
+  /// Where SQLite would sort, an index may provide the order except for the ids of equal values.
+  /// Sorting these ids here is much cheaper.
   private func writeKept(
     _ form: ComposedForm, _ items: KeptItems, _ values: [Value],
     with writer: inout SnapshotWriter
@@ -42,7 +40,9 @@ extension ReadMoment {
     if form.sortsRows, let brief = form.brief?.filled(with: values) {
       let rows = try briefRows(brief, limit: form.plan.window.limit ?? 0)
       if rows.wereSorted { form.brief = nil }
-      if rows.isExact { return try write(rows, items, with: &writer) }
+      if rows.isExact, try keep(rows.ids, items) {
+        return try write(rows, items, with: &writer)
+      }
     }
     let sorts = try write(form.window.filled(with: values), items, with: &writer)
     form.sortsRows = sorts
@@ -53,7 +53,8 @@ extension ReadMoment {
   ) throws(StoreError) -> BriefRows {
     try connection.withStatement(statement.sql) { prepared throws(StoreError) in
       prepared.bind(statement.bindings)
-      let reader = RowReader(statement: prepared.pointer, layout: statement.layout)
+      let reader = RowReader(
+        statement: prepared.pointer, layout: statement.layout, connection: connection)
       var rows = BriefRows(limit: limit)
       while try prepared.step() { rows.add(reader) }
       rows.finish(wereSorted: prepared.takeSortCount() > 0)
@@ -61,11 +62,22 @@ extension ReadMoment {
     }
   }
 
+  /// Reads the items that are not kept yet; false where one is too large to be kept.
+  private func keep(_ ids: [Int64], _ items: KeptItems) throws(StoreError) -> Bool {
+    for id in ids where !items.contains(id) {
+      _ = try item(id, items)
+      guard items.contains(id) else { return false }
+    }
+    return true
+  }
+
   private func write(
     _ rows: BriefRows, _ items: KeptItems, with writer: inout SnapshotWriter
   ) throws(StoreError) {
-    for id in rows.ids where !items.contains(id) { _ = try item(id, items) }
-    for id in rows.ids { writer.add { _ = items.append(id, to: &$0) } }
+    for id in rows.ids {
+      writer.add { _ = items.append(id, to: &$0) }
+      try connection.checkAnswer(writer.size)
+    }
     if let last = rows.last { writer.end(at: last) }
   }
 }

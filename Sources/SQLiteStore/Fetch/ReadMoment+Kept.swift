@@ -1,4 +1,4 @@
-// A snapshot of rows that were written before: their ids from the query, their items from memory.
+// A snapshot of cached rows: the query returns their ids, the cache their items.
 
 import FetchModel
 
@@ -12,7 +12,7 @@ extension ReadMoment {
     _ = try write(statement, items, with: &writer)
   }
 
-  /// Drops kept items that are no longer true.
+  /// Drops cached items that changed.
   func advanceItems() throws(StoreError) {
     try connection.items.advance(to: token) { entity, since throws(StoreError) in
       try touchedIDs(of: entity, since: since)
@@ -21,38 +21,41 @@ extension ReadMoment {
 
   /// Writes the items of the statement's rows.
   ///
-  /// - Returns: whether SQLite sorted the rows.
+  /// - Returns: True if SQLite sorted the rows.
   func write(
     _ statement: FetchStatement, _ items: KeptItems, with writer: inout SnapshotWriter
   ) throws(StoreError) -> Bool {
     try connection.withStatement(statement.sql) { prepared throws(StoreError) in
       prepared.bind(statement.bindings)
-      let reader = RowReader(statement: prepared.pointer, layout: statement.layout)
+      let reader = RowReader(
+        statement: prepared.pointer, layout: statement.layout, connection: connection)
       while try prepared.step() {
         let id = reader.integerID
-        // Where an item has to be read, that is done before the writer begins with it.
+        // Reads a missing item before the writer begins the row.
         let read = items.contains(id) ? nil : try item(id, items)
-        let goesOn = writer.add(reader) { json in
+        let continues = writer.add(reader) { json in
           if let read { json.append(contentsOf: read) } else { _ = items.append(id, to: &json) }
         }
-        if !goesOn { break }
+        try connection.checkAnswer(writer.size)
+        if !continues { break }
       }
       return prepared.takeSortCount() > 0
     }
   }
 
-  /// Reads an item and keeps it.
+  /// Reads an item and caches it.
   func item(_ id: Int64, _ items: KeptItems) throws(StoreError) -> [UInt8] {
     var json: [UInt8] = []
     try run(items.row.binding([.integer(id)])) { reader in
       reader.appendItem(to: &json)
       return false
     }
-    items.keep(json[...], id)
+    if json.count <= KeptItems.largestItem { items.keep(json[...], id) }
     return json
   }
 
-  /// The ids touched since a moment; nil where there are too many, or history was cut since.
+  /// Returns the ids changed since `since`; nil if there are too many, or if the history was
+  /// pruned.
   private func touchedIDs(of entity: Int, since: Token) throws(StoreError) -> [Int64]? {
     guard try standing(of: since) == .known else { return nil }
     let shape = TableShape(composer.schema.entities[entity])
@@ -69,7 +72,7 @@ extension ReadMoment {
 }
 
 extension FetchComposer {
-  /// The whole row of one object, by its id.
+  /// Reads the whole row of one object, by its id.
   func row(of plan: FetchPlan) -> FetchStatement {
     var whole = plan
     whole.definition = ResultDefinition(

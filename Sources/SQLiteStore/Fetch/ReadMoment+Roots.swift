@@ -1,10 +1,10 @@
-// Touched objects → the roots of a plan whose row may differ because of them.
+// Changed objects → the ids of a plan's objects whose row may differ because of them.
 //
-// Current links suffice. A link is stored in a row; where a link changed, that row was touched and
-// is a start of its own, and the touches name the objects that lost or gained it. So from every
-// touched object each way back to a root either still stands or begins at another touched object.
-// Only a link to other columns than the key's may have led to what is gone or has another value
-// there now: these are looked up by what history says was there.
+// The current links are enough. A link is stored in a row; if a link changed, that row is itself
+// among the changed objects, and the change set names the objects that lost or gained it. So every
+// path from a changed object back to a root object either still exists or begins at another changed
+// object. The exception is a link to columns other than the key's: it may have referred to a
+// deleted row or to an old value. The history's old values find these.
 
 import FetchModel
 
@@ -32,7 +32,7 @@ extension ReadMoment {
     return roots
   }
 
-  /// A way from the root, and the to-many steps that plans take from its end.
+  /// A path from the root entity, and the to-many steps that plans take from its end.
   private struct Prefix {
     let steps: [Int]
     let entity: Int
@@ -40,7 +40,7 @@ extension ReadMoment {
     var isEmpty: Bool { steps.isEmpty }
   }
 
-  /// Every beginning of the plan's key paths, each once.
+  /// Returns every prefix of the plan's key paths, without duplicates.
   private func prefixes(of plan: FetchPlan) -> [Prefix] {
     var prefixes: [[Int]: Prefix] = [:]
     for path in plan.paths {

@@ -11,17 +11,27 @@ extension ReadMoment {
       if let kind = plan.keptKind(composer.schema), token != .unfollowed {
         try writeKept(plan, kind, with: &writer)
       } else {
-        try run(composer.window(of: plan, extra: plan.isCapped ? 1 : 0)) { reader in
-          writer.add(reader) { reader.appendItem(to: &$0) }
-        }
+        try write(composer.window(of: plan, extra: plan.isCapped ? 1 : 0), with: &writer)
       }
     }
     let total = plan.withTotal ? try total(of: plan.definition) : nil
     let included =
       plan.expansion.isEmpty
       ? nil : included(try expandedObjects(of: plan, roots: writer.ids))
+    try connection.checkAnswer(writer.size + (included?.count ?? 0))
     return EncodedSnapshot(
       json: writer.finish(token: token, total: total, included: included), token: token)
+  }
+
+  /// Writes the rows of a statement that reads whole items.
+  func write(
+    _ statement: FetchStatement, with writer: inout SnapshotWriter
+  ) throws(StoreError) {
+    try run(statement) { reader throws(StoreError) in
+      let goesOn = writer.add(reader) { reader.appendItem(to: &$0) }
+      try connection.checkAnswer(writer.size)
+      return goesOn
+    }
   }
 
   private func countSnapshot(of plan: FetchPlan) throws(StoreError) -> EncodedSnapshot {
@@ -57,7 +67,13 @@ extension ReadMoment {
     let sql =
       "SELECT \(quoted(column.name)) FROM \(table.quotedName) WHERE \(restriction.condition(nil))"
       + composer.restriction(to: entity)
-    return try connection.first(sql, restriction.bindings) { row in
+    return try connection.withStatement(sql) { row throws(StoreError) in
+      row.bind(restriction.bindings)
+      guard try row.step() else { return nil }
+      guard connection.admits(row.byteCount(0), behind: 0) else {
+        try connection.endIfIncomplete()
+        return nil
+      }
       let value = row.value(0)
       if case .blob(let bytes) = value { return RawValue(bytes: bytes, type: column.type) }
       return RawValue(

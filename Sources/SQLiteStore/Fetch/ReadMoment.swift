@@ -1,4 +1,4 @@
-// One read transaction: everything asked of it is about the same state of the file.
+// One read transaction: all its queries see the same state of the file.
 
 import FetchModel
 
@@ -9,6 +9,8 @@ struct ReadMoment: StoreMoment {
   let history: History
   let objectStatements: ObjectStatements
   let token: Token
+  var maxAnswerBytes: Int { connection.answerLimit.most }
+
   /// How long a question may take, in nanoseconds; nil where nobody says.
   var timeLimit: UInt64?
 
@@ -24,10 +26,6 @@ struct ReadMoment: StoreMoment {
     try history.standing(of: token, on: connection)
   }
 
-  func standing(of token: Token, for plan: FetchPlan) throws(StoreError) -> TokenStanding {
-    try history.standing(of: token, for: plan, on: connection)
-  }
-
   func meaning(of error: StoreError) -> StoreError { error.ofPlan }
 
   func touches(after position: Int64) throws(StoreError) -> Touches {
@@ -38,7 +36,9 @@ struct ReadMoment: StoreMoment {
     of definition: ResultDefinition, after: OrderKey?, limit: Int?
   ) throws(StoreError) -> [OrderKey] {
     var keys: [OrderKey] = []
-    try run(composer.keys(of: definition, after: after, limit: limit)) { reader in
+    try run(composer.keys(of: definition, after: after, limit: limit)) {
+      reader throws(StoreError) in
+      try connection.checkAnswer(0)
       keys.append(reader.key())
       return true
     }
@@ -53,18 +53,38 @@ struct ReadMoment: StoreMoment {
   func rows(
     of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ObjectID: Row] {
+    // A diff is made of more rows than it shows. If they are too large, the client begins again with a
+    // snapshot, as after a timeout.
+    let most = max(connection.answerLimit.most, Self.mostRowBytes)
+    return try connection.withAnswerLimit(most, overflow: .queryTimeout) {
+      () throws(StoreError) in
+      try limitedRows(of: plan, ids: ids, at: moment)
+    }
+  }
+
+  /// The most bytes of the rows that a diff is made of, unless an answer may have more.
+  static let mostRowBytes = 64 << 20
+
+  /// Reads rows that have at most as many bytes as the connection's answer may have.
+  func limitedRows(
+    of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
+  ) throws(StoreError) -> [ObjectID: Row] {
     guard !ids.isEmpty else { return [:] }
     let moment = settled(moment)
     var rows: [ObjectID: Row] = [:]
+    var size = 0
     let statement = try rowStatement(of: plan, ids: ids, at: moment)
-    try run(statement) { reader in
-      rows[reader.id()] = reader.row()
+    try run(statement) { reader throws(StoreError) in
+      let row = reader.row()
+      size += row.json.count
+      try connection.checkAnswer(size)
+      rows[reader.id()] = row
       return true
     }
     return rows
   }
 
-  /// Runs a statement and gives each row to `body`, until that returns false.
+  /// Runs a statement and passes each row to `body` until it returns false.
   func run(
     _ statement: FetchStatement, _ body: (RowReader) throws(StoreError) -> Bool
   ) throws(StoreError) {
@@ -73,7 +93,7 @@ struct ReadMoment: StoreMoment {
 }
 
 extension ReadMoment {
-  /// Whether nothing of `entities` was touched after `token`.
+  /// True if no object of `entities` changed after `token`.
   func isUntouched(_ entities: Set<Int>, since token: Token) throws(StoreError) -> Bool {
     if token == self.token { return true }
     guard try standing(of: token) == .known else { return false }

@@ -1,13 +1,13 @@
-// Which column of a SELECT is what: the id, the parts of the order key, the values of the item.
+// The meaning of a SELECT's columns: the id, the parts of the order key, the values of the item.
 
 import FetchModel
 
-/// The expressions of a SELECT list, each of them once.
+/// The expressions of a SELECT list, without duplicates.
 struct ResultColumns {
   private(set) var expressions: [String] = []
   private var indexes: [String: Int32] = [:]
 
-  /// The index of the column that reads `sql`, added if it is new.
+  /// Returns the index of the column that reads `sql`; adds a new one if needed.
   mutating func index(of sql: String) -> Int32 {
     if let index = indexes[sql] { return index }
     let index = Int32(expressions.count)
@@ -19,7 +19,7 @@ struct ResultColumns {
   var list: String { expressions.joined(separator: ", ") }
 }
 
-/// How a column's stored value becomes JSON.
+/// The conversion of a column's stored value to JSON.
 enum ValueFormat: Sendable, Hashable {
   case number
   /// Integers beyond ±2^53 as strings.
@@ -29,20 +29,21 @@ enum ValueFormat: Sendable, Hashable {
   case date(DateFormat)
   case binary
   case uuid
-  /// Text that is JSON itself; anything else is sent as a string.
+  /// Text that is JSON itself; other text becomes a string.
   case json
-  /// A transformable value, read by the reader at that index of the layout.
+  /// A transformable value, decoded by the reader at that index of the layout.
   case transformable(Int)
-  /// An array of ids that the statement made.
+  /// An array of ids that the statement built.
   case ids
   case etag
 }
 
 /// The layout of one plan's rows.
 struct RowLayout: Sendable {
-  /// A value of an item. Holds nothing that is counted, so that reading rows touches no counter.
+  /// A value of an item. Contains no reference-counted field, so that reading rows needs no
+  /// reference counting.
   struct Value: Sendable {
-    /// Where its key stands in ``RowLayout/keys``.
+    /// The range of its key in ``RowLayout/keys``.
     let key: Range<Int>
     let column: Int32
     let format: ValueFormat
@@ -57,16 +58,17 @@ struct RowLayout: Sendable {
 
   var id: Int32 = 0
   var idFormat = ValueFormat.number
-  /// The section's components first.
+  /// The section's components come first.
   var components: [Component] = []
   var sectionComponents = 0
   private(set) var values: [Value] = []
-  /// What reads transformable values.
+  /// The decoders of transformable values.
   private(set) var readers: [TransformableReader] = []
-  /// The keys of the values as JSON, each with the comma before and the colon after: `,"name":`.
+  /// The keys of the values as JSON, each with the preceding comma and the following colon:
+  /// `,"name":`.
   private(set) var keys: [UInt8] = []
 
-  /// Adds what reads a transformable attribute; gives the format of its values.
+  /// Adds the decoder of a transformable attribute. Returns the format of its values.
   mutating func addReader(_ reader: TransformableReader) -> ValueFormat {
     readers.append(reader)
     return .transformable(readers.count - 1)

@@ -1,4 +1,4 @@
-// One stored value → JSON, by its storage class and the attribute's type.
+// A stored value → JSON, by its storage class and the attribute's type.
 
 import FetchModel
 
@@ -27,7 +27,7 @@ extension RowReader {
     }
   }
 
-  /// A transformable attribute that holds a bare number.
+  /// Appends the error of a transformable attribute whose stored value is a number.
   private func appendNoValue(to bytes: inout [UInt8]) {
     TransformableReader.append(error: "what is stored is a number", to: &bytes)
   }
@@ -43,7 +43,7 @@ extension RowReader {
         bytes.append(jsonString: text)
       }
     case .json:
-      if (try? JSON(parsing: Array(text))) != nil {
+      if JSON.isValid(text, isOver: { connection.hasToEnd }) {
         bytes.append(contentsOf: text)
       } else {
         bytes.append(jsonString: text)
@@ -54,15 +54,63 @@ extension RowReader {
     }
   }
 
+  /// How much of a long value is written at once: whole groups of base64.
+  private static let piece = 48 << 10
+
+  @inline(never)
+  func append(
+    longText text: UnsafeBufferPointer<UInt8>, _ format: ValueFormat, to bytes: inout [UInt8]
+  ) {
+    guard connection.admits(text.count, behind: bytes.count) else {
+      return bytes.append(json: "null")
+    }
+    switch format {
+    case .date, .json, .transformable, .ids: return append(text: text, format, to: &bytes)
+    default: break
+    }
+    bytes.append(0x22)
+    var start = 0
+    while start < text.count, connection.admits(0, behind: bytes.count) {
+      let end = Self.characterBorder(in: text, before: start + Self.piece)
+      bytes.append(jsonStringPart: UnsafeBufferPointer(rebasing: text[start..<end]))
+      start = end
+    }
+    bytes.append(0x22)
+  }
+
+  /// A place near `end`, and not behind it, that is not within a character.
+  private static func characterBorder(
+    in text: UnsafeBufferPointer<UInt8>, before end: Int
+  ) -> Int {
+    guard end < text.count else { return text.count }
+    // No character has more than three bytes behind its first.
+    return (end - 3...end).last { text[$0] & 0xC0 != 0x80 } ?? end
+  }
+
+  @inline(never)
+  func append(
+    longBlob blob: UnsafeBufferPointer<UInt8>, _ format: ValueFormat, to bytes: inout [UInt8]
+  ) {
+    // Base64 has four characters for three bytes.
+    guard connection.admits(blob.count / 3 * 4, behind: bytes.count) else {
+      return bytes.append(json: "null")
+    }
+    if case .transformable = format { return append(blob: blob, format, to: &bytes) }
+    if case .date = format { return append(blob: blob, format, to: &bytes) }
+    bytes.append(0x22)
+    for start in stride(from: 0, to: blob.count, by: Self.piece)
+    where connection.admits(0, behind: bytes.count) {
+      let end = min(start + Self.piece, blob.count)
+      bytes.append(base64: UnsafeBufferPointer(rebasing: blob[start..<end]), .standard)
+    }
+    bytes.append(0x22)
+  }
+
   func append(
     blob: UnsafeBufferPointer<UInt8>, _ format: ValueFormat, to bytes: inout [UInt8]
   ) {
     if format == .uuid, blob.count == 16 {
       bytes.append(uuid: blob)
-    } else if case .date = format,
-      case .text(let text)? = StoredForm.foreignValue(of: Array(blob), .date)
-    {
-      bytes.append(jsonString: String(decoding: text, as: UTF8.self))
     } else if case .transformable(let index) = format {
       layout.readers[index].append(blob, to: &bytes)
     } else {

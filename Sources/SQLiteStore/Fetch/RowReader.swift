@@ -1,4 +1,4 @@
-// The current row of a statement → an order key, or JSON bytes; no object in between.
+// The current row of a statement → an order key, or JSON bytes, without intermediate objects.
 
 import CSQLite
 import FetchModel
@@ -7,8 +7,10 @@ import FetchModel
 struct RowReader {
   let statement: OpaquePointer
   let layout: RowLayout
+  /// Where the statement runs.
+  let connection: Connection
 
-  /// The order key of the current row.
+  /// Returns the order key of the current row.
   func key() -> OrderKey {
     var encoder = OrderKeyEncoder()
     for component in layout.components.prefix(layout.sectionComponents) {
@@ -25,12 +27,12 @@ struct RowReader {
       bytes: encoder.bytes, sectionLength: UInt32(sectionLength), idOffset: UInt32(idOffset))
   }
 
-  /// A value by which the current row is ordered.
+  /// Returns the value of a component of the current row's order.
   func value(of component: RowLayout.Component) -> SQLValue {
     Statement(pointer: statement).value(component.column)
   }
 
-  /// The bytes of the section's components alone, to notice where a section ends.
+  /// Returns the encoded components of only the section, to detect the end of a section.
   func sectionBytes() -> [UInt8] {
     var encoder = OrderKeyEncoder()
     for component in layout.components.prefix(layout.sectionComponents) {
@@ -52,7 +54,7 @@ struct RowReader {
     }
   }
 
-  /// The id of the current row.
+  /// Returns the id of the current row.
   func id() -> ObjectID {
     if sqlite3_column_type(statement, layout.id) == SQLITE_INTEGER {
       return .integer(sqlite3_column_int64(statement, layout.id))
@@ -60,7 +62,7 @@ struct RowReader {
     return .text(String(decoding: text(layout.id), as: UTF8.self))
   }
 
-  /// The id of the current row where ids are integers.
+  /// The id of the current row, for integer ids.
   var integerID: Int64 { sqlite3_column_int64(statement, layout.id) }
 
   /// Appends the current row's id as JSON.
@@ -72,7 +74,7 @@ struct RowReader {
     appendItem(to: &bytes) { _ in }
   }
 
-  /// The current row with the places of its values.
+  /// Returns the current row with the ranges of its values.
   func row() -> Row {
     var json: [UInt8] = []
     json.reserveCapacity(32 * (layout.values.count + 1))
@@ -99,20 +101,35 @@ struct RowReader {
     bytes.append(0x7D)
   }
 
-  /// Appends one column as JSON. A value that its format cannot hold is sent as stored.
+  /// Appends a column as JSON. A value that its format cannot represent is written as stored.
   func append(_ column: Int32, _ format: ValueFormat, to bytes: inout [UInt8]) {
     switch sqlite3_column_type(statement, column) {
     case SQLITE_INTEGER:
       append(integer: sqlite3_column_int64(statement, column), format, to: &bytes)
     case SQLITE_FLOAT: append(double: sqlite3_column_double(statement, column), format, to: &bytes)
-    case SQLITE_TEXT: append(text: text(column), format, to: &bytes)
-    case SQLITE_BLOB: append(blob: blob(column), format, to: &bytes)
+    case SQLITE_TEXT:
+      let text = text(column)
+      if text.count <= Self.longValue {
+        append(text: text, format, to: &bytes)
+      } else {
+        append(longText: text, format, to: &bytes)
+      }
+    case SQLITE_BLOB:
+      let blob = blob(column)
+      if blob.count <= Self.longValue {
+        append(blob: blob, format, to: &bytes)
+      } else {
+        append(longBlob: blob, format, to: &bytes)
+      }
     default: bytes.append(json: "null")
     }
   }
 
+  /// Longer values are written piece by piece, and the limits of the answer are looked at before each.
+  static let longValue = 4 << 10
+
   private func text(_ column: Int32) -> UnsafeBufferPointer<UInt8> {
-    // The text has to be asked for before its length.
+    // SQLite requires sqlite3_column_text before sqlite3_column_bytes.
     let start = sqlite3_column_text(statement, column)
     return UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column)))
   }

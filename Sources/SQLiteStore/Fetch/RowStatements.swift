@@ -1,14 +1,14 @@
-// Plans → the statements that read some of their rows by id, composed once a connection: a live
-// fetch asks the same after every save that touches it.
+// Plans → the statements that read some of their rows by id, composed once for each connection. A
+// live fetch runs the same statement after every save that changes its objects.
 
 import FetchModel
 
 /// The composed statements of one connection.
 struct RowStatements {
-  /// Plans come from clients: beyond this many, all are forgotten.
+  /// Clients determine the plans. Beyond this number, all are dropped.
   private static let capacity = 64
 
-  /// What decides the text; ids and positions are bound.
+  /// Everything that determines the SQL text; ids and positions are bound.
   fileprivate struct Shape: Hashable {
     let plan: FetchPlan
     let isPast: Bool
@@ -17,16 +17,16 @@ struct RowStatements {
   }
 
   private var open: [Shape: OpenRows] = [:]
-  /// The columns that were known to be uniform when these were composed.
+  /// The homogeneous columns at the time of composition.
   private var uniform: Set<ColumnPlace> = []
 
-  /// Reads those of `ids` that are in the plan's result at `moment`.
+  /// Returns the statement that reads those of `ids` that are in the plan's result at `moment`.
   mutating func statement(
     of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment, _ composer: FetchComposer
   ) -> FetchStatement {
     let key = composer.schema.entities[plan.definition.entity].key
     let bindings = IDRestriction(key: key, ids: ids).bindings
-    // The parts of a composite key are bound one by one, and a marker is no number and no bytes.
+    // The parts of a composite key are bound separately, and a marker cannot be a number or a blob.
     guard bindings.count == 1, key.takesAnyText else {
       return composer.rows(of: plan, ids: ids, at: moment)
     }
@@ -51,14 +51,14 @@ struct RowStatements {
   }
 }
 
-/// A statement with markers in place of the ids and of the position in the past.
+/// A statement with markers in place of the ids and of the past position.
 private struct OpenRows {
-  /// Values that no predicate holds but by a chance of one to 2^62.
+  /// Markers are random. The probability that a predicate contains one is 2^-62.
   private static let marker = Int64.random(in: Int64.min..<(.min / 2))
 
   let statement: FetchStatement
-  /// Whether the position stands nowhere but among the bindings: statements within the statement
-  /// (predicates too deep for one) are texts that hold it.
+  /// True if the position occurs only among the bindings. It also occurs in the text of nested
+  /// statements, for predicates too deep for one statement.
   let isReusable: Bool
   private let idPlaces: [Int]
   private let positionPlaces: [Int]
@@ -96,14 +96,14 @@ private struct OpenRows {
 }
 
 extension Key {
-  /// Whether any text could be an id, so that one marker stands for all.
+  /// True if any text can be an id, so that one marker can represent every id.
   fileprivate var takesAnyText: Bool {
     parts.allSatisfy { $0.form != .real && $0.form != .binary }
   }
 }
 
 extension FetchStatement {
-  /// Whether `other` is the same but for one value that it binds.
+  /// True if `other` differs only in one bound value.
   fileprivate func isSame(
     as other: FetchStatement, but difference: (own: SQLValue, other: SQLValue)
   ) -> Bool {

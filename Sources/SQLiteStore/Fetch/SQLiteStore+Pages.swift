@@ -1,11 +1,11 @@
-// A fetch of any length → its snapshot in pages, all of one moment.
+// A fetch of any length → its snapshot in pages, all from one read transaction.
 
 import FetchModel
 
 extension SQLiteStore {
-  /// Reads what `plan` fetches, `size` items at a time, in one read transaction.
+  /// Reads the result of `plan`, `size` items at a time, in one read transaction.
   ///
-  /// - Parameter body: given each page as a snapshot's JSON; returns whether to go on.
+  /// - Parameter body: Receives each page as a snapshot's JSON. Returns true to continue.
   public func pages(
     of plan: FetchPlan, size: Int, _ body: (EncodedSnapshot) throws(StoreError) -> Bool
   ) throws(StoreError) {

@@ -7,13 +7,13 @@ struct SnapshotDigest {
   private var section: [UInt8] = []
   private var previousID: [UInt8] = []
 
-  /// Begins a section whose value is `value` as JSON.
+  /// Begins a section with the JSON value `value`.
   mutating func beginSection(_ value: [UInt8]) {
     section = value
     previousID = []
   }
 
-  /// Adds the item whose id is `id` as JSON.
+  /// Adds the item with the JSON id `id`.
   mutating func add(_ id: [UInt8]) {
     digest.add(section: section, previous: previousID, id: id)
     previousID = id

@@ -1,9 +1,9 @@
-// Rows in order → the JSON of a snapshot, straight into bytes.
+// Rows in order → the JSON of a snapshot, written directly as bytes.
 //
 //     {"entity":"City","token":"…","count":2,"sections":[{"name":"","value":null,…}],"next":"…"}
 //
-// `count`, `next` and `digest` are known only when the last row has been read, so the sections are
-// written first and the members before them afterwards.
+// `count`, `next` and `digest` are known only after the last row, so the sections are written first
+// and the members that precede them afterwards.
 
 import FetchModel
 
@@ -11,7 +11,7 @@ import FetchModel
 struct SnapshotWriter {
   private let plan: FetchPlan
   private let model: Model
-  // What every row asks, taken out of the plan once.
+  // Properties of the plan that every row needs, computed once.
   private let limit: Int
   private let hasSections: Bool
   private let isPlain: Bool
@@ -21,8 +21,11 @@ struct SnapshotWriter {
   private var digest = SnapshotDigest()
   private var next: String?
   private(set) var isTruncated = false
-  /// The ids of the items, where something else is fetched for them.
+  /// The ids of the items, if further data is read for them.
   private(set) var ids: Set<ObjectID> = []
+
+  /// How many bytes are written so far.
+  var size: Int { sections.count + (next?.utf8.count ?? 0) }
 
   init(plan: FetchPlan, model: Model) {
     self.plan = plan
@@ -33,9 +36,9 @@ struct SnapshotWriter {
     sections.reserveCapacity(16 << 10)
   }
 
-  /// Adds the current row of `reader`; false when it is one too many for a capped plan.
+  /// Adds the current row of `reader`; returns false if it exceeds the maximum of a capped plan.
   ///
-  /// - Parameter appendItem: writes the row's item.
+  /// - Parameter appendItem: Writes the row's item.
   @inline(__always)
   mutating func add(_ reader: RowReader, _ appendItem: (inout [UInt8]) -> Void) -> Bool {
     if count == limit {
@@ -63,7 +66,7 @@ struct SnapshotWriter {
     count += 1
   }
 
-  /// Notes where a window ends that is full.
+  /// Records the last position of a full window.
   mutating func end(at last: OrderKey) {
     next = Cursor(of: plan.definition, in: model).encode(last)
   }
@@ -95,11 +98,11 @@ struct SnapshotWriter {
     if plan.withDigest { digest.beginSection(info.value) }
   }
 
-  /// The whole snapshot.
+  /// Returns the complete snapshot.
   ///
   /// - Parameters:
-  ///   - total: what `count=exact` asked for.
-  ///   - included: the JSON of `included`, where the plan expands.
+  ///   - total: The result of `count=exact`.
+  ///   - included: The JSON of `included`, if the plan expands relationships.
   mutating func finish(token: Token, total: Int?, included: [UInt8]?) -> [UInt8] {
     if count == 0, plan.definition.section == nil { beginSection([]) }
     if section != nil { sections.append(json: "]}") }

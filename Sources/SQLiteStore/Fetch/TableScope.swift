@@ -1,11 +1,11 @@
-// The place of one object in a query: its table's alias, and the joins that key paths from it need.
+// An object in a query: its table's alias, and the joins that key paths from it need.
 //
 //     population             "t0"."population"
 //     country.continent      "t1"."continent" with LEFT JOIN "Country" AS t1 ON …
 //     country                "t0"."country", no join: the foreign key is the id
 //
-// In a query of the past a to-one step is a correlated scalar subquery instead of a join, which
-// SQLite could not serve from an index; many steps are one such subquery.
+// In a query of the past a to-one step is a correlated scalar subquery instead of a join, for which
+// SQLite could not use an index. A path of many steps is one such subquery.
 
 import FetchModel
 
@@ -15,16 +15,16 @@ struct TableScope: SQLScope {
   let alias: String
   let correlation: String
   let mayRepeat: Bool
-  /// SQL for the object's place among the members of the ordered relationship that led here; nil
-  /// where that has no order.
+  /// SQL for the object's position in the ordered relationship that reached it; nil without an
+  /// order.
   let position: String?
   private let source: String
-  /// The to-one steps at whose end there is an object in every row that matters.
+  /// The to-one paths with an object at their end in every row of the result.
   private let required: Set<[Int]>
   private var joins: [[Int]: String] = [:]
   private var joinText = ""
 
-  /// The scope of a query's own objects.
+  /// Creates the scope of a query's own objects.
   init(
     context: QueryContext, entity: Int, alias: String, source: String, required: Set<[Int]> = []
   ) {
@@ -77,7 +77,7 @@ struct TableScope: SQLScope {
     }
   }
 
-  /// Whether the columns that hold the id at the end of `steps` compare byte by byte.
+  /// True if the columns that hold the id at the end of `steps` compare byte by byte.
   private func isIDBinary(at steps: [Int], _ endTable: EntityTable) -> Bool {
     var (names, table) = (endTable.key.columns, endTable)
     if let last = steps.last {
@@ -89,13 +89,13 @@ struct TableScope: SQLScope {
     return !table.columns.contains { names.contains($0.name) && !$0.isBinary }
   }
 
-  /// The table of the object that to-one `steps` reach.
+  /// Returns the table of the object that to-one `steps` reach.
   private func table(at steps: [Int]) -> EntityTable {
     let path = PropertyPath(root: entity, steps: steps, target: .object)
     return context.schema.entities[context.model.walk(path).end]
   }
 
-  /// SQL for the id of the object that to-one `steps` reach.
+  /// Returns SQL for the id of the object that to-one `steps` reach.
   private mutating func objectID(at steps: [Int], key: Key) -> String {
     guard let last = steps.last else { return idExpression }
     let holder = Array(steps.dropLast())
@@ -111,7 +111,7 @@ struct TableScope: SQLScope {
     table(at: steps).relationships[step]
   }
 
-  /// SQL for columns of the object that to-one `steps` reach.
+  /// Returns SQL for columns of the object that to-one `steps` reach.
   mutating func columns(_ names: [String], at steps: [Int]) -> [String] {
     if steps.isEmpty { return names.map { qualified($0, alias) } }
     if context.isPast { return names.map { pastColumn($0, at: steps) } }
@@ -121,7 +121,7 @@ struct TableScope: SQLScope {
 
   private mutating func join(_ steps: [Int]) -> String {
     if let known = joins[steps] { return known }
-    let alias = context.nextAlias(of: table(at: steps).name)
+    let alias = context.nextAlias()
     let (target, condition) = toOneTie(steps, alias: alias)
     let kind = required.contains(steps) ? "JOIN" : "LEFT JOIN"
     joinText += " \(kind) \(target.quotedName) AS \(quoted(condition.alias)) ON \(condition.sql)"
@@ -135,10 +135,11 @@ struct TableScope: SQLScope {
     return context.scalar(name, of: TableShape(target), where: condition.sql)
   }
 
-  /// SQLite joins 64 tables at most, and a step of a chain takes two.
+  /// SQLite joins at most 64 tables, and a step of a chain takes two.
   private static let mostChained = 24
 
-  /// The same over many steps, which subqueries would nest and double each time.
+  /// Returns SQL for a column after many steps, where nested subqueries would double in size with
+  /// each step.
   private mutating func pastChain(to name: String, at steps: [Int]) -> String {
     let keys = steps.indices.compactMap { index -> ForeignKey? in
       let holder = Array(steps[..<index])
@@ -156,7 +157,8 @@ struct TableScope: SQLScope {
     return context.chain(chain, from: columns(keys[first].columns, at: Array(steps[..<first])))
   }
 
-  /// What ties the object at the end of to-one `steps` to the one before it.
+  /// Returns the join condition between the object at the end of to-one `steps` and the previous
+  /// one.
   private mutating func toOneTie(
     _ steps: [Int], alias: String?
   ) -> (table: EntityTable, condition: (alias: String, sql: String)) {
@@ -171,34 +173,24 @@ struct TableScope: SQLScope {
   }
 }
 
-// MARK: - Statements apart
-
-extension TableScope {
-  var prelude: SQLFragment { context.withClause() }
-
-  func table(of alias: String) -> String? { context.table(of: alias) }
-
-  func isAggregate(_ path: PropertyPath) -> Bool { false }
-
-  var hasAggregates: Bool { false }
-}
-
 // MARK: - To-many steps
 
 extension TableScope {
+  func isAggregate(_ path: PropertyPath) -> Bool { false }
+
   mutating func over(_ steps: [Int]) -> TableScope { walk(steps, to: .objects).scope }
 
-  /// Where a walk over to-many steps ends.
+  /// The end of a walk over to-many steps.
   enum WalkEnd {
     case objects
-    /// At the rows between two entities, where the last step has such: they may name an object
-    /// that is gone. Not where such a row does not hold the id.
+    /// At the rows of the last step's join table, which may refer to a deleted object. Continues to
+    /// the objects if such a row does not hold the id.
     case links
-    /// At such rows whatever they hold; the scope's alias is theirs then.
+    /// At the rows of the join table in any case; the scope's alias is theirs then.
     case everyLink
   }
 
-  /// A scope over the objects that `steps` reach, and SQL for their ids.
+  /// Returns a scope over the objects that `steps` reach, and SQL for their ids.
   mutating func walk(_ steps: [Int], to end: WalkEnd) -> (scope: TableScope, id: String) {
     let relationships = context.model.walk(
       PropertyPath(root: entity, steps: steps, target: .object)
@@ -215,7 +207,7 @@ extension TableScope {
       let table = context.schema.entities[holder]
       let previous = chain.alias
       let isLast = index == steps.count - 1
-      // In the past what a step leads to is a subquery.
+      // In a query of the past a step's result is a subquery.
       let areColumns = index > first || prefix.isEmpty || !context.isPast
       chain.append(
         storage, to: table, end: isLast ? end : .objects, areColumns: areColumns
@@ -232,21 +224,21 @@ extension TableScope {
   }
 }
 
-/// The tables along to-many steps, one joined to the other, the first tied to an outer query.
+/// The tables along to-many steps, joined to each other; the first is joined to an outer query.
 private struct Chain {
   let context: QueryContext
   private(set) var alias = ""
   private(set) var from = ""
   private(set) var correlation = ""
-  /// SQL for the id that a row between two entities names, where the chain stops at such.
+  /// SQL for the id in a row of the join table, if the chain ends there.
   private(set) var linkedID: String?
-  /// SQL for the place that the last step gives, where it has an order.
+  /// SQL for the position in the last step, if it has an order.
   private(set) var position: String?
 
   init(context: QueryContext) { self.context = context }
 
   /// - Parameters:
-  ///   - areColumns: whether `holder` gives columns and nothing calculated.
+  ///   - areColumns: True if `holder` lists columns rather than expressions.
   ///   - holder: SQL for columns of the object that the step starts from.
   mutating func append(
     _ storage: RelationshipStorage, to table: EntityTable, end: TableScope.WalkEnd,
@@ -288,10 +280,10 @@ private struct Chain {
     }
   }
 
-  /// - Parameter tie: a condition over the row of an alias, or over bare columns.
+  /// - Parameter tie: A condition over the row of an alias, or over unqualified columns.
   private mutating func add(_ table: TableShape, tie: (String?) -> String) {
     let isFirst = from.isEmpty
-    alias = context.nextAlias(of: table.name)
+    alias = context.nextAlias()
     switch (isFirst, context.isPast) {
     case (true, true): from = context.source(table, alias: alias, tiedBy: tie)
     case (true, false):
@@ -304,18 +296,18 @@ private struct Chain {
     }
   }
 
-  /// A first step of the past over links as one table: joined to links, all objects as they were would
-  /// be read.
+  /// Adds a first step of the past over a join table as a single subquery. A join to the links
+  /// would read the past values of all objects.
   ///
   /// - Parameters:
-  ///   - place: the column of links that orders them.
-  ///   - tie: a condition over the row of a link.
+  ///   - place: The column of the links that orders them.
+  ///   - tie: A condition over the row of a link.
   private mutating func addLinked(
     _ table: EntityTable, _ link: TableShape, _ destination: ForeignKey, place: String?,
     tie: (String?) -> String
   ) {
-    let (links, objects) = (context.nextAlias(of: link.name), context.nextAlias(of: table.name))
-    alias = context.nextAlias(of: table.name)
+    let (links, objects) = (context.nextAlias(), context.nextAlias())
+    alias = context.nextAlias()
     from = context.source(
       TableShape(table), alias: alias,
       over: context.source(link, alias: links, tiedBy: tie), as: objects,

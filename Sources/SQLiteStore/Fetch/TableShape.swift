@@ -1,4 +1,4 @@
-// What shadowing needs to know of a table, entity or not.
+// The parts of a table that a history overlay needs, for entities and join tables.
 
 /// A table by its name, its key and its columns.
 struct TableShape: Hashable {

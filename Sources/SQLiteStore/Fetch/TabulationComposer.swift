@@ -1,11 +1,11 @@
-// A plan with `as=dictionaries` → its SELECT, at any moment.
+// A plan with `as=dictionaries` → its SELECT, at the current or a past position.
 //
 //     select=continent,n:@count  group=continent  having=n > 3  sort=-n
 //     SELECT "t0"."continent", count(*) FROM "Country" AS "t0" GROUP BY "t0"."continent"
 //       HAVING count(*) > ? ORDER BY count(*) DESC, "t0"."continent"
 //
-// The order is total, so that two moments with the same dictionaries give the same bytes: what sorts
-// last is the id of an object, or what a group has in common.
+// The order is total, so that equal dictionaries at two positions have equal bytes. The last sort
+// term is the id of an object, or the values that a group has in common.
 
 import FetchModel
 
@@ -15,14 +15,18 @@ struct TabulationStatement: Sendable {
   let columns: [TabulatedColumn]
 }
 
-/// How a column of the statement is shown.
+/// The JSON representation of a column.
 struct TabulatedColumn: Sendable {
+  /// Its place in the statement: columns with the same value share one.
+  let index: Int32
   /// The key as JSON with its colon.
   let key: [UInt8]
   let format: ValueFormat
   let isDecimal: Bool
-  /// Whether it holds the different values of a group.
+  /// True if the column holds the distinct values of a group.
   let isCollection: Bool
+  /// The form whose stand-ins it holds in place of the stored values; nil where it holds these.
+  let form: StoredForm?
 }
 
 struct TabulationComposer {
@@ -36,18 +40,20 @@ struct TabulationComposer {
     self.tabulation = tabulation
     query = FetchQuery(
       composer: composer, definition: plan.definition, moment: moment, needsOrder: false)
-    writer = ConditionWriter(
-      TabulationScope(query.scope, tabulation), tabulation.isFlat ? .whole : .apart)
+    writer = ConditionWriter(TabulationScope(query.scope, tabulation))
   }
 
-  /// The dictionaries of the window, and one more where that tells whether they were cut.
+  /// Selects the dictionaries of the window, and one more if that shows whether more exist.
   mutating func window() -> TabulationStatement {
     var columns: [TabulatedColumn] = []
     var values: [SQLFragment] = []
+    var indexes: [SQLFragment: Int32] = [:]
     for column in tabulation.columns {
       let operand = writer.operand(column.value)
-      values.append(selected(operand))
-      columns.append(shown(column, operand))
+      let value = selected(operand)
+      let index = indexes[value] ?? Int32(values.count)
+      if indexes.updateValue(index, forKey: value) == nil { values.append(value) }
+      columns.append(shown(column, operand, at: index))
     }
     let order = orderTerms()
     var sql = select(Self.list(values))
@@ -57,13 +63,14 @@ struct TabulationComposer {
     return TabulationStatement(sql: finished(sql), columns: columns)
   }
 
-  /// How many dictionaries there are without the window.
+  /// Counts the dictionaries without the window.
   mutating func total() -> SQLFragment {
     var values = [SQLFragment("1")]
     if tabulation.isDistinct {
       values = tabulation.columns.map { distinguished(writer.operand($0.value)) }
     } else if tabulation.isAggregated, tabulation.groups.isEmpty {
-      // Without an aggregate among its values a SELECT without groups is not one row.
+      // Without an aggregate in its list, a SELECT without GROUP BY would return a row for each
+      // object.
       values = [SQLFragment("count(*)")]
     }
     let rows = select(Self.list(values))
@@ -117,16 +124,18 @@ struct TabulationComposer {
     return list
   }
 
-  /// Values that differ by code point are different, whatever their column declares.
+  /// Values with different code points are distinct, whatever collation their column declares.
   private func distinguished(_ operand: SQLOperand) -> SQLFragment { operand.collated }
 
-  /// A value as it is stored; where rows are put together, what they are compared by. Sums of
-  /// decimals keep their digits.
+  /// Returns a value as stored; for grouped rows its comparison key. Sums of decimals keep their
+  /// digits.
   private func selected(_ operand: SQLOperand) -> SQLFragment {
     if operand.decimal != nil, let sum = operand.stored { return sum }
-    let isMerged = tabulation.isDistinct || tabulation.isAggregated
     return isMerged ? distinguished(operand) : operand.stored ?? distinguished(operand)
   }
+
+  /// Whether a dictionary may stand for several objects.
+  private var isMerged: Bool { tabulation.isDistinct || tabulation.isAggregated }
 
   // MARK: Order
 
@@ -164,7 +173,9 @@ struct TabulationComposer {
 
   // MARK: Columns
 
-  private func shown(_ column: Tabulation.Column, _ operand: SQLOperand) -> TabulatedColumn {
+  private func shown(
+    _ column: Tabulation.Column, _ operand: SQLOperand, at index: Int32
+  ) -> TabulatedColumn {
     var key: [UInt8] = []
     key.append(jsonString: column.key)
     key.append(0x3A)
@@ -172,8 +183,9 @@ struct TabulationComposer {
       SQLColumn(sql: "", type: column.type, dateFormat: operand.dateFormat))
     if format == .number, plan.integersAsStrings { format = .largeNumberAsString }
     return TabulatedColumn(
-      key: key, format: format, isDecimal: column.type == .decimal,
-      isCollection: isCollection(column.value))
+      index: index, key: key, format: format, isDecimal: column.type == .decimal,
+      isCollection: isCollection(column.value),
+      form: isMerged || operand.stored == nil ? operand.form : nil)
   }
 
   private func isCollection(_ value: ResolvedExpression) -> Bool {

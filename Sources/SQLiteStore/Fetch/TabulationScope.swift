@@ -1,5 +1,5 @@
-// A query's own objects, with the aggregates over them as columns: what makes expressions over
-// groups the same as expressions over objects.
+// A query's own objects with the aggregates over them as columns, so that expressions over groups
+// are composed like expressions over objects.
 //
 //     @count                                    count(*)
 //     @sum.population                           livefetch_sum("t0"."population")
@@ -9,7 +9,7 @@ import FetchModel
 
 struct TabulationScope: SQLScope {
   var objects: TableScope
-  /// nil inside a subquery, which knows no groups.
+  /// nil inside a subquery, which has no groups.
   private let tabulation: Tabulation?
 
   init(_ objects: TableScope, _ tabulation: Tabulation?) {
@@ -22,13 +22,7 @@ struct TabulationScope: SQLScope {
   var mayRepeat: Bool { objects.mayRepeat }
   var position: String? { objects.position }
 
-  var prelude: SQLFragment { objects.prelude }
-
-  func table(of alias: String) -> String? { objects.table(of: alias) }
-
   func isAggregate(_ path: PropertyPath) -> Bool { tabulation?.aggregate(path) != nil }
-
-  var hasAggregates: Bool { tabulation?.aggregates.isEmpty == false }
 
   mutating func over(_ steps: [Int]) -> TabulationScope {
     TabulationScope(objects.over(steps), nil)
@@ -59,13 +53,13 @@ struct TabulationScope: SQLScope {
       return SQLColumn(sql: "\(function)(\(argument))", type: .double)
     case .min: return picked("min(\(argument))", value)
     case .max: return picked("max(\(argument))", value)
-    case nil: return picked("livefetch_values(\(value.sql))", value)
+    case nil: return picked("livefetch_values(\(value.comparable))", value)
     }
   }
 
   private func picked(_ sql: String, _ value: SQLColumn) -> SQLColumn {
     var column = SQLColumn(sql: sql, type: value.type, dateFormat: value.dateFormat)
-    // What was picked is a stand-in already.
+    // The selected value already is a comparison key.
     column.form = value.form
     column.isUniform = true
     return column

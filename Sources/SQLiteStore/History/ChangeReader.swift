@@ -1,14 +1,14 @@
-// One table's history rows → what each save did to its objects.
+// One table's history rows → the changes that each save made to its objects.
 //
-// A history row tells what was before it. What was after it is what the next row of the same key
-// tells, or the table itself where there is none. So the saves are walked from the last to the
-// first, with each key's state after them in hand.
+// A history row holds a row's old values. The new values are those of the next history row with the
+// same key, or of the table if there is none. So the reader walks the saves from the last to the
+// first, and keeps each key's state after the save.
 
 import FetchModel
 
-/// Folds the rows of one followed table.
+/// Folds the history rows of one tracked table into saves.
 struct ChangeReader {
-  /// What was under a key; nil where there was no row.
+  /// The values of a row; nil if there was no row.
   private typealias State = [SQLValue]?
 
   private struct Entry {
@@ -19,7 +19,7 @@ struct ChangeReader {
 
   let table: FollowedTable
   let saves: [SaveRange]
-  /// The position after which the first save begins.
+  /// The first save begins after this position.
   let first: Int64
 
   func fold(
@@ -39,7 +39,7 @@ struct ChangeReader {
     }
   }
 
-  /// For each save, the first entry of each key: what was before the save.
+  /// Returns the first entry of each key in each save: the state before the save.
   private func bySave(_ entries: [Entry]) -> [[Entry]] {
     var groups: [[Entry]] = []
     var seen: Set<ObjectID> = []
@@ -68,16 +68,23 @@ struct ChangeReader {
       ORDER BY \(HistoryLayout.position)
       """
     var save = 0
-    return try connection.all(sql, [.integer(first), .integer(last.token.position)]) {
-      row -> Entry? in
-      while save < saves.count - 1, row.integer(0) > saves[save].token.position { save += 1 }
-      guard let id = row.id(1) else { return nil }
-      let before = row.integer(2) != 0 ? row.values(3..<row.columnCount) : nil
-      return Entry(save: save, id: id, before: before)
-    }.compactMap { $0 }
+    var entries: [Entry] = []
+    var size = 0
+    try connection.withStatement(sql) { row throws(StoreError) in
+      row.bind([.integer(first), .integer(last.token.position)])
+      while try row.step() {
+        while save < saves.count - 1, row.integer(0) > saves[save].token.position { save += 1 }
+        guard let id = row.id(1) else { continue }
+        size += row.byteCount(3..<row.columnCount)
+        try connection.checkAnswer(size)
+        let before = row.integer(2) != 0 ? row.values(3..<row.columnCount) : nil
+        entries.append(Entry(save: save, id: id, before: before))
+      }
+    }
+    return entries
   }
 
-  /// What was under each of `ids` after the last save.
+  /// Returns the state of each of `ids` after the last save.
   private func statesAfterwards(
     _ ids: Set<ObjectID>, on connection: Connection
   ) throws(StoreError) -> [ObjectID: State] {
@@ -133,7 +140,7 @@ struct ChangeReader {
     }
   }
 
-  /// A member with another place changes what its owner has.
+  /// A member with another position is a change of its owner.
   private func addReordered(
     _ before: [SQLValue], _ after: [SQLValue], to fold: inout SaveFold, _ history: History,
     _ connection: Connection
@@ -147,7 +154,7 @@ struct ChangeReader {
     try addOwners(moved, of: after, to: &fold, history, connection)
   }
 
-  /// A row between two objects is a change of both.
+  /// A row of a join table is a change of both objects.
   private func addOwners(
     of state: State, to fold: inout SaveFold, _ history: History, _ connection: Connection
   ) throws(StoreError) {
@@ -159,7 +166,7 @@ struct ChangeReader {
     _ connection: Connection
   ) throws(StoreError) {
     guard let state else { return }
-    // Relationships that are inherited stand under the entity that has them first.
+    // Inherited relationships are listed under the entity that declares them.
     var seen: Set<ForeignKey> = []
     for link in links where seen.insert(link.key).inserted {
       let values = link.key.columns.map { column in
@@ -175,7 +182,7 @@ struct ChangeReader {
 }
 
 extension EntityTable {
-  /// The object of this table that `values` of a foreign key's columns lead to.
+  /// Returns the object of this table that `values` of a foreign key's columns refer to.
   fileprivate func id(
     referencedBy values: [SQLValue], _ foreignKey: ForeignKey, on connection: Connection
   ) throws(StoreError) -> ObjectID? {
@@ -187,7 +194,7 @@ extension EntityTable {
 }
 
 extension History {
-  /// The names of the properties whose columns differ between two rows, in the entity's order.
+  /// Returns the names of the properties whose columns differ between two rows, in entity order.
   fileprivate func changedProperties(
     of entity: Int, _ before: [SQLValue], _ after: [SQLValue]
   ) -> [String] {

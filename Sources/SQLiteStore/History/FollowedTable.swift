@@ -1,28 +1,28 @@
-// One table whose rows are followed, and where its rows' links lead.
+// A table whose row changes are recorded, and the to-many relationships that its rows belong to.
 
 import FetchModel
 
-/// A table with triggers.
+/// A table with history triggers.
 struct FollowedTable: Sendable, Hashable {
-  /// What `livefetch_position.source` says for its rows; counts from 1 and is never another
-  /// table's.
+  /// The value of `livefetch_position.source` for its rows. Counts from 1; a number is never reused
+  /// for another table.
   let number: Int
   let layout: HistoryLayout
   let uniqueIndexes: [UniqueIndex]
-  /// The entity that its rows are, or the one at the top of those that share it; nil for a table
-  /// between two.
+  /// The entity of its rows, or the root entity of those that share the table; nil for a join
+  /// table.
   let entity: Int?
-  /// Every entity that may have objects here.
+  /// Every entity that may have objects in the table.
   let entities: [Int]
-  /// Which of them a row is of, where there are several.
+  /// Determines the entity of a row; nil if the table has only one.
   let kinds: RowKinds?
-  /// The to-many relationships that its rows are members of, or links of.
+  /// The to-many relationships whose members or links its rows are.
   let links: [MemberLink]
 
   var shape: TableShape { layout.shape }
 }
 
-/// Tells the entity of a row that several share.
+/// Determines the entity of a row in a table that several entities share.
 struct RowKinds: Sendable, Hashable {
   /// The index of the column that holds the entity's name.
   let column: Int
@@ -34,7 +34,7 @@ struct RowKinds: Sendable, Hashable {
   }
 }
 
-/// Columns of a followed table that say in which objects' to-many relationship a row counts.
+/// Columns of a tracked table that determine to which objects' to-many relationship a row belongs.
 struct MemberLink: Sendable, Hashable {
   let place: RelationshipPlace
   let key: ForeignKey
@@ -42,18 +42,17 @@ struct MemberLink: Sendable, Hashable {
 
 extension Schema {
   /// The tables to follow: those of observable entities, then those between two.
-  ///
-  /// - Parameter numbers: those that tables have already, by name.
-  func followedTables(_ model: Model, _ numbers: [String: Int] = [:]) -> [FollowedTable] {
+  func followedTables(_ model: Model) -> [FollowedTable] {
     var tables: [FollowedTable] = []
-    var last = numbers.values.max() ?? 0
-    func number(_ name: String) -> Int {
-      if let number = numbers[name] { return number }
-      last += 1
-      return last
+    let followed = entities.indices.filter {
+      entities[$0].isObservable && model.entities[$0].isRoot(at: $0)
     }
-    for (index, table) in entities.enumerated()
-    where table.isObservable && model.entities[index].isRoot(at: index) {
+    let names = (followed.map { entities[$0].name } + joinTables.map(\.name)).sorted()
+    let ranks = Dictionary(
+      names.enumerated().map { ($1, $0 + 1) }, uniquingKeysWith: { first, _ in first })
+    func number(_ name: String) -> Int { ranks[name] ?? 0 }
+    for index in followed {
+      let table = entities[index]
       let sharing = model.sharing(tableOf: index)
       tables.append(
         FollowedTable(
@@ -79,8 +78,8 @@ extension Schema {
         sharing.map { (model.entities[$0].name, $0) }, uniquingKeysWith: { first, _ in first }))
   }
 
-  /// The to-many relationships that the columns of a table keep: those of the entities that they
-  /// lead to, and of the ones that inherit them.
+  /// Returns the to-many relationships stored in the columns of a table: those of the referenced
+  /// entities and of their subentities.
   private func links(of sharing: [Int], _ model: Model) -> [MemberLink] {
     var links: [MemberLink] = []
     for entity in sharing {
@@ -123,14 +122,15 @@ extension Schema {
 }
 
 extension Model {
-  /// Every entity whose objects stand in the table of the one at `root`, it first.
+  /// Returns every entity whose objects are in the table of the entity at `root`, starting with
+  /// `root`.
   fileprivate func sharing(tableOf root: Int) -> [Int] {
     [root] + entities[root].inheritance.subentities
   }
 }
 
 extension Entity {
-  /// Whether the table is its own and not an ancestor's.
+  /// True if the entity has its own table rather than an ancestor's.
   fileprivate func isRoot(at index: Int) -> Bool {
     inheritance.root == nil || inheritance.root == index
   }

@@ -1,45 +1,47 @@
-// Old images, gathered once for many questions about one moment of the past.
+// History overlays that are materialized once for many queries about one past position.
 //
-// A question about the past makes a table of all that was touched since ("shadow") for itself, which
-// costs as much as was touched, however little it asks. Where much was touched and several ask, the
-// shadow is made once for the rest of the read transaction: a temporary table with indexes by key and
-// link, under the name of the common table expression that it stands for. It ends with the transaction.
+// A query about the past computes the old values of all rows changed since (the "history overlay")
+// for itself. That costs O(changed rows), however little the query reads. If many rows changed and
+// several queries ask about the same position, the overlay is stored once for the rest of the read
+// transaction: in a temporary table with indexes by key and link, named like the common table
+// expression that it replaces. The table is dropped after the transaction.
 
 import FetchModel
 
-/// The shadows that a connection has gathered in its read transaction.
+/// The overlays that a connection has materialized in its read transaction.
 struct GatheredPast {
-  /// One table's shadow, and what was asked of it.
+  /// A table's overlay, and the queries for it.
   fileprivate struct Shadow {
-    /// The position that was asked about last, and how often in a row.
+    /// The position of the last query, and the number of consecutive queries for it.
     var asked: Int64
     var times = 0
-    /// Whether much was touched after it.
+    /// True if many rows changed after the position; nil if unknown.
     var isLarge: Bool?
-    /// Whose images the temporary table holds, and up to which position they were looked for.
+    /// The position whose values the temporary table holds, and the position up to which it is
+    /// filled.
     var filled: (position: Int64, end: Int64)?
   }
 
-  /// From how many touched rows on it is worth the while.
+  /// The minimum number of changed rows for a materialized overlay.
   var fewestRows: Int64 = 1_000
-  /// How many questions in a row about one position make their own shadows before.
+  /// The number of consecutive queries about one position that use overlays of their own first.
   var patience = 2
   fileprivate var shadows: [String: Shadow] = [:]
-  /// Whether a table could not be made or filled: questions go without.
+  /// True if a table could not be created or filled. Queries then use overlays of their own.
   fileprivate var hasFailed = false
-  /// How many positions are taken at a time; between two times the connection's limits count.
+  /// The number of positions added in one statement. Time limits are checked between statements.
   fileprivate static let step: Int64 = 2_000
 
-  /// The transaction has ended, and with it the tables.
+  /// Resets the state after the transaction, whose end drops the tables.
   mutating func forget() { self = GatheredPast(fewestRows: fewestRows, patience: patience) }
 }
 
 extension ReadMoment {
-  /// The moment as the newest one, where it is that.
+  /// Returns `.now` for the position of this transaction, otherwise `moment`.
   func settled(_ moment: Moment) -> Moment { moment == .past(token.position) ? .now : moment }
 
-  /// The statement that reads some rows of a plan; of the past, from gathered shadows where these
-  /// are of use.
+  /// Returns the statement that reads rows of a plan by id. For a past position it uses
+  /// materialized overlays if these save time.
   func rowStatement(
     of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> FetchStatement {
@@ -55,17 +57,17 @@ extension ReadMoment {
 }
 
 extension Connection {
-  /// Whether the shadows of `layouts` stand gathered as they were at `position`.
+  /// True if the overlays of `layouts` are materialized for `position`.
   ///
-  /// - Throws: ``StoreError/queryTimeout`` where the time is over before they do; the next question
-  ///   goes on from there.
+  /// - Throws: ``StoreError/queryTimeout`` if the time limit passes first; the next query continues
+  ///   from there.
   fileprivate func gathersPast(
     _ layouts: [HistoryLayout], of history: History, after position: Int64, upTo newest: Int64
   ) throws(StoreError) -> Bool {
     guard newest - position >= past.fewestRows, !past.hasFailed, !isInAutocommit else {
       return false
     }
-    // Each is asked, so that each counts.
+    // Calls this for every layout, because each call counts a query.
     var isWanted = false
     for layout in layouts {
       if try isGathered(layout, wantedAfter: position) { isWanted = true }
@@ -82,7 +84,7 @@ extension Connection {
     } catch .queryTimeout {
       throw .queryTimeout
     } catch {
-      // Without room for them, for one, each question may still find its own way.
+      // For example, if there is no space for the tables: each query can still use its own overlay.
       past.hasFailed = true
       if isInAutocommit { throw error }
       return false
@@ -90,8 +92,8 @@ extension Connection {
     return true
   }
 
-  /// Whether a question about `position` is one of so many, and about so much, that it had better be
-  /// served together with the others.
+  /// True if enough queries about `position`, and enough changed rows, justify a materialized
+  /// overlay.
   private func isGathered(
     _ layout: HistoryLayout, wantedAfter position: Int64
   ) throws(StoreError) -> Bool {
@@ -131,7 +133,8 @@ extension Connection {
     }
   }
 
-  /// No statement is broken off inside: SQLite would end the whole transaction with one that writes.
+  /// Statements here are not interrupted: SQLite rolls back the whole transaction if a statement
+  /// that writes is interrupted.
   private func writingTemporaryTables(
     _ body: () throws(StoreError) -> Void
   ) throws(StoreError) {

@@ -1,18 +1,19 @@
-// Positions → the saves between them, each folded to what it did: objects inserted, updated (with
-// the properties that changed) and deleted. What came and went within one save is not named.
+// A range of positions → the saves in it, each folded to its effect: objects inserted, updated
+// (with the changed properties) and deleted. An object inserted and deleted within one save is
+// omitted.
 
 import FetchModel
 
 extension History {
-  /// The saves after `token`, oldest first, at most `limit`; nil where the token cannot be continued
-  /// from. Without a token: everything that history holds.
+  /// Returns at most `limit` saves after `token`, oldest first; nil if the token is no longer
+  /// valid. Without a token: everything in the history.
   ///
-  /// The cost grows with the rows touched in these saves, and a little with those touched since.
+  /// O(rows changed in these saves), plus a small cost for the rows changed since.
   func changes(
     after token: Token?, limit: Int, on connection: Connection
   ) throws(StoreError) -> ChangeHistory? {
     let newest = try newestToken(on: connection)
-    if let token, try !isWhole(since: token, on: connection) { return nil }
+    if let token, try standing(of: token, on: connection) == .expired { return nil }
     let oldest = try oldestToken(epoch: newest.epoch, on: connection)
     let from = token ?? oldest ?? newest
     let saves = try SaveRange.all(after: from, upTo: newest, limit: limit, on: connection)
@@ -28,32 +29,18 @@ extension History {
     return ChangeHistory(from: from, to: to, saves: records)
   }
 
-  /// Whether everything that saves did after `token` is remembered, of tables too that are gone or
-  /// changed since.
-  private func isWhole(since token: Token, on connection: Connection) throws(StoreError) -> Bool {
-    guard try standing(of: token, on: connection) == .known else { return false }
-    let seam = try connection.first(
-      "SELECT value FROM main.livefetch_store WHERE key = 'saves_since'"
-    ) { $0.integer(0) }
-    return seam.map { $0 <= token.position } ?? true
-  }
-
   private func oldestToken(
     epoch: String, on connection: Connection
   ) throws(StoreError) -> Token? {
     try connection.first(
-      """
-      SELECT position, nonce FROM main.livefetch_position WHERE position >=
-      coalesce((SELECT value FROM main.livefetch_store WHERE key = 'saves_since'), 0)
-      ORDER BY position LIMIT 1
-      """
+      "SELECT position, nonce FROM main.livefetch_position ORDER BY position LIMIT 1"
     ) {
       Token(
         epoch: epoch, position: $0.integer(0), nonce: UInt32(truncatingIfNeeded: $0.integer(1)))
     }
   }
 
-  /// The followed tables of which rows were touched.
+  /// Returns the tracked tables with changed rows.
   func tables(
     touchedAfter first: Int64, upTo last: Int64, on connection: Connection
   ) throws(StoreError) -> [FollowedTable] {
@@ -66,12 +53,12 @@ extension History {
   }
 }
 
-/// The end of one save.
+/// The last position of a save.
 struct SaveRange {
   let token: Token
   let at: Double
 
-  /// Commits of others that nobody has stamped yet are one save, now.
+  /// External commits without a save record count as one save, at the current time.
   static func all(
     after first: Token, upTo newest: Token, limit: Int, on connection: Connection
   ) throws(StoreError) -> [SaveRange] {
@@ -95,7 +82,7 @@ struct SaveRange {
   }
 }
 
-/// What one save did, while it is found out table by table.
+/// The effect of one save, collected table by table.
 struct SaveFold {
   private var inserted: [Int: [ObjectID]] = [:]
   private var deleted: [Int: [ObjectID]] = [:]

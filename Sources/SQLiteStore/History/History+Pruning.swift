@@ -1,18 +1,18 @@
-// The history's beginning → forgotten, a step at a time.
+// Prunes the oldest part of the history, in steps.
 
 import FetchModel
 
 extension History {
-  /// Forgets at most `step` positions beyond what is to be kept; true if there is more to forget.
+  /// Deletes at most `step` of the positions beyond the retention limits; returns true if more
+  /// remain to delete. One transaction.
   ///
-  /// The newest position always stays, and whatever is forgotten is a whole beginning: a token that
-  /// is still there can be continued from. One transaction.
+  /// The newest position always stays. Positions are deleted only from the beginning, so that every
+  /// remaining position is still valid as a token.
   ///
   /// - Parameters:
-  ///   - size: what the history takes, as far as it was measured.
-  ///   - noticed: the last position that the writer knows of, or up to which everyone has read. It
-  ///     stays: what was committed since is told from there on, and a writer that did not find it
-  ///     would take that for a hole.
+  ///   - size: The size of the history, as measured so far.
+  ///   - noticed: The last position that the writer knows, or that all readers have read. It stays,
+  ///     because later external commits are reported from there; without it the writer would find a gap.
   func prune(
     _ retention: WriterSettings.Retention, _ size: inout HistorySize, step: Int64,
     noticed: Int64, on connection: Connection
@@ -46,15 +46,15 @@ extension History {
     return bounds
   }
 
-  /// The first position to keep.
+  /// Returns the first position to keep.
   private func target(
     _ retention: WriterSettings.Retention, _ size: HistorySize,
     _ bounds: (first: Int64, last: Int64), on connection: Connection
   ) throws(StoreError) -> Int64 {
     let bySize = size.target(keeping: retention.bytes) ?? bounds.first
     let byCount = bounds.last &- max(0, retention.count)
-    // Reads what is too old and one more: the saves stand in the order of their time. A clock that
-    // was set back or forward makes them stay longer, never go sooner.
+    // Finds the first recent save; saves are in chronological order. After a change of the system
+    // clock, rows may stay longer but are never deleted early.
     let firstRecent = try connection.first(
       "SELECT position FROM main.livefetch_save WHERE at >= ? ORDER BY position LIMIT 1",
       [.double(steadySeconds() - retention.age)]
@@ -66,7 +66,7 @@ extension History {
     return min(bounds.last, max(byCount, bySize, byAge ?? bounds.first))
   }
 
-  /// The row at `end` stays: its token can still be continued from. What led to it goes.
+  /// Keeps the row at `end`, so that its token stays valid, and deletes the rows before it.
   private func forget(before end: Int64, on connection: Connection) throws(StoreError) {
     let numbers = try connection.all(
       "SELECT DISTINCT source FROM main.livefetch_position WHERE position <= ?", [.integer(end)]

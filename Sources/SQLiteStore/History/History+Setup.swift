@@ -1,31 +1,28 @@
-// A file as it is → a file that is followed, and back.
+// Adds change tracking to a file, and removes it.
 
 import FetchModel
 
 extension History {
-  /// How a file was found.
+  /// The result of setting up change tracking.
   enum Setup: Sendable, Hashable {
-    /// It had no history: tables and triggers were added.
+    /// The file had no history; tables and triggers were added.
     case added
-    /// It goes on where it was.
+    /// The existing history continues.
     case continued
-    /// Tables are not what they were, or may have been written unseen: they begin a history of
-    /// their own, the others go on.
-    case mended
-    /// A new epoch began.
+    /// A new epoch began: the schema differs, or changes may be missing.
     case restarted
   }
 
-  /// Whether the file is followed already.
+  /// True if the file is already tracked.
   static func isPresent(on connection: Connection) throws(StoreError) -> Bool {
     try connection.first(
       "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = 'livefetch_store'"
     ) { _ in true } ?? false
   }
 
-  /// Whether every table of this house's own is there: without one of them nothing can be told.
+  /// True if all of LiveFetch's tables exist. Without one of them no change can be reported.
   static func isWhole(on connection: Connection) throws(StoreError) -> Bool {
-    let names = ["store", "position", "save", "table", "column", "answer"]
+    let names = ["store", "position", "save", "answer"]
     let found = try connection.first(
       """
       SELECT count(*) FROM main.sqlite_schema WHERE type = 'table'
@@ -35,9 +32,9 @@ extension History {
     return found == names.count
   }
 
-  /// Makes sure that every followed table has its history and its triggers. One transaction.
+  /// Creates the history and the triggers of every tracked table that lacks them. One transaction.
   ///
-  /// - Parameter journalMode: the file's before it was opened, for ``detach(on:)``.
+  /// - Parameter journalMode: The file's journal mode before it was opened, for ``detach(on:)``.
   func setUp(on connection: Connection, journalMode: String) throws(StoreError) -> Setup {
     try connection.execute("BEGIN IMMEDIATE")
     do {
@@ -53,25 +50,18 @@ extension History {
   private func repair(
     on connection: Connection, journalMode: String
   ) throws(StoreError) -> Setup {
-    let isPresent = try Self.isPresent(on: connection)
-    try connection.execute(KeptAnswers.tables + ColumnRecord.table)
-    let isWhole = try Self.isWhole(on: connection)
-    guard isPresent else {
+    guard try Self.isPresent(on: connection) else {
       try begin(on: connection)
       try Self.set("journal_mode", .text(journalMode), on: connection)
       return .added
     }
-    guard try Self.checkFormat(on: connection) == Self.format, isWhole else {
+    guard try Self.checkFormat(on: connection) == Self.format, try Self.isWhole(on: connection),
+      try isIntact(on: connection)
+    else {
       try begin(on: connection)
       return .restarted
     }
-    let state = try state(on: connection)
-    guard !state.isWhole else {
-      try rememberRelationships(state, on: connection)
-      return .continued
-    }
-    try mend(state, on: connection)
-    return .mended
+    return .continued
   }
 
   private static let ownTables = """
@@ -79,10 +69,12 @@ extension History {
     CREATE TABLE IF NOT EXISTS livefetch_position(position INTEGER PRIMARY KEY, \
     nonce INTEGER NOT NULL, source INTEGER NOT NULL);
     CREATE TABLE IF NOT EXISTS livefetch_save(position INTEGER PRIMARY KEY, at REAL NOT NULL);
-    """
-    + TableRecord.table + ColumnRecord.table + KeptAnswers.tables
+    """ + KeptAnswers.tables
+  /// Drops the tables that formats before the third had.
+  private static let removalOfOlderTables =
+    "DROP TABLE IF EXISTS livefetch_table; DROP TABLE IF EXISTS livefetch_column;"
 
-  /// Gives the format of the file's history.
+  /// Returns the format version of the file's history.
   @discardableResult
   static func checkFormat(on connection: Connection) throws(StoreError) -> Int64 {
     let found = try connection.first(
@@ -106,55 +98,43 @@ extension History {
 // MARK: - Epochs
 
 extension History {
-  /// Begins a new epoch: what was remembered is forgotten, every trigger is made anew.
+  /// Begins a new epoch: deletes the history and recreates every trigger.
   ///
-  /// In a transaction of the caller's. Unless `isStrict`, a table that is not there any more, or not
-  /// as it was, is left out.
+  /// Runs in the caller's transaction. Unless `isStrict`, skips tables that no longer exist or that
+  /// have changed.
   private func begin(isStrict: Bool = true, on connection: Connection) throws(StoreError) {
-    try connection.execute(Self.ownTables)
+    try connection.execute(Self.ownTables + Self.removalOfOlderTables)
     let last =
       try connection.first("SELECT coalesce(max(position), 0) FROM main.livefetch_position") {
         $0.integer(0)
       } ?? 0
     try Self.dropFollowing(on: connection)
-    try Self.set("format", .integer(Self.format), on: connection)
     try connection.execute(
       """
-      DELETE FROM main.livefetch_position; DELETE FROM main.livefetch_save; \
-      DELETE FROM main.livefetch_table; DELETE FROM main.livefetch_column
+      DELETE FROM main.livefetch_position; DELETE FROM main.livefetch_save;
+      DELETE FROM main.livefetch_store WHERE key IN ('saves_since', 'columns_since')
       """)
-    for table in tables { try follow(table, since: last &+ 1, nil, isStrict, on: connection) }
+    for table in tables { try follow(table, isStrict: isStrict, on: connection) }
+    try Self.set("format", .integer(Self.format), on: connection)
+    try Self.set("schema", .text(SchemaSignature(model, schema).text), on: connection)
     try Self.set("epoch", .text(Self.newEpoch()), on: connection)
-    try beginPosition(last &+ 1, isSeam: true, on: connection)
-  }
-
-  /// A position that touches nothing, at which the history of some tables begins.
-  ///
-  /// - Parameter isSeam: whether the saves of before may have lost some of what they did.
-  func beginPosition(
-    _ position: Int64, isSeam: Bool, on connection: Connection
-  ) throws(StoreError) {
     let version = try Self.schemaVersion(on: connection)
     try Self.set("schema_version", .integer(version ?? 0), on: connection)
-    if isSeam { try Self.set("saves_since", .integer(position), on: connection) }
     try connection.run(
       "INSERT INTO main.livefetch_position VALUES (?, random() & 4294967295, 0)",
-      [.integer(position)])
-    try Self.stamp(position: position, on: connection)
+      [.integer(last &+ 1)])
+    try Self.stamp(position: last &+ 1, on: connection)
   }
 
-  /// Makes a table's triggers and its history, which begins at `since`.
-  func follow(
-    _ table: FollowedTable, since: Int64, _ known: TableRecord? = nil, _ isStrict: Bool = true,
-    on connection: Connection
+  /// Makes a table's triggers and its history table.
+  private func follow(
+    _ table: FollowedTable, isStrict: Bool, on connection: Connection
   ) throws(StoreError) {
     try connection.execute("SAVEPOINT livefetch_follow")
     do {
       for statement in HistoryTriggers(table: table).statements {
         try connection.execute(statement.sql)
       }
-      try remember(table, since: since, known, on: connection)
-      try rememberColumns(of: table, since: since, on: connection)
     } catch {
       guard !isStrict, case .failed = error else { throw error }
       try connection.execute("ROLLBACK TO livefetch_follow")
@@ -167,6 +147,7 @@ extension History {
     try connection.execute("BEGIN IMMEDIATE")
     do {
       try begin(isStrict: false, on: connection)
+      if let file = model.file { try ModelOpening.remember(file, on: connection) }
       try connection.execute("COMMIT")
     } catch {
       if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }
@@ -174,7 +155,7 @@ extension History {
     }
   }
 
-  /// Six characters of base 36.
+  /// Returns six random characters of base 36.
   private static func newEpoch() -> String {
     let text = String(UInt32.random(in: 60_466_176...2_176_782_335), radix: 36)
     return text
@@ -193,7 +174,7 @@ extension History {
     }
   }
 
-  /// Says that a save ended at `position`.
+  /// Records that a save ended at `position`.
   static func stamp(position: Int64, on connection: Connection) throws(StoreError) {
     try connection.run(
       "INSERT OR IGNORE INTO main.livefetch_save(position, at) VALUES (?, ?)",
@@ -204,8 +185,8 @@ extension History {
 // MARK: - Detaching
 
 extension History {
-  /// Takes every table and trigger of this house out of the file again, and gives it the journal
-  /// mode back that it had; false if there were none. Nobody else may have it open.
+  /// Removes all of LiveFetch's tables and triggers from the file, and restores its journal mode;
+  /// returns false if there were none. No other process may have the file open.
   static func detach(on connection: Connection) throws(StoreError) -> Bool {
     guard try isPresent(on: connection) else { return false }
     try checkFormat(on: connection)
@@ -218,8 +199,8 @@ extension History {
       try connection.execute(
         """
         DROP TABLE livefetch_store; DROP TABLE IF EXISTS livefetch_position;
-        DROP TABLE IF EXISTS livefetch_save; DROP TABLE IF EXISTS livefetch_table;
-        """ + ColumnRecord.removal + KeptAnswers.removal)
+        DROP TABLE IF EXISTS livefetch_save;
+        """ + Self.removalOfOlderTables + KeptAnswers.removal)
       try connection.execute("COMMIT")
     } catch {
       if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }

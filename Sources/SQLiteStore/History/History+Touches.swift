@@ -1,12 +1,12 @@
-// Positions → which objects were touched between them, which of their properties differ, and whose
-// to-many relationships changed.
+// A range of positions → the objects changed in it, their differing properties, and the objects
+// whose to-many relationships changed.
 
 import FetchModel
 
 extension History {
-  /// What was touched after `position`, up to the state that `connection` sees.
+  /// Returns the changes after `position`, up to the state that `connection` sees. O(changed rows).
   ///
-  /// - Parameter last: the newest position of that state.
+  /// - Parameter last: The newest position of that state.
   func touches(
     after position: Int64, upTo last: Int64, on connection: Connection
   ) throws(StoreError) -> Touches {
@@ -19,8 +19,8 @@ extension History {
   }
 }
 
-/// Reads what was touched of one table: the ids, and for each link the object at its end before
-/// and now.
+/// Reads the changes of one table: the ids, and for each link the object that it referred to before
+/// and the one that it refers to now.
 ///
 ///     WITH "livefetch_shadow_City" AS (…)
 ///     SELECT h."id", h."country", m."country", h.livefetch_existed AND m."id" IS NOT NULL,
@@ -71,7 +71,7 @@ struct TouchQuery: Sendable {
     }
   }
 
-  /// Notes which properties of a row that was there and still is differ.
+  /// Records the differing properties of a row that existed before and still exists.
   private func addChange(
     of id: ObjectID, _ entity: Int, _ row: Statement, to touches: inout Touches
   ) {
@@ -79,7 +79,7 @@ struct TouchQuery: Sendable {
     touches.changes[entity, default: [:]][id, default: []].formUnion(mask)
   }
 
-  /// A row between two objects counts for both as soon as one of them differs.
+  /// A row of a join table changes both objects as soon as one of the links differs.
   private func hasMoved(_ row: Statement) -> Bool {
     table.links.indices.contains { index in
       let column = Int32(1 + Self.width * index)
@@ -87,14 +87,14 @@ struct TouchQuery: Sendable {
     }
   }
 
-  /// Whether it has another place among the members of an ordered relationship.
+  /// True if the position among the members of an ordered relationship differs.
   private func hasChangedPlace(_ row: Statement, link index: Int) -> Bool {
     guard table.links[index].key.position != nil else { return false }
     let column = Int32(1 + Self.width * index)
     return row.value(column + 2) != row.value(column + 3)
   }
 
-  /// Columns of a link: its owner before and now, its place before and now.
+  /// The columns of a link: its owner before and now, its position before and now.
   private static let width = 4
 }
 
@@ -106,7 +106,7 @@ private struct TouchQueryText {
   var sql: String {
     var columns = [table.layout.idExpression("h")]
     for link in table.links {
-      // Its key stands with a row that was not there as well; then nothing owned it.
+      // The history also holds the key of a row that did not exist before; that row had no owner.
       columns.append("CASE WHEN h.\(HistoryLayout.existed) THEN \(owner(link, alias: "h")) END")
       columns.append(owner(link, alias: "m"))
       columns += ["h", "m"].map { alias in
@@ -125,10 +125,10 @@ private struct TouchQueryText {
       """
   }
 
-  /// Each shadow is given the position.
+  /// The position is bound once for each overlay.
   var parameterCount: Int32 { Int32(1 + owners.count) }
 
-  /// The other tables in which owners are looked up as they were: links to other columns than the
+  /// The other tables in which previous owners are looked up, for links to columns other than the
   /// key's.
   private var owners: [HistoryLayout] {
     var layouts: [HistoryLayout] = []
@@ -143,7 +143,7 @@ private struct TouchQueryText {
     return layouts
   }
 
-  /// SQL for the id of the object that a row's link leads to.
+  /// Returns SQL for the id of the object that a row's link refers to.
   private func owner(_ link: MemberLink, alias: String) -> String {
     let columns = link.key.columns.map { qualified($0, alias) }
     let target = schema.entities[link.place.entity]

@@ -1,43 +1,36 @@
-// The store's memory: which rows each save touched and what they were before.
+// The change history of a file: the rows that each save changed, with their old values.
 //
-//     livefetch_store(key, value)                  format, epoch, journal mode before
+//     livefetch_store(key, value)                  format, epoch, original journal mode
 //     livefetch_table(name, number, since, …)      see TableRecord
-//     livefetch_position(position, nonce, source)  a row for each touched row, in order
-//     livefetch_save(position, at)                 the last position of each save, and when it was
+//     livefetch_position(position, nonce, source)  a row for each changed row, in order
+//     livefetch_save(position, at)                 the last position of each save, and its time
 //     livefetch_history_<table>(…)                 see HistoryLayout
 //
-// A state of the store is its newest position. There always is one: a new epoch begins with a row
-// that touches nothing. Positions never come back within a file.
+// A state of the store is identified by its newest position. There always is one: a new epoch
+// begins with a position without changes. Positions are never reused within a file.
 
 import FetchModel
 
-/// What is followed in one file. Holds no state of the file's.
+/// The tracked tables of a file. Immutable: the state is in the file.
 struct History: Sendable {
   /// The format of the tables above.
-  static let format: Int64 = 2
+  static let format: Int64 = 3
 
   let model: Model
   let schema: Schema
   let tables: [FollowedTable]
   /// Parallel to `tables`.
   private let touchQueries: [TouchQuery]
-  /// By a table's number its index in `tables`.
+  /// The index in `tables` of each table number.
   private let places: [Int: Int]
 
-  /// - Parameter numbers: those that the tables of the file have already, by name.
-  init(model: Model, schema: Schema, numbers: [String: Int] = [:]) {
+  init(model: Model, schema: Schema) {
     self.model = model
     self.schema = schema
-    tables = schema.followedTables(model, numbers)
+    tables = schema.followedTables(model)
     touchQueries = tables.map { TouchQuery(table: $0, schema: schema, model: model) }
     places = Dictionary(
       tables.enumerated().map { ($1.number, $0) }, uniquingKeysWith: { first, _ in first })
-  }
-
-  /// The same, with the numbers that the file on `connection` remembers.
-  init(model: Model, schema: Schema, on connection: Connection) throws(StoreError) {
-    let numbers = try Self.records(on: connection).mapValues(\.number)
-    self.init(model: model, schema: schema, numbers: numbers)
   }
 
   /// The followed table that `livefetch_position.source` means.
@@ -53,7 +46,7 @@ struct History: Sendable {
 // MARK: - Tokens
 
 extension History {
-  /// The newest state that `connection` sees.
+  /// Returns the newest state that `connection` sees.
   func newestToken(on connection: Connection) throws(StoreError) -> Token {
     let token = try connection.first(
       """
@@ -69,9 +62,9 @@ extension History {
     return token
   }
 
-  /// Whether history reaches back to `token` without a hole.
+  /// Returns whether the history reaches back to `token` without a gap.
   ///
-  /// Pruning takes away whole beginnings, so everything after a row that is there is there.
+  /// Pruning deletes only the oldest positions. So if a row exists, all later ones exist as well.
   func standing(
     of token: Token, on connection: Connection
   ) throws(StoreError) -> TokenStanding {

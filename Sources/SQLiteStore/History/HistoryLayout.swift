@@ -1,16 +1,16 @@
-// Where the history of one table stands: names, and the SQL that looks back through it.
+// The history of one table: its names, and the SQL that reads past values from it.
 //
-// A touched row of table "City" is one row of `livefetch_position(position, nonce, source)` and one
-// of "livefetch_history_City" with the same position:
+// A changed row of table "City" has a row in `livefetch_position(position, nonce, source)` and a
+// row in "livefetch_history_City" with the same position:
 //
 //     livefetch_position   INTEGER PRIMARY KEY
-//     livefetch_existed    1: the columns hold the row as it was before; 0: it was inserted, and
-//                          only the key's columns are filled
-//     livefetch_rowid      for tables without a key: the row's number
+//     livefetch_existed    1: the columns hold the row's old values; 0: the row was inserted, and only
+//                          the key's columns are filled
+//     livefetch_rowid      for tables without a key: the rowid
 //     "id", "name", …      every column of the table, with its affinity and collation
 //
-// What a row was after position T is the first row of its key with a position beyond T; a row
-// without one was not touched since.
+// The values of a row at position T are in the first history row of its key with a position beyond
+// T. A row without one has not changed since.
 
 import FetchModel
 
@@ -26,10 +26,10 @@ struct HistoryLayout: Sendable, Hashable {
 
   /// The name of the table.
   var table: String { shape.name }
-  /// The name of its history, quoted.
+  /// The name of its history table, quoted.
   var quotedName: String { quoted("livefetch_history_\(table)") }
-  /// The name of the common table expression that ``shadowExpression`` makes, and of the temporary
-  /// table that stands for it where it is gathered, quoted.
+  /// The name of the common table expression of ``shadowExpression``, and of the temporary table
+  /// that replaces it when the overlay is materialized; quoted.
   var shadowName: String { quoted("livefetch_shadow_\(table)") }
 
   /// The key's columns in the table and in its history.
@@ -38,7 +38,7 @@ struct HistoryLayout: Sendable, Hashable {
     return shape.key.columns.map { ($0, $0) }
   }
 
-  /// SQL for the id of a history row's object.
+  /// Returns SQL for the id of a history row's object.
   func idExpression(_ alias: String?) -> String {
     shape.key.idExpression(ofParts: keyColumns.map { qualified($0.history, alias) })
   }
@@ -47,7 +47,7 @@ struct HistoryLayout: Sendable, Hashable {
 // MARK: - Columns
 
 extension HistoryLayout {
-  /// The columns of the history, each as a table declares it.
+  /// The declarations of the history table's columns.
   var declarations: [String] {
     let own = ["\(Self.position) INTEGER PRIMARY KEY", "\(Self.existed) INTEGER NOT NULL"]
     let rowid = hasRowid ? ["\(Self.rowid) INTEGER"] : []
@@ -56,7 +56,7 @@ extension HistoryLayout {
 
   var hasRowid: Bool { keyColumns.contains { $0.history == Self.rowid } }
 
-  /// The affinity alone: a value that has passed it once passes it unchanged.
+  /// Declares only the affinity: the history stores values that already have it unchanged.
   static func declaration(of column: Column) -> String {
     let type = column.affinity == .blob ? "" : " \(column.affinity.rawValue.uppercased())"
     let collation = column.isBinary || column.collation.isEmpty ? "" : column.collation
@@ -64,11 +64,11 @@ extension HistoryLayout {
   }
 }
 
-// MARK: - The table as it was
+// MARK: - Past values
 
 extension HistoryLayout {
-  /// A common table expression: for each key touched after the position bound to its one `?`,
-  /// what its row was then. The columns have the table's names.
+  /// A common table expression: the row of each key changed after the position, as it was at that
+  /// position. Its only parameter is the position. The columns have the table's names.
   ///
   ///     "livefetch_shadow_City" AS MATERIALIZED (
   ///       SELECT MIN(livefetch_position) AS …, livefetch_existed, "id", "name" FROM …
@@ -87,9 +87,9 @@ extension HistoryLayout {
     [Self.existed] + (hasRowid ? [Self.rowid] : []) + shape.columnNames.map(quoted)
   }
 
-  /// The statements that make the same an empty table, which ``gathering`` fills.
+  /// Returns the statements that create the overlay as an empty table, which ``gathering`` fills.
   ///
-  /// - Parameter links: columns that rows are looked up by, beside the key's.
+  /// - Parameter links: Columns, other than the key's, that need an index.
   func gatheredTable(indexedBy links: [[String]]) -> String {
     let key = keyColumns.map { "\(quoted($0.history)) COLLATE BINARY" }
     let indexes = Set(links).enumerated().map { number, columns in
@@ -102,13 +102,14 @@ extension HistoryLayout {
       """
   }
 
-  /// A row where more rows were touched after a position than a number, both bound.
+  /// Returns a row if more than a number of rows changed after a position; binds the position and
+  /// the number.
   var touchedBeyond: String {
     "SELECT 1 FROM main.\(quotedName) WHERE \(Self.position) > ? LIMIT 1 OFFSET ?"
   }
 
-  /// Takes what was touched between two positions into the gathered table: the first row of each
-  /// key stays.
+  /// Adds the changes between two positions to the overlay's table. The first row of each key
+  /// stays.
   var gathering: String {
     let columns = Self.list([Self.position] + shadowColumns)
     return """
@@ -124,11 +125,11 @@ extension HistoryLayout {
     keyColumns.map { "\(quoted($0.history)) IS NOT NULL" }.joined(separator: " AND ")
   }
 
-  /// A condition over the table's columns, bare ones where there is no alias: the row was not touched
-  /// since.
+  /// Returns a condition over the table's columns, unqualified without an alias: the row has not
+  /// changed since.
   ///
-  /// A row of several columns that is NOT IN a set SQLite compares with everything there: a nil among
-  /// it would make the answer nil.
+  /// SQLite compares a row value in NOT IN with every row of the set, and a NULL in the set would
+  /// make the result NULL.
   func isUntouched(_ alias: String?) -> String {
     let columns = keyColumns.map { qualified($0.table, alias) }
     let keys = keyColumns.map { quoted($0.history) }

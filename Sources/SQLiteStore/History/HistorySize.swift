@@ -1,14 +1,14 @@
-// How many bytes the history takes, and from which position on it would take fewer.
+// The size of the history in bytes, and the position up to which to prune it to a given size.
 //
-// Rows are measured once, in slices, after they were written; the file's start is measured like
-// that too. What a row takes is its texts' and blobs' length, and what SQLite needs for the rest on
-// the average: within a fifth of what the file grows by.
+// Rows are measured once, in slices, after they were written; on opening, the existing history is
+// measured in the same way. A row's size is the length of its texts and blobs plus SQLite's average
+// overhead. The result is within a fifth of the file's growth.
 
 import FetchModel
 
-/// The size of a file's history, by position. Belongs to the writer's thread.
+/// The size of a file's history, by position. For the writer's thread.
 struct HistorySize {
-  /// Positions up to `end` and behind the segment before.
+  /// The positions after the previous segment up to `end`.
   private struct Segment {
     var start: Int64
     var end: Int64
@@ -17,27 +17,28 @@ struct HistorySize {
 
   /// Oldest first.
   private var segments: [Segment] = []
-  /// How many bytes there are, as far as they were measured.
+  /// The size measured so far, in bytes.
   private(set) var total: Int64 = 0
 
-  /// The last position that was measured.
+  /// The last measured position.
   var end: Int64 { segments.last?.end ?? 0 }
 
-  /// The oldest position, which is kept as a token and has no row of its own any more.
+  /// The oldest position. It is kept as a token and no longer has a history row.
   private var first: Int64 = 0
 
-  /// How many touched rows were measured and are kept.
+  /// The number of history rows that were measured and still exist.
   var rows: Int64 { segments.isEmpty ? 0 : max(0, end &- first) }
 
-  /// How finely a stretch of history is measured.
+  /// The granularity of measurements.
   struct Grain {
-    /// Positions at most.
+    /// The maximum number of positions.
     let positions: Int64
-    /// Bytes at most, where that is more than one row.
+    /// The maximum size in bytes of more than one row.
     let bytes: Int64
   }
 
-  /// Measures at most a grain's positions more, up to `last`; false where there is nothing left.
+  /// Measures the positions of at most one more segment, up to `last`; returns false if none are
+  /// left.
   mutating func measure(
     from first: Int64, upTo last: Int64, grain: Grain, _ history: History,
     on connection: Connection
@@ -51,8 +52,8 @@ struct HistorySize {
     return stop < last
   }
 
-  /// Halves what is larger than a grain: forgetting goes by whole segments, and one of them is not
-  /// to be most of what is kept.
+  /// Halves segments that are larger than the granularity allows. Pruning deletes whole segments,
+  /// and one of them must not be most of the history.
   private mutating func add(
     _ segment: Segment, _ grain: Grain, _ history: History, on connection: Connection
   ) throws(StoreError) {
@@ -78,7 +79,8 @@ struct HistorySize {
     }
   }
 
-  /// Takes note that the rows up to `position` are gone; of a segment that lost some, a share.
+  /// Records that the rows up to `position` were deleted. Reduces a partially deleted segment
+  /// proportionally.
   mutating func forget(before position: Int64) {
     first = position
     let count = segments.firstIndex { $0.end > position } ?? segments.count
@@ -91,10 +93,11 @@ struct HistorySize {
     total &-= open.bytes &- segments[0].bytes
   }
 
-  /// Another history begins.
+  /// Resets the measurement for a new history.
   mutating func startAnew() { self = HistorySize() }
 
-  /// The position to forget up to, so that at most `limit` bytes stay; nil where they do already.
+  /// Returns the position up to which to prune, so that at most `limit` bytes remain; nil if no
+  /// more than that exist. O(segments).
   func target(keeping limit: Int64) -> Int64? {
     guard total > limit else { return nil }
     var left = total
@@ -107,7 +110,7 @@ struct HistorySize {
 }
 
 extension History {
-  /// What SQLite needs for a row of `livefetch_position`, and for a history row beside its values.
+  /// SQLite's bytes for a row of `livefetch_position` and for the overhead of a history row.
   private static let bytesPerRow: Int64 = 26
   private static let bytesPerInteger: Int64 = 4
   private static let bytesPerReal: Int64 = 8
@@ -144,7 +147,8 @@ extension History {
       case .integer, .real, .numeric: nil
       }
     }
-    // SQLite's parser nests as deep as a sum has terms: a thousand columns are summed in groups.
+    // The nesting depth of a sum in SQLite's parser is its number of terms, so a thousand columns
+    // are summed in groups.
     let sums = stride(from: 0, to: lengths.count, by: 50).map { start in
       let part = lengths[start..<min(start + 50, lengths.count)].joined(separator: " + ")
       return "coalesce(sum(\(part)), 0)"

@@ -1,21 +1,21 @@
-// A followed table → the SQL of its history table and of the triggers that fill it.
+// A tracked table → the SQL of its history table and of the triggers that fill it.
 //
-//     AFTER INSERT     the new key
-//     AFTER UPDATE     the old row, where anything differs; and the new key, where the key differs
-//     AFTER DELETE     the old row
-//     BEFORE INSERT    rows that REPLACE would take away: they fire no delete trigger
+//     AFTER INSERT     records the new key
+//     AFTER UPDATE     records the old row if a column differs; and the new key if the key differs
+//     AFTER DELETE     records the old row
+//     BEFORE INSERT    records rows that REPLACE deletes without firing a delete trigger
 //     BEFORE UPDATE    the same
 //
-// SQLite fires the youngest trigger first, so these have to be younger than the user's own: else an
-// AFTER INSERT trigger that updates its row would be told before the insert.
+// SQLite fires the newest trigger first, so these must be newer than the user's own triggers.
+// Otherwise an AFTER INSERT trigger that updates its row would be recorded before the insert.
 
 import FetchModel
 
-/// The statements that follow one table. Each is exactly as the catalogue gives it back.
+/// The statements that track one table, in the exact text that the catalogue returns.
 struct HistoryTriggers {
   let table: FollowedTable
 
-  /// By the name of what they make.
+  /// The statements, by the names of the objects that they create.
   var statements: [(name: String, sql: String)] {
     [historyTable, insert, rekey, update, delete, replace, collide].compactMap { $0 }
   }
@@ -35,11 +35,6 @@ struct HistoryTriggers {
     )
   }
 
-  /// The statement that gives the history of the table another column.
-  func addition(of column: Column) -> String {
-    "ALTER TABLE main.\(table.layout.quotedName) ADD COLUMN \(HistoryLayout.declaration(of: column))"
-  }
-
   // MARK: After
 
   private var insert: (String, String) {
@@ -55,8 +50,8 @@ struct HistoryTriggers {
       [positionInsert, oldRowInsert])
   }
 
-  /// A chain of ORs is as deep as it is long, and SQLite takes expressions of 1,000: the terms of a
-  /// very wide table stand in groups.
+  /// SQLite limits the depth of an expression to 1,000, and a chain of ORs is as deep as it is
+  /// long. So the terms of a very wide table are grouped.
   private static func any(of terms: [String]) -> String {
     let most = 500
     guard terms.count > most else { return terms.joined(separator: " OR ") }
@@ -133,14 +128,14 @@ struct HistoryTriggers {
   }
 }
 
-// MARK: - What REPLACE takes away
+// MARK: - Rows that REPLACE deletes
 
 extension HistoryTriggers {
   /// A uniqueness constraint as conditions over the table's own rows.
   private struct Constraint {
-    /// Meets the row that the new one collides with; at most one.
+    /// Selects the row that the new one conflicts with; at most one.
     let meetsNew: String
-    /// Whether an update changes what the constraint looks at; nil where that cannot be said.
+    /// SQL that is true if an update changes the constraint's columns; nil if that is unknown.
     let isChanged: String?
   }
 
@@ -171,7 +166,7 @@ extension HistoryTriggers {
       isChanged: isWhole ? columns.map { difference(of: $0) }.joined(separator: " OR ") : nil)
   }
 
-  /// An index's expression over the new row.
+  /// Returns an index's expression over the new row.
   private func newValue(of expression: String) -> String {
     let columns = shape.columnNames.map { "NEW.\(quoted($0)) AS \(quoted($0))" }
     return "(SELECT \(expression) FROM (SELECT \(columns.joined(separator: ", "))))"
@@ -204,7 +199,7 @@ extension HistoryTriggers {
     "EXISTS (SELECT 1 FROM \(quoted(name)) WHERE \(condition))"
   }
 
-  /// Records the one row that meets `condition`, if there is one.
+  /// Returns the statements that record the row that satisfies `condition`, if there is one.
   private func recording(_ condition: String) -> [String] {
     let rows = "FROM \(quoted(name)) WHERE \(condition)"
     return [

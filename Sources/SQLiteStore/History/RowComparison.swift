@@ -1,19 +1,20 @@
-// A row as it was beside the row as it is → which properties differ, found out by SQLite, so that
-// no value has to be read.
+// A row's old and current values → the differing properties. SQLite compares the values, so that
+// none has to be read.
 //
 //     ((h."name" IS NOT m."name" COLLATE BINARY) << 0) | ((h."size" IS NOT m."size") << 1) | …
 //
-// 60 columns go into one integer. These columns come last in a row of the query.
+// An integer holds the results of 60 columns. These integers are the last columns of the query's
+// rows.
 
 import FetchModel
 
-/// The comparison of one table's history (`h`) with the table (`m`).
+/// The comparison of a table's history (`h`) with the table (`m`).
 struct RowComparison: Sendable {
   private static let columnsPerNumber = 60
 
-  /// SQL: whether the row was there and still is, then the differing columns as bits.
+  /// SQL: true if the row existed and still exists, followed by the differing columns as bits.
   let columns: [String]
-  /// By entity: for each column what it says of the entity.
+  /// The properties that each column affects, by entity.
   private let masks: [Int: [PropertyMask]]
 
   init(_ table: FollowedTable, schema: Schema, model: Model) {
@@ -32,7 +33,7 @@ struct RowComparison: Sendable {
     self.masks = masks
   }
 
-  /// In a column without a type 1 and 1.0 are equal, but not the same.
+  /// In a column without a type 1 and 1.0 are equal but not identical.
   private static func difference(of column: Column) -> String {
     let (old, new) = (qualified(column.name, "h"), qualified(column.name, "m"))
     let collation = column.isBinary ? "" : " COLLATE BINARY"
@@ -40,7 +41,7 @@ struct RowComparison: Sendable {
     return column.affinity == .blob ? "\(test) OR typeof(\(old)) <> typeof(\(new))" : test
   }
 
-  /// The properties of `entity` that differ; nil where the row came or went.
+  /// Returns the differing properties of `entity`; nil if the row was inserted or deleted.
   func mask(_ row: Statement, of entity: Int) -> PropertyMask? {
     let first = row.columnCount - Int32(columns.count)
     guard let masks = masks[entity], row.integer(first) != 0 else { return nil }
@@ -56,8 +57,8 @@ struct RowComparison: Sendable {
     return found
   }
 
-  /// What a column holds of an entity. One that links of other tables refer to is more than a
-  /// property: everything that is reached over it may differ.
+  /// Returns the properties of an entity that depend on a column. If links of other tables refer to
+  /// the column, every property reached through these links may differ.
   private static func mask(
     of column: Column, _ table: FollowedTable, _ entity: Int, _ schema: Schema, _ model: Model
   ) -> PropertyMask {
@@ -78,7 +79,7 @@ struct RowComparison: Sendable {
 }
 
 extension Schema {
-  /// Whether a column is part of its table's key, or a foreign key refers to it.
+  /// True if a column is part of its table's key or the target of a foreign key.
   fileprivate func isReferenced(_ column: String, of table: TableShape) -> Bool {
     if table.key.columns.contains(column) { return true }
     let keys = entities.flatMap(\.relationships).flatMap(\.foreignKeys)

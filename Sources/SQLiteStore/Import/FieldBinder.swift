@@ -1,7 +1,7 @@
-// A field → what its column stores, bound to a statement's parameter.
+// A field of an imported file → its column's stored value, bound to a statement's parameter.
 //
-// Numbers, text and booleans, which are nearly everything, are read from the bytes; the rest goes
-// the way of a save's JSON.
+// Numbers, text and booleans, which are the great majority, are read from the bytes. Other values
+// are converted like the JSON of a save.
 
 import CSQLite
 import FetchModel
@@ -18,7 +18,8 @@ struct FieldBinder {
     self.column = column
   }
 
-  /// Binds what the column's type does not have as it stands: SQLite lets a column hold anything.
+  /// Binds a value that the column's type does not include, unconverted: SQLite columns hold any
+  /// value.
   func bindAsItStands(_ field: ImportedField) -> Bool {
     switch field {
     case .missing: return true
@@ -46,7 +47,8 @@ struct FieldBinder {
     return true
   }
 
-  /// False if the column's type has no such value. Text stays the caller's until the next step.
+  /// Returns false if the column's type does not include the value. The caller's text must stay
+  /// valid until the next step.
   func bind(_ field: ImportedField) -> Bool {
     switch field {
     case .missing: return true
@@ -56,7 +58,7 @@ struct FieldBinder {
     }
   }
 
-  /// A text column that may not be nil takes an empty field as the empty text.
+  /// A required text column stores an empty field as the empty text.
   private func bindNull() -> Bool {
     if column.isNotNull, column.type == .string {
       sqlite3_bind_text(statement, parameter, "", 0, copiedBytes)
@@ -109,7 +111,7 @@ struct FieldBinder {
     return sqlite3_bind_int64(statement, parameter, isNegative ? -value : value) == SQLITE_OK
   }
 
-  /// `12.0` and `1e3` are integers too, as they are in JSON.
+  /// `12.0` and `1e3` are integers as well, as in JSON.
   private func bindWideInteger(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
     let text = String(decoding: utf8[...].trimmed, as: UTF8.self)
     guard let integer = JSON.number(text).integer else { return false }
@@ -135,7 +137,8 @@ struct FieldBinder {
 
   // MARK: JSON
 
-  /// Text columns take numbers and booleans as their text: a file whose codes are mostly digits.
+  /// Text columns accept numbers and booleans as their text, for files whose codes are mostly
+  /// digits.
   private func bind(_ json: JSON) -> Bool {
     if json == .null { return bindNull() }
     guard column.type == .string || column.type == .uri else {
@@ -161,7 +164,7 @@ struct FieldBinder {
 extension UnsafeBufferPointer<UInt8> {
   var string: String { String(decoding: self, as: UTF8.self) }
 
-  /// Whether it is UTF-8 without a NUL, which would end a text in SQLite's eyes.
+  /// True for UTF-8 without a NUL, at which SQLite would end the text.
   fileprivate var isUTF8: Bool {
     var isPlain = true
     for byte in self where byte >= 0x80 || byte == 0 {
@@ -174,7 +177,7 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension Slice<UnsafeBufferPointer<UInt8>> {
-  /// Without spaces at either end.
+  /// The bytes without spaces at either end.
   fileprivate var trimmed: Self {
     var slice = self
     while slice.first == 0x20 || slice.first == 0x09 { slice = slice.dropFirst() }
@@ -184,7 +187,7 @@ extension Slice<UnsafeBufferPointer<UInt8>> {
 }
 
 extension AttributeType {
-  /// What a field of a file has to be, as a phrase.
+  /// A phrase for the values that a field of this type accepts.
   var importExpectation: String {
     switch self {
     case .integer: "an integer of 64 bits"
@@ -200,7 +203,7 @@ extension AttributeType {
 }
 
 extension ImportedField {
-  /// For messages: shortened, in quotes.
+  /// The value for messages: shortened, in quotes.
   var shown: String {
     switch self {
     case .missing, .null: return "nothing"

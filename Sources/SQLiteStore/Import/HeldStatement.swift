@@ -1,9 +1,10 @@
-// A prepared statement that is held through an import: found again without its text.
+// A prepared statement that stays open throughout an import, so that no lookup by its text is
+// needed.
 
 import CSQLite
 import FetchModel
 
-/// A statement of one connection, until it is closed.
+/// A prepared statement of one connection. Open until `close()`.
 final class HeldStatement {
   private(set) var pointer: OpaquePointer?
 
@@ -15,13 +16,13 @@ final class HeldStatement {
 
   deinit { close() }
 
-  /// Has to be called before the connection is closed.
+  /// Finalizes the statement. Call it before the connection is closed.
   func close() {
     sqlite3_finalize(pointer)
     pointer = nil
   }
 
-  /// Runs it once; gives the constraint that refused it, nil where it was done.
+  /// Runs the statement once. Returns the constraint that refused it, or nil on success.
   func run(on connection: Connection) throws(StoreError) -> Constraint? {
     let code = sqlite3_step(pointer)
     defer { sqlite3_reset(pointer) }

@@ -1,13 +1,13 @@
 // The history of inserted rows, written without the triggers.
 //
-// A row of `livefetch_position` and one of the table's history with the new key alone, exactly as
-// the insert trigger writes them. The trigger that looks for rows which REPLACE takes away is not
-// missed: an import never replaces.
+// Writes a row of `livefetch_position`, and a row of the table's history with only the new key,
+// exactly as the insert trigger does. The trigger that finds the rows deleted by a REPLACE is not
+// needed, because an import never replaces.
 
 import CSQLite
 import FetchModel
 
-/// Writes what the insert trigger would. For tables whose key is the row's number.
+/// Writes the rows that the insert trigger would write. For tables whose key is the rowid.
 final class ImportLog {
   private let position: HeldStatement
   private let row: HeldStatement

@@ -1,24 +1,24 @@
-// One value of a file that is imported, and why a row of it was refused.
+// A value of an imported file, and the errors that refuse a row or an import.
 
 import FetchModel
 
-/// A value as a file has it.
+/// A value as the file contains it.
 public enum ImportedField {
-  /// The record says nothing of it: an insert takes the column's default, an update leaves it.
+  /// The record has no such field. An insert uses the column's default; an update keeps the value.
   case missing
   /// An empty field.
   case null
-  /// UTF-8, not checked yet. Valid for the call that it is given to.
+  /// Unvalidated UTF-8. The buffer is valid during the call that receives it.
   case text(UnsafeBufferPointer<UInt8>)
-  /// From a JSON file.
+  /// A value of a JSON file.
   case json(JSON)
 }
 
-/// Why a row was not imported.
+/// The reason why a row was not imported.
 public struct RowRefusal: Error, Sendable, Hashable {
-  /// The property at fault; nil where it is the whole row.
+  /// The invalid property; nil for the whole row.
   public let property: String?
-  /// A sentence for the person who imports.
+  /// A sentence for the user.
   public let detail: String
 
   public init(property: String? = nil, detail: String) {
@@ -27,19 +27,19 @@ public struct RowRefusal: Error, Sendable, Hashable {
   }
 }
 
-/// Why an import could not begin.
+/// The reason why an import could not begin.
 public enum ImportError: Error, Sendable, Hashable {
   case store(StoreError)
   case unknownEntity(name: String, hint: String?)
-  /// A view, or a join table.
+  /// The entity is a view or a join table.
   case readOnlyEntity(name: String)
   case unknownProperty(name: String, hint: String?)
-  /// A generated column.
+  /// The property is a generated column.
   case notWritable(property: String)
-  /// Two fields of a row for the same property.
+  /// Two fields of a row set the same property.
   case repeatedProperty(String)
-  /// No unique index or primary key is over exactly these properties.
+  /// No unique index and no primary key covers exactly these properties.
   case keyNotUnique([String])
-  /// The key has a property that the file does not give.
+  /// The key contains a property that the file does not have.
   case keyNotGiven(String)
 }

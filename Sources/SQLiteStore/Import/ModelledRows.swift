@@ -1,11 +1,12 @@
-// Rows of an entity whose rules a model file gives: each goes the way of a save.
+// Imports rows of an entity that a model file describes; each row passes through a save.
 //
-// The table alone does not know a model's ranges, patterns and counts, nor which entity of several
-// in one table a row is of. So a row becomes the JSON of one change, checked like any client's.
+// The table does not express a model's ranges, patterns and counts, nor which of several entities
+// in one table a row belongs to. So each row becomes the JSON of one change, validated like a
+// client's.
 
 import FetchModel
 
-/// Writes rows by the rules of a model.
+/// Writes rows under the rules of a model.
 struct ModelledRows {
   private let entity: Int
   private let resolver: SaveResolver
@@ -17,7 +18,7 @@ struct ModelledRows {
     executor = SaveExecutor(model: introspection.model, schema: introspection.schema)
   }
 
-  /// - Parameter writer: knows the fields' columns, and finds the rows that are there.
+  /// - Parameter writer: Maps fields to columns, and finds existing rows.
   func write(
     _ fields: [ImportedField], _ writer: RowWriter, on connection: Connection
   ) throws(StoreError) -> RowWriter.Outcome {
@@ -56,21 +57,21 @@ struct ModelledRows {
   private static func refusal(_ error: SaveError) throws(StoreError) -> RowRefusal {
     switch error {
     case .malformed(let detail): return RowRefusal(detail: detail)
-    case .condition: return RowRefusal(detail: "a batch is no row")
+    case .condition: return RowRefusal(detail: "a batch is not a row")
     case .invalid(let problems), .conflicts(let problems), .notFound(let problems):
       return RowRefusal(
         property: problems.first?.property,
         detail: problems.map(\.detail).joined(separator: "; "))
     case .preconditionFailed(let problem): return RowRefusal(detail: problem.detail)
     case .tooManyAffected: return RowRefusal(detail: "too many objects")
-    case .keyReused: return RowRefusal(detail: "the save's key was used before")
+    case .keyReused: return RowRefusal(detail: "the idempotency key was used before")
     case .store(let error): throw error
     }
   }
 }
 
 extension ImportedField {
-  /// As a client would have sent it; nil where there is nothing.
+  /// Returns the value in the JSON that a client would send; nil for a missing field.
   fileprivate func json(as type: AttributeType) -> JSON? {
     switch self {
     case .missing: return nil

@@ -1,18 +1,19 @@
-// A sample of records → the types of a table for them, and the table.
+// A sample of records → column types, and a table with these columns.
 
 import CSQLite
 import FetchModel
 
-/// What the values of one field of a file turned out to be.
+/// Infers the type of a file's field from sample values.
 public struct TypeGuess: Sendable, Hashable {
   private var candidates: Set<AttributeType> = [.boolean, .integer, .double, .date, .json]
   private var hasTime = false
   private var hasStructure = false
   private var isEmpty = true
 
+  /// Creates an inference without samples.
   public init() {}
 
-  /// Takes one more value into account.
+  /// Adds a sample value.
   public mutating func add(_ field: ImportedField) {
     switch field {
     case .missing, .null, .json(.null): return
@@ -45,7 +46,7 @@ public struct TypeGuess: Sendable, Hashable {
     }
   }
 
-  /// Integers of more than 64 bits are text, which keeps their digits.
+  /// Integers of more than 64 bits become text, which keeps their digits.
   private static func types(ofNumber text: String, _ json: JSON) -> Set<AttributeType> {
     if json.integer != nil { return [.integer, .double] }
     return text.utf8.contains { [0x2E, 0x45, 0x65].contains($0) } ? [.double] : []
@@ -61,7 +62,7 @@ public struct TypeGuess: Sendable, Hashable {
     }
   }
 
-  /// `007` is text: a code whose zeros mean something.
+  /// `007` is text: a code whose leading zeros matter.
   private static func isPlainInteger(_ text: String) -> Bool {
     let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
     return Int64(text) != nil && !text.hasPrefix("+") && (digits == "0" || !digits.hasPrefix("0"))
@@ -75,20 +76,20 @@ public struct TypeGuess: Sendable, Hashable {
     return !text.hasPrefix("00")
   }
 
-  /// The type that every value has. Where there is none, JSON if an array or an object is among
-  /// them, else text, as where there is no value.
+  /// The type that includes every sample. If there is none: JSON if an array or an object is among
+  /// the samples, otherwise text. Text without samples.
   public var type: AttributeType {
     guard !isEmpty else { return .string }
     return [.boolean, .integer, .double, .date, .json].first { candidates.contains($0) }
       ?? (hasStructure ? .json : .string)
   }
 
-  /// How a table declares a column of these values.
+  /// The declared type of a column for these values.
   public var declaration: String {
     type == .date && !hasTime ? "DATE" : Self.declaration(of: type)
   }
 
-  /// How a table declares a column of `type`.
+  /// Returns the declared type of a column of `type`.
   public static func declaration(of type: AttributeType) -> String {
     switch type {
     case .integer: "INTEGER"
@@ -105,12 +106,13 @@ public struct TypeGuess: Sendable, Hashable {
   }
 }
 
-/// A table for what is imported.
+/// A table created for an import.
 public struct NewTable: Sendable {
+  /// The name of the table.
   public let name: String
-  /// Names and declared types, in the file's order.
+  /// Names and declared types, in file order.
   public let columns: [(name: String, declaration: String)]
-  /// The columns by which rows are found again.
+  /// The columns that identify existing rows.
   public let key: [String]
 
   public init(name: String, columns: [(name: String, declaration: String)], key: [String]) {
@@ -119,7 +121,7 @@ public struct NewTable: Sendable {
     self.key = key
   }
 
-  /// The statement that makes it. A column `id` is the key; without one the store gives ids.
+  /// The CREATE TABLE statement. A column `id` becomes the key; without one the store assigns ids.
   public var sql: String {
     let hasID = columns.contains { folded($0.name) == "id" }
     var parts = hasID ? [] : ["\"id\" INTEGER PRIMARY KEY"]
@@ -137,7 +139,8 @@ public struct NewTable: Sendable {
     return column.declaration == "INTEGER" ? " PRIMARY KEY" : " NOT NULL PRIMARY KEY"
   }
 
-  /// Whether the file at `path` has such an entity or table, or a model file that says what there is.
+  /// True if the file at `path` has an entity or a table with this name, or stores a model, which
+  /// determines its entities.
   public static func isKnown(_ name: String, in path: String) throws(StoreError) -> Bool {
     let (connection, _) = try OpenFile.openForReading(path)
     defer { connection.close() }
@@ -148,10 +151,11 @@ public struct NewTable: Sendable {
       [.text(name)])
   }
 
-  /// How many columns of a file a table takes: SQLite holds 2,000, and the history needs some.
+  /// The maximum number of columns imported into a table. SQLite allows 2,000; the history needs
+  /// some of them.
   public static let mostColumns = 1_900
 
-  /// Makes the file at `path` where it is not there.
+  /// Creates the file at `path` if it does not exist.
   static func touch(_ path: String) throws(StoreError) {
     var pointer: OpaquePointer?
     let code = sqlite3_open_v2(path, &pointer, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)

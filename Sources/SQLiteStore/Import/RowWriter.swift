@@ -1,7 +1,7 @@
 // The fields of a row → an INSERT or an UPDATE of the table.
 //
-// Parameter n of every statement is the n-th field, whichever fields a statement uses. Statements
-// differ by which fields a row gives; almost always it is all of them.
+// Parameter n of every statement is the n-th field, whichever fields the statement uses. Each set
+// of present fields has its own statements; almost always all fields are present.
 
 import CSQLite
 import FetchModel
@@ -15,21 +15,21 @@ struct RowWriter {
 
   private struct Statements {
     let insert: HeldStatement
-    /// nil where there is nothing to set.
+    /// nil if there is no column to set.
     let update: HeldStatement?
   }
 
   let table: SaveTable
-  /// Whether values that their column's type does not have are taken as they stand.
+  /// True to store values that their column's type does not include, unconverted.
   var isLenient = false
-  /// The table's columns by which a row is found; empty: never.
+  /// The table's columns that identify an existing row; empty if every row is an insert.
   private let key: [Int]
   /// The table's column of each field.
   private(set) var columns: [Int] = []
-  /// The fields that are the key, in its order.
+  /// The fields of the key, in key order.
   private var keyFields: [Int] = []
   private var lookup: HeldStatement?
-  /// By which fields are there.
+  /// The statements for each set of present fields.
   private var statements: [[Bool]: Statements] = [:]
   private var whole: Statements?
   private var given: [Bool] = []
@@ -64,7 +64,7 @@ struct RowWriter {
   }
 }
 
-// MARK: - What the fields are
+// MARK: - Fields
 
 extension RowWriter {
   mutating func use(_ names: [String], on connection: Connection) throws(ImportError) {
@@ -112,7 +112,7 @@ extension RowWriter {
 
   private func name(_ field: Int) -> String { quoted(table.columns[columns[field]].name) }
 
-  /// Says ABORT, so that a table's own `ON CONFLICT REPLACE` takes nothing away.
+  /// Uses OR ABORT, so that a table's own `ON CONFLICT REPLACE` deletes no rows.
   private func insertSQL(_ fields: [Int]) -> String {
     guard !fields.isEmpty else {
       return "INSERT INTO main.\(table.table.quotedName) DEFAULT VALUES"
@@ -142,7 +142,7 @@ extension RowWriter {
     keyFields.map { "\(name($0)) = ?\($0 + 1)" }.joined(separator: " AND ")
   }
 
-  /// Ends every statement.
+  /// Closes every statement.
   mutating func close() {
     for held in statements.values + [whole].compactMap({ $0 }) {
       held.insert.close()
@@ -189,7 +189,7 @@ extension RowWriter {
     return made
   }
 
-  /// The id of the row that has the key of `fields`; nil where there is none, or no key.
+  /// Returns the id of the row with the key in `fields`; nil without such a row, or without a key.
   func find(
     _ fields: [ImportedField], on connection: Connection
   ) throws(StoreError) -> Result<ObjectID?, RowRefusal> {
@@ -239,8 +239,8 @@ extension RowWriter {
 // MARK: - Names
 
 extension SaveTable {
-  /// The column that a file means by `name`: a property's name, a column's, or either in another
-  /// case.
+  /// Returns the column that `name` refers to in a file: a property's name, a column's, or either
+  /// in another case.
   func column(imported name: String) -> Int? {
     propertyNames.firstIndex(of: name) ?? column(named: name)
       ?? propertyNames.firstIndex { folded($0) == folded(name) }

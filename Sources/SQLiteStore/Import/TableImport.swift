@@ -1,41 +1,45 @@
-// Rows of a file → rows of one table, in one transaction, with their history.
+// Rows of a file → rows of one table with their history, in one transaction.
 //
-// Values are bound straight from the file's bytes. Where only inserts are made and the table has no
-// triggers but the history's, these are switched off and their rows written here: the same rows for
-// half the time. Where a model file rules the store, each row goes the way of a save instead. Memory does not grow with the number of rows.
+// Values are bound directly from the file's bytes. If all rows are inserted and the table has no
+// triggers other than the history's, the import disables these triggers and writes the same history
+// rows itself, in half the time. If a model file describes the entity, each row passes through a
+// save instead. Memory use does not depend on the number of rows.
 
 import CSQLite
 import FetchModel
 
-/// An import into one entity of a file that nobody serves.
+/// An import into one entity of a file that no server has open. For one thread.
 public final class TableImport {
-  /// How many rows were taken.
+  /// The numbers of processed rows.
   public struct Counts: Sendable, Hashable {
+    /// The number of inserted rows.
     public var inserted = 0
+    /// The number of updated rows.
     public var updated = 0
   }
 
   let connection: Connection
   let table: SaveTable
-  private let isFollowed: Bool
+  private let isTracked: Bool
   private let makesTable: Bool
   private let lock: FileLock
   private let log: ImportLog?
   private(set) var writer: RowWriter
+  /// The numbers of rows processed so far.
   public private(set) var counts = Counts()
-  /// Where the rules are a model file's.
+  /// Set if a model file describes the entity.
   private let modelled: ModelledRows?
-  /// Whether keys that wait for the commit have to be looked at after each row.
+  /// True if foreign keys that are checked at the commit must be checked after each row.
   private let hasDeferredKeys: Bool
 
-  /// Opens the file at `path` and begins.
+  /// Opens the file at `path` and begins the import.
   ///
   /// - Parameters:
-  ///   - key: the properties by which rows are found that are there already; empty: every row is a
-  ///     new one.
-  ///   - isLenient: whether values that their column's type does not have are taken as they stand.
-  ///     A model file's rules hold all the same.
-  ///   - new: the entity's table, made first; the file as well where it is not there.
+  ///   - key: The properties that identify existing rows. Empty: every row is inserted.
+  ///   - isLenient: True to store values that their column's type does not include, unconverted. A
+  ///     model file's rules apply regardless.
+  ///   - new: The entity's table, to be created first, together with the file if it does not exist.
+  /// - Throws: ``ImportError`` if the import cannot begin.
   public init(
     path: String, entity name: String, key: [String] = [], isLenient: Bool = false,
     creating new: NewTable? = nil
@@ -45,8 +49,8 @@ public final class TableImport {
       lock = try FileLock(beside: path)
       connection = try Connection(path: path, access: .write)
       try connection.execute("PRAGMA cache_size = -65536")
-      isFollowed = try History.isPresent(on: connection)
-      if isFollowed { try Self.continueHistory(on: connection) }
+      isTracked = try History.isPresent(on: connection)
+      if isTracked { try Self.continueHistory(on: connection) }
       try connection.execute("BEGIN IMMEDIATE")
       if let new { try Self.make(new, on: connection) }
       let introspection = try Introspection(of: connection)
@@ -59,7 +63,7 @@ public final class TableImport {
         introspection.model.file == nil
         ? nil : ModelledRows(entity: table.index, introspection)
       log =
-        isFollowed && key.isEmpty && new == nil && modelled == nil
+        isTracked && key.isEmpty && new == nil && modelled == nil
         ? try Self.log(of: table, introspection, on: connection) : nil
     } catch let error as StoreError {
       throw .store(error)
@@ -70,13 +74,13 @@ public final class TableImport {
     }
   }
 
-  /// Whatever is wrong with a table's names or number of columns is the file's, not the disk's.
+  /// Reports invalid names or too many columns as errors of the imported file, not of the disk.
   private static func make(_ new: NewTable, on connection: Connection) throws(StoreError) {
     do throws(StoreError) {
       try connection.execute(new.sql)
     } catch {
       guard case .failed(let reason) = error else { throw error }
-      throw .unusable("the table \(new.name) cannot be made: \(reason)")
+      throw .unusable("the table \(new.name) cannot be created: \(reason)")
     }
   }
 
@@ -93,20 +97,18 @@ public final class TableImport {
     return SaveTable(index: index, entity: model.entities[index], table: table)
   }
 
-  /// Leaves the file's history as serving the file would.
+  /// Continues the file's history as serving the file would.
   private static func continueHistory(on connection: Connection) throws(StoreError) {
     let introspection = try Introspection(of: connection)
-    let history = try History(
-      model: introspection.model, schema: introspection.schema, on: connection)
+    let history = History(model: introspection.model, schema: introspection.schema)
     _ = try history.setUp(on: connection, journalMode: "wal")
   }
 
-  /// nil where the triggers have to write the history.
+  /// Returns nil if the triggers have to write the history.
   private static func log(
     of table: SaveTable, _ introspection: Introspection, on connection: Connection
   ) throws(StoreError) -> ImportLog? {
-    let history = try History(
-      model: introspection.model, schema: introspection.schema, on: connection)
+    let history = History(model: introspection.model, schema: introspection.schema)
     guard let followed = history.tables.first(where: { $0.entity == table.index }),
       followed.shape.key.kind == .rowidAlias,
       try !hasOtherTriggers(followed.layout.table, on: connection)
@@ -130,21 +132,21 @@ public final class TableImport {
 // MARK: - Rows
 
 extension TableImport {
-  /// Says which properties the fields of the next rows are, by name, alias or column.
+  /// Sets the properties of the following rows' fields, by name, alias or column.
   public func use(properties: [String]) throws(ImportError) {
     try writer.use(properties, on: connection)
   }
 
-  /// Takes one row; gives why not, if it does not fit. A refused row leaves nothing behind.
+  /// Writes a row. Returns the reason if the row is refused; a refused row leaves no changes.
   ///
-  /// - Throws: where the import cannot go on; ``cancel()`` it then.
+  /// - Throws: An error after which the import cannot continue; call ``cancel()`` then.
   public func add(_ fields: [ImportedField]) throws(StoreError) -> RowRefusal? {
     guard hasDeferredKeys, modelled == nil else { return try write(fields) }
     try connection.run("SAVEPOINT livefetch_row")
     var refusal = try write(fields)
     if refusal == nil, connection.hasDeferredViolations {
       try connection.run("ROLLBACK TO livefetch_row")
-      refusal = RowRefusal(detail: "a relationship leads to an object that does not exist")
+      refusal = RowRefusal(detail: "a relationship refers to an object that does not exist")
     }
     try connection.run("RELEASE livefetch_row")
     return refusal
@@ -171,20 +173,20 @@ extension TableImport {
 // MARK: - The end
 
 extension TableImport {
-  /// Commits everything. A followed file's history begins anew where a table was made.
+  /// Commits all rows. If a table was created in a tracked file, the file begins a new history.
   public func commit() throws(StoreError) {
-    if isFollowed, !makesTable {
+    if isTracked, !makesTable {
       let last = try connection.first("SELECT max(position) FROM main.livefetch_position") {
         $0.integer(0)
       }
       try History.stamp(position: last ?? 0, on: connection)
     }
     try connection.run("COMMIT")
-    if isFollowed, makesTable { try Self.continueHistory(on: connection) }
+    if isTracked, makesTable { try Self.continueHistory(on: connection) }
     close()
   }
 
-  /// Takes everything back.
+  /// Rolls everything back.
   public func cancel() {
     if !connection.isInAutocommit { try? connection.run("ROLLBACK") }
     close()

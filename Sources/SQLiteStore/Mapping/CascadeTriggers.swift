@@ -1,15 +1,15 @@
-// A to-one relationship, or a table between, whose rule is Cascade → the trigger that takes the objects
-// at the other end along.
+// A to-one relationship or a join table with the delete rule Cascade → the trigger that also
+// deletes the objects at the other end.
 //
-// SQLite fires no trigger within itself, so where a cascade can come round to the same trigger, the
-// first one collects all that will go and takes that in one go:
+// SQLite does not fire a trigger recursively. Where a cascade can reach its own trigger again, the
+// first trigger collects every object to delete and deletes them together:
 //
-//     livefetch_cascade    the objects that are on their way out: which root entity's, and their ids.
-//                          Empty but within a DELETE; the triggers that fire meanwhile leave it alone
+//     livefetch_cascade    the objects being deleted: their root entity and ids. Empty except during a
+//                          DELETE; while it has rows, nested cascade triggers do nothing
 
 import FetchModel
 
-/// The cascades of a model between its tables.
+/// The cascades between a model's tables.
 struct CascadeTriggers {
   static let table = "livefetch_cascade"
   static let creation = """
@@ -17,11 +17,12 @@ struct CascadeTriggers {
     WITHOUT ROWID
     """
 
-  /// Whoever goes from `from` takes those along in `to` that `rows` gives.
+  /// Deleting a row of `from` also deletes the rows of `to` that `source` selects.
   private struct Edge {
     let from: String
     let to: String
-    /// What follows from the row `go`: FROM and WHERE behind `SELECT`, and the id that is read.
+    /// The SELECT for a deleted row `go`: `source` holds its FROM and WHERE, `id` the expression
+    /// that it selects.
     let id: String
     let source: String
   }
@@ -57,7 +58,7 @@ struct CascadeTriggers {
     }
   }
 
-  /// The edges that lead on from `table`, near and far.
+  /// Returns the edges reachable from `table`.
   private func edges(behind table: String) -> [Edge] {
     var tables: Set<String> = [table]
     while true {
@@ -68,23 +69,23 @@ struct CascadeTriggers {
     }
   }
 
-  /// Whether a cascade from `from` to `to` can come round to itself.
-  private func comesRound(from: String, to: String) -> Bool {
+  /// True if a cascade from `from` to `to` can reach itself again.
+  private func isRecursive(from: String, to: String) -> Bool {
     from == to || edges(behind: to).contains { $0.to == from }
   }
 
-  /// Whether any cascade does.
-  var needsTable: Bool { edges.contains { comesRound(from: $0.from, to: $0.to) } }
+  /// True if any cascade can reach itself again.
+  var needsTable: Bool { edges.contains { isRecursive(from: $0.from, to: $0.to) } }
 
-  /// What a trigger does that takes objects of `to` along, and when.
+  /// Returns the condition and the statements of a trigger that deletes objects of `to`.
   ///
   /// - Parameters:
-  ///   - ids: what gives their ids, behind SELECT.
-  ///   - from: the table whose objects' deletion it is about.
+  ///   - ids: The text after SELECT that returns their ids.
+  ///   - from: The table whose deletes fire the trigger.
   func deletion(
     of ids: String, from: String, to: String, when condition: String
   ) -> (condition: String, statements: [String]) {
-    guard comesRound(from: from, to: to) else {
+    guard isRecursive(from: from, to: to) else {
       return (
         condition, ["DELETE FROM \(quoted(to)) WHERE \(ModelTriggers.id) IN (SELECT \(ids))"]
       )

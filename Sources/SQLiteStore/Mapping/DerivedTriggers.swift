@@ -1,11 +1,11 @@
-// A derived attribute → the triggers that keep it, and the SQL that computes it anew for all rows.
+// A derived attribute → the triggers that maintain it, and the SQL that recomputes it for all rows.
 //
-//     country.name          after changes of the object's own link, and of each object on the way
-//     cities.@count         after members come, go or change their owner
-//     cities.@sum.people    the same, and after changes of what is summed
+//     country.name          after changes of the object's own link, and of each object on the path
+//     cities.@count         after members are added, removed or change their owner
+//     cities.@sum.people    the same, and after changes of the summed attribute
 //     now()                 after every change of a stored value of the object itself
 //
-// Nothing is written that is so already, so that nothing is touched without a change.
+// A statement writes only values that differ, so that no row counts as changed without a change.
 
 import FetchModel
 
@@ -31,7 +31,8 @@ struct DerivedTriggers {
     }
   }
 
-  /// An UPDATE that gives every row its value; nil where SQL alone cannot, or nothing is to be done.
+  /// Returns an UPDATE that computes the value for every row; nil where SQL cannot, or where there
+  /// is nothing to compute.
   func recomputation(_ derivation: Derivation) -> String? {
     switch derivation {
     case .text, .now: nil
@@ -55,7 +56,7 @@ struct DerivedTriggers {
 
   // MARK: Key paths
 
-  /// One step of the path: the column that is read in a table.
+  /// One step of the path: the column that it reads in a table.
   private struct Step {
     let table: String
     let column: String
@@ -74,12 +75,12 @@ struct DerivedTriggers {
     return steps
   }
 
-  /// What the path reads from the row that `alias` names.
+  /// Returns SQL for the value that the path reads, starting at the row with this alias.
   private func pathValue(_ names: [String], of alias: String) -> String? {
     guard let steps = steps(names), let first = steps.first else { return nil }
     var value = "\(alias).\(quoted(first.column))"
     for step in steps.dropFirst() {
-      // Aliased, as a path may go through its own table.
+      // Has an alias, because a path may pass through its own table.
       value = """
         (SELECT p.\(quoted(step.column)) FROM \(quoted(step.table)) AS p WHERE p.\(id) = \(value))
         """
@@ -106,7 +107,7 @@ struct DerivedTriggers {
     return result
   }
 
-  /// The condition that rows meet from which the changed row is reached.
+  /// Returns the condition for rows from which the path reaches the changed row.
   private func reaching(_ steps: ArraySlice<Step>) -> String {
     var condition = "= NEW.\(id)"
     for step in steps.dropFirst().reversed() {

@@ -1,19 +1,20 @@
-// A file without a model → the model that its tables amount to, which can be served with the same
-// file; and a report of what in the tables no model can say.
+// A file without a model → the model that its tables imply, which can be served with the same file,
+// and a report of everything in the tables that a model cannot express.
 
 import FetchModel
 
-/// What the tables of a file say, as a model.
+/// The model that the tables of a file imply.
 public struct InferredModel: Sendable {
+  /// The inferred model.
   public let model: ModelFile
-  /// What was left out, each with its place.
+  /// Everything that was left out, each with its location.
   public let remarks: [ModelFileProblem]
 }
 
 extension SQLiteStore {
-  /// The model that the tables of the file at `path` amount to.
+  /// Infers a model from the tables of the file at `path`.
   ///
-  /// - Throws: ``StoreError/unusable(_:)`` where no table can be an entity of a model.
+  /// - Throws: ``StoreError/unusable(_:)`` if no table can be an entity of a model.
   public static func inferredModel(path: String) throws(StoreError) -> InferredModel {
     let (connection, _) = try OpenFile.openForReading(path)
     defer { connection.close() }
@@ -108,7 +109,7 @@ private struct ModelInference {
     return attribute
   }
 
-  /// The properties of indexes that let their values stand once.
+  /// Returns the properties of each unique index.
   private func constraints(of entity: Entity, _ table: EntityTable) -> [[String]] {
     table.uniqueIndexes.compactMap { index in
       guard index.condition == nil else { return nil }
@@ -160,14 +161,14 @@ private struct ModelInference {
     case .inverse(let key):
       relationship.deleteRule = rule(of: key, in: entities[found.destination].name, name)
     case .joinTable(let join, let source, _):
-      // The links of an object go with it, or keep it.
+      // Deleting an object deletes its links, or the links prevent the delete.
       let table = introspection.schema.joinTables[join].name
       relationship.deleteRule = rule(of: source, in: table, name) == .deny ? .deny : .nullify
     }
     return relationship
   }
 
-  /// What the deletion of the owner does to those whose columns `key` has.
+  /// Returns the effect of the owner's deletion on the rows whose foreign key is `key`.
   private mutating func rule(
     of key: ForeignKey, in table: String, _ place: String
   ) -> ModelFile.DeleteRule {
@@ -177,13 +178,13 @@ private struct ModelInference {
     case "CASCADE"?: return .cascade
     case "SET NULL"?: return .nullify
     case "SET DEFAULT"?:
-      remarks.append(ModelFileProblem(place, "SET DEFAULT is no delete rule of a model"))
+      remarks.append(ModelFileProblem(place, "SET DEFAULT is not a delete rule of models"))
       return .deny
     default: return .deny
     }
   }
 
-  /// Takes out inverses whose other side was left out.
+  /// Removes inverses whose other side was left out.
   private mutating func dropUnmatched() {
     let whole = model
     for index in model.entities.indices {
@@ -196,7 +197,7 @@ private struct ModelInference {
 }
 
 extension AttributeType {
-  /// The widest type of a model that has such values.
+  /// The widest type of a model for values of this type.
   fileprivate var declared: ModelFile.AttributeType {
     switch self {
     case .integer: .integer64
@@ -214,7 +215,7 @@ extension AttributeType {
 }
 
 extension Column {
-  /// A default that is a plain number or text; nil for others.
+  /// Returns a default that is a plain number or text; nil for others.
   fileprivate func defaultJSON(as type: AttributeType) -> JSON? {
     guard let sql = defaultSQL, type != .json, type != .binary else { return nil }
     let json: JSON?

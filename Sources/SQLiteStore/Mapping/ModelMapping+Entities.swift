@@ -1,4 +1,4 @@
-// A model laid over tables → the entities that are served, with their columns and keys.
+// A model mapped to tables → the entities that are served, with their columns and keys.
 
 import FetchModel
 
@@ -41,7 +41,7 @@ extension ModelMapping {
       form: form(of: column, as: type))
   }
 
-  /// UUIDs are written in either case; what else a model has is stored as it compares.
+  /// UUIDs are stored in upper or lower case. Values of other types compare as stored.
   private func form(of column: Column, as type: AttributeType) -> StoredForm? {
     guard type == .uuid else { return nil }
     return column.type == .uuid ? column.form : .uuid(.lower)
@@ -60,7 +60,7 @@ extension ModelMapping {
       discriminator: attributes.firstIndex { $0.name == Inheritance.key })
   }
 
-  /// The raw names that predicates may use, where nothing else has them.
+  /// Returns the table's own names that predicates may use, unless another property has the name.
   private func aliases(
     _ relationships: [Relationship], _ key: Key, _ there: CatalogueTable
   ) -> [String: Property] {
@@ -155,7 +155,7 @@ extension ModelMapping {
 }
 
 extension ForeignKey {
-  /// The same columns, whose rows stand in the order of `position`.
+  /// Returns a foreign key with the same columns whose rows are ordered by `position`.
   fileprivate func ordered(by position: String?) -> ForeignKey {
     ForeignKey(
       columns: columns, table: table, referenced: referenced, referencesKey: referencesKey,

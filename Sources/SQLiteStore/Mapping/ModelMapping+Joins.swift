@@ -1,4 +1,4 @@
-// Relationships that have a table of their own → the table of the file that they lie in.
+// Relationships with a join table → the table of the file that holds them.
 
 import FetchModel
 
@@ -48,7 +48,8 @@ extension ModelMapping {
     joinOrder.append(join)
   }
 
-  /// Links go with their object, or keep it, as the relationship's delete rule says.
+  /// Checks that deleting an object deletes its links, or that links prevent the delete, as the
+  /// relationship's delete rule requires.
   private mutating func check(
     _ end: PlannedColumn, _ key: ForeignKey, _ planned: PlannedTable, _ there: CatalogueTable
   ) {
@@ -71,7 +72,8 @@ extension ModelMapping {
     end.references.flatMap { indexes[$0.table] } ?? 0
   }
 
-  /// The foreign key that an end of a link has: by its column's name, or by where it leads.
+  /// Returns the foreign key of one end of a link, found by its column's name or by the table that
+  /// it refers to.
   private func key(
     of end: PlannedColumn, in there: CatalogueTable, besides taken: String?
   ) -> ForeignKey? {

@@ -1,24 +1,24 @@
-// ModelFile + the catalogue of a file → the model that is served and how it lies in the tables, or
-// everything in which the two differ.
+// A `ModelFile` and the catalogue of a file → the model that is served and its tables, or every
+// difference between the two.
 //
-// A table that the model made has the planned names. One that was there before may differ in ways
-// that do not matter: the key has any name, a to-one relationship `country` may stand in
-// `country_id`, and columns that the model does not know are left alone.
+// A table that the model created has the planned names. An existing table may differ in details:
+// its key may have any name, the column of a to-one relationship `country` may be called
+// `country_id`, and columns that the model does not know are ignored.
 
 import FetchModel
 
-/// A model laid over the tables of a file.
+/// A model mapped to the tables of a file.
 struct ModelMapping {
   let tables: ModelTables
   var file: ModelFile { tables.file }
   let catalogue: [CatalogueTable]
   var problems: [String] = []
-  /// Columns that may be NULL of properties that may not be nil.
+  /// Nullable columns of required properties.
   private(set) var columnsToFill: [(table: String, name: String, key: PropertyKey)] = []
-  /// By the planned table's name: as the catalogue has it.
+  /// The catalogue's table of each planned table, by planned name.
   var found: [String: CatalogueTable] = [:]
   var columnTypes: [String: [String: (AttributeType, DateFormat?)]] = [:]
-  /// To-one relationships by what declares them.
+  /// Foreign keys of to-one relationships, by the property that declares them.
   var foreignKeys: [PropertyKey: ForeignKey] = [:]
   var joins: [String: (index: Int, table: JoinTable)] = [:]
   var joinOrder: [JoinTable] = []
@@ -41,7 +41,7 @@ struct ModelMapping {
     checkTriggers()
   }
 
-  /// The model and the tables behind it; good only without problems.
+  /// The model and its tables; valid only without problems.
   var introspection: Introspection {
     let entities = file.entities.indices.map { entity(at: $0) }
     return Introspection(
@@ -52,7 +52,7 @@ struct ModelMapping {
         comparesBytes: isUTF8))
   }
 
-  /// Whether every table is as the model would have made it.
+  /// True if every table is as the model would have created it.
   var isAsPlanned: Bool {
     tables.tables.allSatisfy { planned in
       guard let there = catalogue.first(where: { folded($0.name) == folded(planned.name) }) else {
@@ -81,14 +81,14 @@ struct ModelMapping {
       guard let there = found[table.name] else { continue }
       if table.column(.discriminator) != nil, there.column(named: Inheritance.key) == nil {
         problems.append(
-          "\(table.name): the table has no column `\(Inheritance.key)` to tell its subentities apart"
+          "\(table.name): the table has no column `\(Inheritance.key)` to distinguish its subentities"
         )
       }
       if there.primaryKey.isEmpty, !there.isView {
         problems.append("\(table.name): the table has no primary key")
       }
       for column in table.columns { check(column, of: table, there) }
-      checkStrangers(table, there)
+      checkUnknownColumns(table, there)
     }
   }
 
@@ -145,7 +145,8 @@ struct ModelMapping {
     )
   }
 
-  /// What may be nil needs a column that may be NULL; what may not be may not be in any row.
+  /// Checks that an optional property has a nullable column. Notes nullable columns of required
+  /// properties, whose rows must have values.
   private mutating func checkPresence(
     _ column: Column, isOptional: Bool, _ key: PropertyKey, _ there: CatalogueTable
   ) {
@@ -154,7 +155,7 @@ struct ModelMapping {
         "\(key.entity).\(key.property) is optional, and the column `\(column.name)` of "
           + "`\(there.name)` is NOT NULL")
     }
-    // Of a subentity the column is empty in the rows of its siblings.
+    // A subentity's column is NULL in the rows of its siblings.
     if !isOptional, !column.isNotNull, file.root(of: key.entity) == key.entity {
       columnsToFill.append((there.name, column.name, key))
     }
@@ -193,7 +194,7 @@ struct ModelMapping {
       ties: there.ties([column.name], to: target, referenced))
   }
 
-  /// The rule that a foreign key has is the model's.
+  /// Checks that a foreign key's delete action is the model's.
   private mutating func checkRule(
     _ raw: CatalogueTable.RawForeignKey?, _ planned: PlannedColumn,
     _ relationship: ModelFile.Relationship, _ key: PropertyKey
@@ -204,7 +205,7 @@ struct ModelMapping {
       case (.noAction, nil), (.nullify, "SET NULL"?), (.cascade, "CASCADE"?),
         (.deny, "NO ACTION"?), (.deny, "RESTRICT"?):
         true
-      // Without an inverse nobody said what becomes of those who refer.
+      // Without an inverse the model does not define what happens to the referring objects.
       case (_, _) where relationship.inverse == nil: true
       default: false
       }
@@ -215,7 +216,7 @@ struct ModelMapping {
         + "\(key.entity).\(key.property) says \(raw?.onDelete ?? "nothing, as there is none")")
   }
 
-  /// What has to be unique needs an index that says so.
+  /// Requires a unique index for each uniqueness constraint of the model.
   private mutating func findConstraints() {
     for entity in file.entities {
       guard let there = found[file.root(of: entity.name)] else { continue }
@@ -237,8 +238,8 @@ struct ModelMapping {
     }
   }
 
-  /// A column that the model does not know must not make inserts impossible.
-  private mutating func checkStrangers(_ table: PlannedTable, _ there: CatalogueTable) {
+  /// Requires that a column unknown to the model does not prevent inserts.
+  private mutating func checkUnknownColumns(_ table: PlannedTable, _ there: CatalogueTable) {
     let known = Set(table.columns.flatMap { [folded($0.name), folded($0.name) + "_id"] })
     for column in there.columns
     where !known.contains(folded(column.name)) && !there.primaryKey.contains(column.name) {
@@ -249,7 +250,7 @@ struct ModelMapping {
     }
   }
 
-  /// Rules that are kept by triggers need the planned names.
+  /// Requires the planned names for rules that triggers implement.
   private mutating func checkTriggers() {
     guard problems.isEmpty else { return }
     for statement in ModelTriggers(tables).statements where !ModelTriggers.isRepetition(statement) {
@@ -267,20 +268,20 @@ struct ModelMapping {
   }
 }
 
-// MARK: - What fits
+// MARK: - Compatibility checks
 
 extension CatalogueTable {
-  /// Whether an index, or the key, lets the columns' values stand once.
+  /// True if a unique index, or the key, covers exactly these columns.
   fileprivate func hasUnique(_ columns: [String]) -> Bool {
-    let wanted = Set(columns.map(folded))
-    return Set(primaryKey.map(folded)) == wanted
+    let requested = Set(columns.map(folded))
+    return Set(primaryKey.map(folded)) == requested
       || uniqueIndexes.contains { index in
         let parts = index.parts.compactMap { $0.column.map(folded) }
-        return parts.count == index.parts.count && Set(parts) == wanted
+        return parts.count == index.parts.count && Set(parts) == requested
       }
   }
 
-  /// Whether its key and links have the names that a model would have given them.
+  /// True if the key and the links have the planned names.
   fileprivate func isAsPlanned(_ planned: PlannedTable) -> Bool {
     guard isRowidAlias, primaryKey.map(folded) == [ModelTables.keyName] else { return false }
     return planned.columns.allSatisfy { column(named: $0.name) != nil }
@@ -288,10 +289,10 @@ extension CatalogueTable {
 }
 
 extension Column {
-  /// Whether values of `type` come out of the column as they went in.
-  fileprivate func holds(_ wanted: AttributeType) -> Bool {
-    if type == wanted { return true }
-    return switch wanted {
+  /// True if values of `type` are read back from the column as they were written.
+  fileprivate func holds(_ requested: AttributeType) -> Bool {
+    if type == requested { return true }
+    return switch requested {
     case .integer, .boolean: [.integer, .numeric, .blob].contains(affinity) && type != .binary
     case .double: [.real, .numeric].contains(affinity) || type == .decimal
     case .decimal: [.numeric, .real, .integer].contains(affinity)

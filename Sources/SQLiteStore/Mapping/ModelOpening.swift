@@ -1,17 +1,18 @@
-// A connection that may write + a model, given or remembered → the model laid over the tables, which
-// are made where the file is empty. One transaction; nothing is left behind where it fails.
+// A writable connection and a model, given or stored in the file → the model mapped to the tables,
+// which are created if the file is empty. Runs in one transaction; a failure leaves the file
+// unchanged.
 
 import FetchModel
 
-/// Brings a file and a model together.
+/// Opens a file with a model.
 struct ModelOpening {
   let connection: Connection
-  /// The model given by whoever opens the file.
+  /// The model that the caller gave.
   let given: ModelFile?
 
   private static let key = "model"
 
-  /// The model that the file remembers; nil without one.
+  /// Returns the model that the file stores; nil without one.
   static func remembered(on connection: Connection) throws(StoreError) -> ModelFile? {
     guard try History.isPresent(on: connection) else { return nil }
     let text = try connection.first(
@@ -21,11 +22,11 @@ struct ModelOpening {
     do {
       return try ModelFile(parsing: Array(text.utf8))
     } catch {
-      throw .unusable("the model that the file remembers cannot be read: \(error)")
+      throw .unusable("the stored model cannot be read: \(error)")
     }
   }
 
-  /// Has the file remember `model`. Needs the history's tables.
+  /// Stores `model` in the file. Requires the history's tables.
   static func remember(_ model: ModelFile, on connection: Connection) throws(StoreError) {
     let text = SQLValue.text(String(decoding: model.text, as: UTF8.self))
     let isKnown = try connection.first(
@@ -37,7 +38,7 @@ struct ModelOpening {
       [.text(key), text])
   }
 
-  /// The model and its tables; nil where nobody has said what the model is.
+  /// Returns the model and its tables; nil if neither the caller nor the file has a model.
   func open() throws(StoreError) -> Introspection? {
     let remembered = try Self.remembered(on: connection)
     guard let model = given ?? remembered else { return nil }
@@ -66,7 +67,7 @@ struct ModelOpening {
     return introspection
   }
 
-  /// Lays a model over the tables that are there.
+  /// Maps a model to the existing tables.
   static func introspection(
     of tables: ModelTables, on connection: Connection
   ) throws(StoreError) -> Introspection {
@@ -87,7 +88,7 @@ struct ModelOpening {
     .unusable("the tables are not the model's:\n" + problems.joined(separator: "\n"))
   }
 
-  /// Everything in which the tables, or the rows in them, are not the model's.
+  /// Returns every mismatch between the model and the tables or their rows.
   static func mismatches(
     of tables: ModelTables, on connection: Connection
   ) throws(StoreError) -> [String] {
@@ -106,15 +107,15 @@ struct ModelOpening {
     return problems
   }
 
-  /// Rules may change as they like; tables only by a migration.
+  /// Rules of a model may change freely; tables change only by a migration.
   private func refuseOtherTables(
     _ given: ModelFile, _ remembered: ModelFile
   ) throws(StoreError) {
     guard ModelTables(given).tables != ModelTables(remembered).tables else { return }
-    throw .unusable("the file was made for another version of the model, with other tables")
+    throw .unusable("the file was created for another version of the model, with different tables")
   }
 
-  /// Makes the triggers anew where they are not exactly the model's.
+  /// Recreates the triggers that differ from the model's.
   private func ensure(_ expected: [NamedStatement]) throws(StoreError) {
     let found = try connection.all(
       """

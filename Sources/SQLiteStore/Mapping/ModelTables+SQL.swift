@@ -1,16 +1,16 @@
-// Planned tables → the statements that make them, with the indexes that the model asks for and those
-// that relationships need.
+// Planned tables → the statements that create them, with the indexes that the model declares and
+// those that relationships need.
 
 import FetchModel
 
-/// A statement and the name of what it makes.
+/// A statement and the name of the object that it creates.
 struct NamedStatement: Hashable {
   let name: String
   let sql: String
 }
 
 extension PlannedTable {
-  /// The CREATE TABLE, under the table's own name or another.
+  /// Returns the CREATE TABLE statement, under the table's own name or another.
   func creation(as name: String? = nil) -> String {
     var parts = columns.map(\.declaration)
     if isJoin {
@@ -20,15 +20,15 @@ extension PlannedTable {
     return "CREATE TABLE \(quoted(name ?? self.name))(\(parts.joined(separator: ", ")))"
   }
 
-  /// The columns that hold values of their own.
+  /// The columns that store values; excludes generated ones.
   var storedColumns: [PlannedColumn] { columns.filter { $0.generatedSQL == nil } }
 }
 
 extension PlannedColumn {
-  /// The column as CREATE TABLE and ADD COLUMN take it.
+  /// The column's declaration for CREATE TABLE and ADD COLUMN.
   var declaration: String {
     var text = "\(quoted(name)) \(declaredType)"
-    // An id that was given once is never given again.
+    // An id is never assigned twice.
     if role == .key { return text + " PRIMARY KEY AUTOINCREMENT" }
     if isNotNull { text += " NOT NULL" }
     if let defaultSQL { text += " DEFAULT \(defaultSQL)" }
@@ -42,15 +42,15 @@ extension PlannedColumn {
 }
 
 extension ModelTables {
-  /// Every table and index of the model.
+  /// The statements for every table and index of the model.
   var creation: [NamedStatement] {
     tables.map { NamedStatement(name: $0.name, sql: $0.creation()) } + indexes
   }
 
-  /// The indexes, by names that begin with those of their tables.
+  /// The indexes. Their names begin with those of their tables.
   var indexes: [NamedStatement] { linkIndexes + fetchIndexes + constraints }
 
-  /// One for each column that refers to other objects: inverses and delete rules look it up.
+  /// One index for each column that refers to objects: inverses and delete rules search it.
   private var linkIndexes: [NamedStatement] {
     tables.flatMap { table in
       table.isJoin ? joinIndexes(table) : columnIndexes(table)
@@ -97,13 +97,13 @@ extension ModelTables {
 
   private var fetchIndexes: [NamedStatement] {
     file.entities.flatMap { entity in
-      entity.fetchIndexes.map { wanted in
+      entity.fetchIndexes.map { fetchIndex in
         let table = file.root(of: entity.name)
-        let terms = wanted.elements.compactMap { element in
+        let terms = fetchIndex.elements.compactMap { element in
           column(element.property, of: entity.name)
             .map { quoted($0) + (element.isDescending ? " DESC" : "") }
         }
-        return index("\(entity.name)_\(wanted.name)_index", on: table, terms)
+        return index("\(entity.name)_\(fetchIndex.name)_index", on: table, terms)
       }
     }
   }
@@ -120,13 +120,13 @@ extension ModelTables {
     }
   }
 
-  /// The column of a property that an entity has, inherited or its own.
+  /// Returns the column of an entity's property, inherited or its own.
   func column(_ property: String, of entity: String) -> String? {
     file.lineage(of: entity).lazy
       .compactMap { columnNames[PropertyKey(entity: $0.name, property: property)] }.first
   }
 
-  /// Which rows of its table are an entity's.
+  /// Returns the condition that selects an entity's rows in its table.
   func membership(of entity: String) -> String {
     let names = ([entity] + file.subentities(of: entity).map(\.name)).map(literal)
     return "\(quoted(Self.discriminatorName)) IN (\(names.joined(separator: ", ")))"

@@ -1,37 +1,37 @@
-// ModelFile → the tables that hold its objects, as they should be.
+// A `ModelFile` → the tables that its objects require.
 //
-//     an entity without a parent    a table; its subentities' objects stand in it too, told apart by
-//                                   the column "entity"
-//     an attribute                  a column, nil in the rows of entities that do not have it
+//     an entity without a parent    a table; its subentities' objects share it, and the column "entity"
+//                                   distinguishes them
+//     an attribute                  a column, NULL in the rows of entities that do not have it
 //     a to-one relationship         a column with the other object's id
-//     a to-many one with a to-one inverse    the inverse's column, and a position where it is ordered
-//     any other to-many one         a table between, shared by both directions
-//     a field behind a transformable attribute    a generated column: "skill.justicePower"
+//     a to-many one with a to-one inverse    the inverse's column, and a position if it is ordered
+//     any other to-many one         a join table, shared by both directions
+//     a field of a transformable attribute    a generated column: "skill.justicePower"
 
 import FetchModel
 
-/// A property by the entity that declares it.
+/// A property, identified by the entity that declares it.
 struct PropertyKey: Hashable {
   let entity: String
   let property: String
 }
 
-/// One column of a table that a model wants.
+/// A column of a planned table.
 struct PlannedColumn: Hashable {
   struct Reference: Hashable {
     let table: String
-    /// `ON DELETE …`, and when it is checked.
+    /// `ON DELETE …`, and the time of the check.
     let rule: String
   }
 
   enum Role: Hashable {
     case key, discriminator
     case property(PropertyKey)
-    /// Of a field behind a transformable attribute; not stored.
+    /// A field of a transformable attribute; not stored.
     case field(PropertyKey, names: [String], AttributeType)
-    /// Of the members of an ordered relationship.
+    /// The position of a member in an ordered relationship.
     case position(PropertyKey)
-    /// One end of a row between two objects.
+    /// One end of a row of a join table.
     case end
   }
 
@@ -41,29 +41,29 @@ struct PlannedColumn: Hashable {
   var isNotNull = false
   var defaultSQL: String?
   var references: Reference?
-  /// What it is computed from, where it is.
+  /// The expression of a generated column; nil for others.
   var generatedSQL: String?
 }
 
-/// A table that a model wants.
+/// A table that a model requires.
 struct PlannedTable: Hashable {
   let name: String
   var columns: [PlannedColumn]
-  /// Whether its rows are links of two objects.
+  /// True for a join table.
   var isJoin = false
-  /// The entity at the top of those whose objects it holds; nil for a join.
+  /// The root entity of the objects that the table holds; nil for a join table.
   var root: String?
 
   func column(_ role: PlannedColumn.Role) -> PlannedColumn? { columns.first { $0.role == role } }
 }
 
-/// Where a relationship is kept.
+/// Where a relationship is stored.
 enum PlannedLink: Hashable {
   /// To-one: a column of the entity's own table.
   case column(String)
-  /// To-many: the column of this relationship, which is its inverse.
+  /// To-many: the column of this relationship, its inverse.
   case members(PropertyKey)
-  /// To-many: a table between, by its name, and which of its columns refer to whom.
+  /// To-many: a join table by name, with the columns that refer to each side.
   case join(table: String, source: String, destination: String)
 }
 
@@ -73,7 +73,8 @@ struct ModelTables {
   private(set) var tables: [PlannedTable] = []
   private(set) var columnNames: [PropertyKey: String] = [:]
   private(set) var links: [PropertyKey: PlannedLink] = [:]
-  /// By ordered relationship: the column beside the one that refers to its owner.
+  /// The position column of each ordered relationship. It is in the table of the column that refers
+  /// to the owner.
   private(set) var positions: [PropertyKey: String] = [:]
 
   init(_ file: ModelFile) {
@@ -169,8 +170,8 @@ extension ModelTables {
       of: entity.name)
   }
 
-  /// What the deletion of an object does to the columns that refer to it: the delete rule of the
-  /// relationship that goes from it.
+  /// Returns the reference to `entity`. Deleting an object affects the columns that refer to it as
+  /// the delete rule of the relationship in the opposite direction says.
   private func reference(
     to entity: String, heldBy relationship: ModelFile.Relationship
   ) -> PlannedColumn.Reference? {
@@ -206,7 +207,7 @@ extension ModelTables {
   }
 }
 
-/// Columns while names are given out, each once whatever its case.
+/// Columns under construction. Each name is used once, regardless of case.
 private struct TableDraft {
   let name: String
   private(set) var columns: [PlannedColumn] = []
@@ -214,10 +215,10 @@ private struct TableDraft {
 
   init(name: String) { self.name = name }
 
-  /// `wanted`, or with the entity in front where another entity's property has that name.
-  func free(_ wanted: String, of entity: String) -> String {
-    guard taken.contains(folded(wanted)) else { return wanted }
-    var name = "\(entity)_\(wanted)"
+  /// Returns `preferred`, prefixed with the entity's name if another entity's property has that name.
+  func free(_ preferred: String, of entity: String) -> String {
+    guard taken.contains(folded(preferred)) else { return preferred }
+    var name = "\(entity)_\(preferred)"
     while taken.contains(folded(name)) { name += "_" }
     return name
   }
@@ -228,7 +229,7 @@ private struct TableDraft {
   }
 }
 
-// MARK: - Tables between
+// MARK: - Join tables
 
 extension ModelTables {
   private mutating func addJoins() {
@@ -273,7 +274,8 @@ extension ModelTables {
     tables.append(table)
   }
 
-  /// The column that refers to objects of `entity`, whose relationship has `rule`.
+  /// Returns the column that refers to objects of `entity`, whose relationship has the delete rule
+  /// `rule`.
   private func end(
     _ name: String, of entity: String, _ rule: ModelFile.DeleteRule
   ) -> PlannedColumn {
@@ -285,8 +287,8 @@ extension ModelTables {
     return column
   }
 
-  private func freeTableName(_ wanted: String) -> String {
-    var name = wanted
+  private func freeTableName(_ preferred: String) -> String {
+    var name = preferred
     let names = Set(file.entities.map { folded($0.name) } + tables.map { folded($0.name) })
     while names.contains(folded(name)) { name += "_" }
     return name
@@ -294,7 +296,7 @@ extension ModelTables {
 }
 
 extension ModelFile {
-  /// The relationship that leads back.
+  /// Returns the inverse relationship; nil without one.
   func inverse(of relationship: Relationship) -> Relationship? {
     relationship.inverse.flatMap { self.relationship($0, of: relationship.destination) }
   }
@@ -303,7 +305,8 @@ extension ModelFile {
 // MARK: - Columns
 
 extension ModelFile.AttributeType {
-  /// What a column of it is declared as: its affinity is SQLite's, its first word ours.
+  /// The declared type of a column. SQLite derives its affinity, LiveFetch the type from its first
+  /// word.
   var declaration: String {
     switch self {
     case .integer16, .integer32, .integer64: "INTEGER"
@@ -321,7 +324,7 @@ extension ModelFile.AttributeType {
 }
 
 extension AttributeType {
-  /// What a generated column is declared as; a date in JSON is text.
+  /// The declared type of a generated column; a date in JSON is text.
   fileprivate var fieldDeclaration: String {
     switch self {
     case .integer: "INTEGER"
@@ -335,12 +338,12 @@ extension AttributeType {
 }
 
 extension ModelFile.Attribute {
-  /// Whether what is stored is a registered transformer's own business.
+  /// True if a registered transformer defines the stored format.
   var isOpaque: Bool {
     transformer.map { !ModelFile.builtInTransformers.contains($0) } ?? false
   }
 
-  /// What its column is declared as.
+  /// The declared type of the attribute's column.
   fileprivate var declaration: String { isOpaque ? "BLOB" : type.declaration }
 
   /// The default as SQL; nil without one.

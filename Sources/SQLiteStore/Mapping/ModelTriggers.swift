@@ -1,15 +1,15 @@
-// The rules of a model that plain SQL can carry, as triggers: so they hold for every program that
-// writes the file. What needs this house's own functions is not among them.
+// The rules of a model that plain SQL can express, as triggers, so that they apply to every program
+// that writes the file. Rules that need LiveFetch's SQL functions are not among them.
 //
 //     one-to-one inverses         setting one side sets the other
-//     positions                   who joins an ordered relationship stands last
-//     delete rules                Cascade and Deny of the side that holds the column, and of tables
-//                                 between; the others are foreign keys' own, and Nullify and Cascade
-//                                 triggers as well, for programs that have foreign keys off
+//     positions                   a new member of an ordered relationship becomes the last
+//     delete rules                Cascade and Deny of the side that holds the column, and of join tables.
+//                                 Foreign keys implement the others; Nullify and Cascade have triggers as
+//                                 well, for programs that turn foreign keys off
 //     derived attributes          key paths, @count, @sum and now()
 //
-// They are older than the history's triggers, which thereby see what they do. All their names begin
-// with `model_`.
+// They are created before the history's triggers, which therefore record their changes. All their
+// names begin with `model_`.
 
 import FetchModel
 
@@ -24,7 +24,8 @@ struct ModelTriggers {
 
   private var cascades: CascadeTriggers { CascadeTriggers(self) }
 
-  /// Those that repeat what foreign keys do; for tables that have the planned names.
+  /// True for triggers that repeat the action of a foreign key, on tables that have the planned
+  /// names.
   static func isRepetition(_ statement: NamedStatement) -> Bool {
     statement.name.hasPrefix(prefix + "members_") || statement.name.hasPrefix(prefix + "links_")
   }
@@ -47,7 +48,7 @@ struct ModelTriggers {
     return statements
   }
 
-  /// - Parameter event: `AFTER UPDATE OF "mayor"`.
+  /// - Parameter event: For example `AFTER UPDATE OF "mayor"`.
   func trigger(
     _ name: String, _ event: String, on table: String, when condition: String? = nil,
     _ statements: [String]
@@ -68,7 +69,8 @@ struct ModelTriggers {
 // MARK: - Inverses
 
 extension ModelTriggers {
-  /// Setting one side of a one-to-one relationship sets the other, and frees who was there before.
+  /// Setting one side of a one-to-one relationship sets the other, and clears the previous
+  /// partner's.
   private func inverseTriggers(
     _ relationship: ModelFile.Relationship, _ key: PropertyKey
   ) -> [NamedStatement] {
@@ -104,7 +106,7 @@ extension ModelTriggers {
     ]
   }
 
-  /// A relationship that is its own inverse has each link in both directions.
+  /// A relationship that is its own inverse stores each link in both directions.
   private func mirrorTriggers(
     _ relationship: ModelFile.Relationship, _ key: PropertyKey
   ) -> [NamedStatement] {
@@ -126,10 +128,10 @@ extension ModelTriggers {
 // MARK: - Positions
 
 extension ModelTriggers {
-  /// Room between neighbours for those who come between.
+  /// The distance between neighbouring positions. It leaves room for members inserted between them.
   static let positionStep: Int64 = 1 << 20
 
-  /// Whoever joins the members of an ordered relationship stands last.
+  /// A new member of an ordered relationship becomes the last.
   private func positionTriggers(
     _ relationship: ModelFile.Relationship, _ key: PropertyKey
   ) -> [NamedStatement] {
@@ -155,8 +157,8 @@ extension ModelTriggers {
     ]
   }
 
-  /// The table whose rows are the members of a to-many relationship, or links to them, and the
-  /// column in it that refers to the owner.
+  /// Returns the table whose rows are the members of a to-many relationship or links to them, and
+  /// its column that refers to the owner.
   func memberColumn(
     of key: PropertyKey
   ) -> (table: String, owner: String, member: String?, isJoin: Bool)? {
@@ -173,7 +175,7 @@ extension ModelTriggers {
 // MARK: - Delete rules
 
 extension ModelTriggers {
-  /// What a refused delete says, in front of the relationship's name.
+  /// The prefix of the message of a refused delete; the relationship's name follows.
   static let denial = "deny:"
 
   private func deleteTriggers(
@@ -190,7 +192,7 @@ extension ModelTriggers {
     }
   }
 
-  /// The foreign key's own rule once more, for programs that have foreign keys off.
+  /// Repeats the foreign key's delete rule, for programs that turn foreign keys off.
   private func memberDeleteTriggers(
     _ relationship: ModelFile.Relationship, _ key: PropertyKey
   ) -> [NamedStatement] {
@@ -216,7 +218,7 @@ extension ModelTriggers {
     }
   }
 
-  /// The links of an object go with it, also for programs that have foreign keys off.
+  /// Deletes the links of a deleted object, also for programs that turn foreign keys off.
   private func linkTriggers(
     _ relationship: ModelFile.Relationship, _ key: PropertyKey, _ join: String, _ source: String
   ) -> [NamedStatement] {
@@ -247,7 +249,7 @@ extension ModelTriggers {
           deletion.statements)
       ]
     case .deny:
-      // Who goes along keeps nobody.
+      // An object that the same cascade deletes denies nothing.
       let going = """
         SELECT 1 FROM \(CascadeTriggers.table) \
         WHERE entity = \(literal(tableName(of: relationship.destination))) AND id = \(old)
@@ -263,7 +265,7 @@ extension ModelTriggers {
     }
   }
 
-  /// A link that goes because its owner is gone takes the object at its other end along.
+  /// A link that is deleted because its owner was deleted also deletes the object at its other end.
   private func joinCascade(
     _ relationship: ModelFile.Relationship, _ key: PropertyKey, _ table: String, _ source: String,
     _ destination: String

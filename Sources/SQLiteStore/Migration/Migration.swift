@@ -1,33 +1,36 @@
-// A file that remembers a model + another version of it → the file under the new version, or as it
-// was. Everything happens in one transaction: whoever pulls the plug finds the one or the other.
+// A file that stores a model, and another version of that model → the file under the new version,
+// or unchanged. One transaction covers everything, so a crash leaves either the old state or the
+// new one.
 
 import FetchModel
 
-/// How a migration is carried out.
+/// The options of a migration.
 public struct MigrationOptions: Sendable {
-  /// Whether the plan is made and nothing done.
+  /// True to make the plan without carrying it out.
   public var isDryRun = false
-  /// Whether values may go that the new version has no place for.
+  /// True to allow the loss of values that the new version cannot hold.
   public var allowsLoss = false
-  /// Where the file is copied to before, which must not be there; nil for no copy.
+  /// The path of a copy of the file, made before the migration; no file may exist there. nil for no
+  /// copy.
   public var backup: String?
-  /// SQL of one's own on the old tables, run before the plan is made: in the same transaction.
+  /// The caller's SQL on the old tables, run in the same transaction before the plan is made.
   public var before: [MigrationScript] = []
-  /// SQL of one's own on the new tables, run at the end of the same transaction.
+  /// The caller's SQL on the new tables, run at the end of the same transaction.
   public var after: [MigrationScript] = []
 
+  /// Creates the default options: migrate, refuse losses, make no copy.
   public init() {}
 }
 
 extension SQLiteStore {
-  /// The model that the file at `path` remembers; nil where it remembers none.
+  /// Returns the model that the file at `path` stores; nil if it stores none.
   public static func rememberedModel(path: String) throws(StoreError) -> ModelFile? {
     let connection = try Connection(path: path, access: .readOnlyFile)
     defer { connection.close() }
     return try ModelOpening.remembered(on: connection)
   }
 
-  /// Everything in which the tables of the file at `path` are not those of `model`.
+  /// Returns every difference between the tables of the file at `path` and those of `model`.
   public static func mismatches(
     path: String, with model: ModelFile
   ) throws(StoreError) -> [String] {
@@ -36,11 +39,13 @@ extension SQLiteStore {
     return try ModelOpening.mismatches(of: ModelTables(model), on: connection)
   }
 
-  /// Leads the file at `path` from the model that it remembers to `model`.
+  /// Migrates the file at `path` from the model that it stores to `model`. O(rows) of the rebuilt
+  /// tables.
   ///
-  /// - Parameter progress: told of each statement: how many are done, of how many, and which comes.
-  /// - Throws: ``StoreError/unusable(_:)`` with every reason why it is refused. The file is as it was
-  ///   then, and no copy of it is left.
+  /// - Parameter progress: Called before each statement with the number of completed statements,
+  ///   their total number, and the name of the next one.
+  /// - Throws: ``StoreError/unusable(_:)`` with every reason for the refusal. The file is then
+  ///   unchanged, and no copy remains.
   public static func migrate(
     path: String, to model: ModelFile, options: MigrationOptions = .init(),
     progress: (_ done: Int, _ all: Int, _ step: String) -> Void = { _, _, _ in }
@@ -50,15 +55,15 @@ extension SQLiteStore {
     let connection = try Connection(path: path, access: .write)
     defer { connection.close() }
     guard let old = try ModelOpening.remembered(on: connection) else {
-      throw .unusable("the file remembers no model to migrate from")
+      throw .unusable("the file stores no model to migrate from")
     }
     let run = MigrationRun(connection: connection, old: old, model: model, options: options)
     if options.isDryRun { return try run.rehearse() }
     guard let backup = options.backup else { return try run.carryOut(progress) }
-    // What is refused anyway needs no copy.
+    // A refused migration makes no copy.
     let rehearsed = try run.rehearse()
     try run.check(rehearsed)
-    // Nor does what leaves every row as it is.
+    // A migration that leaves every row unchanged makes no copy.
     guard !rehearsed.isEmpty || !(options.before + options.after).isEmpty else {
       return try run.carryOut(progress)
     }
@@ -88,19 +93,20 @@ extension SQLiteStore {
   }
 }
 
-/// One migration while it is carried out.
+/// A migration in progress.
 private struct MigrationRun {
   let connection: Connection
   let old: ModelFile
   let model: ModelFile
   let options: MigrationOptions
 
-  /// The plan; the file is left as it is.
+  /// Returns the plan and leaves the file unchanged.
   func rehearse() throws(StoreError) -> MigrationPlan {
     try transaction(keeps: false) { () throws(StoreError) in try plan() }
   }
 
-  /// Others may have written since the rehearsal, so the plan is made again.
+  /// Carries the plan out. Another process may have written since the rehearsal, so this makes the
+  /// plan again.
   func carryOut(_ progress: (Int, Int, String) -> Void) throws(StoreError) -> MigrationPlan {
     try transaction(keeps: true) { () throws(StoreError) in
       let plan = try plan()
@@ -110,7 +116,7 @@ private struct MigrationRun {
     }
   }
 
-  /// - Throws: every reason against the plan.
+  /// - Throws: Every reason for a refusal.
   func check(_ plan: MigrationPlan) throws(StoreError) {
     var reasons = plan.refusals
     if !options.allowsLoss { reasons += plan.losses.map { "would lose \($0)" } }
@@ -120,7 +126,7 @@ private struct MigrationRun {
   private func transaction(
     keeps: Bool, _ body: () throws(StoreError) -> MigrationPlan
   ) throws(StoreError) -> MigrationPlan {
-    // Tables are replaced under the names by which others refer to them.
+    // Tables are replaced under the names by which other tables refer to them.
     try connection.execute("PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON")
     try connection.trustSchema()
     try connection.execute("BEGIN IMMEDIATE")
@@ -161,7 +167,7 @@ private struct MigrationRun {
     progress(all, all, "done")
   }
 
-  /// Rules and history stand still meanwhile; they are made anew when the file is opened.
+  /// Drops the triggers of the rules and of the history. Opening the file creates them again.
   private func dropTriggers() throws(StoreError) {
     let names = try connection.all(
       """

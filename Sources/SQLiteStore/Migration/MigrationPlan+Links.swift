@@ -1,16 +1,16 @@
-// The links of two objects, wherever the old version kept them → where the new one keeps them: a
-// column, or a table between.
+// The links between objects in the old version's storage → the new version's: a column, or a join
+// table.
 
 import FetchModel
 
-/// The links of a relationship in the old tables: rows of an owner, a member and a place.
+/// A query for the links of a relationship in the old tables: owner, member and position.
 private struct OldLinks {
   /// SELECT … AS owner, … AS member, … AS place
   let sql: String
 }
 
 extension MigrationPlanner {
-  /// What an object's to-one relationship refers to: the only object that it did.
+  /// Returns SQL for an object's to-one relationship: the only object that it referred to.
   mutating func linkValue(
     _ relationship: ModelFile.Relationship, _ key: PropertyKey, _ pair: (old: String, new: String)
   ) throws(StoreError) -> String {
@@ -43,7 +43,7 @@ extension MigrationPlanner {
     return "(SELECT l.member FROM (\(links.sql)) AS l WHERE l.owner = o.\(ModelTriggers.id))"
   }
 
-  /// Refuses a to-one relationship that has to be there where objects have none.
+  /// Refuses a required to-one relationship if objects have none.
   private mutating func checkPresence(
     _ relationship: ModelFile.Relationship, _ pair: (old: String, new: String),
     _ isMissing: String
@@ -56,15 +56,15 @@ extension MigrationPlanner {
     refuse("\(pair.new).\(relationship.name) is not optional, and \(missing) objects have none")
   }
 
-  /// Refuses relationships whose objects there are not of the destination, or are gone.
+  /// Refuses relationships whose objects are not of the destination entity, or no longer exist.
   mutating func checkDestinations() throws(StoreError) {
     for entity in new.file.entities {
-      let heirs = ([entity] + new.file.subentities(of: entity.name)).map(\.name)
+      let successors = ([entity] + new.file.subentities(of: entity.name)).map(\.name)
         .filter { match.oldEntity(of: $0) != nil }
-      let owners = heirs.compactMap(match.oldEntity)
-      guard let heir = heirs.first, let owner = owners.first else { continue }
+      let owners = successors.compactMap(match.oldEntity)
+      guard let successor = successors.first, let owner = owners.first else { continue }
       for relationship in entity.relationships {
-        guard let before = match.oldRelationship(relationship, of: heir),
+        guard let before = match.oldRelationship(relationship, of: successor),
           let links = links(before, of: owner, isSwapped: false),
           let table = old.table(of: owner)
         else { continue }
@@ -93,10 +93,11 @@ extension MigrationPlanner {
       (SELECT \(ModelTriggers.id) FROM \(quoted(table.name)) WHERE \(kinds(fitting, table)))
       """)
     guard others > 0 else { return }
-    refuse("\(name) refers to \(others) objects that are no \(destination) in this version")
+    refuse(
+      "\(name) refers to \(others) objects that are not of entity \(destination) in this version")
   }
 
-  /// A member's place: as it was, or by its id.
+  /// Returns SQL for a member's position: the old one, or else its id.
   func placeValue(_ key: PropertyKey, _ pair: (old: String, new: String)) throws(StoreError)
     -> String
   {
@@ -145,7 +146,7 @@ extension MigrationPlanner {
     let columns = ends + places.map(\.name)
     let values = ["l.owner", "l.member"] + places.map(\.value)
     add(
-      "make the table \(table.name) anew",
+      "rebuild the table \(table.name)",
       [
         table.creation(as: draft),
         """
@@ -155,9 +156,9 @@ extension MigrationPlanner {
       ])
   }
 
-  // MARK: Where they were
+  // MARK: Links in the old tables
 
-  /// The links that a relationship had, or its inverse.
+  /// Returns the old links of a relationship, or of its inverse.
   private func oldLinks(
     _ relationship: ModelFile.Relationship, of entity: String
   ) -> OldLinks? {

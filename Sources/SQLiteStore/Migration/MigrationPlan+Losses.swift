@@ -1,9 +1,9 @@
-// The old version's objects, values and links → those that the new version has no place for.
+// The old version's objects, values and links → those that the new version cannot hold.
 
 import FetchModel
 
 extension MigrationPlanner {
-  /// What the old version holds and the new one has no place for.
+  /// Finds everything in the old version that the new version cannot hold.
   mutating func findLosses() throws(StoreError) {
     for entity in old.file.entities {
       guard let table = old.table(of: entity.name) else { continue }
@@ -12,7 +12,7 @@ extension MigrationPlanner {
         guard let column = old.column(attribute.name, of: entity.name) else { continue }
         try lose(
           { "the values of \($0).\(attribute.name)" }, entity.name,
-          heirless(entity.name) { isKept(attribute, in: $0) },
+          losingEntities(entity.name) { isKept(attribute, in: $0) },
           { "\(quoted(table.name)) WHERE \(quoted(column)) IS NOT NULL AND \($0)" }, table)
       }
       for relationship in entity.relationships {
@@ -25,43 +25,44 @@ extension MigrationPlanner {
     of entity: ModelFile.Entity, _ table: PlannedTable
   ) throws(StoreError) {
     let rows = "\(quoted(table.name)) WHERE \(kinds([entity.name], table))"
-    guard let heir = match.newEntity(of: entity.name) else {
+    guard let successor = match.newEntity(of: entity.name) else {
       return try lose("every object of \(entity.name)", rows)
     }
-    guard new.file.entity(named: heir)?.isAbstract == true else { return }
+    guard new.file.entity(named: successor)?.isAbstract == true else { return }
     let there = try count("SELECT count(*) FROM \(rows)")
-    if there > 0 { refuse("\(heir) is abstract now, and \(there) objects of it are there") }
+    if there > 0 { refuse("\(successor) is abstract now, and \(there) objects of it are there") }
   }
 
-  /// Which rows of a table of the old version are of one of the entities.
+  /// Returns the condition that selects the rows of these entities in a table of the old version.
   func kinds(_ names: [String], _ table: PlannedTable) -> String {
     guard table.column(.discriminator) != nil else { return names.isEmpty ? "FALSE" : "TRUE" }
     let list = names.map(literal).joined(separator: ", ")
     return "\(quoted(ModelTables.discriminatorName)) IN (\(list))"
   }
 
-  /// The entities, of those that are `entity`, which live on without what `isKept` asks for.
-  private func heirless(
-    _ entity: String, _ isKept: (_ heir: String) -> Bool
+  /// Returns `entity` and its subentities that exist in the new version, and those among them for
+  /// which `isKept` is false.
+  private func losingEntities(
+    _ entity: String, _ isKept: (_ successor: String) -> Bool
   ) -> (lost: [String], all: [String]) {
     let all = ([entity] + old.file.subentities(of: entity).map(\.name))
       .filter { match.newEntity(of: $0) != nil }
     return (all.filter { match.newEntity(of: $0).map(isKept) == false }, all)
   }
 
-  private func isKept(_ attribute: ModelFile.Attribute, in heir: String) -> Bool {
-    new.file.attributes(of: heir).contains {
-      match.oldAttribute($0, of: heir)?.name == attribute.name && !$0.isTransient
+  private func isKept(_ attribute: ModelFile.Attribute, in successor: String) -> Bool {
+    new.file.attributes(of: successor).contains {
+      match.oldAttribute($0, of: successor)?.name == attribute.name && !$0.isTransient
     }
   }
 
   private mutating func findLoss(
     of relationship: ModelFile.Relationship, in entity: String, _ table: PlannedTable
   ) throws(StoreError) {
-    let without = heirless(entity) { heir in
-      new.file.relationships(of: heir).contains {
-        match.oldRelationship($0, of: heir)?.name == relationship.name
-      } || isKept(inverseOf: relationship, for: heir)
+    let without = losingEntities(entity) { successor in
+      new.file.relationships(of: successor).contains {
+        match.oldRelationship($0, of: successor)?.name == relationship.name
+      } || isKept(inverseOf: relationship, for: successor)
     }
     let subject = { (owner: String) in "the links of \(owner).\(relationship.name)" }
     switch old.links[PropertyKey(entity: entity, property: relationship.name)] {
@@ -81,18 +82,21 @@ extension MigrationPlanner {
     }
   }
 
-  /// An inverse that is kept, and leads to the heir, keeps the links.
-  private func isKept(inverseOf relationship: ModelFile.Relationship, for heir: String) -> Bool {
+  /// True if an inverse that is kept, and leads to the new entity, keeps the links.
+  private func isKept(
+    inverseOf relationship: ModelFile.Relationship, for successor: String
+  ) -> Bool {
     guard let inverse = old.file.inverse(of: relationship) else { return false }
     return new.file.entities.contains { candidate in
       new.file.relationships(of: candidate.name).contains {
         match.oldRelationship($0, of: candidate.name) == inverse
-          && new.file.isKind(heir, of: $0.destination)
+          && new.file.isKind(successor, of: $0.destination)
       }
     }
   }
 
-  /// Says of what is gone for all that inherit it that its declarer has lost it, else who has.
+  /// Reports one loss for the declaring entity if every inheriting entity loses the property;
+  /// otherwise one for each entity that does.
   private mutating func lose(
     _ subject: (_ entity: String) -> String, _ declarer: String,
     _ entities: (lost: [String], all: [String]),
@@ -116,7 +120,7 @@ extension MigrationPlanner {
 // MARK: - Uniqueness
 
 extension MigrationPlanner {
-  /// Refuses constraints that the values which are there break already.
+  /// Refuses uniqueness constraints that existing values already violate.
   mutating func checkUniqueness() throws(StoreError) {
     for entity in new.file.entities {
       guard let name = match.oldEntity(of: entity.name) else { continue }
@@ -128,7 +132,7 @@ extension MigrationPlanner {
     }
   }
 
-  /// The columns that values come from; nil where one of them is new.
+  /// Returns the old columns that the values come from; nil if one of the columns is new.
   private func oldColumns(_ names: [String], of entity: String) -> [String]? {
     guard let oldEntity = match.oldEntity(of: entity) else { return nil }
     let columns = names.compactMap { name -> String? in
@@ -142,8 +146,8 @@ extension MigrationPlanner {
     return columns.count == names.count ? columns : nil
   }
 
-  /// Where an attribute's values come from: the old column, its default, or the one for want of the
-  /// other.
+  /// Returns SQL for the source of an attribute's values: the old column, its default, or the one
+  /// in place of NULL in the other.
   private func oldValue(
     _ attribute: ModelFile.Attribute, of entity: String, _ oldEntity: String
   ) -> String? {
@@ -172,6 +176,6 @@ extension MigrationPlanner {
     guard repeated > 0 else { return }
     let property = names.joined(separator: ", ")
     refuse(
-      "\(entity).\(property) has to be unique, and \(repeated) values stand more than once there")
+      "\(entity).\(property) has to be unique, and \(repeated) values occur more than once")
   }
 }

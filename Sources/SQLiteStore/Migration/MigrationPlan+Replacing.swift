@@ -1,5 +1,5 @@
-// What stands in the place of what: drafts take the names of the tables they were filled from, indexes
-// and derived values follow.
+// Replaces tables: each rebuilt table takes the name of the table that filled it. Indexes and
+// derived values follow.
 
 import FetchModel
 
@@ -12,7 +12,7 @@ extension MigrationPlanner {
       }
       guard !sources.isEmpty else { return [] }
       let draft = literal(Self.draft(name))
-      // Ids that were given once are never given again.
+      // An id is never assigned twice.
       return [
         """
         INSERT INTO sqlite_sequence(name, seq) SELECT \(draft), 0 \
@@ -45,7 +45,7 @@ extension MigrationPlanner {
   mutating func rebuild(_ table: String) { rebuilt.append(table) }
 
   mutating func changeIndexes() {
-    // Those of tables that went are gone with them.
+    // Dropping a table has already dropped its indexes.
     let keptNames = kept
     let isKept = { (statement: NamedStatement) in
       keptNames.contains { statement.sql.contains(" ON \(quoted($0))(") }
@@ -60,7 +60,7 @@ extension MigrationPlanner {
     }
   }
 
-  /// Gives derived attributes the values that triggers keep from then on.
+  /// Computes derived attributes. Triggers maintain them from then on.
   mutating func recompute() {
     let triggers = ModelTriggers(new)
     for entity in new.file.entities {

@@ -1,5 +1,5 @@
-// One column of a new table and the old table's rows → the SQL of the value that each row gets, or why
-// it can get none.
+// A column of a new table and the old table's rows → the SQL of each row's value, or the reason why
+// there is none.
 
 import FetchModel
 
@@ -73,7 +73,7 @@ extension MigrationPlanner {
 // MARK: - Types
 
 extension ModelFile.AttributeType {
-  /// Whether every value of it is one of `other`.
+  /// True if every value of this type is also a value of `other`.
   fileprivate func widens(to other: Self) -> Bool {
     if self == other { return true }
     return switch (self, other) {
@@ -88,6 +88,6 @@ extension ModelFile.AttributeType {
 }
 
 extension ModelFile.Attribute {
-  /// The default as SQL, also of attributes whose column has none.
+  /// The default as SQL, including attributes whose column has none.
   var literalDefault: String? { isOpaque ? nil : defaultLiteral }
 }

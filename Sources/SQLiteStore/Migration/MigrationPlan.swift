@@ -1,28 +1,28 @@
-// The model that a file remembers + another version of it + the file's data → the statements that
-// lead from one to the other, and every reason why they would lose something.
+// The model that a file stores, another version of it, and the file's data → the statements that
+// migrate the file, and every reason why data would be lost.
 //
-// A table whose columns stay as they are is left alone. Any other is made anew beside the old one,
-// filled from it, and takes its place; so the plan is the same for every kind of change.
+// A table whose columns stay the same is left unchanged. Any other is created again under another
+// name, filled from the old one, and replaces it. So every kind of change has the same plan.
 
 import FetchModel
 
-/// What a migration will do.
+/// The plan of a migration.
 public struct MigrationPlan: Sendable {
-  /// A step as people read it.
+  /// Descriptions of the steps, for users.
   public internal(set) var steps: [String] = []
-  /// Why it cannot be done; empty where it can.
+  /// The reasons why the migration is impossible; empty if it is possible.
   public internal(set) var refusals: [String] = []
-  /// What is lost, and only done where that is allowed.
+  /// The losses. The migration runs only if they are allowed.
   public internal(set) var losses: [String] = []
-  /// Where the copy of the file as it was before is; nil without one.
+  /// The path of the copy of the unmigrated file; nil without one.
   public internal(set) var backup: String?
   var statements: [NamedStatement] = []
 
-  /// Whether the file's tables stay as they are.
+  /// True if the file's tables stay the same.
   public var isEmpty: Bool { statements.isEmpty }
 }
 
-/// Makes the plan of one migration.
+/// Makes the plan of a migration.
 struct MigrationPlanner {
   let old: ModelTables
   let new: ModelTables
@@ -33,7 +33,7 @@ struct MigrationPlanner {
   var kept: Set<String> = []
   var rebuilt: [String] = []
 
-  /// - Throws: where the file's data cannot be read.
+  /// - Throws: An error if the file's data cannot be read.
   init(
     from old: ModelFile, to new: ModelFile, on connection: Connection
   ) throws(StoreError) {
@@ -72,10 +72,10 @@ struct MigrationPlanner {
 
 // MARK: - Tables of entities
 
-/// The rows of one old table that become rows of a new one.
+/// The rows of an old table that become rows of a new one.
 struct MigrationSource {
   let table: PlannedTable
-  /// What its entities were called and are called.
+  /// The old and new names of its entities.
   let entities: [(old: String, new: String)]
   let isWhole: Bool
 }
@@ -97,18 +97,18 @@ extension MigrationPlanner {
     var statements = [table.creation(as: draft)]
     for source in sources { statements.append(try copy(source, to: table, draft)) }
     let names = sources.map(\.table.name).joined(separator: ", ")
-    add("make the table \(table.name) anew from \(names)", statements)
+    add("rebuild the table \(table.name) from \(names)", statements)
   }
 
   private func sources(of root: String) -> [MigrationSource] {
     let family = [root] + new.file.subentities(of: root).map(\.name)
     let pairs = family.compactMap { name in match.oldEntity(of: name).map { (old: $0, new: name) } }
     return old.tables.filter { !$0.isJoin }.compactMap { table in
-      let mine = pairs.filter { old.file.root(of: $0.old) == table.root }
-      guard !mine.isEmpty, let oldRoot = table.root else { return nil }
+      let matching = pairs.filter { old.file.root(of: $0.old) == table.root }
+      guard !matching.isEmpty, let oldRoot = table.root else { return nil }
       let all = [oldRoot] + old.file.subentities(of: oldRoot).map(\.name)
       return MigrationSource(
-        table: table, entities: mine, isWhole: Set(all) == Set(mine.map(\.old)))
+        table: table, entities: matching, isWhole: Set(all) == Set(matching.map(\.old)))
     }
   }
 
@@ -128,7 +128,8 @@ extension MigrationPlanner {
     }
   }
 
-  /// Ids are permanent: rows of two tables can only become one table's where none has the other's.
+  /// Ids are permanent. Rows of two tables can become rows of one table only if no id occurs in
+  /// both.
   private mutating func checkIDs(
     _ sources: [MigrationSource], _ table: PlannedTable
   ) throws(StoreError) {
@@ -142,7 +143,7 @@ extension MigrationPlanner {
         guard common > 0 else { continue }
         refuse(
           "\(source.table.name) and \(other.table.name) would share the table \(table.name), and "
-            + "\(common) ids stand in both")
+            + "\(common) ids occur in both")
       }
     }
   }
@@ -170,7 +171,7 @@ extension MigrationPlanner {
       """
   }
 
-  /// One value for all entities, or one for each.
+  /// Returns SQL for one value for all entities, or for a value for each.
   private static func choice(_ values: [(entity: String, value: String)]) -> String {
     guard let first = values.first, values.contains(where: { $0.value != first.value }) else {
       return values.first?.value ?? "NULL"

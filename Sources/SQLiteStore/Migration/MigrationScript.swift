@@ -1,15 +1,16 @@
-// SQL of somebody's own within a migration → run, or the line of the statement that cannot be.
+// The user's SQL within a migration → executed, or the line of the statement that failed.
 //
-// All of a migration is one transaction, so a script may neither end it nor begin another one, nor
-// reach other files.
+// The migration is one transaction. A script must not end it, begin another one, or open other
+// files.
 
 import CSQLite
 import FetchModel
 
-/// Statements that a migration runs beside its own.
+/// Statements that a migration runs in addition to its own.
 public struct MigrationScript: Sendable, Hashable {
-  /// What refusals call it: the file's name.
+  /// The file's name, for error messages.
   public let name: String
+  /// The statements, separated by semicolons.
   public let sql: String
 
   public init(name: String, sql: String) {
@@ -21,7 +22,7 @@ public struct MigrationScript: Sendable, Hashable {
 extension Connection {
   /// Runs every statement of `script`.
   ///
-  /// - Throws: ``StoreError/unusable(_:)`` with the script's name, the line and SQLite's reason.
+  /// - Throws: ``StoreError/unusable(_:)`` with the script's name, the line, and SQLite's message.
   func run(_ script: MigrationScript) throws(StoreError) {
     sqlite3_set_authorizer(handle, keepsTransaction, nil)
     defer { sqlite3_set_authorizer(handle, nil, nil) }
@@ -62,7 +63,7 @@ extension Connection {
     )
   }
 
-  /// Why it failed; nil where it ran to its end.
+  /// Runs a statement to its end. Returns the error message; nil on success.
   private func runToEnd(_ statement: OpaquePointer) -> String? {
     var code = sqlite3_step(statement)
     while code == SQLITE_ROW { code = sqlite3_step(statement) }
@@ -71,7 +72,7 @@ extension Connection {
   }
 }
 
-/// What went wrong at a byte of a script.
+/// A failure at a byte offset of a script.
 private struct ScriptFailure {
   let reason: String
   let offset: Int
@@ -81,7 +82,7 @@ private struct ScriptFailure {
   }
 }
 
-/// A script's bytes, with a 0 behind them.
+/// A script's bytes, terminated by a 0.
 private struct ScriptText {
   let bytes: [UInt8]
 
@@ -89,7 +90,8 @@ private struct ScriptText {
 
   func line(of offset: Int) -> Int { bytes.prefix(offset).count { $0 == 0x0A } + 1 }
 
-  /// Where the next statement begins, behind blanks, comments and lone semicolons; nil at the end.
+  /// Returns the offset of the next statement, after blanks, comments and lone semicolons; nil at
+  /// the end.
   func statement(from offset: Int) -> Int? {
     var offset = offset
     while offset < bytes.count {
@@ -104,7 +106,7 @@ private struct ScriptText {
     return nil
   }
 
-  /// The offset behind the next `mark`, or that of the end.
+  /// Returns the offset after the next `mark`, or the offset of the end.
   private func end(of mark: [UInt8], from offset: Int) -> Int {
     var offset = offset
     while offset < bytes.count - 1 {
@@ -115,7 +117,7 @@ private struct ScriptText {
   }
 }
 
-/// Denies what would end the transaction that a script runs in.
+/// Denies statements that would end the script's transaction.
 private func keepsTransaction(
   _ context: UnsafeMutableRawPointer?, _ action: Int32, _ first: UnsafePointer<CChar>?,
   _ second: UnsafePointer<CChar>?, _ third: UnsafePointer<CChar>?,

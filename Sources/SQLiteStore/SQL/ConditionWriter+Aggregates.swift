@@ -6,36 +6,38 @@ extension ConditionWriter {
   mutating func aggregate(_ aggregation: Aggregation) -> SQLOperand {
     var value = SQLColumn(sql: "", type: .integer)
     var id = ""
+    // Whether several rows may be about one object, which counts once.
     var mayRepeat = false
     let source = source(aggregation.collection, aggregation.condition) { writer in
       let last = writer.scopes.count - 1
       value = writer.scopes[last].column(aggregation.value)
-      mayRepeat = writer.scopes[last].mayRepeat
+      mayRepeat = writer.scopes[last].mayRepeat || aggregation.object != nil
       if mayRepeat {
         let root = aggregation.collection.destination
-        id = writer.scopes[last].column(PropertyPath(root: root, target: .object)).sql
+        let object = aggregation.object ?? PropertyPath(root: root, target: .object)
+        id = writer.scopes[last].column(object).sql
       }
     }
     let function = aggregation.function
-    var sql = SQLFragment("(SELECT ")
+    let sums = function == .sum || function == .average
+    var (argument, rows) = (Self.collated(value), source)
     if aggregation.isDistinct {
-      sql.append(Self.call(function, value, "DISTINCT \(Self.collated(value))"))
-      sql.append(source)
+      argument = "DISTINCT " + argument
     } else if function == .count {
-      sql.append(mayRepeat ? "count(DISTINCT \(id))" : "count(*)")
-      sql.append(source)
-    } else if mayRepeat, function == .sum || function == .average {
-      sql.append(Self.call(function, value, "value"))
-      sql.append(" FROM (SELECT DISTINCT \(id), \(value.sql) AS value")
-      sql.append(source)
-      sql.append(")")
-    } else {
-      let sums = function == .sum || function == .average
-      sql.append(Self.call(function, value, sums ? value.sql : Self.collated(value)))
-      sql.append(source)
+      argument = mayRepeat ? "DISTINCT \(id)" : "*"
+    } else if mayRepeat, sums {
+      argument = "value"
+      rows = SQLFragment(" FROM (SELECT DISTINCT \(id), \(value.sql) AS value") + source + ")"
+    } else if sums {
+      argument = value.sql
     }
-    sql.append(")")
-    return Self.operand(sql, function, value)
+    let call = Self.call(function, value, argument)
+    var operand = Self.operand(SQLFragment("(SELECT \(call)") + rows + ")", function, value)
+    if function == .sum, value.type == .decimal {
+      operand.decimal = DecimalCalculation(operand.sql)
+      operand.sql = SQLFragment("(SELECT livefetch_decimal('v', \(call))") + rows + ")"
+    }
+    return operand
   }
 
   private static func collated(_ value: SQLColumn) -> String {
@@ -65,11 +67,6 @@ extension ConditionWriter {
     operand.isInteger = function == .count || (function != .average && isInteger)
     operand.isNumber = function != .min && function != .max
     if function != .average { operand.ownPrecision = Precision(of: value.type) }
-    if function == .sum, value.type == .decimal {
-      let calculation = DecimalCalculation(sql)
-      operand.sql = calculation.number
-      operand.decimal = calculation
-    }
     if function == .min || function == .max {
       operand.dateFormat = value.dateFormat
       operand.form = value.form
@@ -81,6 +78,7 @@ extension ConditionWriter {
   mutating func listAggregate(
     _ function: AggregateFunction, _ expressions: [ResolvedExpression], _ dateFormat: DateFormat?
   ) -> SQLOperand {
+    let expressions = function.flattened(expressions)
     var operands = expressions.map { operand($0, dateFormat: dateFormat) }
     let formats = Set(operands.compactMap(\.dateFormat))
     if let format = formats.count > 1 ? .unixSeconds : formats.first {
@@ -114,7 +112,7 @@ extension ConditionWriter {
       sql: sql, mayBeNull: function != .sum, dateFormat: operands.first?.dateFormat,
       isInteger: function != .average && operands.allSatisfy(\.isInteger),
       ownPrecision: function == .average ? .binary : precision)
-    result.form = form
+    result.form = form ?? operands.lazy.compactMap { $0.form }.first
     if precision == .decimal, function == .sum {
       let calculation = DecimalCalculation(result.sql)
       result.sql = calculation.number

@@ -26,6 +26,7 @@ extension ConditionWriter {
       return Alternatives([left.collated + (isNegated ? " IS NOT " : " IS ") + right.sql])
     }
     guard isNegated else { return Alternatives([left.collated + " = " + right.sql]) }
+    if comparison.isDeep { return Alternatives([left.collated + " IS NOT " + right.sql]) }
     return Alternatives([left.collated + " <> " + right.sql] + nulls(left, right))
   }
 
@@ -37,6 +38,10 @@ extension ConditionWriter {
     let test = left.collated + " \(symbol) " + right.sql
     let isEqualIn = comparison.relation == .lessOrEqual || comparison.relation == .greaterOrEqual
     guard left.mayBeNull, right.mayBeNull, isEqualIn else {
+      if comparison.isNegated, comparison.isDeep {
+        let direct = left.collated + " \(symbols.direct) " + right.sql
+        return Alternatives([SQLFragment("(") + direct + ") IS NOT TRUE"])
+      }
       return Alternatives(comparison.isNegated ? [test] + nulls(left, right) : [test])
     }
     if comparison.isNegated {
@@ -79,7 +84,7 @@ extension ConditionWriter {
     }
     // The left operand's collation decides, unless it has none of its own.
     if !right.isBinaryCollated { left.isBinaryCollated = false }
-    return (named(left, comparison.left), named(right, comparison.right))
+    return (left, right)
   }
 
   /// Both sides in one form, where one of them has any.
@@ -112,11 +117,13 @@ extension ConditionWriter {
   // MARK: Lists
 
   mutating func write(_ interval: Interval) -> Alternatives {
-    let value = named(operand(interval.value), interval.value)
+    let value = operand(interval.value)
     let lower = bound(interval.lower, beside: value)
     let upper = bound(interval.upper, beside: value)
-    guard interval.isNegated else {
-      return Alternatives([value.collated + " BETWEEN " + lower + " AND " + upper])
+    let test = value.collated + " BETWEEN " + lower + " AND " + upper
+    guard interval.isNegated else { return Alternatives([test]) }
+    if ParserStackBudget.isDeep(interval.value) {
+      return Alternatives([SQLFragment("(") + test + ") IS NOT TRUE"])
     }
     return Alternatives(
       [value.collated + " < " + lower, value.collated + " > " + upper] + nulls(value))
@@ -124,12 +131,17 @@ extension ConditionWriter {
 
   mutating func write(_ membership: Membership) -> Alternatives {
     let isNegated = membership.isNegated
-    let value = named(operand(membership.value), membership.value)
+    let value = operand(membership.value)
     var parts: [SQLFragment] = []
     if !membership.values.isEmpty {
       let folded =
         membership.options.isEmpty
         ? value : folded(value.text, membership.value, membership.options)
+      let isNilMatch = membership.includesNil != isNegated
+      if isNilMatch, value.mayBeNull, ParserStackBudget.isDeep(membership.value) {
+        let test = SQLFragment("coalesce(") + list(folded, membership, value) + ", TRUE)"
+        return Alternatives([test])
+      }
       parts.append(list(folded, membership, value))
     }
     if membership.includesNil, !isNegated, value.mayBeNull { parts.append(value.isNull) }
@@ -171,5 +183,12 @@ extension ConditionWriter {
   private static func mark(beside operand: SQLOperand) -> String {
     guard let form = operand.form, form.hasSpellings else { return "?" }
     return "livefetch_value(?, \(form.code))"
+  }
+}
+
+extension Comparison {
+  /// Whether a side is so deep that it is written once: no index serves it anyway.
+  fileprivate var isDeep: Bool {
+    ParserStackBudget.isDeep(left) || ParserStackBudget.isDeep(right)
   }
 }

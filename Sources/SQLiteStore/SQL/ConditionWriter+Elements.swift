@@ -20,7 +20,7 @@ extension ConditionWriter {
     }
     let terms = (position.map { ["\($0) IS NULL", $0] } ?? []) + ["\(id) COLLATE BINARY"]
     let suffix = element.place == .last ? " DESC" : ""
-    var sql = SQLFragment("(SELECT \(value.sql)")
+    var sql = SQLFragment("(SELECT \(value.comparable)")
     sql.append(source)
     sql.append(" ORDER BY " + terms.map { $0 + suffix }.joined(separator: ", ") + " LIMIT 1")
     if case .position(let offset) = element.place {
@@ -28,11 +28,13 @@ extension ConditionWriter {
       sql.bind(.integer(offset))
     }
     sql.append(")")
-    return SQLOperand(
+    var operand = SQLOperand(
       sql: sql, mayBeNull: true,
-      isBinaryCollated: value.isBinaryCollated || value.type.isNumeric,
+      isBinaryCollated: value.isComparableBinary || value.type.isNumeric,
       dateFormat: value.dateFormat,
       isInteger: value.type == .integer || value.type == .boolean,
       ownPrecision: Precision(of: value.type))
+    operand.form = value.form
+    return operand
   }
 }

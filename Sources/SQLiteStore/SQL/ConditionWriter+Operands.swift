@@ -7,21 +7,12 @@ extension ConditionWriter {
   mutating func operand(
     _ expression: ResolvedExpression, dateFormat: DateFormat? = nil
   ) -> SQLOperand {
-    nesting.isApart(expression)
-      ? operandApart(expression, dateFormat) : operandInPlace(expression, dateFormat)
-  }
-
-  mutating func operandInPlace(
-    _ expression: ResolvedExpression, _ dateFormat: DateFormat?
-  ) -> SQLOperand {
     switch expression {
     case .constant(let value): return constant(value, dateFormat)
     case .path(let path): return column(path)
     case .arithmetic(let operation, let left, let right):
-      // The deeper side first: see `Nesting`.
-      let isExchanged = nesting.exchanges(operation, left, right)
-      let first = operand(isExchanged ? right : left)
-      return arithmetic(operation, first, operand(isExchanged ? left : right))
+      let first = operand(left)
+      return arithmetic(operation, first, operand(right))
     case .function(let function, let arguments): return call(function, arguments)
     case .conditional(let condition, let yes, let no):
       return conditional(condition, yes, no, dateFormat)
@@ -44,10 +35,7 @@ extension ConditionWriter {
   }
 
   private mutating func column(_ path: ScopedPath) -> SQLOperand {
-    var column = scopes[path.scope].column(path.path)
-    if statementsApart > 0, scopes[path.scope].isAggregate(path.path) {
-      column.sql = given(column.sql)
-    }
+    let column = scopes[path.scope].column(path.path)
     var operand = SQLOperand(
       sql: SQLFragment(column.comparable), mayBeNull: column.mayBeNull,
       isBinaryCollated: column.isComparableBinary || column.type.isNumeric,
@@ -87,11 +75,15 @@ extension ConditionWriter {
     let chain = left.chain?.operators == operation.chain ? left.chain?.sql : nil
     let first = chain ?? left.quantity
     var second = right.quantity
-    if operation == .divide, !isInteger { second = SQLFragment("CAST(") + second + " AS REAL)" }
+    if operation == .divide, !isInteger, !right.isQuotient {
+      second = SQLFragment("CAST(") + second + " AS REAL)"
+    }
     let sql = first + " \(operation.rawValue) " + second
-    return SQLOperand(
+    var operand = SQLOperand(
       sql: SQLFragment("(") + sql + ")", mayBeNull: true, isInteger: isInteger, isNumber: true,
       ownPrecision: precision, chain: (operation.chain, sql))
+    operand.isQuotient = operation == .divide && !isInteger
+    return operand
   }
 
   private mutating func call(
@@ -143,7 +135,7 @@ extension ConditionWriter {
     default: isInteger = false
     }
     return SQLOperand(
-      sql: sql, mayBeNull: true, isInteger: isInteger,
+      sql: sql, mayBeNull: true, isInteger: isInteger, isNumber: function.isNumeric,
       ownPrecision: function.precision(of: operands.first?.precision ?? .binary))
   }
 
@@ -151,7 +143,7 @@ extension ConditionWriter {
     _ condition: Condition, _ yes: ResolvedExpression, _ no: ResolvedExpression,
     _ dateFormat: DateFormat?
   ) -> SQLOperand {
-    let test = write(inSubquery: condition, between: .ors)
+    let test = write(condition, between: .ors)
     let (first, second) = alternatives(yes, no, dateFormat)
     var operand = SQLOperand(
       sql: SQLFragment("CASE WHEN ") + test + " THEN " + first.sql + " ELSE " + second.sql + " END",
@@ -160,7 +152,7 @@ extension ConditionWriter {
       isInteger: first.isInteger && second.isInteger,
       isNumber: first.isNumber && second.isNumber,
       ownPrecision: Precision(first.precision, second.precision))
-    operand.form = first.form
+    operand.form = first.form ?? second.form
     return operand
   }
 

@@ -6,6 +6,7 @@ import FetchModel
 extension ConditionWriter {
   mutating func search(_ comparison: Comparison) -> Alternatives {
     if comparison.relation == .beginsWith, comparison.options.isEmpty,
+      !ParserStackBudget.isDeep(comparison.left),
       case .string(let prefix)? = comparison.right.constant,
       let successor = TextPrefix.successor(of: prefix)
     {
@@ -37,7 +38,7 @@ extension ConditionWriter {
   private mutating func range(
     _ comparison: Comparison, _ prefix: String, _ successor: String
   ) -> Alternatives {
-    let text = named(operand(comparison.left).text, comparison.left)
+    let text = operand(comparison.left).text
     let lower = SQLFragment.bound(.text(prefix))
     let upper = SQLFragment.bound(.text(successor))
     guard comparison.isNegated else {

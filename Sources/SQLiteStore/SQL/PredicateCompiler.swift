@@ -17,8 +17,7 @@ enum PredicateCompiler {
     of predicate: ResolvedPredicate, in scope: inout some SQLScope
   ) -> SQLFragment {
     if case .constant(true) = predicate.condition { return SQLFragment() }
-    let nesting = Nesting.fits(predicate.condition) ? Nesting.whole : .apart
-    var writer = ConditionWriter(scope, nesting)
+    var writer = ConditionWriter(scope)
     let fragment = writer.write(predicate.condition, between: .ands)
     scope = writer.scopes[0]
     return fragment
@@ -32,44 +31,30 @@ struct ConditionWriter<Scope: SQLScope> {
   /// The query's own scope, then those of the subqueries around the current place.
   var scopes: [Scope]
 
-  /// What is set apart, so that SQLite's parser can hold the rest.
-  let nesting: Nesting
-  /// How many statements of their own are open around the current place.
-  var statementsApart = 0
-  /// The query's aggregates that statements of their own are given.
-  var aggregates: [String] = []
-  /// The values that were given a name in the comparison being written.
-  var names: [SQLFragment] = []
-  var nameCount = 0
-
-  init(_ scope: Scope, _ nesting: Nesting = .whole) {
-    scopes = [scope]
-    self.nesting = nesting
-  }
+  init(_ scope: Scope) { scopes = [scope] }
 
   mutating func write(_ condition: Condition, between place: Surroundings) -> SQLFragment {
     switch condition {
     case .constant(let isTrue): SQLFragment(isTrue ? "TRUE" : "FALSE")
     case .and(let conditions): join(conditions, .ands, in: place)
     case .or(let conditions): join(conditions, .ors, in: place)
-    case .comparison(let comparison): naming(in: place) { $0.write(comparison) }
-    case .between(let interval): naming(in: place) { $0.write(interval) }
-    case .membership(let membership): naming(in: place) { $0.write(membership) }
+    case .comparison(let comparison): write(comparison).joined(in: place)
+    case .between(let interval): write(interval).joined(in: place)
+    case .membership(let membership): write(membership).joined(in: place)
     case .exists(let collection, let condition, let isNegated):
       exists(collection, condition, isNegated)
     }
   }
 
-  /// The deepest condition goes first (see `Nesting`), and since SQLite's trees may be
-  /// 1,000 levels high, a long chain becomes two levels.
+  /// The deepest condition goes first, as ``ParserStackBudget`` counts on, and since SQLite's trees may
+  /// be 1,000 levels high, a long chain becomes two levels.
   private mutating func join(
     _ conditions: [Condition], _ kind: Surroundings, in place: Surroundings
   ) -> SQLFragment {
     var parts: [SQLFragment] = []
     parts.reserveCapacity(conditions.count)
-    for condition in nesting.deepestFirst(conditions) {
-      let isApart = nesting.isApart(inChain: condition)
-      parts.append(isApart ? writeApart(condition) : write(condition, between: kind))
+    for condition in ParserStackBudget.deepestFirst(conditions) {
+      parts.append(write(condition, between: kind))
     }
     while parts.count > 200 {
       parts = stride(from: 0, to: parts.count, by: 200).map { start in
@@ -96,20 +81,14 @@ struct ConditionWriter<Scope: SQLScope> {
 
   // MARK: Subqueries
 
-  /// A condition that a subquery or a TERNARY stand around.
-  mutating func write(
-    inSubquery condition: Condition, between place: Surroundings
-  ) -> SQLFragment {
-    nesting.isApart(inSubquery: condition)
-      ? writeApart(condition) : write(condition, between: place)
-  }
-
   private mutating func exists(
     _ collection: ResolvedCollection, _ condition: Condition, _ isNegated: Bool
   ) -> SQLFragment {
-    var fragment = SQLFragment(isNegated ? "NOT EXISTS (SELECT 1" : "EXISTS (SELECT 1")
+    // `NOT` would take room of the parser's stack.
+    let isBehind = isNegated && ParserStackBudget.isDeep(condition)
+    var fragment = SQLFragment(isNegated && !isBehind ? "NOT EXISTS (SELECT 1" : "EXISTS (SELECT 1")
     fragment.append(source(collection, condition) { _ in })
-    fragment.append(")")
+    fragment.append(isBehind ? ") = FALSE" : ")")
     return fragment
   }
 
@@ -122,11 +101,13 @@ struct ConditionWriter<Scope: SQLScope> {
     scopes.append(opened)
     let inner =
       condition == .constant(true)
-      ? SQLFragment() : write(inSubquery: condition, between: .ands)
+      ? SQLFragment() : write(condition, between: .ands)
     body(&self)
     let elements = scopes.removeLast()
     var fragment = SQLFragment(" FROM " + elements.from)
-    let tests = [SQLFragment(elements.correlation), inner].filter { !$0.text.isEmpty }
+    let tie = SQLFragment(elements.correlation)
+    let tests = (ParserStackBudget.isDeep(condition) ? [inner, tie] : [tie, inner])
+      .filter { !$0.text.isEmpty }
     if !tests.isEmpty {
       fragment.append(" WHERE ")
       fragment.append(Self.joined(tests, .ands))

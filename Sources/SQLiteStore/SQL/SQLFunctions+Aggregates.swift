@@ -104,7 +104,9 @@ private struct DecimalTotal {
 private func addDecimal(
   _ context: OpaquePointer?, _: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
 ) {
-  guard let memory = memory(context, words: DecimalTotal.words) else { return }
+  guard RunningQuery.admits(values?[0], context),
+    let memory = memory(context, words: DecimalTotal.words)
+  else { return }
   DecimalTotal(memory).add(values?[0])
 }
 
@@ -139,12 +141,21 @@ private func registerDecimals(on handle: OpaquePointer) {
 
 /// The different values of a group, encoded as order keys are: bytes that tell and sort them.
 private final class DistinctValues {
-  var encoded: Set<[UInt8]> = []
+  private(set) var encoded: Set<[UInt8]> = []
+  private var size = 0
+
+  /// Adds a value; false where they are more bytes than the answer that shows them may have.
+  func insert(_ bytes: [UInt8]) -> Bool {
+    if encoded.insert(bytes).inserted { size += bytes.count }
+    return RunningQuery.connection?.admits(0, behind: size) ?? true
+  }
 }
 
 private func registerValues(on handle: OpaquePointer) {
   register(aggregate: "livefetch_values", on: handle) { context, _, values in
-    guard let value = values?[0], let memory = memory(context, words: 1) else { return }
+    guard let value = values?[0], RunningQuery.admits(value, context),
+      let memory = memory(context, words: 1)
+    else { return }
     var encoder = OrderKeyEncoder()
     switch sqlite3_value_type(value) {
     case SQLITE_INTEGER: encoder.append(sqlite3_value_int64(value), .ascending)
@@ -159,7 +170,9 @@ private func registerValues(on handle: OpaquePointer) {
         .ascending)
     default: return
     }
-    held(memory).encoded.insert(encoder.bytes)
+    if !held(memory).insert(encoder.bytes) {
+      sqlite3_result_error_code(context, SQLITE_INTERRUPT)
+    }
   } _: { context in
     var bytes: [UInt8] = []
     if let memory = existing(context), let pointer = pointer(memory) {

@@ -6,7 +6,9 @@ import FetchModel
 
 func registerFormFunctions(on handle: OpaquePointer) {
   register("livefetch_value", 2, on: handle) { context, _, values in
-    guard let form = StoredForm(code: sqlite3_value_int64(values?[1])) else { return }
+    guard let form = StoredForm(code: sqlite3_value_int64(values?[1])),
+      RunningQuery.admits(values?[0], context)
+    else { return }
     setStandIn(context, values?[0], in: form)
   }
   // A UUID as items show it; what is none stays what it is.
@@ -41,7 +43,7 @@ private func setStandIn(_ context: OpaquePointer?, _ value: OpaquePointer?, in f
 /// Answers with the stand-in of a value that is not of the type asked about; NULL stays NULL.
 func setForeign(_ context: OpaquePointer?, _ value: OpaquePointer?) {
   let type = sqlite3_value_type(value)
-  guard type != SQLITE_NULL else { return }
+  guard type != SQLITE_NULL, RunningQuery.admits(value, context) else { return }
   let bytes = StoredForm.foreignStandIn { encoder in
     switch type {
     case SQLITE_INTEGER: encoder.append(sqlite3_value_int64(value), .ascending)

@@ -60,7 +60,7 @@ private func registerCalculations(on handle: OpaquePointer) {
   register("livefetch_quantity", 1, on: handle) { context, _, values in
     if number(values?[0]) != nil { return sqlite3_result_value(context, values?[0]) }
     // A decimal may be stored as text.
-    guard let text = utf8(values?[0]) else { return }
+    guard let text = utf8(values?[0]), RunningQuery.admits(text.count, context) else { return }
     let decimal = ExactDecimal(String(decoding: text, as: UTF8.self))
     if let decimal { setResult(context, decimal.number) }
   }
@@ -120,7 +120,9 @@ func setResult(_ context: OpaquePointer?, _ value: StoredValue) {
 private func registerDecimals(on handle: OpaquePointer) {
   for (tag, name) in ["livefetch_decimal", "livefetch_decimal_exact"].enumerated() {
     register(name, -1, tag: tag, on: handle) { context, count, values in
-      guard count > 0, let program = utf8(values?[0]) else { return }
+      guard count > 0, let program = utf8(values?[0]),
+        (1..<Int(count)).allSatisfy({ RunningQuery.admits(values?[$0], context) })
+      else { return }
       var results: [StoredValue] = []
       var next = 1
       for step in program {
@@ -144,7 +146,7 @@ private func registerDecimals(on handle: OpaquePointer) {
 
 private func registerConversions(on handle: OpaquePointer) {
   register("livefetch_number", 1, on: handle) { context, _, values in
-    guard let text = utf8(values?[0]) else { return }
+    guard let text = utf8(values?[0]), RunningQuery.admits(text.count, context) else { return }
     let written = String(decoding: text, as: UTF8.self)
     if let integer = Int64(written) {
       sqlite3_result_int64(context, integer)

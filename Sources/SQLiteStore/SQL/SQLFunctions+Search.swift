@@ -24,14 +24,21 @@ func registerSearchFunctions(on handle: OpaquePointer) {
     register("livefetch_\(search)", 3, tag: search.rawValue, on: handle) { context, _, values in
       let options = StringOptions(
         rawValue: UInt8(truncatingIfNeeded: sqlite3_value_int(values?[2])))
+      guard RunningQuery.admits(values?[0], context), RunningQuery.admits(values?[1], context)
+      else { return }
       guard let search = Search(rawValue: functionTag(context)), let text = utf8(values?[0]),
         let searched = Searched.cached(context, values?[1], search, options)
       else {
         sqlite3_result_int(context, 0)
         return
       }
-      let isFound = searched.matches(text)
-      if !QueryDeadline.end(context) { sqlite3_result_int(context, isFound ? 1 : 0) }
+      var wasOver = false
+      let isFound = searched.matches(text) {
+        wasOver = wasOver || RunningQuery.isOver
+        return wasOver
+      }
+      guard !wasOver else { return sqlite3_result_error_code(context, SQLITE_INTERRUPT) }
+      sqlite3_result_int(context, isFound ? 1 : 0)
     }
   }
 }
@@ -59,7 +66,7 @@ private final class Searched {
     return searched
   }
 
-  func matches(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-    search.matches(text, isOver: { QueryDeadline.isOver })
+  func matches(_ text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool) -> Bool {
+    search.matches(text, isOver: isOver)
   }
 }

@@ -12,7 +12,6 @@ func registerFunctions(on handle: OpaquePointer) {
   registerAggregates(on: handle)
   registerDateFunctions(on: handle)
   registerFormFunctions(on: handle)
-  registerStatementFunctions(on: handle)
 }
 
 typealias SQLFunctionBody =
@@ -63,6 +62,19 @@ func setResult(_ context: OpaquePointer?, _ text: String) {
 
 // MARK: - Text
 
+/// How many bytes of a long text are read between two looks at the deadline.
+private let piece = 256 << 10
+
+/// Gives what `map` makes of `text`. Where the time was over meanwhile, it is not whole and the query
+/// ends.
+private func setResult(
+  _ context: OpaquePointer?, _ text: UnsafeBufferPointer<UInt8>, _ map: () -> [UInt8]
+) {
+  let result = map()
+  guard text.count < Interruption.steps || !RunningQuery.end(context) else { return }
+  setResult(context, result)
+}
+
 private func registerTextFunctions(on handle: OpaquePointer) {
   // What is no text stays what it is, so that it sorts where it did.
   register("livefetch_fold", 2, on: handle) { context, _, values in
@@ -70,26 +82,39 @@ private func registerTextFunctions(on handle: OpaquePointer) {
       sqlite3_result_value(context, values?[0])
       return
     }
+    guard RunningQuery.admits(text.count, context) else { return }
     let options = StringOptions(rawValue: UInt8(truncatingIfNeeded: sqlite3_value_int(values?[1])))
-    let folded = Folding.fold(text, options)
-    if !QueryDeadline.end(context) { setResult(context, folded) }
+    setResult(context, text) { Folding.fold(text, options) { RunningQuery.isOver } }
   }
   for (tag, name) in ["uppercase", "lowercase", "canonical"].enumerated() {
     register("livefetch_" + name, 1, tag: tag, on: handle) { context, _, values in
-      guard let text = utf8(values?[0]), !QueryDeadline.end(context) else { return }
-      switch functionTag(context) {
-      case 0: setResult(context, String(decoding: text, as: UTF8.self).uppercased())
-      case 1: setResult(context, String(decoding: text, as: UTF8.self).lowercasedText)
-      default:
-        setResult(context, Folding.fold(text, [.caseInsensitive, .diacriticInsensitive]))
+      guard let text = utf8(values?[0]), RunningQuery.admits(text.count, context) else { return }
+      let function = functionTag(context)
+      setResult(context, text) {
+        if function > 1 {
+          return Folding.fold(text, [.caseInsensitive, .diacriticInsensitive]) {
+            RunningQuery.isOver
+          }
+        }
+        let text = String(decoding: text, as: UTF8.self)
+        let mapped =
+          function == 0
+          ? text.uppercasedText { RunningQuery.isOver }
+          : text.lowercasedText { RunningQuery.isOver }
+        return Array(mapped.utf8)
       }
     }
   }
   // UTF-16 units, as NSString counts.
   register("livefetch_length", 1, on: handle) { context, _, values in
-    guard let text = utf8(values?[0]) else { return }
+    guard let text = utf8(values?[0]), RunningQuery.admits(text.count, context) else { return }
     var count: Int64 = 0
-    for byte in text where byte & 0xC0 != 0x80 { count += byte >= 0xF0 ? 2 : 1 }
+    for start in stride(from: 0, to: text.count, by: piece) {
+      guard start == 0 || !RunningQuery.end(context) else { return }
+      for byte in text[start..<min(start + piece, text.count)] where byte & 0xC0 != 0x80 {
+        count += byte >= 0xF0 ? 2 : 1
+      }
+    }
     sqlite3_result_int64(context, count)
   }
   register("livefetch_initial", 1, on: handle) { context, _, values in

@@ -18,6 +18,8 @@ struct SQLOperand {
   var isInteger = false
   /// Whether it is a number or NULL whatever the columns hold.
   var isNumber = false
+  /// Whether it is a quotient that is no integer: REAL or NULL.
+  var isQuotient = false
   /// What it is calculated in where it is no integer.
   var ownPrecision = Precision.binary
   /// How a calculation in decimal digits goes on from here; nil where it is none.

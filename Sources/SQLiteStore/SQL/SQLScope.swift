@@ -40,18 +40,8 @@ public protocol SQLScope {
   /// Whether one object may stand in more than one row, as several to-many steps allow.
   var mayRepeat: Bool { get }
 
-  /// What a statement over the same tables needs in front of its SELECT; empty where nothing.
-  var prelude: SQLFragment { get }
-
-  /// The table behind an alias that this query gave, quoted; nil where it gave no such alias.
-  func table(of alias: String) -> String?
-
-  /// Whether `path` reads an aggregate over the query's own objects, which SQL can calculate
-  /// nowhere but in the query itself.
+  /// Whether `path` reads an aggregate over the query's own objects.
   func isAggregate(_ path: PropertyPath) -> Bool
-
-  /// Whether there is any such path.
-  var hasAggregates: Bool { get }
 }
 
 /// The SQL of a value and what comparisons must know about it.

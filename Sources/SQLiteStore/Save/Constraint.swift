@@ -1,15 +1,15 @@
-// A statement that writes → done, or refused by a constraint. Whatever else goes wrong is thrown.
+// A statement that writes → completed, or refused by a constraint. Other failures are thrown.
 
 import CSQLite
 import FetchModel
 
-/// What refused a statement, in SQLite's words. The message is not for clients.
+/// A refused statement in SQLite's words. The message must not reach clients.
 struct Constraint {
   enum Kind {
     case unique, notNull, check, foreignKey, trigger, type
-    /// Triggers and delete rules within each other, deeper than SQLite goes.
+    /// Nested triggers and delete rules exceed SQLite's limit.
     case depth
-    /// An expression of the table's own failed on what it was given.
+    /// An expression of the table's own failed for the given values.
     case other
   }
 
@@ -18,7 +18,7 @@ struct Constraint {
 
   init(code: Int32, message: String) {
     self.message = message
-    // RESTRICT is carried out by SQLite as a trigger.
+    // SQLite implements RESTRICT as a trigger.
     let isRestriction = code == Code.trigger && message == "FOREIGN KEY constraint failed"
     kind =
       switch code {
@@ -34,7 +34,7 @@ struct Constraint {
       }
   }
 
-  /// The relationship whose delete rule refused; nil where none did.
+  /// The relationship whose delete rule refused the delete; nil if none did.
   var deniedRelationship: String? {
     guard kind == .trigger, message.hasPrefix(ModelTriggers.denial) else { return nil }
     return String(message.dropFirst(ModelTriggers.denial.count))
@@ -42,13 +42,13 @@ struct Constraint {
 
   var isDenial: Bool { deniedRelationship != nil }
 
-  /// What stands behind the message's colon: columns, or a constraint.
+  /// The part of the message after the colon: columns, or a constraint.
   var subject: Substring {
     guard let colon = message.utf8.firstIndex(of: 0x3A) else { return "" }
     return message[colon...].dropFirst().drop { $0 == " " }
   }
 
-  /// SQLite's extended codes of SQLITE_CONSTRAINT.
+  /// SQLite's extended result codes of SQLITE_CONSTRAINT.
   private enum Code {
     static let check: Int32 = 275
     static let foreignKey: Int32 = 787
@@ -62,8 +62,8 @@ struct Constraint {
 }
 
 extension Connection {
-  /// Runs `sql` to its end with `values` and then `more` bound; gives the constraint that refused
-  /// it, nil where it was done.
+  /// Runs `sql` to its end with `values`, then `more` bound. Returns the constraint that refused
+  /// it, or nil on success.
   func attempt(
     _ sql: String, _ values: [SQLValue], _ more: [SQLValue] = [],
     row: (Statement) -> Void = { _ in }
@@ -84,7 +84,8 @@ extension Connection {
     }
   }
 
-  /// What a step that failed with `code` was refused by; thrown where that is no constraint.
+  /// Returns the constraint behind a step that failed with `code`. Throws if it was another
+  /// failure.
   func refusal(_ code: Int32) throws(StoreError) -> Constraint {
     let message = String(cString: sqlite3_errmsg(handle))
     switch code & 0xFF {
@@ -96,12 +97,13 @@ extension Connection {
     return Constraint(code: code, message: message)
   }
 
-  /// How many rows the last statement wrote, not counting those of triggers and delete rules.
+  /// The number of rows that the last statement wrote, excluding those of triggers and delete
+  /// rules.
   var changedRows: Int { Int(sqlite3_changes64(handle)) }
 
   var lastRowID: Int64 { sqlite3_last_insert_rowid(handle) }
 
-  /// Whether foreign keys that are checked at the commit are violated now.
+  /// True if foreign keys that are checked at the commit are currently violated.
   var hasDeferredViolations: Bool {
     var current: Int32 = 0
     var highest: Int32 = 0
@@ -109,7 +111,7 @@ extension Connection {
     return current > 0
   }
 
-  /// Whether `sql` gives a row.
+  /// True if `sql` returns a row.
   func hasRow(_ sql: String, _ values: [SQLValue]) throws(StoreError) -> Bool {
     try first(sql, values) { _ in true } ?? false
   }

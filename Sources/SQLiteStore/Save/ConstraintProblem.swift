@@ -1,5 +1,5 @@
-// A constraint that refused a statement → what to tell the client: a code, the property by its name
-// in the model, and a sentence without SQL or stored values.
+// A constraint that refused a statement → a problem for the client: a code, the property by its
+// name in the model, and a sentence without SQL or stored values.
 
 import FetchModel
 
@@ -8,8 +8,8 @@ struct ConstraintProblem {
   let property: String?
   let detail: String
 
-  /// - Parameter table: of the change. The constraint may be another table's, by a trigger or a
-  ///   delete rule; then no property is named.
+  /// - Parameter table: The table of the change. If the constraint belongs to another table,
+  ///   reached by a trigger or a delete rule, the problem names no property.
   init(_ constraint: Constraint, on table: SaveTable) {
     switch constraint.kind {
     case .unique: self = Self.notUnique(constraint, table)
@@ -27,12 +27,12 @@ struct ConstraintProblem {
     case .foreignKey:
       self.init(.noSuchObject, nil, "a relationship refers to an object that does not exist")
     case .depth:
-      self.init(.refused, nil, "its delete rules lead more than 1,000 objects deep")
+      self.init(.refused, nil, "its delete rules cascade more than 1,000 objects deep")
     case .other: self.init(.refused, nil, "the table cannot work with these values")
     }
   }
 
-  /// A CHECK whose text, or name, is `expression`.
+  /// A CHECK with the text, or the name, `expression`.
   init(check expression: Substring, on table: SaveTable) {
     let name = Self.checkedColumn(expression, table).map { table.propertyNames[$0] }
     self.init(
@@ -40,7 +40,7 @@ struct ConstraintProblem {
       else: "the values are not what the table allows")
   }
 
-  /// Columns whose values another object has together.
+  /// Columns whose combination of values another object already has.
   init(notUnique columns: [Int], of table: SaveTable) {
     let entity = table.entity.name
     guard let first = columns.first, !columns.allSatisfy(table.keyColumns.contains) else {
@@ -52,7 +52,8 @@ struct ConstraintProblem {
       .notUnique, table.propertyNames[first], "another \(entity) has the same \(names)")
   }
 
-  /// - Parameter predicate: what is said of the property; `other` where none is known.
+  /// - Parameter predicate: The statement about the property; `other` replaces it if no property is
+  ///   known.
   private init(
     _ code: ChangeProblem.Code, _ property: String?, _ predicate: String, else other: String
   ) {
@@ -73,7 +74,7 @@ struct ConstraintProblem {
     return Self(notUnique: columns, of: table)
   }
 
-  /// The columns that a message lists; nil where they are not this table's.
+  /// Returns the columns that a message lists; nil if they are not this table's.
   private static func columns(of subject: Substring, _ table: SaveTable) -> [Int]? {
     if subject.hasPrefix("index '") {
       let name = subject.dropFirst(7).dropLast()
@@ -93,13 +94,13 @@ struct ConstraintProblem {
     return columns
   }
 
-  /// The only column that the text of a CHECK names; nil for none or several.
+  /// Returns the only column that a CHECK's text names; nil for none or several.
   private static func checkedColumn(_ expression: Substring, _ table: SaveTable) -> Int? {
     let named = columnsNamed(in: expression, table)
     return named.count == 1 ? named[0] : nil
   }
 
-  /// The columns whose names stand in a text of SQL.
+  /// Returns the columns whose names occur in an SQL text.
   static func columnsNamed(in expression: Substring, _ table: SaveTable) -> [Int] {
     let words = Set(
       expression.split { !($0.isLetter || $0.isNumber || $0 == "_" || $0 == "$") }
@@ -115,7 +116,7 @@ struct ConstraintProblem {
 }
 
 extension SaveTable {
-  /// The column whose name stands at the start of `text`, alone or in front of a comma.
+  /// Returns the column whose name `text` begins with, followed by a comma or by nothing.
   fileprivate func columnStarting(_ text: Substring) -> Int? {
     columns.firstIndex { column in
       guard text.hasPrefix(column.name) else { return false }

@@ -1,21 +1,21 @@
-// What a save touched → the rules that can be held against objects only when every change was made:
-// how many objects a to-many relationship has, and to-one relationships that a delete rule emptied.
+// The rules that a save can check only after its last change: the sizes of to-many relationships,
+// and required to-one relationships that a delete rule cleared.
 //
-// The history that the save's own transaction wrote names the objects, so that it does not matter by
-// which end or which delete rule they changed.
+// The save's own transaction wrote history rows, which name the changed objects. So it does not
+// matter which end of a relationship, or which delete rule, changed them.
 
 import FetchModel
 
 /// The rules of a model that are checked at the end of a save.
 struct FinalChecks: Sendable {
-  /// One relationship with a rule.
+  /// A relationship with a rule.
   struct Rule: Sendable {
     let entity: Int
     let relationship: Int
     let name: String
     let minimum: Int
     let maximum: Int
-    /// Whether fewer than `minimum` may be none.
+    /// True if zero objects are allowed although `minimum` is greater.
     let mayBeEmpty: Bool
     let isToMany: Bool
   }
@@ -23,11 +23,11 @@ struct FinalChecks: Sendable {
   let rules: [Rule]
   let history: History
 
-  /// nil where the model has no such rules.
+  /// Returns nil if the model has no such rules.
   init?(model: Model, schema: Schema) {
     let rules = model.entities.enumerated().flatMap { index, entity in
       entity.relationships.enumerated().compactMap { place, relationship -> Rule? in
-        // An inherited rule is the ancestor's to check.
+        // The ancestor checks an inherited rule.
         let parent = entity.inheritance.parent.map { model.entities[$0] }
         guard parent?.property(named: relationship.name) == nil else { return nil }
         return Rule(relationship, at: place, of: index)
@@ -38,7 +38,7 @@ struct FinalChecks: Sendable {
     history = History(model: model, schema: schema)
   }
 
-  /// Where the history stands now; nil where nothing is followed.
+  /// Returns the newest history position; nil if the file is not tracked.
   func position(on connection: Connection) throws(StoreError) -> Int64? {
     guard try History.isPresent(on: connection) else { return nil }
     return try connection.first("SELECT max(position) FROM main.livefetch_position") {
@@ -52,7 +52,7 @@ extension FinalChecks.Rule {
     guard let declaration = relationship.declaration else { return nil }
     let isMandatory = !declaration.isOptional
     let least = max(declaration.minimumCount ?? 0, isMandatory ? 1 : 0)
-    // As in Core Data, a maximum of 0 is none.
+    // As in Core Data, a maximum of 0 means no maximum.
     let most = declaration.maximumCount.map { $0 == 0 ? Int.max : $0 } ?? Int.max
     guard least > 0 || most < Int.max else { return nil }
     self.init(
@@ -60,7 +60,7 @@ extension FinalChecks.Rule {
       mayBeEmpty: !isMandatory, isToMany: relationship.isToMany)
   }
 
-  /// What is wrong with an object that has `count` objects there.
+  /// Returns the violation by an object with `count` related objects; nil without one.
   fileprivate func problem(_ count: Int) -> (code: ChangeProblem.Code, detail: String)? {
     if count > maximum {
       return (.tooMany, "`\(name)` holds at most \(maximum) objects, not \(count)")
@@ -73,7 +73,7 @@ extension FinalChecks.Rule {
 }
 
 extension SaveRun {
-  /// Reports every touched object that breaks a rule.
+  /// Reports every changed object that violates a rule.
   mutating func run(_ checks: FinalChecks, after start: Int64?) throws(StoreError) {
     guard let start, let last = try checks.position(on: connection), last > start else { return }
     let touches = try checks.history.touches(after: start, upTo: last, on: connection)
@@ -90,7 +90,7 @@ extension SaveRun {
     }
   }
 
-  /// Whether a change that was not made could have put the rule's relationship right.
+  /// True if a change that failed could have satisfied the rule.
   private func failuresMayExcuse(_ rule: FinalChecks.Rule) -> Bool {
     request.changes.indices.contains { index in
       guard progress[index] == .failed else { return false }
@@ -102,7 +102,7 @@ extension SaveRun {
     }
   }
 
-  /// Whether a change is about one of the relationship's two ends.
+  /// True if a change affects one of the relationship's two ends.
   private func sets(_ change: Change, _ rule: FinalChecks.Rule) -> Bool {
     let model = executor.model
     let declared = model.entities[rule.entity].relationships[rule.relationship]
@@ -118,7 +118,7 @@ extension SaveRun {
     }
   }
 
-  /// How many objects each of `ids` has there, of those that are.
+  /// Returns the number of related objects of each object in `ids` that exists.
   private func counts(
     _ rule: FinalChecks.Rule, _ ids: Set<ObjectID>
   ) throws(StoreError) -> [(id: ObjectID, count: Int)] {
@@ -135,8 +135,11 @@ extension SaveRun {
     try connection.withStatement(statement.sql) { prepared throws(StoreError) in
       prepared.bind(statement.bindings)
       while try prepared.step() {
-        let reader = RowReader(statement: prepared.pointer, layout: statement.layout)
-        counts.append((reader.id(), Self.count(reader.row())))
+        let reader = RowReader(
+          statement: prepared.pointer, layout: statement.layout, connection: connection)
+        let row = reader.row()
+        try connection.checkAnswer(row.json.count)
+        counts.append((reader.id(), Self.count(row)))
       }
     }
     return counts
@@ -151,7 +154,7 @@ extension SaveRun {
     return value == .null ? 0 : 1
   }
 
-  /// The change that is about an object, or else the last one.
+  /// Returns the change of this object, or else the last change.
   private func change(behind id: ObjectID, of entity: Int) -> Int {
     let root = executor.model.entities[entity].inheritance.root ?? entity
     return request.changes.indices.first { index in

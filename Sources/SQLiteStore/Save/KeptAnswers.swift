@@ -1,13 +1,13 @@
-// Answers to saves that are made once, in the file beside what they saved:
+// Responses of idempotent saves, stored in the same file:
 //
 //     livefetch_answer(key, at, fingerprint, answer)
 //
-// A row is written in the transaction of its save, so that there never is one without the other.
+// A row is written in the transaction of its save, so that neither exists without the other.
 
 import FetchModel
 import Synchronization
 
-/// The kept answers of a file.
+/// The stored responses of a file.
 enum KeptAnswers {
   static let tables = """
     CREATE TABLE IF NOT EXISTS livefetch_answer(key TEXT PRIMARY KEY, at REAL NOT NULL, \
@@ -17,7 +17,7 @@ enum KeptAnswers {
 
   static let removal = "DROP TABLE IF EXISTS livefetch_answer;"
 
-  /// The answer that was given under the key before.
+  /// Returns the response that was stored under the key.
   static func find(
     _ key: String, _ fingerprint: String, on connection: Connection
   ) throws(SaveError) -> [UInt8]? {
@@ -44,7 +44,7 @@ enum KeptAnswers {
       [.text(once.key), .double(currentSeconds()), .text(once.fingerprint), .blob(answer)])
   }
 
-  /// Forgets at most `limit` answers that are too old.
+  /// Deletes at most `limit` responses that are past their retention time.
   static func prune(limit: Int64, on connection: Connection) throws(StoreError) {
     try connection.run(
       """
@@ -60,9 +60,9 @@ enum KeptAnswers {
   }
 }
 
-/// Carries the answer of one save from the transaction to whoever asked.
+/// Passes the response of a save from the transaction to the caller.
 private final class AnswerSlot: Sendable {
-  // Guards the answer; a save may run more than once before it is committed.
+  // Protects the response; a save may run more than once before it is committed.
   private let answer = Mutex<KeptAnswer?>(nil)
 
   var value: KeptAnswer? {
@@ -95,13 +95,14 @@ extension SQLiteStore {
   ) {
     guard let writer else { return completion(.failure(.store(.readOnly))) }
     let slot = AnswerSlot()
+    let arrival = monotonicNanoseconds()
     let body: Writer.Body = { [executor] connection, token throws(SaveError) in
       slot.value = nil
       if let known = try KeptAnswers.find(once.key, once.fingerprint, on: connection) {
         slot.value = KeptAnswer(bytes: known, isRepeated: true)
         return SaveResult(token: token)
       }
-      return try executor.execute(request, on: connection, token: token)
+      return try executor.execute(request, on: connection, token: token, since: arrival)
     }
     let finish: Writer.Finish = { [self] connection, result throws(StoreError) in
       guard slot.value == nil else { return }
@@ -109,7 +110,7 @@ extension SQLiteStore {
       try KeptAnswers.keep(answer, once, on: connection)
       slot.value = KeptAnswer(bytes: answer, isRepeated: false)
     }
-    writer.save(body, finish: finish) { result in
+    writer.save(body, finish: finish, turn: WriterQueue.Turn(request)) { result in
       completion(result.map { _ in slot.value ?? KeptAnswer(bytes: [], isRepeated: false) })
     }
   }

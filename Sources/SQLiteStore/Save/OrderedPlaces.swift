@@ -1,14 +1,17 @@
-// The places that members have now, in the order in which they are wanted → the places that they get.
+// The members' current positions, in the requested order → their new positions.
 //
-// Places are numbers with room between them. Those that stand in order already keep theirs, as many
-// as can be; the others get numbers in between. Where there is no room left, all get new ones.
+// Positions are numbers with gaps between them. As many as possible of those that are already in
+// order stay; the others get numbers in between. If a gap has no room left, all members get new
+// positions.
 
-/// Gives the members of an ordered relationship their places.
+/// Assigns positions to the members of an ordered relationship.
 enum OrderedPlaces {
   static let step = ModelTriggers.positionStep
 
-  /// - Parameter current: the places in the wanted order; nil where there is none yet.
-  /// - Returns: strictly ascending places, parallel to `current`.
+  /// O(n log n).
+  ///
+  /// - Parameter current: The current positions in the requested order; nil for a new member.
+  /// - Returns: Strictly ascending positions, parallel to `current`.
   static func assign(_ current: [Int64?]) -> [Int64] {
     let kept = longestAscending(current)
     var places = [Int64?](repeating: nil, count: current.count)
@@ -31,7 +34,7 @@ enum OrderedPlaces {
     (0..<count).map { Int64($0 + 1) * step }
   }
 
-  /// Spreads numbers over a gap; false where there is no room.
+  /// Distributes numbers over a gap; returns false if there is no room.
   private static func fill(_ places: inout [Int64?], _ gap: Range<Int>) -> Bool {
     let count = Int64(gap.count)
     let below = gap.lowerBound > 0 ? places[gap.lowerBound - 1] : nil
@@ -59,7 +62,7 @@ enum OrderedPlaces {
     return true
   }
 
-  /// The indexes of a longest strictly ascending run of places, nils left out. O(n log n).
+  /// Returns the indexes of a longest strictly ascending subsequence, ignoring nils. O(n log n).
   private static func longestAscending(_ places: [Int64?]) -> [Int] {
     var tails: [Int] = []
     var previous = [Int?](repeating: nil, count: places.count)

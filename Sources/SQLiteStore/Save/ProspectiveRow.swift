@@ -1,26 +1,26 @@
-// A row that a save wants → every uniqueness constraint and CHECK of its table that it breaks. SQLite
-// tells the first one alone.
+// A row that a save would write → every uniqueness constraint and CHECK of its table that it
+// violates. SQLite reports only the first one.
 //
-// The row is never written: it is a subquery, with the columns that the save gives bound and the
-// others from what is stored, or from the table's defaults.
+// The row is never written. It is a subquery: the columns that the save sets are bound, the others
+// come from the stored row or from the table's defaults.
 
 import FetchModel
 
-/// A row as a save would leave it.
+/// A row as the save would leave it.
 struct ProspectiveRow {
-  /// Where the columns that are not given have their values from.
+  /// The source of the columns that the save does not set.
   enum Base { case stored, defaults }
 
   let table: SaveTable
-  /// What the save gives, by column.
+  /// The values that the save sets, by column.
   let given: RowValues
-  /// Of the row that is updated; nil for an insert.
+  /// The key of the updated row; nil for an insert.
   let key: [SQLValue]?
   let base: Base
-  /// Columns whose values are not known, as what was given is none.
+  /// Columns without a known value, because the given value is invalid.
   let unknown: Set<Int>
 
-  /// The row, and what is bound in it.
+  /// The row as a subquery, with its bindings.
   private var row: SQLFragment {
     let isStored = base == .stored && key != nil
     var fragment = SQLFragment("SELECT ")
@@ -41,7 +41,8 @@ struct ProspectiveRow {
     return typed(fragment)
   }
 
-  /// Behind no row of the table, so that columns keep their affinities and collations.
+  /// Adds the row by UNION ALL to an empty selection of the table, so that the columns keep their
+  /// affinities and collations.
   private func typed(_ row: SQLFragment) -> SQLFragment {
     let names = table.columns.map { quoted($0.name) }.joined(separator: ", ")
     var fragment = SQLFragment("SELECT \(names) FROM \(table.source) WHERE 0 UNION ALL ")
@@ -49,7 +50,7 @@ struct ProspectiveRow {
     return fragment
   }
 
-  /// What is wrong with it.
+  /// Returns the violations.
   func problems(on connection: Connection) throws(StoreError) -> [ConstraintProblem] {
     try repeatedKey(on: connection) + repeated(on: connection) + failedChecks(on: connection)
   }
@@ -80,7 +81,7 @@ struct ProspectiveRow {
     return problems
   }
 
-  /// A row where another one of the table has what `index` wants once.
+  /// Returns a query for another row that has the same values in the unique index `index`.
   private func repetition(_ index: UniqueIndex) -> SQLFragment? {
     let condition = index.condition.map { " WHERE \($0)" } ?? ""
     var query = SQLFragment("SELECT 1 FROM (SELECT * FROM (")
@@ -115,7 +116,7 @@ struct ProspectiveRow {
       var query = SQLFragment("SELECT 1 FROM (")
       query.append(row)
       query.append(") AS \(table.table.quotedName) WHERE NOT (\(expression))")
-      // One that cannot be asked this way is told by SQLite alone.
+      // If the CHECK cannot be evaluated in this way, only SQLite's own error reports it.
       if (try? connection.hasRow(query.text, query.bindings)) == true {
         problems.append(ConstraintProblem(check: Substring(expression), on: table))
       }

@@ -1,6 +1,6 @@
-// The columns that a change writes, and their values, in parallel.
+// The columns that a change writes, and their values, in parallel arrays.
 
-/// One row's values while they are put together. Kept and cleared from row to row.
+/// A row's values under construction. Cleared and reused for each row.
 struct RowValues {
   /// Indexes of the table's columns, each once.
   private(set) var columns: [Int] = []
@@ -14,23 +14,23 @@ struct RowValues {
     values.removeAll(keepingCapacity: true)
   }
 
-  /// Adds a column that has no value yet.
+  /// Appends a column that has no value yet.
   mutating func append(_ value: SQLValue, to column: Int) {
     columns.append(column)
     values.append(value)
   }
 
-  /// Gives a column its value; false where it has another one already. O(n).
+  /// Sets a column's value; returns false if it already has a different one. O(n).
   mutating func set(_ column: Int, to value: SQLValue) -> Bool {
     if let place = columns.firstIndex(of: column) { return values[place] == value }
     append(value, to: column)
     return true
   }
 
-  /// The value of a column; nil where it was given none. O(n).
+  /// The value of a column; nil if it has none. O(n).
   subscript(column: Int) -> SQLValue? { columns.firstIndex(of: column).map { values[$0] } }
 
-  /// Takes a column out. O(n).
+  /// Removes a column. O(n).
   mutating func remove(_ column: Int) {
     guard let place = columns.firstIndex(of: column) else { return }
     columns.remove(at: place)

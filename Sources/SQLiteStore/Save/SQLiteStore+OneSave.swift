@@ -1,15 +1,15 @@
-// One save to a file that nobody serves: for programs that come and go.
+// A single save to a file that no server has open, for short-lived programs.
 
 import FetchModel
 
 extension SQLiteStore {
-  /// Carries out `body`, the JSON of `POST /v1/save`, on the file at `path`.
+  /// Executes `body`, the JSON of `POST /v1/save`, on the file at `path`.
   ///
-  /// The file is left as it is otherwise: one that is not followed does not become so, and the
-  /// token in the result then means nothing.
+  /// The file is not changed otherwise. An untracked file stays untracked, and the token in the
+  /// result is then meaningless.
   public static func save(
     _ body: JSON, to path: String
-  ) throws(SaveError) -> (result: SaveResult, isFollowed: Bool) {
+  ) throws(SaveError) -> (result: SaveResult, isTracked: Bool) {
     let file = try storing { () throws(StoreError) in try FileToSave(path) }
     defer { file.close() }
     let request = try SaveResolver(model: file.model).resolve(body)
@@ -17,7 +17,7 @@ extension SQLiteStore {
     do {
       let result = try file.save(request)
       try storing { () throws(StoreError) in try file.connection.run("COMMIT") }
-      return (result, file.isFollowed)
+      return (result, file.isTracked)
     } catch {
       if !file.connection.isInAutocommit { try? file.connection.run("ROLLBACK") }
       throw error
@@ -38,18 +38,17 @@ private struct FileToSave {
   let model: Model
   let history: History
   let executor: SaveExecutor
-  let isFollowed: Bool
+  let isTracked: Bool
 
   init(_ path: String) throws(StoreError) {
     lock = try FileLock(beside: path)
     connection = try Connection(path: path, access: .write)
-    isFollowed = try History.isPresent(on: connection)
+    isTracked = try History.isPresent(on: connection)
     let introspection = try Introspection(of: connection)
     model = introspection.model
-    history = try History(
-      model: introspection.model, schema: introspection.schema, on: connection)
+    history = History(model: introspection.model, schema: introspection.schema)
     executor = SaveExecutor(model: introspection.model, schema: introspection.schema)
-    if isFollowed { _ = try history.setUp(on: connection, journalMode: "wal") }
+    if isTracked { _ = try history.setUp(on: connection, journalMode: "wal") }
   }
 
   func save(_ request: SaveRequest) throws(SaveError) -> SaveResult {
@@ -61,7 +60,7 @@ private struct FileToSave {
           detail: "a relationship of the save leads to an object that does not exist")
       ])
     }
-    guard isFollowed else { return result }
+    guard isTracked else { return result }
     result.token = try storing { () throws(StoreError) in
       let token = try history.newestToken(on: connection)
       try History.stamp(position: token.position, on: connection)

@@ -1,20 +1,20 @@
-// A resolved save + the writer's open transaction → the changes made, or every reason why not.
+// A resolved save and the writer's open transaction → its changes, or every reason for its refusal.
 //
-// Nothing here begins, commits or rolls back: a refused save leaves its first half behind for the
-// writer's savepoint to take back. Statements are made once for each shape of a change.
+// Nothing here begins, commits or rolls back. A refused save leaves its completed changes for the
+// writer's savepoint to roll back. Each shape of a change has its statements composed once.
 
 import FetchModel
 
-/// Carries saves out. For the one thread that holds the connection that writes.
+/// Executes saves. For the thread that owns the writing connection.
 struct SaveExecutor: Sendable {
   let model: Model
   let schema: Schema
   /// Parallel to the model's entities.
   let tables: [SaveTable]
   let statements = SaveStatements()
-  /// What can be said only when every change was made; nil where nothing asks for it.
+  /// The rules that need all changes to be complete; nil if the model has none.
   let finalChecks: FinalChecks?
-  /// Nanoseconds that a change of every object that matches may take; nil for as long as it takes.
+  /// The time limit of a change of all matching objects, in nanoseconds; nil without a limit.
   let batchLimit: UInt64?
 
   init(model: Model, schema: Schema, batchLimit: UInt64? = nil) {
@@ -30,16 +30,21 @@ struct SaveExecutor: Sendable {
     finalChecks = FinalChecks(model: model, schema: schema)
   }
 
-  /// Makes the changes of `request`, in their order.
+  /// Makes the changes of `request`, in order.
   ///
-  /// After an error the transaction may be over: ask ``Connection/isInAutocommit``.
+  /// An error may have ended the transaction; check ``Connection/isInAutocommit``.
   ///
-  /// - Parameter token: stands in the result until the writer knows the save's own.
-  /// - Throws: ``SaveError`` with every problem that was found; the savepoint has to be rolled back.
+  /// - Parameter token: A placeholder in the result until the writer knows the save's own token.
+  /// - Throws: ``SaveError`` with every problem found; the caller has to roll back the savepoint.
   func execute(
-    _ request: SaveRequest, on connection: Connection, token: Token = .unfollowed
+    _ request: SaveRequest, on connection: Connection, token: Token = .unfollowed,
+    since arrival: UInt64? = nil
   ) throws(SaveError) -> SaveResult {
     var run = SaveRun(executor: self, connection: connection, request: request, token: token)
+    run.batchLimit = batchLimit.map { limit in
+      let waited = arrival.map { monotonicNanoseconds() &- $0 } ?? 0
+      return limit > waited ? limit - waited : 1
+    }
     do {
       try run.applyAll()
     } catch {
@@ -56,8 +61,8 @@ struct SaveExecutor: Sendable {
     return result
   }
 
-  /// An object as the save left it. Here it costs one look at pages that are in memory; afterwards
-  /// it would cost a transaction of its own.
+  /// Returns an object as the save left it. The pages are still in memory here; a later read would
+  /// need a transaction of its own.
   private func read(
     _ object: SaveResult.Object, on connection: Connection, token: Token
   ) throws(StoreError) -> ObjectSnapshot? {

@@ -5,7 +5,7 @@
 
 import FetchModel
 
-/// The rows of a table that match.
+/// The matching rows of a table.
 private struct Matches {
   let table: SaveTable
   private let alias: String
@@ -14,15 +14,15 @@ private struct Matches {
 
   init(_ predicate: ResolvedPredicate, of table: SaveTable, model: Model, schema: Schema) {
     let context = QueryContext(model: model, schema: schema)
-    alias = context.nextAlias(of: table.table.name)
+    alias = context.nextAlias()
     var scope = TableScope(
       context: context, entity: table.index, alias: alias,
       source: "\(table.table.quotedName) AS \(quoted(alias))")
     var condition = SQLFragment(table.key.presenceCondition(alias) ?? "")
-    let wanted = PredicateCompiler.condition(
+    let filter = PredicateCompiler.condition(
       of: predicate.within(model.membership(of: table.index)), in: &scope)
-    if !condition.text.isEmpty, !wanted.text.isEmpty { condition.append(" AND ") }
-    condition.append(wanted)
+    if !condition.text.isEmpty, !filter.text.isEmpty { condition.append(" AND ") }
+    condition.append(filter)
     self.table = table
     self.condition = condition
     from = scope.from
@@ -37,14 +37,14 @@ private struct Matches {
     return fragment
   }
 
-  /// Columns of every matching row.
+  /// Selects columns of every matching row.
   func columns(_ names: [String]) -> SQLFragment {
     select(names.map { qualified($0, alias) }.joined(separator: ", "))
   }
 
   var ids: SQLFragment { select(table.key.idExpression(alias)) }
 
-  /// How many match, counting no further than `most`; nil counts all.
+  /// Counts the matching rows, up to `most`; all of them if it is nil.
   func count(most: Int?) -> SQLFragment {
     var fragment = SQLFragment("SELECT count(*) FROM (")
     fragment.append(select("1"))
@@ -107,7 +107,7 @@ extension SaveRun {
     Matches(predicate, of: table, model: executor.model, schema: executor.schema)
   }
 
-  /// Fills `row`; false where the change waits for an insert or failed.
+  /// Fills `row`; returns false if the change waits for an insert or failed.
   private mutating func canBegin(
     _ change: Change, at index: Int, _ table: SaveTable
   ) throws(StoreError) -> Bool {
@@ -123,7 +123,7 @@ extension SaveRun {
     var insert = later.first?.insert
     for case .toMany(_, let edit) in change.values.lazy.map(\.content) {
       for reference in edit.references where insert == nil {
-        if case .comes(let needed) = find(reference, for: index) { insert = needed }
+        if case .pending(let needed) = find(reference, for: index) { insert = needed }
       }
     }
     guard let insert else { return progress[index] == .open }
@@ -179,7 +179,7 @@ extension SaveRun {
     report(.stillReferenced, name, "other objects\(whose) refer to some of them", at: index)
   }
 
-  /// The to-many relationship whose members keep some of the matching objects.
+  /// Returns the to-many relationship whose members prevent the delete of matching objects.
   private func referring(to matches: Matches) throws(StoreError) -> String? {
     let table = matches.table
     for (relationship, storage) in zip(table.entity.relationships, table.table.relationships) {

@@ -1,12 +1,12 @@
-// Constraints that refused a change → problems; for foreign keys, which relationship it was.
+// Constraints that refused a change → problems. For foreign keys, the relationship is found.
 
 import FetchModel
 
 extension SaveRun {
-  /// Reports what refused the row in `row`.
+  /// Reports the constraint that refused the row in `row`.
   ///
-  /// - Parameter id: of the object updated; nil for an insert.
-  /// - Parameter base: where the columns that `row` does not give have their values from.
+  /// - Parameter id: The updated object; nil for an insert.
+  /// - Parameter base: The source of the columns that `row` does not set.
   mutating func report(
     _ constraint: Constraint, writing table: SaveTable, at change: Int, id: ObjectID?,
     from base: ProspectiveRow.Base = .stored
@@ -50,10 +50,11 @@ extension SaveRun {
   }
 }
 
-// MARK: - Which foreign key
+// MARK: - Violated foreign keys
 
 extension SaveRun {
-  /// Reports each link among the columns of `row` that refers to nothing; false if there is none.
+  /// Reports each foreign key among the columns of `row` that refers to no row; returns false
+  /// without one.
   mutating func reportDangling(
     _ table: SaveTable, at change: Int, id: ObjectID?
   ) throws(StoreError) -> Bool {
@@ -69,7 +70,7 @@ extension SaveRun {
     return isFound
   }
 
-  /// What a link's columns would hold; nil where one is nil or not known.
+  /// Returns the values of a link's columns after the change; nil if one is NULL or unknown.
   private func linkValues(
     _ link: SaveTable.Link, _ table: SaveTable, id: ObjectID?
   ) throws(StoreError) -> [SQLValue]? {
@@ -93,7 +94,7 @@ extension SaveRun {
     }
   }
 
-  /// Whether an object has what a link refers to, or the row in `row` itself does.
+  /// True if an object, or the row in `row` itself, has the values that a link refers to.
   private func isTarget(
     _ values: [SQLValue], of link: SaveTable.Link, _ table: SaveTable
   ) throws(StoreError) -> Bool {
@@ -114,7 +115,7 @@ extension SaveRun {
       "SELECT 1 FROM main.\(quoted(table)) WHERE \(ties) LIMIT 1", values)
   }
 
-  /// Whether a row of `holder` refers to what has `values`.
+  /// True if a row of `holder` refers to `values`.
   private func isReferred(
     _ values: [SQLValue], by key: ForeignKey, of holder: String
   ) throws(StoreError) -> Bool {
@@ -127,9 +128,10 @@ extension SaveRun {
     case delete = "on_delete"
   }
 
-  /// The to-many relationship whose members keep an object as it is; nil where none does directly.
+  /// Returns the to-many relationship whose members directly prevent the change of an object; nil
+  /// without one.
   ///
-  /// - Parameter columns: those written; nil for all.
+  /// - Parameter columns: The written columns; nil for all.
   private func referring(
     to table: SaveTable, id: ObjectID, on rule: ReferenceRule, columns: [Int]? = nil
   ) throws(StoreError) -> String? {
@@ -146,7 +148,7 @@ extension SaveRun {
     return nil
   }
 
-  /// The table whose columns refer to the owner of a to-many relationship.
+  /// Returns the table whose columns refer to the owner of a to-many relationship.
   func holder(of storage: RelationshipStorage, destination: Int) -> String {
     switch storage {
     case .joinTable(let join, _, _): executor.schema.joinTables[join].name
@@ -154,7 +156,7 @@ extension SaveRun {
     }
   }
 
-  /// Whether a foreign key of the table `holder` forbids rather than follows.
+  /// True if a foreign key of the table `holder` refuses the change instead of cascading it.
   func blocks(
     _ key: ForeignKey, _ holder: String, _ rule: ReferenceRule
   ) throws(StoreError) -> Bool {
@@ -169,7 +171,7 @@ extension SaveRun {
 // MARK: - Foreign keys checked at the commit
 
 extension SaveRun {
-  /// Whether a change that was not made could have set right what others refer to.
+  /// True if a change that failed could have repaired the references.
   var failuresMayExcuseReferences: Bool {
     zip(request.changes, progress).contains { change, progress in
       guard progress == .failed else { return false }
@@ -178,7 +180,7 @@ extension SaveRun {
     }
   }
 
-  /// Reports which changes left a deferred foreign key violated.
+  /// Reports which changes violated a deferred foreign key.
   mutating func reportDeferredViolations() throws(StoreError) {
     let before = problems.count
     for (index, change) in request.changes.enumerated() {
@@ -227,7 +229,7 @@ extension SaveRun {
     }
   }
 
-  /// The to-many relationship that still has members of an object that is gone.
+  /// Returns the to-many relationship that still has members of a deleted object.
   private func referring(
     toKey values: [SQLValue], of table: SaveTable
   ) throws(StoreError) -> String? {

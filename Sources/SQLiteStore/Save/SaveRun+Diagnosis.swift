@@ -1,12 +1,12 @@
-// What is wrong with a change beyond the first failure: of a row that was refused, and of a change
-// that is wrong in itself, whose other values are held against the store all the same.
+// Problems of a change beyond the first one: of a row that was refused, and of a change with
+// invalid values, whose valid values are still checked against the store.
 
 import FetchModel
 
 extension SaveRun {
-  /// Reports every constraint of its table that `row` breaks; false where none is found.
+  /// Reports every constraint of its table that `row` violates; returns false if it finds none.
   ///
-  /// - Parameter key: of the row that is updated; nil for an insert.
+  /// - Parameter key: The key of the updated row; nil for an insert.
   @discardableResult
   mutating func reportEverything(
     _ table: SaveTable, at index: Int, key: [SQLValue]?, from base: ProspectiveRow.Base
@@ -15,13 +15,13 @@ extension SaveRun {
     if case .updateAll = change.operation { return false }
     let properties = (change.faults ?? []).union(change.values.map(\.property))
     let unknown = table.columns(of: properties).filter { row[$0] == nil }
-    let wanted = ProspectiveRow(table: table, given: row, key: key, base: base, unknown: unknown)
-    let found = try wanted.problems(on: connection)
+    let candidate = ProspectiveRow(table: table, given: row, key: key, base: base, unknown: unknown)
+    let found = try candidate.problems(on: connection)
     for problem in found { report(problem.code, problem.property, problem.detail, at: index) }
     return !found.isEmpty
   }
 
-  /// Holds what is right of a change that is wrong in itself against the store.
+  /// Checks the valid parts of an invalid change against the store.
   mutating func diagnose(_ change: Change, at index: Int) throws(StoreError) {
     let table = table(change.entity)
     var key: [SQLValue]?
@@ -33,13 +33,13 @@ extension SaveRun {
     case .update, .delete, .updateAll, .deleteAll, .nothing: return
     }
     let purpose: Purpose = key == nil ? .insert : .update
-    if case .comes = try fill(change.values, of: index, table, for: purpose) { return }
+    if case .pending = try fill(change.values, of: index, table, for: purpose) { return }
     if case .insert = change.operation { addKey(of: change, table) }
     try reportEverything(
       table, at: index, key: key, from: change.isReplacement ? .defaults : .stored)
   }
 
-  /// Gives the row of an insert its entity, and the id that the client chose.
+  /// Sets the entity column of an inserted row, and the id that the client chose.
   private mutating func addKey(of change: Change, _ table: SaveTable) {
     if let column = table.discriminatorColumn {
       row.append(.text(table.entity.name), to: column)
@@ -56,7 +56,7 @@ extension Change {
 }
 
 extension SaveTable {
-  /// The columns that properties are kept in.
+  /// Returns the columns that store these properties.
   fileprivate func columns(of properties: Set<Property>) -> Set<Int> {
     Set(
       properties.flatMap { property -> [Int] in
@@ -72,7 +72,7 @@ extension SaveTable {
 // MARK: - The entity that a client named
 
 extension SaveRun {
-  /// Reports an object that is there, but of another entity than its change says.
+  /// Reports an object that exists but belongs to another entity than its change names.
   mutating func reportOtherEntity(at change: Int) -> Bool {
     let model = executor.model
     let entity = request.changes[change].entity
@@ -86,7 +86,7 @@ extension SaveRun {
     return true
   }
 
-  /// Whether the object is of exactly the entity that its change names, if it names one.
+  /// True if the change names no entity, or exactly the object's entity.
   mutating func isOfNamedEntity(
     _ change: Change, at index: Int, _ table: SaveTable, key: [SQLValue]
   ) throws(StoreError) -> Bool {

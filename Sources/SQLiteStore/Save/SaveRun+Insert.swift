@@ -11,9 +11,9 @@ extension SaveRun {
     try editMembers(of: change, at: index, id: id)
   }
 
-  /// Inserts a change's row; nil where it waits or failed.
+  /// Inserts a change's row. Returns nil if the change waits or failed.
   ///
-  /// - Parameter id: the client's choice; nil leaves it to the store.
+  /// - Parameter id: The client's choice; nil lets the store assign one.
   mutating func insertRow(
     _ change: Change, at index: Int, id: ObjectID?
   ) throws(StoreError) -> ObjectID? {
@@ -24,7 +24,7 @@ extension SaveRun {
       progress[index] = .failed
       try reportEverything(table, at: index, key: nil, from: .defaults)
       return nil
-    case .comes(let insert, let property):
+    case .pending(let insert, let property):
       wait(index, for: insert, property: property)
       return nil
     }
@@ -57,7 +57,7 @@ extension SaveRun {
     return nil
   }
 
-  /// Puts the key's columns into `row` where the client chose them, and checks that each has a
+  /// Adds the key's columns that the client chose to `row`, and checks that each key column has a
   /// value or a default.
   private mutating func setKey(_ table: SaveTable, _ id: ObjectID?, at index: Int) -> Bool {
     if let id {
@@ -93,7 +93,7 @@ extension SaveRun {
     return isWhole
   }
 
-  /// The id that `row` will have; nil where that is the store's to say.
+  /// Returns the id that `row` will have; nil if the store will assign it.
   private func knownID(_ table: SaveTable) -> ObjectID? {
     if table.key.kind == .rowidAlias {
       guard case .integer(let id)? = table.keyColumns.first.flatMap({ row[$0] }) else {

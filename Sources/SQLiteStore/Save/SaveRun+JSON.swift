@@ -1,4 +1,4 @@
-// The values that a save wanted, as the JSON that conflicts show.
+// The values of a refused change as JSON, for the description of a conflict.
 
 import FetchModel
 
@@ -62,7 +62,7 @@ extension SaveRun {
 }
 
 extension [UInt8] {
-  /// Appends a value as clients write it.
+  /// Appends a value in the JSON that clients write.
   fileprivate mutating func append(json value: Value) {
     switch value {
     case .null: append(json: "null")

@@ -1,20 +1,20 @@
-// Edits of to-many relationships, kept by the members' own columns or by a table between.
+// Edits of to-many relationships, stored in the members' own columns or in a join table.
 
 import FetchModel
 
-/// One to-many relationship of one object while its members are edited.
+/// An edit of one to-many relationship of one object.
 private struct Members {
   let change: Int
   let property: String
   let storage: RelationshipStorage
-  /// What the columns hold that refer to the owner.
+  /// The values of the columns that refer to the owner.
   let owner: [SQLValue]
   let table: SaveTable
   let statements: MemberStatements
 }
 
 extension SaveRun {
-  /// Makes every edit among a change's values.
+  /// Makes every membership edit of a change.
   mutating func editMembers(
     of change: Change, at index: Int, id: ObjectID
   ) throws(StoreError) {
@@ -24,7 +24,7 @@ extension SaveRun {
     }
   }
 
-  /// Makes one edit, or has it wait where a member is still to be inserted.
+  /// Makes one edit, or postpones it if a member has yet to be inserted.
   mutating func editMembers(
     _ edit: MemberEdit, of relationship: Int, change: Int, _ table: SaveTable, id: ObjectID
   ) throws(StoreError) {
@@ -43,22 +43,22 @@ extension SaveRun {
     case .edit(let add, let remove):
       for id in ids(remove, of: change) { try self.remove(id, from: members) }
       for id in ids(add, of: change) { try self.add(id, to: members) }
-    case .all(let wanted): try setMembers(ids(wanted, of: change), of: members)
+    case .all(let requested): try setMembers(ids(requested, of: change), of: members)
     }
   }
 
-  /// Whether every object of an edit is there; where one is still to come, the edit waits.
+  /// True if every object of an edit exists. If one has yet to be inserted, the edit is postponed.
   private mutating func resolve(
     _ edit: MemberEdit, of change: Int, _ relationship: Int
   ) -> Bool {
     for reference in edit.references {
       switch find(reference, for: change) {
       case .id: continue
-      case .comes(let insert):
+      case .pending(let insert):
         waiting[insert, default: []].append(
           .value(change: change, PropertyValue(.toMany(relationship, edit))))
         return false
-      case .never:
+      case .failed:
         progress[change] = .failed
         return false
       }
@@ -85,7 +85,7 @@ extension MemberEdit {
 }
 
 extension RelationshipStorage {
-  /// What refers to the object that has the to-many relationship; nil for to-one ones.
+  /// The foreign key that refers to the relationship's owner; nil for to-one relationships.
   var ownerKey: ForeignKey? {
     switch self {
     case .foreignKey: nil
@@ -99,7 +99,7 @@ extension RelationshipStorage {
 
 extension SaveRun {
   private mutating func setMembers(
-    _ wanted: [ObjectID], of members: Members
+    _ requested: [ObjectID], of members: Members
   ) throws(StoreError) {
     let sql: String
     switch members.storage {
@@ -109,33 +109,34 @@ extension SaveRun {
       sql = members.statements.members(executor.schema.joinTables[join], source, destination)
     }
     let current = Set(try connection.all(sql, members.owner) { $0.id(0) }.compactMap { $0 })
-    let kept = Set(wanted)
+    let kept = Set(requested)
     for id in current.subtracting(kept).sorted() { try remove(id, from: members) }
-    for id in wanted where !current.contains(id) { try add(id, to: members) }
+    for id in requested where !current.contains(id) { try add(id, to: members) }
     if members.storage.ownerKey?.position != nil, problems.isEmpty {
-      try order(wanted, of: members)
+      try order(requested, of: members)
     }
   }
 
-  /// Gives the members of an ordered relationship the places of `wanted`, moving as few as can be.
-  private mutating func order(_ wanted: [ObjectID], of members: Members) throws(StoreError) {
+  /// Assigns the members of an ordered relationship positions in the order of `requested`, moving as
+  /// few as possible.
+  private mutating func order(_ requested: [ObjectID], of members: Members) throws(StoreError) {
     guard let sql = members.statements.places(members.storage, executor.schema) else { return }
     var seen: Set<ObjectID> = []
-    let wanted = wanted.filter { seen.insert($0).inserted }
+    let requested = requested.filter { seen.insert($0).inserted }
     let rows = try connection.all(sql.read, members.owner) { row -> (ObjectID, Int64?)? in
       row.id(0).map { ($0, row.isNull(1) ? nil : row.integer(1)) }
     }.compactMap { $0 }
     let places = Dictionary(rows, uniquingKeysWith: { first, _ in first })
-    let current = wanted.map { places[$0] ?? nil }
+    let current = requested.map { places[$0] ?? nil }
     for (index, place) in OrderedPlaces.assign(current).enumerated()
     where place != current[index] {
-      guard let member = try memberValues(wanted[index], of: members) else { continue }
+      guard let member = try memberValues(requested[index], of: members) else { continue }
       let constraint = try attempt(sql.write, [.integer(place)] + members.owner + member)
       if let constraint { return report(constraint, editing: members, isAdding: true) }
     }
   }
 
-  /// What tells a member's row, or its link's.
+  /// Returns the values that identify a member's row, or its link's row.
   private func memberValues(
     _ id: ObjectID, of members: Members
   ) throws(StoreError) -> [SQLValue]? {
@@ -180,7 +181,7 @@ extension SaveRun {
     reportNoSuchObject(members.property, members.table, at: members.change)
   }
 
-  /// A member whose own id says whose it is.
+  /// Adds a member whose own id contains the reference to its owner.
   private mutating func addFixed(
     _ member: [SQLValue], to members: Members, _ key: ForeignKey
   ) throws(StoreError) {
@@ -242,14 +243,14 @@ extension SaveRun {
 }
 
 extension SaveTable {
-  /// The link that is kept in the columns of `key`.
+  /// Returns the link stored in the columns of `key`.
   fileprivate func links(_ key: ForeignKey) -> Link? {
     links.lazy.compactMap { $0 }.first { $0.key == key }
   }
 }
 
 extension SaveTable.Link {
-  /// Whether changing the link would change the object's id.
+  /// True if changing the link would change the object's id.
   fileprivate func isPartOfKey(_ table: SaveTable) -> Bool {
     columns.contains { table.keyColumns.contains($0) }
   }

@@ -1,4 +1,4 @@
-// What a change expects of the stored object: its ETag, its values, or whether there is one.
+// The preconditions of a change: the object's ETag, its values, or its existence.
 
 import FetchModel
 
@@ -6,12 +6,12 @@ extension SaveRun {
   enum Standing {
     /// The change may be made.
     case holds
-    /// It is not made: a problem was reported, or the store's version stays.
+    /// The change is not made: a problem was reported, or the stored version stays.
     case ends
   }
 
-  /// Holds a change against the stored object. Takes out of its values what the merge policy
-  /// leaves to the store.
+  /// Compares a change with the stored object. Removes the values for which the merge policy keeps
+  /// the stored ones.
   mutating func check(
     _ change: inout Change, at index: Int, id: ObjectID, key: [SQLValue]
   ) throws(StoreError) -> Standing {
@@ -49,7 +49,7 @@ extension SaveRun {
     return try end(change, at: index, id: id, "another save changed the object since")
   }
 
-  /// Reports that the stored object is not as expected, with both versions.
+  /// Reports that the stored object differs from the expected one, with both versions.
   private mutating func end(
     _ change: Change, at index: Int, id: ObjectID, _ detail: String
   ) throws(StoreError) -> Standing {
@@ -66,9 +66,9 @@ extension SaveRun {
     problems.append(problem)
   }
 
-  /// The object as JSON; nil where there is none.
+  /// Returns the object as JSON; nil if it does not exist.
   ///
-  /// - Parameter selection: nil for its attributes and to-one relationships.
+  /// - Parameter selection: nil selects its attributes and to-one relationships.
   private func storedObject(
     _ id: ObjectID, entity: Int, selection: [SelectedValue]? = nil
   ) throws(StoreError) -> Row? {
@@ -82,12 +82,16 @@ extension SaveRun {
     return try connection.withStatement(statement.sql) { prepared throws(StoreError) in
       prepared.bind(statement.bindings)
       guard try prepared.step() else { return nil }
-      return RowReader(statement: prepared.pointer, layout: statement.layout).row()
+      let row = RowReader(
+        statement: prepared.pointer, layout: statement.layout, connection: connection
+      ).row()
+      try connection.checkAnswer(row.json.count)
+      return row
     }
   }
 }
 
-// MARK: - The values that the client had seen
+// MARK: - Values expected by the client
 
 extension SaveRun {
   private mutating func check(
@@ -156,7 +160,7 @@ extension Entity {
 }
 
 extension PropertyValue {
-  /// Whether the store's JSON of the property means this value.
+  /// True if the property's stored JSON has the same meaning as this value.
   fileprivate func isSame(as stored: [UInt8], in entity: Entity) -> Bool {
     guard let stored = try? JSON(parsing: stored) else { return false }
     switch content {
@@ -210,7 +214,7 @@ extension Value {
 }
 
 extension JSON {
-  /// The same with the members of objects by name, as their order means nothing.
+  /// The same JSON with object members sorted by name, because their order has no meaning.
   fileprivate var inOrder: JSON {
     switch self {
     case .null, .boolean, .number, .string: self

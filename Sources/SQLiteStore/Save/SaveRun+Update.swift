@@ -17,7 +17,7 @@ extension SaveRun {
     try editMembers(of: change, at: index, id: id)
   }
 
-  /// The row's place, with `row` filled with what is to be written there; nil where the change
+  /// Returns the key of the row and fills `row` with the values to write. Returns nil if the change
   /// waits or failed.
   private mutating func prepare(
     _ change: inout Change, at index: Int, id: ObjectID
@@ -34,7 +34,7 @@ extension SaveRun {
     return (table, key)
   }
 
-  /// Fills `row` with what an update writes; false where it waits or failed.
+  /// Fills `row` with the values of an update; returns false if the change waits or failed.
   private mutating func fillUpdate(
     _ change: Change, at index: Int, _ table: SaveTable, key: [SQLValue]
   ) throws(StoreError) -> Bool {
@@ -46,7 +46,7 @@ extension SaveRun {
     return keepKey(table, key, at: index)
   }
 
-  /// Takes the key's columns out of `row`; false where one of them would change.
+  /// Removes the key's columns from `row`; returns false if one of them would change.
   private mutating func keepKey(_ table: SaveTable, _ key: [SQLValue], at index: Int) -> Bool {
     for (column, value) in zip(table.keyColumns, key) {
       guard let given = row[column] else { continue }
@@ -120,7 +120,7 @@ extension SaveRun {
     report(.refused, nil, "the table refused the delete", at: index)
   }
 
-  /// Sets a link, or edits the members, that had to wait for an insert.
+  /// Sets a link, or edits members, after the insert that it waited for.
   mutating func setLater(_ value: PropertyValue, of index: Int) throws(StoreError) {
     let change = request.changes[index]
     guard progress[index] == .done, let id = owner(of: index) else { return }

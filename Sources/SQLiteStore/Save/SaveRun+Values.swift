@@ -7,13 +7,13 @@ extension SaveRun {
 
   enum Filling {
     case complete
-    /// Problems were reported, or what it refers to failed.
+    /// Problems were reported, or the referenced object's change failed.
     case failed
     /// The change cannot begin before that insert.
-    case comes(Int, property: String)
+    case pending(Int, property: String)
   }
 
-  /// Puts values into `row`. Links to objects that come later are noted in `later`.
+  /// Adds values to `row`. Links to objects that are inserted later go to `later`.
   mutating func fill(
     _ values: [PropertyValue], of change: Int, _ table: SaveTable, for purpose: Purpose
   ) throws(StoreError) -> Filling {
@@ -36,8 +36,8 @@ extension SaveRun {
       switch (outcome, link) {
       case (.failed, _), (_, .complete): break
       case (_, .failed): outcome = .failed
-      case (.complete, .comes): outcome = link
-      case (.comes, .comes): break
+      case (.complete, .pending): outcome = link
+      case (.pending, .pending): break
       }
     }
     return outcome
@@ -94,7 +94,7 @@ extension SaveRun {
     }
     guard let reference else { return fill(link, with: nil, name, at: change) }
     switch find(reference, for: change) {
-    case .never:
+    case .failed:
       progress[change] = .failed
       return .failed
     case .id(let id):
@@ -103,14 +103,14 @@ extension SaveRun {
       }
       reportNoSuchObject(name, self.table(link.destination), at: change)
       return .failed
-    case .comes(let insert):
-      guard purpose == .update || link.mayComeLater else { return .comes(insert, property: name) }
+    case .pending(let insert):
+      guard purpose == .update || link.isDeferrable else { return .pending(insert, property: name) }
       later.append((insert, PropertyValue(.toOne(relationship, reference))))
       return purpose == .update ? .complete : fill(link, with: nil, name, at: change)
     }
   }
 
-  /// - Parameter values: nil to refer to nothing.
+  /// - Parameter values: nil clears the link.
   private mutating func fill(
     _ link: SaveTable.Link, with values: [SQLValue]?, _ name: String, at change: Int
   ) -> Filling {
@@ -135,9 +135,9 @@ extension SaveRun {
       at: change)
   }
 
-  /// What the columns of `key` hold to refer to the object of `table` with `id`; nil where no such
-  /// object can be referred to. Whether there is one is the constraint's to say, where the key's
-  /// own columns are referred to.
+  /// Returns the values with which the columns of `key` refer to the object of `table` with `id`;
+  /// nil if no such object can be referenced. If the reference is to the key's own columns, the
+  /// foreign key constraint checks that the object exists.
   func values(
     of key: ForeignKey, to table: SaveTable, id: ObjectID
   ) throws(StoreError) -> [SQLValue]? {
@@ -153,7 +153,7 @@ extension SaveRun {
     return values.contains(.null) ? nil : values
   }
 
-  /// Has the links that `fill` left out set once their objects are there.
+  /// Postpones the links in `later` until their objects are inserted.
   mutating func postponeLinks(of change: Int) {
     for (insert, value) in later {
       waiting[insert, default: []].append(.value(change: change, value))

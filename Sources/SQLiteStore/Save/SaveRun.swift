@@ -1,46 +1,48 @@
-// One save while it is carried out: what was done, what is wrong, and who waits for whose id.
+// A save in progress: its completed changes, its problems, and the changes that wait for an id.
 //
-// A change that needs the id of an insert that is still to come waits for it: whole, where it
-// cannot begin without; else only the link, set as soon as the id is there. Whoever still waits at
-// the end waits in a circle.
+// A change that needs the id of a later insert waits for it: the whole change if it cannot begin
+// without the id, otherwise only the link, which is set once the id is known. Changes that still
+// wait at the end wait in a cycle.
 
 import FetchModel
 
 struct SaveRun {
   enum Progress: UInt8 { case open, done, failed }
 
-  /// Something that goes on once an insert has its id.
+  /// Work that continues once an insert has its id.
   enum Postponed {
     case change(Int, property: String?)
-    /// One to-one or to-many value of a change that was made otherwise.
+    /// One to-one or to-many value of a change that is otherwise complete.
     case value(change: Int, PropertyValue)
   }
 
   let executor: SaveExecutor
   let connection: Connection
   let request: SaveRequest
+  /// Nanoseconds that a change of every object that matches may take; nil for as long as it takes.
+  var batchLimit: UInt64?
   var result: SaveResult
-  /// By change: the ids that inserts got.
+  /// The ids of inserts, by change.
   var insertedIDs: [ObjectID?]
   var progress: [Progress]
-  /// By the insert waited for.
+  /// The postponed work, by the insert that it waits for.
   var waiting: [Int: [Postponed]] = [:]
   private var isReordered = false
-  /// Deletes that a rule refused, which another change may make possible.
+  /// Deletes that a rule refused, and that another change may make possible.
   var refusedDeletes: [Int] = []
-  /// Whether a refused delete is tried for the last time.
+  /// True during the last attempt of a refused delete.
   var isLastTry = false
 
   var problems: [ChangeProblem] = []
   var missingObjects = 0
   var failedPrecondition: ChangeProblem?
   var exceededLimit: Int?
-  /// Whether a constraint rolled the whole transaction back: then nothing may be written any more.
+  /// True if a constraint rolled back the whole transaction. Then nothing more may be written.
   private(set) var isOver = false
-  /// The change being made.
+  /// The index of the current change.
   var current = 0
 
-  // Kept from change to change, so that a row allocates nothing.
+  // Reused from change to change, so that a row needs no allocation.
   var row = RowValues()
   var later: [(insert: Int, value: PropertyValue)] = []
 
@@ -62,7 +64,7 @@ struct SaveRun {
 
   func table(_ entity: Int) -> SaveTable { executor.tables[entity] }
 
-  /// Makes every change, as far as the transaction lives.
+  /// Makes every change until the transaction ends.
   mutating func applyAll() throws(StoreError) {
     let start = try executor.finalChecks.map { checks throws(StoreError) in
       try checks.position(on: connection)
@@ -73,14 +75,14 @@ struct SaveRun {
     }
     try deleteRefused()
     reportCircles()
-    // What was not made could have made good what is wrong now.
+    // A change that failed could have repaired the violation.
     if connection.hasDeferredViolations, !failuresMayExcuseReferences {
       try reportDeferredViolations()
     }
     if let checks = executor.finalChecks, let start { try run(checks, after: start) }
   }
 
-  /// Tries the deletes again that were refused, as long as that leads on.
+  /// Tries refused deletes again until no more succeed.
   private mutating func deleteRefused() throws(StoreError) {
     var last = 0
     while !refusedDeletes.isEmpty, !isOver {
@@ -93,8 +95,8 @@ struct SaveRun {
     isLastTry = false
   }
 
-  /// Runs a statement that writes. Every write of a save goes through here: behind a constraint
-  /// with ON CONFLICT ROLLBACK it would be a transaction of its own.
+  /// Runs a statement that writes. Every write of a save uses this function: after a constraint
+  /// with ON CONFLICT ROLLBACK a write would be a transaction of its own.
   mutating func attempt(
     _ sql: String, _ values: [SQLValue], _ more: [SQLValue] = [],
     row: (Statement) -> Void = { _ in }
@@ -121,22 +123,22 @@ struct SaveRun {
       try delete(change, at: index, id: id)
     case .updateAll(let predicate, let limit):
       // All other saves wait meanwhile.
-      try connection.withDeadline(after: executor.batchLimit) { () throws(StoreError) in
+      try connection.withDeadline(after: batchLimit) { () throws(StoreError) in
         try updateAll(change, at: index, where: predicate, limit: limit)
       }
     case .deleteAll(let predicate, let limit):
-      try connection.withDeadline(after: executor.batchLimit) { () throws(StoreError) in
+      try connection.withDeadline(after: batchLimit) { () throws(StoreError) in
         try deleteAll(change, at: index, where: predicate, limit: limit)
       }
     }
   }
 
-  /// The object that a change is about; nil where the change waits for it or cannot be made.
+  /// Returns the object of a change; nil if the change waits for it or cannot be made.
   private mutating func target(_ reference: ObjectReference, of index: Int) -> ObjectID? {
     switch find(reference, for: index) {
     case .id(let id): return id
-    case .comes(let insert): wait(index, for: insert, property: nil)
-    case .never: progress[index] = .failed
+    case .pending(let insert): wait(index, for: insert, property: nil)
+    case .failed: progress[index] = .failed
     }
     return nil
   }
@@ -147,28 +149,28 @@ struct SaveRun {
 extension SaveRun {
   enum Found {
     case id(ObjectID)
-    /// After that insert.
-    case comes(Int)
-    /// What it refers to failed; told already.
-    case never
+    /// The object is created by that insert.
+    case pending(Int)
+    /// The change that it refers to failed and was reported.
+    case failed
   }
 
-  /// The object that `reference` means.
+  /// Finds the object that `reference` identifies.
   mutating func find(_ reference: ObjectReference, for change: Int) -> Found {
     guard case .inserted(let insert) = reference else {
       if case .id(let id) = reference { return .id(id) }
-      return .never
+      return .failed
     }
     switch request.changes.indices.contains(insert) ? request.changes[insert].operation : nil {
     case .insert?: break
-    case .nothing?: return .never
+    case .nothing?: return .failed
     default:
       report(.unknownTemporaryID, nil, "a temporary id names no insert of this save", at: change)
-      return .never
+      return .failed
     }
     if let id = insertedIDs[insert] { return .id(id) }
     if insert == change, let id = request.changes[insert].id { return .id(id) }
-    return progress[insert] == .failed ? .never : .comes(insert)
+    return progress[insert] == .failed ? .failed : .pending(insert)
   }
 
   mutating func wait(_ change: Int, for insert: Int, property: String?) {
@@ -176,7 +178,7 @@ extension SaveRun {
     isReordered = true
   }
 
-  /// Goes on with what waited for `insert`, and with what waited for that in turn.
+  /// Continues the work that waited for `insert`, and recursively the work that waited for that.
   private mutating func resume(after insert: Int) throws(StoreError) {
     var settled = [insert]
     while let insert = settled.popLast() {
@@ -203,7 +205,7 @@ extension SaveRun {
     }
   }
 
-  /// The id of the object that a change made or is about.
+  /// Returns the id of the object that a change inserted or refers to.
   func owner(of change: Int) -> ObjectID? {
     switch request.changes[change].operation {
     case .insert: insertedIDs[change]
@@ -230,7 +232,7 @@ extension SaveRun {
     result.objects.append(.init(change: change, entity: entity, id: id, kind: kind))
   }
 
-  /// The result of a save that was made.
+  /// Returns the result of a completed save.
   func finishedResult() -> SaveResult {
     var result = result
     if isReordered { result.objects.sort { $0.change < $1.change } }
@@ -243,10 +245,10 @@ extension SaveRun {
     return result
   }
 
-  /// Why the save is refused; nil where it is not.
+  /// The reason why the save is refused; nil if it is not.
   ///
-  /// What is wrong in itself (422) comes before what collides with the store (409), and the list
-  /// holds both.
+  /// Invalid changes (422) determine the status before conflicts with the store (409). The list
+  /// contains both.
   var refusal: SaveError? {
     if let exceededLimit { return .tooManyAffected(limit: exceededLimit) }
     guard !problems.isEmpty else { return nil }
@@ -266,7 +268,7 @@ extension SaveRun {
     if !problems.contains(problem) { problems.append(problem) }
   }
 
-  /// Reports that the object of a change is not there.
+  /// Reports that the object of a change does not exist.
   mutating func reportMissing(at change: Int) {
     let entity = executor.model.entities[request.changes[change].entity]
     if request.changes[change].namesEntity, reportOtherEntity(at: change) { return }
@@ -274,7 +276,7 @@ extension SaveRun {
     report(.noSuchObject, nil, "there is no such \(entity.name), or none any more", at: change)
   }
 
-  /// `error` as it concerns clients: a table or column that is gone is a changed schema.
+  /// Translates `error` for clients: a missing table or column means that the schema changed.
   func explained(_ error: StoreError) -> StoreError {
     guard case .failed(let text) = error, request.changes.indices.contains(current) else {
       return error
@@ -288,7 +290,7 @@ extension SaveRun {
 }
 
 extension ChangeProblem.Code {
-  /// Whether it is about what is stored (409) rather than the change in itself (422).
+  /// True if the problem is a conflict with stored data (409) rather than an invalid change (422).
   var isConflict: Bool {
     switch self {
     case .notUnique, .noSuchObject, .stillReferenced, .changed: true

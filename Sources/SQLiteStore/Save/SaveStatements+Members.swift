@@ -1,13 +1,14 @@
 // To-many relationships → the SQL that reads and edits their members.
 //
-//     kept by the members       UPDATE main."City" SET "country_id" = ? WHERE "id" = ? AND NOT (…)
-//     kept by a table between   INSERT INTO main."post_tag"("post_id", "tag") SELECT ?, ? WHERE …
+//     in the members' columns   UPDATE main."City" SET "country_id" = ? WHERE "id" = ? AND NOT (…)
+//     in a join table           INSERT INTO main."post_tag"("post_id", "tag") SELECT ?, ? WHERE …
 //
-// Each edit leaves alone what is so already, so that nothing is touched that does not change.
+// Each edit skips rows that already have the requested values, so that they do not count as
+// changed.
 
 import FetchModel
 
-/// The statements of one to-many relationship. `o` stands for the values that refer to its owner.
+/// The statements of one to-many relationship. `o` denotes the values that refer to its owner.
 struct MemberStatements {
   let statements: SaveStatements
   let owner: SaveTable
@@ -18,14 +19,14 @@ struct MemberStatements {
     statements.text(kind, of: owner, [relationship], compose)
   }
 
-  /// A row between the two objects whose values are bound.
+  /// The join table's row between two objects whose values are bound.
   private static func links(_ source: ForeignKey, _ destination: ForeignKey) -> String {
     "\(source.refersToBound()) AND \(destination.refersToBound())"
   }
 
-  // MARK: Kept by the members
+  // MARK: Relationships in the members' columns
 
-  /// The ids of the members. Binds o.
+  /// Selects the ids of the members. Binds o.
   func members(_ key: ForeignKey) -> String {
     text(.members) {
       let presence = member.key.presenceCondition(nil).map { " AND \($0)" } ?? ""
@@ -36,7 +37,7 @@ struct MemberStatements {
     }
   }
 
-  /// Binds o, the member's key, o.
+  /// Adds a member. Binds o, the member's key, o.
   func add(_ key: ForeignKey) -> String {
     text(.addMember) {
       let assignments = key.columns.map { "\(quoted($0)) = ?" }.joined(separator: ", ")
@@ -47,7 +48,7 @@ struct MemberStatements {
     }
   }
 
-  /// Binds the member's key, o.
+  /// Removes a member. Binds the member's key, o.
   func remove(_ link: SaveTable.Link) -> String {
     text(.removeMember) {
       let nils = link.clearable.map { "\(quoted(member.columns[$0].name)) = NULL" }
@@ -58,16 +59,16 @@ struct MemberStatements {
     }
   }
 
-  /// Gives a row if it is a member. Binds the member's key, o.
+  /// Returns a row if the object is a member. Binds the member's key, o.
   func has(_ key: ForeignKey) -> String {
     text(.hasMember) {
       "SELECT 1 FROM \(member.source) WHERE \(member.lookup) AND \(key.refersToBound(nil, "IS"))"
     }
   }
 
-  // MARK: Kept by a table between
+  // MARK: Relationships in a join table
 
-  /// The ids of the members. Binds o.
+  /// Selects the ids of the members. Binds o.
   func members(_ join: JoinTable, _ source: ForeignKey, _ destination: ForeignKey) -> String {
     text(.members) {
       let (ids, from) = linked(join, destination)
@@ -75,7 +76,7 @@ struct MemberStatements {
     }
   }
 
-  /// SQL for the ids of the members that rows `j` of a table between lead to, and where these stand.
+  /// SQL for the ids of the members that rows `j` of a join table refer to, and the FROM clause.
   private func linked(_ join: JoinTable, _ destination: ForeignKey) -> (ids: String, from: String) {
     let from = "main.\(join.quotedName) AS j"
     let columns = destination.columns.map { qualified($0, "j") }
@@ -86,7 +87,7 @@ struct MemberStatements {
     return (member.key.idExpression("m"), "\(from) JOIN \(member.source) AS m ON \(tie)")
   }
 
-  /// Binds o, the values that refer to the member, and both again.
+  /// Adds a member. Binds o, the values that refer to the member, and both again.
   func add(_ join: JoinTable, _ source: ForeignKey, _ destination: ForeignKey) -> String {
     text(.addMember) {
       let columns = source.columns + destination.columns
@@ -98,7 +99,7 @@ struct MemberStatements {
     }
   }
 
-  /// Binds o, the values that refer to the member.
+  /// Removes a member. Binds o, the values that refer to the member.
   func remove(_ join: JoinTable, _ source: ForeignKey, _ destination: ForeignKey) -> String {
     text(.removeMember) {
       "DELETE FROM main.\(join.quotedName) WHERE \(Self.links(source, destination))"
@@ -107,8 +108,8 @@ struct MemberStatements {
 
   // MARK: Ordered relationships
 
-  /// Reads the members' ids and places (binds o); sets one place (binds it, o, and what tells the
-  /// member). nil where the relationship has no order.
+  /// Reads the members' ids and positions (binds o), and sets one position (binds it, o, and the
+  /// values that identify the member). nil if the relationship has no order.
   func places(
     _ storage: RelationshipStorage, _ schema: Schema
   ) -> (read: String, write: String)? {

@@ -1,4 +1,4 @@
-// What a change writes → its SQL, made once for each shape of a change and kept.
+// A change → its SQL, composed once for each shape of a change and cached.
 //
 //     INSERT INTO main."City"("id", "name") VALUES (?, ?)
 //     UPDATE main."City" SET "name" = ?, "population" = ? WHERE "id" = ?
@@ -6,20 +6,20 @@
 
 import FetchModel
 
-/// The texts of saves' statements. For the one thread that saves.
+/// The SQL texts of saves. For the thread that saves.
 final class SaveStatements: @unchecked Sendable {
   enum Kind: Hashable {
     case insert
     /// An insert that returns the id.
     case insertReturning
     case update
-    /// An update that gives every other column its default.
+    /// An update that sets every other column to its default.
     case replace
     case delete, exists, etag
     case members, addMember, removeMember, hasMember
-    /// The places of an ordered relationship's members, and one of them.
+    /// Selects the positions of an ordered relationship's members; sets one of them.
     case places, setPlace
-    /// The columns of a row.
+    /// Selects columns of a row.
     case columns
   }
 
@@ -30,14 +30,14 @@ final class SaveStatements: @unchecked Sendable {
   }
 
   private var texts: [Shape: String] = [:]
-  /// By entity: how an object is read with its usual values.
+  /// The statement that reads an object with its default values, by entity.
   private var objects: [Int: FetchStatement] = [:]
   private var last: (shape: Shape, text: String)?
   private let capacity = 2_048
 
-  /// The text for a shape, made by `compose` where it is new.
+  /// Returns the text for a shape; calls `compose` for a new one.
   ///
-  /// - Parameter columns: whatever tells shapes of a kind apart: columns, or a relationship.
+  /// - Parameter columns: Distinguishes the shapes of a kind: columns, or a relationship.
   func text(
     _ kind: Kind, of table: SaveTable, _ columns: [Int] = [], _ compose: () -> String
   ) -> String {
@@ -49,7 +49,7 @@ final class SaveStatements: @unchecked Sendable {
     let shape = Shape(kind: kind, entity: table.index, columns: columns)
     let text = texts[shape] ?? compose()
     if texts[shape] == nil {
-      // Clients choose which columns they write, so there is no natural end.
+      // Clients choose the columns that they write, so the number of shapes is unbounded.
       if texts.count >= capacity { texts.removeAll() }
       texts[shape] = text
     }
@@ -59,7 +59,7 @@ final class SaveStatements: @unchecked Sendable {
 }
 
 extension SaveStatements {
-  /// Reads an object with its usual values.
+  /// Reads an object with its default values.
   func object(_ id: ObjectID, of entity: Int, _ composer: FetchComposer) -> FetchStatement {
     if let known = objects[entity] { return known }
     let plan = FetchPlan(
@@ -90,7 +90,7 @@ extension SaveStatements {
     }
   }
 
-  /// nil where the table has no column but its key's.
+  /// nil if the table has no columns other than its key's.
   func replace(_ table: SaveTable, _ columns: [Int]) -> String? {
     let others = table.columns.indices.filter {
       !table.columns[$0].isGenerated && !table.keyColumns.contains($0) && !columns.contains($0)
@@ -121,7 +121,7 @@ extension SaveStatements {
     }
   }
 
-  /// Reads columns of one row.
+  /// Selects columns of one row.
   func columns(_ columns: [Int], of table: SaveTable) -> String {
     text(.columns, of: table, columns) {
       let names = columns.map { quoted(table.columns[$0].name) }.joined(separator: ", ")
@@ -131,10 +131,10 @@ extension SaveStatements {
 }
 
 extension SaveTable {
-  /// The table as a statement names it.
+  /// The table's name in a statement.
   var source: String { "main.\(table.quotedName)" }
 
-  /// The condition that a row with an id meets.
+  /// The condition that selects the row with an id.
   var lookup: String {
     key.lookupCondition(nil) + (restriction.map { " AND \($0)" } ?? "")
   }
@@ -144,19 +144,19 @@ extension SaveTable {
   }
 }
 
-/// A column's default as SQL that may stand in an UPDATE.
+/// A column's default as SQL that is valid in an UPDATE.
 enum DefaultSQL {
   private static let words: Set = [
     "null", "true", "false", "current_time", "current_date", "current_timestamp",
   ]
 
-  /// - Parameter text: as the catalogue has it; nil for none, which is NULL.
+  /// - Parameter text: The catalogue's text; nil means NULL.
   static func expression(_ text: String?) -> String {
     guard let text else { return "NULL" }
     return bareText(text).map { literal($0) } ?? "(\(text))"
   }
 
-  /// The text that a default means which is written as a name: `DEFAULT open` is `'open'`.
+  /// Returns the text of a default that is written as a name: `DEFAULT open` means `'open'`.
   private static func bareText(_ text: String) -> String? {
     let bytes = Array(text.utf8)
     guard let first = bytes.first, let last = bytes.last else { return nil }

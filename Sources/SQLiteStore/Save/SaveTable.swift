@@ -1,20 +1,19 @@
-// An entity's table as saves see it: which column each property writes, worked out once for all
-// saves.
+// An entity's table as saves need it: the columns of each property, computed once for all saves.
 
 import FetchModel
 
-/// What saves need to know of one entity.
+/// The data that saves need about an entity.
 final class SaveTable: Sendable {
-  /// The columns of a to-one relationship, by their index in the table.
+  /// The columns of a to-one relationship, by their indexes in the table.
   struct Link: Sendable {
     let key: ForeignKey
     let destination: Int
     /// Parallel to `key.columns`.
     let columns: [Int]
-    /// What is set to nil to refer to nothing; empty where something must be referred to.
+    /// The columns set to NULL to clear the link; empty for a required link.
     let clearable: [Int]
-    /// Whether an insert may refer to nothing first.
-    let mayComeLater: Bool
+    /// True if an insert may leave the link empty at first.
+    let isDeferrable: Bool
   }
 
   let index: Int
@@ -23,19 +22,19 @@ final class SaveTable: Sendable {
   let key: Key
   let columns: [Column]
   let attributeColumns: [Int]
-  /// Parallel to `key.parts`; empty where these are no columns.
+  /// Parallel to `key.parts`; empty if the parts are not columns.
   let keyColumns: [Int]
   /// Parallel to the entity's relationships; nil for to-many ones.
   let links: [Link?]
-  /// For each column the name that clients know it by.
+  /// The name of each column that clients use.
   let propertyNames: [String]
-  /// The condition that tells the entity's rows from others in its table; nil where all are its.
+  /// The condition that selects the entity's rows; nil if all rows of the table are its own.
   let restriction: String?
-  /// Whether the rules are a model file's: then references are looked up before they are written.
+  /// True if a model file defines the rules. Then references are looked up before they are written.
   let isModelled: Bool
-  /// The column that gets the entity's name; nil where the table holds no other entity's objects.
+  /// The column for the entity's name; nil if the table holds no other entity's objects.
   let discriminatorColumn: Int?
-  /// The columns that a replacement may give their defaults.
+  /// The columns that a replacement may set to their defaults.
   let replaceableColumns: Set<Int>
 
   init(
@@ -63,7 +62,7 @@ final class SaveTable: Sendable {
       ? Self.ownColumns(entity, table, links) : Set(table.columns.indices)
   }
 
-  /// What the entity's own properties hold, but for what triggers compute.
+  /// Returns the columns of the entity's own properties, except those that triggers compute.
   private static func ownColumns(
     _ entity: Entity, _ table: EntityTable, _ links: [Link?]
   ) -> Set<Int> {
@@ -91,12 +90,12 @@ final class SaveTable: Sendable {
     return names
   }
 
-  /// The column called exactly `name`.
+  /// Returns the column with exactly this name.
   func column(named name: String) -> Int? { columns.firstIndex { $0.name == name } }
 }
 
 extension EntityTable {
-  /// The indexes of the columns called `names`; nil where one of them is none.
+  /// Returns the indexes of the columns called `names`; nil if one of them does not exist.
   fileprivate func indexes(of names: [String]) -> [Int]? {
     let indexes = names.compactMap { name in columns.firstIndex { $0.name == name } }
     return indexes.count == names.count ? indexes : nil
@@ -109,13 +108,13 @@ extension SaveTable.Link {
   ) {
     guard let columns = table.indexes(of: key.columns) else { return nil }
     let nullable = columns.filter { !table.columns[$0].isNotNull && !keyColumns.contains($0) }
-    // A column that another relationship uses as well is left alone if possible.
+    // Leaves a column unchanged, if possible, that another relationship uses as well.
     let shared = table.relationships.flatMap { storage -> [String] in
       if case .foreignKey(let other) = storage, other != key { other.columns } else { [] }
     }
     let own = nullable.filter { !shared.contains(table.columns[$0].name) }
     self.init(
       key: key, destination: destination, columns: columns,
-      clearable: own.isEmpty ? nullable : own, mayComeLater: nullable.count == columns.count)
+      clearable: own.isEmpty ? nullable : own, isDeferrable: nullable.count == columns.count)
   }
 }

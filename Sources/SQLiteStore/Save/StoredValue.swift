@@ -1,13 +1,13 @@
-// A typed value + the column it goes to → what SQLite is given to store.
+// A typed value and its column → the value that SQLite stores.
 
 import FetchModel
 
 extension Value {
-  /// What `column` stores for this value; nil where it cannot hold it without loss.
+  /// Returns the value that `column` stores; nil if it cannot represent this value exactly.
   ///
-  /// Booleans are 0 and 1, dates and UUIDs have the column's own form, JSON is text. A decimal
-  /// goes to a numeric column as a number if that is exactly the number meant, and to a text column
-  /// as its digits.
+  /// Booleans become 0 and 1, dates and UUIDs use the column's encoding, and JSON becomes text. A
+  /// decimal becomes a number in a numeric column if the number is exact, and its digits in a text
+  /// column.
   func stored(in column: Column) -> SQLValue? {
     switch self {
     case .null: .null
@@ -42,13 +42,13 @@ extension SQLValue {
 
   fileprivate static func decimal(_ text: String, _ affinity: Affinity) -> SQLValue? {
     guard affinity != .text, affinity != .blob else { return .text(text) }
-    guard let double = Double(text), double.isFinite, let wanted = DecimalDigits(text),
-      wanted == DecimalDigits(double.description)
+    guard let double = Double(text), double.isFinite, let exact = DecimalDigits(text),
+      exact == DecimalDigits(double.description)
     else { return nil }
     return .double(double)
   }
 
-  /// nil for a time of day where the column holds days.
+  /// Returns nil for a date with a time of day if the column stores whole days.
   fileprivate static func date(_ date: Instant, _ column: Column) -> SQLValue? {
     let isMidnight = date.seconds % 86_400 == 0 && date.nanoseconds == 0
     if column.dateFormat == .day, !isMidnight { return nil }
@@ -63,15 +63,15 @@ extension SQLValue {
   }
 }
 
-/// A decimal number whatever way it is written: `1.50`, `15e-1` and `1.5` are the same.
+/// A decimal number independent of its notation: `1.50`, `15e-1` and `1.5` are equal.
 struct DecimalDigits: Equatable {
   private let isNegative: Bool
-  /// Without zeros at either end; empty for zero.
+  /// The digits without leading and trailing zeros; empty for zero.
   private let digits: [UInt8]
   /// The power of ten of the last digit.
   private let exponent: Int
 
-  /// Reads a JSON number; nil where its exponent is out of all bounds.
+  /// Reads a JSON number; returns nil if its exponent is out of range.
   init?(_ text: String) {
     let parts = text.utf8.split(maxSplits: 1) { $0 == 0x65 || $0 == 0x45 }
     guard let mantissa = parts.first else { return nil }

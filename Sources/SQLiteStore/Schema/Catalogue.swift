@@ -1,17 +1,17 @@
-// An open file → its tables and views as SQLite's own catalogue describes them. No names or
-// relationships of ours yet.
+// An open file → its tables and views as SQLite's catalogue describes them. Names and relationships
+// of the model come later.
 
 import CSQLite
 import FetchModel
 
-/// One table or view of the catalogue.
+/// A table or view of the catalogue.
 struct CatalogueTable {
   struct RawForeignKey {
     let columns: [String]
     let table: String
-    /// nil: the primary key of `table`.
+    /// nil refers to the primary key of `table`.
     let referenced: [String]?
-    /// `CASCADE`, `SET NULL`, `NO ACTION` and so on.
+    /// `CASCADE`, `SET NULL`, `NO ACTION` or another action.
     let onDelete: String
   }
 
@@ -19,20 +19,20 @@ struct CatalogueTable {
   let isView: Bool
   let isWithoutRowid: Bool
   let columns: [Column]
-  /// The primary key's columns in its order; empty without one.
+  /// The primary key's columns in key order; empty without a primary key.
   let primaryKey: [String]
   let isRowidAlias: Bool
-  /// In the order of their declaration.
+  /// In declaration order.
   let foreignKeys: [RawForeignKey]
   let uniqueIndexes: [UniqueIndex]
-  /// The statement that made it.
+  /// The CREATE statement.
   let sql: String
 
   func column(named name: String) -> Column? {
     columns.first { folded($0.name) == folded(name) }
   }
 
-  /// How columns of this table are compared with those that they refer to.
+  /// Returns how SQLite compares `columns` of this table with the columns that they refer to.
   func ties(_ columns: [String], to target: CatalogueTable, _ referenced: [String]) -> [LinkTie] {
     zip(columns, referenced).map { name, other in
       guard let column = column(named: name), let referenced = target.column(named: other) else {
@@ -44,14 +44,14 @@ struct CatalogueTable {
   }
 }
 
-/// Reads the catalogue of one connection.
+/// Reads the catalogue of a connection.
 struct CatalogueReader {
   let connection: Connection
 
-  /// Every table and view that can be served, in the order in which they were made.
+  /// Returns every table and view that can be served, in the order of their creation.
   ///
-  /// SQLite's own tables, this house's, virtual ones and their shadows are left out, and so is a
-  /// view that SQLite itself cannot read.
+  /// Leaves out SQLite's own tables, LiveFetch's tables, virtual tables and their shadow tables,
+  /// and views that SQLite cannot read.
   func tables() throws(StoreError) -> [CatalogueTable] {
     let rows = try connection.all(
       """
@@ -187,7 +187,7 @@ extension CatalogueReader {
     }
   }
 
-  /// The unique indexes but the primary key's own, and whether that has one.
+  /// Returns the unique indexes other than the primary key's, and whether the primary key has one.
   private func uniqueIndexes(
     of table: String
   ) throws(StoreError) -> (others: [UniqueIndex], hasKey: Bool) {

@@ -1,16 +1,16 @@
-// A declared type, and the first value where the declaration does not say enough → what the values
-// of a column are.
+// A declared type, and the first stored value where the declaration is ambiguous → the type of a
+// column's values.
 
 import FetchModel
 
-/// A column whose type is being found.
+/// A column whose type is inferred.
 struct ColumnSample {
   let connection: Connection
   let table: String
   let column: String
   let declaredType: String
 
-  /// The type, and for dates their format.
+  /// Returns the type, and for dates their format.
   func type(defaultSQL: String?) throws(StoreError) -> (AttributeType, DateFormat?) {
     switch Self.declared(declaredType) {
     case .date?: (.date, try dateFormat(defaultSQL: defaultSQL))
@@ -19,7 +19,7 @@ struct ColumnSample {
     }
   }
 
-  /// What a declared type says by itself; nil where it says nothing.
+  /// Returns the type that a declared type implies; nil where it implies none.
   static func declared(_ type: String) -> AttributeType? {
     let word = folded(type).prefix { $0 != "(" && $0 != " " }
     switch word {
@@ -41,8 +41,8 @@ struct ColumnSample {
     }
   }
 
-  /// Reads to the first value, which may be far where most are nil. Not by an index: that has the
-  /// least value first, which may be the odd one.
+  /// Returns the first value that is not NULL. O(rows) where most values are NULL. Scans the table
+  /// rather than an index, because an index returns the least value first, which may be untypical.
   private func firstValue() throws(StoreError) -> SQLValue? {
     try connection.first(
       """
@@ -52,7 +52,7 @@ struct ColumnSample {
     ) { $0.value(0) }
   }
 
-  /// The form of values of `type`; nil where SQLite compares them rightly as they are.
+  /// Returns the encoding of values of `type`; nil where SQLite compares them correctly as stored.
   func form(of type: AttributeType, _ dateFormat: DateFormat?) throws(StoreError) -> StoredForm? {
     switch type {
     case .integer, .double, .decimal: return nil
@@ -99,7 +99,8 @@ struct ColumnSample {
     return utf8[10] == 0x20 ? .sqlText : .iso8601
   }
 
-  /// For a column without a value: what its default will write, or the usual form of its type.
+  /// Returns the format for a column without values: the format of its default, or the usual format
+  /// of its declared type.
   private func declaredFormat(defaultSQL: String?) -> DateFormat {
     if Affinity(declaredType: declaredType) == .real { return .unixSeconds }
     let expression = folded(defaultSQL ?? "")

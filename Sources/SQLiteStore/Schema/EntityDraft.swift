@@ -1,8 +1,8 @@
-// One entity while its properties are found: names are given out here, each once.
+// An entity under construction. It assigns each property name once.
 
 import FetchModel
 
-/// An entity that is being put together.
+/// An entity under construction.
 struct EntityDraft {
   private struct Related {
     let name: String
@@ -32,12 +32,12 @@ struct EntityDraft {
 
   func name(of relationship: Int) -> String { relationships[relationship].name }
 
-  /// The to-one relationship that `foreignKey` became.
+  /// Returns the index of the to-one relationship that `foreignKey` became.
   func relationship(for foreignKey: ForeignKey) -> Int? {
     relationships.firstIndex { $0.storage == .foreignKey(foreignKey) }
   }
 
-  /// Adds attributes and to-one relationships. Plain columns choose their names first.
+  /// Adds attributes and to-one relationships. Plain columns take their names first.
   mutating func addColumns(_ links: [CatalogueLinks.Link]) {
     let single = Dictionary(
       links.filter { $0.key.columns.count == 1 }.map { ($0.key.columns[0], $0) },
@@ -50,7 +50,7 @@ struct EntityDraft {
     order.sort { $0.place < $1.place }
   }
 
-  /// - Parameter isShared: whether a relationship can give the column its value as well.
+  /// - Parameter isShared: True if a relationship can also set the column.
   private mutating func addColumn(_ column: Column, at place: Int, isShared: Bool) {
     guard !isKey(column) else {
       if column.name != "id" { aliases[column.name] = .id }
@@ -67,7 +67,8 @@ struct EntityDraft {
     order.append((place, .attribute(attributes.count - 1)))
   }
 
-  /// Whether a column is the id, and so no attribute of its own. Parts of a composite key are.
+  /// True if a column is the id, and therefore no attribute. Parts of a composite key are
+  /// attributes.
   private func isKey(_ column: Column) -> Bool {
     switch key.kind {
     case .rowidAlias, .column: key.columns == [column.name]
@@ -75,7 +76,7 @@ struct EntityDraft {
     }
   }
 
-  /// Whether a column is one of a composite key's: an insert may give it within the id.
+  /// True if a column is part of a composite key. An insert may give its value within the id.
   private func isKeyPart(_ column: Column) -> Bool {
     key.kind == .composite && key.columns.contains(column.name)
   }
@@ -86,7 +87,7 @@ struct EntityDraft {
     link.key.columns.count == 1 && Self.stripped(link.key.columns[0]) == nil
   }
 
-  /// `country` of `country_id`; nil for names without that ending.
+  /// Returns `country` for `country_id`; nil for names without that suffix.
   private static func stripped(_ column: String) -> String? {
     guard folded(column).hasSuffix("_id"), column.utf8.count > 3 else { return nil }
     return String(column.dropLast(3))
@@ -98,9 +99,9 @@ struct EntityDraft {
       guard let first = columns.first,
         let place = catalogue.columns.firstIndex(where: { $0.name == first.name })
       else { continue }
-      let wanted = columns.count > 1 ? link.key.table : Self.stripped(first.name) ?? first.name
+      let preferred = columns.count > 1 ? link.key.table : Self.stripped(first.name) ?? first.name
       let index = add(
-        wanted, to: link.to, .foreignKey(link.key), isToMany: false,
+        preferred, to: link.to, .foreignKey(link.key), isToMany: false,
         isOptional: columns.count > 1
           || columns.contains { isKeyPart($0) || !$0.isNotNull && !isKeyColumn($0) },
         place: place)
@@ -117,7 +118,8 @@ struct EntityDraft {
     aliases[column.name] = isKey(column) ? .id : .relationship(relationship)
   }
 
-  /// Adds a relationship under `name`, or under the first free name after it; gives its index.
+  /// Adds a relationship under `name`, or under the first unused name derived from it. Returns its
+  /// index.
   mutating func add(
     _ name: String, to destination: Int, _ storage: RelationshipStorage, isToMany: Bool = true,
     isOptional: Bool = true, place: Int = .max
@@ -142,7 +144,7 @@ struct EntityDraft {
 extension EntityDraft {
   private var hasKey: Bool { !catalogue.primaryKey.isEmpty }
 
-  /// The entity; its place among the drafts is its index in the model.
+  /// Returns the entity. Its position among the drafts is its index in the model.
   func entity(inverses: InversePairs, index: Int) -> Entity {
     Entity(
       name: ownName, attributes: attributes,

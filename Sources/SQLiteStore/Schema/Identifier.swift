@@ -1,6 +1,6 @@
-// Names → SQL identifiers. The only way by which a name gets into SQL text.
+// Names → SQL identifiers. Every name enters SQL text through these functions.
 
-/// `name` as an SQL identifier: in double quotes, its own quotes doubled.
+/// Returns `name` as an SQL identifier: in double quotes, with its own quotes doubled.
 func quoted(_ name: String) -> String {
   guard name.utf8.contains(0x22) else { return "\"\(name)\"" }
   var result = "\""
@@ -11,7 +11,7 @@ func quoted(_ name: String) -> String {
   return result + "\""
 }
 
-/// `text` as an SQL string literal. For names that stand as values in triggers.
+/// Returns `text` as an SQL string literal, for names that are values in triggers.
 func literal(_ text: String) -> String {
   var result = "'"
   for character in text.unicodeScalars {
@@ -21,12 +21,13 @@ func literal(_ text: String) -> String {
   return result + "'"
 }
 
-/// `column` of the table called `alias` here: `"t0"."name"`; the bare column where alias is nil.
+/// Returns `column` of the table with this alias: `"t0"."name"`. Returns the bare column if `alias`
+/// is nil.
 func qualified(_ column: String, _ alias: String?) -> String {
   alias.map { "\(quoted($0)).\(quoted(column))" } ?? quoted(column)
 }
 
-/// A name as SQLite compares names: ASCII letters without case.
+/// Returns a name in the case that SQLite compares names in: ASCII letters in lower case.
 func folded(_ name: String) -> String {
   String(
     decoding: name.utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)

@@ -1,13 +1,13 @@
 // The text of a CREATE INDEX → the SQL of its expressions and of its condition, which the catalogue
-// does not give by themselves.
+// does not list separately.
 
-/// The parts of an index's own text.
+/// The parts of an index's SQL text.
 struct IndexText {
   private var terms: [String] = []
   /// The condition of a partial index.
   private(set) var condition: String?
 
-  /// - Parameter sql: as the catalogue has it; empty for indexes that a table declares.
+  /// - Parameter sql: The catalogue's text; empty for indexes that a table declares.
   init(_ sql: String) {
     var scanner = IndexScanner(sql)
     guard scanner.skip(to: "(") else { return }
@@ -18,12 +18,12 @@ struct IndexText {
     condition = scanner.afterWhere()
   }
 
-  /// The expression of the term at `index`, in parentheses.
+  /// Returns the expression of the term at `index`, in parentheses.
   func expression(at index: Int) -> String? {
     terms.indices.contains(index) ? "(\(Self.withoutSuffix(terms[index])))" : nil
   }
 
-  /// A term without the ASC or DESC at its end.
+  /// Returns a term without the ASC or DESC at its end.
   private static func withoutSuffix(_ term: String) -> String {
     let words = term.split(whereSeparator: \.isWhitespace)
     guard let last = words.last, ["asc", "desc"].contains(folded(String(last))) else {
@@ -33,24 +33,24 @@ struct IndexText {
   }
 }
 
-/// Walks over SQL text, whole strings, names and comments at a time.
+/// Scans SQL text. Skips strings, quoted names and comments as units.
 struct IndexScanner {
   private let text: [Unicode.Scalar]
   private var offset = 0
 
   init(_ sql: String) { text = Array(sql.unicodeScalars) }
 
-  /// Goes behind the next `wanted` outside of quotes.
-  mutating func skip(to wanted: Unicode.Scalar) -> Bool {
+  /// Moves past the next `target` outside of quotes.
+  mutating func skip(to target: Unicode.Scalar) -> Bool {
     while offset < text.count {
       let start = offset
       advance()
-      if text[start] == wanted { return true }
+      if text[start] == target { return true }
     }
     return false
   }
 
-  /// The text up to the comma or parenthesis that ends a term, and which of them it was.
+  /// Returns the text before the comma or parenthesis that ends a term, and that character.
   mutating func term() -> (String, Unicode.Scalar)? {
     let start = offset
     var depth = 0
@@ -67,7 +67,8 @@ struct IndexScanner {
     return nil
   }
 
-  /// The text in the parentheses behind the next `word`, and goes behind them; nil at the end.
+  /// Returns the text in the parentheses after the next `word`, and moves past them; nil at the
+  /// end.
   mutating func parenthesized(behind word: String) -> String? {
     while offset < text.count {
       guard isNamePart(text[offset]) else {
@@ -90,7 +91,7 @@ struct IndexScanner {
       || scalar.properties.numericType != nil
   }
 
-  /// The text up to the parenthesis that closes what was opened before.
+  /// Returns the text up to the parenthesis that closes the one opened last.
   private mutating func inside() -> String? {
     let start = offset
     var depth = 0
@@ -108,7 +109,7 @@ struct IndexScanner {
     return nil
   }
 
-  /// What stands behind WHERE.
+  /// Returns the text after WHERE.
   mutating func afterWhere() -> String? {
     let rest = string(offset..<text.count)
     let start = rest.drop(while: \.isWhitespace)
@@ -120,7 +121,7 @@ struct IndexScanner {
     String(String.UnicodeScalarView(text[range]))
   }
 
-  /// Goes over one character, or one quoted name or string.
+  /// Moves past one character, or one quoted name or string.
   private mutating func advance() {
     if skipComment() { return }
     let closing: Unicode.Scalar? =

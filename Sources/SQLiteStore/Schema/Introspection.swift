@@ -1,8 +1,8 @@
-// An open file → its model and how that lies in the tables (API.md section 8).
+// An open file → its model, and the tables and columns that hold it (API.md section 8).
 //
-// Tables and views are entities, columns attributes, foreign keys relationships with inverses, the
-// primary key the id. A table of exactly two foreign keys and at most a key is a to-many
-// relationship on each side.
+// Tables and views become entities, columns attributes, foreign keys relationships with inverses,
+// and primary keys ids. A table with exactly two foreign keys and at most a key of its own becomes
+// a to-many relationship on each side.
 
 import FetchModel
 
@@ -11,7 +11,8 @@ struct Introspection: Sendable {
   let model: Model
   let schema: Schema
 
-  /// The model that the file remembers, laid over its tables; or else what the tables say.
+  /// Uses the model that the file stores, mapped to its tables; without one, infers a model from
+  /// the tables.
   init(of connection: Connection) throws(StoreError) {
     if let model = try ModelOpening.remembered(on: connection) {
       self = try ModelOpening.introspection(of: ModelTables(model), on: connection)
@@ -20,8 +21,8 @@ struct Introspection: Sendable {
     }
   }
 
-  /// Reads the catalogue, and the first value of columns whose declaration leaves their type or
-  /// date format open.
+  /// Reads the catalogue, and the first value of each column whose declaration does not determine
+  /// its type or date format.
   init(tablesOf connection: Connection) throws(StoreError) {
     let encoding = try connection.first("PRAGMA encoding") { $0.text(0) }
     self.init(
@@ -48,16 +49,16 @@ struct Introspection: Sendable {
   }
 }
 
-/// What refers to what: the foreign keys of a catalogue, checked and completed.
+/// The foreign keys of a catalogue, checked and completed.
 struct CatalogueLinks {
-  /// A foreign key between two entities, by their indexes.
+  /// A foreign key between two entities, given by their indexes.
   struct Link {
     let from: Int
     let to: Int
     let key: ForeignKey
   }
 
-  /// The tables that are entities, by their index in the catalogue.
+  /// The tables that are entities, by their indexes in the catalogue.
   let entities: [Int]
   private let tables: [CatalogueTable]
   private let links: [[ForeignKey]]
@@ -81,7 +82,8 @@ struct CatalogueLinks {
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// The foreign keys of a table that lead to columns of a table; one for each set of columns.
+  /// Returns the foreign keys of a table that refer to existing columns; one for each set of
+  /// columns.
   private static func validKeys(
     of table: CatalogueTable, _ tables: [CatalogueTable], _ byName: [String: Int]
   ) -> [ForeignKey] {
@@ -118,7 +120,7 @@ struct CatalogueLinks {
       ties: table.ties(ordered, to: target, target.primaryKey))
   }
 
-  /// Two foreign keys and at most a key that the store assigns.
+  /// True for a table with two foreign keys and at most a key that the store assigns.
   private static func isJoin(_ table: CatalogueTable, _ keys: [ForeignKey]) -> Bool {
     guard keys.count == 2, table.foreignKeys.count == 2, !table.isView else { return false }
     let linking = Set(keys[0].columns + keys[1].columns)
@@ -136,14 +138,14 @@ struct CatalogueLinks {
 extension CatalogueLinks {
   func key(of table: Int) -> Key { KeyFinder(table: tables[table]).key }
 
-  /// The foreign keys of an entity, with the entities that they lead to.
+  /// Returns the foreign keys of an entity, with the entities that they refer to.
   func keys(from entity: Int) -> [Link] {
     links[entities[entity]].compactMap { key in
       entityByName[folded(key.table)].map { Link(from: entity, to: $0, key: key) }
     }
   }
 
-  /// Adds a to-many relationship for each foreign key; gives the pairs of inverses.
+  /// Adds a to-many relationship for each foreign key. Returns the pairs of inverses.
   func addInverses(to drafts: inout [EntityDraft]) -> InversePairs {
     var pairs = InversePairs()
     for entity in entities.indices {
@@ -161,7 +163,7 @@ extension CatalogueLinks {
     return pairs
   }
 
-  /// Adds a to-many relationship on each side of every table between two entities.
+  /// Adds a to-many relationship on each side of every join table.
   func addJoinTables(
     to drafts: inout [EntityDraft], _ inverses: inout InversePairs
   ) -> [JoinTable] {
@@ -189,7 +191,7 @@ extension CatalogueLinks {
   }
 }
 
-/// Which relationship is the inverse of which, by entity and index.
+/// The inverse of each relationship, by entity and index.
 struct InversePairs {
   private var inverseOf: [Int: [Int: Int]] = [:]
 

@@ -1,30 +1,31 @@
-// What identifies a row, as SQL and as an ObjectID, both ways.
+// The key of a row, as SQL and as an `ObjectID`, with conversions in both directions.
 
 import FetchModel
 
 /// The key of a table.
 struct Key: Sendable, Hashable {
   enum Kind: Sendable, Hashable {
-    /// One column that is another name for the row's number.
+    /// One column that is an alias of the rowid.
     case rowidAlias
     /// One column of any other type.
     case column
-    /// Several columns; the id is their text joined by commas.
+    /// Several columns; the id is their texts joined by commas.
     case composite
-    /// No declared key: the row's number, under the given name. Never observable for entities.
+    /// No declared key: the rowid, under the given name. An entity with such a key is not
+    /// observable.
     case rowid(String)
-    /// No key and no row number (a view): the hash of the row's values.
+    /// Neither key nor rowid (a view): the hash of the row's values.
     case hash
   }
 
-  /// How a part is written in an id.
+  /// How an id writes a key part.
   enum Form: Sendable, Hashable {
     case integer, text
     /// As hexadecimal digits.
     case binary
-    /// Sixteen bytes as a UUID's text.
+    /// Sixteen bytes as the text of a UUID.
     case uuid
-    /// As the shortest digits that SQLite prints in full.
+    /// As the shortest digits with which SQLite prints the number exactly.
     case real
   }
 
@@ -35,7 +36,7 @@ struct Key: Sendable, Hashable {
   }
 
   let kind: Kind
-  /// The key's columns in the key's order. For `.hash`, every column of the view.
+  /// The key's columns in key order. For `.hash`, every column of the view.
   let parts: [Part]
   let isWithoutRowid: Bool
 
@@ -47,7 +48,7 @@ struct Key: Sendable, Hashable {
 
   var columns: [String] { parts.map(\.column) }
 
-  /// Whether rows without a key are possible: these are not served.
+  /// True if rows without a key are possible. Such rows are not served.
   var mayBeNull: Bool {
     switch kind {
     case .rowidAlias, .rowid, .hash: false
@@ -65,7 +66,7 @@ struct Key: Sendable, Hashable {
     }
   }
 
-  /// Whether the id's expression is the plain column, so that an index serves comparisons with it.
+  /// True if the id's expression is the plain column, so that an index serves comparisons with it.
   var isPlain: Bool {
     switch kind {
     case .rowidAlias, .rowid: true
@@ -78,7 +79,7 @@ struct Key: Sendable, Hashable {
 // MARK: - Key → SQL
 
 extension Key {
-  /// SQL for the id of the row that `alias` names.
+  /// Returns SQL for the id of the row with this alias.
   ///
   ///     "t0"."id"
   ///     REPLACE(REPLACE("t0"."a", '%', '%25'), ',', '%2C') || ',' || …
@@ -86,7 +87,8 @@ extension Key {
     idExpression(ofParts: columns.map { qualified($0, alias) })
   }
 
-  /// The same over any SQL for the parts: a foreign key's columns, or the history's.
+  /// Returns SQL for the id that the SQL expressions `sql` make up, such as a foreign key's columns
+  /// or columns of the history.
   func idExpression(ofParts sql: [String]) -> String {
     switch kind {
     case .rowidAlias, .rowid: sql[0]
@@ -98,15 +100,16 @@ extension Key {
     }
   }
 
-  /// A condition that leaves out rows without a key; nil where there can be none.
+  /// Returns a condition that excludes rows without a key; nil if every row has one.
   func presenceCondition(_ alias: String?) -> String? {
     guard mayBeNull else { return nil }
     return parts.filter { !$0.isNotNull }
       .map { "\(qualified($0.column, alias)) IS NOT NULL" }.joined(separator: " AND ")
   }
 
-  /// A condition with one parameter a part that the row with an id meets: `"id" = ?`. Bind what
-  /// ``bindings(of:)`` gives. Equality is the column's own, so that its index serves.
+  /// Returns a condition that selects the row with an id, with one parameter for each key part:
+  /// `"id" = ?`. Bind the values of ``bindings(of:)``. The comparison uses the column's own
+  /// collation, so that the column's index serves it.
   func lookupCondition(_ alias: String?) -> String {
     if kind == .hash { return "\(idExpression(alias)) = ?" }
     return parts.map { "\(qualified($0.column, alias)) = ?" }.joined(separator: " AND ")
@@ -134,8 +137,8 @@ extension Key {
 // MARK: - ObjectID → values
 
 extension Key {
-  /// The values of the key's columns for `id`, one a parameter of ``lookupCondition(_:)``; nil
-  /// where no object can have that id.
+  /// Returns the values of the key's columns for `id`, one for each parameter of
+  /// ``lookupCondition(_:)``; nil if no object can have that id.
   func bindings(of id: ObjectID) -> [SQLValue]? {
     switch (kind, id) {
     case (.rowidAlias, .integer(let id)), (.rowid, .integer(let id)): return [.integer(id)]
@@ -160,12 +163,12 @@ extension Key {
     return values
   }
 
-  // Only canonical text is an id: one object has one.
+  // Only canonical text is an id, so that each object has exactly one id.
   private static func value(of text: String, _ form: Form) -> SQLValue? {
     switch form {
     case .text: return .text(text)
     case .integer:
-      // A column declared an integer may hold text that is none.
+      // A column declared as an integer may hold other text.
       guard let integer = Int64(text) else { return Double(text) == nil ? .text(text) : nil }
       return integer.description == text ? .integer(integer) : nil
     case .real: return Double(text).map { .double($0) }
@@ -195,7 +198,7 @@ extension Key {
     }
   }
 
-  // Only what idExpression escapes is unescaped: `%25` and `%2C`.
+  // Decodes only the escapes that idExpression writes: `%25` and `%2C`.
   private static func unescaped(_ piece: Substring.UTF8View) -> String? {
     var bytes: [UInt8] = []
     var rest = piece
@@ -213,7 +216,7 @@ extension Key {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The id that `values` of the key's columns make; nil where one of them is nil.
+  /// Returns the id for `values` of the key's columns; nil if one of them is NULL.
   func id(of values: [SQLValue]) -> ObjectID? {
     guard values.count == parts.count else { return nil }
     if kind != .composite, case .integer(let id) = values[0], parts[0].form == .integer {

@@ -1,6 +1,6 @@
-// A table's declaration → what identifies its rows.
+// A table's declaration → the key of its rows.
 
-/// Finds the key of one table or view.
+/// Finds the key of a table or view.
 struct KeyFinder {
   let table: CatalogueTable
 
@@ -11,8 +11,8 @@ struct KeyFinder {
     return rowNumber ?? wholeRow
   }
 
-  /// The key of a table between two entities: a unique one if need be, as row numbers may change
-  /// when the file is compacted.
+  /// The key of a join table. A unique index is preferred to the rowid, because VACUUM may change
+  /// rowids.
   var joinKey: Key {
     if !table.primaryKey.isEmpty { return declaredKey }
     for index in table.uniqueIndexes where index.condition == nil {
@@ -30,7 +30,7 @@ struct KeyFinder {
     return Key(kind: kind, parts: parts, isWithoutRowid: table.isWithoutRowid)
   }
 
-  /// A view's own column called id, or the hash of its rows.
+  /// The view's column called `id`, or the hash of its rows.
   private var viewKey: Key {
     if let id = table.column(named: "id") { return Key(kind: .column, parts: [part(id)]) }
     return wholeRow
@@ -38,7 +38,7 @@ struct KeyFinder {
 
   private var wholeRow: Key { Key(kind: .hash, parts: table.columns.map { part($0) }) }
 
-  /// The row's number, under a name that no column has taken.
+  /// The rowid, under a name that no column has.
   private var rowNumber: Key? {
     guard !table.isWithoutRowid else { return nil }
     let name = ["rowid", "_rowid_", "oid"].first { table.column(named: $0) == nil }

@@ -1,41 +1,41 @@
-// When does a column of a foreign key refer to a column of another table? Where SQLite's own foreign
-// keys say so: the value is given the affinity of the column that it refers to, and compared with that
-// column's collation.
+// Compares a foreign key's column with the column that it refers to, as SQLite's own foreign keys
+// do: the referring value takes the affinity of the referenced column, and the comparison uses the
+// referenced column's collation.
 //
 //     "id" TEXT COLLATE NOCASE     'a' refers to 'A'
-//     "id" INTEGER                 '7' of a column of text refers to 7
-//     "id" TEXT                    7 of a column of integers refers to '7', and not to '07'
+//     "id" INTEGER                 '7' of a text column refers to 7
+//     "id" TEXT                    7 of an integer column refers to '7', and not to '07'
 //
-// For two columns that compare alike this is what `=` says, and the SQL is nothing but that. Elsewhere
-// the SQL says what the columns would not say by themselves. A column that refers by equality alone does
-// not hold the id of what it refers to: that is looked up.
+// For two columns with the same affinity and collation the SQL is a plain `=`. For others it adds a
+// CAST or a COLLATE. A column that refers by equality only does not hold the id of the referenced
+// object: a lookup returns that id.
 
 import FetchModel
 
-/// How one column of a foreign key is compared with the one that it refers to.
+/// How one column of a foreign key is compared with the column that it refers to.
 struct LinkTie: Sendable, Hashable {
-  /// What the affinity of the column referred to makes of a value that refers to it, where a
-  /// comparison with that column would not do so by itself.
+  /// The conversion of a referring value to the affinity of the referenced column, where a
+  /// comparison of the two columns would not convert it.
   enum Conversion: Sendable, Hashable {
     case none
     /// Numbers become text.
     case text
-    /// Text that is a number becomes that number.
+    /// Numeric text becomes a number.
     case number
-    /// A value stays as it is stored.
+    /// The value stays as stored.
     case stored
   }
 
   let conversion: Conversion
-  /// The collation to compare with, where the referring column has another; nil where it has not.
+  /// The collation of the comparison where the referring column has a different one; otherwise nil.
   let collation: String?
-  /// Whether what the referring column's own collation finds equal has all that refers to it, so that
-  /// an index over it serves.
+  /// True if the referring column's own collation finds equal at least all values that refer to one
+  /// value, so that an index over it serves.
   let hasCoarserColumn: Bool
-  /// Whether only the very value that is referred to does refer to it.
+  /// True if a value refers only to the identical value.
   let isExact: Bool
-  /// Whether blanks at the end do not count. The Bloom filters of SQLite 3.40 take texts of
-  /// different lengths for different ones, so no index may serve.
+  /// True if the comparison ignores trailing blanks. The Bloom filters of SQLite 3.40 treat texts
+  /// of different lengths as different, so no index may serve.
   let isTrimming: Bool
 
   static let plain = LinkTie(
@@ -43,7 +43,7 @@ struct LinkTie: Sendable, Hashable {
 }
 
 extension LinkTie {
-  /// - Parameter isRowNumber: whether the column referred to holds integers and nothing else.
+  /// - Parameter isRowNumber: True if the referenced column holds only integers.
   init(_ column: Column, to referenced: Column, isRowNumber: Bool) {
     let conversion = Conversion(column.affinity, to: referenced.affinity)
     let isBinary = referenced.isBinary || isRowNumber
@@ -72,7 +72,7 @@ extension LinkTie.Conversion {
 }
 
 extension Affinity {
-  /// Whether equal values of two such columns are stored alike.
+  /// True if two such columns store equal values in the same way.
   fileprivate func stores(as other: Affinity) -> Bool {
     self == other || [self, other].allSatisfy { $0 == .integer || $0 == .numeric }
   }
@@ -81,8 +81,8 @@ extension Affinity {
 // MARK: - LinkTie → SQL
 
 extension LinkTie {
-  /// A condition: `value`, SQL for what refers, refers to what the column `referenced` holds. The
-  /// index of `referenced` serves it.
+  /// Returns a condition: `value`, SQL for the referring value, refers to the value of the column
+  /// `referenced`. The index of `referenced` serves it.
   func leads(to referenced: String, from value: String) -> String {
     if isTrimming { return "+\(referenced) = \(converted(value))" }
     return switch conversion {
@@ -91,9 +91,10 @@ extension LinkTie {
     }
   }
 
-  /// A condition: what the column `column` holds refers to `value`, SQL for what is referred to.
+  /// Returns a condition: the value of the column `column` refers to `value`, SQL for the
+  /// referenced value.
   ///
-  /// - Parameter isColumn: whether `value` is a column, with its affinity and collation.
+  /// - Parameter isColumn: True if `value` is a column, with its affinity and collation.
   func refers(_ column: String, to value: String, isColumn: Bool = false) -> String {
     if isTrimming { return "\(comparable(column)) = +\(value)" }
     if conversion == .number, isColumn { return "\(value) = \(column)" }
@@ -101,7 +102,7 @@ extension LinkTie {
     return hasCoarserColumn ? "\(column) = \(value) AND \(condition)" : condition
   }
 
-  /// What a column holds, as what is equal to what it refers to.
+  /// Returns SQL for a column's value in the form that equals the value that it refers to.
   func comparable(_ column: String) -> String {
     converted(column) + (collation.map { " COLLATE \(quoted($0))" } ?? "")
   }
@@ -121,30 +122,33 @@ extension LinkTie {
 }
 
 extension ForeignKey {
-  /// A condition: `values`, SQL for what the referring columns hold, lead to the row of `alias`.
+  /// Returns a condition: `values`, SQL for the values of the referring columns, refer to the row
+  /// of `alias`.
   func leads(to alias: String?, from values: [String]) -> String {
     zip(ties, zip(referenced, values))
       .map { $0.leads(to: qualified($1.0, alias), from: $1.1) }.joined(separator: " AND ")
   }
 
-  /// A condition: the row of `alias` refers to what holds `values`, SQL for the columns referred to.
+  /// Returns a condition: the row of `alias` refers to `values`, SQL for the values of the
+  /// referenced columns.
   ///
-  /// - Parameter areColumns: whether they are columns and nothing calculated.
+  /// - Parameter areColumns: True if all of them are columns rather than expressions.
   func refers(_ alias: String?, to values: [String], areColumns: Bool = false) -> String {
     zip(ties, zip(columns, values))
       .map { $0.refers(qualified($1.0, alias), to: $1.1, isColumn: areColumns) }
       .joined(separator: " AND ")
   }
 
-  /// A condition with a parameter a column: the row refers to what holds the values bound.
+  /// Returns a condition with a parameter for each column: the row refers to the bound values.
   ///
-  /// - Parameter test: `=`, or `IS`.
+  /// - Parameter test: `=` or `IS`.
   func refersToBound(_ alias: String? = nil, _ test: String = "=") -> String {
     comparables(columns.map { qualified($0, alias) }).map { "\($0) \(test) ?" }
       .joined(separator: " AND ")
   }
 
-  /// What the referring columns hold, as what is equal to what they refer to.
+  /// Returns SQL for the referring columns' values in the form that equals the values they refer
+  /// to.
   func comparables(_ values: [String]) -> [String] {
     zip(ties, values).map { $0.comparable($1) }
   }

@@ -1,18 +1,18 @@
-// How a model's entities lie in the tables of a file. Introspection makes it; the SELECT composer,
-// the history's triggers and the saves read it. Everything in it is parallel to Model's indexes, so
-// an index that a plan holds is good here too.
+// Maps a model's entities to the tables of a file. `Introspection` makes it; the SELECT composer,
+// the history's triggers and the saves read it. Its arrays are parallel to the model's, so that an
+// index in a plan is valid here as well.
 
 import FetchModel
 
-/// The tables behind a model.
+/// The tables of a model.
 struct Schema: Sendable, Hashable {
   /// Parallel to `Model.entities`.
   let entities: [EntityTable]
-  /// The tables that are no entities but to-many relationships of two.
+  /// The tables that represent to-many relationships instead of entities.
   let joinTables: [JoinTable]
-  /// Whether a foreign key of the file is checked only at a commit.
+  /// True if the file has a foreign key that is checked only at the commit.
   let hasDeferredKeys: Bool
-  /// Whether text compares by its UTF-8, as it does unless the file holds UTF-16.
+  /// True if text compares by its UTF-8 bytes. False for a file whose text encoding is UTF-16.
   let comparesBytes: Bool
 
   init(
@@ -26,54 +26,55 @@ struct Schema: Sendable, Hashable {
   }
 }
 
-/// The table or view behind one entity.
+/// The table or view of an entity.
 struct EntityTable: Sendable, Hashable {
-  /// The name as the catalogue has it.
+  /// The name as in the catalogue.
   let name: String
   let isView: Bool
   let key: Key
-  /// Every column in the table's order, the key's and generated ones among them.
+  /// Every column in table order, including key columns and generated columns.
   let columns: [Column]
   /// Parallel to `Entity.attributes`: indexes into `columns`.
   let attributeColumns: [Int]
   /// Parallel to `Entity.relationships`.
   let relationships: [RelationshipStorage]
-  /// The table's uniqueness constraints besides the key's own.
+  /// The table's uniqueness constraints other than the key's own.
   let uniqueIndexes: [UniqueIndex]
-  /// Whether saves of it are followed by triggers.
+  /// True if triggers record its changes.
   let isObservable: Bool
 
   var quotedName: String { quoted(name) }
 
-  /// The column of an attribute, by the attribute's index in the entity.
+  /// Returns the column of an attribute, given the attribute's index in the entity.
   func column(ofAttribute index: Int) -> Column { columns[attributeColumns[index]] }
 
-  /// The columns whose stored values an ETag is the hash of: all but generated ones.
+  /// The columns whose stored values the ETag hashes: all except generated ones.
   var etagColumns: [Column] { columns.filter { !$0.isGenerated } }
 
-  /// SQL for an object's ETag, 16 hexadecimal digits: `livefetch_etag("t0"."id", "t0"."name")`.
+  /// Returns SQL for an object's ETag, 16 hexadecimal digits: `livefetch_etag("t0"."id",
+  /// "t0"."name")`.
   func etagExpression(_ alias: String?) -> String {
     let columns = etagColumns.map { qualified($0.name, alias) }
     return etagCall(columns)
   }
 }
 
-/// One column of a table or view.
+/// A column of a table or view.
 struct Column: Sendable, Hashable {
   let name: String
-  /// As written in the table's declaration; empty where none was.
+  /// As in the table's declaration; empty without one.
   let declaredType: String
   let affinity: Affinity
-  /// The collation that comparisons of this column use: `BINARY`, `NOCASE`, `RTRIM` or another.
+  /// The collation of this column's comparisons: `BINARY`, `NOCASE`, `RTRIM` or another.
   let collation: String
   let isNotNull: Bool
-  /// The SQL text of its default; nil without one.
+  /// The SQL text of the default; nil without one.
   let defaultSQL: String?
   let isGenerated: Bool
   let type: AttributeType
-  /// How its dates are stored; nil for other types.
+  /// How dates are stored; nil for other types.
   let dateFormat: DateFormat?
-  /// How its values are written, where SQLite does not compare them as what they are.
+  /// How values are encoded, where SQLite does not compare the stored values as the type requires.
   let form: StoredForm?
 
   init(
@@ -94,17 +95,17 @@ struct Column: Sendable, Hashable {
     self.form = form
   }
 
-  /// Whether SQLite compares its text with constants that look like numbers as numbers.
+  /// True if SQLite compares this column's text as a number with constants that look like numbers.
   var takesTextForNumbers: Bool {
     (form == .text || form == .json) && affinity.isNumeric
   }
 
-  /// Whether SQLite compares its text byte by byte unless told otherwise.
+  /// True if the column's own collation compares text byte by byte.
   var isBinary: Bool { folded(collation) == "binary" }
 }
 
 extension Affinity {
-  /// The affinity of a declared type, by SQLite's rules.
+  /// Computes the affinity of a declared type by SQLite's rules.
   init(declaredType: String) {
     let type = folded(declaredType)
     if type.contains("int") {
@@ -121,7 +122,7 @@ extension Affinity {
   }
 }
 
-/// The columns of a uniqueness constraint, for what REPLACE takes away.
+/// A uniqueness constraint. Finds the rows that a REPLACE deletes.
 struct UniqueIndex: Sendable, Hashable {
   struct Part: Sendable, Hashable {
     /// SQL over the table's own column names: a quoted column, or an expression in parentheses.
@@ -137,23 +138,23 @@ struct UniqueIndex: Sendable, Hashable {
   let condition: String?
 }
 
-/// Columns of one table that refer to columns of another.
+/// Columns of a table that refer to columns of another table.
 struct ForeignKey: Sendable, Hashable {
   /// The referring columns, parallel to `referenced`.
   let columns: [String]
-  /// The table referred to, as the catalogue has it.
+  /// The referenced table, as named in the catalogue.
   let table: String
   let referenced: [String]
-  /// Whether `referenced` are the key's columns, in the key's order, and only their very values refer
-  /// to them: the columns hold the id then.
+  /// True if `referenced` are the key's columns, in key order, and only identical values refer to
+  /// them: then the columns hold the id.
   let referencesKey: Bool
-  /// The column beside `columns` by whose values those who refer to one object are ordered: of the
-  /// members of an ordered to-many relationship. nil where they have no order.
+  /// For an ordered to-many relationship, the additional column that orders the rows that refer to
+  /// one object. nil without an order.
   let position: String?
-  /// How each of the columns is compared with what it refers to; parallel to `columns`.
+  /// How each column is compared with the column that it refers to; parallel to `columns`.
   let ties: [LinkTie]
 
-  /// - Parameter ties: nil where each refers to nothing but the very value that it holds.
+  /// - Parameter ties: nil if each column refers only to the identical value.
   init(
     columns: [String], table: String, referenced: [String], referencesKey: Bool,
     position: String? = nil, ties: [LinkTie]? = nil
@@ -168,20 +169,20 @@ struct ForeignKey: Sendable, Hashable {
   }
 }
 
-/// Where a relationship is kept.
+/// Where a relationship is stored.
 enum RelationshipStorage: Sendable, Hashable {
   /// To-one: columns of this entity's own table.
   case foreignKey(ForeignKey)
   /// To-many: columns of the destination's table that refer to this entity's.
   case inverse(ForeignKey)
-  /// To-many: rows of a table between. `source` refers to this entity, `destination` to the other.
+  /// To-many: rows of a join table. `source` refers to this entity, `destination` to the other.
   case joinTable(table: Int, source: ForeignKey, destination: ForeignKey)
 }
 
-/// A table of exactly two foreign keys and at most a key.
+/// A table with exactly two foreign keys and at most a key of its own.
 struct JoinTable: Sendable, Hashable {
   let name: String
-  /// What tells its rows apart: a key of its own, its two foreign keys, or the row's number.
+  /// The key of its rows: a declared one, its two foreign keys, or the rowid.
   let key: Key
   let columns: [Column]
   let first: ForeignKey

@@ -1,8 +1,8 @@
-// How the columns behind a model's properties are compared, for the evaluator and the live engine.
+// How the columns of a model's properties are compared, for the evaluator and the live engine.
 
 import FetchModel
 
-/// The columns of a file, as ``ColumnTraits`` asks for them.
+/// Implements ``ColumnTraits`` for the columns of a file.
 struct SchemaColumns: ColumnTraits {
   let schema: Schema
   let model: Model
@@ -22,7 +22,7 @@ struct SchemaColumns: ColumnTraits {
     }
   }
 
-  /// A number's column with a collation of its own compares text as the store alone knows.
+  /// Only SQLite can compare text in a numeric column that has a collation of its own.
   private func treatment(of column: Column) -> ColumnTreatment? {
     guard column.form != nil || column.isBinary || !column.type.isNumeric else { return nil }
     return .column(column.affinity, form: column.form)
@@ -33,7 +33,7 @@ struct SchemaColumns: ColumnTraits {
     return treatment(of: key, key.columns, of: table)
   }
 
-  /// The id of `key` that `names` of `table` hold.
+  /// Returns the treatment of the id of `key`, which the columns `names` of `table` hold.
   private func treatment(
     of key: Key, _ names: [String], of table: EntityTable
   ) -> ColumnTreatment? {

@@ -3,6 +3,10 @@
 // A commit that makes a file longer waits until the file system has written down its new length and
 // place as well; one that overwrites bytes waits for these alone. SQLite takes zeros behind the last
 // frame for the log's end, as it takes the frames of an earlier turn.
+//
+// Measured on ext4, 450 small commits into a new log, with and without reserve by turns, six runs: the
+// mean falls by 7 to 26 %, the median by 1 to 45 %, most where the disk is fast (0.38 → 0.27 ms). Once
+// the log is overwritten, after about 500 such commits, there is no difference.
 
 import CSQLite
 import FetchModel

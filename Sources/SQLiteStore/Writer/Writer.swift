@@ -1,4 +1,4 @@
-// Saves of many threads → groups, one transaction each, in the order in which they came.
+// Saves of many threads → groups, one transaction each, in an order that is fair between callers.
 //
 // One thread owns the only connection of this process that writes or checkpoints. It takes whatever
 // saves wait, runs each in a savepoint, commits once, publishes the newest token, and then answers
@@ -27,20 +27,27 @@ final class Writer: Sendable {
     case others(Token)
     /// Another epoch: history had a hole.
     case restarted(Token)
-    /// The file is not what was opened; the entities that are gone, and those that changed.
-    case outdated([Int])
+    /// The file is not what was opened.
+    case outdated(OutdatedReason)
   }
 
   struct Job: Sendable {
     let body: Body
     var finish: Finish?
+    var turn = WriterQueue.Turn()
+    /// On the monotonic clock in nanoseconds.
+    let arrival: UInt64
     let completion: Completion
+
+    func refuse(_ error: StoreError) { completion(.failure(.store(error))) }
   }
 
   private struct Waiting {
-    var jobs: [Job] = []
+    var jobs: WriterQueue
     var isAsleep = false
     var isClosing = false
+    /// Whether no save is begun any more.
+    var isEnding = false
     /// Whether others may have written.
     var isHinted = false
     /// Whether somebody wants to know when the file is not what was opened.
@@ -50,7 +57,11 @@ final class Writer: Sendable {
   }
 
   /// Guards the saves that wait.
-  private let waiting = Mutex(Waiting())
+  private let waiting: Mutex<Waiting>
+  /// Whether the save that runs is to be rolled back.
+  private let isCancelling = Atomic(false)
+  /// See ``WriterQueue/removeExpired(at:limit:)``.
+  private let waitLimit: UInt64
   private let wakeUp = TimedSignal()
   private let drained = DispatchSemaphore(value: 0)
   private let mayEnd = DispatchSemaphore(value: 0)
@@ -73,11 +84,14 @@ final class Writer: Sendable {
   ) throws(StoreError) {
     let token = try history.newestToken(on: connection)
     newest = Mutex(token)
+    waiting = Mutex(Waiting(jobs: WriterQueue(capacity: settings.maxWaiting)))
+    waitLimit = settings.waitLimit
     let isStarted = startThread { [self] in
       let upkeep = WriterUpkeep(
         connection: connection, history: history, settings: settings, watch: watch)
       let group = WriterGroup(
-        connection: connection, history: history, token: token, duration: settings.groupDuration)
+        connection: connection, history: history, files: watch?.files, token: token,
+        duration: settings.groupDuration)
       work(group, upkeep, settings.pollInterval, onCommit)
     }
     guard isStarted else { throw .failed("no thread could be started") }
@@ -89,21 +103,57 @@ final class Writer: Sendable {
   /// What was counted so far.
   var figures: WriterFigures { counted.withLock { $0 } }
 
-  /// Queues a save. `completion` is called on the writer's thread, after the commit.
+  /// Queues a save. `completion` is called on the writer's thread, after the commit, or on any thread
+  /// where the save is refused.
   func save(
-    _ body: @escaping Body, finish: Finish? = nil, completion: @escaping Completion
+    _ body: @escaping Body, finish: Finish? = nil, turn: WriterQueue.Turn = .init(),
+    completion: @escaping Completion
   ) {
-    let job = Job(body: body, finish: finish, completion: completion)
-    let (isClosing, isAsleep) = waiting.withLock { waiting in
-      if !waiting.isClosing { waiting.jobs.append(job) }
+    let job = Job(
+      body: body, finish: finish, turn: turn, arrival: monotonicNanoseconds(),
+      completion: completion)
+    let (refusals, isAsleep) = waiting.withLock { waiting in
+      if waiting.isEnding { return ([Refusal(job, .shuttingDown)], false) }
+      if waiting.isClosing { return ([Refusal(job, .busy)], false) }
+      var refusals: [Refusal] = []
+      switch waiting.jobs.append(job) {
+      case .queued: break
+      case .refused: refusals.append(Refusal(job, .overloaded))
+      case .replaced(let other): refusals.append(Refusal(other, .overloaded))
+      }
       defer { waiting.isAsleep = false }
-      return (waiting.isClosing, waiting.isAsleep)
+      return (refusals, waiting.isAsleep)
     }
-    if isClosing {
-      completion(.failure(.store(.busy)))
-    } else if isAsleep {
-      wakeUp.signal()
+    if isAsleep { wakeUp.signal() }
+    refuse(refusals)
+  }
+
+  private typealias Refusal = (job: Job, error: StoreError)
+
+  private func refuse(_ refusals: [Refusal]) {
+    guard !refusals.isEmpty else { return }
+    counted.withLock { $0.refused += refusals.count }
+    for (job, error) in refusals { job.refuse(error) }
+  }
+
+  /// How many saves wait.
+  var waitingCount: Int { waiting.withLock { $0.jobs.count } }
+
+  /// See ``Store/endSaves(cancellingRunning:)``.
+  func endSaves(cancellingRunning: Bool) {
+    let jobs = waiting.withLock { waiting in
+      waiting.isEnding = true
+      return waiting.jobs.removeAll()
     }
+    refuse(jobs.map { Refusal($0, .shuttingDown) })
+    if cancellingRunning { isCancelling.store(true, ordering: .relaxed) }
+  }
+
+  private let writeProbe = WriteProbe()
+
+  /// Calls `completion` once it is known whether a commit succeeds, on any thread, with its error.
+  func probe(_ completion: @escaping WriteProbe.Completion) {
+    writeProbe.run(on: self, completion)
   }
 
   /// What `reader` has still to read is not forgotten, as long as it makes progress.
@@ -172,11 +222,16 @@ extension Writer {
       }
       var rest = jobs[...]
       while !rest.isEmpty {
+        let began = monotonicNanoseconds()
         let outcome = run(rest, &group, &upkeep, onCommit)
         counted.withLock { $0.count(outcome) }
+        writeProbe.note(didCommit: outcome.commitNanoseconds > 0)
         if outcome.didCommit { publish(.saves(group.token), group.token, onCommit) }
-        for (job, result) in zip(rest, outcome.results) { job.completion(result) }
+        for (job, result) in zip(rest, outcome.results) {
+          job.completion(result.mapError { cause(of: $0, job, began) })
+        }
         rest = rest.dropFirst(outcome.results.count)
+        rest = refuseEnded(rest)
         if let commit = upkeep.run(&group, takeNotice()) { publish(commit, group.token, onCommit) }
       }
       let (bytes, rows) = (upkeep.size.total, upkeep.size.rows)
@@ -194,14 +249,33 @@ extension Writer {
     _ onCommit: (Commit) -> Void
   ) -> WriterGroup.Outcome {
     var patience = group.connection.busyTimeout
+    group.connection.cancels { [self] in isCancelling.load(ordering: .relaxed) }
+    defer { group.connection.cancels(nil) }
     while true {
       let share = min(patience, Self.patienceBetweenLooks)
       let outcome = group.run(jobs, patience: share)
       patience -= share
-      guard outcome.isHeldUp, patience > 0 else { return outcome }
+      guard outcome.isHeldUp, patience > 0, !isCancelling.load(ordering: .relaxed) else {
+        return outcome
+      }
       let commit = upkeep.lookForOthers(&group, takeNotice())
       if let commit { publish(commit, group.token, onCommit) }
     }
+  }
+
+  /// Saves that were taken and not begun are refused once the server ends.
+  private func refuseEnded(_ jobs: ArraySlice<Job>) -> ArraySlice<Job> {
+    guard !jobs.isEmpty, waiting.withLock({ $0.isEnding }) else { return jobs }
+    refuse(jobs.map { Refusal($0, .shuttingDown) })
+    return []
+  }
+
+  /// Why a save that ran out of time was refused: it was cancelled, it waited for longer than it ran,
+  /// or it takes too long.
+  private func cause(of error: SaveError, _ job: Job, _ began: UInt64) -> SaveError {
+    guard error == .store(.queryTimeout) else { return error }
+    if isCancelling.load(ordering: .relaxed) { return .store(.shuttingDown) }
+    return began &- job.arrival > waitLimit / 2 ? .store(.overloaded) : error
   }
 
   private func takeNotice() -> WriterUpkeep.Notice {
@@ -213,16 +287,20 @@ extension Writer {
     }
   }
 
-  /// The saves that wait, none if there are none; nil when there will be no more.
+  /// The saves that are made next, none if none wait; nil when there will be no more. Refuses those
+  /// that have waited for too long.
   private func take() -> [Job]? {
-    waiting.withLock { waiting in
+    let (jobs, expired): ([Job]?, [Job]) = waiting.withLock { waiting in
+      let now = monotonicNanoseconds()
+      let expired = waiting.jobs.removeExpired(at: now, limit: waitLimit)
       if waiting.jobs.isEmpty {
         waiting.isAsleep = !waiting.isClosing && !waiting.isHinted
-        return waiting.isClosing ? nil : []
+        return (waiting.isClosing ? nil : [], expired)
       }
-      defer { waiting.jobs = [] }
-      return waiting.jobs
+      return (waiting.jobs.takeGroup(), expired)
     }
+    refuse(expired.map { Refusal($0, .overloaded) })
+    return jobs
   }
 
   /// Whether a save came before the time was over.

@@ -63,5 +63,11 @@ struct WriterFigures: Sendable {
 }
 
 extension SQLiteStore {
-  public var metrics: [MetricFamily] { writer?.figures.families ?? [] }
+  public var metrics: [MetricFamily] {
+    guard let writer else { return [] }
+    return writer.figures.families + [
+      MetricFamily(
+        "livefetch_saves_waiting", "Saves that wait for the writer.", .gauge, writer.waitingCount)
+    ]
+  }
 }

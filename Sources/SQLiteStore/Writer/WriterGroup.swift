@@ -18,6 +18,8 @@ struct WriterGroup {
 
   let connection: Connection
   let history: History
+  /// nil where nobody watches the files.
+  let files: ServedFiles?
   let duration: UInt64
   /// The newest state that this thread knows to be committed.
   var token: Token
@@ -25,10 +27,12 @@ struct WriterGroup {
   var stamped: Int64
 
   init(
-    connection: Connection, history: History, token: Token, duration: UInt64
+    connection: Connection, history: History, files: ServedFiles?, token: Token,
+    duration: UInt64
   ) {
     self.connection = connection
     self.history = history
+    self.files = files
     self.token = token
     self.duration = duration
     stamped = 0
@@ -62,6 +66,7 @@ struct WriterGroup {
 
   /// What others committed since the last stamp becomes a save of its own.
   private mutating func begin(_ patience: Int32) throws(StoreError) -> State {
+    try files?.check()
     try connection.withPatience(patience) { () throws(StoreError) in
       try connection.run("BEGIN IMMEDIATE")
     }
@@ -96,6 +101,7 @@ struct WriterGroup {
   private mutating func commit(_ state: State) -> Outcome {
     let start = monotonicNanoseconds()
     do {
+      try files?.check(inTransaction: true)
       try connection.run("COMMIT")
     } catch {
       rollBack()
@@ -104,9 +110,23 @@ struct WriterGroup {
     }
     defer { token = state.token }
     stamped = max(stamped, state.token.position)
+    let duration = monotonicNanoseconds() &- start
     return Outcome(
-      results: state.results, didCommit: state.token != token,
-      commitNanoseconds: monotonicNanoseconds() &- start)
+      results: acknowledged(state.results), didCommit: state.token != token,
+      commitNanoseconds: max(1, duration))
+  }
+
+  /// The results, where they are in files that somebody finds again: these may have been removed
+  /// while the commit ran.
+  private func acknowledged(
+    _ results: [Result<SaveResult, SaveError>]
+  ) -> [Result<SaveResult, SaveError>] {
+    do {
+      try files?.check()
+      return results
+    } catch {
+      return results.map { $0.flatMap { _ in .failure(.store(error)) } }
+    }
   }
 
   private func rollBack() {

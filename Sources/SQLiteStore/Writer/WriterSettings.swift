@@ -24,6 +24,11 @@ struct WriterSettings: Sendable, Hashable {
   /// Saves that wait longer than this for others of their group go into the next one, in
   /// nanoseconds.
   var groupDuration: UInt64 = 20_000_000
+  /// How many saves may wait, batches and others each.
+  var maxWaiting = 10_000
+  /// How long a batch may wait before it is refused, in nanoseconds; see
+  /// ``WriterQueue/removeExpired(at:limit:)`` for other saves.
+  var waitLimit = UInt64.max
   /// Pages of the write-ahead log after which it is copied into the file.
   var checkpointPages = 1_000
   /// Bytes beyond which the write-ahead log is cut as well.
@@ -35,5 +40,6 @@ extension WriterSettings {
     retention = Retention(
       count: Int64(clamping: options.keptPositions), age: options.keptSeconds,
       bytes: Int64(clamping: options.keptBytes))
+    waitLimit = UInt64(options.queryTimeout * 1e9)
   }
 }

@@ -39,6 +39,8 @@ struct WriterUpkeep {
 
   private var watch: FileWatch?
   private var isOutdated = false
+  /// How the files stood when that was reported last.
+  private var reported = FileCondition.intact
   /// The schema's version at which the tables were last found to be those that were opened.
   private var watchedVersion: Int64?
 
@@ -68,6 +70,7 @@ struct WriterUpkeep {
 
   /// Does what is due. Gives what others committed.
   mutating func run(_ group: inout WriterGroup, _ notice: Notice) -> Writer.Commit? {
+    if hasChangedFiles { return reportFiles(notice) }
     checkpointIfDue()
     reserve.extend(pages: gauge.pages, pageSize: pageSize, on: connection)
     let now = monotonicNanoseconds()
@@ -83,6 +86,7 @@ struct WriterUpkeep {
     _ group: inout WriterGroup, _ notice: Notice
   ) -> Writer.Commit? {
     guard !isOutdated else { return nil }
+    if hasChangedFiles { return reportFiles(notice) }
     nextPoll = monotonicNanoseconds() &+ settings.pollInterval
     let commit = try? noticeOthers(&group, isWatched: notice.isWatched)
     if case .outdated? = commit { isOutdated = true }
@@ -96,9 +100,46 @@ struct WriterUpkeep {
 
   /// Copies the whole log into the file and closes the connection.
   func finish() {
-    checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
+    let files = watch?.files
+    if files?.allowsReading ?? true, files?.condition.allowsCheckpoint ?? true {
+      checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
+    } else {
+      connection.keepLogOnClose()
+    }
     sqlite3_wal_hook(connection.handle, nil, nil)
     connection.close()
+  }
+}
+
+// MARK: - Files that were removed or replaced
+
+extension WriterUpkeep {
+  /// Whether the files are not those that were opened; then nothing more is written to them.
+  private var hasChangedFiles: Bool {
+    guard let files = watch?.files else { return false }
+    do {
+      try files.check()
+      return false
+    } catch {
+      return true
+    }
+  }
+
+  /// Has the store opened again where there is a file to open: under another file's name, with a
+  /// log that is not this one, or without one. What the log holds is copied into the file first,
+  /// where nobody else has opened that since.
+  private mutating func reportFiles(_ notice: Notice) -> Writer.Commit? {
+    let condition = watch?.files.condition ?? .intact
+    if condition != reported, let fault = condition.fault {
+      SQLiteStore.report(.changed(fault.detail))
+    }
+    reported = condition
+    if condition == .logRemoved { checkpoint(SQLITE_CHECKPOINT_PASSIVE) }
+    guard notice.isWatched, !isOutdated, condition != .removed, condition != .intact else {
+      return nil
+    }
+    isOutdated = true
+    return .outdated(.fileReplaced)
   }
 }
 
@@ -109,19 +150,18 @@ extension WriterUpkeep {
   private mutating func noticeOthers(
     _ group: inout WriterGroup, isWatched: Bool
   ) throws(StoreError) -> Writer.Commit? {
-    if isWatched, watch?.isReplaced == true { return .outdated([]) }
     let version = Self.pragma("data_version", connection)
     guard let version, version != dataVersion else { return nil }
-    if isWatched, let changed = try changedEntities() { return .outdated(changed) }
+    if isWatched, try hasOtherTables() { return .outdated(.schemaChanged) }
     switch try hole(since: group.token) {
-    case .none: break
+    case nil: break
     case .everything:
-      // Tables may have changed since they were looked at.
-      if isWatched, let changed = try changedEntities() { return .outdated(changed) }
+      // The tables may have changed since they were compared.
+      if isWatched, try hasOtherTables() { return .outdated(.schemaChanged) }
       return try restart(&group, dataVersion: version)
-    case .tables(let tables):
-      guard isWatched else { return try restart(&group, dataVersion: version) }
-      return .outdated(tables.compactMap(\.entity))
+    case .triggers:
+      if isWatched { return .outdated(.schemaChanged) }
+      return try restart(&group, dataVersion: version)
     }
     let token = try history.newestToken(on: connection)
     dataVersion = version
@@ -131,21 +171,21 @@ extension WriterUpkeep {
     return .others(token)
   }
 
-  /// nil where the tables are those that were opened.
-  private mutating func changedEntities() throws(StoreError) -> [Int]? {
+  /// Whether the tables are not those that were opened.
+  private mutating func hasOtherTables() throws(StoreError) -> Bool {
     let version = Self.pragma("schema_version", connection)
-    guard version != watchedVersion else { return nil }
-    if let changed = try watch?.changedEntities(on: connection) { return changed }
+    guard version != watchedVersion else { return false }
+    if try watch?.hasOtherTables(on: connection) == true { return true }
     watchedVersion = version
-    return nil
+    return false
   }
 
-  /// Where rows may have been written without being told.
+  /// Why changes may not have been recorded.
   private enum Hole {
-    /// Another file's content is in this one.
+    /// The file has the content of another one, or its history was deleted.
     case everything
     /// Triggers or history tables are not as they were made.
-    case tables([FollowedTable])
+    case triggers
   }
 
   private mutating func hole(since token: Token) throws(StoreError) -> Hole? {
@@ -153,8 +193,7 @@ extension WriterUpkeep {
     if version != schemaVersion, try !History.isWhole(on: connection) { return .everything }
     if try history.standing(of: token, on: connection) == .expired { return .everything }
     guard version != schemaVersion else { return nil }
-    let state = try history.state(on: connection)
-    guard state.isWhole else { return .tables(state.changed) }
+    guard try history.isIntact(on: connection) else { return .triggers }
     schemaVersion = version
     return nil
   }

@@ -1,5 +1,6 @@
 // An entity → its paths: fetches, single objects, single values, batches.
 
+import Bytes
 import FetchModel
 
 extension OpenAPIDocument {

@@ -83,7 +83,8 @@ extension OpenAPIDocument {
       "prefer",
       parameter(
         "Prefer", ["type": "string"],
-        "`return=minimal`, `return=representation`, `max-affected=N`.", in: "header")
+        "`return=minimal`, `return=representation`, `max-affected=N`, `handling=strict`.",
+        in: "header")
     ),
     (
       "lastEventID",

@@ -66,7 +66,12 @@ extension OpenAPIDocument {
       ("/v1/model", plain("model", "The model", .schema("Model"))),
       ("/openapi.json", plain("openapi", "This document", ["type": "object"])),
       ("/health/live", plain("live", "Whether the process runs", .schema("Health"))),
-      ("/health/ready", plain("ready", "Whether requests are answered", .schema("Health"))),
+      (
+        "/health/ready",
+        plain(
+          "ready", "Whether the store can be read, written and followed", .schema("Health"),
+          more: [503])
+      ),
       ("/metrics", text("metrics", "Prometheus' text format", "text/plain")),
     ]
   }

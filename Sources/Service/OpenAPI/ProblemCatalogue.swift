@@ -51,7 +51,9 @@ public enum ProblemCatalogue {
         "unknown-key-path": "a property that its entity does not have",
         "not-observable": "a fetch that cannot be followed",
         "too-many-fetches": "more than 1,000 fetches for one connection",
-        "answer-too-large": "snapshots of many fetches that are too much for one answer",
+        "too-many-terms": "a list with more terms than its parameter takes",
+        "answer-too-large": "an answer with more bytes than the server's limit",
+        "bad-preference": "a `Prefer` header that cannot be read",
         "bad-idempotency-key": "not 1 to 255 printable ASCII characters",
       ])
 
@@ -104,7 +106,7 @@ public enum ProblemCatalogue {
       410,
       [
         "token-expired": "history does not reach back to the token",
-        "schema-changed": "the table has changed or is gone",
+        "schema-changed": "the schema of the store has changed: fetch again",
       ])
 
   private static let saves =
@@ -134,6 +136,11 @@ public enum ProblemCatalogue {
         "range-not-satisfiable": "a range outside the value"
       ])
     + codes(
+      421,
+      [
+        "unknown-host": "a `Host` that the server is not known under; `--allow-host` adds one"
+      ])
+    + codes(
       422,
       [
         "idempotency-key-reused": "the key was used for another request before",
@@ -161,7 +168,8 @@ public enum ProblemCatalogue {
       503,
       [
         "busy": "another process holds the store; try again",
-        "overloaded": "too much waits already; try again",
+        "not-ready": "the store cannot be used now; `reasons` lists why",
+        "overloaded": "too much waits already, or fills the memory; try again",
         "shutting-down": "the server is ending",
         "storage-failed": "the storage could not be read or written; try again",
       ])

@@ -65,6 +65,18 @@ test('an expired token leads to a new snapshot', async (context) => {
   assert.equal(live.current.token, 'b-9-x');
 });
 
+test('a stream that ends because the schema has changed leads to a new snapshot', async (context) => {
+  const problem = { code: 'schema-changed', status: 410, title: 'Gone' };
+  const { address } = await served(context, { [objects]: [
+    (response) => { events(response, ['snapshot', snapshot('a-1-x', [1])], ['error', problem]); response.end(); },
+    (response, { query }) => { assert.equal(query.since, undefined); events(response, ['snapshot', snapshot('b-9-x', [7])]); }] });
+  const client = connect(address);
+  context.after(() => client.close());
+  const live = client.live({ entity: 'T' });
+  await until(() => ids(live)[0] === 7);
+  assert.equal(live.current.token, 'b-9-x');
+});
+
 test('a digest that differs is reported and mended by a new snapshot', async (context) => {
   const wrong = diff('a-1-x', 'a-2-x', insert(1, 2), { digest: '00000000' });
   const { address } = await served(context, { [objects]: [

@@ -1,16 +1,18 @@
 import FetchModel
 import Foundation
+import HTTPClient
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LiveFetchCommand
 
-/// The program serving a file of its own: what a fault is done to. Any thread may ask it.
+/// The program serving a file of its own, for fault injection. For any thread.
 final class FaultServer: @unchecked Sendable {
-  // The folder and the process are the test's own thread's.
+  // The folder and the process belong to the test's own thread.
   let folder: Folder
   private(set) var process: Process
-  // Guards the port, which others read while the server is started again.
+  // Protects the port, which other threads read during a restart.
   private let listening: Mutex<Int>
 
   var port: Int { listening.withLock { $0 } }
@@ -27,7 +29,7 @@ final class FaultServer: @unchecked Sendable {
     try #require(address.split(separator: ":").last.flatMap { Int($0) })
   }
 
-  /// Starts it again, on another port.
+  /// Restarts it on another port.
   func start() throws {
     let served = try folder.serve("store.sqlite")
     process = served.process
@@ -35,7 +37,7 @@ final class FaultServer: @unchecked Sendable {
     listening.withLock { $0 = port }
   }
 
-  /// Sends a signal and gives the status, or the signal, that the process ended with.
+  /// Sends a signal and returns the exit status, or the signal, that ended the process.
   @discardableResult
   func end(by signal: Int32 = SIGTERM) -> Int32 {
     kill(process.processIdentifier, signal)
@@ -43,7 +45,7 @@ final class FaultServer: @unchecked Sendable {
     return process.terminationStatus
   }
 
-  var client: HTTPClient { HTTPClient(host: "127.0.0.1", port: port) }
+  var client: FaultClient { FaultClient(address: "http://127.0.0.1:\(port)") }
 
   func sql(_ text: String) throws -> [String] { try folder.sql(text, on: "store.sqlite") }
 
@@ -52,7 +54,7 @@ final class FaultServer: @unchecked Sendable {
     return (try? FileManager.default.contentsOfDirectory(atPath: path).count) ?? 0
   }
 
-  /// Seconds of processor time so far.
+  /// Seconds of processor time used so far.
   var processorTime: Double {
     let path = "/proc/\(process.processIdentifier)/stat"
     let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
@@ -63,13 +65,23 @@ final class FaultServer: @unchecked Sendable {
   }
 }
 
-extension HTTPClient {
+/// Requests to a server. Each blocks its thread.
+struct FaultClient: Sendable {
+  let address: String
+
+  func send(
+    _ method: String, _ target: String, headers: [(name: String, value: String)] = [],
+    body: [UInt8] = []
+  ) throws -> ClientResponse {
+    try ClientRequest(method, address + target, headers: headers, body: body).waitForResponse()
+  }
+
   func get(_ target: String) throws -> (status: Int, json: JSON) {
-    let answer = try send("GET", target, headers: [], body: [])
+    let answer = try send("GET", target)
     return (answer.status, (try? JSON(parsing: answer.body)) ?? .null)
   }
 
-  /// The status of one save.
+  /// Returns the status of one save.
   func save(_ changes: String) throws -> Int {
     try send(
       "POST", "/v1/save", headers: [("Content-Type", "application/json")],
@@ -78,9 +90,9 @@ extension HTTPClient {
   }
 }
 
-/// Whether `isTrue` becomes true in so many seconds.
+/// True if `isTrue` becomes true within that number of seconds.
 func becomes(_ seconds: Double, _ isTrue: () throws -> Bool) rethrows -> Bool {
-  let end = ContinuousClock.now + .seconds(seconds)
+  let end = ContinuousClock.now + .seconds(max(seconds, 120))
   while ContinuousClock.now < end {
     if try isTrue() { return true }
     usleep(10_000)

@@ -4,14 +4,13 @@ import Synchronization
 
 @testable import LiveFetchCommand
 
-/// A client that never lets go of a fetch: it comes back with `since` whenever its connection ends,
-/// wherever the server listens then. What it was told that cannot be, and every answer that refuses
-/// it, is kept.
+/// A client that follows a fetch permanently. When its connection ends, it repeats the request with
+/// `since` at the server's current address. It records inconsistent diffs and refused requests.
 final class Follower: Sendable {
   struct State {
     var held: ResultSnapshot?
     var faults: [String] = []
-    /// Diffs that came as the first answer of a connection: from before it.
+    /// Diffs received as the first response on a connection: changes from before it.
     var resumed = 0
     var isOver = false
   }
@@ -41,7 +40,7 @@ final class Follower: Sendable {
     }
   }
 
-  private func follow(_ client: HTTPClient) throws {
+  private func follow(_ client: FaultClient) throws {
     var isFirst = true
     while !isOver {
       guard let token = state.withLock({ $0.held?.token }) else {
@@ -78,7 +77,7 @@ final class Follower: Sendable {
     }
   }
 
-  /// Whether it comes to hold what a fresh snapshot says, while nobody saves.
+  /// True if the client's result becomes equal to a fresh snapshot while there are no saves.
   func comesToHoldTheTruth(seconds: Double = 20) throws -> Bool {
     let client = server.client
     return try becomes(seconds) {

@@ -1,10 +1,11 @@
 // What a context knows of objects that are gone, stand for two classes, or were not changed after all.
 
 import LiveFetch
+import TestSupport
 import Testing
 
 @MainActor
-@Suite("A context")
+@Suite("A context", .mayBlock)
 struct ContextEdgeTests {
   typealias City = World.City
 

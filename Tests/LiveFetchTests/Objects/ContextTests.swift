@@ -2,10 +2,11 @@
 
 import Foundation
 import LiveFetch
+import TestSupport
 import Testing
 
 @MainActor
-@Suite("A context")
+@Suite("A context", .mayBlock)
 struct ContextTests {
   typealias City = World.City
   typealias Country = World.Country

@@ -2,10 +2,11 @@
 // what the contexts beside it and below it show then.
 
 import LiveFetch
+import TestSupport
 import Testing
 
 @MainActor
-@Suite("A tree of contexts")
+@Suite("A tree of contexts", .mayBlock)
 struct ContextTreeTests {
   typealias City = World.City
   typealias Country = World.Country

@@ -97,7 +97,7 @@ private final class Graph {
 }
 
 @MainActor
-@Suite("Generated changes of objects")
+@Suite("Generated changes of objects", .mayBlock)
 struct GeneratedObjectsTests {
   @Test("leave in memory what a new context fetches", arguments: Kind.allCases)
   func consistency(kind: Kind) async throws {

@@ -2,10 +2,11 @@
 // while their save is under way.
 
 import LiveFetch
+import TestSupport
 import Testing
 
 @MainActor
-@Suite("An answer that comes late")
+@Suite("An answer that comes late", .mayBlock)
 struct LateAnswerTests {
   typealias City = World.City
 

@@ -2,10 +2,11 @@
 
 import Foundation
 import LiveFetch
+import TestSupport
 import Testing
 
 @MainActor
-@Suite("A managed object")
+@Suite("A managed object", .mayBlock)
 struct ManagedObjectTests {
   typealias City = World.City
   typealias Country = World.Country

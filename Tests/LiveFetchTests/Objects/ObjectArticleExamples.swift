@@ -3,6 +3,7 @@
 
 import Foundation
 import LiveFetch
+import TestSupport
 import Testing
 
 enum ArticleMood: String, AttributeValue { case calm, stormy }
@@ -291,7 +292,7 @@ private enum ObservingArticle {
   }
 }
 
-@Suite("The articles about managed objects")
+@Suite("The articles about managed objects", .mayBlock)
 struct ObjectArticleTests {
   @Test(
     "show nothing that is not compiled here",

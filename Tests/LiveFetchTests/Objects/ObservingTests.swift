@@ -1,6 +1,7 @@
 // Controllers of managed objects, events of a context, observers; in process and over HTTP alike.
 
 import LiveFetch
+import TestSupport
 import Testing
 
 /// Writes down what a delegate is told of cities.
@@ -15,7 +16,7 @@ private final class CityLog: FetchedResultsControllerDelegate {
 }
 
 @MainActor
-@Suite("Observing managed objects")
+@Suite("Observing managed objects", .mayBlock)
 struct ObservingTests {
   typealias City = World.City
   typealias Country = World.Country

@@ -2,6 +2,7 @@
 
 import Foundation
 import LiveFetch
+import TestSupport
 import Testing
 
 /// A colour in three parts, kept as `#RRGGBB`.
@@ -27,7 +28,7 @@ private struct Colour: Codable, Hashable {
 }
 
 @MainActor
-@Suite("A transformable attribute")
+@Suite("A transformable attribute", .mayBlock)
 struct TransformableTests {
   typealias Hero = Heroes.Hero
   typealias Human = Heroes.Human

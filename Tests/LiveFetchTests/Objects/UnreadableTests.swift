@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @MainActor
-@Suite("A value that cannot be read")
+@Suite("A value that cannot be read", .mayBlock)
 struct UnreadableTests {
   final class Player: ManagedObject, ManagedObjectType {
     static let entityName = "player"

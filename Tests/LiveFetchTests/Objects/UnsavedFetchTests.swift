@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @MainActor
-@Suite("A fetch with unsaved changes")
+@Suite("A fetch with unsaved changes", .mayBlock)
 struct UnsavedFetchTests {
   typealias City = World.City
   typealias Country = World.Country
@@ -267,7 +267,7 @@ struct UnsavedFetchTests {
 
 /// Whatever is changed, what a fetch gives before the save is what it gives after it.
 @MainActor
-@Suite("Unsaved changes, generated")
+@Suite("Unsaved changes, generated", .mayBlock)
 struct GeneratedUnsavedTests {
   typealias City = World.City
 

@@ -142,6 +142,34 @@ extension PredicateCases {
     country: item.@max.n == 5 → 1
     country: item.@avg.n == -1 → 1
     country: item.@max.d < '2024-03-01' → 1
+    # CONTAINS of a collection
+    word CONTAINS 'w1' → 1 5
+    word CONTAINS %@ ← ["w2"] → 1 2 6
+    word.label CONTAINS 'red' → 1 2 6
+    word.label CONTAINS 're' →
+    word.label CONTAINS[c] 'RED' → 1 2 5 6
+    word.label CONTAINS nil → 4 5 6
+    word.weight CONTAINS 3 → 1 5
+    word.weight CONTAINS n - 2 → 1
+    home.item CONTAINS SELF → 1 2 3 6
+    home.item.s CONTAINS s → 1 2 3 6
+    SUBQUERY(word, $w, $w.weight > 2).label CONTAINS 'Red' → 1 5
+    country: item.word.label CONTAINS 'Red' → 1
+    country: item CONTAINS 6 → 2
+    # Lengths
+    s.length == 5 → 1 2
+    s.length > 5 → 5 6
+    s.length == nil → 4
+    home.name.length == 4 → 1 2
+    ANY word.label.length == 3 → 1 2 5 6
+    ALL word.label.length == 3 → 1 2 3
+    3 IN word.label.length → 1 2 5 6
+    word.label.length CONTAINS 3 → 1 2 5 6
+    # Each object reached gives one value
+    country: item.word.@count == 2 → 1 2
+    country: item.word.@sum.weight == 10 → 2
+    country: item.word.@sum.weight == 3 → 1
+    country: item.word.@avg.weight == 3 → 1
     """#
 
   static let subqueries = #"""

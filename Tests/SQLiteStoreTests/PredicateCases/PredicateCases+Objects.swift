@@ -76,7 +76,8 @@ extension PredicateCases {
     home == 99 →
     home.id == 2 → 3 6
     home.SELF == 2 → 3 6
-    home > 1 → 3 6
+    home.id > 1 → 3 6
+    home.SELF > 1 → 3 6
     # Key paths over them
     home.name == 'Peru' → 1 2
     home.name != 'Peru' → 3 4 5 6
@@ -95,6 +96,10 @@ extension PredicateCases {
     # Arguments and variables
     n == %@ ← [5] → 1
     n == %@ ← [null] → 4
+    %@ IN s ← [null] →
+    NOT %@ IN s ← [null] → all
+    nil IN s →
+    %@ IN word.label ← [null] → 4 5 6
     n == %ld ← [5] → 1
     r > %f ← [2.5] → 5 6
     s == %@ ← ["Apple"] → 1

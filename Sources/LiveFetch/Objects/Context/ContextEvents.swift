@@ -1,6 +1,7 @@
 // The events of a context: changes of its objects, and saves. Delivered to closures and as
 // sequences.
 
+import DequeModule
 import Synchronization
 
 /// An event of a context.
@@ -160,7 +161,7 @@ public struct ContextEvents<Event: ContextEvent>: AsyncSequence {
 
 /// A buffer of events for one reader.
 final class EventQueue<Event> {
-  private var events: [Event] = []
+  private var events: Deque<Event> = []
   private let reader = WaitingReader()
   var token: ObservationToken?
 
@@ -171,10 +172,10 @@ final class EventQueue<Event> {
 
   /// The next event; nil if the task is cancelled.
   func next(isolation: isolated (any Actor)?) async -> Event? {
-    while events.isEmpty {
+    while true {
+      if let event = events.popFirst() { return event }
       guard await reader.wait(isolation: isolation) else { return nil }
     }
-    return events.removeFirst()
   }
 }
 

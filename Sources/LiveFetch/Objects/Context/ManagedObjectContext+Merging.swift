@@ -128,11 +128,10 @@ extension ManagedObjectContext {
         moment = to
         if isEnd { return (touched, moment) }
       }
-    } catch .tokenExpired {
+    } catch {
+      guard error.endsHistory else { throw .store(error) }
       touched.isEverything = true
       return (touched, nil)
-    } catch {
-      throw .store(error)
     }
   }
 

@@ -1,6 +1,8 @@
 // Saves the changes of a context. After a refusal, all changes are kept; after a success, objects
 // get the values that the store computed.
 
+import DequeModule
+
 extension ManagedObjectContext {
   /// Saves all changes as one transaction, to the store or into the parent context.
   ///
@@ -255,10 +257,10 @@ extension JSON {
 /// Serialises the saves of one context.
 struct SaveQueue {
   private var isBusy = false
-  private var waiting: [CheckedContinuation<Void, Never>] = []
+  private var waiting: Deque<CheckedContinuation<Void, Never>> = []
 
   mutating func leave() {
-    if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
+    if let next = waiting.popFirst() { next.resume() } else { isBusy = false }
   }
 
   /// Returns true if the queue was empty; it is busy afterwards.

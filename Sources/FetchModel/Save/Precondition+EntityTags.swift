@@ -1,0 +1,39 @@
+// The value of an `If-Match` header → a precondition (RFC 9110, section 13.1.1).
+
+extension Precondition {
+  /// Reads `*` or a list of entity tags in double quotes; nil for anything else. A weak tag is
+  /// well-formed and never matches. Empty elements of the list are passed over.
+  public init?(ifMatch text: String) {
+    if text == "*" {
+      self = .present
+      return
+    }
+    var rest = text[...].utf8
+    var (strong, count): ([String], Int) = ([], 0)
+    while true {
+      rest = rest.drop { Self.isBlank($0) || $0 == UInt8(ascii: ",") }
+      if rest.isEmpty { break }
+      guard let (tag, isWeak) = Self.takeTag(&rest) else { return nil }
+      count += 1
+      if !isWeak { strong.append(tag) }
+    }
+    guard count > 0 else { return nil }
+    self = .etag(strong)
+  }
+
+  /// Takes a tag and the blanks behind it; nil if there is none, or no comma or end follows it.
+  private static func takeTag(_ rest: inout Substring.UTF8View) -> (tag: String, isWeak: Bool)? {
+    let isWeak = rest.starts(with: "W/".utf8)
+    if isWeak { rest = rest.dropFirst(2) }
+    let quote = UInt8(ascii: "\"")
+    guard rest.first == quote else { return nil }
+    let tag = rest.dropFirst().prefix { $0 > 0x20 && $0 != 0x7F && $0 != quote }
+    rest = rest[tag.endIndex...]
+    guard rest.popFirst() == quote else { return nil }
+    rest = rest.drop(while: isBlank)
+    guard rest.isEmpty || rest.first == UInt8(ascii: ",") else { return nil }
+    return (String(decoding: tag, as: UTF8.self), isWeak)
+  }
+
+  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+}

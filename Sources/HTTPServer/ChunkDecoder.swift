@@ -1,0 +1,104 @@
+// The bytes of a chunked body (RFC 9112, section 7.1) → the body.
+//
+// Used where libmicrohttpd 0.9.75 does not see that a body is chunked. Trailers are dropped.
+
+/// Decodes one chunked body, piece by piece.
+struct ChunkDecoder {
+  enum Outcome: Equatable {
+    case incomplete
+    /// Bytes behind the end are passed over.
+    case complete
+    case malformed
+    case tooLarge
+  }
+
+  private enum State {
+    case size
+    case sizeExtension
+    case sizeEnd
+    case data
+    case dataEnd
+    case lineEnd
+    case trailerStart
+    case trailer
+    case end
+  }
+
+  private static let mostDigits = 15
+  private static let mostTrailerBytes = 8192
+
+  private var state = State.size
+  private var digits = 0
+  /// Of the chunk, what has not come yet.
+  private var remaining = 0
+  private var extraBytes = 0
+
+  /// Appends what `bytes` hold of the body to it.
+  mutating func decode(
+    _ bytes: UnsafeRawBufferPointer, into body: inout [UInt8], limit: Int
+  ) -> Outcome {
+    var rest = bytes[...]
+    while let byte = rest.first {
+      if state == .data {
+        let count = min(remaining, rest.count)
+        guard count <= limit - body.count else { return .tooLarge }
+        body.append(contentsOf: rest.prefix(count))
+        rest = rest.dropFirst(count)
+        remaining -= count
+        if remaining == 0 { state = .dataEnd }
+        continue
+      }
+      guard step(byte) else { return .malformed }
+      if state == .end { return .complete }
+      rest.removeFirst()
+    }
+    return .incomplete
+  }
+
+  /// One byte that is not data; false if it may not stand here.
+  private mutating func step(_ byte: UInt8) -> Bool {
+    let (cr, lf) = (UInt8(ascii: "\r"), UInt8(ascii: "\n"))
+    switch state {
+    case .size:
+      if let digit = Self.hexDigit(byte) { return addDigit(digit) }
+      guard digits > 0 else { return false }
+      if byte == cr { return go(.sizeEnd) }
+      return [UInt8(ascii: ";"), 0x20, 0x09].contains(byte) && go(.sizeExtension)
+    case .sizeExtension: return byte == cr ? go(.sizeEnd) : byte != lf && countExtra()
+    case .sizeEnd:
+      digits = 0
+      return byte == lf && go(remaining == 0 ? .trailerStart : .data)
+    case .dataEnd: return byte == cr && go(.lineEnd)
+    case .lineEnd: return byte == lf && go(.size)
+    case .trailerStart: return byte == lf ? go(.end) : byte == cr || go(.trailer) && countExtra()
+    case .trailer: return byte == lf ? go(.trailerStart) : countExtra()
+    case .data, .end: return false
+    }
+  }
+
+  private mutating func go(_ next: State) -> Bool {
+    state = next
+    return true
+  }
+
+  private mutating func addDigit(_ digit: Int) -> Bool {
+    digits += 1
+    guard digits <= Self.mostDigits else { return false }
+    remaining = remaining << 4 | digit
+    return true
+  }
+
+  private mutating func countExtra() -> Bool {
+    extraBytes += 1
+    return extraBytes <= Self.mostTrailerBytes
+  }
+
+  private static func hexDigit(_ byte: UInt8) -> Int? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): Int(byte) - 0x30
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): Int(byte) - 0x57
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): Int(byte) - 0x37
+    default: nil
+    }
+  }
+}

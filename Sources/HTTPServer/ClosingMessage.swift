@@ -1,0 +1,71 @@
+// A response that is written to a socket past libmicrohttpd, as the last message of its connection.
+
+import CMicrohttpd
+import Glibc
+import Synchronization
+import Threads
+
+/// The bytes of a response, with `Connection: close`.
+struct ClosingMessage: Sendable {
+  private static let mostThreads = 16
+  /// Threads that write what sockets had no room for.
+  private static let threads = Atomic<Int>(0)
+
+  private let bytes: [UInt8]
+
+  init(_ response: HTTPResponse) {
+    let status = sendableStatus(response.status)
+    let reason = String(cString: MHD_get_reason_phrase_for(UInt32(status)))
+    var head = "HTTP/1.1 \(status) \(reason)\r\n"
+    for header in response.headers {
+      let isClean = (header.name + header.value).utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+      if isClean { head += "\(header.name): \(header.value)\r\n" }
+    }
+    if status != 204, status != 304 { head += "Content-Length: \(response.body.bytes.count)\r\n" }
+    head += "Connection: close\r\n\r\n"
+    bytes = Array(head.utf8) + response.body.bytes
+  }
+
+  /// Writes the message and ends the sending side. Returns at once: what the socket has no room for
+  /// is written by a thread, which gives up after so many seconds without progress. False if the
+  /// connection is broken, or too many threads are writing already.
+  func send(to descriptor: Int32, seconds: Int) -> Bool {
+    let sent = max(0, Self.write(bytes[...], to: descriptor))
+    if sent == bytes.count { return shutdown(descriptor, Int32(SHUT_WR)) == 0 }
+    guard Self.threads.load(ordering: .relaxed) < Self.mostThreads else { return false }
+    // The connection may be closed meanwhile, and its descriptor be another one's.
+    let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+    guard copy >= 0 else { return false }
+    Self.threads.add(1, ordering: .relaxed)
+    let isStarted = startThread { [bytes] in
+      Self.writeAll(bytes[sent...], to: copy, Int32(clamping: seconds * 1000))
+      shutdown(copy, Int32(SHUT_WR))
+      Self.end(copy)
+    }
+    if !isStarted { Self.end(copy) }
+    return isStarted
+  }
+
+  private static func end(_ copy: Int32) {
+    close(copy)
+    threads.subtract(1, ordering: .relaxed)
+  }
+
+  private static func writeAll(
+    _ bytes: ArraySlice<UInt8>, to descriptor: Int32, _ milliseconds: Int32
+  ) {
+    var rest = bytes
+    while !rest.isEmpty {
+      var writable = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      guard poll(&writable, 1, milliseconds) > 0 else { return }
+      let sent = write(rest, to: descriptor)
+      guard sent >= 0 || errno == EAGAIN else { return }
+      rest = rest.dropFirst(max(0, sent))
+    }
+  }
+
+  private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int {
+    let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+    return bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, flags) }
+  }
+}

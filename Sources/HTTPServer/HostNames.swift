@@ -1,0 +1,80 @@
+// The names under which a server may be addressed.
+//
+// A page of another origin can have its own host name resolve to a loopback address (DNS rebinding);
+// its requests then name that host. A server that accepts known names alone refuses them.
+
+import Glibc
+
+/// A set of host names, compared without regard to ASCII case, ports, and a dot at the end.
+public struct HostNames: Sendable, Equatable {
+  /// The names of a server that listens on a loopback address.
+  public static let loopback: [String] = ["localhost", "127.0.0.1", "[::1]"]
+
+  /// In lower case, IPv6 addresses in brackets.
+  private let names: [[UInt8]]
+
+  /// - Parameter names: host names and addresses; an IPv6 address may stand without its brackets.
+  public init(_ names: [String]) {
+    self.names = names.map { name in
+      let bare = name.hasSuffix(".") ? String(name.dropLast()) : name
+      let text = bare.contains(":") && !bare.hasPrefix("[") ? "[\(bare)]" : bare
+      return text.utf8.map(asciiLowercase)
+    }
+  }
+
+  /// True for a host name or an address without a port, as a name of this set is given.
+  public static func isName(_ text: String) -> Bool {
+    if isAddress(text, AF_INET6) { return true }
+    if text.hasPrefix("["), text.hasSuffix("]") {
+      return isAddress(String(text.dropFirst().dropLast()), AF_INET6)
+    }
+    return !text.isEmpty && text != "." && text.utf8.allSatisfy(isNameByte)
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    asciiLowercase(byte) &- 0x61 < 26 || byte &- 0x30 < 10 || byte == UInt8(ascii: "-")
+      || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
+  }
+
+  /// True if `host` is `localhost` or a loopback address in numbers.
+  public static func isLoopback(_ host: String) -> Bool {
+    if host.lowercased() == "localhost" { return true }
+    if isAddress(host, AF_INET) { return host.hasPrefix("127.") }
+    var address = in6_addr()
+    guard inet_pton(AF_INET6, host, &address) == 1 else { return false }
+    let bytes = withUnsafeBytes(of: address) { Array($0) }
+    let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xFF, 0xFF, 127]
+    return bytes == Array(repeating: 0, count: 15) + [1] || bytes.starts(with: mapped)
+  }
+
+  private static func isAddress(_ text: String, _ family: Int32) -> Bool {
+    var address = in6_addr()
+    return inet_pton(family, text, &address) == 1
+  }
+
+  /// True if the value of a `Host` header names a host of this set.
+  func contains(_ host: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard let name = Self.name(of: host) else { return false }
+    return names.contains { known in
+      known.withUnsafeBufferPointer { equalsIgnoringCase($0, name) }
+    }
+  }
+
+  /// The value without its port and without a dot at the end of the name; nil if what follows the
+  /// name is no port.
+  private static func name(of host: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8>? {
+    let isBracketed = host.first == UInt8(ascii: "[")
+    let end =
+      isBracketed
+      ? host.firstIndex(of: UInt8(ascii: "]")).map { $0 + 1 }
+      : host.firstIndex(of: UInt8(ascii: ":")) ?? host.count
+    guard let end else { return nil }
+    let port = host[end...]
+    guard port.isEmpty || port.first == UInt8(ascii: ":"),
+      port.dropFirst().allSatisfy({ $0 &- 0x30 < 10 })
+    else { return nil }
+    let name = host[..<end]
+    let bare = name.last == UInt8(ascii: ".") ? name.dropLast() : name
+    return UnsafeBufferPointer(rebasing: bare)
+  }
+}

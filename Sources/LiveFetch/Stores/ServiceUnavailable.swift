@@ -1,0 +1,64 @@
+// A store that cannot answer now: the reason, which a network, a gateway, a server or a file gave, and when
+// to try again. The only place that distinguishes refusals that pass from refusals that are final.
+
+/// Why a store cannot be reached for now.
+public struct ServiceUnavailable: Sendable, Hashable {
+  /// For a person: `connection refused`, `status 502`.
+  public let reason: String
+  /// The HTTP status of what came in place of an answer: a gateway's 502, the server's own 503, for a
+  /// file the status that a server of it would send; 200 if the answer was cut off or is a page; nil if
+  /// nothing came.
+  public let status: Int?
+  /// The stable code if the store itself refused: `overloaded`, `busy`, `disk-full`. A save that is
+  /// refused with a code was not made.
+  public let code: String?
+  /// Seconds to wait before the next request (`Retry-After`); nil if the caller may choose.
+  public let retryAfter: Double?
+
+  public init(
+    _ reason: String, status: Int? = nil, code: String? = nil, retryAfter: Double? = nil
+  ) {
+    self.reason = reason
+    self.status = status
+    self.code = code
+    self.retryAfter = retryAfter
+  }
+
+  /// True if the request may have been carried out although no answer came.
+  var isAnswerLost: Bool { code == nil && status != 429 }
+
+  /// Reads a store's own refusal; nil if the refusal is final.
+  ///
+  /// - Parameter retryAfter: seconds to wait; nil takes the problem's own `Retry-After`.
+  init?(_ problem: Problem, retryAfter: Double? = nil) {
+    guard Self.passing.contains(problem.status) else { return nil }
+    let requested = problem.headers.first { $0.name == "Retry-After" }.flatMap { Double($0.value) }
+    self.init(
+      problem.detail, status: problem.status, code: problem.code,
+      retryAfter: retryAfter ?? requested)
+  }
+
+  /// Statuses with which the same request may succeed later.
+  static let passing: Set = [408, 425, 429, 500, 502, 503, 504, 507]
+}
+
+extension ObjectStoreError {
+  /// Reads a store's own refusal: `unreachable` if it passes, else `tokenExpired` or `refused`.
+  ///
+  /// - Parameter retryAfter: seconds to wait; nil takes the problem's own `Retry-After`.
+  init(_ problem: Problem, retryAfter: Double? = nil) {
+    if let unavailability = ServiceUnavailable(problem, retryAfter: retryAfter) {
+      self = .unreachable(unavailability)
+    } else {
+      self = problem.code == "token-expired" ? .tokenExpired : .refused(problem)
+    }
+  }
+
+  /// True if the same request may succeed later.
+  var mayPass: Bool { unavailability != nil }
+}
+
+extension FetchError {
+  /// True if the same request may succeed later.
+  var mayPass: Bool { unavailability != nil }
+}

@@ -1,0 +1,40 @@
+// A task that waits for one value. The value, the cancellation and the beginning of the wait come in any
+// order; the first value counts.
+
+import Synchronization
+
+/// Resumes one waiting task, once.
+final class SingleShotContinuation<Value: Sendable>: Sendable {
+  typealias Continuation = CheckedContinuation<Value, Never>
+
+  private enum State {
+    case idle
+    case waiting(Continuation)
+    case ended(Value)
+  }
+
+  // Protects the one resumption.
+  private let state = Mutex(State.idle)
+
+  /// Takes the task's continuation; false if there is a value already, which resumes the task.
+  func begin(_ continuation: Continuation) -> Bool {
+    let early: Value? = state.withLock { state in
+      if case .ended(let value) = state { return value }
+      state = .waiting(continuation)
+      return nil
+    }
+    if let early { continuation.resume(returning: early) }
+    return early == nil
+  }
+
+  /// Resumes the task with `value`. A second call does nothing.
+  func end(_ value: Value) {
+    let continuation: Continuation? = state.withLock { state in
+      if case .ended = state { return nil }
+      defer { state = .ended(value) }
+      if case .waiting(let continuation) = state { return continuation }
+      return nil
+    }
+    continuation?.resume(returning: value)
+  }
+}

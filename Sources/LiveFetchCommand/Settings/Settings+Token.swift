@@ -1,0 +1,73 @@
+// `token` and `token-file` → where the bearer token of a server comes from, and the token.
+
+import FetchModel
+import Foundation
+
+/// Where the bearer token comes from.
+enum TokenSource: Equatable {
+  case none
+  case given(String)
+  case file(String)
+
+  /// The token; nil if requests need none. Ends the command where the file cannot be used.
+  func token() throws -> String? {
+    switch self {
+    case .none: return nil
+    case .given(let token): return token
+    case .file(let path):
+      try requireFile(path)
+      guard let data = FileManager.default.contents(atPath: path) else {
+        throw failure("\(path): cannot be read", .failed)
+      }
+      let token = String(decoding: data, as: UTF8.self)
+        .trimmingCharacters(in: .whitespacesAndNewlines)
+      guard !token.isEmpty else { throw failure("\(path): holds no token", .usage) }
+      guard Self.isUsable(token) else {
+        throw failure("\(path): a token has no blanks and no control characters", .usage)
+      }
+      return token
+    }
+  }
+
+  /// True for a token that can be sent in a header as it is.
+  static func isUsable(_ token: String) -> Bool {
+    token.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
+  }
+}
+
+extension Settings {
+  /// Where `token` and `token-file` are both given, a flag outdoes the environment, and the
+  /// environment the configuration file.
+  func tokenSource() throws(SettingError) -> TokenSource {
+    guard let file = self[.tokenFile]?.origin else { return try givenToken() }
+    guard let token = self[.token]?.origin else { return fileToken }
+    guard token.rank != file.rank else {
+      throw SettingError(
+        "\(token.name(of: .token)) and \(file.name(of: .tokenFile)) exclude each other")
+    }
+    return try token.rank > file.rank ? givenToken() : fileToken
+  }
+
+  private var fileToken: TokenSource { text(.tokenFile).map { .file($0) } ?? .none }
+
+  private func givenToken() throws(SettingError) -> TokenSource {
+    guard let entry = self[.token], let token = text(.token) else { return .none }
+    guard TokenSource.isUsable(token) else {
+      throw SettingError(
+        "\(entry.origin.name(of: .token)): a token has no blanks and no control characters")
+    }
+    return .given(token)
+  }
+}
+
+extension SettingOrigin {
+  /// Higher for a source that outdoes others.
+  fileprivate var rank: Int {
+    switch self {
+    case .flag: 3
+    case .environment: 2
+    case .file: 1
+    case .fallback: 0
+    }
+  }
+}

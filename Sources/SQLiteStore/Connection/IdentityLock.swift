@@ -1,0 +1,94 @@
+// A database file → a lock on the file itself, whatever name it was opened by.
+//
+// flock() does not interact with the POSIX locks of SQLite on a local file system of Linux. On network
+// file systems and on Darwin it does, so there the lock beside the file has to do. POSIX drops all of a
+// process's locks on a file when the process closes any descriptor of it. So a descriptor that was
+// opened here stays open, unlocked, for the next one who locks the same file; it is closed once the
+// file has no name any more.
+
+import CSQLite
+import FetchModel
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+
+  /// Holds a database file locked; unlocks it when it is released.
+  struct IdentityLock: ~Copyable, Sendable {
+    private struct Entry {
+      let descriptor: Int32
+      var isHeld: Bool
+    }
+
+    /// Guards the descriptors of all files that were locked.
+    private static let entries = Mutex<[FileIdentity: Entry]>([:])
+
+    private let file: FileIdentity
+
+    /// nil where there is no such file, or its file system has no such locks.
+    ///
+    /// - Throws: ``StoreError/unusable(_:)`` where the file is locked already.
+    init?(_ path: String) throws(StoreError) {
+      let outcome = Self.entries.withLock { entries in
+        Self.closeRemoved(&entries)
+        return Self.lock(path, &entries)
+      }
+      switch outcome {
+      case .locked(let file): self.file = file
+      case .unsupported: return nil
+      case .held: throw .unusable("the file is being served by another process")
+      }
+    }
+
+    deinit {
+      Self.entries.withLock { entries in
+        guard let entry = entries[file] else { return }
+        flock(entry.descriptor, LOCK_UN)
+        entries[file]?.isHeld = false
+      }
+    }
+
+    private enum Outcome {
+      case locked(FileIdentity)
+      case held
+      case unsupported
+    }
+
+    private static func lock(_ path: String, _ entries: inout [FileIdentity: Entry]) -> Outcome {
+      guard let named = FileStatus(path)?.identity, !isOnNetwork(path) else { return .unsupported }
+      if entries[named] == nil {
+        let descriptor = open(path, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else { return .unsupported }
+        // Another file may have taken the name meanwhile. Closing its descriptor could drop locks.
+        guard let opened = FileStatus(descriptor: descriptor)?.identity, entries[opened] == nil
+        else { return .held }
+        entries[opened] = Entry(descriptor: descriptor, isHeld: false)
+        guard opened == named else { return lock(path, &entries) }
+      }
+      guard let entry = entries[named], !entry.isHeld else { return .held }
+      guard flock(entry.descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        return errno == EWOULDBLOCK ? .held : .unsupported
+      }
+      entries[named]?.isHeld = true
+      return .locked(named)
+    }
+
+    private static func closeRemoved(_ entries: inout [FileIdentity: Entry]) {
+      for (file, entry) in entries
+      where !entry.isHeld && FileStatus(descriptor: entry.descriptor)?.links == 0 {
+        close(entry.descriptor)
+        entries[file] = nil
+      }
+    }
+
+    /// NFS and SMB make POSIX locks of these, which would shut SQLite out.
+    private static func isOnNetwork(_ path: String) -> Bool {
+      [0x6969, 0x517B, 0xFE53_4D42, 0xFF53_4D42].contains(csqlite_file_system(path))
+    }
+  }
+#else
+  /// Locks nothing: here flock() would shut SQLite out.
+  struct IdentityLock: Sendable {
+    init?(_ path: String) throws(StoreError) { return nil }
+  }
+#endif

@@ -1,0 +1,64 @@
+// The connection whose query this thread runs, for functions that SQLite calls. SQLite checks the
+// deadline only every few thousand steps of its virtual machine, and one step may be a long call.
+
+import CSQLite
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+enum RunningQuery {
+  /// Shorter values, in bytes, are read without a check.
+  private static let shortValue = 4 << 10
+  /// The most bytes of a value that an HTTP worker reads.
+  static let longestQuickValue = 64 << 10
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    pthread_key_create(&key, nil)
+    return key
+  }()
+
+  /// Runs `body` as a query of `connection`.
+  static func run<Result, Failure: Error>(
+    on connection: Connection, _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let outer = pthread_getspecific(key)
+    pthread_setspecific(key, Unmanaged.passUnretained(connection).toOpaque())
+    defer { pthread_setspecific(key, outer) }
+    return try body()
+  }
+
+  /// nil outside of queries.
+  static var connection: Connection? {
+    pthread_getspecific(key).map { Unmanaged<Connection>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  static var isOver: Bool { connection?.hasToEnd ?? false }
+
+  /// Ends the query of a function's call if its time is over.
+  static func end(_ context: OpaquePointer?) -> Bool {
+    guard isOver else { return false }
+    sqlite3_result_error_code(context, SQLITE_INTERRUPT)
+    return true
+  }
+
+  /// Whether a function may read `count` bytes. If not, the query ends: its time is over, or the value is
+  /// too long for an HTTP worker.
+  static func admits(_ count: Int, _ context: OpaquePointer?) -> Bool {
+    guard count >= shortValue, let connection else { return true }
+    let isQuick = connection.effort == .quick
+    guard isQuick && count > longestQuickValue || connection.hasToEnd else { return true }
+    sqlite3_result_error_code(context, SQLITE_INTERRUPT)
+    return false
+  }
+
+  /// The same for a text or binary value; numbers are short.
+  static func admits(_ value: OpaquePointer?, _ context: OpaquePointer?) -> Bool {
+    let type = sqlite3_value_type(value)
+    guard type == SQLITE_TEXT || type == SQLITE_BLOB else { return true }
+    return admits(Int(sqlite3_value_bytes(value)), context)
+  }
+}

@@ -1,0 +1,73 @@
+// An open store → the reasons for which it is not ready.
+
+import FetchModel
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+extension SQLiteStore {
+  /// Bytes that have to be free on the disk for a save.
+  private static let leastSpace: UInt64 = 64 << 10
+
+  /// Looks at the files, reads, and commits, as a client's fetch and save would.
+  public func checkHealth(_ completion: @escaping @Sendable ([StoreFault]) -> Void) {
+    let faults = [fileFault, spaceFault, readFault].compactMap(\.self)
+    // What a commit would say of removed files is known.
+    guard let writer, faults.isEmpty else { return completion(faults) }
+    writer.probe { error in
+      completion(error.map { [Self.writeFault($0)] } ?? [])
+    }
+  }
+
+  private var fileFault: StoreFault? {
+    if let watch { return watch.files.condition.fault }
+    guard let now = FileStatus(file.path) else { return FileCondition.removed.fault }
+    return now.identity == file.identity ? nil : FileCondition.replaced.fault
+  }
+
+  /// Only where saves need space. Where the file system does not say, that is no fault.
+  private var spaceFault: StoreFault? {
+    var found = statvfs()
+    guard writer != nil, statvfs(file.path, &found) == 0, found.f_blocks > 0 else { return nil }
+    let blocks = geteuid() == 0 ? found.f_bfree : found.f_bavail
+    guard UInt64(blocks) &* UInt64(found.f_frsize) < Self.leastSpace else { return nil }
+    return StoreFault("disk-full", "The disk is full.")
+  }
+
+  private var readFault: StoreFault? {
+    do throws(StoreError) {
+      _ = try moment(.quick) { moment throws(StoreError) in
+        try moment.connection.first("SELECT count(*) FROM main.sqlite_schema") { _ in true }
+      }
+      return nil
+    } catch .tooSlow {
+      return nil
+    } catch {
+      return StoreFault("read-failed", "The store cannot be read: \(error.summary).")
+    }
+  }
+
+  private static func writeFault(_ error: StoreError) -> StoreFault {
+    switch error {
+    case .diskFull: StoreFault("disk-full", "The disk is full.")
+    case .busy: StoreFault("busy", "Another process holds the file, so that saves wait.")
+    default: StoreFault("write-failed", "The store cannot be written: \(error.summary).")
+    }
+  }
+}
+
+extension StoreError {
+  /// For clients: without SQLite's own words.
+  fileprivate var summary: String {
+    switch self {
+    case .busy: "it is busy"
+    case .readOnly: "its file or disk may only be read"
+    case .storageFailed: "the storage failed"
+    case .unusable: "the file is damaged"
+    default: "the store failed"
+    }
+  }
+}

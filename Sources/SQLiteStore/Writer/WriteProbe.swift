@@ -1,0 +1,72 @@
+// Readiness probes → small commits, at most one at a time and four a second.
+
+import FetchModel
+import Synchronization
+
+/// Finds out whether a writer can commit. Any thread may ask.
+final class WriteProbe: Sendable {
+  typealias Completion = @Sendable (StoreError?) -> Void
+
+  /// Nanoseconds for which a commit that succeeded answers for the next one.
+  private static let validity: UInt64 = 250_000_000
+
+  private struct State {
+    /// When something was committed last, in monotonic nanoseconds; 0 after a commit that failed.
+    var lastCommit: UInt64 = 0
+    /// Probes that wait for the commit that runs; nil while none runs.
+    var waiting: [Completion]?
+  }
+
+  /// Guards the state.
+  private let state = Mutex(State())
+
+  /// Notes how a group of saves ended.
+  func note(didCommit: Bool) {
+    let now = didCommit ? monotonicNanoseconds() : 0
+    state.withLock { $0.lastCommit = now }
+  }
+
+  /// Calls `completion` with the error of a commit; nil where it succeeded.
+  func run(on writer: Writer, _ completion: @escaping Completion) {
+    enum Step { case isKnown, joins, begins }
+    let now = monotonicNanoseconds()
+    let step: Step = state.withLock { state in
+      if state.waiting != nil {
+        state.waiting?.append(completion)
+        return .joins
+      }
+      if state.lastCommit != 0, now &- state.lastCommit < Self.validity { return .isKnown }
+      state.waiting = [completion]
+      return .begins
+    }
+    switch step {
+    case .isKnown: completion(nil)
+    case .joins: break
+    case .begins: writer.save(Self.write) { [self] in end($0) }
+    }
+  }
+
+  /// Rewrites a row as it is: one page goes to the log, and no object changes.
+  private static let write: Writer.Body = { connection, token throws(SaveError) in
+    do throws(StoreError) {
+      try connection.run("UPDATE main.livefetch_store SET value = value WHERE key = 'format'")
+    } catch {
+      throw .store(error)
+    }
+    return SaveResult(token: token)
+  }
+
+  private func end(_ result: Result<SaveResult, SaveError>) {
+    let waiting = state.withLock { state in
+      defer { state.waiting = nil }
+      return state.waiting ?? []
+    }
+    let error: StoreError? =
+      switch result {
+      case .success: nil
+      case .failure(.store(let error)): error
+      case .failure: .failed("the probe was refused")
+      }
+    for completion in waiting { completion(error) }
+  }
+}

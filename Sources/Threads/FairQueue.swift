@@ -1,0 +1,184 @@
+// Elements of many callers → one order in which no caller waits for another's backlog.
+//
+// Two levels of round robin: each caller that has elements gets one turn a round, and within a caller
+// each connection does. Elements of one connection keep their order. A full queue takes the newest
+// element of the caller that has most, so that one caller cannot shut the others out.
+
+/// Whose turn an element takes.
+package struct QueueKey: Hashable, Sendable {
+  package var caller: String
+  package var connection: UInt64
+
+  /// Without arguments: elements that keep the order in which they came.
+  package init(caller: String = "", connection: UInt64 = 0) {
+    self.caller = caller
+    self.connection = connection
+  }
+}
+
+/// A queue that is fair between callers, and between the connections of one caller. A plain value:
+/// its owner guards it. Appending and taking are O(1), amortized.
+package struct FairQueue<Element> {
+  /// What became of an element that was appended.
+  package enum Admission {
+    case queued
+    /// The queue is full, and its caller has at least as many elements as any other.
+    case refused
+    /// Queued in place of this element, which has left the queue.
+    case replaced(Element)
+  }
+
+  private var callers = Rotation<String, Rotation<UInt64, FIFO<Element>>>()
+  private let capacity: Int
+  package private(set) var count = 0
+
+  package init(capacity: Int) {
+    self.capacity = capacity
+  }
+
+  package var isEmpty: Bool { count == 0 }
+
+  /// O(callers) where the queue is full.
+  package mutating func append(_ element: Element, for key: QueueKey) -> Admission {
+    guard count >= capacity else {
+      insert(element, for: key)
+      return .queued
+    }
+    let longest = callers.members.max { $0.value.total < $1.value.total }
+    guard let longest, (callers.members[key.caller]?.total ?? 0) + 1 < longest.value.total,
+      let last = removeLast(of: longest.key)
+    else { return .refused }
+    insert(element, for: key)
+    return .replaced(last)
+  }
+
+  /// The element whose turn it is.
+  package mutating func popFirst() -> Element? {
+    let element = callers.popFirst { $0.popFirst { $0.popFirst() } }
+    if element != nil { count -= 1 }
+    return element
+  }
+
+  /// Takes out the elements that stand first on their connections and for which `isOver` holds.
+  /// O(connections).
+  package mutating func removeFirst(where isOver: (Element) -> Bool) -> [Element] {
+    var removed: [Element] = []
+    callers.updateAll { connections in
+      connections.updateAll { elements in
+        while let first = elements.first, isOver(first) {
+          _ = elements.popFirst()
+          removed.append(first)
+        }
+      }
+    }
+    count -= removed.count
+    return removed
+  }
+
+  /// Takes out everything.
+  package mutating func removeAll() -> [Element] {
+    var removed: [Element] = []
+    removed.reserveCapacity(count)
+    while let element = popFirst() { removed.append(element) }
+    return removed
+  }
+
+  private mutating func insert(_ element: Element, for key: QueueKey) {
+    count += 1
+    callers.update(key.caller) { $0.update(key.connection) { $0.append(element) } }
+  }
+
+  private mutating func removeLast(of caller: String) -> Element? {
+    var last: Element?
+    callers.update(caller) { connections in
+      guard let connection = connections.last else { return }
+      connections.update(connection) { last = $0.popLast() }
+    }
+    if last != nil { count -= 1 }
+    return last
+  }
+}
+
+/// What holds elements.
+private protocol Holding {
+  init()
+  /// How many elements it holds.
+  var total: Int { get }
+}
+
+/// Members that take turns. A member without elements leaves.
+private struct Rotation<Key: Hashable, Member: Holding>: Holding {
+  private(set) var members: [Key: Member] = [:]
+  /// The members' keys, each once, the next one first.
+  private var turns = FIFO<Key>()
+  private(set) var total = 0
+
+  var last: Key? { turns.last }
+
+  /// Takes an element of the member whose turn it is.
+  mutating func popFirst<Element>(_ take: (inout Member) -> Element?) -> Element? {
+    guard let key = turns.popFirst(), let index = members.index(forKey: key) else { return nil }
+    let element = take(&members.values[index])
+    if element != nil { total -= 1 }
+    if members.values[index].total > 0 {
+      turns.append(key)
+    } else {
+      members.remove(at: index)
+    }
+    return element
+  }
+
+  /// Changes one member, which need not be there yet. O(members) where it leaves.
+  mutating func update(_ key: Key, _ change: (inout Member) -> Void) {
+    let before = members[key]?.total ?? 0
+    change(&members[key, default: Member()])
+    let after = members[key]?.total ?? 0
+    total += after - before
+    if before == 0, after > 0 { turns.append(key) }
+    guard after == 0 else { return }
+    members[key] = nil
+    if before > 0 { turns.keep { $0 != key } }
+  }
+
+  /// Changes every member. O(members).
+  mutating func updateAll(_ change: (inout Member) -> Void) {
+    for key in Array(members.keys) {
+      if let index = members.index(forKey: key) { change(&members.values[index]) }
+    }
+    members = members.filter { $0.value.total > 0 }
+    turns.keep { members[$0] != nil }
+    total = members.values.reduce(0) { $0 + $1.total }
+  }
+}
+
+/// Elements in the order in which they came.
+private struct FIFO<Element>: Holding {
+  private var elements: [Element?] = []
+  /// Elements before it have been taken.
+  private var head = 0
+
+  var total: Int { elements.count - head }
+  var first: Element? { total > 0 ? elements[head] : nil }
+  var last: Element? { total > 0 ? elements[elements.count - 1] : nil }
+
+  mutating func append(_ element: Element) { elements.append(element) }
+
+  mutating func popFirst() -> Element? {
+    guard total > 0 else { return nil }
+    let element = elements[head]
+    elements[head] = nil
+    head += 1
+    if head * 2 > elements.count {
+      elements.removeFirst(head)
+      head = 0
+    }
+    return element
+  }
+
+  mutating func popLast() -> Element? { total > 0 ? elements.removeLast() : nil }
+
+  mutating func keep(_ isKept: (Element) -> Bool) {
+    elements = elements[head...].filter { $0.map(isKept) ?? false }
+    head = 0
+  }
+}

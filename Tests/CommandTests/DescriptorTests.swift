@@ -1,0 +1,84 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Descriptors")
+struct DescriptorTests {
+  private func folder() throws -> Folder {
+    let folder = try Folder()
+    try folder.sql(smallWorld, on: "w.sqlite")
+    return folder
+  }
+
+  @Test("The soft limit is raised to the hard one")
+  func raised() throws {
+    let folder = try folder()
+    let (process, _) = try folder.serve("w.sqlite", limits: "ulimit -Sn 200; ulimit -Hn 400")
+    let limits = try String(
+      contentsOfFile: "/proc/\(process.processIdentifier)/limits", encoding: .utf8)
+    let line = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max open files") })
+    #expect(line.split(separator: " ").dropFirst(3).prefix(2) == ["400", "400"])
+  }
+
+  @Test("With all descriptors in use it is idle, serves those who are in, and lets others in later")
+  func exhausted() throws {
+    let folder = try folder()
+    let (process, address) = try folder.serve("w.sqlite", limits: "ulimit -n 80")
+    let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
+    let first = try #require(KeptClient(port: port))
+    #expect(first.save(population: 1)?.hasPrefix("HTTP/1.1 200") == true)
+    let crowd = (0..<300).compactMap { _ in WaitingClient(port: port, sending: "") }
+    #expect(crowd.count == 300)
+    Thread.sleep(forTimeInterval: 1)
+    let before = processorSeconds(process)
+    Thread.sleep(forTimeInterval: 2)
+    #expect(processorSeconds(process) - before < 0.5)
+    for population in 2..<20 {
+      #expect(first.save(population: population)?.hasPrefix("HTTP/1.1 200") == true)
+    }
+    for client in crowd { client.leave(abruptly: false) }
+    let late = try #require(KeptClient(port: port))
+    #expect(late.save(population: 20)?.hasPrefix("HTTP/1.1 200") == true)
+  }
+
+  /// Seconds of processor time that a process has used.
+  private func processorSeconds(_ process: Process) -> Double {
+    let path = "/proc/\(process.processIdentifier)/stat"
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8),
+      let fields = text.split(separator: ")").last?.split(separator: " "), fields.count > 12
+    else { return 0 }
+    let ticks = (Double(fields[11]) ?? 0) + (Double(fields[12]) ?? 0)
+    return ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+  }
+}
+
+/// A client that sends one request after another on one connection.
+private final class KeptClient {
+  private let descriptor: Int32
+
+  init?(port: Int) {
+    guard let connected = try? LoopbackSocket.connect(to: port) else { return nil }
+    descriptor = connected
+    LoopbackSocket.setTimeout(60, of: descriptor)
+  }
+
+  deinit { LoopbackSocket.close(descriptor) }
+
+  /// The answer to a save; nil if there was none within a minute.
+  func save(population: Int) -> String? {
+    let body = #"{"population":\#(population)}"#
+    let request = Array(
+      """
+      PATCH /v1/objects/City/1 HTTP/1.1\r
+      Host: localhost\r
+      Content-Type: application/json\r
+      Content-Length: \(body.utf8.count)\r
+      \r
+      \(body)
+      """.utf8)
+    guard write(descriptor, request, request.count) == request.count else { return nil }
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    let count = read(descriptor, &piece, piece.count)
+    return count > 0 ? String(decoding: piece[..<count], as: UTF8.self) : nil
+  }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import TestSupport
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A server on the loopback interface that treats each connection as a test says, on a thread of its own.
+/// Ends after the last connection, or when nobody connects for fifteen minutes.
+struct ScriptedServer {
+  struct Refused: Error {}
+  typealias Script = @Sendable (ScriptedConnection) -> Void
+
+  let url: String
+
+  /// - Parameter connections: what happens on each connection, one connection after the other.
+  init(_ connections: [Script]) throws {
+    let descriptor = socket(
+      AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, size) == 0 && listen(descriptor, 8) == 0
+          && getsockname(descriptor, $0, &size) == 0
+      }
+    }
+    guard isBound else { throw Refused() }
+    url = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/"
+    LoopbackSocket.setTimeout(900, of: descriptor)
+    Thread.detachNewThread {
+      for script in connections {
+        let connection = accept(descriptor, nil, nil)
+        guard connection >= 0 else { break }
+        LoopbackSocket.setTimeout(900, of: connection)
+        script(ScriptedConnection(descriptor: connection))
+        close(connection)
+      }
+      close(descriptor)
+    }
+  }
+
+  /// Answers each request on a connection with the next of its answers, then closes the connection.
+  init(answers connections: [[String]]) throws {
+    try self.init(
+      connections.map { answers in
+        { connection in
+          for answer in answers where connection.readRequest() != nil { connection.send(answer) }
+        }
+      })
+  }
+}
+
+struct ScriptedConnection {
+  fileprivate let descriptor: Int32
+
+  /// Reads a request without a body; nil if the client closes the connection.
+  @discardableResult
+  func readRequest() -> String? {
+    var read: [UInt8] = []
+    while !read.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+      guard let piece = receive() else { return nil }
+      read += piece
+    }
+    return String(decoding: read, as: UTF8.self)
+  }
+
+  /// Reads a request with a body of so many bytes; returns its head.
+  func readRequest(bodySize: Int) -> String {
+    var read: [UInt8] = []
+    while true {
+      let text = String(decoding: read, as: UTF8.self)
+      if let end = text.range(of: "\r\n\r\n"), text[end.upperBound...].utf8.count >= bodySize {
+        return String(text[..<end.upperBound])
+      }
+      guard let piece = receive() else { return "" }
+      read += piece
+    }
+  }
+
+  /// Waits until the client closes the connection.
+  func waitForClose() { while receive() != nil {} }
+
+  func send(_ text: String) { _ = send(Array(text.utf8)) }
+
+  /// Sends all of `bytes`, blocking; false if the client has closed the connection.
+  func send(_ bytes: [UInt8]) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes {
+        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { return false }
+      rest = rest.dropFirst(count)
+    }
+    return true
+  }
+
+  private func receive() -> [UInt8]? {
+    var piece = [UInt8](repeating: 0, count: 4096)
+    let count = recv(descriptor, &piece, piece.count, 0)
+    return count > 0 ? Array(piece[..<count]) : nil
+  }
+}

@@ -1,0 +1,108 @@
+import FetchModel
+import Foundation
+import Testing
+
+@testable import SQLiteStore
+
+/// Predicates nested in every place of an operand: the evaluator, SQL in one statement and in
+/// several, a store, and a query of the past find the same.
+@Suite("Nested predicates: evaluator, SQL, store and history agree")
+struct NestedParityTests {
+  private static let environment = ProcessInfo.processInfo.environment
+
+  /// How many predicates: LIVEFETCH_PARITY_COUNT, for runs of an hour.
+  private static let count = environment["LIVEFETCH_PARITY_COUNT"].flatMap(Int.init) ?? 500
+  /// The first of the seeds, one for each hundred: LIVEFETCH_PARITY_SEED.
+  private static let seed = environment["LIVEFETCH_PARITY_SEED"].flatMap(UInt64.init) ?? 1
+
+  @Test("generated predicates over generated rows")
+  func generatedPredicates() throws {
+    print("Nested predicates: first seed \(Self.seed), \(Self.count) predicates")
+    var tally = Tally()
+    for round in 0..<UInt64(max(1, Self.count / 100)) {
+      try check(seed: Self.seed &+ round, &tally)
+    }
+    print("Nested predicates: \(tally)")
+    #expect(tally.refused < tally.all / 4, "\(tally)")
+    #expect(tally.decided > tally.rows * 8 / 10, "\(tally)")
+    #expect(tally.matched > tally.rows / 10, "\(tally)")
+  }
+
+  struct Tally {
+    var all = 0
+    var refused = 0
+    var rows = 0
+    var decided = 0
+    var matched = 0
+  }
+
+  /// A predicate and what it found.
+  private struct Outcome {
+    let text: String
+    let entity: String
+    let ids: Set<String>
+    let place: Comment
+  }
+
+  private func check(seed: UInt64, _ tally: inout Tally) throws {
+    var cases = NestedPredicateCases(seed: seed)
+    let world = try NestedWorld(cases.world())
+    var outcomes: [Outcome] = []
+    for _ in 0..<100 {
+      let entity = cases.pick(NestedPredicateCases.entities)
+      let text = cases.predicate(about: entity)
+      let place: Comment = "seed \(seed): \(entity): \(text)"
+      guard let ids = check(text, entity, world, &tally, place) else { continue }
+      outcomes.append(Outcome(text: text, entity: entity, ids: ids, place: place))
+    }
+    let position = try world.position()
+    try world.change(cases.changes())
+    for outcome in outcomes {
+      do {
+        let ids = try world.pastIDs(outcome.text, entity: outcome.entity, at: position)
+        #expect(ids == outcome.ids, "\(outcome.place): past")
+      } catch {
+        Issue.record("\(outcome.place): past: \(error)")
+      }
+    }
+  }
+
+  /// What the predicate finds; nil where it is refused.
+  private func check(
+    _ text: String, _ entity: String, _ world: NestedWorld, _ tally: inout Tally, _ place: Comment
+  ) -> Set<String>? {
+    tally.all += 1
+    do {
+      let fixture = world.fixture
+      let predicate = try fixture.resolve(text, entity: entity)
+      let fault = ScopeCheck(model: fixture.model).fault(in: predicate.condition, of: entity)
+      #expect(fault == nil, place)
+      guard fault == nil else { return nil }
+      let found = Set(try fixture.run(predicate, entity: entity).ids)
+      #expect(try world.fetchedIDs(text, entity: entity) == found, "\(place): store")
+      evaluate(predicate, entity, found, world, &tally, place)
+      return found
+    } catch is FetchModel.PredicateError {
+      tally.refused += 1
+    } catch {
+      Issue.record("\(place): \(error)")
+    }
+    return nil
+  }
+
+  private func evaluate(
+    _ predicate: ResolvedPredicate, _ entity: String, _ found: Set<String>, _ world: NestedWorld,
+    _ tally: inout Tally, _ place: Comment
+  ) {
+    let fixture = world.fixture
+    let evaluator = PredicateEvaluator(
+      predicate.condition, model: fixture.model, columns: fixture.columns)
+    for row in world.rows(of: entity, for: evaluator) {
+      tally.rows += 1
+      guard let verdict = evaluator.evaluate(row) else { continue }
+      tally.decided += 1
+      if verdict { tally.matched += 1 }
+      #expect(verdict == found.contains(row.id), "\(place): \(row)")
+    }
+  }
+}

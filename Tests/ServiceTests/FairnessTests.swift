@@ -1,0 +1,158 @@
+import Foundation
+import HTTPServer
+import SQLiteStore
+import Service
+import TestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Clients that ask for more than there are threads for.
+@Suite("Clients that ask for much do not keep others from their answers")
+struct FairnessTests {
+  private static let world = """
+    CREATE TABLE tree(id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE leaf(id INTEGER PRIMARY KEY, n INTEGER, text TEXT,
+      tree_id INTEGER REFERENCES tree(id));
+    CREATE INDEX leaf_tree ON leaf(tree_id);
+    INSERT INTO tree VALUES (1, 'one');
+    WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 4000)
+      INSERT INTO leaf SELECT x, x, printf('%.*c', 1000, 'a'), 1 FROM c;
+    """
+  /// It would take hours.
+  private static let endless = percentEncoded(
+    "SUBQUERY(tree.leaf, $a, SUBQUERY(tree.leaf, $b, $a.n * $b.n == -n).@count > 0).@count > 0")
+
+  private static func percentEncoded(_ text: String) -> String {
+    text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+  }
+
+  private static func head(_ method: String, _ target: String, _ body: String = "") -> String {
+    let type = body.isEmpty ? "" : "Content-Type: application/json\r\n"
+    return "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\n\(type)"
+      + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+  }
+
+  /// A client on a socket, whose answer is read when it is asked for.
+  private final class Client {
+    private let descriptor: Int32
+
+    init(_ port: Int, _ request: String) throws {
+      descriptor = try LoopbackSocket.connect(to: port)
+      let bytes = Array(request.utf8)
+      try #require(write(descriptor, bytes, bytes.count) == bytes.count)
+    }
+
+    deinit { close(descriptor) }
+
+    /// The answer up to where `end` first stands in it.
+    func answer(until end: String = "\r\n\r\n") -> String {
+      LoopbackSocket.setTimeout(120, of: descriptor)
+      var (text, buffer) = ("", [UInt8](repeating: 0, count: 1 << 14))
+      while !text.contains(end) {
+        let count = read(descriptor, &buffer, buffer.count)
+        guard count > 0 else { break }
+        text += String(decoding: buffer[..<count], as: UTF8.self)
+      }
+      return text
+    }
+
+    var hasAnswer: Bool {
+      var query = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      return poll(&query, 1, 0) > 0
+    }
+  }
+
+  private static func serve(
+    _ configuration: ServiceConfiguration, _ options: SQLiteStoreOptions,
+    _ body: (ServedFile, Int) throws -> Void
+  ) throws {
+    let file = try ServedFile(world, options: options, configuration: configuration)
+    var http = HTTPServerConfiguration()
+    http.port = 0
+    http.workers = 4
+    let server = try HTTPServer(http, handler: file.service)
+    defer { server.stop() }
+    try body(file, server.port)
+  }
+
+  private static func limited(
+    _ seconds: Double
+  ) -> (configuration: ServiceConfiguration, options: SQLiteStoreOptions) {
+    var (configuration, options) = (ServiceConfiguration(), SQLiteStoreOptions())
+    configuration.queryTimeout = seconds
+    options.queryTimeout = seconds
+    return (configuration, options)
+  }
+
+  private static func running(_ file: ServedFile) throws -> Int {
+    Int(try MetricsText(file.ask("/metrics").text)["livefetch_slow_queries_running"] ?? 0)
+  }
+
+  @Test(arguments: ["", "Accept: text/event-stream\r\n"])
+  func aShortQueryIsAnsweredWhileEndlessOnesTakeTheThreads(accept: String) throws {
+    let (configuration, options) = Self.limited(600)
+    try Self.serve(configuration, options) { file, port in
+      let endless = try (0..<12).map { number in
+        let target = "/v1/objects/leaf?as=count&offset=\(number)&where=\(Self.endless)"
+        return try Client(port, Self.head("GET", target))
+      }
+      #expect(try eventually(within: .seconds(60)) { try Self.running(file) >= 4 })
+      let scan = Self.percentEncoded("text CONTAINS 'b'")
+      let target = "/v1/objects/leaf?as=ids&limit=1&where=\(scan)"
+      let request = "GET \(target) HTTP/1.1\r\nHost: localhost\r\n\(accept)\r\n"
+      let answer = try Client(port, request).answer(until: "\"count\":0")
+      #expect(answer.hasPrefix("HTTP/1.1 200"))
+      #expect(answer.contains("\"count\":0"))
+      #expect(endless.allSatisfy { !$0.hasAnswer })
+    }
+  }
+
+  @Test func theTimeThatAQueryWaitsCounts() throws {
+    var (configuration, options) = Self.limited(1.5)
+    configuration.slowQueries = 1
+    try Self.serve(configuration, options) { _, port in
+      let endless = try (0..<12).map { number in
+        let target = "/v1/objects/leaf?as=count&offset=\(number)&where=\(Self.endless)"
+        return try Client(port, Self.head("GET", target))
+      }
+      let answers = endless.map { $0.answer() }
+      let refused = answers.filter { $0.hasPrefix("HTTP/1.1 503") }
+      #expect(refused.count >= 6)
+      #expect(refused.allSatisfy { $0.contains("Retry-After: 1\r\n") })
+      #expect(answers.allSatisfy { $0.hasPrefix("HTTP/1.1 503") || $0.hasPrefix("HTTP/1.1 504") })
+    }
+  }
+
+  @Test func whatIsRefusedAtTheEndIsNeverMade() throws {
+    let (configuration, options) = Self.limited(600)
+    try Self.serve(configuration, options) { file, port in
+      let batch = try Client(
+        port, Self.head("PATCH", "/v1/objects/leaf?where=\(Self.endless)", #"{"n":1}"#))
+      // A save that comes before the batch runs is made.
+      var saves: [Client] = []
+      #expect(
+        try eventually(within: .seconds(60)) {
+          let text = try file.ask("/metrics").text
+          if try MetricsText(text)["livefetch_saves_waiting"] ?? 0 >= 3 { return true }
+          let body = "{\"name\":\"late \(saves.count)\"}"
+          saves.append(try Client(port, Self.head("POST", "/v1/objects/tree", body)))
+          Thread.sleep(forTimeInterval: 0.1)
+          return false
+        })
+      file.service.drain(within: 4)
+      let refusal = batch.answer(until: "}")
+      #expect(refusal.hasPrefix("HTTP/1.1 503"))
+      #expect(refusal.contains("\"code\":\"shutting-down\""))
+      let answers = saves.map { $0.answer(until: "}") }
+      let made = answers.count { $0.hasPrefix("HTTP/1.1 201") }
+      #expect(answers.count { $0.contains("\"code\":\"shutting-down\"") } == saves.count - made)
+      file.store.close()
+      let stored = try SQLiteShell.integer(
+        "SELECT count(*) FROM tree WHERE name LIKE 'late%'", path: file.path)
+      #expect(stored == Int64(made))
+    }
+  }
+}

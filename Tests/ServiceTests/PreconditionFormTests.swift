@@ -1,0 +1,177 @@
+import FetchModel
+import Foundation
+import Testing
+
+/// API.md, section 10: what limits a change and cannot be parsed is refused.
+@Suite("Headers that limit a change are never passed over")
+struct PreconditionFormTests {
+  private typealias Headers = [(name: String, value: String)]
+
+  /// `Prefer` header values, each list on headers of its own.
+  static let malformedPreferences: [[String]] = [
+    ["max-affected"], ["max-affected="], ["max-affected= "], ["max-affected=1x"],
+    ["max-affected=-1"], ["max-affected=+1"], ["max-affected=1.0"], ["max-affected=1e3"],
+    ["max-affected=0x1"], ["max-affected=1 2"], ["max-affected 1"], ["max-affected=\"\""],
+    ["max-affected=\"1"], ["max-affected=1\""], ["max-affected=\"1\"x"], ["max-affected='1'"],
+    ["max-affected=٣"], ["max-affected=9223372036854775808"], ["max-affected=1=1"],
+    ["max-affected=99999999999999999999999999"], ["max-affected=none"], ["\"max-affected\"=1"],
+    ["=1"], ["=", "max-affected=9"], ["return=minimal, max-affected=x"],
+    ["return=minimal; max-affected=x"], ["max-affected=1, max-affected=x"],
+    ["max-affected=x, max-affected=1"], ["max-affected=9", "max-affected=x"],
+    ["max-affected=x", "max-affected=9"], ["foo=\"a, max-affected=1"], ["handling"],
+    ["handling="], ["handling=kind"], ["handling=\"lenient"], ["handling=strict, handling=x"],
+    ["return=minimal max-affected=1"], ["MAX-AFFECTED=x"], ["max-affected=1\u{7F}"],
+  ]
+
+  @Test(arguments: malformedPreferences)
+  func aMalformedPreferenceChangesNothing(values: [String]) throws {
+    let file = try ServedFile(contractWorld)
+    let headers: Headers = values.map { (name: "Prefer", value: $0) }
+    let requests: [(String, String, String?)] = [
+      ("DELETE", "/v1/objects/city?where=TRUEPREDICATE", nil),
+      ("PATCH", "/v1/objects/city?where=TRUEPREDICATE", #"{"population":1}"#),
+      ("DELETE", "/v1/objects/city/1", nil),
+      ("POST", "/v1/save", #"{"changes":[{"delete":"city","id":1}]}"#),
+    ]
+    let before = try file.ask("/v1/objects/city").text
+    for (method, target, body) in requests {
+      let answer = try file.ask(method, target, body: body, headers: headers)
+      #expect(answer.status == 400, "\(answer.text)")
+      #expect(answer.code == "bad-preference")
+    }
+    #expect(try file.ask("/v1/objects/city").text == before)
+  }
+
+  /// `Prefer` values, and how many of three objects a batch with them may delete; nil: all.
+  static let preferences: [([String], Int?)] = [
+    (["max-affected=0, max-affected=9"], 0), (["max-affected=0", "max-affected=9"], 0),
+    (["max-affected=9, max-affected=0"], nil), (["max-affected=2"], 2),
+    (["max-affected=3"], nil), (["max-affected=\"2\""], 2), (["max-affected = 2"], 2),
+    (["Max-Affected=2"], 2), (["max-affected=\"\\2\""], 2), (["max-affected=002"], 2),
+    (["return=minimal, max-affected=2"], 2), (["return=minimal;max-affected=2"], 2),
+    (["foo=\"max-affected=0\""], nil), (["foo=\"a\\\", max-affected=0\""], nil),
+    (["foo, bar=1; baz=\"x\", max-affected=2"], 2), ([",, max-affected=2 ,"], 2),
+    ([""], nil), (["respond-async, wait=10"], nil), (["handling=strict"], nil),
+    (["handling=lenient, max-affected=1"], 1), (["max-affected=9223372036854775807"], nil),
+    (["return=odd"], nil), (["foo", "max-affected=1"], 1),
+  ]
+
+  @Test(arguments: preferences)
+  func ofTwoPreferencesTheFirstCounts(values: [String], most: Int?) throws {
+    let file = try ServedFile(contractWorld)
+    let answer = try file.ask(
+      "DELETE", "/v1/objects/city?where=TRUEPREDICATE",
+      headers: values.map { (name: "Prefer", value: $0) })
+    let left = try file.ask("/v1/objects/city?as=count").json["total"]?.integer
+    if let most {
+      #expect(answer.code == "too-many-affected")
+      #expect(answer.text.contains("more than \(most) objects"))
+      #expect(left == 3)
+    } else {
+      #expect(answer.json["deleted"]?.integer == 3, "\(answer.text)")
+      #expect(left == 0)
+    }
+  }
+
+  @Test func theFirstReturnPreferenceCounts() throws {
+    let file = try ServedFile(contractWorld)
+    let answer = try file.ask(
+      "PATCH", "/v1/objects/city/1", body: #"{"population":1}"#,
+      headers: [("Prefer", "return=minimal, return=representation")])
+    #expect(answer.status == 204)
+    #expect(answer["Preference-Applied"] == "return=minimal")
+  }
+
+  static let malformedTags: [[String]] = [
+    [""], ["x"], ["\""], ["\"x"], ["x\""], ["\"x\" \"y\""], ["\"x\"y"], ["*, \"x\""], ["**"],
+    ["\"x\", *"], ["W/x"], ["W/"], ["w/\"x\""], ["'x'"], [","], [", ,"], ["\"x y\""],
+    ["\"x\";q=1"], ["*", "*"], ["\"x\"", "y"], ["\"x\u{7F}\""],
+  ]
+
+  @Test(arguments: malformedTags)
+  func aMalformedIfMatchChangesNothing(values: [String]) throws {
+    let file = try ServedFile(contractWorld)
+    let before = try file.ask("/v1/objects/city").text
+    let headers: Headers = values.map { (name: "If-Match", value: $0) }
+    let requests: [(String, String?)] = [
+      ("DELETE", nil), ("PATCH", #"{"population":1}"#), ("PUT", #"{"name":"x"}"#),
+    ]
+    for (method, body) in requests {
+      let answer = try file.ask(method, "/v1/objects/city/1", body: body, headers: headers)
+      #expect(answer.status == 400, "\(answer.text)")
+      #expect(answer.code == "bad-etag")
+    }
+    #expect(try file.ask("/v1/objects/city").text == before)
+  }
+
+  @Test(arguments: [
+    (["\"no\""], 412), (["\"no\", \"ETAG\""], 204), (["\"no\"", "\"ETAG\""], 204),
+    (["\"ETAG\",\"no\""], 204), ([" \t\"ETAG\"\t "], 204), ([",\"ETAG\",,"], 204), (["*"], 204),
+    (["W/\"ETAG\""], 412), (["W/\"no\", \"ETAG\""], 204), (["\"a,b\""], 412), (["\"\""], 412),
+  ])
+  func anIfMatchHoldsWhereOneOfItsTagsIsTheObjects(values: [String], status: Int) throws {
+    let file = try ServedFile(contractWorld)
+    let quoted = try #require(file.ask("/v1/objects/city/1")["ETag"])
+    let tag = String(quoted.dropFirst().dropLast())
+    let headers = values.map { (name: "If-Match", value: $0.replacing("ETAG", with: tag)) }
+    #expect(try file.ask("DELETE", "/v1/objects/city/1", headers: headers).status == status)
+  }
+
+  @Test(
+    arguments: [
+      ("DELETE", "/v1/objects/city?where=TRUEPREDICATE", nil),
+      ("PATCH", "/v1/objects/city?where=TRUEPREDICATE", #"{"population":1}"#),
+      ("POST", "/v1/objects/city", #"{"name":"x"}"#),
+      ("POST", "/v1/save", #"{"changes":[{"delete":"city","id":1}]}"#),
+    ] as [(String, String, String?)])
+  func anIfMatchThatCannotBeHeldAgainstAnObjectIsRefused(
+    method: String, target: String, body: String?
+  ) throws {
+    let file = try ServedFile(contractWorld)
+    let before = try file.ask("/v1/objects/city").text
+    for tag in ["\"x\"", "*"] {
+      let answer = try file.ask(method, target, body: body, headers: [("If-Match", tag)])
+      #expect(answer.status == 400)
+      #expect(answer.code == "bad-etag")
+    }
+    #expect(try file.ask("/v1/objects/city").text == before)
+  }
+
+  @Test(arguments: [["\"x\""], [""], ["*", "*"], ["*, *"], ["x"]])
+  func anIfNoneMatchOfAChangeIsAStar(values: [String]) throws {
+    let file = try ServedFile(contractWorld)
+    let headers = values.map { (name: "If-None-Match", value: $0) }
+    let answer = try file.ask(
+      "PUT", "/v1/objects/city/1", body: #"{"name":"x"}"#, headers: headers)
+    #expect(answer.code == "bad-etag")
+    #expect(try file.ask("/v1/objects/city/1").text.contains("Shanghai"))
+  }
+
+  @Test func bothPreconditionsAtOnceAreRefused() throws {
+    let file = try ServedFile(contractWorld)
+    let answer = try file.ask(
+      "DELETE", "/v1/objects/city/1", headers: [("If-Match", "*"), ("If-None-Match", "*")])
+    #expect(answer.code == "bad-etag")
+  }
+
+  @Test(arguments: [
+    [""], ["\t"], ["k", "k"], ["k", ""], [String(repeating: "k", count: 256)], ["k\u{7F}"],
+    ["k\tk"], ["schlüssel"],
+  ])
+  func aMalformedIdempotencyKeyChangesNothing(values: [String]) throws {
+    let file = try ServedFile(contractWorld)
+    let before = try file.ask("/v1/objects/city").text
+    let headers: Headers = values.map { (name: "Idempotency-Key", value: $0) }
+    let requests: [(String, String, String?)] = [
+      ("DELETE", "/v1/objects/city?where=TRUEPREDICATE", nil),
+      ("POST", "/v1/objects/city", #"{"name":"x"}"#), ("DELETE", "/v1/objects/city/1", nil),
+      ("POST", "/v1/save", #"{"changes":[{"delete":"city","id":1}]}"#),
+    ]
+    for (method, target, body) in requests {
+      let answer = try file.ask(method, target, body: body, headers: headers)
+      #expect(answer.status == 400)
+      #expect(answer.code == "bad-idempotency-key")
+    }
+    #expect(try file.ask("/v1/objects/city").text == before)
+  }
+}

@@ -1,0 +1,246 @@
+import FetchModel
+import Foundation
+import HTTPServer
+import SQLiteStore
+import Service
+import TestSupport
+import Testing
+
+private let world = """
+  CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT);
+  INSERT INTO city VALUES (1,'Shanghai'),(2,'Beijing');
+  """
+
+private func rename(_ from: String, to: String) throws {
+  try FileManager.default.moveItem(atPath: from, toPath: to)
+}
+
+private func cut(_ path: String, to size: off_t = 0) { #expect(truncate(path, size) == 0) }
+
+/// The codes of a probe's reasons; none where it answers 200.
+private func reasons(_ answer: Answer) -> [String] {
+  if answer.status == 200 { return [] }
+  #expect(answer.status == 503)
+  #expect(answer["Content-Type"] == "application/problem+json")
+  guard case .array(let reasons)? = answer.json["reasons"] else { return [] }
+  return reasons.compactMap { $0["code"]?.string }
+}
+
+@Suite(
+  "The files of a store are removed, replaced or cut short under its server", .mayBlock, .serialized
+)
+struct ServedFilesTests {
+  struct Loss: Sendable, CustomStringConvertible {
+    let description: String
+    let code: String
+    let make: @Sendable (String) throws -> Void
+  }
+
+  static let losses = [
+    Loss(description: "the file is removed", code: "file-removed") { unlink($0) },
+    Loss(description: "the file is renamed", code: "file-removed") { try rename($0, to: $0 + "2") },
+    Loss(description: "the file is replaced", code: "file-replaced") {
+      try FileManager.default.copyItem(atPath: $0, toPath: $0 + "2")
+      #expect(Foundation.rename($0 + "2", $0) == 0)
+    },
+    Loss(description: "the file is cut to nothing", code: "file-truncated") { cut($0) },
+    Loss(description: "the file is cut to a byte", code: "file-truncated") { cut($0, to: 1) },
+    Loss(description: "the log is removed", code: "log-removed") { unlink($0 + "-wal") },
+    Loss(description: "the index is removed", code: "log-removed") { unlink($0 + "-shm") },
+    Loss(description: "the log is replaced", code: "log-replaced") {
+      try FileManager.default.copyItem(atPath: $0 + "-wal", toPath: $0 + "2")
+      #expect(Foundation.rename($0 + "2", $0 + "-wal") == 0)
+    },
+    Loss(description: "the index is replaced", code: "log-replaced") {
+      try FileManager.default.copyItem(atPath: $0 + "-shm", toPath: $0 + "2")
+      #expect(Foundation.rename($0 + "2", $0 + "-shm") == 0)
+    },
+    Loss(description: "all three are removed", code: "file-removed") {
+      for end in ["", "-wal", "-shm"] { unlink($0 + end) }
+    },
+  ]
+
+  @Test(
+    "No save is acknowledged that would be lost, and the server is not ready", arguments: losses)
+  func refusal(_ loss: Loss) throws {
+    let file = try ServedFile(world)
+    #expect(reasons(try file.ask("/health/ready")) == [])
+    #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
+    try loss.make(file.path)
+    let saves: [(method: String, target: String, body: String?)] = [
+      ("POST", "/v1/objects/city", #"{"name":"Oslo"}"#),
+      ("PATCH", "/v1/objects/city/1", #"{"name":"Oslo"}"#), ("DELETE", "/v1/objects/city/1", nil),
+      ("PATCH", "/v1/objects/city?where=TRUEPREDICATE", #"{"name":"Oslo"}"#),
+      ("POST", "/v1/save", #"{"changes":[{"insert":"city","values":{"name":"Oslo"}}]}"#),
+    ]
+    for save in saves {
+      let answer = try file.ask(save.method, save.target, body: save.body)
+      #expect(answer.status == 503, "\(save.method) \(save.target): \(answer.text)")
+      #expect(answer.code == "storage-failed")
+    }
+    let ready = try file.ask("/health/ready")
+    #expect(reasons(ready).contains(loss.code), "\(ready.text)")
+    #expect(!ready.text.contains("/"), "\(ready.text)")
+    #expect(try file.ask("/health/live").status == 200)
+  }
+
+  @Test("A file that has its name again is saved to again")
+  func back() throws {
+    let file = try ServedFile(world)
+    try rename(file.path, to: file.path + "2")
+    #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Oslo"}"#).status == 503)
+    try rename(file.path + "2", to: file.path)
+    #expect(reasons(try file.ask("/health/ready")) == [])
+    #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
+    #expect(try file.ask("/v1/objects/city?as=count").json["total"]?.integer == 3)
+  }
+
+  @Test(
+    "Acknowledged saves are not lost with the log: they are copied into the file",
+    .enabled(if: Sqlite3.isInstalled))
+  func copied() throws {
+    let file = try HostedFile(world)
+    #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
+    unlink(file.path + "-wal")
+    unlink(file.path + "-shm")
+    #expect(file.reopenings(atLeast: 1) == 1)
+    // What a server that is killed now leaves behind.
+    let copy = file.directory.file("copy.sqlite")
+    try FileManager.default.copyItem(atPath: file.path, toPath: copy)
+    #expect(try Sqlite3.run("SELECT name FROM city WHERE id = 3", copy) == "Rome\n")
+    #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Oslo"}"#).status == 201)
+    #expect(reasons(try file.ask("/health/ready")) == [])
+  }
+
+  @Test(
+    "A log that another process replaced is left to that process",
+    .enabled(if: Sqlite3.isInstalled))
+  func replacedLog() throws {
+    let file = try HostedFile(world)
+    #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
+    let copy = file.path + "2"
+    try FileManager.default.copyItem(atPath: file.path + "-wal", toPath: copy)
+    #expect(Foundation.rename(copy, file.path + "-wal") == 0)
+    #expect(file.reopenings(atLeast: 1) == 1)
+    #expect(try file.ask("/v1/objects/city?as=count").json["total"]?.integer == 3)
+    #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Oslo"}"#).status == 201)
+    #expect(try file.shell("PRAGMA integrity_check") == "ok\n")
+  }
+
+  @Test(
+    "A file cut short is not served as an empty store", .enabled(if: Sqlite3.isInstalled),
+    arguments: [0, 1])
+  func truncated(size: off_t) throws {
+    var options = SQLiteStoreOptions()
+    options.acceptsEmptyFile = false
+    let file = try HostedFile(world, options: options)
+    #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
+    let backup = file.directory.file("backup.sqlite")
+    try file.shell(".backup \(backup)")
+    cut(file.path, to: size)
+    // Until the store is closed, and while it cannot be opened.
+    for _ in 1...200 {
+      #expect(try file.ask("/health/ready").status == 503)
+      #expect(try file.ask("/health/live").status == 200)
+      usleep(1000)
+    }
+    let fetch = file.begin("GET", "/v1/objects/city?as=count")
+    let log = try FileManager.default.attributesOfItem(atPath: file.path + "-wal-orphan")
+    #expect((log[.size] as? Int ?? 0) > 0)
+    #expect(FileManager.default.fileExists(atPath: file.path + "-wal") == false)
+    // Its contents come back under the same name and inode.
+    let contents = try Data(contentsOf: URL(fileURLWithPath: backup))
+    let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file.path))
+    try handle.write(contentsOf: contents)
+    try handle.close()
+    #expect(file.reopenings(atLeast: 1) == 1)
+    let answer = try #require(fetch.wait())
+    #expect(answer.status == 503 || answer.json["total"]?.integer == 3, "\(answer.text)")
+    #expect(try file.ask("/v1/objects/city?as=count").json["total"]?.integer == 3)
+    #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Oslo"}"#).status == 201)
+    #expect(reasons(try file.ask("/health/ready")) == [])
+    #expect(try file.shell("PRAGMA integrity_check") == "ok\n")
+  }
+
+  @Test("A server that drains is not ready, and lives")
+  func draining() throws {
+    let file = try ServedFile(world)
+    file.service.drain()
+    #expect(reasons(try file.ask("/health/ready")) == ["draining"])
+    #expect(try file.ask("/health/live").text == #"{"status":"ok"}"#)
+  }
+
+  @Test("A server that another process keeps from saving is not ready")
+  func locked() throws {
+    let file = try ServedFile(world)
+    let holder = try Holder(file.path)
+    #expect(reasons(try file.ask("/health/ready")) == ["busy"])
+    holder.letGo()
+    #expect(try eventually(within: .seconds(300)) { try file.ask("/health/ready").status == 200 })
+  }
+
+  @Test("A read-only server is ready while its file is there")
+  func readOnly() throws {
+    var options = SQLiteStoreOptions()
+    options.isReadOnly = true
+    let file = try ServedFile(world, options: options)
+    #expect(reasons(try file.ask("/health/ready")) == [])
+    unlink(file.path)
+    #expect(reasons(try file.ask("/health/ready")) == ["file-removed"])
+  }
+
+  @Test("A probe changes no token and wakes nobody")
+  func silence() throws {
+    let file = try ServedFile(world)
+    let before = try file.ask("/v1").json["token"]?.string
+    let poll = file.begin("GET", "/v1/objects/city?as=count&since=now&wait=1")
+    #expect(reasons(try file.ask("/health/ready")) == [])
+    let answer = try #require(poll.wait(seconds: 120))
+    #expect(answer.json["from"]?.string == answer.json["to"]?.string)
+    #expect(try file.ask("/v1").json["token"]?.string == before)
+  }
+}
+
+@Suite("A file that was cut short is refused when it is opened", .mayBlock)
+struct TruncatedFileTests {
+  @Test("One byte is no database")
+  func oneByte() throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.emptyFile()
+    cut(path, to: 1)
+    #expect(throws: StoreError.self) { try SQLiteStore(path: path) }
+  }
+
+  @Test("Nothing beside a log that holds something is no new database, and the log is kept")
+  func log() throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.emptyFile()
+    let log = path + "-wal"
+    try Data(repeating: 7, count: 100).write(to: URL(fileURLWithPath: log))
+    #expect(throws: StoreError.self) { try SQLiteStore(path: path) }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: log)).count == 100)
+  }
+
+  @Test("Nothing is a new database only where that is expected")
+  func empty() throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.emptyFile()
+    var options = SQLiteStoreOptions()
+    options.acceptsEmptyFile = false
+    #expect(throws: StoreError.self) { try SQLiteStore(path: path, options: options) }
+    options.acceptsEmptyFile = true
+    try SQLiteStore(path: path, options: options).close()
+  }
+
+  @Test("A database that is made is no empty file")
+  func made() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("new.sqlite")
+    try SQLiteStore.create(path: path)
+    var options = SQLiteStoreOptions()
+    options.acceptsEmptyFile = false
+    let store = try SQLiteStore(path: path, options: options)
+    #expect(store.model.entities.isEmpty)
+    store.close()
+  }
+}

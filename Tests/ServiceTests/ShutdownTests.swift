@@ -1,0 +1,72 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The program, asked to end while it has much to do.
+@Suite("A program that is asked to end")
+struct ShutdownTests {
+  private static let world = """
+    CREATE TABLE tree(id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE leaf(id INTEGER PRIMARY KEY, n INTEGER, tree_id INTEGER REFERENCES tree(id));
+    CREATE INDEX leaf_tree ON leaf(tree_id);
+    INSERT INTO tree VALUES (1, 'one');
+    WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 4000)
+      INSERT INTO leaf SELECT x, x, 1 FROM c;
+    """
+  /// It would take hours.
+  private static let endless =
+    "SUBQUERY(tree.leaf, $a, SUBQUERY(tree.leaf, $b, $a.n * $b.n == -n).@count > 0).@count > 0"
+    .addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+
+  /// What clients are answered, from threads of their own.
+  private final class Answers: @unchecked Sendable {
+    private let lock = NSLock()
+    private var found: [Answer?] = []
+
+    var all: [Answer?] { lock.withLock { found } }
+
+    func ask(_ method: String, _ url: String, _ body: String) {
+      Thread.detachNewThread { [self] in
+        let answer = try? Curl.send(method, url, body, seconds: 300)
+        lock.withLock { found.append(answer) }
+      }
+    }
+  }
+
+  @Test("It ends in its time limit, refuses what was not made, and says that it did")
+  func inTime() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("store.sqlite")
+    try sqlite(path, Self.world)
+    let program = try RunningProgram([
+      "serve", path, "--port", "0", "--query-timeout", "3600", "--shutdown-timeout", "8",
+    ])
+    let port = try #require(program.line.split(separator: ":").last.flatMap { Int($0) })
+    let address = "http://127.0.0.1:\(port)"
+    let answers = Answers()
+    answers.ask("PATCH", "\(address)/v1/objects/leaf?where=\(Self.endless)", #"{"n":1}"#)
+    let waiting = {
+      try MetricsText(Curl.get("\(address)/metrics").text)["livefetch_saves_waiting"] ?? 0
+    }
+    // A save that comes before the batch runs is made.
+    var asked = 1
+    #expect(
+      try eventually(within: .seconds(60)) {
+        if try waiting() >= 3 { return true }
+        answers.ask("POST", "\(address)/v1/objects/tree", #"{"name":"late"}"#)
+        asked += 1
+        Thread.sleep(forTimeInterval: 0.2)
+        return false
+      })
+    program.process.terminate()
+    #expect(program.end() == 0)
+    #expect(eventually(within: .seconds(60)) { answers.all.count == asked })
+    let statuses = answers.all.map { $0?.status }
+    let made = statuses.count { $0 == 201 }
+    #expect(statuses.count { $0 == 503 } == asked - made)
+    #expect(answers.all.allSatisfy { $0?.status == 201 || $0?.code == "shutting-down" })
+    let stored = try SQLiteShell.integer(
+      "SELECT count(*) FROM tree WHERE name = 'late'", path: path)
+    #expect(stored == Int64(made))
+  }
+}

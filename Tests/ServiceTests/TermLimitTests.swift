@@ -1,0 +1,130 @@
+import FetchModel
+import SQLiteStore
+import Service
+import Testing
+
+/// API.md, section 3: how many terms a list of a fetch may have.
+@Suite("The number of terms in a fetch is limited")
+struct TermLimitTests {
+  private static let world: String = {
+    let columns = (0..<70).map { "c\($0) INTEGER" }.joined(separator: ", ")
+    return """
+      CREATE TABLE wide(id INTEGER PRIMARY KEY, \(columns), next_id INTEGER REFERENCES wide(id));
+      INSERT INTO wide(id, c0, next_id) VALUES (1, 5, NULL), (2, 6, 1), (3, 5, 2);
+      """
+  }()
+
+  /// The most of each list, and the texts of so many terms.
+  struct List: Sendable {
+    let name: String
+    let most: Int
+    let terms: @Sendable (Int) -> [String]
+    let others: String
+
+    init(
+      _ name: String, _ most: Int, _ terms: @escaping @Sendable (Int) -> [String], _ others: String
+    ) {
+      self.name = name
+      self.most = most
+      self.terms = terms
+      self.others = others
+    }
+  }
+
+  static let lists = [
+    List("sort", 16, { (0..<$0).map { "c\($0 % 70)" } }, ""),
+    List("select", 256, { (0..<$0).map { "a\($0):c0" } }, "&as=dictionaries"),
+    List("group", 64, { (0..<$0).map { "c\($0 % 70)" } }, "&as=dictionaries&select=n:@count"),
+    // A path of 65 relationships is more than a store joins, so paths repeat.
+    List("expand", 64, { count in (0..<count).map { _ in "next" } }, ""),
+  ]
+
+  private static func query(_ index: Int, _ count: Int) -> String {
+    let list = lists[index]
+    return "/v1/objects/wide?\(list.name)=\(list.terms(count).joined(separator: ","))\(list.others)"
+  }
+
+  private static func json(_ index: Int, _ count: Int) -> String {
+    let list = lists[index]
+    let terms = list.terms(count).map { "\"\($0)\"" }.joined(separator: ",")
+    let isTabulated = !list.others.isEmpty
+    let select = list.name == "group" ? ",\"select\":[\"n:@count\"]" : ""
+    return "{\"entity\":\"wide\",\"\(list.name)\":[\(terms)]"
+      + (isTabulated ? ",\"as\":\"dictionaries\"" : "") + select + "}"
+  }
+
+  @Test(arguments: lists.indices)
+  func oneTermMoreIsRefusedOnEveryRoute(index: Int) throws {
+    let file = try ServedFile(Self.world)
+    let list = Self.lists[index]
+    for count in [list.most + 1, 2_001] {
+      let body = Self.json(index, count)
+      let answers = [
+        try file.ask(Self.query(index, count)),
+        try file.ask(Self.query(index, count), headers: [("Accept", "text/event-stream")]),
+        try file.ask("POST", "/v1/fetch", body: body),
+        try file.ask("POST", "/v1/live", body: "{\"fetches\":{\"a\":\(body)}}"),
+      ]
+      for answer in answers {
+        #expect(answer.status == 400, "\(answer.text)")
+        #expect(answer.code == "too-many-terms")
+        #expect(answer.text.contains("`\(list.name)` takes at most \(list.most) terms"))
+      }
+    }
+  }
+
+  @Test(arguments: lists.indices)
+  func asManyAsTheLimitAreServed(index: Int) throws {
+    let list = Self.lists[index]
+    let file = try ServedFile(Self.world)
+    let answer = try file.ask(Self.query(index, list.most))
+    // Paths that repeat are refused for that.
+    #expect(answer.status == (list.name == "expand" ? 400 : 200), "\(answer.text)")
+    #expect(answer.code != "too-many-terms")
+  }
+
+  @Test func sixteenKeysAndASectionArePagedThroughWithoutAGap() throws {
+    let rows = (1...60).map { row in
+      let values = (0..<16).map { key -> String in
+        let value = (row * (key + 3) + row / 7) % (key < 8 ? 2 : 5)
+        return value == 0 ? "NULL" : key % 3 == 0 ? "'t\(value)'" : "\(value)"
+      }
+      return "(\(row), \(row % 3), \(values.joined(separator: ", ")))"
+    }
+    let columns = (0..<16).map { key in "k\(key) \(key % 3 == 0 ? "TEXT" : "INTEGER")" }
+    let file = try ServedFile(
+      """
+      CREATE TABLE row(id INTEGER PRIMARY KEY, part INTEGER, \(columns.joined(separator: ", ")));
+      INSERT INTO row VALUES \(rows.joined(separator: ", "));
+      """)
+    let keys = (0..<16).map { key in
+      (key % 2 == 0 ? "" : "-") + "k\(key)" + (key % 3 == 0 ? ":c" : "")
+        + (key % 5 == 0 ? ":nullslast" : "")
+    }
+    let sort = keys.joined(separator: ",")
+    for section in ["", "&section=part"] {
+      let target = "/v1/objects/row?as=ids&sort=\(sort)\(section)"
+      let whole = Self.ids(try file.ask(target).json)
+      #expect(whole.count == 60)
+      var paged: [Int64] = []
+      var after = ""
+      while paged.count < 60 {
+        let page = try file.ask("\(target)&limit=7\(after)").json
+        let ids = Self.ids(page)
+        try #require(!ids.isEmpty)
+        paged += ids
+        guard let next = page["next"]?.string else { break }
+        after = "&after=\(next)"
+      }
+      #expect(paged == whole)
+    }
+  }
+
+  private static func ids(_ snapshot: JSON) -> [Int64] {
+    guard case .array(let sections)? = snapshot["sections"] else { return [] }
+    return sections.flatMap { section -> [Int64] in
+      guard case .array(let items)? = section["items"] else { return [] }
+      return items.compactMap(\.integer)
+    }
+  }
+}
