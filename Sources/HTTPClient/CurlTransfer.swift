@@ -230,7 +230,7 @@
       return count
     }
 
-    /// The event that a result of libcurl stands for.
+    /// The event that a result of libcurl represents.
     func lastEvent(_ result: CURLcode) -> TransferEvent {
       if let fault { return .failed(.failed(fault)) }
       guard result == CURLE_OK else { return .failed(error(result)) }

@@ -1,8 +1,8 @@
 // The console blocks of a page → the differences between what they show and what really happens.
 //
 // `$ ` begins a command, which continues on the next lines until the shell finds it complete; the
-// lines below it are its output. `…` stands for any text, line breaks and indentation do not count,
-// and a token stands for the one that the server really gives, the same one everywhere on the page.
+// lines below it are its output. `…` represents any text, line breaks and indentation do not count,
+// and a token represents the one that the server really gives, the same one everywhere on the page.
 // A command that ends with `&` runs in the background; the next `json` block is its output.
 // `make run &` starts the server of the sample cities again.
 

@@ -137,7 +137,7 @@ extension StoredForm {
     return foreignValue(of: standIn, behind: border)
   }
 
-  /// The stored value that `standIn` stands for because a column of this form should not hold it;
+  /// The stored value that `standIn` represents because a column of this form should not hold it;
   /// nil for the bytes of a value that it may hold.
   public func foreignValue(of standIn: [UInt8]) -> OrderKeyDecoder.Component? {
     Self.foreignValue(of: standIn, behind: border.count)

@@ -34,7 +34,7 @@ struct RemoteResponse: Sendable {
     return json
   }
 
-  /// The error that a status other than success stands for.
+  /// The error that a status other than success represents.
   var error: ObjectStoreError {
     let json = try? JSON(parsing: body)
     if let problem = json.flatMap({ Problem(json: $0, status: status) }) {
