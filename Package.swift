@@ -63,7 +63,8 @@ let package = Package(
       ]),
 
     // The files of Public/, carried by the program
-    .plugin(name: "EmbedPublic", capability: .buildTool()),
+    .plugin(
+      name: "EmbedPublic", capability: .buildTool(), path: "Sources/Plugins/EmbedPublic"),
     .target(name: "WebPage", plugins: ["EmbedPublic"]),
 
     .target(

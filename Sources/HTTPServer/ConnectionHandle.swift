@@ -7,7 +7,7 @@ import CMicrohttpd
 struct ConnectionHandle: @unchecked Sendable {
   let pointer: OpaquePointer
   /// Wakes the connection's worker.
-  let bell: WorkerBell
+  let bell: WakeupEvent
 
   /// Call only on the connection's worker.
   func suspend() {
@@ -16,7 +16,7 @@ struct ConnectionHandle: @unchecked Sendable {
 
   /// Call once per suspension, on any thread. Takes a lock, and wakes the worker unless a wakeup is
   /// pending or `rings` will do it.
-  func resume(_ rings: GatheredRings? = nil) {
+  func resume(_ rings: WakeupBatch? = nil) {
     MHD_resume_connection(pointer)
     if let rings { rings.add(bell) } else { bell.ring() }
   }

@@ -1,8 +1,8 @@
 // All connections of a server, by descriptor.
 //
 // Its users are the hangup watch (whose peer has finished?), the sweep (who has been reading too
-// long?) and the stop (who is still suspended?). Split into stripes, each with its own lock, so that
-// workers do not meet.
+// long?) and the stop (who is still suspended?). Split into stripes, each with its own lock, so
+// that workers do not meet.
 
 import CMicrohttpd
 import Glibc
@@ -16,7 +16,7 @@ final class ConnectionTable: Sendable {
 
   /// Guards the rows and, of each connection in them, `parked`.
   private final class Stripe: Sendable {
-    let rows = Guarded(Rows())
+    let rows = SanitizedMutex(Rows())
   }
 
   private let stripes: [Stripe] = (0..<64).map { _ in Stripe() }
@@ -84,8 +84,8 @@ final class ConnectionTable: Sendable {
     case waiting(ExchangeState)
   }
 
-  /// Has the worker read the end of a connection whose peer has finished sending, unless an exchange
-  /// waits there.
+  /// Has the worker read the end of a connection whose peer has finished sending, unless an
+  /// exchange waits there.
   ///
   /// libmicrohttpd 0.9.75 does not read again after a read that did not fill its buffer, so a FIN
   /// right behind the bytes of a request is lost to it. Shutting down the reading side makes the

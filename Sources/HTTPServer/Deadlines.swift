@@ -15,9 +15,9 @@ public final class Deadlines: Sendable {
   }
 
   /// Protects the heap and the timer's setting.
-  private let plan = Guarded(Plan())
+  private let plan = SanitizedMutex(Plan())
   private let timer: Int32
-  private let thread = Guarded<JoinableThread?>(nil)
+  private let thread = SanitizedMutex<JoinableThread?>(nil)
 
   /// Starts the thread.
   public init() throws(HTTPServerError) {
@@ -125,10 +125,10 @@ public final class Deadlines: Sendable {
 /// A scheduled closure.
 public final class Deadline: Sendable {
   /// Protects the closure, which runs at most once.
-  private let body: Guarded<(@Sendable () -> Void)?>
+  private let body: SanitizedMutex<(@Sendable () -> Void)?>
 
   init(_ body: @escaping @Sendable () -> Void) {
-    self.body = Guarded(body)
+    self.body = SanitizedMutex(body)
   }
 
   /// Releases the closure. Returns true if it had not run and never will.

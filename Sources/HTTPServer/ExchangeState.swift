@@ -54,7 +54,7 @@ final class ExchangeState: Sendable {
   nonisolated(unsafe) var began: UInt64 = 0
   /// Guards the phase; suspending and resuming happen under it. Taken before the locks of a
   /// stream, of the connection table and of libmicrohttpd, never after.
-  private let state = Guarded(State())
+  private let state = SanitizedMutex(State())
 
   init(server: ServerContext, connection: Connection, intake: RequestIntake) {
     self.server = server
@@ -70,7 +70,7 @@ final class ExchangeState: Sendable {
   }
 
   /// Whether this was the first answer and the client is still there.
-  func answer(_ answer: HTTPAnswer, _ rings: GatheredRings? = nil) -> Bool {
+  func answer(_ answer: HTTPAnswer, _ rings: WakeupBatch? = nil) -> Bool {
     let (accepted, forgotten): (Bool, (@Sendable () -> Void)?) = state.withLock { state in
       guard state.phase != .completed, state.phase != .answered, state.answer == nil, !state.isGone
       else { return (false, nil) }
@@ -137,7 +137,7 @@ final class ExchangeState: Sendable {
   /// Whether the client has gone before its answer.
   var isLeft: Bool { state.withLock(\.isGone) }
 
-  private static func resume(_ state: inout State, _ rings: GatheredRings? = nil) {
+  private static func resume(_ state: inout State, _ rings: WakeupBatch? = nil) {
     state.phase = .resumed
     state.handle?.resume(rings)
   }
@@ -175,7 +175,7 @@ extension ExchangeState {
     state.stream = stream
     state.wasParked = true
     stream.take(
-      HTTPStream.Seat(
+      HTTPStream.StreamAttachment(
         handle: handle, connection: connection, exchange: self, table: server.table))
   }
 

@@ -10,7 +10,7 @@ public final class HTTPExchange: Sendable {
 
   private enum Destination: Sendable {
     case connection(ExchangeState)
-    case receiver(DetachedAnswer)
+    case receiver(CallbackResponder)
   }
 
   init(_ state: ExchangeState) {
@@ -21,7 +21,7 @@ public final class HTTPExchange: Sendable {
   ///
   /// - Parameter receive: called at most once, on the thread that answers.
   public init(receive: @escaping @Sendable (HTTPAnswer) -> Void) {
-    destination = .receiver(DetachedAnswer(receive))
+    destination = .receiver(CallbackResponder(receive))
   }
 
   deinit {
@@ -43,9 +43,9 @@ public final class HTTPExchange: Sendable {
 
   /// Answers with a response made before; costs no copy of the body.
   ///
-  /// - Parameter rings: of many exchanges that are answered in a row; then it is sent when these are
-  ///   rung, at the latest.
-  public func respond(_ prepared: PreparedResponse, _ rings: GatheredRings? = nil) {
+  /// - Parameter rings: of many exchanges that are answered in a row; then it is sent when these
+  ///   are rung, at the latest.
+  public func respond(_ prepared: PreparedResponse, _ rings: WakeupBatch? = nil) {
     answer(.prepared(prepared), rings)
   }
 
@@ -82,8 +82,8 @@ public final class HTTPExchange: Sendable {
     if case .connection(let state) = destination { state.forbidRefusal() }
   }
 
-  /// Whether bodies and answers take all the memory that there is for them, so that an answer that is
-  /// made now would be refused.
+  /// Whether bodies and answers take all the memory that there is for them, so that an answer that
+  /// is made now would be refused.
   public var isMemoryExhausted: Bool {
     guard case .connection(let state) = destination else { return false }
     return !state.server.memory.hasRoom(for: 1)
@@ -94,7 +94,7 @@ public final class HTTPExchange: Sendable {
     if case .connection(let state) = destination { state.isLeft } else { false }
   }
 
-  private func answer(_ answer: HTTPAnswer, _ rings: GatheredRings? = nil) {
+  private func answer(_ answer: HTTPAnswer, _ rings: WakeupBatch? = nil) {
     let accepted =
       switch destination {
       case .connection(let state): state.answer(answer, rings)

@@ -11,7 +11,7 @@ public final class HTTPListener: Sendable {
   public let port: Int
   private let socket: ListenSocket
   /// Protects the flag that a server has taken the socket.
-  private let isTaken = Guarded(false)
+  private let isTaken = SanitizedMutex(false)
 
   /// Listens on the configuration's host and port.
   public init(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) {

@@ -11,7 +11,7 @@ public final class HTTPServer: Sendable {
   /// The port that is listened on; the one chosen, where 0 was asked for.
   public let port: Int
   private let context: ServerContext
-  private let watch: HangupWatch
+  private let watch: DisconnectMonitor
   private let workers: HTTPWorkers
 
   /// Starts listening and answering.
@@ -22,7 +22,7 @@ public final class HTTPServer: Sendable {
     _ configuration: HTTPServerConfiguration, listener: HTTPListener? = nil,
     handler: any HTTPHandler
   ) throws(HTTPServerError) {
-    watch = try HangupWatch()
+    watch = try DisconnectMonitor()
     let opened = if let listener { listener } else { try HTTPListener(configuration) }
     let listener = try opened.take()
     context = ServerContext(
@@ -60,8 +60,8 @@ public final class HTTPServer: Sendable {
     context.table.waitingCount
   }
 
-  /// Answers what is suspended with 503, or closes its connection where a refusal was forbidden (see
-  /// ``HTTPExchange/forbidRefusal()``), ends the streams, stops listening, and closes all
+  /// Answers what is suspended with 503, or closes its connection where a refusal was forbidden
+  /// (see ``HTTPExchange/forbidRefusal()``), ends the streams, stops listening, and closes all
   /// connections. Answers under way have `grace` seconds to go out; requests that come meanwhile
   /// still reach the handler, but none is suspended any more. Not to be called from a handler. A
   /// second call does nothing.

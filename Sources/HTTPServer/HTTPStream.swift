@@ -22,11 +22,11 @@ public final class HTTPStream: Sendable {
     /// A `next` is running: whoever finishes the stream leaves `closed()` to it.
     var isPulling = false
     var source: (any StreamSource)?
-    var seat: Seat?
+    var seat: StreamAttachment?
   }
 
   /// Where a stream of a socket sits; set when its response is queued.
-  struct Seat {
+  struct StreamAttachment {
     let handle: ConnectionHandle
     let connection: Connection
     let exchange: ExchangeState
@@ -35,11 +35,11 @@ public final class HTTPStream: Sendable {
 
   /// Guards the phase: suspending and resuming happen under it, so that neither overtakes the
   /// other. Taken before the locks of the connection table and of libmicrohttpd, never after.
-  private let state: Guarded<State>
+  private let state: SanitizedMutex<State>
   private let leftover = Leftover()
 
   init(_ source: any StreamSource) {
-    state = Guarded(State(source: source))
+    state = SanitizedMutex(State(source: source))
   }
 
   /// Has the source asked again. Callable from any thread, any number of times; wakes that come
@@ -73,7 +73,7 @@ public final class HTTPStream: Sendable {
     }
   }
 
-  func take(_ seat: Seat) {
+  func take(_ seat: StreamAttachment) {
     leftover.budget = seat.exchange.server.memory
     state.withLock { state in
       if state.phase != .finished { state.seat = seat }

@@ -1,9 +1,9 @@
 // The threads that run libmicrohttpd: each has a daemon of its own, all accept from one port.
 //
 // libmicrohttpd 0.9.75 drains its epoll set 128 events at a time, and waits again, without end,
-// after a batch that was full: when as many as 128 sockets (or a multiple) are ready and no more, its
-// own threads sleep on requests that they have been told of. So the waiting is done here wherever a
-// batch can be full.
+// after a batch that was full: when as many as 128 sockets (or a multiple) are ready and no more,
+// its own threads sleep on requests that they have been told of. So the waiting is done here
+// wherever a batch can be full.
 
 import CMicrohttpd
 import Glibc
@@ -12,14 +12,14 @@ import Threads
 /// What the callbacks of one worker's daemon are given.
 final class WorkerContext: Sendable {
   let server: ServerContext
-  let bell: WorkerBell
+  let bell: WakeupEvent
   /// Whether a connection has ended since the worker last asked. Used by the worker alone.
   nonisolated(unsafe) var hasEnded = false
   /// Not 0 if the system had no descriptor or memory for a new connection since the worker last
   /// looked. Used by the worker alone.
   nonisolated(unsafe) let cannotAccept = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
 
-  init(_ server: ServerContext, _ bell: WorkerBell) {
+  init(_ server: ServerContext, _ bell: WakeupEvent) {
     self.server = server
     self.bell = bell
     cannotAccept.initialize(to: 0)
@@ -41,7 +41,7 @@ final class HTTPWorkers: Sendable {
   private static let stackSize = 8 << 20
 
   /// Guards the workers, so that they are stopped once.
-  private let workers = Guarded<[Worker]>([])
+  private let workers = SanitizedMutex<[Worker]>([])
 
   /// Takes the listener over. Nil if the system has no daemon or thread to give; the listener is
   /// closed then too.
@@ -62,8 +62,8 @@ final class HTTPWorkers: Sendable {
     stop()
   }
 
-  /// Ends the threads, then closes the connections. Nothing may be suspended any more. A second call
-  /// does nothing.
+  /// Ends the threads, then closes the connections. Nothing may be suspended any more. A second
+  /// call does nothing.
   func stop() {
     let workers = workers.withLock { workers in
       defer { workers = [] }
@@ -80,7 +80,7 @@ final class HTTPWorkers: Sendable {
     _ server: ServerContext, _ settings: chttp_settings, _ listener: Int32, number: Int,
     of count: Int
   ) -> Worker? {
-    guard let bell = WorkerBell() else { return nil }
+    guard let bell = WakeupEvent() else { return nil }
     let context = WorkerContext(server, bell)
     let own = fcntl(listener, F_DUPFD_CLOEXEC, 0)
     guard own >= 0 else { return nil }

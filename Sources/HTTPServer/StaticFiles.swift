@@ -10,8 +10,8 @@ import Glibc
 
 /// Serves the files below one directory, or files whose contents are given.
 ///
-/// Files on a disk up to 4 MiB are kept in memory, with their compressed form, as long as the file's size
-/// and time stay the same; together at most ``cacheLimit`` bytes.
+/// Files on a disk up to 4 MiB are kept in memory, with their compressed form, as long as the
+/// file's size and time stay the same; together at most ``cacheLimit`` bytes.
 public final class StaticFiles: Sendable {
   /// The most bytes of file contents that are kept.
   public static let cacheLimit = 64 << 20
@@ -27,7 +27,7 @@ public final class StaticFiles: Sendable {
 
   private let source: Source
   /// Guards the files kept, by their path without symbolic links.
-  private let kept = Guarded(Kept())
+  private let kept = SanitizedMutex(Kept())
 
   private struct Kept {
     var files: [String: StaticFile] = [:]

@@ -48,7 +48,7 @@ public final class SQLiteStore: ReopenableStore {
   public let isNewlyFollowed: Bool
   let composer: FetchComposer
   /// nil where nothing is followed: then every column is compared by its stand-ins.
-  private let forms: ColumnForms?
+  private let forms: HomogeneousColumns?
   let history: History
   let readers: ReaderPool
   let executor: SaveExecutor
@@ -58,8 +58,8 @@ public final class SQLiteStore: ReopenableStore {
   /// The right to serve the file, held until it is closed.
   private let lock: Mutex<FileLock?>
   private let observers: Observers
-  let watch: FileWatch?
-  private let notice: FileNotice?
+  let watch: FileIdentityMonitor?
+  private let notice: FileEvents?
   /// The file that was opened.
   let file: (path: String, identity: FileIdentity?)
   private let timeLimit: UInt64
@@ -82,7 +82,7 @@ public final class SQLiteStore: ReopenableStore {
     properties = StoreProperties(kind: "sqlite", isReadOnly: file.writeConnection == nil)
     isNewlyFollowed = file.isNewlyFollowed
     forms = try file.writeConnection.map { connection throws(StoreError) in
-      try ColumnForms(file.history, on: connection)
+      try HomogeneousColumns(file.history, on: connection)
     }
     lock = Mutex(file.lock)
     timeLimit = UInt64(options.queryTimeout * 1e9)
@@ -96,7 +96,7 @@ public final class SQLiteStore: ReopenableStore {
       ) { commit in observers.tell(commit) }
     }
     self.writer = writer
-    notice = writer.flatMap { writer in FileNotice(path: path) { writer.hint() } }
+    notice = writer.flatMap { writer in FileEvents(path: path) { writer.hint() } }
     forms?.look(with: readers)
   }
 
@@ -106,7 +106,7 @@ public final class SQLiteStore: ReopenableStore {
 
   public func onChange(_ body: @escaping @Sendable () -> Void) { observers.add(body) }
 
-  public func demand(_ demand: HistoryDemand, of reader: ObjectIdentifier) {
+  public func demand(_ demand: RetentionDemand, of reader: ObjectIdentifier) {
     writer?.demand(demand, of: reader)
   }
 
@@ -244,14 +244,14 @@ extension SQLiteStore {
   private static let quickLimit: UInt64 = 3_000_000
 
   public func read<Result>(
-    _ body: (any LiveMoment) throws(StoreError) -> Result
+    _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try moment(.full) { moment throws(StoreError) in try body(moment) }
   }
 
   public func read<Result>(
     unless isOver: @escaping @Sendable () -> Bool,
-    _ body: (any LiveMoment) throws(StoreError) -> Result
+    _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try moment(.full) { moment throws(StoreError) in
       try moment.connection.unless(isOver) { () throws(StoreError) in try body(moment) }
@@ -259,7 +259,7 @@ extension SQLiteStore {
   }
 
   public func readAnswers<Result>(
-    _ body: (any StoreMoment) throws(StoreError) -> Result
+    _ body: (any StoreReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try moment(.full) { moment throws(StoreError) in try body(moment) }
   }
@@ -290,7 +290,7 @@ extension SQLiteStore {
   }
 
   func moment<Result>(
-    _ effort: Effort, _ body: (ReadMoment) throws(StoreError) -> Result
+    _ effort: QueryClass, _ body: (SQLiteReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     do throws(StoreError) {
       let cancellation = effort == .full ? Self.cancellation : nil
@@ -300,7 +300,7 @@ extension SQLiteStore {
         let token = writer == nil ? .unfollowed : try history.newestToken(on: connection)
         var composer = composer
         composer.uniform = try forms?.uniform(at: token, on: connection) ?? []
-        let moment = ReadMoment(
+        let moment = SQLiteReadTransaction(
           connection: connection, composer: composer, history: history,
           objectStatements: objectStatements, token: token, timeLimit: limit)
         connection.effort = effort
@@ -317,38 +317,38 @@ extension SQLiteStore {
   }
 
   /// The state that `connection` sees, inside a transaction of its own.
-  func moment(of connection: Connection, at token: Token) -> ReadMoment {
-    ReadMoment(
+  func moment(of connection: Connection, at token: Token) -> SQLiteReadTransaction {
+    SQLiteReadTransaction(
       connection: connection, composer: composer, history: history,
       objectStatements: objectStatements, token: token)
   }
 
   public func snapshot(
-    of plan: FetchPlan, effort: Effort
+    of plan: FetchPlan, effort: QueryClass
   ) throws(StoreError) -> EncodedSnapshot {
     try moment(effort) { moment throws(StoreError) in try moment.snapshot(of: plan) }
   }
 
   public func snapshot(
-    of filled: FilledForm, effort: Effort
+    of filled: BoundPlan, effort: QueryClass
   ) throws(StoreError) -> EncodedSnapshot {
     try moment(effort) { moment throws(StoreError) in try moment.snapshot(of: filled) }
   }
 
   public func explain(
-    _ plan: FetchPlan, effort: Effort
+    _ plan: FetchPlan, effort: QueryClass
   ) throws(StoreError) -> Explanation {
     try moment(effort) { moment throws(StoreError) in try moment.explanation(of: plan) }
   }
 
   public func object(
-    _ id: ObjectID, of plan: FetchPlan, effort: Effort
+    _ id: ObjectID, of plan: FetchPlan, effort: QueryClass
   ) throws(StoreError) -> ObjectSnapshot? {
     try moment(effort) { moment throws(StoreError) in try moment.object(id, of: plan) }
   }
 
   public func rawValue(
-    of id: ObjectID, entity: Int, attribute: Int, effort: Effort
+    of id: ObjectID, entity: Int, attribute: Int, effort: QueryClass
   ) throws(StoreError) -> RawValue? {
     try moment(effort) { moment throws(StoreError) in
       try moment.rawValue(of: id, entity: entity, attribute: attribute)
@@ -411,8 +411,8 @@ extension SQLiteStore {
 }
 
 extension StoreError {
-  /// What a statement that was made of a plan failed with: it names what was there when the model was
-  /// read, so a name that is missing is one that somebody took away.
+  /// What a statement that was made of a plan failed with: it names what was there when the model
+  /// was read, so a name that is missing is one that somebody took away.
   var ofPlan: StoreError {
     guard case .failed(let text) = self, text.hasPrefix("SQLite 1:"),
       text.contains("no such table") || text.contains("no such column")

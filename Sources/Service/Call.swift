@@ -46,7 +46,7 @@ struct Call: Sendable {
 
   /// Runs a query here if it is quick, and where the others run if it turns out not to be.
   func query<Answer: Sendable>(
-    _ run: @escaping @Sendable (Effort) throws(StoreError) -> Answer,
+    _ run: @escaping @Sendable (QueryClass) throws(StoreError) -> Answer,
     then respond: @escaping @Sendable (Answer) throws(Problem) -> Void
   ) {
     do {
@@ -80,7 +80,7 @@ struct Call: Sendable {
 
   /// False where the query needs a further attempt.
   private func query<Answer: Sendable>(
-    in turn: QueryTurn, _ run: (Effort) throws(StoreError) -> Answer,
+    in turn: QueryTurn, _ run: (QueryClass) throws(StoreError) -> Answer,
     then respond: (Answer) throws(Problem) -> Void
   ) -> Bool {
     guard !exchange.isMemoryExhausted else {

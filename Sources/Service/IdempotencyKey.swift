@@ -39,8 +39,8 @@ struct IdempotencyKey: Sendable {
   }
 }
 
-/// Two FNV-1a hashes of 64 bits that begin differently. Keeps mistakes apart, not attackers: whoever
-/// chooses the key chooses both requests.
+/// Two FNV-1a hashes of 64 bits that begin differently. Keeps mistakes apart, not attackers:
+/// whoever chooses the key chooses both requests.
 private struct WideHash {
   private var first = WideFNV1a()
   private var second = WideFNV1a(start: 0x6C62_272E_07BB_0142)
@@ -65,7 +65,7 @@ extension Service {
   func saveOnce(
     _ call: Call, _ change: SaveCall, _ preferences: Preferences, _ key: IdempotencyKey
   ) {
-    let once = SaveOnce(key: key.key, fingerprint: key.fingerprint) {
+    let once = IdempotentSave(key: key.key, fingerprint: key.fingerprint) {
       [self] outcome, moment throws(StoreError) in
       try response(to: change, outcome, preferences) { plan, id throws(StoreError) in
         try moment.object(id, of: plan)
@@ -84,7 +84,7 @@ extension Service {
   /// Answers what cannot be saved by its key alone, if that was used: as the first time, or that it
   /// was another request's.
   func replay(_ call: Call, _ key: IdempotencyKey) throws(Problem) -> Bool {
-    let known: KeptAnswer?
+    let known: StoredResponse?
     do throws(SaveError) {
       known = try store.keptAnswer(under: key.key, fingerprint: key.fingerprint)
     } catch {
@@ -95,7 +95,7 @@ extension Service {
     return true
   }
 
-  private func send(_ answer: KeptAnswer, _ call: Call) throws(Problem) {
+  private func send(_ answer: StoredResponse, _ call: Call) throws(Problem) {
     guard var response = HTTPResponse(kept: answer.bytes) else {
       throw Problem(StoreError.failed("a kept answer cannot be read"))
     }

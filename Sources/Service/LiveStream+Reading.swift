@@ -1,5 +1,6 @@
-// The events of a stream of many fetches that the engine does not tell: a fetch's first snapshot, and
-// what one missed that the engine had no time for. They are read on a thread where that may take long.
+// The events of a stream of many fetches that the engine does not tell: a fetch's first snapshot,
+// and what one missed that the engine had no time for. They are read on a thread where that may
+// take long.
 
 import FetchModel
 import LiveQueries
@@ -43,8 +44,8 @@ extension LiveStream {
     let store = service.store
     let found = try? whileOpen { () throws(StoreError) in
       try store.readAnswers { moment throws(StoreError) in
-        let found = try MomentDiffs(moment, model: store.model).diffs(
-          of: resumed, columns: store.columns, within: MomentReading.diffTime,
+        let found = try TransactionDiffs(moment, model: store.model).diffs(
+          of: resumed, columns: store.columns, within: BatchedSnapshot.diffTime,
           upTo: Self.diffBytesAtOnce)
         return (found, moment.token)
       }
@@ -61,7 +62,7 @@ extension LiveStream {
 
   /// Takes in what was found of a fetch that is resumed; where that is nothing, it gets a snapshot.
   private func take(
-    _ answer: MomentDiffs.Answer?, of fetch: GroupFetch, at token: Token?, _ state: inout State
+    _ answer: TransactionDiffs.Answer?, of fetch: GroupFetch, at token: Token?, _ state: inout State
   ) {
     state.held[fetch.index] = nil
     guard let token, let answer, answer != .expired else { return }

@@ -39,6 +39,8 @@ struct Preferences: Sendable {
         throw .badPreference("`handling` takes `strict` or `lenient`.")
       }
       handling = handling ?? value
+    case let name where name.filter(\.isLetter) == "maxaffected":
+      throw .badPreference("The preference is called `max-affected`, not `\(name)`.")
     default: break
     }
   }
@@ -132,7 +134,13 @@ private struct PreferenceParser {
       && byte != UInt8(ascii: "\"")
   }
 
+  /// A byte of a token (RFC 9110, section 5.6.2).
   private static func isNameByte(_ byte: UInt8) -> Bool {
-    isValueByte(byte) && byte != UInt8(ascii: "=")
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
   }
 }

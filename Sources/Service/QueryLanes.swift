@@ -1,9 +1,9 @@
-// Queries that take longer than a worker's thread may wait → threads of their own, in turns that are
-// fair between callers and between their connections.
+// Queries that take longer than a worker's thread may wait → threads of their own, in turns that
+// are fair between callers and between their connections.
 //
-// A query is tried for a short time first, and for a longer one after that, on threads of their own each:
-// so one that takes some milliseconds does not wait for those that take seconds. The time that a query
-// waits for its turn counts towards its time limit.
+// A query is tried for a short time first, and for a longer one after that, on threads of their own
+// each: so one that takes some milliseconds does not wait for those that take seconds. The time
+// that a query waits for its turn counts towards its time limit.
 
 import FetchModel
 import HTTPServer
@@ -25,7 +25,7 @@ final class QueryLanes: Sendable {
 
   /// Threads for one attempt at each query.
   private struct Stage: Sendable {
-    let lane: WorkLane
+    let lane: ThreadPool
     /// How much processor time the attempt has; nil for as much as it takes.
     let limit: Duration?
   }
@@ -33,7 +33,7 @@ final class QueryLanes: Sendable {
   /// In the order in which a query goes through them.
   private let stages: [Stage]
   /// Where many fetches are read for one answer, or the history of saves.
-  private let gathering = WorkLane(name: "livefetch-many", threads: 2, queue: 1_024)
+  private let gathering = ThreadPool(name: "livefetch-many", threads: 2, queue: 1_024)
   private let timeLimit: Duration
   private let deadlines: Deadlines
 
@@ -41,12 +41,13 @@ final class QueryLanes: Sendable {
     let queue = configuration.slowQueryQueue
     stages = [
       Stage(
-        lane: WorkLane(name: "livefetch-50ms", threads: 2, queue: queue), limit: .milliseconds(50)),
+        lane: ThreadPool(name: "livefetch-50ms", threads: 2, queue: queue), limit: .milliseconds(50)
+      ),
       Stage(
-        lane: WorkLane(name: "livefetch-500ms", threads: 2, queue: queue),
+        lane: ThreadPool(name: "livefetch-500ms", threads: 2, queue: queue),
         limit: .milliseconds(500)),
       Stage(
-        lane: WorkLane(name: "livefetch-slow", threads: configuration.slowQueries, queue: queue),
+        lane: ThreadPool(name: "livefetch-slow", threads: configuration.slowQueries, queue: queue),
         limit: nil),
     ]
     timeLimit = .seconds(configuration.queryTimeout)
@@ -59,7 +60,7 @@ final class QueryLanes: Sendable {
   /// How many run.
   var running: Int { lanes.reduce(0) { $0 + $1.running } }
 
-  private var lanes: [WorkLane] { stages.map(\.lane) + [gathering] }
+  private var lanes: [ThreadPool] { stages.map(\.lane) + [gathering] }
 
   /// Runs a query: for a short time at first, and as long as it needs more, again with more.
   ///
@@ -110,7 +111,7 @@ final class QueryLanes: Sendable {
   }
 
   private func enter(
-    _ lane: WorkLane, _ caller: Caller, until end: ContinuousClock.Instant,
+    _ lane: ThreadPool, _ caller: Caller, until end: ContinuousClock.Instant,
     _ refused: @escaping @Sendable (Refusal) -> Void, _ work: @escaping @Sendable () -> Void
   ) {
     let key = QueueKey(caller: caller.name, connection: caller.connection)
@@ -122,7 +123,7 @@ final class QueryLanes: Sendable {
 }
 
 extension QueryLanes.Refusal {
-  fileprivate init(_ refusal: WorkLane.Refusal) {
+  fileprivate init(_ refusal: ThreadPool.Refusal) {
     switch refusal {
     case .full: self = .overloaded(.overloaded("Too many slow queries wait already; try again."))
     case .expired: self = .overloaded(Problem(StoreError.overloaded))

@@ -97,7 +97,7 @@ protocol ChangeObserver: AnyObject, Sendable {
 final class ChangeFeed: Sendable {
   // Guards the observers; never held while one looks.
   private let observers = Mutex<[ObjectIdentifier: any ChangeObserver]>([:])
-  private let lane = WorkLane(threads: 1, queue: .max)
+  private let lane = ThreadPool(threads: 1, queue: .max)
 
   func add(_ observer: any ChangeObserver) {
     observers.withLock { $0[ObjectIdentifier(observer)] = observer }

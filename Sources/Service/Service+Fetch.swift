@@ -8,7 +8,7 @@ extension Service {
   func fetch(_ call: Call, entity: String) throws(Problem) {
     let fetch = try resolved(entity: entity, try call.queryItems())
     if fetch.isSnapshot {
-      forms.learn(LiftedTarget(call.request.target), entity: entity, plan: fetch.plan)
+      forms.learn(NormalizedTarget(call.request.target), entity: entity, plan: fetch.plan)
     }
     try answer(call, fetch, cacheKey: cacheKey(of: call.request))
   }
@@ -16,7 +16,7 @@ extension Service {
   /// Answers a fetch that differs from earlier ones in its numbers alone; false if it is none.
   func respondByForm(_ call: Call) -> Bool {
     guard call.request.target.utf8.starts(with: "/v1/objects/".utf8), !call.wantsStream,
-      let filled = forms.fetch(LiftedTarget(call.request.target))
+      let filled = forms.fetch(NormalizedTarget(call.request.target))
     else { return false }
     call.query { [store] effort throws(StoreError) in
       try store.snapshot(of: filled, effort: effort)
@@ -138,7 +138,7 @@ extension Service {
     let full = HTTPResponse(headers: headers, body: .bytes(body))
     let notModified = HTTPResponse(status: 304, headers: headers)
     call.exchange.respond(isKnown ? notModified : full)
-    if let cacheKey, isTracked, body.count < 1 << 20, !plan.isVolatile,
+    if let cacheKey, isTracked, body.count < 1 << 20, !plan.isNondeterministic,
       cache.isWanted(cacheKey)
     {
       let entry = SnapshotCache.Entry(

@@ -76,10 +76,10 @@ extension LiveAnswer {
 final class Deliveries: LiveDelivery {
   /// Beyond this many, a thread of their own answers them: the engine has other work.
   private static let fewWaiters = 16
-  /// How long so many are kept: letting go of them takes as long as answering them did, and is not to
-  /// happen while their answers are sent.
+  /// How long so many are kept: letting go of them takes as long as answering them did, and is not
+  /// to happen while their answers are sent.
   private static let keptSeconds = 0.2
-  private let lane = WorkLane(threads: 1, queue: .max)
+  private let lane = ThreadPool(threads: 1, queue: .max)
   private let deadlines: Deadlines
 
   init(_ deadlines: Deadlines) { self.deadlines = deadlines }
@@ -120,7 +120,7 @@ final class Deliveries: LiveDelivery {
   private static func tell(_ answer: LiveAnswer, _ waiters: [any LiveWaiter]) {
     // By the variant of the CORS headers.
     var prepared: [Int: PreparedResponse] = [:]
-    let rings = GatheredRings()
+    let rings = WakeupBatch()
     defer { rings.ring() }
     for waiter in waiters {
       if let waiter = waiter as? DiffWaiter {

@@ -104,7 +104,7 @@ extension LivePoll {
       }
     } _: { [self] in
       guard !call.exchange.isMemoryExhausted else { return call.refuse(.memoryExhausted) }
-      var reading = MomentReading(fetches, in: call.service)
+      var reading = BatchedSnapshot(fetches, in: call.service)
       do throws(StoreError) {
         let json = try call.whileAwaited { () throws(StoreError) in
           try call.service.store.readAnswers { moment throws(StoreError) in

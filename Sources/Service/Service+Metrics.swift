@@ -26,7 +26,7 @@ extension Service {
 
   private var families: [MetricFamily] {
     configuration.metrics.families + laneFamilies + engine.counters.families + store.metrics
-      + ProcessFigures.families
+      + ProcessMetrics.families
   }
 
   private var laneFamilies: [MetricFamily] {

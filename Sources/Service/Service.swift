@@ -16,18 +16,18 @@ public final class Service: HTTPHandler {
   let cache: SnapshotCache
   let lanes: QueryLanes
   /// Where requests with large bodies are parsed.
-  let bodyLane = WorkLane(threads: 2, queue: 1_024)
+  let bodyLane = ThreadPool(threads: 2, queue: 1_024)
   /// Where answers to saves are made, away from the thread that writes.
-  let repliers = WorkLane(threads: 2, queue: .max)
+  let repliers = ThreadPool(threads: 2, queue: .max)
   let resolver: FetchResolver
-  let forms: FetchForms
+  let forms: PlanCache
   let saveResolver: SaveResolver
   let files: StaticFiles?
   let deadlines: Deadlines
   let corsOrigins: CORSOrigins
 
   let feed = ChangeFeed()
-  let savesUnderWay = SavesUnderWay()
+  let savesUnderWay = InFlightSaves()
   let openAPI: OpenAPIBytes
   /// Whether the store's token changes with whatever is saved.
   let isWhollyTracked: Bool
@@ -38,7 +38,8 @@ public final class Service: HTTPHandler {
     @Sendable (_ request: HTTPRequest, _ exchange: HTTPExchange, _ attempt: Int) ->
     Void
   let retry: Retry?
-  // Protects the problem that ends waiting requests once another service has taken this one's place.
+  // Protects the problem that ends waiting requests once another service has taken this one's
+  // place.
   private let replacement = Mutex<Problem?>(nil)
 
   /// - Throws: ``HTTPServerError/cannotStart`` where the system has no threads to give.
@@ -63,7 +64,7 @@ public final class Service: HTTPHandler {
     lanes = QueryLanes(configuration, deadlines)
     saveResolver = SaveResolver(model: store.model)
     resolver = FetchResolver(model: store.model, maxItems: configuration.maxItems)
-    forms = FetchForms(resolver: resolver)
+    forms = PlanCache(resolver: resolver)
     files = configuration.publicDirectory.flatMap { StaticFiles(directory: $0) }
     openAPI = OpenAPIBytes(
       OpenAPIDocument(
@@ -133,7 +134,7 @@ public final class Service: HTTPHandler {
     }
   }
 
-  private func drain(_ awaitSaves: (SavesUnderWay) -> Void) {
+  private func drain(_ awaitSaves: (InFlightSaves) -> Void) {
     draining.store(true, ordering: .sequentiallyConsistent)
     lanes.close()
     bodyLane.close()

@@ -44,15 +44,15 @@ func fuzzEvaluator(_ condition: Condition, _ model: Model) {
 /// Learns the form of a query and asks it for one of other numbers.
 func fuzzForms(_ query: String, _ resolver: FetchResolver) {
   let target = "/v1/objects/City?" + query
-  let lifted = LiftedTarget(target)
+  let lifted = NormalizedTarget(target)
   guard !lifted.numbers.isEmpty, let first = plan(target, resolver) else { return }
-  let forms = FetchForms(resolver: resolver)
+  let forms = PlanCache(resolver: resolver)
   forms.learn(lifted, entity: "City", plan: first)
   forms.learn(lifted, entity: "City", plan: first)
   let numbers = lifted.numbers.indices.map { $0 % 2 == 0 ? "7\($0)" : "0" }
   let other = lifted.target(with: numbers)
   for target in [target, other] {
-    let again = LiftedTarget(target)
+    let again = NormalizedTarget(target)
     guard again.text == lifted.text, let filled = forms.fetch(again) else { continue }
     demand(filled.plan == plan(target, resolver), "another fetch: \(target)")
   }

@@ -54,7 +54,7 @@ func serving(
 
 /// Values gathered from several threads.
 final class Gathered<Value: Sendable>: Sendable {
-  private let values = Guarded<[Value]>([])
+  private let values = SanitizedMutex<[Value]>([])
 
   func append(_ value: Value) {
     values.withLock { $0.append(value) }

@@ -12,7 +12,7 @@ final class QueueSource: StreamSource {
     var closed = 0
   }
 
-  private let state = Guarded(State())
+  private let state = SanitizedMutex(State())
   /// What is given when the queue is empty.
   private let otherwise: StreamStep
 

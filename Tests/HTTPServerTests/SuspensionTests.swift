@@ -94,7 +94,7 @@ extension HTTPServerTests {
         let prepared = PreparedResponse(HTTPResponse(body: .text("all")))
         for client in clients { client.send(Self.wait) }
         #expect(await eventually { waiters.exchanges.count == count })
-        let rings = GatheredRings()
+        let rings = WakeupBatch()
         for exchange in waiters.exchanges.takeAll() { exchange.respond(prepared, rings) }
         if count >= 256 { #expect(clients[0].response()?.text == "all") }
         rings.ring()

@@ -217,7 +217,7 @@ private final class Delivery: LiveDelivery {
     store.save { $0.cities[1]?.population = 99 }
     var queries = LiveQueries(model: store.model, configuration: LiveConfiguration())
     try store.read { moment throws(StoreError) in
-      let context = MomentContext(moment)
+      let context = CatchUpContext(moment)
       try queries.catchUp(context)
       for _ in 0..<1_000 {
         let request = FollowRequest(

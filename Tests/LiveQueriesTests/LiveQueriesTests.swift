@@ -65,9 +65,9 @@ final class Simulation {
     try takeAnswers()
   }
 
-  func inMoment(_ body: (MomentContext) throws(StoreError) -> Void) throws {
+  func inMoment(_ body: (CatchUpContext) throws(StoreError) -> Void) throws {
     try store.read { moment throws(StoreError) in
-      let context = MomentContext(moment)
+      let context = CatchUpContext(moment)
       try queries.catchUp(context)
       try body(context)
     }

@@ -41,13 +41,13 @@ final class MemoryStore: LiveStore {
 
   struct State: Sendable {
     var worlds: [World] = [World()]
-    var touches: [Touches] = [Touches()]
+    var touches: [ChangeSet] = [ChangeSet()]
     var epoch = "t1"
     /// The oldest position that can be continued from.
     var oldest = 0
     var failure: StoreError?
     var reads = 0
-    var demands: [HistoryDemand] = []
+    var demands: [RetentionDemand] = []
   }
 
   let state = Mutex(State())
@@ -78,7 +78,7 @@ final class MemoryStore: LiveStore {
         old.countries[$0] != new.countries[$0]
       }
       state.worlds.append(new)
-      var touches = Touches()
+      var touches = ChangeSet()
       if !cities.isEmpty { touches.objects[0] = Set(cities.map { .integer(Int64($0)) }) }
       if !countries.isEmpty { touches.objects[1] = Set(countries.map { .integer(Int64($0)) }) }
       if tellsValues { touches.changes = old.changes(to: new) }
@@ -91,16 +91,16 @@ final class MemoryStore: LiveStore {
     state.withLock { Self.token($0.worlds.count - 1, epoch: $0.epoch) }
   }
 
-  func demand(_ demand: HistoryDemand, of reader: ObjectIdentifier) {
+  func demand(_ demand: RetentionDemand, of reader: ObjectIdentifier) {
     state.withLock { $0.demands.append(demand) }
   }
 
-  var demands: [HistoryDemand] { state.withLock { $0.demands } }
+  var demands: [RetentionDemand] { state.withLock { $0.demands } }
 
   func world(at position: Int64) -> World { state.withLock { $0.worlds[Int(position)] } }
 
   func read<Result>(
-    _ body: (any LiveMoment) throws(StoreError) -> Result
+    _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let state = state.withLock { state in
       state.reads += 1
@@ -120,21 +120,21 @@ final class Asked: Sendable {
   let rows = Atomic(0)
 }
 
-private struct MemoryMoment: LiveMoment {
+private struct MemoryMoment: ReadTransaction {
   let state: MemoryStore.State
   let tellsValues: Bool
   let asked: Asked
   var now: World { state.worlds[state.worlds.count - 1] }
   var token: Token { MemoryStore.token(state.worlds.count - 1, epoch: state.epoch) }
 
-  func standing(of token: Token) throws(StoreError) -> TokenStanding {
+  func standing(of token: Token) throws(StoreError) -> TokenValidity {
     token.position >= 0 && token == MemoryStore.token(Int(token.position), epoch: state.epoch)
       && token.position >= state.oldest ? .known : .expired
   }
 
-  func touches(after position: Int64) throws(StoreError) -> Touches {
+  func touches(after position: Int64) throws(StoreError) -> ChangeSet {
     let recent = state.touches[min(Int(position) + 1, state.touches.count)...]
-    var all = Touches()
+    var all = ChangeSet()
     for touches in recent { all.objects.merge(touches.objects) { $0.union($1) } }
     if tellsValues { all.changes = state.worlds[Int(position)].changes(to: now) }
     return all
@@ -142,9 +142,9 @@ private struct MemoryMoment: LiveMoment {
 
   func dictionaries(
     of plan: FetchPlan, at moment: Moment
-  ) throws(StoreError) -> TabulatedResult { TabulatedResult() }
+  ) throws(StoreError) -> GroupedResult { GroupedResult() }
 
-  func roots(of plan: FetchPlan, touchedBy touches: Touches) throws(StoreError) -> Set<ObjectID> {
+  func roots(of plan: FetchPlan, touchedBy touches: ChangeSet) throws(StoreError) -> Set<ObjectID> {
     var roots = touches.objects[0] ?? []
     guard plan.paths.contains(where: { !$0.steps.isEmpty }), let countries = touches.objects[1]
     else { return roots }

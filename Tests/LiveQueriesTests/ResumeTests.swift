@@ -38,12 +38,12 @@ private final class SlowStore: LiveStore {
   func isAsked() -> Bool { eventually(within: .seconds(300)) { waiting > 0 } }
 
   func read<Result>(
-    _ body: (any LiveMoment) throws(StoreError) -> Result
+    _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result { try read(unless: { false }, body) }
 
   func read<Result>(
     unless isOver: @escaping @Sendable () -> Bool,
-    _ body: (any LiveMoment) throws(StoreError) -> Result
+    _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try inner.read { moment throws(StoreError) in
       try body(SlowMoment(inner: moment, store: self, isOver: isOver))
@@ -63,14 +63,14 @@ private final class SlowStore: LiveStore {
   }
 }
 
-private final class SlowMoment: LiveMoment {
-  private let inner: any LiveMoment
+private final class SlowMoment: ReadTransaction {
+  private let inner: any ReadTransaction
   private let store: SlowStore
   private let isOver: () -> Bool
   private var limit: Duration?
   private var isPatient = false
 
-  init(inner: any LiveMoment, store: SlowStore, isOver: @escaping () -> Bool) {
+  init(inner: any ReadTransaction, store: SlowStore, isOver: @escaping () -> Bool) {
     self.inner = inner
     self.store = store
     self.isOver = isOver
@@ -87,15 +87,15 @@ private final class SlowMoment: LiveMoment {
     return try body()
   }
 
-  func standing(of token: Token) throws(StoreError) -> TokenStanding {
+  func standing(of token: Token) throws(StoreError) -> TokenValidity {
     try inner.standing(of: token)
   }
 
-  func touches(after position: Int64) throws(StoreError) -> Touches {
+  func touches(after position: Int64) throws(StoreError) -> ChangeSet {
     try inner.touches(after: position)
   }
 
-  func roots(of plan: FetchPlan, touchedBy touches: Touches) throws(StoreError) -> Set<ObjectID> {
+  func roots(of plan: FetchPlan, touchedBy touches: ChangeSet) throws(StoreError) -> Set<ObjectID> {
     try inner.roots(of: plan, touchedBy: touches)
   }
 
@@ -128,7 +128,7 @@ private final class SlowMoment: LiveMoment {
 
   func dictionaries(
     of plan: FetchPlan, at moment: Moment
-  ) throws(StoreError) -> TabulatedResult { try inner.dictionaries(of: plan, at: moment) }
+  ) throws(StoreError) -> GroupedResult { try inner.dictionaries(of: plan, at: moment) }
 
   func expandedObjects(
     of plan: FetchPlan, roots ids: Set<ObjectID>

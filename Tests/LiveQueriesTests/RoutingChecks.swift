@@ -8,7 +8,7 @@ extension LiveStore {
   /// The queries that what was touched after `base` may change.
   func search(_ index: QueryIndex, after base: Int64) throws -> CandidateSearch {
     try read { moment throws(StoreError) in
-      let touched = TouchedObjects(try moment.touches(after: base), in: model)
+      let touched = ChangedObjects(try moment.touches(after: base), in: model)
       var search = CandidateSearch(index, touched, after: base, moment, narrowingFrom: 1)
       search.run()
       return search
@@ -21,7 +21,7 @@ extension LiveStore {
   ) throws {
     guard let objects = search.objects(for: query) else { return }
     try read { moment throws(StoreError) in
-      let context = MomentContext(moment)
+      let context = CatchUpContext(moment)
       let all = try query.rowChanges(after: base, context)?.changes ?? []
       let told = try query.rowChanges(after: base, for: objects, context)?.changes ?? []
       let shown = { (changes: [RowChange]) in

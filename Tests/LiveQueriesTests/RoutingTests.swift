@@ -132,7 +132,7 @@ struct ManyTouchedTests {
       model: store.model, columns: store.columns, configuration: LiveConfiguration())
     let waiters = predicates.map { _ in Waiter() }
     try store.read { moment throws(StoreError) in
-      let context = MomentContext(moment)
+      let context = CatchUpContext(moment)
       try queries.catchUp(context)
       for (predicate, waiter) in zip(predicates, waiters) {
         guard let plan = try? plan(predicate) else { continue }
@@ -146,7 +146,7 @@ struct ManyTouchedTests {
     }
     let before = store.asked.rows.load(ordering: .relaxed)
     try store.read { moment throws(StoreError) in
-      try queries.catchUp(MomentContext(moment))
+      try queries.catchUp(CatchUpContext(moment))
     }
     return (store.asked.rows.load(ordering: .relaxed) - before, queries.outbox.count)
   }
@@ -195,10 +195,10 @@ struct ResumedTogetherTests {
       let plans = (0..<30).map { _ in generator.plan(store.world(at: since.position)) }
       for _ in 0..<generator.number(1...4) { store.save { generator.save(&$0) } }
       try store.read { moment throws(StoreError) in
-        let together = MomentDiffs(moment, model: store.model)
+        let together = TransactionDiffs(moment, model: store.model)
         try together.prepare(plans, since: since, columns: store.columns)
         for plan in plans {
-          let alone = MomentDiffs(moment, model: store.model)
+          let alone = TransactionDiffs(moment, model: store.model)
           let (told, expected) = (
             try together.diff(of: plan, since: since), try alone.diff(of: plan, since: since)
           )
@@ -208,7 +208,7 @@ struct ResumedTogetherTests {
     }
   }
 
-  private static func text(_ answer: MomentDiffs.Answer) -> String {
+  private static func text(_ answer: TransactionDiffs.Answer) -> String {
     if case .diff(let json) = answer { String(decoding: json, as: UTF8.self) } else { "\(answer)" }
   }
 
@@ -227,7 +227,7 @@ struct ResumedTogetherTests {
       return try FetchResolver(model: store.model, maxItems: 10_000).resolve(request)
     }
     try store.read { moment throws(StoreError) in
-      let diffs = MomentDiffs(moment, model: store.model)
+      let diffs = TransactionDiffs(moment, model: store.model)
       try diffs.prepare(plans, since: since, columns: store.columns)
       for plan in plans { _ = try diffs.diff(of: plan, since: since) }
     }

@@ -34,10 +34,10 @@ struct SharingTests {
 
   private func inMoment(
     _ queries: inout LiveQueries,
-    _ body: (inout LiveQueries, MomentContext) -> Void = { _, _ in }
+    _ body: (inout LiveQueries, CatchUpContext) -> Void = { _, _ in }
   ) throws {
     try store.read { moment throws(StoreError) in
-      let context = MomentContext(moment)
+      let context = CatchUpContext(moment)
       try queries.catchUp(context)
       body(&queries, context)
     }

@@ -20,15 +20,15 @@ struct FetchFixture {
     return try FetchResolver(model: model, maxItems: maxItems).resolve(request)
   }
 
-  var moment: ReadMoment {
+  var moment: SQLiteReadTransaction {
     get throws { try moment(of: followed.connection) }
   }
 
-  func moment(of connection: Connection) throws(StoreError) -> ReadMoment {
+  func moment(of connection: Connection) throws(StoreError) -> SQLiteReadTransaction {
     let schema = followed.history.schema
     var composer = FetchComposer(model: model, schema: schema)
     composer.uniform = .everyColumn(of: schema)
-    return ReadMoment(
+    return SQLiteReadTransaction(
       connection: connection, composer: composer, history: followed.history,
       objectStatements: ObjectStatements(),
       token: try followed.history.newestToken(on: connection))
@@ -36,7 +36,7 @@ struct FetchFixture {
 
   /// A read transaction whose queries of the past use materialized overlays from the first query
   /// on.
-  func gatheredMoment() throws -> ReadMoment {
+  func gatheredMoment() throws -> SQLiteReadTransaction {
     let reader = try followed.file.connect(.read)
     try reader.execute("BEGIN")
     reader.past.fewestRows = 0

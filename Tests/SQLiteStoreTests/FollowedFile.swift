@@ -22,11 +22,11 @@ struct FollowedFile {
 
   var token: Token { get throws { try history.newestToken(on: connection) } }
 
-  func touches(after token: Token) throws -> Touches {
+  func touches(after token: Token) throws -> ChangeSet {
     try history.touches(after: token.position, upTo: self.token.position, on: connection)
   }
 
-  func standing(of token: Token) throws -> TokenStanding {
+  func standing(of token: Token) throws -> TokenValidity {
     try history.standing(of: token, on: connection)
   }
 

@@ -90,7 +90,7 @@ struct HistoryTouchTests {
       DELETE FROM City WHERE id IN (20, 30);
       REPLACE INTO City VALUES (20, 'd', 1, 1);
       """)
-    let layout = HistoryLayout(of: TableShape(store.history.schema.entities[1]))
+    let layout = HistoryLayout(of: TableInfo(store.history.schema.entities[1]))
     let sql = """
       WITH \(layout.shadowExpression)
       SELECT * FROM (SELECT id, name, population, country FROM main.City WHERE \(layout.isUntouched(nil))

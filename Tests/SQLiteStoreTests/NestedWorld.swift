@@ -71,7 +71,7 @@ final class NestedWorld {
   func pastIDs(_ text: String, entity: String, at position: Int64) throws -> Set<String> {
     let history = followed.history
     let composer = FetchComposer(model: history.model, schema: history.schema)
-    let moment = ReadMoment(
+    let moment = SQLiteReadTransaction(
       connection: followed.connection, composer: composer, history: history,
       objectStatements: ObjectStatements(), token: try followed.token)
     let ids = (tables[entity] ?? []).map { values -> ObjectID in

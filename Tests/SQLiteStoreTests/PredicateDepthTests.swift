@@ -179,6 +179,22 @@ struct PredicateDepthTests {
     }
   }
 
+  @Test(
+    "sixty nested parts are counted in linear time: they are refused at once",
+    arguments: [
+      Wrapping("SUBQUERY(country.city, $V, ", ").@count > 0", 1),
+      Wrapping("NOT SUBQUERY(country.city, $V, ", ").@min.population > 0", 1),
+      Wrapping("TERNARY(NOT ", " BETWEEN {1, 3}, 1, 2) == 1", 1),
+      Wrapping("SUBQUERY(country.city, $V, $V.name != 'x' AND ", ").@avg.rating > 0", 1),
+    ])
+  func linear(_ wrapping: Wrapping) throws {
+    let fixture = try PredicateFixture()
+    let error = #expect(throws: PredicateError.self) {
+      try fixture.resolve(wrapping.nested(60, "population == 1"))
+    }
+    #expect(error?.code == .tooComplex)
+  }
+
   @Test("what many conditions would be made of is refused and not multiplied")
   func multiplied() throws {
     let fixture = try PredicateFixture()

@@ -85,7 +85,7 @@ final class PredicateFixture {
     let context = QueryContext(
       model: model, schema: schema, uniform: isUniform ? .everyColumn(of: schema) : [])
     let alias = context.nextAlias()
-    var scope = TableScope(
+    var scope = JoinBuilder(
       context: context, entity: index, alias: alias, source: "\"\(entity)\" AS \(alias)")
     let condition = PredicateCompiler.condition(of: predicate, in: &scope)
     let filter = condition.text.isEmpty ? "" : " WHERE \(condition.text)"

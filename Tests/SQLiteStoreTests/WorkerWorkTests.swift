@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// What a query of ``Effort/quick`` refuses to do: threads that others wait for run it.
+/// What a query of ``QueryClass/quick`` refuses to do: threads that others wait for run it.
 @Suite("A quick query leaves long work to other threads")
 struct WorkerWorkTests {
   private static let longText = 100_000

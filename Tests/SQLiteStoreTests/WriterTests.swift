@@ -360,7 +360,7 @@ struct WriterHeldHistoryTests {
 
   @Test("a reader that does not get any further for a minute is not waited for")
   func patience() {
-    var held = HeldHistory()
+    var held = RetentionHolds()
     let second: UInt64 = 1_000_000_000
     #expect(held.limit(nil, newest: 9, second) == 9)
     #expect(held.limit(9, newest: 9, 100 * second) == 9)

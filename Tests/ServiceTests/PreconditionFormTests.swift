@@ -21,6 +21,8 @@ struct PreconditionFormTests {
     ["max-affected=x", "max-affected=9"], ["foo=\"a, max-affected=1"], ["handling"],
     ["handling="], ["handling=kind"], ["handling=\"lenient"], ["handling=strict, handling=x"],
     ["return=minimal max-affected=1"], ["MAX-AFFECTED=x"], ["max-affected=1\u{7F}"],
+    ["max-affected:0"], ["max-affected:0, max-affected=9"], ["max_affected=0"], ["maxaffected=0"],
+    ["Max_Affected=0"], ["(max-affected)=0"], ["max/affected=0"], ["foo@bar"],
   ]
 
   @Test(arguments: malformedPreferences)

@@ -8,7 +8,7 @@ import Testing
 @Suite(.mayBlock) struct StartThreadTests {
   @Test func `a thread runs its body beside its maker, under its name`() throws {
     let told = Mutex("")
-    let done = TimedSignal()
+    let done = MonotonicSemaphore()
     let isStarted = startThread(name: "a-name-of-more-than-15") {
       let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)
       told.withLock { $0 = name ?? "" }
@@ -22,7 +22,7 @@ import Testing
   @Test func `a joined thread has ended, and knows itself`() throws {
     let known = Mutex<[Bool]>([])
     let thread = Mutex<JoinableThread?>(nil)
-    let ready = TimedSignal()
+    let ready = MonotonicSemaphore()
     let started = JoinableThread("joined") {
       ready.wait()
       let isCurrent = thread.withLock { $0?.isCurrent == true }

@@ -27,7 +27,7 @@ public protocol ColumnTraits: Sendable {
 /// How a property's value is compared.
 public enum ColumnTreatment: Sendable, Hashable {
   /// As a column with this affinity, or by the comparison keys of a column encoding.
-  case column(Affinity, form: StoredForm? = nil)
+  case column(Affinity, form: ColumnEncoding? = nil)
   /// As a calculated value without affinity, such as the text of a composite key.
   case calculated
 
@@ -35,7 +35,7 @@ public enum ColumnTreatment: Sendable, Hashable {
     if case .column(let affinity, nil) = self { affinity } else { nil }
   }
 
-  var form: StoredForm? {
+  var form: ColumnEncoding? {
     if case .column(_, let form) = self { form } else { nil }
   }
 }

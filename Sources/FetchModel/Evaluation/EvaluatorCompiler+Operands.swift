@@ -8,7 +8,7 @@ struct EvaluatedOperand {
   /// How it holds a date; nil where it is none.
   var dateFormat: DateFormat?
   /// The form that it compares in; nil where it compares as it is stored.
-  var form: StoredForm?
+  var form: ColumnEncoding?
   /// The value as it is stored, where `term` is a stand-in of it.
   var stored: PredicateEvaluator.Term?
   /// Whether it is calculated with as an integer.
@@ -40,7 +40,7 @@ struct EvaluatedOperand {
   }
 
   /// This operand as what compares with values in `form`.
-  func put(in form: StoredForm?) -> EvaluatedOperand {
+  func put(in form: ColumnEncoding?) -> EvaluatedOperand {
     guard let form, form != self.form else { return self }
     var operand = EvaluatedOperand(
       term: (stored ?? term).standIn(form), dateFormat: dateFormat, form: form)
@@ -74,7 +74,7 @@ extension PredicateEvaluator.Term {
   }
 
   /// The stand-in in `form`, of a constant at once.
-  fileprivate func standIn(_ form: StoredForm) -> Self {
+  fileprivate func standIn(_ form: ColumnEncoding) -> Self {
     if case .constant(let value) = self { return .constant(value.standIn(form)) }
     return .standIn(self, form)
   }

@@ -76,7 +76,7 @@ extension PredicateEvaluator {
     case remainder(Term, Term)
     case folded(Term, StringOptions)
     /// What stands for a stored value where values are compared.
-    case standIn(Term, StoredForm)
+    case standIn(Term, ColumnEncoding)
     /// A UUID as items show it.
     case uuidText(Term)
     /// A stored date as seconds since 1970.

@@ -2,7 +2,7 @@
 
 extension StoredValue {
   /// The comparison key of this value in a column with `form`.
-  func standIn(_ form: StoredForm) -> StoredValue {
+  func standIn(_ form: ColumnEncoding) -> StoredValue {
     switch self {
     case .null: .null
     case .integer(let integer): value(form.standIn(forInteger: integer))
@@ -12,7 +12,7 @@ extension StoredValue {
     }
   }
 
-  private func value(_ standIn: StoredForm.StandIn) -> StoredValue {
+  private func value(_ standIn: ColumnEncoding.ComparisonKey) -> StoredValue {
     switch standIn {
     case .itself: self
     case .null: .null
@@ -65,7 +65,7 @@ extension StoredValue {
   }
 
   private static func foreign(_ write: (inout OrderKeyEncoder) -> Void) -> StoredValue {
-    .blob(StoredForm.foreignStandIn(write))
+    .blob(ColumnEncoding.foreignStandIn(write))
   }
 }
 

@@ -118,13 +118,13 @@ public struct FetchPlan: Sendable, Hashable {
   /// Whether integers beyond ±2^53 are sent as strings.
   public var integersAsStrings: Bool
   /// What is made of the objects; nil unless the shape is ``ResultShape/dictionaries``.
-  public var tabulation: Tabulation?
+  public var tabulation: GroupedQuery?
 
   public init(
     definition: ResultDefinition, window: Window = Window(), isCapped: Bool = false,
     shape: ResultShape = .objects, selection: [SelectedValue] = [],
     expansion: [PropertyPath] = [], withTotal: Bool = false, withDigest: Bool = false,
-    integersAsStrings: Bool = false, tabulation: Tabulation? = nil
+    integersAsStrings: Bool = false, tabulation: GroupedQuery? = nil
   ) {
     self.definition = definition
     self.window = window
@@ -139,8 +139,8 @@ public struct FetchPlan: Sendable, Hashable {
   }
 
   /// Whether the time of the request stands in it, so that its result changes without a save.
-  public var isVolatile: Bool {
-    definition.predicate.isVolatile || tabulation?.isVolatile ?? false
+  public var isNondeterministic: Bool {
+    definition.predicate.isNondeterministic || tabulation?.isNondeterministic ?? false
   }
 
   /// Every key path that the answer depends on.

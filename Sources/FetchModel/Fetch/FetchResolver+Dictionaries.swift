@@ -29,7 +29,7 @@ extension FetchResolver {
     let predicate = try predicate(of: objects, entity: entity).within(
       model.membership(of: entity, subentities: request.withSubentities))
     try checkDepth(of: predicate, atMost: ParserStackBudget.ofTabulation)
-    var resolver = TabulationResolver(model: model, entity: entity)
+    var resolver = GroupedQueryResolver(model: model, entity: entity)
     let tabulation = try resolver.resolve(
       request, arguments: groups.arguments, variables: groups.variables,
       defaults: defaultSelection(of: entity).map(\.key))

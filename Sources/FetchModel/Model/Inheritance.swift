@@ -65,6 +65,6 @@ extension Model {
           Membership(
             value: value, values: names.map { .string($0) }, includesNil: false, options: [],
             isNegated: false))
-    return ResolvedPredicate(condition: condition, paths: [path], isVolatile: false)
+    return ResolvedPredicate(condition: condition, paths: [path], isNondeterministic: false)
   }
 }

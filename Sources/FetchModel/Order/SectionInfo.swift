@@ -164,7 +164,7 @@ private struct SectionWriter {
   }
 
   private mutating func write(binary bytes: [UInt8]) {
-    if let foreign = StoredForm.foreignValue(of: bytes, type) {
+    if let foreign = ColumnEncoding.foreignValue(of: bytes, type) {
       write(foreign: foreign)
     } else if type == .uuid, bytes.count == 16 {
       name = String(decoding: UUIDText.text(of: bytes), as: UTF8.self)

@@ -26,7 +26,7 @@ extension RegularExpression {
     over text: UnsafeBufferPointer<UInt8>, _ interruption: inout Interruption
   ) -> (hasMatched: Bool, steps: Int) {
     var run = Run(expression: self)
-    var place = Surroundings(text, needs)
+    var place = MatchContext(text, needs)
     run.begin(at: place)
     var counted = 0
     while let scalar = place.next {
@@ -59,13 +59,13 @@ extension RegularExpression {
 
     var isDead: Bool { waiting.isEmpty && !hasMatched }
 
-    mutating func begin(at place: Surroundings) {
+    mutating func begin(at place: MatchContext) {
       stepNumber = 1
       follow(0, place)
       swap(&waiting, &following)
     }
 
-    mutating func step(over scalar: Unicode.Scalar, to place: Surroundings) {
+    mutating func step(over scalar: Unicode.Scalar, to place: MatchContext) {
       stepNumber += 1
       hasMatched = false
       following.removeAll(keepingCapacity: true)
@@ -100,7 +100,7 @@ extension RegularExpression {
     }
 
     /// Reaches every instruction that leads to a character without taking one.
-    private mutating func follow(_ start: Int, _ place: Surroundings) {
+    private mutating func follow(_ start: Int, _ place: MatchContext) {
       pending.append(start)
       while let instruction = pending.popLast() {
         steps += 1

@@ -38,9 +38,15 @@ public enum ParserStackBudget {
     case .comparison(let comparison): entries(comparison)
     case .between(let interval): max(3 + entries(interval.value), 12)
     case .membership(let membership): max(3 + ofCall + entries(membership.value), 12)
-    case .exists(let collection, let part, let isNegated):
-      (isNegated && !isDeep(part) ? 8 : 7) + source(collection, part)
+    case .exists(let collection, let part, let isNegated): exists(collection, part, isNegated)
     }
+  }
+
+  private static func exists(
+    _ collection: ResolvedCollection, _ part: Condition, _ isNegated: Bool
+  ) -> Int {
+    let own = entries(part)
+    return (isNegated && own <= ofShallowPart ? 8 : 7) + source(collection, part, needs: own)
   }
 
   /// The first part has nothing before it, each other one what came before and the operator. Many
@@ -82,12 +88,19 @@ public enum ParserStackBudget {
   }
 
   /// The condition and the one that ties the rows, after WHERE. In an earlier state a table is a
-  /// subquery, and so is a to-one step before the collection.
-  private static func source(_ collection: ResolvedCollection, _ condition: Condition) -> Int {
+  /// subquery, and so is a to-one step before the collection. `entries` is what the condition needs:
+  /// the caller counts it once, so that counting nested conditions stays linear.
+  private static func source(
+    _ collection: ResolvedCollection, _ condition: Condition, needs entries: Int
+  ) -> Int {
     let start = path(steps: collection.toOneSteps)
     let tie = collection.isManyToMany ? max(30, 18 + start) : max(22, 10 + start)
-    let own = entries(condition) + (condition.isAlternative ? 1 : 0)
-    return isDeep(condition) ? max(own, 2 + tie) : max(tie, 2 + own)
+    let own = entries + (condition.isAlternative ? 1 : 0)
+    return entries > ofShallowPart ? max(own, 2 + tie) : max(tie, 2 + own)
+  }
+
+  private static func source(_ collection: ResolvedCollection, _ condition: Condition) -> Int {
+    source(collection, condition, needs: entries(condition))
   }
 
   // MARK: Values

@@ -30,7 +30,7 @@ extension Predicate {
     try resolver.refuseUnused()
     try ParserStackBudget.check(ParserStackBudget.entries(condition))
     return ResolvedPredicate(
-      condition: condition, paths: resolver.paths, isVolatile: resolver.isVolatile)
+      condition: condition, paths: resolver.paths, isNondeterministic: resolver.isNondeterministic)
   }
 }
 
@@ -56,7 +56,7 @@ struct PredicateResolver {
   private var usedVariables: Set<String> = []
   private var valueCount = 0
   private var copyCount = 0
-  private(set) var isVolatile = false
+  private(set) var isNondeterministic = false
 
   init(
     model: Model, entity: Int, arguments: [PredicateArgument],
@@ -106,7 +106,7 @@ struct PredicateResolver {
 
   /// The moment of the request. Using it makes the predicate volatile.
   mutating func now() -> Instant {
-    isVolatile = true
+    isNondeterministic = true
     return givenNow ?? .now
   }
 }

@@ -9,12 +9,12 @@ public struct ResolvedPredicate: Sendable, Hashable {
   /// entity.
   public let paths: [PropertyPath]
   /// True if it depends on the time of the request, so that its result changes without a save.
-  public let isVolatile: Bool
+  public let isNondeterministic: Bool
 
-  public init(condition: Condition, paths: [PropertyPath] = [], isVolatile: Bool = false) {
+  public init(condition: Condition, paths: [PropertyPath] = [], isNondeterministic: Bool = false) {
     self.condition = condition
     self.paths = paths
-    self.isVolatile = isVolatile
+    self.isNondeterministic = isNondeterministic
   }
 
   /// Matches every object.
@@ -26,11 +26,11 @@ public struct ResolvedPredicate: Sendable, Hashable {
     return ResolvedPredicate(
       condition: .all([other.condition, condition]),
       paths: other.paths + paths.filter { !other.paths.contains($0) },
-      isVolatile: isVolatile || other.isVolatile)
+      isNondeterministic: isNondeterministic || other.isNondeterministic)
   }
 
   public static func == (left: Self, right: Self) -> Bool {
-    left.condition == right.condition && left.isVolatile == right.isVolatile
+    left.condition == right.condition && left.isNondeterministic == right.isNondeterministic
   }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(condition) }

@@ -13,7 +13,7 @@ extension Problem {
       self = .notObservable(model.entities[other].name)
       return
     }
-    guard plan.isVolatile else { return nil }
+    guard plan.isNondeterministic else { return nil }
     self = .volatilePredicate
   }
 }

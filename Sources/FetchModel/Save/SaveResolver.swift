@@ -4,11 +4,11 @@
 /// Resolves the names and values of saves.
 public struct SaveResolver: Sendable {
   public let model: Model
-  private let rules: ChangeRules
+  private let rules: ValidationRules
 
   public init(model: Model) {
     self.model = model
-    rules = ChangeRules(model)
+    rules = ValidationRules(model)
   }
 
   /// Resolves the body of `POST /v1/save`. O(length).
@@ -79,7 +79,7 @@ public struct SaveResolver: Sendable {
   }
 
   private func resolve(_ drafts: [ChangeDraft]) throws(SaveError) -> SaveRequest {
-    var resolution = ChangeResolution(model: model, rules: rules, drafts: drafts)
+    var resolution = ChangeValidator(model: model, rules: rules, drafts: drafts)
     var request = SaveRequest(
       changes: drafts.indices.map { resolution.resolve(drafts[$0], at: $0) })
     if let error = resolution.refusedCondition { throw .condition(error) }

@@ -29,7 +29,7 @@ public struct RelationshipPlace: Sendable, Hashable {
 }
 
 /// The changes of the saves between two positions of the history.
-public struct Touches: Sendable {
+public struct ChangeSet: Sendable {
   /// The objects inserted, updated or deleted, by entity index.
   public var objects: [Int: Set<ObjectID>]
   /// The objects whose related objects changed, by old and new links, for each to-many
@@ -66,12 +66,12 @@ public enum Moment: Sendable, Hashable {
 }
 
 /// The validity of a token.
-public enum TokenStanding: Sendable, Hashable {
+public enum TokenValidity: Sendable, Hashable {
   case known, expired
 }
 
 /// The oldest history position that pruning must keep for a reader.
-public enum HistoryDemand: Sendable, Hashable {
+public enum RetentionDemand: Sendable, Hashable {
   case nothing
   /// Everything committed from now on.
   case new
@@ -87,21 +87,21 @@ public protocol LiveStore: Sendable {
   var columns: (any ColumnTraits)? { get }
   /// Runs `body` in a read transaction on the newest committed state.
   func read<Result>(
-    _ body: (any LiveMoment) throws(StoreError) -> Result
+    _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result
   /// Runs `body` in a read transaction on the newest committed state. When `isOver` becomes true, a
   /// running query ends soon with ``StoreError/queryTimeout``.
   func read<Result>(
     unless isOver: @escaping @Sendable () -> Bool,
-    _ body: (any LiveMoment) throws(StoreError) -> Result
+    _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result
   /// Sets the part of the history that `reader` still needs. A store that prunes its history keeps
   /// that part as long as the reader makes progress.
-  func demand(_ demand: HistoryDemand, of reader: ObjectIdentifier)
+  func demand(_ demand: RetentionDemand, of reader: ObjectIdentifier)
 }
 
 /// An open read transaction.
-public protocol LiveMoment {
+public protocol ReadTransaction {
   /// The newest position of this state.
   var token: Token { get }
   /// The most bytes of an answer.
@@ -113,15 +113,15 @@ public protocol LiveMoment {
     _ limit: Duration?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result
   /// Returns whether the history reaches back to `token` without a gap.
-  func standing(of token: Token) throws(StoreError) -> TokenStanding
+  func standing(of token: Token) throws(StoreError) -> TokenValidity
   /// What it means that one of these questions failed with `error`: a table that is not what the
   /// model says is ``StoreError/schemaChanged(entity:)``.
   func meaning(of error: StoreError) -> StoreError
   /// Returns the changes after `position`, up to this state. O(changed rows).
-  func touches(after position: Int64) throws(StoreError) -> Touches
+  func touches(after position: Int64) throws(StoreError) -> ChangeSet
   /// Returns the ids of `plan`'s entity whose row may differ because of `touches`: changed objects,
   /// and objects that reach a changed object over a key path of the plan.
-  func roots(of plan: FetchPlan, touchedBy touches: Touches) throws(StoreError) -> Set<ObjectID>
+  func roots(of plan: FetchPlan, touchedBy touches: ChangeSet) throws(StoreError) -> Set<ObjectID>
   /// Returns the keys of a result in order, at most `limit`, strictly after `after`.
   func keys(
     of definition: ResultDefinition, after: OrderKey?, limit: Int?
@@ -140,7 +140,7 @@ public protocol LiveMoment {
   ) throws(StoreError) -> [ObjectID: [StoredValue?]]?
   /// Returns the dictionaries of `plan.tabulation` at `moment`. Equal values give equal bytes, in
   /// whatever order the store reads its rows.
-  func dictionaries(of plan: FetchPlan, at moment: Moment) throws(StoreError) -> TabulatedResult
+  func dictionaries(of plan: FetchPlan, at moment: Moment) throws(StoreError) -> GroupedResult
   /// Returns the objects that `plan.expansion` reaches from the root objects `ids`, as JSON, by
   /// entity.
   func expandedObjects(
@@ -159,14 +159,14 @@ extension LiveStore {
   /// The default for a store without cancellation.
   public func read<Result>(
     unless isOver: @escaping @Sendable () -> Bool,
-    _ body: (any LiveMoment) throws(StoreError) -> Result
+    _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result { try read(body) }
 
   /// The default for a store that never prunes its history.
-  public func demand(_ demand: HistoryDemand, of reader: ObjectIdentifier) {}
+  public func demand(_ demand: RetentionDemand, of reader: ObjectIdentifier) {}
 }
 
-extension LiveMoment {
+extension ReadTransaction {
   /// A store without limits.
   public var maxAnswerBytes: Int { .max }
 

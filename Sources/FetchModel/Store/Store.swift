@@ -13,7 +13,7 @@ public struct StoreProperties: Sendable, Hashable {
 }
 
 /// The time limit of a query.
-public enum Effort: Sendable, Hashable {
+public enum QueryClass: Sendable, Hashable {
   /// A few milliseconds, for threads that must not be blocked. Exceeding it throws
   /// ``StoreError/tooSlow``.
   case quick
@@ -59,7 +59,7 @@ public struct RawValue: Sendable, Hashable {
 }
 
 /// An open read transaction that also builds responses.
-public protocol StoreMoment: LiveMoment {
+public protocol StoreReadTransaction: ReadTransaction {
   /// Returns a fetch's snapshot as the JSON of API.md section 4.
   func snapshot(of plan: FetchPlan) throws(StoreError) -> EncodedSnapshot
   /// Returns an object with the values of `plan.selection`; nil if it does not exist.
@@ -75,7 +75,7 @@ public protocol Store: LiveStore, AnyObject {
   /// Runs `body` in a read transaction on the newest committed state, for responses that have to be
   /// consistent with each other.
   func readAnswers<Result>(
-    _ body: (any StoreMoment) throws(StoreError) -> Result
+    _ body: (any StoreReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result
 
   /// Runs `body` on this thread. When `isOver` becomes true, a running query with the full time
@@ -86,19 +86,19 @@ public protocol Store: LiveStore, AnyObject {
   ) throws(StoreError) -> Result
 
   /// Returns a fetch's snapshot as the JSON of API.md section 4.
-  func snapshot(of plan: FetchPlan, effort: Effort) throws(StoreError) -> EncodedSnapshot
+  func snapshot(of plan: FetchPlan, effort: QueryClass) throws(StoreError) -> EncodedSnapshot
   /// Returns the snapshot of a bound plan. Statements prepared for the same parameterized plan are
   /// reused.
-  func snapshot(of filled: FilledForm, effort: Effort) throws(StoreError) -> EncodedSnapshot
+  func snapshot(of filled: BoundPlan, effort: QueryClass) throws(StoreError) -> EncodedSnapshot
   /// Returns how the store would execute a fetch, without running it.
-  func explain(_ plan: FetchPlan, effort: Effort) throws(StoreError) -> Explanation
+  func explain(_ plan: FetchPlan, effort: QueryClass) throws(StoreError) -> Explanation
   /// Returns an object with the values of `plan.selection`; nil if it does not exist.
   func object(
-    _ id: ObjectID, of plan: FetchPlan, effort: Effort
+    _ id: ObjectID, of plan: FetchPlan, effort: QueryClass
   ) throws(StoreError) -> ObjectSnapshot?
   /// Returns one attribute of an object; nil if the object does not exist.
   func rawValue(
-    of id: ObjectID, entity: Int, attribute: Int, effort: Effort
+    of id: ObjectID, entity: Int, attribute: Int, effort: QueryClass
   ) throws(StoreError) -> RawValue?
   /// True if no object of `entities` changed after `last`, and the history still reaches back to
   /// `token`.
@@ -109,8 +109,9 @@ public protocol Store: LiveStore, AnyObject {
   /// Without a token: from the beginning of the history.
   func changes(after token: Token?, limit: Int) throws(StoreError) -> ChangeHistory?
 
-  /// Calls `completion` once, on any thread, with the reasons for which the store cannot read, write
-  /// (unless it is read only) or follow what it stores; none where it can. It may do so much later.
+  /// Calls `completion` once, on any thread, with the reasons for which the store cannot read,
+  /// write (unless it is read only) or follow what it stores; none where it can. It may do so much
+  /// later.
   func checkHealth(_ completion: @escaping @Sendable ([StoreFault]) -> Void)
 
   /// What the store counts and holds.
@@ -128,20 +129,20 @@ public protocol Store: LiveStore, AnyObject {
   /// receives the response of the executed save. Of concurrent saves with the same key one is
   /// executed.
   func save(
-    _ request: SaveRequest, once: SaveOnce,
-    completion: @escaping @Sendable (Result<KeptAnswer, SaveError>) -> Void)
+    _ request: SaveRequest, once: IdempotentSave,
+    completion: @escaping @Sendable (Result<StoredResponse, SaveError>) -> Void)
 
-  /// Refuses the saves that wait, and every later one, with ``StoreError/shuttingDown``. Returns when
-  /// those that waited have their completion called.
+  /// Refuses the saves that wait, and every later one, with ``StoreError/shuttingDown``. Returns
+  /// when those that waited have their completion called.
   ///
-  /// - Parameter cancellingRunning: whether the saves that run are rolled back and refused as well. A
-  ///   save that is already being committed is not.
+  /// - Parameter cancellingRunning: whether the saves that run are rolled back and refused as well.
+  ///   A save that is already being committed is not.
   func endSaves(cancellingRunning: Bool)
 
   /// The answer of the save that was made under `key`; nil where none was.
   ///
   /// - Throws: ``SaveError/keyReused`` if the key belongs to a different save.
-  func keptAnswer(under key: String, fingerprint: String) throws(SaveError) -> KeptAnswer?
+  func keptAnswer(under key: String, fingerprint: String) throws(SaveError) -> StoredResponse?
 }
 
 /// Why a store has to be opened again.
@@ -154,7 +155,8 @@ public enum OutdatedReason: Sendable, Hashable {
 
 /// A store whose schema, or whole file, other programs may replace while it is open.
 public protocol ReopenableStore: Store {
-  /// Calls `body` once when the store is no longer what was opened: close it then and open it again.
+  /// Calls `body` once when the store is no longer what was opened: close it then and open it
+  /// again.
   func onOutdated(_ body: @escaping @Sendable (OutdatedReason) -> Void)
   /// Carries out the saves that wait and lets go of the storage.
   func close()
@@ -163,7 +165,7 @@ public protocol ReopenableStore: Store {
 extension Store {
   public func keptAnswer(
     under key: String, fingerprint: String
-  ) throws(SaveError) -> KeptAnswer? { nil }
+  ) throws(SaveError) -> StoredResponse? { nil }
 
   /// The default for a store without cancellation.
   public func unless<Result>(
@@ -185,13 +187,13 @@ extension Store {
 
 extension Store {
   public func snapshot(
-    of filled: FilledForm, effort: Effort
+    of filled: BoundPlan, effort: QueryClass
   ) throws(StoreError) -> EncodedSnapshot {
     try snapshot(of: filled.plan, effort: effort)
   }
 
   /// The default for a store that cannot explain its queries.
-  public func explain(_ plan: FetchPlan, effort: Effort) throws(StoreError) -> Explanation {
+  public func explain(_ plan: FetchPlan, effort: QueryClass) throws(StoreError) -> Explanation {
     Explanation(entity: model.entities[plan.definition.entity].name, statements: [])
   }
 }

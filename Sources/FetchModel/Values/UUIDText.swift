@@ -26,7 +26,8 @@ public enum UUIDText {
   }
 
   /// Returns the text of sixteen bytes. `.bytes` gives capital letters, as in items.
-  public static func text(of bytes: [UInt8], _ style: StoredForm.UUIDStyle = .upper) -> [UInt8] {
+  public static func text(of bytes: [UInt8], _ style: ColumnEncoding.UUIDStyle = .upper) -> [UInt8]
+  {
     let digits = Array((style == .lower ? "0123456789abcdef" : "0123456789ABCDEF").utf8)
     var text: [UInt8] = []
     text.reserveCapacity(36)

@@ -34,7 +34,7 @@ public struct DataStoreDifference<Result: InstanceIdentifiable> {
     from old: [DataStoreSection<Result>], to new: [DataStoreSection<Result>],
     isFixed: (Result.InstanceID) -> Bool, isUpdated: (Result.InstanceID) -> Bool
   ) {
-    let places = ArrangementDifference(
+    let places = OrderDifference(
       from: Arrangement(old.map { ($0.name, $0.results.map(\.instanceID)) }),
       to: Arrangement(new.map { ($0.name, $0.results.map(\.instanceID)) })
     ) { isFixed($0.id) }

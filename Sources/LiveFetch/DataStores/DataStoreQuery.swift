@@ -24,7 +24,7 @@ public final class DataStoreQuery<
     case failed(any Error)
   }
 
-  private struct Content: MailboxContent {
+  private struct Content: EventBufferContent {
     var pending = DataStoreBatch<Result>()
     var ready: DataStoreBatch<Result>?
     var notices: Deque<Event> = []
@@ -43,7 +43,7 @@ public final class DataStoreQuery<
   public let request: Request
   /// How long an enqueued change waits at most.
   public let throttle: Duration
-  private let box = Mailbox(Content())
+  private let box = EventBuffer(Content())
 
   public init(_ request: Request, throttle: Duration = .milliseconds(50)) {
     self.request = request

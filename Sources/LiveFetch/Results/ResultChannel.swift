@@ -11,7 +11,7 @@ final class ResultChannel: Sendable {
     let change: ContentChange?
   }
 
-  private struct Content: MailboxContent {
+  private struct Content: EventBufferContent {
     var seen: ResultState?
     var newest: ResultState?
     var change: ContentChange?
@@ -25,10 +25,10 @@ final class ResultChannel: Sendable {
     }
   }
 
-  private let box: Mailbox<Content>
+  private let box: EventBuffer<Content>
 
   init(_ content: ResultState?) {
-    box = Mailbox(Content(newest: content, hasNews: content != nil))
+    box = EventBuffer(Content(newest: content, hasNews: content != nil))
   }
 
   var isFinished: Bool { box.isFinished }

@@ -7,14 +7,14 @@ extension ResultState {
   ///
   /// - Parameter changed: items whose values differ although the states do not contain them.
   func difference(to new: ResultState, changed: Set<ObjectID> = []) -> Diff {
-    func isSame(_ place: ArrangementDifference<ObjectID>.Place) -> Bool {
+    func isSame(_ place: OrderDifference<ObjectID>.Place) -> Bool {
       guard !changed.contains(place.id), let old = self[place.from], let now = new[place.to] else {
         return false
       }
       // One of the items may consist of its id only.
       return old == now || old.names.count == 1 || now.names.count == 1
     }
-    let places = ArrangementDifference(from: arrangement, to: new.arrangement, isFixed: isSame)
+    let places = OrderDifference(from: arrangement, to: new.arrangement, isFixed: isSame)
     var diff = Diff(entity: "", from: token, to: new.token, summary: new.summary)
     diff.deletedSections = places.deletedSections.map {
       .init(index: $0, section: sections[$0].info)
@@ -36,7 +36,7 @@ extension ResultState {
   }
 
   private func change(
-    _ place: ArrangementDifference<ObjectID>.Place, to new: ResultState
+    _ place: OrderDifference<ObjectID>.Place, to new: ResultState
   ) -> Diff.Changed {
     var changed: [UInt8]?
     if let old = self[place.from], let new = new[place.to] { changed = old.changes(to: new).bytes }

@@ -13,7 +13,7 @@ struct MoveFinder {
   private(set) var moved: Set<Int> = []
 
   /// - Parameter places: the old and the new place of each changed object in the window.
-  init(places: [(old: TouchedKey?, new: TouchedKey?)], comparison: WindowComparison) {
+  init(places: [(old: ChangedKey?, new: ChangedKey?)], comparison: WindowComparison) {
     var fixed: [OrderKey] = []
     var changed: [Candidate] = []
     for (index, place) in places.enumerated() {
@@ -40,8 +40,8 @@ struct MoveFinder {
 
   struct Candidate {
     let index: Int
-    let old: TouchedKey
-    let new: TouchedKey
+    let old: ChangedKey
+    let new: ChangedKey
   }
 
   /// Numbers the gaps between fixed objects.
@@ -56,7 +56,7 @@ struct MoveFinder {
       return old == fixedBefore(candidate.new) ? old : nil
     }
 
-    private func fixedBefore(_ place: TouchedKey) -> Int {
+    private func fixedBefore(_ place: ChangedKey) -> Int {
       let (old, new) = (comparison.oldUntouched, comparison.newUntouched)
       let first = max(old.lowerBound, new.lowerBound)
       let end = max(first, min(old.upperBound, new.upperBound))

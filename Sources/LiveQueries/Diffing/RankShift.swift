@@ -18,7 +18,7 @@ struct Touch: Sendable, Hashable {
 }
 
 /// A changed object's key in the old or the new numbering.
-struct TouchedKey {
+struct ChangedKey {
   let key: OrderKey
   let rank: Int
   /// The number of unchanged keys before it.
@@ -76,10 +76,10 @@ struct RankShift {
   }
 
   /// The old and the new place of a changed object; nil where it is unknown or absent.
-  func places(ofTouch touch: Int) -> (old: TouchedKey?, new: TouchedKey?) {
+  func places(ofTouch touch: Int) -> (old: ChangedKey?, new: ChangedKey?) {
     (
-      oldIndexes[touch].map { TouchedKey(oldTouched[$0], rank: oldRanks[$0], index: $0) },
-      newIndexes[touch].map { TouchedKey(newTouched[$0], rank: newRanks[$0], index: $0) }
+      oldIndexes[touch].map { ChangedKey(oldTouched[$0], rank: oldRanks[$0], index: $0) },
+      newIndexes[touch].map { ChangedKey(newTouched[$0], rank: newRanks[$0], index: $0) }
     )
   }
 

@@ -54,7 +54,7 @@ struct WindowComparison {
   }
 
   /// The old and the new place of a changed object; nil where it is outside the window.
-  func places(ofTouch touch: Int) -> (old: TouchedKey?, new: TouchedKey?) {
+  func places(ofTouch touch: Int) -> (old: ChangedKey?, new: ChangedKey?) {
     let (old, new) = shift.places(ofTouch: touch)
     return (
       old.flatMap { oldVisible.contains($0.rank) ? $0 : nil },
@@ -62,11 +62,11 @@ struct WindowComparison {
     )
   }
 
-  mutating func oldPosition(_ place: TouchedKey) -> Position {
+  mutating func oldPosition(_ place: ChangedKey) -> Position {
     numbers.oldPosition(of: place.key, rank: place.rank)
   }
 
-  mutating func newPosition(_ place: TouchedKey) -> Position {
+  mutating func newPosition(_ place: ChangedKey) -> Position {
     numbers.newPosition(of: place.key, rank: place.rank)
   }
 

@@ -95,7 +95,7 @@ struct WindowDiff {
   }
 
   private mutating func add(
-    _ touch: Touch, _ old: TouchedKey, _ new: TouchedKey, isMoved: Bool,
+    _ touch: Touch, _ old: ChangedKey, _ new: ChangedKey, isMoved: Bool,
     _ comparison: inout WindowComparison
   ) {
     guard isMoved || touch.valuesChanged else { return }

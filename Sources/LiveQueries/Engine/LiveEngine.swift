@@ -12,7 +12,7 @@ import Threads
 
 /// Follows a store for clients that wait for changes of their fetches.
 public final class LiveEngine: Sendable {
-  private let mailbox = Mailbox()
+  private let mailbox = CommandQueue()
   private let metrics = Mutex(LiveCounters())
 
   /// Starts the engine's thread. It ends with ``stop()`` or when the engine is released.
@@ -23,7 +23,7 @@ public final class LiveEngine: Sendable {
     let mailbox = mailbox
     startThread(name: "livefetch-live") { [weak self] in
       loop.run(
-        EngineDesk(mailbox: mailbox) { counters in self?.metrics.withLock { $0 = counters } })
+        EngineInbox(mailbox: mailbox) { counters in self?.metrics.withLock { $0 = counters } })
     }
   }
 
@@ -92,8 +92,8 @@ public final class LiveEngine: Sendable {
 }
 
 /// Command queue and metrics callback of the engine thread.
-private struct EngineDesk {
-  let mailbox: Mailbox
+private struct EngineInbox {
+  let mailbox: CommandQueue
   let report: (LiveCounters) -> Void
 }
 
@@ -109,7 +109,7 @@ private struct EngineLoop: Sendable {
   let configuration: LiveConfiguration
   let delivery: any LiveDelivery
   /// Runs catch-ups that take too long for the engine's thread.
-  private let lane = WorkLane(name: "livefetch-resume", threads: 2, queue: 1_000)
+  private let lane = ThreadPool(name: "livefetch-resume", threads: 2, queue: 1_000)
   /// The pause before the store is read again after a failure.
   private static let retryDelay = Duration.milliseconds(50)
 
@@ -123,15 +123,15 @@ private struct EngineLoop: Sendable {
     var nextSweep: ContinuousClock.Instant
     var isDraining = false
     /// The retention demand last sent to the store.
-    var demand = HistoryDemand.nothing
+    var demand = RetentionDemand.nothing
 
-    var unread: HistoryDemand {
+    var unread: RetentionDemand {
       guard queries.hasActiveQueries else { return .nothing }
       return queries.current.map { .after($0.position) } ?? .new
     }
   }
 
-  func run(_ desk: EngineDesk) {
+  func run(_ desk: EngineInbox) {
     var state = State(
       queries: LiveQueries(
         model: store.model, columns: store.columns, configuration: configuration),
@@ -151,14 +151,14 @@ private struct EngineLoop: Sendable {
     }
   }
 
-  private func tell(_ demand: HistoryDemand, _ desk: EngineDesk, _ state: inout State) {
+  private func tell(_ demand: RetentionDemand, _ desk: EngineInbox, _ state: inout State) {
     guard demand != state.demand else { return }
     state.demand = demand
     store.demand(demand, of: ObjectIdentifier(desk.mailbox))
   }
 
   /// Delivers the available answers.
-  private func answer(_ desk: EngineDesk, _ state: inout State) {
+  private func answer(_ desk: EngineInbox, _ state: inout State) {
     answerClients(desk, &state)
     answerGroups(desk, &state)
   }
@@ -168,7 +168,7 @@ private struct EngineLoop: Sendable {
     return [state.queries.deadlines.next, state.retry, sweep].compactMap { $0 }.min()
   }
 
-  private func handle(_ batch: Batch, _ desk: EngineDesk, _ state: inout State) {
+  private func handle(_ batch: CommandBatch, _ desk: EngineInbox, _ state: inout State) {
     let now = ContinuousClock.now
     if batch.storeDidChange { state.isStale = true }
     state.queries.isEnding = desk.mailbox.isEnding
@@ -193,7 +193,7 @@ private struct EngineLoop: Sendable {
 
   /// Executes the commands that need no read of the store, and returns the others.
   private func serveFromMemory(
-    _ wishes: [Batch.Wish], _ state: inout State, _ now: ContinuousClock.Instant
+    _ wishes: [CommandBatch.Command], _ state: inout State, _ now: ContinuousClock.Instant
   ) -> [FollowRequest] {
     var unserved: [FollowRequest] = []
     for wish in wishes {
@@ -227,13 +227,13 @@ private struct EngineLoop: Sendable {
   }
 
   private func serveFromStore(
-    _ requests: [FollowRequest], _ finished: [FinishedResume], _ desk: EngineDesk,
+    _ requests: [FollowRequest], _ finished: [FinishedResume], _ desk: EngineInbox,
     _ state: inout State, _ now: ContinuousClock.Instant
   ) {
     let isOver = { @Sendable [mailbox = desk.mailbox] in mailbox.isOverdue }
     do throws(StoreError) {
       try store.read(unless: isOver) { moment throws(StoreError) in
-        let context = MomentContext(moment)
+        let context = CatchUpContext(moment)
         try state.queries.catchUp(context)
         state.isStale = false
         state.retry = nil
@@ -253,7 +253,7 @@ private struct EngineLoop: Sendable {
   }
 
   private func takeBack(
-    _ finished: [FinishedResume], _ context: MomentContext, _ state: inout State,
+    _ finished: [FinishedResume], _ context: CatchUpContext, _ state: inout State,
     _ now: ContinuousClock.Instant
   ) {
     guard !finished.isEmpty else { return }
@@ -267,7 +267,7 @@ private struct EngineLoop: Sendable {
   /// Serves as many requests as the time limit allows and puts the others back, behind newer
   /// positions.
   private func serve(
-    _ requests: [FollowRequest], _ context: MomentContext, _ desk: EngineDesk,
+    _ requests: [FollowRequest], _ context: CatchUpContext, _ desk: EngineInbox,
     _ state: inout State, _ now: ContinuousClock.Instant
   ) {
     var later = state.queries.returned
@@ -293,7 +293,7 @@ private struct EngineLoop: Sendable {
   }
 
   /// Starts catch-ups that take too long for this thread, grouped by start token.
-  private func startResumes(_ desk: EngineDesk, _ state: inout State) {
+  private func startResumes(_ desk: EngineInbox, _ state: inout State) {
     let together = Dictionary(grouping: state.queries.takeNewResumes(), by: \.key.from)
     for jobs in together.values {
       let isTaken = lane.run { [store, mailbox = desk.mailbox] in
@@ -309,7 +309,7 @@ private struct EngineLoop: Sendable {
   }
 
   /// Hands out what is in the outbox; what is for members of groups gathers there.
-  private func answerClients(_ desk: EngineDesk, _ state: inout State) {
+  private func answerClients(_ desk: EngineInbox, _ state: inout State) {
     tell(state.unread, desk, &state)
     state.queries.counters.queries = state.queries.queries.count
     state.queries.counters.waiters =
@@ -324,7 +324,7 @@ private struct EngineLoop: Sendable {
     state.queries.forgetAnswered()
   }
 
-  private func answerGroups(_ desk: EngineDesk, _ state: inout State) {
+  private func answerGroups(_ desk: EngineInbox, _ state: inout State) {
     let later = state.groups.takePostponed(isEnding: state.isDraining || state.queries.isEnding)
     if !later.isEmpty { desk.mailbox.putBack(later) }
     let token = state.queries.current
@@ -335,8 +335,8 @@ private struct EngineLoop: Sendable {
 }
 
 extension [FollowRequest] {
-  /// Those that begin at one moment come one after the other: a store looks back once for them. Groups
-  /// have more time, so they are the last.
+  /// Those that begin at one moment come one after the other: a store looks back once for them.
+  /// Groups have more time, so they are the last.
   fileprivate var inOrderOfTheirStart: [FollowRequest] {
     guard count > 1 else { return self }
     let place = { (request: FollowRequest) in

@@ -11,7 +11,8 @@ struct KeyRange {
 
   /// Reads the first keys behind `start`.
   init(
-    of definition: ResultDefinition, behind start: OrderKey?, need: Int, _ moment: any LiveMoment
+    of definition: ResultDefinition, behind start: OrderKey?, need: Int,
+    _ moment: any ReadTransaction
   ) throws(StoreError) {
     self.need = need
     let limit = Self.target(need)
@@ -39,7 +40,7 @@ struct KeyRange {
   /// Makes sure that windows up to `end` are known with what follows them, now and before
   /// `touches`.
   mutating func cover(
-    _ end: Int, _ touches: [Touch], of definition: ResultDefinition, _ moment: any LiveMoment
+    _ end: Int, _ touches: [Touch], of definition: ResultDefinition, _ moment: any ReadTransaction
   ) throws(StoreError) {
     need = max(need, end)
     // Where many came, what is read doubles: each turn looks at every touch.
@@ -59,7 +60,7 @@ struct KeyRange {
   func isCovered(to end: Int) -> Bool { keys.isComplete || keys.count > end }
 
   private mutating func extend(
-    by missing: Int, _ extra: Int, of definition: ResultDefinition, _ moment: any LiveMoment
+    by missing: Int, _ extra: Int, of definition: ResultDefinition, _ moment: any ReadTransaction
   ) throws(StoreError) {
     let limit = missing >= .max / 4 ? nil : missing + extra
     let more = try moment.keys(of: definition, after: keys.bound, limit: limit)

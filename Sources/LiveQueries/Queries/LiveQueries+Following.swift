@@ -29,7 +29,7 @@ extension LiveQueries {
 
   /// Looks once at what was touched for all of `requests` that have to ask the store what happened
   /// after the same moment; a failure is heard by those that ask then.
-  func prepare(_ requests: [FollowRequest], _ context: MomentContext) {
+  func prepare(_ requests: [FollowRequest], _ context: CatchUpContext) {
     var keys: [Token: Set<QueryKey>] = [:]
     for request in requests where request.only == nil {
       let key = QueryKey(request.plan, only: nil)
@@ -39,7 +39,7 @@ extension LiveQueries {
   }
 
   /// The same for resumes that were found out: what happened since.
-  func prepare(_ finished: [FinishedResume], _ context: MomentContext) {
+  func prepare(_ finished: [FinishedResume], _ context: CatchUpContext) {
     var keys: [Token: Set<QueryKey>] = [:]
     for resume in finished where resume.job.key.query.only == nil {
       guard case .ready(let prepared) = resume.outcome,
@@ -56,7 +56,7 @@ extension LiveQueries {
     search(for: keys, context)
   }
 
-  private func search(for keys: [Token: Set<QueryKey>], _ context: MomentContext) {
+  private func search(for keys: [Token: Set<QueryKey>], _ context: CatchUpContext) {
     try? context.moment.within(configuration.longPatience) { () throws(StoreError) in
       for (start, keys) in keys {
         try context.search(for: keys, after: start, in: model, columns)
@@ -82,7 +82,7 @@ extension LiveQueries {
 
   /// Serves `request` at the context's moment, up to which ``catchUp(_:)`` went.
   mutating func follow(
-    _ request: FollowRequest, _ context: MomentContext, now: ContinuousClock.Instant
+    _ request: FollowRequest, _ context: CatchUpContext, now: ContinuousClock.Instant
   ) {
     var start: Token?
     do throws(StoreError) {
@@ -100,7 +100,7 @@ extension LiveQueries {
 
   /// The token to start from; nil if it cannot be continued from.
   private func startingToken(
-    _ request: FollowRequest, _ context: MomentContext
+    _ request: FollowRequest, _ context: CatchUpContext
   ) throws(StoreError) -> Token? {
     let from = request.from(context.token)
     if isKnown(from) { return from }
@@ -114,7 +114,7 @@ extension LiveQueries {
 
   /// Whether `from` can be continued from.
   private mutating func follow(
-    _ request: FollowRequest, from: Token, _ context: MomentContext,
+    _ request: FollowRequest, from: Token, _ context: CatchUpContext,
     now: ContinuousClock.Instant
   ) throws(StoreError) -> Bool {
     let moment = context.moment
@@ -146,14 +146,14 @@ extension LiveQueries {
   /// Whether what happened to the result since `from` can be told. A token that the store showed
   /// once may be of a time that it has forgotten.
   private func isContinuable(
-    _ from: Token, _ query: LiveQuery, _ context: MomentContext
+    _ from: Token, _ query: LiveQuery, _ context: CatchUpContext
   ) throws(StoreError) -> Bool {
     if query.lastChange <= from.position { return true }
     return try context.moment.standing(of: from) == .known
   }
 
   private mutating func upToDateQuery(
-    _ request: FollowRequest, _ context: MomentContext
+    _ request: FollowRequest, _ context: CatchUpContext
   ) throws(StoreError) -> LiveQuery {
     let key = QueryKey(request.plan, only: request.only)
     if let query = queries[key] {
@@ -170,7 +170,7 @@ extension LiveQueries {
   }
 
   /// Brings a resting query up to the context's moment.
-  private mutating func wake(_ query: LiveQuery, _ context: MomentContext) throws(StoreError) {
+  private mutating func wake(_ query: LiveQuery, _ context: CatchUpContext) throws(StoreError) {
     do throws(StoreError) {
       _ = try query.advance(context)
       query.log.trim(to: configuration.maxLoggedChanges)
@@ -302,7 +302,7 @@ extension FollowRequest {
 extension LiveQuery {
   /// The diff of `view` from `position` on; nil if its snapshot is the same.
   func body(
-    for view: LiveView, from position: Int64, _ context: MomentContext
+    for view: LiveView, from position: Int64, _ context: CatchUpContext
   ) throws(StoreError) -> AnswerBody? {
     if lastChange <= position { return nil }
     if let body = view.bodies[position] { return body }

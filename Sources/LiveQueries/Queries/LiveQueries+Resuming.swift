@@ -4,17 +4,17 @@
 import FetchModel
 
 extension LiveQueries {
-  /// Whether a resume of this fetch would keep the others waiting: too much was touched since, or one
-  /// from a moment no earlier is being found out already.
-  func isSlow(_ request: FollowRequest, from: Token, _ context: MomentContext) -> Bool {
+  /// Whether a resume of this fetch would keep the others waiting: too much was touched since, or
+  /// one from a moment no earlier is being found out already.
+  func isSlow(_ request: FollowRequest, from: Token, _ context: CatchUpContext) -> Bool {
     let key = QueryKey(request.plan, only: request.only)
     if context.isTooMuch(after: from.position), queries[key]?.isActive != true { return true }
     guard !resumes.isEmpty, !request.onlyWaits else { return false }
     return resumes.keys.contains { $0.query == key && from.position <= $0.from.position }
   }
 
-  /// Has what `request` asks found out elsewhere. Fetches of a group have one moment together, which
-  /// another one's answer cannot be of: they are told to begin anew.
+  /// Has what `request` asks found out elsewhere. Fetches of a group have one moment together,
+  /// which another one's answer cannot be of: they are told to begin anew.
   ///
   /// - Parameters:
   ///   - from: the token that the client has.
@@ -47,8 +47,8 @@ extension LiveQueries {
     return newResumes
   }
 
-  /// Has a query whose step takes too long go on elsewhere, as a resume of everyone who waits; those
-  /// that follow it together with others begin anew.
+  /// Has a query whose step takes too long go on elsewhere, as a resume of everyone who waits;
+  /// those that follow it together with others begin anew.
   ///
   /// - Parameter base: the moment that the query is true of.
   mutating func postpone(_ query: LiveQuery, at base: Token?) {
@@ -98,7 +98,7 @@ extension LiveQueries {
   ///
   /// - Parameter latest: when nothing more is asked of the store here.
   mutating func takeBack(
-    _ finished: FinishedResume, _ context: MomentContext, now: ContinuousClock.Instant,
+    _ finished: FinishedResume, _ context: CatchUpContext, now: ContinuousClock.Instant,
     until latest: ContinuousClock.Instant
   ) {
     let key = finished.job.key
@@ -122,7 +122,7 @@ extension LiveQueries {
   }
 
   private func isOfThisHistory(
-    _ prepared: PreparedQuery, _ context: MomentContext
+    _ prepared: PreparedQuery, _ context: CatchUpContext
   ) throws(StoreError) -> Bool {
     guard prepared.token.epoch == context.token.epoch else { return false }
     return try context.moment.standing(of: prepared.token) == .known
@@ -162,7 +162,7 @@ extension LiveQueries {
 
   /// Answers those who waited, or has them wait on. Nobody was answered where it throws.
   private mutating func serve(
-    _ prepared: PreparedQuery, _ key: ResumeKey, _ context: MomentContext,
+    _ prepared: PreparedQuery, _ key: ResumeKey, _ context: CatchUpContext,
     now: ContinuousClock.Instant
   ) throws(StoreError) {
     let query = prepared.query

@@ -84,7 +84,7 @@ struct LiveQueries {
   var hasActiveQueries: Bool { waiterCount > 0 || !resumes.isEmpty }
 
   /// Goes on to the context's moment and answers everyone whom it changes something for.
-  mutating func catchUp(_ context: MomentContext) throws(StoreError) {
+  mutating func catchUp(_ context: CatchUpContext) throws(StoreError) {
     let token = context.token
     guard let last = current else {
       note(token)
@@ -118,7 +118,7 @@ struct LiveQueries {
   /// The active queries that what was touched after `base` may change, those first that ask least;
   /// where there is no time to look at what was touched, all that look at something of it.
   private mutating func candidates(
-    after base: Int64, _ context: MomentContext
+    after base: Int64, _ context: CatchUpContext
   ) throws(StoreError) -> [Candidate] {
     let moment = context.moment
     let touched = try moment.within(nil) { () throws(StoreError) in
@@ -139,7 +139,7 @@ struct LiveQueries {
   func token(at position: Int64) -> Token? { known[position] }
 
   /// Whether the store can still tell all that was touched after `position`.
-  func isWhole(since position: Int64, _ context: MomentContext) throws(StoreError) -> Bool {
+  func isWhole(since position: Int64, _ context: CatchUpContext) throws(StoreError) -> Bool {
     if position == context.token.position { return true }
     guard let token = known[position] else { return false }
     return try context.moment.standing(of: token) == .known
@@ -175,7 +175,7 @@ struct LiveQueries {
   ///   - base: the position that everything active is true of.
   ///   - latest: when nothing more is begun here, so that others are not kept waiting.
   private mutating func step(
-    _ candidate: Candidate, from base: Int64, _ context: MomentContext,
+    _ candidate: Candidate, from base: Int64, _ context: CatchUpContext,
     until latest: ContinuousClock.Instant
   ) {
     let query = candidate.query
@@ -212,7 +212,7 @@ struct LiveQueries {
 
   /// What the moment did to a query; nil where that takes too long.
   private func changes(
-    of candidate: Candidate, _ context: MomentContext
+    of candidate: Candidate, _ context: CatchUpContext
   ) throws(StoreError) -> [RowChange]? {
     do throws(StoreError) {
       return try context.moment.within(configuration.longPatience) { () throws(StoreError) in
@@ -264,8 +264,8 @@ struct LiveQueries {
     answered += waiters.keys
   }
 
-  /// Forgets those whose answer was in the outbox, when it has been handed out: thousands are not to
-  /// wait for that.
+  /// Forgets those whose answer was in the outbox, when it has been handed out: thousands are not
+  /// to wait for that.
   mutating func forgetAnswered() {
     for ticket in answered { forgetPlace(of: ticket) }
     answered = []

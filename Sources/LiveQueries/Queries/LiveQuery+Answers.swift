@@ -12,7 +12,7 @@ extension LiveQuery {
   /// - Throws: ``StoreError/answerTooLarge(limit:)`` where the store allows no answer of that size.
   func body(
     for view: LiveView, _ changes: [RowChange], from base: Int64, isStep: Bool,
-    _ context: MomentContext
+    _ context: CatchUpContext
   ) throws(StoreError) -> AnswerBody? {
     guard !changes.isEmpty else { return nil }
     let body = try anyBody(for: view, changes, from: base, isStep: isStep, context)
@@ -23,7 +23,7 @@ extension LiveQuery {
 
   private func anyBody(
     for view: LiveView, _ changes: [RowChange], from base: Int64, isStep: Bool,
-    _ context: MomentContext
+    _ context: CatchUpContext
   ) throws(StoreError) -> AnswerBody? {
     switch view.key.shape {
     case .count:
@@ -104,7 +104,7 @@ extension LiveQuery {
 
   private func itemsBody(
     for view: LiveView, _ changes: [RowChange], from base: Int64, isStep: Bool,
-    _ context: MomentContext
+    _ context: CatchUpContext
   ) throws(StoreError) -> AnswerBody? {
     let touches = changes.map(\.touch)
     try ranges[view.key.after]?.cover(
@@ -171,7 +171,7 @@ extension LiveQuery {
 
   /// The rows of inserted objects: those changed are at hand, those pushed into the window not.
   private func insertedRows(
-    _ difference: WindowDiff, _ view: LiveView, _ changes: [RowChange], _ context: MomentContext
+    _ difference: WindowDiff, _ view: LiveView, _ changes: [RowChange], _ context: CatchUpContext
   ) throws(StoreError) -> [ObjectID: Row] {
     guard view.key.shape == .objects, !difference.inserted.isEmpty else { return [:] }
     var rows: [ObjectID: Row] = [:]

@@ -12,7 +12,7 @@ import FetchModel
 extension LiveQuery {
   /// The new dictionaries; nil if they are those at `base`.
   func dictionariesBody(
-    of plan: FetchPlan, for view: LiveView, from base: Int64, _ context: MomentContext
+    of plan: FetchPlan, for view: LiveView, from base: Int64, _ context: CatchUpContext
   ) throws(StoreError) -> AnswerBody? {
     let (old, new) = (log.quietStart(of: base), log.quietStart(of: context.token.position))
     var before = view.results[old]
@@ -33,7 +33,7 @@ extension LiveQuery {
     return AnswerBody(head: entityHead, tail: tail, to: context.token)
   }
 
-  private static func members(of result: TabulatedResult) -> [UInt8] {
+  private static func members(of result: GroupedResult) -> [UInt8] {
     var members: [UInt8] = []
     result.appendMembers(to: &members)
     return members
@@ -47,7 +47,7 @@ extension LiveQuery {
   }
 }
 
-extension Tabulation {
+extension GroupedQuery {
   /// What is asked of rows to see whether the dictionaries may differ: the values of key paths to
   /// one value, and the ways to many, where every touched object matters.
   var observed: (values: [SelectedValue], ways: [PropertyPath]) {

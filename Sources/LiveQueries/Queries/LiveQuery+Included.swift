@@ -13,7 +13,7 @@ extension LiveQuery {
   /// The related objects to send; nil where the view sends none.
   func included(
     for view: LiveView, _ changes: [RowChange], _ comparison: WindowComparison, from base: Int64,
-    _ context: MomentContext
+    _ context: CatchUpContext
   ) throws(StoreError) -> Included? {
     guard view.key.shape == .objects, !key.expansion.isEmpty else { return nil }
     let roots = ExpansionRoots(changes, comparison)
@@ -32,7 +32,7 @@ extension LiveQuery {
   }
 
   private func objects(
-    reachedFrom roots: Set<ObjectID>, _ moment: Moment, _ context: MomentContext
+    reachedFrom roots: Set<ObjectID>, _ moment: Moment, _ context: CatchUpContext
   ) throws(StoreError) -> [ExpandedPlace: [UInt8]] {
     guard !roots.isEmpty else { return [:] }
     let objects = try context.moment.expandedObjects(of: plan, roots: roots, at: moment)

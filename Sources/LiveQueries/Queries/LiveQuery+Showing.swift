@@ -1,5 +1,5 @@
-// Touched objects → those that a live query has to look at: a save of a hundred thousand objects beside
-// a window of fifty is to cost what the window does.
+// Touched objects → those that a live query has to look at: a save of a hundred thousand objects
+// beside a window of fifty is to cost what the window does.
 
 import FetchModel
 
@@ -7,16 +7,16 @@ extension LiveQuery {
   /// From how many objects on it is seen whether they show.
   private static let fewestLeftOut = 100
 
-  /// `ids` without those of which nothing differs that decides on what is in the result and in which
-  /// order, and that no window reaches: they change nothing for anyone.
+  /// `ids` without those of which nothing differs that decides on what is in the result and in
+  /// which order, and that no window reaches: they change nothing for anyone.
   func showing(
-    _ ids: Set<ObjectID>, after start: Int64, _ context: MomentContext
+    _ ids: Set<ObjectID>, after start: Int64, _ context: CatchUpContext
   ) throws(StoreError) -> Set<ObjectID> {
     guard ids.count >= Self.fewestLeftOut, !ranges.isEmpty, key.only == nil else { return ids }
     let count = ranges.values.reduce(0) { $0 + $1.keys.count }
     guard count < ids.count / 2 else { return ids }
     let touched = try context.touched(after: start, in: model)
-    let deciding = Footprint(of: FetchPlan(definition: key.definition), in: model)
+    let deciding = ReadSet(of: FetchPlan(definition: key.definition), in: model)
     guard !deciding.isTouchedBehindSteps(by: touched) else { return ids }
     let (kept, mask) = (keptIDs, deciding.mask(at: []))
     let masks = touched.entities[key.definition.entity]?.masks ?? [:]

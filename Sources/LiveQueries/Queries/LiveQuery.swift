@@ -63,7 +63,7 @@ final class LiveQuery {
   var ranges: [OrderKey?: KeyRange] = [:]
   /// How many objects match, where a view tells it.
   var total: Int?
-  var log: TouchLog
+  var log: RowChangeLog
 
   init(
     key: QueryKey, model: Model, columns: (any ColumnTraits)? = nil, position: Int64
@@ -76,7 +76,7 @@ final class LiveQuery {
       integersAsStrings: key.integersAsStrings)
     cursor = Cursor(of: key.definition, in: model)
     routing = QueryRouting(of: plan, only: key.only, model: model, columns: columns)
-    log = TouchLog(start: position)
+    log = RowChangeLog(start: position)
   }
 
   /// Moves everything on to the context's moment.
@@ -85,7 +85,7 @@ final class LiveQuery {
   /// - Returns: what became of each object; empty if the result and its related objects are as
   ///   they were.
   func advance(
-    _ context: MomentContext, for concerned: Set<ObjectID>? = nil
+    _ context: CatchUpContext, for concerned: Set<ObjectID>? = nil
   ) throws(StoreError) -> [RowChange] {
     let base = position
     let found = try rowChanges(after: base, for: concerned, context)
@@ -107,7 +107,7 @@ final class LiveQuery {
   /// Takes what was found into the log, which tells of every object or of nothing.
   private func note(_ found: FoundChanges, after base: Int64) {
     if found.isWhole { return log.append(found.changes, from: base, to: position) }
-    log = TouchLog(start: position)
+    log = RowChangeLog(start: position)
     for view in views.values { view.bodies = [:] }
   }
 
@@ -117,7 +117,7 @@ final class LiveQuery {
   /// What became of each object after `start`, up to the context's moment; nil where nothing that
   /// matters was touched. Empty where things are again as they were.
   func rowChanges(
-    after start: Int64, for concerned: Set<ObjectID>? = nil, _ context: MomentContext
+    after start: Int64, for concerned: Set<ObjectID>? = nil, _ context: CatchUpContext
   ) throws(StoreError) -> FoundChanges? {
     let ids = try touchedIDs(after: start, for: concerned, context)
     guard !ids.isEmpty else { return nil }
@@ -126,10 +126,10 @@ final class LiveQuery {
 
   /// The objects whose rows may differ from those at `start`.
   func touchedIDs(
-    after start: Int64, for concerned: Set<ObjectID>? = nil, _ context: MomentContext
+    after start: Int64, for concerned: Set<ObjectID>? = nil, _ context: CatchUpContext
   ) throws(StoreError) -> Set<ObjectID> {
     let touched = try context.touched(after: start, in: model)
-    guard routing.footprint.isTouched(by: touched, only: key.only) else { return [] }
+    guard routing.readSet.isTouched(by: touched, only: key.only) else { return [] }
     let concern = concerned.map { .objects($0) } ?? context.concern(of: key, after: start)
     var ids: Set<ObjectID> =
       switch concern {
@@ -144,7 +144,7 @@ final class LiveQuery {
   /// What became of `touched` objects after `start`. Of many, those are left out that show nowhere:
   /// what differs of them moves nothing either.
   func rowChanges(
-    of touched: Set<ObjectID>, after start: Int64, _ context: MomentContext
+    of touched: Set<ObjectID>, after start: Int64, _ context: CatchUpContext
   ) throws(StoreError) -> FoundChanges {
     if key.isTabulated, touched.count > Self.maxRowsCompared {
       return FoundChanges(changes: [.unknown])
@@ -163,7 +163,7 @@ final class LiveQuery {
 
   /// The rows at `start`: remembered ones, as far as `start` is where the query stands.
   private func oldRows(
-    _ ids: Set<ObjectID>, at start: Int64, _ context: MomentContext
+    _ ids: Set<ObjectID>, at start: Int64, _ context: CatchUpContext
   ) throws(StoreError) -> [ObjectID: Row] {
     guard start == position, !key.isTabulated else {
       return try context.moment.rows(of: plan, ids: ids, at: .past(start))
@@ -181,7 +181,7 @@ final class LiveQuery {
 
   /// The view of that key, with what it needs to be told; made if it is new.
   func view(
-    _ key: ViewKey, _ context: MomentContext, now: ContinuousClock.Instant
+    _ key: ViewKey, _ context: CatchUpContext, now: ContinuousClock.Instant
   ) throws(StoreError) -> LiveView {
     if let view = views[key] {
       try ranges[key.after]?.cover(
@@ -195,7 +195,7 @@ final class LiveQuery {
     return view
   }
 
-  private func makeRange(_ key: ViewKey, _ context: MomentContext) throws(StoreError) {
+  private func makeRange(_ key: ViewKey, _ context: CatchUpContext) throws(StoreError) {
     let end = key.window.upperBound
     if ranges[key.after] == nil {
       ranges[key.after] = try KeyRange(

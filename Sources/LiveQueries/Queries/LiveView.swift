@@ -50,7 +50,7 @@ final class LiveView {
   /// Brought along while clients wait; nil where it has to be summed up anew.
   var digest: Digest?
   /// What dictionaries there were at earlier positions, where nothing happened before: see
-  /// ``TouchLog/quietStart(of:)``.
+  /// ``RowChangeLog/quietStart(of:)``.
   var results = KnownResults()
   /// Answers made for the result as it is now, by the position they start from; nil inside where
   /// there is nothing to tell.

@@ -10,7 +10,7 @@ struct Patience {
 
   /// Runs `body` in what is left.
   mutating func spend<Result>(
-    in moment: any LiveMoment, _ body: () throws(StoreError) -> Result
+    in moment: any ReadTransaction, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let began = ContinuousClock.now
     defer { left -= began.duration(to: .now) }

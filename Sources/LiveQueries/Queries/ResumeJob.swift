@@ -1,9 +1,9 @@
-// What a client missed, found out apart from the engine's thread: a query as it was then enters, the
-// query as it is at a moment of the store leaves, with a log that tells everything since.
+// What a client missed, found out apart from the engine's thread: a query as it was then enters,
+// the query as it is at a moment of the store leaves, with a log that tells everything since.
 //
-// The engine tries every resume itself and gives it up where that takes longer than others can wait.
-// What the job finds is good for the engine alone: it brings it up to the moment that it is at
-// itself, and goes on with it as with a query of its own.
+// The engine tries every resume itself and gives it up where that takes longer than others can
+// wait. What the job finds is good for the engine alone: it brings it up to the moment that it is
+// at itself, and goes on with it as with a query of its own.
 
 import FetchModel
 import Synchronization
@@ -92,7 +92,8 @@ struct ResumeJob: Sendable {
 
   /// How many are told at a time.
   private static let toldTogether = 50
-  /// After which time the rest is found out at a newer moment: an old one keeps the store's log long.
+  /// After which time the rest is found out at a newer moment: an old one keeps the store's log
+  /// long.
   private static let momentTime = Duration.seconds(5)
 
   /// Finds out what became of fetches that are resumed from the same token, at one moment as far as
@@ -113,7 +114,7 @@ struct ResumeJob: Sendable {
       do throws(StoreError) {
         try store.read(unless: nobodyWaits) { moment in
           let end = ContinuousClock.now + momentTime
-          let context = MomentContext(moment)
+          let context = CatchUpContext(moment)
           search(for: rest, context)
           repeat {
             let some = rest.prefix(toldTogether)
@@ -133,7 +134,7 @@ struct ResumeJob: Sendable {
   }
 
   /// A failure is heard by each when it asks.
-  private static func search(for jobs: ArraySlice<ResumeJob>, _ context: MomentContext) {
+  private static func search(for jobs: ArraySlice<ResumeJob>, _ context: CatchUpContext) {
     guard let first = jobs.first else { return }
     let keys = Set(jobs.filter { $0.key.query.only == nil }.map(\.key.query))
     try? context.moment.within(nil) { () throws(StoreError) in
@@ -141,7 +142,7 @@ struct ResumeJob: Sendable {
     }
   }
 
-  private func outcome(_ context: MomentContext, _ isOver: () -> Bool) -> ResumeOutcome {
+  private func outcome(_ context: CatchUpContext, _ isOver: () -> Bool) -> ResumeOutcome {
     do throws(StoreError) {
       guard !isOver(), !ticket.isCancelled else { return .failed(.busy) }
       let outcome = try prepare(context)
@@ -152,7 +153,7 @@ struct ResumeJob: Sendable {
     }
   }
 
-  private func prepare(_ context: MomentContext) throws(StoreError) -> ResumeOutcome {
+  private func prepare(_ context: CatchUpContext) throws(StoreError) -> ResumeOutcome {
     let (from, newest) = (key.from, context.token)
     guard from.epoch == newest.epoch, from.position <= newest.position else { return .expired }
     guard try context.moment.standing(of: from) == .known else { return .expired }
@@ -176,7 +177,7 @@ extension LiveQuery {
   /// Takes into the log what happened after `from`, up to where the query stands, and makes the
   /// answer of `view`, which it keeps.
   fileprivate func resume(
-    _ view: LiveView, from: Token, _ context: MomentContext
+    _ view: LiveView, from: Token, _ context: CatchUpContext
   ) throws(StoreError) {
     let found = try rowChanges(after: from.position, context) ?? FoundChanges(changes: [])
     // What is not whole is this view's.
@@ -185,7 +186,7 @@ extension LiveQuery {
         for: view, found.changes, from: from.position, isStep: false, context)
       return
     }
-    log = TouchLog(start: from.position)
+    log = RowChangeLog(start: from.position)
     log.append(found.changes, from: from.position, to: position)
     _ = try body(for: view, from: from.position, context)
   }

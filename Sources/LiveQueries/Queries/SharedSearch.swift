@@ -4,7 +4,7 @@
 import FetchModel
 
 /// The touched objects that a fetch has to ask of.
-enum Concern {
+enum AffectedScope {
   /// Its result is as it was.
   case nothing
   case objects(Set<ObjectID>)
@@ -20,7 +20,7 @@ struct SharedSearch {
   var hasFailed: Bool { search.hasFailed }
 
   init(
-    for keys: Set<QueryKey>, after position: Int64, _ context: MomentContext, model: Model,
+    for keys: Set<QueryKey>, after position: Int64, _ context: CatchUpContext, model: Model,
     columns: (any ColumnTraits)?
   ) throws(StoreError) {
     var index = QueryIndex()
@@ -38,7 +38,7 @@ struct SharedSearch {
   }
 
   /// nil where it was not looked for.
-  func concern(of key: QueryKey) -> Concern? {
+  func concern(of key: QueryKey) -> AffectedScope? {
     guard let query = queries[key] else { return nil }
     guard search.found.contains(query) else { return .nothing }
     return search.objects(for: query).map { .objects($0) } ?? .everything

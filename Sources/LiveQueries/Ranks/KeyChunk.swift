@@ -4,7 +4,7 @@
 import FetchModel
 
 /// A key inside a chunk's buffer; valid only inside the closure that receives it.
-struct KeyView {
+struct OrderKeyView {
   let bytes: UnsafeRawBufferPointer
   let sectionLength: UInt32
   let idOffset: UInt32
@@ -20,7 +20,7 @@ struct KeyView {
 }
 
 /// A position between keys, given by bytes to search for.
-struct SoughtPlace {
+struct KeyBound {
   enum Side {
     /// After the keys that are less than the bytes.
     case before
@@ -110,18 +110,18 @@ struct KeyChunk: Sendable {
   subscript(index: Int) -> OrderKey { withView(index) { $0.key } }
 
   @inline(__always)
-  func withView<Result>(_ index: Int, _ body: (KeyView) -> Result) -> Result {
+  func withView<Result>(_ index: Int, _ body: (OrderKeyView) -> Result) -> Result {
     let (start, entry) = (start(index), entries[index])
     return bytes.withUnsafeBytes { block in
       body(
-        KeyView(
+        OrderKeyView(
           bytes: UnsafeRawBufferPointer(rebasing: block[start..<Int(entry.end)]),
           sectionLength: entry.sectionLength, idOffset: entry.idOffset))
     }
   }
 
   /// The number of keys before `place`.
-  func offset(of place: SoughtPlace) -> Int {
+  func offset(of place: KeyBound) -> Int {
     bytes.withUnsafeBytes { block in
       entries.withUnsafeBufferPointer { entries in
         var (low, high) = (0, entries.count)
@@ -138,16 +138,16 @@ struct KeyChunk: Sendable {
 
   /// True if every key is before `place`.
   @inline(__always)
-  func precedes(_ place: SoughtPlace) -> Bool {
+  func precedes(_ place: KeyBound) -> Bool {
     withView(entries.count - 1) { place.follows($0.bytes) }
   }
 
   /// True if there is a key at `index` and it equals `key`.
-  func holds(_ key: KeyView, at index: Int) -> Bool {
+  func holds(_ key: OrderKeyView, at index: Int) -> Bool {
     index < entries.count && withView(index) { $0.bytes.isSame(as: key.bytes) }
   }
 
-  mutating func append(_ key: KeyView) {
+  mutating func append(_ key: OrderKeyView) {
     bytes.append(contentsOf: key.bytes)
     entries.append(
       Entry(
@@ -155,7 +155,7 @@ struct KeyChunk: Sendable {
         idOffset: key.idOffset))
   }
 
-  mutating func insert(_ key: KeyView, at index: Int) {
+  mutating func insert(_ key: OrderKeyView, at index: Int) {
     let start = start(index)
     bytes.insert(contentsOf: key.bytes, at: start)
     entries.insert(
@@ -195,9 +195,9 @@ struct KeyChunk: Sendable {
 extension OrderKey {
   /// Calls `body` with a view of this key.
   @inline(__always)
-  func withView<Result>(_ body: (KeyView) -> Result) -> Result {
+  func withView<Result>(_ body: (OrderKeyView) -> Result) -> Result {
     bytes.withUnsafeBytes {
-      body(KeyView(bytes: $0, sectionLength: sectionLength, idOffset: idOffset))
+      body(OrderKeyView(bytes: $0, sectionLength: sectionLength, idOffset: idOffset))
     }
   }
 }

@@ -42,7 +42,7 @@ extension RankedList {
 
 extension OrderKey {
   /// Compares this key with another one: negative, 0 or positive.
-  fileprivate func order(_ other: KeyView) -> Int {
+  fileprivate func order(_ other: OrderKeyView) -> Int {
     withView { own in
       let order = own.bytes.order(other.bytes)
       return order == 0 ? own.bytes.count - other.bytes.count : order

@@ -52,7 +52,7 @@ struct RankedList: Sendable {
   /// Inserts `key`. Returns false if it was present.
   mutating func insert(_ key: OrderKey) -> Bool {
     key.withView { view in
-      guard let (chunk, offset) = spot(of: SoughtPlace(bytes: view.bytes, side: .before)) else {
+      guard let (chunk, offset) = spot(of: KeyBound(bytes: view.bytes, side: .before)) else {
         append(contentsOf: [key])
         return true
       }
@@ -68,7 +68,7 @@ struct RankedList: Sendable {
   /// Removes `key`. Returns false if it was absent.
   mutating func remove(_ key: OrderKey) -> Bool {
     key.withView { view in
-      guard let (chunk, offset) = spot(of: SoughtPlace(bytes: view.bytes, side: .before)),
+      guard let (chunk, offset) = spot(of: KeyBound(bytes: view.bytes, side: .before)),
         chunks[chunk].holds(view, at: offset)
       else { return false }
       chunks[chunk].remove(at: offset)
@@ -88,7 +88,7 @@ struct RankedList: Sendable {
   }
 
   /// Calls `body` with views of the keys at `ranks`, in order.
-  func forEachView(in ranks: Range<Int>, _ body: (KeyView) -> Void) {
+  func forEachView(in ranks: Range<Int>, _ body: (OrderKeyView) -> Void) {
     guard !ranks.isEmpty else { return }
     var (chunk, offset) = tree.place(ofRank: ranks.lowerBound)
     for _ in ranks {
@@ -108,23 +108,23 @@ struct RankedList: Sendable {
     tree = chunks.count > 1 ? FenwickTree(counts: chunks.map(\.count)) : FenwickTree()
   }
 
-  private func rank(of bytes: [UInt8], _ side: SoughtPlace.Side) -> Int {
+  private func rank(of bytes: [UInt8], _ side: KeyBound.Side) -> Int {
     bytes.withUnsafeBytes { bytes in
-      guard let (chunk, offset) = spot(of: SoughtPlace(bytes: bytes, side: side)) else { return 0 }
+      guard let (chunk, offset) = spot(of: KeyBound(bytes: bytes, side: side)) else { return 0 }
       return tree.sum(before: chunk) + offset
     }
   }
 
   /// The chunk that contains the first key after `place`, and its offset there; after the last key,
   /// the end of the last chunk. nil if the list is empty.
-  private func spot(of place: SoughtPlace) -> (chunk: Int, offset: Int)? {
+  private func spot(of place: KeyBound) -> (chunk: Int, offset: Int)? {
     guard !chunks.isEmpty else { return nil }
     let chunk = min(firstChunk(place), chunks.count - 1)
     return (chunk, chunks[chunk].offset(of: place))
   }
 
   /// The first chunk whose last key is not before `place`.
-  private func firstChunk(_ place: SoughtPlace) -> Int {
+  private func firstChunk(_ place: KeyBound) -> Int {
     var (low, high) = (0, chunks.count)
     while low < high {
       let middle = (low + high) / 2
@@ -145,7 +145,7 @@ extension RankedList {
   struct Filling {
     private var list = RankedList()
 
-    mutating func append(_ key: KeyView) {
+    mutating func append(_ key: OrderKeyView) {
       var last = list.chunks.count - 1
       if last < 0 || list.chunks[last].isFull {
         list.chunks.append(KeyChunk())

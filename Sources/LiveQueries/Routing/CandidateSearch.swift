@@ -26,10 +26,10 @@ struct CandidateSearch {
   private static let sample = 128
 
   let index: QueryIndex
-  let touched: TouchedObjects
+  let touched: ChangedObjects
   /// The position that all active queries are up to date with.
   let base: Int64
-  let moment: any LiveMoment
+  let moment: any ReadTransaction
   private(set) var found = QueryBag()
   /// The objects that affect each candidate, for candidates that need not be re-read for the whole
   /// change set.
@@ -49,7 +49,8 @@ struct CandidateSearch {
   var settled: Int { dismissed.all.count { !found.contains($0) } }
 
   init(
-    _ index: QueryIndex, _ touched: TouchedObjects, after base: Int64, _ moment: any LiveMoment,
+    _ index: QueryIndex, _ touched: ChangedObjects, after base: Int64,
+    _ moment: any ReadTransaction,
     narrowingFrom leastNarrowed: Int = 8
   ) {
     self.index = index
@@ -100,7 +101,8 @@ struct CandidateSearch {
   // MARK: The fetches' own objects
 
   private mutating func searchRoots(
-    _ way: QueryIndex.Way, _ lookout: QueryIndex.Lookout, _ objects: TouchedObjects.Objects
+    _ way: QueryIndex.RelationshipPath, _ lookout: QueryIndex.PathIndex,
+    _ objects: ChangedObjects.Objects
   ) {
     let loose = lookout.loose.all.filter { !isHopeless($0, way, objects.union) }
     guard let table = index.tables[way.root], !table.used.isEmpty else {
@@ -136,12 +138,12 @@ struct CandidateSearch {
 
   /// Looks up queries by one of their own objects whose properties in `mask` differ.
   private mutating func lookUp(
-    _ id: ObjectID?, _ image: Images.Image, _ mask: PropertyMask, _ lookout: QueryIndex.Lookout,
+    _ id: ObjectID?, _ image: Images.Image, _ mask: PropertyMask, _ lookout: QueryIndex.PathIndex,
     _ table: PathTable
   ) {
     for place in lookout.guarded.keys {
       lookUp(id, image, at: place, table) { query in
-        query.routing.footprint.mask(at: []).isDisjoint(with: mask) ? nil : image
+        query.routing.readSet.mask(at: []).isDisjoint(with: mask) ? nil : image
       }
     }
   }
@@ -151,7 +153,7 @@ struct CandidateSearch {
   ///
   /// - Parameter id: the object, if it is the only one that affects the query.
   private mutating func lookUp(
-    _ id: ObjectID?, _ image: Images.Image, at place: AnchorPlace, _ table: PathTable,
+    _ id: ObjectID?, _ image: Images.Image, at place: ConjunctPath, _ table: PathTable,
     _ isLookedAt: (LiveQuery) -> Images.Image?
   ) {
     guard let route = index.routes[place], let number = table.number(of: place.path) else { return }
@@ -185,8 +187,8 @@ struct CandidateSearch {
   // MARK: Related objects
 
   private mutating func searchRelated(
-    _ entity: Int, _ way: QueryIndex.Way, _ lookout: QueryIndex.Lookout,
-    _ objects: TouchedObjects.Objects
+    _ entity: Int, _ way: QueryIndex.RelationshipPath, _ lookout: QueryIndex.PathIndex,
+    _ objects: ChangedObjects.Objects
   ) {
     searchLoose(entity, way, lookout, objects)
     guard !lookout.guarded.isEmpty else { return }
@@ -209,8 +211,8 @@ struct CandidateSearch {
   }
 
   private mutating func lookUpRelated(
-    _ image: Images.Image, _ mask: PropertyMask, _ entity: Int, _ way: QueryIndex.Way,
-    _ place: AnchorPlace, _ table: PathTable
+    _ image: Images.Image, _ mask: PropertyMask, _ entity: Int, _ way: QueryIndex.RelationshipPath,
+    _ place: ConjunctPath, _ table: PathTable
   ) {
     let suffix = place.suffix(behind: way.steps, from: entity)
     guard let route = index.routes[place], let number = table.number(of: suffix) else { return }
@@ -231,8 +233,8 @@ struct CandidateSearch {
   /// Adds queries whose conjuncts do not pass through this entity: by the objects that reach a
   /// changed one if there are few, otherwise all of them.
   private mutating func searchLoose(
-    _ entity: Int, _ way: QueryIndex.Way, _ lookout: QueryIndex.Lookout,
-    _ objects: TouchedObjects.Objects
+    _ entity: Int, _ way: QueryIndex.RelationshipPath, _ lookout: QueryIndex.PathIndex,
+    _ objects: ChangedObjects.Objects
   ) {
     let loose = lookout.loose.all.filter {
       !isTaken($0) && !isHopeless($0, way, objects.union)
@@ -260,7 +262,7 @@ struct CandidateSearch {
   /// The ids of objects that reach a changed one over `way`; nil if there are too many or the store
   /// failed.
   private mutating func roots(
-    reaching entity: Int, over way: QueryIndex.Way
+    reaching entity: Int, over way: QueryIndex.RelationshipPath
   ) -> Set<ObjectID>? {
     let touches = touched.touches(of: entity)
     var plan = FetchPlan(
@@ -280,7 +282,8 @@ struct CandidateSearch {
 
   /// Adds every query that reads a changed property at the end of `way`.
   private mutating func takeAll(
-    _ way: QueryIndex.Way, _ lookout: QueryIndex.Lookout, _ objects: TouchedObjects.Objects
+    _ way: QueryIndex.RelationshipPath, _ lookout: QueryIndex.PathIndex,
+    _ objects: ChangedObjects.Objects
   ) {
     for query in lookout.loose.all where !isHopeless(query, way, objects.union) {
       take(query)
@@ -294,9 +297,9 @@ struct CandidateSearch {
 
   /// True if a query reads none of the changed properties.
   private func isHopeless(
-    _ query: LiveQuery, _ way: QueryIndex.Way, _ mask: PropertyMask
+    _ query: LiveQuery, _ way: QueryIndex.RelationshipPath, _ mask: PropertyMask
   ) -> Bool {
-    query.routing.footprint.mask(at: way.steps).isDisjoint(with: mask)
+    query.routing.readSet.mask(at: way.steps).isDisjoint(with: mask)
   }
 
   private func chunks(_ ids: Set<ObjectID>) -> [Set<ObjectID>] {
@@ -308,7 +311,7 @@ struct CandidateSearch {
   }
 }
 
-extension AnchorPlace {
+extension ConjunctPath {
   /// The rest of the path, starting at an object of `entity` at the end of `steps`.
   fileprivate func suffix(behind steps: [Int], from entity: Int) -> PropertyPath {
     PropertyPath(root: entity, steps: Array(path.steps[steps.count...]), target: path.target)

@@ -16,24 +16,24 @@ import FetchModel
 /// The active queries, indexed by what they read.
 struct QueryIndex {
   /// A relationship path from the objects of a query.
-  struct Way: Hashable {
+  struct RelationshipPath: Hashable {
     let root: Int
     let steps: [Int]
   }
 
   /// The queries that read objects at the end of one relationship path.
-  struct Lookout {
+  struct PathIndex {
     /// The properties that any of them reads.
     var watched = MaskCounts()
     /// How many queries are indexed by each conjunct path that begins with this relationship path.
-    var guarded: [AnchorPlace: Int] = [:]
+    var guarded: [ConjunctPath: Int] = [:]
     /// Queries that cannot be looked up from this path.
     var loose = QueryBag()
   }
 
   /// By the entity at the end of the path.
-  private(set) var lookouts: [Int: [Way: Lookout]] = [:]
-  private(set) var routes: [AnchorPlace: Route] = [:]
+  private(set) var lookouts: [Int: [RelationshipPath: PathIndex]] = [:]
+  private(set) var routes: [ConjunctPath: ValueIndex] = [:]
   /// By the queries' own entity.
   private(set) var tables: [Int: PathTable] = [:]
   private(set) var count = 0
@@ -44,9 +44,9 @@ struct QueryIndex {
     query.routing.anchors = anchors
     for anchor in anchors ?? [] { route(query, anchor) }
     numberPaths(of: query)
-    for reach in query.routing.footprint.reaches {
-      let way = Way(root: query.entity, steps: reach.steps)
-      var lookout = lookouts[reach.entity]?[way] ?? Lookout()
+    for reach in query.routing.readSet.reaches {
+      let way = RelationshipPath(root: query.entity, steps: reach.steps)
+      var lookout = lookouts[reach.entity]?[way] ?? PathIndex()
       lookout.watched.add(reach.mask)
       if query.routing.isGuarded(at: reach.steps) {
         for place in query.anchorPlaces { lookout.guarded[place, default: 0] += 1 }
@@ -59,7 +59,7 @@ struct QueryIndex {
 
   mutating func remove(_ query: LiveQuery) {
     count -= 1
-    for reach in query.routing.footprint.reaches { leave(query, reach) }
+    for reach in query.routing.readSet.reaches { leave(query, reach) }
     for anchor in query.routing.anchors ?? [] {
       routes[anchor.place]?.remove(query, anchor.demand)
       if routes[anchor.place]?.isEmpty == true { routes[anchor.place] = nil }
@@ -70,8 +70,8 @@ struct QueryIndex {
     query.routing.slots = nil
   }
 
-  private mutating func leave(_ query: LiveQuery, _ reach: Footprint.Reach) {
-    let way = Way(root: query.entity, steps: reach.steps)
+  private mutating func leave(_ query: LiveQuery, _ reach: ReadSet.Reach) {
+    let way = RelationshipPath(root: query.entity, steps: reach.steps)
     guard var lookout = lookouts[reach.entity]?[way] else { return }
     lookouts[reach.entity]?[way] = nil
     lookout.watched.remove(reach.mask)
@@ -87,21 +87,23 @@ struct QueryIndex {
   }
 
   /// The most selective alternative; among equals the one with the fewest queries at its value.
-  private func chooseAnchors(_ alternatives: [[Anchor]]) -> [Anchor]? {
+  private func chooseAnchors(_ alternatives: [[IndexableConjunct]]) -> [IndexableConjunct]? {
     alternatives.min { left, right in
-      let (leftRank, rightRank) = (AnchorFinder.rank(left).0, AnchorFinder.rank(right).0)
+      let (leftRank, rightRank) = (
+        IndexableConjunctFinder.rank(left).0, IndexableConjunctFinder.rank(right).0
+      )
       if leftRank != rightRank { return leftRank < rightRank }
       return crowd(left) < crowd(right)
     }
   }
 
-  private func crowd(_ anchors: [Anchor]) -> Int {
+  private func crowd(_ anchors: [IndexableConjunct]) -> Int {
     anchors.map { routes[$0.place]?.crowd($0.demand) ?? 0 }.max() ?? 0
   }
 
-  private mutating func route(_ query: LiveQuery, _ anchor: Anchor) {
+  private mutating func route(_ query: LiveQuery, _ anchor: IndexableConjunct) {
     if routes[anchor.place] == nil {
-      routes[anchor.place] = Route(domain: RoutingDomain(anchor.place, in: query.model))
+      routes[anchor.place] = ValueIndex(domain: RoutingDomain(anchor.place, in: query.model))
     }
     routes[anchor.place]?.insert(query, anchor.demand)
     _ = tables[query.entity, default: PathTable()].use(anchor.place.path)
@@ -123,7 +125,7 @@ extension LiveQuery {
   var entity: Int { key.definition.entity }
 
   /// The distinct paths of its conjuncts.
-  fileprivate var anchorPlaces: Set<AnchorPlace> { Set(routing.anchors?.map(\.place) ?? []) }
+  fileprivate var anchorPlaces: Set<ConjunctPath> { Set(routing.anchors?.map(\.place) ?? []) }
 
   /// The paths that were numbered to test its condition.
   fileprivate var settledPaths: [PropertyPath] {

@@ -4,21 +4,21 @@ import FetchModel
 
 /// The index entries and the condition evaluator of a live query.
 struct QueryRouting {
-  let footprint: Footprint
-  /// The alternatives that it can be indexed by; see ``AnchorFinder``.
-  let alternatives: [[Anchor]]
+  let readSet: ReadSet
+  /// The alternatives that it can be indexed by; see ``IndexableConjunctFinder``.
+  let alternatives: [[IndexableConjunct]]
   /// Tests its condition on values; nil if only the store can.
   let evaluator: PredicateEvaluator?
   /// The conjuncts by which it is indexed; nil if there are none, or while it is not in the index.
-  var anchors: [Anchor]?
+  var anchors: [IndexableConjunct]?
   /// For each path of the evaluator, its number in the entity's path table; nil if the paths are
   /// not in the table, or while the query is not in the index.
   var slots: [Int]?
 
   init(of plan: FetchPlan, only: ObjectID?, model: Model, columns: (any ColumnTraits)?) {
-    footprint = Footprint(of: plan, in: model)
+    readSet = ReadSet(of: plan, in: model)
     let condition = plan.definition.predicate.condition
-    let found = AnchorFinder(model: model, columns: columns).alternatives(condition)
+    let found = IndexableConjunctFinder(model: model, columns: columns).alternatives(condition)
     alternatives = only.map { [[Self.anchor($0, plan)]] } ?? found
     evaluator = columns.flatMap { columns in
       let evaluator = PredicateEvaluator(condition, model: model, columns: columns)
@@ -26,10 +26,10 @@ struct QueryRouting {
     }
   }
 
-  private static func anchor(_ id: ObjectID, _ plan: FetchPlan) -> Anchor {
+  private static func anchor(_ id: ObjectID, _ plan: FetchPlan) -> IndexableConjunct {
     let path = PropertyPath(root: plan.definition.entity, target: .object)
-    return Anchor(
-      place: AnchorPlace(path: path, options: []),
+    return IndexableConjunct(
+      place: ConjunctPath(path: path, options: []),
       demand: .values([StoredValue(.id(id), nil)]))
   }
 

@@ -24,7 +24,7 @@ struct RoutingDomain: Hashable {
   /// Case and diacritic folding applied to texts.
   private let options: StringOptions
 
-  init(_ place: AnchorPlace, in model: Model) {
+  init(_ place: ConjunctPath, in model: Model) {
     options = place.options
     let type = model.type(of: place.path)
     guard case .attribute(let index) = place.path.target else {

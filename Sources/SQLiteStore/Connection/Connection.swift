@@ -23,17 +23,17 @@ final class Connection: @unchecked Sendable {
   private var isClosed = false
   private var statements = StatementCache(capacity: 256)
   /// What this connection wrote lately.
-  var items = ItemCache()
+  var items = RowJSONCache()
   /// What was composed for this connection.
-  var forms = ComposedForms()
+  var forms = PreparedPlanCache()
   var rowStatements = RowStatements()
-  /// Whether everything has to be read in the transaction that is open: SQLite may end one by itself
-  /// after an error, and what is asked then would be of another moment.
+  /// Whether everything has to be read in the transaction that is open: SQLite may end one by
+  /// itself after an error, and what is asked then would be of another moment.
   var holdsMoment = false
   /// What it gathered for the questions of its read transaction.
-  var past = GatheredPast()
+  var past = MaterializedHistory()
   /// The kind of thread that uses it now.
-  var effort = Effort.full
+  var effort = QueryClass.full
   /// What the answer that is being written may hold.
   var answerLimit = AnswerLimit()
   /// How many bytes SQLite has allocated in large blocks since the query began.
@@ -111,10 +111,10 @@ final class Connection: @unchecked Sendable {
   /// Has closing this connection leave the log as it is.
   func keepLogOnClose() { _ = csqlite_keep_log_on_close(handle) }
 
-  /// SQLite 3.40 counts its own JSON functions among those that an untrusted schema may not call, and
-  /// then a table with a CHECK that uses one cannot be read, and a file with such a generated column
-  /// not even be opened: so this asks first. None of the functions that a schema could reach here
-  /// does anything but compute.
+  /// SQLite 3.40 counts its own JSON functions among those that an untrusted schema may not call,
+  /// and then a table with a CHECK that uses one cannot be read, and a file with such a generated
+  /// column not even be opened: so this asks first. None of the functions that a schema could reach
+  /// here does anything but compute.
   private func distrustSchemaIfPossible() throws(StoreError) {
     try trustSchema()
     let usesJSON = try first(
@@ -212,8 +212,8 @@ extension Connection {
     return entry
   }
 
-  /// Longer statements, in bytes, are not prepared on an HTTP worker: SQLite checks no deadline while it
-  /// prepares one.
+  /// Longer statements, in bytes, are not prepared on an HTTP worker: SQLite checks no deadline
+  /// while it prepares one.
   static let longestQuickStatement = 4 << 10
 
   private func prepare(_ sql: String) throws(StoreError) -> OpaquePointer {
@@ -230,8 +230,8 @@ extension Connection {
 
 extension Connection {
   /// Runs `body`; a query in it that lasts longer than `nanoseconds` ends with
-  /// ``StoreError/queryTimeout``. nil: no limit. A statement that writes takes its whole transaction
-  /// with it.
+  /// ``StoreError/queryTimeout``. nil: no limit. A statement that writes takes its whole
+  /// transaction with it.
   func withDeadline<Result>(
     after nanoseconds: UInt64?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {

@@ -19,7 +19,7 @@ struct OpenFile {
   let lock: FileLock?
   let isNewlyFollowed: Bool
   /// nil where it may only be read.
-  let watch: FileWatch?
+  let watch: FileIdentityMonitor?
 
   init(path: String, options: SQLiteStoreOptions) throws(StoreError) {
     try Self.checkLength(path, options)
@@ -55,7 +55,7 @@ struct OpenFile {
     try connection.execute("PRAGMA synchronous = \(durability)")
     isNewlyFollowed = try history.setUp(on: connection, journalMode: mode) == .added
     if let file = model.file { try ModelOpening.remember(file, on: connection) }
-    watch = try FileWatch(path: path, on: connection)
+    watch = try FileIdentityMonitor(path: path, on: connection)
     readAccess = .read
     writeConnection = connection
   }

@@ -16,13 +16,14 @@ final class ReaderPool: Sendable {
   /// Guards the connections that nobody uses. The one used last is lent first: its cache is warm.
   private let idle = Mutex(Idle())
   /// As many permits as there may be connections.
-  private let permits: TimedSignal
+  private let permits: MonotonicSemaphore
   private let patience: Double
   /// nil where nobody watches the files.
   private let files: ServedFiles?
 
   /// - Parameters:
-  ///   - patience: how many seconds a thread waits for a connection before it is told ``StoreError/busy``.
+  ///   - patience: how many seconds a thread waits for a connection before it is told
+  ///     ``StoreError/busy``.
   ///   - files: the files that are served; while they are not intact, no further connection is
   ///     opened.
   init(
@@ -33,7 +34,7 @@ final class ReaderPool: Sendable {
     self.path = path
     self.access = access
     self.patience = patience
-    permits = TimedSignal(value: capacity)
+    permits = MonotonicSemaphore(value: capacity)
   }
 
   /// Lends a connection to `body`, inside one read transaction.

@@ -40,7 +40,7 @@ extension FetchComposer {
       } else {
         way(from: entity, over: holder, reading: key.columns)
       }
-    let layout = HistoryLayout(of: TableShape(schema.entities[target]))
+    let layout = HistoryLayout(of: TableInfo(schema.entities[target]))
     let referenced = key.referenced.map(quoted).joined(separator: ", ")
     let tie = way.tie.isEmpty ? "" : "\(way.tie) AND "
     return SQLFragment(
@@ -74,7 +74,7 @@ extension FetchComposer {
   }
 
   /// A path over relationships as joined tables.
-  private struct Way {
+  private struct JoinPath {
     let from: String
     let tie: String
     let rootAlias: String
@@ -87,24 +87,24 @@ extension FetchComposer {
 
   /// Joins up to the rows of the join table at the end of `steps`, even if the objects that these
   /// rows refer to do not exist.
-  private func way(from entity: Int, over steps: [Int], readingLinks names: [String]) -> Way {
+  private func way(from entity: Int, over steps: [Int], readingLinks names: [String]) -> JoinPath {
     var root = start(of: entity)
     let (link, id) = root.walk(steps, to: .everyLink)
-    return Way(
+    return JoinPath(
       from: "\(root.from) JOIN \(link.from)", tie: link.correlation, rootAlias: root.alias,
       rootID: root.idExpression, end: link.entity, endID: id,
       columns: names.map { qualified($0, link.alias) })
   }
 
-  private func start(of entity: Int) -> TableScope {
+  private func start(of entity: Int) -> JoinBuilder {
     let context = QueryContext(composer: self)
     let alias = context.nextAlias()
-    return TableScope(
+    return JoinBuilder(
       context: context, entity: entity, alias: alias,
       source: "\(schema.entities[entity].quotedName) AS \(quoted(alias))")
   }
 
-  private func way(from entity: Int, over steps: [Int], reading names: [String] = []) -> Way {
+  private func way(from entity: Int, over steps: [Int], reading names: [String] = []) -> JoinPath {
     var root = start(of: entity)
     let alias = root.alias
     let path = PropertyPath(root: entity, steps: steps, target: .object)
@@ -112,7 +112,7 @@ extension FetchComposer {
     guard let lastToMany = model.walk(path).relationships.lastIndex(where: \.isToMany) else {
       let endID = root.column(path).sql
       let columns = root.columns(names, at: steps)
-      return Way(
+      return JoinPath(
         from: root.from, tie: "", rootAlias: alias, rootID: root.idExpression, end: end,
         endID: endID, columns: columns)
     }
@@ -124,7 +124,7 @@ extension FetchComposer {
       endID = inner.column(PropertyPath(root: inner.entity, steps: rest, target: .object)).sql
     }
     let columns = inner.columns(names, at: Array(steps[(lastToMany + 1)...]))
-    return Way(
+    return JoinPath(
       from: "\(root.from) JOIN \(inner.from)", tie: inner.correlation, rootAlias: alias,
       rootID: root.idExpression, end: end, endID: endID, columns: columns)
   }

@@ -7,7 +7,7 @@ import FetchModel
 struct FetchQuery {
   let context: QueryContext
   let definition: ResultDefinition
-  var scope: TableScope
+  var scope: JoinBuilder
   private var fromBindings: [SQLValue] = []
   private var condition: SQLFragment
   var columns = ResultColumns()
@@ -41,13 +41,13 @@ struct FetchQuery {
     condition = SQLFragment()
     if context.isPast {
       let source = context.source(
-        TableShape(table), alias: alias, where: restriction?.condition(nil),
+        TableInfo(table), alias: alias, where: restriction?.condition(nil),
         bindings: restriction?.bindings ?? [])
       fromBindings = source.bindings
-      scope = TableScope(
+      scope = JoinBuilder(
         context: context, entity: definition.entity, alias: alias, source: source.text)
     } else {
-      scope = TableScope(
+      scope = JoinBuilder(
         context: context, entity: definition.entity, alias: alias,
         source: "\(table.quotedName) AS \(quoted(alias))",
         required: required.ways)

@@ -36,7 +36,7 @@ struct IDRestriction {
     guard parses else { return condition(ofID: key.idExpression(alias)) }
     guard ids.count != 1 else { return key.lookupCondition(alias) }
     if key.kind == .column, key.parts[0].form == .uuid {
-      let form = StoredForm.uuid(.bytes)
+      let form = ColumnEncoding.uuid(.bytes)
       return """
         \(qualified(key.columns[0], alias)) IN \
         (SELECT livefetch_value(value, \(form.code)) FROM json_each(?))

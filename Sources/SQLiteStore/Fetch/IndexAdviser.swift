@@ -1,7 +1,8 @@
 // A plan and SQLite's query plan for it → indexes that would help. Advice only: the user decides
 // whether an index is worth its space and the additional time of each save.
 //
-//     SCAN t0                                      columns of equalities, then of a range or the order
+//     SCAN t0                                      columns of equalities, then of a range or the
+//     order
 //     SEARCH t1 USING AUTOMATIC … (country=?)      the columns that SQLite indexes for each query
 //     SCAN t1                                      the foreign key that joins t1 to its owner
 
@@ -35,13 +36,13 @@ struct IndexAdviser {
     return hints
   }
 
-  private func wish(for detail: String, sorts: Bool) -> (IndexWish, reason: String)? {
+  private func wish(for detail: String, sorts: Bool) -> (IndexSuggestion, reason: String)? {
     let words = detail.split(separator: " ")
     guard words.count > 1, let table = table(named: String(words[1])) else { return nil }
     let root = schema.entities[plan.definition.entity]
     let isRoot = words[1] == "t0"
     if detail.contains("USING AUTOMATIC") {
-      let wish = IndexWish(table: table, terms: Self.columns(inParentheses: detail))
+      let wish = IndexSuggestion(table: table, terms: Self.columns(inParentheses: detail))
       return (wish, "SQLite indexes `\(table)` again for every such query")
     }
     switch words[0] {
@@ -49,13 +50,13 @@ struct IndexAdviser {
       let reason =
         sorts
         ? "every row of `\(table)` is read and sorted" : "every row of `\(table)` is read"
-      return (IndexWish(table: table, terms: terms(of: root)), reason)
+      return (IndexSuggestion(table: table, terms: terms(of: root)), reason)
     case "SCAN":
       return tie(to: table).map {
         ($0, "every row of `\(table)` is read to find those of one object")
       }
     case "SEARCH" where isRoot && sorts && plan.window.limit != nil:
-      return (IndexWish(table: table, terms: terms(of: root)), "what is found is sorted")
+      return (IndexSuggestion(table: table, terms: terms(of: root)), "what is found is sorted")
     default: return nil
     }
   }
@@ -72,25 +73,27 @@ struct IndexAdviser {
   }
 
   /// `… INDEX (country=? AND name=?)` → `country`, `name`.
-  private static func columns(inParentheses detail: String) -> [IndexWish.Term] {
+  private static func columns(inParentheses detail: String) -> [IndexSuggestion.Term] {
     guard let open = detail.lastIndex(of: "("), let close = detail.lastIndex(of: ")"), open < close
     else { return [] }
     return detail[detail.index(after: open)..<close].split(separator: " ")
-      .compactMap { $0.hasSuffix("=?") ? IndexWish.Term(column: String($0.dropLast(2))) : nil }
+      .compactMap {
+        $0.hasSuffix("=?") ? IndexSuggestion.Term(column: String($0.dropLast(2))) : nil
+      }
   }
 
   /// Returns an index over the foreign key by which rows of `table` refer to another object.
-  private func tie(to table: String) -> IndexWish? {
+  private func tie(to table: String) -> IndexSuggestion? {
     for path in plan.paths {
       var entity = path.root
       for step in path.steps {
         switch schema.entities[entity].relationships[step] {
         case .inverse(let key) where schema.entities[destination(entity, step)].name == table:
-          return IndexWish(table: table, terms: key.indexTerms)
+          return IndexSuggestion(table: table, terms: key.indexTerms)
         case .joinTable(let index, let source, let other)
         where schema.joinTables[index].name == table:
           let terms = source.indexTerms
-          return IndexWish(
+          return IndexSuggestion(
             table: table,
             terms: terms.isEmpty ? [] : terms + other.columns.map { .init(column: $0) })
         default: break
@@ -109,10 +112,10 @@ struct IndexAdviser {
 extension ForeignKey {
   /// The first columns of an index that finds the rows that refer to one object; empty if no index
   /// can.
-  fileprivate var indexTerms: [IndexWish.Term] {
+  fileprivate var indexTerms: [IndexSuggestion.Term] {
     guard ties.allSatisfy({ $0.conversion == .none }) else { return [] }
     return zip(columns, ties).map { column, tie in
-      IndexWish.Term(column: column, collation: tie.hasCoarserColumn ? nil : tie.collation)
+      IndexSuggestion.Term(column: column, collation: tie.hasCoarserColumn ? nil : tie.collation)
     }
   }
 }
@@ -122,9 +125,9 @@ extension ForeignKey {
 extension IndexAdviser {
   /// Returns the columns of equalities, then those of the order if the plan has a limit, otherwise
   /// one of a range.
-  private func terms(of root: EntityTable) -> [IndexWish.Term] {
-    var equal: [IndexWish.Term] = []
-    var ranges: [IndexWish.Term] = []
+  private func terms(of root: EntityTable) -> [IndexSuggestion.Term] {
+    var equal: [IndexSuggestion.Term] = []
+    var ranges: [IndexSuggestion.Term] = []
     for condition in conjuncts {
       guard let (column, isEquality) = searched(condition, root) else { continue }
       if isEquality { equal.append(column) } else { ranges.append(column) }
@@ -132,7 +135,7 @@ extension IndexAdviser {
     let order = order(of: root).filter { term in !equal.contains { $0.column == term.column } }
     let isServedByOrder = ranges.allSatisfy { range in order.first?.column == range.column }
     let rest = isServedByOrder || ranges.isEmpty ? order : Array(ranges.prefix(1))
-    var terms: [IndexWish.Term] = []
+    var terms: [IndexSuggestion.Term] = []
     for term in equal + rest where !terms.contains(where: { $0.column == term.column }) {
       terms.append(term)
     }
@@ -146,7 +149,7 @@ extension IndexAdviser {
 
   private func searched(
     _ condition: Condition, _ root: EntityTable
-  ) -> (IndexWish.Term, isEquality: Bool)? {
+  ) -> (IndexSuggestion.Term, isEquality: Bool)? {
     switch condition {
     case .comparison(let comparison)
     where !comparison.isNegated && comparison.options.isEmpty && comparison.right.constant != nil:
@@ -164,7 +167,7 @@ extension IndexAdviser {
     }
   }
 
-  private func term(_ value: ResolvedExpression, _ root: EntityTable) -> IndexWish.Term? {
+  private func term(_ value: ResolvedExpression, _ root: EntityTable) -> IndexSuggestion.Term? {
     guard case .path(let path) = value, path.scope == 0 else { return nil }
     return term(path.path, root)
   }
@@ -173,26 +176,26 @@ extension IndexAdviser {
   /// tables.
   private func term(
     _ path: PropertyPath, _ root: EntityTable, isDescending: Bool = false
-  ) -> IndexWish.Term? {
+  ) -> IndexSuggestion.Term? {
     switch (path.steps.count, path.target) {
     case (0, .attribute(let index)):
       guard root.attributeColumns.indices.contains(index) else { return nil }
       let column = root.column(ofAttribute: index)
-      return IndexWish.Term(
+      return IndexSuggestion.Term(
         column: column.name, isBinary: column.isBinary || column.type.isNumeric,
         isDescending: isDescending)
     case (1, .object):
       guard case .foreignKey(let key) = root.relationships[path.steps[0]], key.referencesKey,
         key.columns.count == 1
       else { return nil }
-      return IndexWish.Term(column: key.columns[0], isDescending: isDescending)
+      return IndexSuggestion.Term(column: key.columns[0], isDescending: isDescending)
     default: return nil
     }
   }
 
   /// Returns the first terms of the order, or of the groups, that an index can contain.
-  private func order(of root: EntityTable) -> [IndexWish.Term] {
-    var terms: [IndexWish.Term] = []
+  private func order(of root: EntityTable) -> [IndexSuggestion.Term] {
+    var terms: [IndexSuggestion.Term] = []
     for term in (plan.definition.section.map { [$0] } ?? []) + plan.definition.order {
       guard term.derivation == .value, term.options.isEmpty,
         let column = self.term(term.path, root, isDescending: term.direction == .descending)
@@ -215,7 +218,7 @@ extension IndexAdviser {
 }
 
 /// A suggested index.
-struct IndexWish {
+struct IndexSuggestion {
   struct Term: Hashable {
     let column: String
     var isBinary = true

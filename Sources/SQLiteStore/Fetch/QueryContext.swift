@@ -74,7 +74,7 @@ final class QueryContext {
   ///   - condition: Over unqualified column names; nil for every row.
   ///   - bindings: The bindings of `condition`, once.
   func source(
-    _ table: TableShape, alias: String, where condition: String?, bindings: [SQLValue] = []
+    _ table: TableInfo, alias: String, where condition: String?, bindings: [SQLValue] = []
   ) -> SQLFragment {
     let columns = table.columnNames.map(quoted).joined(separator: ", ")
     let layout = shadow(table)
@@ -91,7 +91,7 @@ final class QueryContext {
   /// unqualified columns, and a row of the outer query.
   ///
   /// With a second FROM item an unqualified `"rowid"` would be a string instead of a column.
-  func source(_ table: TableShape, alias: String, tiedBy tie: (String?) -> String) -> String {
+  func source(_ table: TableInfo, alias: String, tiedBy tie: (String?) -> String) -> String {
     let layout = shadow(table)
     let rows = table.columnNames.map { qualified($0, alias) }.joined(separator: ", ")
     let images = table.columnNames.map(quoted).joined(separator: ", ")
@@ -125,7 +125,7 @@ final class QueryContext {
   ///   - tie: The join condition between both.
   ///   - place: SQL for ``place`` if there is an order.
   func source(
-    _ table: TableShape, alias: String, over links: String, as object: String, on tie: String,
+    _ table: TableInfo, alias: String, over links: String, as object: String, on tie: String,
     place: String?
   ) -> String {
     let layout = shadow(table)
@@ -142,7 +142,7 @@ final class QueryContext {
   }
 
   /// Returns one column of the row of `table` that satisfies `condition` at this query's position.
-  func scalar(_ column: String, of table: TableShape, where condition: String) -> String {
+  func scalar(_ column: String, of table: TableInfo, where condition: String) -> String {
     let layout = shadow(table)
     return """
       (SELECT \(quoted(column)) FROM main.\(quoted(table.name)) \
@@ -154,7 +154,7 @@ final class QueryContext {
 
   /// A step of a chain: the table that it reaches, the foreign key that refers to a row of it from
   /// the previous values, and the columns that the next step starts from.
-  typealias ChainStep = (table: TableShape, key: ForeignKey, columns: [String])
+  typealias ChainStep = (table: TableInfo, key: ForeignKey, columns: [String])
 
   /// Returns the last step's only column after several steps. Each step occurs once in the SQL, so
   /// that its size is linear, and looks rows up in tables that are computed once for the whole
@@ -189,7 +189,7 @@ final class QueryContext {
     return "(SELECT \(values.first ?? "NULL") FROM \(from))"
   }
 
-  private func shadow(_ table: TableShape) -> HistoryLayout {
+  private func shadow(_ table: TableInfo) -> HistoryLayout {
     if let known = shadows.first(where: { $0.table == table.name }) { return known }
     let layout = HistoryLayout(of: table)
     shadows.append(layout)

@@ -17,7 +17,7 @@ struct ChangeReader {
     let before: State
   }
 
-  let table: FollowedTable
+  let table: TrackedTable
   let saves: [SaveRange]
   /// The first save begins after this position.
   let first: Int64

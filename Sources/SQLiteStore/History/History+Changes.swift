@@ -43,7 +43,7 @@ extension History {
   /// Returns the tracked tables with changed rows.
   func tables(
     touchedAfter first: Int64, upTo last: Int64, on connection: Connection
-  ) throws(StoreError) -> [FollowedTable] {
+  ) throws(StoreError) -> [TrackedTable] {
     try connection.all(
       """
       SELECT DISTINCT source FROM main.livefetch_position WHERE position > ? AND position <= ?

@@ -57,7 +57,7 @@ extension History {
   }
 }
 
-extension FollowedTable {
+extension TrackedTable {
   /// Whether the row's number tells its rows apart.
   fileprivate var isNumbered: Bool {
     if case .rowid = shape.key.kind { true } else { false }

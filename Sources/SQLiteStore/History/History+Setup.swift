@@ -69,7 +69,7 @@ extension History {
     CREATE TABLE IF NOT EXISTS livefetch_position(position INTEGER PRIMARY KEY, \
     nonce INTEGER NOT NULL, source INTEGER NOT NULL);
     CREATE TABLE IF NOT EXISTS livefetch_save(position INTEGER PRIMARY KEY, at REAL NOT NULL);
-    """ + KeptAnswers.tables
+    """ + IdempotencyTable.tables
   /// Drops the tables that formats before the third had.
   private static let removalOfOlderTables =
     "DROP TABLE IF EXISTS livefetch_table; DROP TABLE IF EXISTS livefetch_column;"
@@ -128,7 +128,7 @@ extension History {
 
   /// Makes a table's triggers and its history table.
   private func follow(
-    _ table: FollowedTable, isStrict: Bool, on connection: Connection
+    _ table: TrackedTable, isStrict: Bool, on connection: Connection
   ) throws(StoreError) {
     try connection.execute("SAVEPOINT livefetch_follow")
     do {
@@ -200,7 +200,7 @@ extension History {
         """
         DROP TABLE livefetch_store; DROP TABLE IF EXISTS livefetch_position;
         DROP TABLE IF EXISTS livefetch_save;
-        """ + Self.removalOfOlderTables + KeptAnswers.removal)
+        """ + Self.removalOfOlderTables + IdempotencyTable.removal)
       try connection.execute("COMMIT")
     } catch {
       if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }

@@ -18,9 +18,9 @@ struct History: Sendable {
 
   let model: Model
   let schema: Schema
-  let tables: [FollowedTable]
+  let tables: [TrackedTable]
   /// Parallel to `tables`.
-  private let touchQueries: [TouchQuery]
+  private let touchQueries: [ChangeQuery]
   /// The index in `tables` of each table number.
   private let places: [Int: Int]
 
@@ -28,17 +28,17 @@ struct History: Sendable {
     self.model = model
     self.schema = schema
     tables = schema.followedTables(model)
-    touchQueries = tables.map { TouchQuery(table: $0, schema: schema, model: model) }
+    touchQueries = tables.map { ChangeQuery(table: $0, schema: schema, model: model) }
     places = Dictionary(
       tables.enumerated().map { ($1.number, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// The followed table that `livefetch_position.source` means.
-  func table(number: Int64) -> FollowedTable? {
+  func table(number: Int64) -> TrackedTable? {
     Int(exactly: number).flatMap { places[$0] }.map { tables[$0] }
   }
 
-  func touchQuery(of table: FollowedTable) -> TouchQuery? {
+  func touchQuery(of table: TrackedTable) -> ChangeQuery? {
     places[table.number].map { touchQueries[$0] }
   }
 }
@@ -67,7 +67,7 @@ extension History {
   /// Pruning deletes only the oldest positions. So if a row exists, all later ones exist as well.
   func standing(
     of token: Token, on connection: Connection
-  ) throws(StoreError) -> TokenStanding {
+  ) throws(StoreError) -> TokenValidity {
     let isKnown = try connection.first(
       """
       SELECT 1 FROM main.livefetch_position WHERE position = ?1 AND nonce = ?2

@@ -4,7 +4,8 @@
 // row in "livefetch_history_City" with the same position:
 //
 //     livefetch_position   INTEGER PRIMARY KEY
-//     livefetch_existed    1: the columns hold the row's old values; 0: the row was inserted, and only
+//     livefetch_existed    1: the columns hold the row's old values; 0: the row was inserted, and
+//     only
 //                          the key's columns are filled
 //     livefetch_rowid      for tables without a key: the rowid
 //     "id", "name", …      every column of the table, with its affinity and collation
@@ -20,9 +21,9 @@ struct HistoryLayout: Sendable, Hashable {
   static let existed = "livefetch_existed"
   static let rowid = "livefetch_rowid"
 
-  let shape: TableShape
+  let shape: TableInfo
 
-  init(of shape: TableShape) { self.shape = shape }
+  init(of shape: TableInfo) { self.shape = shape }
 
   /// The name of the table.
   var table: String { shape.name }

@@ -30,7 +30,7 @@ struct HistorySize {
   var rows: Int64 { segments.isEmpty ? 0 : max(0, end &- first) }
 
   /// The granularity of measurements.
-  struct Grain {
+  struct Granularity {
     /// The maximum number of positions.
     let positions: Int64
     /// The maximum size in bytes of more than one row.
@@ -40,7 +40,7 @@ struct HistorySize {
   /// Measures the positions of at most one more segment, up to `last`; returns false if none are
   /// left.
   mutating func measure(
-    from first: Int64, upTo last: Int64, grain: Grain, _ history: History,
+    from first: Int64, upTo last: Int64, grain: Granularity, _ history: History,
     on connection: Connection
   ) throws(StoreError) -> Bool {
     self.first = first
@@ -55,7 +55,7 @@ struct HistorySize {
   /// Halves segments that are larger than the granularity allows. Pruning deletes whole segments,
   /// and one of them must not be most of the history.
   private mutating func add(
-    _ segment: Segment, _ grain: Grain, _ history: History, on connection: Connection
+    _ segment: Segment, _ grain: Granularity, _ history: History, on connection: Connection
   ) throws(StoreError) {
     let length = segment.end &- segment.start
     guard segment.bytes > grain.bytes, length > 1 else { return append(segment, grain) }
@@ -67,7 +67,7 @@ struct HistorySize {
     try add(newer, grain, history, on: connection)
   }
 
-  private mutating func append(_ segment: Segment, _ grain: Grain) {
+  private mutating func append(_ segment: Segment, _ grain: Granularity) {
     total &+= segment.bytes
     if let open = segments.last, open.end == segment.start,
       segment.end &- open.start <= grain.positions, open.bytes &+ segment.bytes <= grain.bytes
@@ -139,7 +139,7 @@ extension History {
     }
   }
 
-  private static func lengths(of table: FollowedTable) -> String {
+  private static func lengths(of table: TrackedTable) -> String {
     let lengths = table.shape.columns.compactMap { column -> String? in
       switch column.affinity {
       case .text: "coalesce(length(CAST(\(quoted(column.name)) AS BLOB)), 0)"

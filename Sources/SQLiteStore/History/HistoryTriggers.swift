@@ -13,7 +13,7 @@ import FetchModel
 
 /// The statements that track one table, in the exact text that the catalogue returns.
 struct HistoryTriggers {
-  let table: FollowedTable
+  let table: TrackedTable
 
   /// The statements, by the names of the objects that they create.
   var statements: [(name: String, sql: String)] {
@@ -21,7 +21,7 @@ struct HistoryTriggers {
   }
 
   private var name: String { table.layout.table }
-  private var shape: TableShape { table.shape }
+  private var shape: TableInfo { table.shape }
   private var keys: [(table: String, history: String)] { table.layout.keyColumns }
   private var hasRowid: Bool { table.layout.hasRowid }
 

@@ -17,7 +17,7 @@ struct RowComparison: Sendable {
   /// The properties that each column affects, by entity.
   private let masks: [Int: [PropertyMask]]
 
-  init(_ table: FollowedTable, schema: Schema, model: Model) {
+  init(_ table: TrackedTable, schema: Schema, model: Model) {
     let key = table.layout.keyColumns[0].table
     let stays = "h.\(HistoryLayout.existed) AND \(qualified(key, "m")) IS NOT NULL"
     let all = table.shape.columns
@@ -60,7 +60,7 @@ struct RowComparison: Sendable {
   /// Returns the properties of an entity that depend on a column. If links of other tables refer to
   /// the column, every property reached through these links may differ.
   private static func mask(
-    of column: Column, _ table: FollowedTable, _ entity: Int, _ schema: Schema, _ model: Model
+    of column: Column, _ table: TrackedTable, _ entity: Int, _ schema: Schema, _ model: Model
   ) -> PropertyMask {
     let (stored, described) = (schema.entities[entity], model.entities[entity])
     if schema.isReferenced(column.name, of: table.shape) { return .all }
@@ -80,7 +80,7 @@ struct RowComparison: Sendable {
 
 extension Schema {
   /// True if a column is part of its table's key or the target of a foreign key.
-  fileprivate func isReferenced(_ column: String, of table: TableShape) -> Bool {
+  fileprivate func isReferenced(_ column: String, of table: TableInfo) -> Bool {
     if table.key.columns.contains(column) { return true }
     let keys = entities.flatMap(\.relationships).flatMap(\.foreignKeys)
     return keys.contains {

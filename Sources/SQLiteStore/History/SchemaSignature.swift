@@ -12,11 +12,11 @@ struct SchemaSignature {
   init(_ model: Model, _ schema: Schema) {
     var lines: [[String]] = []
     for (entity, table) in zip(model.entities, schema.entities) {
-      lines += Self.lines(of: TableShape(table))
+      lines += Self.lines(of: TableInfo(table))
       lines += Self.attributes(of: entity, table)
       lines += Self.relationships(of: entity, table, model, schema)
     }
-    for table in schema.joinTables { lines += Self.lines(of: TableShape(table)) }
+    for table in schema.joinTables { lines += Self.lines(of: TableInfo(table)) }
     var hash = WideFNV1a()
     for line in lines.map({ $0.joined(separator: "\u{1F}") }).sorted() {
       hash.combine(line.utf8)
@@ -25,7 +25,7 @@ struct SchemaSignature {
     text = hash.text
   }
 
-  private static func lines(of table: TableShape) -> [[String]] {
+  private static func lines(of table: TableInfo) -> [[String]] {
     let columns = table.columns.map {
       ["column", table.name, $0.name, $0.type.rawValue, $0.dateFormat?.rawValue ?? ""]
     }

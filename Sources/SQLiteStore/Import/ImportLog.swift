@@ -12,7 +12,7 @@ final class ImportLog {
   private let position: HeldStatement
   private let row: HeldStatement
 
-  init(_ followed: FollowedTable, on connection: Connection) throws(StoreError) {
+  init(_ followed: TrackedTable, on connection: Connection) throws(StoreError) {
     position = try HeldStatement(
       """
       INSERT INTO main.livefetch_position(nonce, source)

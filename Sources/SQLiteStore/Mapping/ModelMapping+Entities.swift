@@ -42,7 +42,7 @@ extension ModelMapping {
   }
 
   /// UUIDs are stored in upper or lower case. Values of other types compare as stored.
-  private func form(of column: Column, as type: AttributeType) -> StoredForm? {
+  private func form(of column: Column, as type: AttributeType) -> ColumnEncoding? {
     guard type == .uuid else { return nil }
     return column.type == .uuid ? column.form : .uuid(.lower)
   }

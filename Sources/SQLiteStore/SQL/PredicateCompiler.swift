@@ -3,7 +3,8 @@
 //     population >= 1000       t0."population" >= ?
 //     NOT (population > 1000)  t0."population" <= ? OR t0."population" IS NULL
 //     name BEGINSWITH 'A'      t0."name" >= ? AND t0."name" < ?
-//     ANY cities.name == 'x'   EXISTS (SELECT 1 FROM "city" AS t1 WHERE t1."country" = t0."id" AND …)
+//     ANY cities.name == 'x'   EXISTS (SELECT 1 FROM "city" AS t1 WHERE t1."country" = t0."id" AND
+//     …)
 //
 // The SQL is true exactly where the predicate is, and false or NULL elsewhere; it is never put
 // under NOT. Every constant is bound. Columns stand bare on one side of an operator wherever the
@@ -26,14 +27,14 @@ enum PredicateCompiler {
 
 struct ConditionWriter<Scope: SQLScope> {
   /// What stands around a condition, which decides whether it needs parentheses.
-  enum Surroundings { case ands, ors }
+  enum Connective { case ands, ors }
 
   /// The query's own scope, then those of the subqueries around the current place.
   var scopes: [Scope]
 
   init(_ scope: Scope) { scopes = [scope] }
 
-  mutating func write(_ condition: Condition, between place: Surroundings) -> SQLFragment {
+  mutating func write(_ condition: Condition, between place: Connective) -> SQLFragment {
     switch condition {
     case .constant(let isTrue): SQLFragment(isTrue ? "TRUE" : "FALSE")
     case .and(let conditions): join(conditions, .ands, in: place)
@@ -46,10 +47,10 @@ struct ConditionWriter<Scope: SQLScope> {
     }
   }
 
-  /// The deepest condition goes first, as ``ParserStackBudget`` counts on, and since SQLite's trees may
-  /// be 1,000 levels high, a long chain becomes two levels.
+  /// The deepest condition goes first, as ``ParserStackBudget`` counts on, and since SQLite's trees
+  /// may be 1,000 levels high, a long chain becomes two levels.
   private mutating func join(
-    _ conditions: [Condition], _ kind: Surroundings, in place: Surroundings
+    _ conditions: [Condition], _ kind: Connective, in place: Connective
   ) -> SQLFragment {
     var parts: [SQLFragment] = []
     parts.reserveCapacity(conditions.count)
@@ -66,7 +67,7 @@ struct ConditionWriter<Scope: SQLScope> {
     return kind == .ors && place == .ands ? Self.parenthesised(fragment) : fragment
   }
 
-  private static func joined(_ parts: [SQLFragment], _ kind: Surroundings) -> SQLFragment {
+  private static func joined(_ parts: [SQLFragment], _ kind: Connective) -> SQLFragment {
     var fragment = SQLFragment()
     for (index, part) in parts.enumerated() {
       if index > 0 { fragment.append(kind == .ands ? " AND " : " OR ") }
@@ -121,7 +122,7 @@ struct Alternatives {
   var parts: [SQLFragment]
   init(_ parts: [SQLFragment]) { self.parts = parts }
 
-  func joined<Scope>(in place: ConditionWriter<Scope>.Surroundings) -> SQLFragment {
+  func joined<Scope>(in place: ConditionWriter<Scope>.Connective) -> SQLFragment {
     guard parts.count > 1 else { return parts.first ?? SQLFragment("FALSE") }
     var fragment = SQLFragment(place == .ands ? "(" : "")
     for (index, part) in parts.enumerated() {

@@ -11,7 +11,7 @@ struct SQLOperand {
   /// How it holds a date; nil where it is none.
   var dateFormat: DateFormat?
   /// The form of what ``sql`` gives, where that compares by stand-ins; nil where it does not.
-  var form: StoredForm?
+  var form: ColumnEncoding?
   /// The value as it is stored, where ``sql`` is a stand-in of it.
   var stored: SQLFragment?
   /// Whether it is calculated with as an integer.
@@ -55,7 +55,7 @@ struct SQLOperand {
   }
 
   /// This operand as what compares with values in `form`.
-  func put(in form: StoredForm?) -> SQLOperand {
+  func put(in form: ColumnEncoding?) -> SQLOperand {
     guard let form, form != self.form else { return self }
     var operand = asStored.wrapped(in: "livefetch_value", ", \(form.code)")
     operand.form = form

@@ -6,11 +6,11 @@ import FetchModel
 
 /// One object's place in a query being composed: the alias of its table and the joins from it.
 ///
-/// The compiler asks for columns and subqueries while it writes the condition, and puts ``from`` and
-/// ``correlation`` around it afterwards, so a scope may add joins as paths are asked for. A condition
-/// inside a subquery may still ask an outer scope for columns: an outer join added then must be
-/// visible there. So the aliases of a scope made by ``over(_:)`` have to differ from every alias
-/// that this scope gave **or will give later** (put the scope's depth into the alias).
+/// The compiler asks for columns and subqueries while it writes the condition, and puts ``from``
+/// and ``correlation`` around it afterwards, so a scope may add joins as paths are asked for. A
+/// condition inside a subquery may still ask an outer scope for columns: an outer join added then
+/// must be visible there. So the aliases of a scope made by ``over(_:)`` have to differ from every
+/// alias that this scope gave **or will give later** (put the scope's depth into the alias).
 public protocol SQLScope {
   /// The value that `path` reads, as SQL in this scope.
   ///
@@ -54,7 +54,7 @@ public struct SQLColumn: Sendable, Hashable {
   public var dateFormat: DateFormat?
   /// How its values are written, where SQL has to compare stand-ins of them; nil where it compares
   /// them as they are.
-  public var form: StoredForm?
+  public var form: ColumnEncoding?
   /// Whether every value is known to be in `form` and so is its own stand-in.
   public var isUniform = false
   /// Whether it can be NULL here: the column allows it, or a step before it can be nil.

@@ -13,7 +13,7 @@ struct SaveExecutor: Sendable {
   let tables: [SaveTable]
   let statements = SaveStatements()
   /// The rules that need all changes to be complete; nil if the model has none.
-  let finalChecks: FinalChecks?
+  let finalChecks: DeferredConstraints?
   /// The time limit of a change of all matching objects, in nanoseconds; nil without a limit.
   let batchLimit: UInt64?
 
@@ -27,7 +27,7 @@ struct SaveExecutor: Sendable {
         restriction: EntityTable.restriction(to: index, model, schema),
         isModelled: model.file != nil)
     }
-    finalChecks = FinalChecks(model: model, schema: schema)
+    finalChecks = DeferredConstraints(model: model, schema: schema)
   }
 
   /// Makes the changes of `request`, in order.

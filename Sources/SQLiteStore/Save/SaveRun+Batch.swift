@@ -15,7 +15,7 @@ private struct Matches {
   init(_ predicate: ResolvedPredicate, of table: SaveTable, model: Model, schema: Schema) {
     let context = QueryContext(model: model, schema: schema)
     alias = context.nextAlias()
-    var scope = TableScope(
+    var scope = JoinBuilder(
       context: context, entity: table.index, alias: alias,
       source: "\(table.table.quotedName) AS \(quoted(alias))")
     var condition = SQLFragment(table.key.presenceCondition(alias) ?? "")

@@ -9,7 +9,7 @@ extension SaveRun {
   /// - Parameter base: The source of the columns that `row` does not set.
   mutating func report(
     _ constraint: Constraint, writing table: SaveTable, at change: Int, id: ObjectID?,
-    from base: ProspectiveRow.Base = .stored
+    from base: CandidateRow.Base = .stored
   ) throws(StoreError) {
     guard constraint.kind == .foreignKey, !connection.isInAutocommit else {
       let key = id.flatMap { table.key.bindings(of: $0) }

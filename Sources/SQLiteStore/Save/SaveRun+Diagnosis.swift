@@ -9,13 +9,13 @@ extension SaveRun {
   /// - Parameter key: The key of the updated row; nil for an insert.
   @discardableResult
   mutating func reportEverything(
-    _ table: SaveTable, at index: Int, key: [SQLValue]?, from base: ProspectiveRow.Base
+    _ table: SaveTable, at index: Int, key: [SQLValue]?, from base: CandidateRow.Base
   ) throws(StoreError) -> Bool {
     let change = request.changes[index]
     if case .updateAll = change.operation { return false }
     let properties = (change.faults ?? []).union(change.values.map(\.property))
     let unknown = table.columns(of: properties).filter { row[$0] == nil }
-    let candidate = ProspectiveRow(table: table, given: row, key: key, base: base, unknown: unknown)
+    let candidate = CandidateRow(table: table, given: row, key: key, base: base, unknown: unknown)
     let found = try candidate.problems(on: connection)
     for problem in found { report(problem.code, problem.property, problem.detail, at: index) }
     return !found.isEmpty

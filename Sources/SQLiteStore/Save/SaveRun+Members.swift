@@ -117,8 +117,8 @@ extension SaveRun {
     }
   }
 
-  /// Assigns the members of an ordered relationship positions in the order of `requested`, moving as
-  /// few as possible.
+  /// Assigns the members of an ordered relationship positions in the order of `requested`, moving
+  /// as few as possible.
   private mutating func order(_ requested: [ObjectID], of members: Members) throws(StoreError) {
     guard let sql = members.statements.places(members.storage, executor.schema) else { return }
     var seen: Set<ObjectID> = []
@@ -128,7 +128,7 @@ extension SaveRun {
     }.compactMap { $0 }
     let places = Dictionary(rows, uniquingKeysWith: { first, _ in first })
     let current = requested.map { places[$0] ?? nil }
-    for (index, place) in OrderedPlaces.assign(current).enumerated()
+    for (index, place) in PositionAssigner.assign(current).enumerated()
     where place != current[index] {
       guard let member = try memberValues(requested[index], of: members) else { continue }
       let constraint = try attempt(sql.write, [.integer(place)] + members.owner + member)

@@ -33,13 +33,15 @@ struct CatalogueTable {
   }
 
   /// Returns how SQLite compares `columns` of this table with the columns that they refer to.
-  func ties(_ columns: [String], to target: CatalogueTable, _ referenced: [String]) -> [LinkTie] {
+  func ties(_ columns: [String], to target: CatalogueTable, _ referenced: [String])
+    -> [ForeignKeyComparison]
+  {
     zip(columns, referenced).map { name, other in
       guard let column = column(named: name), let referenced = target.column(named: other) else {
         return .plain
       }
       let isRowNumber = target.isRowidAlias && target.primaryKey.map(folded) == [folded(other)]
-      return LinkTie(column, to: referenced, isRowNumber: isRowNumber)
+      return ForeignKeyComparison(column, to: referenced, isRowNumber: isRowNumber)
     }
   }
 }

@@ -53,7 +53,8 @@ struct ColumnSample {
   }
 
   /// Returns the encoding of values of `type`; nil where SQLite compares them correctly as stored.
-  func form(of type: AttributeType, _ dateFormat: DateFormat?) throws(StoreError) -> StoredForm? {
+  func form(of type: AttributeType, _ dateFormat: DateFormat?) throws(StoreError) -> ColumnEncoding?
+  {
     switch type {
     case .integer, .double, .decimal: return nil
     case .boolean: return .boolean
@@ -68,7 +69,7 @@ struct ColumnSample {
     }
   }
 
-  private func uuidStyle() throws(StoreError) -> StoredForm.UUIDStyle {
+  private func uuidStyle() throws(StoreError) -> ColumnEncoding.UUIDStyle {
     switch try firstValue() {
     case .blob(let bytes) where bytes.count == 16: .bytes
     case .text(let text) where text.utf8.contains { (0x61...0x66).contains($0) }: .lower

@@ -75,13 +75,13 @@ struct Column: Sendable, Hashable {
   /// How dates are stored; nil for other types.
   let dateFormat: DateFormat?
   /// How values are encoded, where SQLite does not compare the stored values as the type requires.
-  let form: StoredForm?
+  let form: ColumnEncoding?
 
   init(
     name: String, declaredType: String = "", affinity: Affinity = .blob,
     collation: String = "BINARY", isNotNull: Bool = false, defaultSQL: String? = nil,
     isGenerated: Bool = false, type: AttributeType, dateFormat: DateFormat? = nil,
-    form: StoredForm? = nil
+    form: ColumnEncoding? = nil
   ) {
     self.name = name
     self.declaredType = declaredType
@@ -152,17 +152,17 @@ struct ForeignKey: Sendable, Hashable {
   /// one object. nil without an order.
   let position: String?
   /// How each column is compared with the column that it refers to; parallel to `columns`.
-  let ties: [LinkTie]
+  let ties: [ForeignKeyComparison]
 
   /// - Parameter ties: nil if each column refers only to the identical value.
   init(
     columns: [String], table: String, referenced: [String], referencesKey: Bool,
-    position: String? = nil, ties: [LinkTie]? = nil
+    position: String? = nil, ties: [ForeignKeyComparison]? = nil
   ) {
     self.columns = columns
     self.table = table
     self.referenced = referenced
-    let ties = ties ?? columns.map { _ in LinkTie.plain }
+    let ties = ties ?? columns.map { _ in ForeignKeyComparison.plain }
     self.referencesKey = referencesKey && ties.allSatisfy(\.isExact)
     self.position = position
     self.ties = ties

@@ -62,14 +62,14 @@ final class Writer: Sendable {
   private let isCancelling = Atomic(false)
   /// See ``WriterQueue/removeExpired(at:limit:)``.
   private let waitLimit: UInt64
-  private let wakeUp = TimedSignal()
+  private let wakeUp = MonotonicSemaphore()
   private let drained = DispatchSemaphore(value: 0)
   private let mayEnd = DispatchSemaphore(value: 0)
   private let finished = DispatchSemaphore(value: 0)
   /// Guards the newest token that was committed.
   private let newest: Mutex<Token>
   /// Guards what was counted.
-  private let counted = Mutex(WriterFigures())
+  private let counted = Mutex(WriterMetrics())
 
   /// Starts the thread.
   ///
@@ -79,7 +79,7 @@ final class Writer: Sendable {
   ///   - onCommit: called on the thread after each commit, before the saves are answered.
   init(
     connection: Connection, history: History, settings: WriterSettings = WriterSettings(),
-    watch: FileWatch? = nil,
+    watch: FileIdentityMonitor? = nil,
     onCommit: @escaping @Sendable (Commit) -> Void
   ) throws(StoreError) {
     let token = try history.newestToken(on: connection)
@@ -87,7 +87,7 @@ final class Writer: Sendable {
     waiting = Mutex(Waiting(jobs: WriterQueue(capacity: settings.maxWaiting)))
     waitLimit = settings.waitLimit
     let isStarted = startThread { [self] in
-      let upkeep = WriterUpkeep(
+      let upkeep = WriterMaintenance(
         connection: connection, history: history, settings: settings, watch: watch)
       let group = WriterGroup(
         connection: connection, history: history, files: watch?.files, token: token,
@@ -101,10 +101,10 @@ final class Writer: Sendable {
   var newestToken: Token { newest.withLock { $0 } }
 
   /// What was counted so far.
-  var figures: WriterFigures { counted.withLock { $0 } }
+  var figures: WriterMetrics { counted.withLock { $0 } }
 
-  /// Queues a save. `completion` is called on the writer's thread, after the commit, or on any thread
-  /// where the save is refused.
+  /// Queues a save. `completion` is called on the writer's thread, after the commit, or on any
+  /// thread where the save is refused.
   func save(
     _ body: @escaping Body, finish: Finish? = nil, turn: WriterQueue.Turn = .init(),
     completion: @escaping Completion
@@ -158,9 +158,9 @@ final class Writer: Sendable {
 
   /// What `reader` has still to read is not forgotten, as long as it makes progress.
   ///
-  /// Whoever demands ``HistoryDemand/new`` before it begins to read finds everything that is committed
-  /// after the state that it reads: what is being forgotten meanwhile is older.
-  func demand(_ demand: HistoryDemand, of reader: ObjectIdentifier) {
+  /// Whoever demands ``RetentionDemand/new`` before it begins to read finds everything that is
+  /// committed after the state that it reads: what is being forgotten meanwhile is older.
+  func demand(_ demand: RetentionDemand, of reader: ObjectIdentifier) {
     let position: Int64? =
       switch demand {
       case .nothing: nil
@@ -210,7 +210,7 @@ extension Writer {
   private static let patienceBetweenLooks: Int32 = 50
 
   private func work(
-    _ group: consuming WriterGroup, _ upkeep: consuming WriterUpkeep, _ pollInterval: UInt64,
+    _ group: consuming WriterGroup, _ upkeep: consuming WriterMaintenance, _ pollInterval: UInt64,
     _ onCommit: (Commit) -> Void
   ) {
     while let jobs = take() {
@@ -245,7 +245,7 @@ extension Writer {
 
   /// Carries saves out. While another process holds the file, what was committed before is told.
   private func run(
-    _ jobs: ArraySlice<Job>, _ group: inout WriterGroup, _ upkeep: inout WriterUpkeep,
+    _ jobs: ArraySlice<Job>, _ group: inout WriterGroup, _ upkeep: inout WriterMaintenance,
     _ onCommit: (Commit) -> Void
   ) -> WriterGroup.Outcome {
     var patience = group.connection.busyTimeout
@@ -270,18 +270,18 @@ extension Writer {
     return []
   }
 
-  /// Why a save that ran out of time was refused: it was cancelled, it waited for longer than it ran,
-  /// or it takes too long.
+  /// Why a save that ran out of time was refused: it was cancelled, it waited for longer than it
+  /// ran, or it takes too long.
   private func cause(of error: SaveError, _ job: Job, _ began: UInt64) -> SaveError {
     guard error == .store(.queryTimeout) else { return error }
     if isCancelling.load(ordering: .relaxed) { return .store(.shuttingDown) }
     return began &- job.arrival > waitLimit / 2 ? .store(.overloaded) : error
   }
 
-  private func takeNotice() -> WriterUpkeep.Notice {
+  private func takeNotice() -> WriterMaintenance.Notice {
     waiting.withLock { waiting in
       defer { waiting.isHinted = false }
-      return WriterUpkeep.Notice(
+      return WriterMaintenance.Notice(
         isHinted: waiting.isHinted, isWatched: waiting.isWatched,
         unread: waiting.readers.values.min())
     }

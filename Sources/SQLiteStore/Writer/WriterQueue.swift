@@ -61,10 +61,11 @@ struct WriterQueue {
     return group
   }
 
-  /// Takes out the saves that have waited for too long at `now`, on the monotonic clock in nanoseconds.
+  /// Takes out the saves that have waited for too long at `now`, on the monotonic clock in
+  /// nanoseconds.
   ///
-  /// - Parameter limit: nanoseconds that a batch may take, its wait among them. Other saves may wait for
-  ///   half as long again: the batch that runs may take all of that.
+  /// - Parameter limit: nanoseconds that a batch may take, its wait among them. Other saves may
+  ///   wait for half as long again: the batch that runs may take all of that.
   mutating func removeExpired(at now: UInt64, limit: UInt64) -> [Writer.Job] {
     let longer = limit.addingReportingOverflow(limit / 2)
     let briefLimit = longer.overflow ? .max : longer.partialValue

@@ -1,5 +1,5 @@
-// The examples of the articles about managed objects, as they stand there: what is not here does not
-// compile. The test at the end reads the articles.
+// The examples of the articles about managed objects, as they stand there: what is not here does
+// not compile. The test at the end reads the articles.
 
 import Foundation
 import LiveFetch
@@ -27,7 +27,7 @@ private enum ManagedObjectsArticle {
 
     @Managed(.code) var code = ""
     @ManagedDerived(.cityCount) var cityCount: Int?
-    @ManagedToMany(.cities) var cities: Members<City>
+    @ManagedToMany(.cities) var cities: ToManyProxy<City>
   }
 
   final class Person: ManagedObject, ManagedObjectType {

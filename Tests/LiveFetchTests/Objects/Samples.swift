@@ -39,7 +39,7 @@ enum World {
     @Managed(.code) var code = ""
     @Managed(.name) var name = ""
     @Managed(.population) var population: Int?
-    @ManagedToMany(.cities) var cities: Members<City>
+    @ManagedToMany(.cities) var cities: ToManyProxy<City>
   }
 
   final class City: ManagedObject, ManagedObjectType {
@@ -124,7 +124,7 @@ enum ToDo {
 
     @Managed(.title) var title = ""
     @ManagedDerived(.itemCount) var itemCount: Int?
-    @ManagedToMany(.items) var items: Members<Item>
+    @ManagedToMany(.items) var items: ToManyProxy<Item>
   }
 
   final class Item: ManagedObject, ManagedObjectType {
@@ -278,6 +278,6 @@ enum Heroes {
     @Managed(.name) var name = ""
     @ManagedDerived(.memberCount) var memberCount: Int?
     @ManagedDerived(.totalPower) var totalPower: Int?
-    @ManagedToMany(.members) var members: Members<Hero>
+    @ManagedToMany(.members) var members: ToManyProxy<Hero>
   }
 }

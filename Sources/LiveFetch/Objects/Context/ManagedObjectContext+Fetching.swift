@@ -169,7 +169,7 @@ extension ManagedObjectContext {
     _ request: FetchRequest<Object>, where key: Object.Key, equals value: some AttributeValue
   ) -> Object? {
     guard let json = try? value.attributeJSON() else { return nil }
-    let judge = Object.defaultPredicate.flatMap { _ in UnsavedJudge(request, in: self) }
+    let judge = Object.defaultPredicate.flatMap { _ in UnsavedEvaluator(request, in: self) }
     return materializedObject(Object.self) { object in
       guard object.value(for: key) == json else { return false }
       return Object.defaultPredicate == nil || judge?.matches(object) == true

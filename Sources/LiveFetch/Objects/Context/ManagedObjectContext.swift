@@ -41,7 +41,7 @@ public final class ManagedObjectContext {
   /// Changes of values that are not managed objects.
   var valueChanges: [ValueChange] = []
   /// The permanent ids of earlier inserts.
-  var givenIDs = GivenIDs()
+  var givenIDs = PermanentIDMap()
   /// The token from which changes are merged; nil if unknown.
   var moment: String?
   /// The number of saves, counted in the root context: see ``saves``.

@@ -7,7 +7,7 @@ extension ManagedObjectType {
   public typealias ManagedDerived<Value> = DerivedAttribute<Key, Value>
   /// A to-one relationship: `@ManagedToOne(.mayor) var mayor: Fault<Person>?`.
   public typealias ManagedToOne<Destination: ManagedEntity> = ToOneRelationship<Key, Destination>
-  /// A to-many relationship: `@ManagedToMany(.cities) var cities: Members<City>`.
+  /// A to-many relationship: `@ManagedToMany(.cities) var cities: ToManyProxy<City>`.
   public typealias ManagedToMany<Destination: ManagedEntity> = ToManyRelationship<Key, Destination>
 }
 

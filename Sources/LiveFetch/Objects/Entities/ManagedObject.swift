@@ -5,7 +5,7 @@
 ///
 /// Subclasses declare their properties, see ``ManagedObjectType``. An instance is always complete:
 /// every declared attribute has a value of its type. Only related objects may be missing from
-/// memory; relationships are therefore ``Fault`` and ``Members``, which are fetched on request.
+/// memory; relationships are therefore ``Fault`` and ``ToManyProxy``, which are fetched on request.
 ///
 /// An object belongs to the isolation domain of its context. The context retains it while it has
 /// changes; otherwise its users do.

@@ -39,10 +39,10 @@ public struct ToOneRelationship<Key: KeyCodable, Destination: ManagedEntity>: De
   }
 }
 
-/// A to-many relationship of a managed object: its ``Members``, which are fetched on request.
+/// A to-many relationship of a managed object: a ``ToManyProxy``, fetched on request.
 ///
 /// ```swift
-/// @ManagedToMany(.cities) var cities: Members<City>
+/// @ManagedToMany(.cities) var cities: ToManyProxy<City>
 ///
 /// country.cities.insert(city)
 /// for city in try await country.cities.materialize() { … }
@@ -54,14 +54,16 @@ public struct ToManyRelationship<Key: KeyCodable, Destination: ManagedEntity>: D
   public init(_ key: Key) { self.key = key }
 
   @available(*, unavailable, message: "relationships belong to managed objects")
-  public var wrappedValue: Members<Destination> { Members(owner: ManagedObject(), name: name) }
+  public var wrappedValue: ToManyProxy<Destination> {
+    ToManyProxy(owner: ManagedObject(), name: name)
+  }
 
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,
-    wrapped wrapped: KeyPath<Owner, Members<Destination>>,
+    wrapped wrapped: KeyPath<Owner, ToManyProxy<Destination>>,
     storage storage: ReferenceWritableKeyPath<Owner, Self>
-  ) -> Members<Destination> {
-    Members(owner: owner, name: owner[keyPath: storage].name)
+  ) -> ToManyProxy<Destination> {
+    ToManyProxy(owner: owner, name: owner[keyPath: storage].name)
   }
 
   var name: String { key.rawValue }

@@ -6,7 +6,7 @@ struct UnsavedView<Element: Fetchable> {
   /// The window was validated by the caller.
   let request: FetchRequest<Element>
   /// nil if the classes do not declare everything in the request; stored values then decide.
-  let judge: UnsavedJudge?
+  let judge: UnsavedEvaluator?
   /// Objects with unsaved values, including new ones.
   let candidates: [ManagedObject]
   /// Objects that will be deleted.
@@ -70,7 +70,7 @@ extension ManagedObjectContext {
     candidates.removeAll { $0.isDeleted || isDeletedAbove(key(of: $0)) }
     guard !candidates.isEmpty || !deleted.isEmpty else { return nil }
     return UnsavedView(
-      request: request, judge: UnsavedJudge(request, in: self), candidates: candidates,
+      request: request, judge: UnsavedEvaluator(request, in: self), candidates: candidates,
       deleted: deleted)
   }
 
@@ -125,7 +125,7 @@ extension ManagedObjectContext {
 
   /// Fetches the objects that an evaluator lacked; nil if none of them exists.
   private func fetch(
-    _ missing: UnsavedJudge.Missing, isolation: isolated (any Actor)?
+    _ missing: UnsavedEvaluator.Missing, isolation: isolated (any Actor)?
   ) async throws(ContextError) -> [ManagedObject]? {
     var kept: [ManagedObject] = []
     for (owner, name) in missing.members where owner.objectID.permanentID != nil {

@@ -1,0 +1,388 @@
+// `select`, `group`, `having`, `distinct` and `sort` of `as=dictionaries` → GroupedQuery. Whatever
+// the client got wrong is refused here, with the parameter's name.
+//
+//     select=continent,n:@count,people:@sum.population   group=continent   having=n > 3
+//     sort=-people
+//
+// An alias stands for its expression wherever it is used: it is put in its place before names are
+// looked up. An aggregate becomes an attribute that the model does not have (see `GroupedQuery`).
+
+struct GroupedQueryResolver {
+  /// A column as it was written, its aggregates replaced.
+  struct Draft {
+    let key: String
+    let expression: Expression
+    /// How many bytes it was written in.
+    let length: Int
+  }
+
+  /// A term of `group`.
+  struct Group {
+    let name: String
+    let expression: Expression
+  }
+
+  /// Bytes of all columns, and of all aliases that are replaced by them.
+  static let maxLength = 16 << 10
+
+  let model: Model
+  let entity: Int
+  var aggregates: [GroupedQuery.Aggregate] = []
+  var aggregateNames: [String] = []
+  private(set) var drafts: [Draft] = []
+  private(set) var groups: [Group] = []
+  private(set) var paths: [PropertyPath] = []
+  private(set) var isNondeterministic = false
+  /// The model with the aggregates among the entity's attributes.
+  private var extended: Model
+
+  init(model: Model, entity: Int) {
+    self.model = model
+    self.entity = entity
+    extended = model
+  }
+
+  /// - Parameters:
+  ///   - arguments: those that `having` takes.
+  ///   - defaults: the columns where neither `select` nor `group` names any.
+  mutating func resolve(
+    _ request: FetchRequest, arguments: [PredicateArgument],
+    variables: [String: PredicateArgument], defaults: [String]
+  ) throws(FetchRequestError) -> GroupedQuery {
+    let chosen = request.select ?? (request.group.isEmpty ? defaults : request.group)
+    guard !chosen.isEmpty else {
+      throw .badValue(parameter: "select", detail: "takes at least one column")
+    }
+    guard chosen.reduce(0, { $0 + $1.utf8.count }) <= Self.maxLength else {
+      throw .badValue(parameter: "select", detail: "takes at most \(Self.maxLength) bytes")
+    }
+    for item in chosen { try addColumn(item) }
+    for name in request.group { try addGroup(name) }
+    let condition = try request.having.map { text throws(FetchRequestError) in
+      try havingPredicate(text, request)
+    }
+    extended = extendedModel
+    let columns = try resolvedColumns()
+    let groupValues = try resolvedGroups()
+    let having = try condition.map { predicate throws(FetchRequestError) in
+      try resolved(predicate, arguments, variables)
+    }
+    let order = try order(of: request, columns, groupValues)
+    let tabulation = GroupedQuery(
+      columns: columns, aggregates: aggregates, firstAggregate: firstAggregate,
+      groups: groupValues, having: having ?? .constant(true), isDistinct: request.isDistinct,
+      order: order, values: paths.filter { !model.isToMany($0) },
+      ways: paths.filter { model.isToMany($0) }, isNondeterministic: isNondeterministic)
+    if tabulation.isAggregated { try checkGrouping(tabulation) }
+    do throws(PredicateError) {
+      try ParserStackBudget.check(
+        tabulation.stackEntries, atMost: ParserStackBudget.ofTabulation)
+    } catch {
+      throw refusal(of: "select", error)
+    }
+    return tabulation
+  }
+
+  private var firstAggregate: Int { model.entities[entity].attributes.count }
+
+  private var extendedModel: Model {
+    let original = model.entities[entity]
+    let added = zip(aggregateNames, aggregates).map { name, aggregate in
+      Attribute(
+        name: name, type: resultType(of: aggregate), dateFormat: dateFormat(of: aggregate))
+    }
+    var entities = model.entities
+    entities[entity] = Entity(
+      name: original.name, attributes: original.attributes + added,
+      relationships: original.relationships, idType: original.idType, aliases: original.aliases,
+      inheritance: original.inheritance)
+    return Model(entities: entities)
+  }
+}
+
+// MARK: - Columns and groups
+
+extension GroupedQueryResolver {
+  private mutating func addColumn(_ item: String) throws(FetchRequestError) {
+    let draft: Draft
+    do {
+      draft = try self.draft(item)
+    } catch {
+      throw refusal(of: "select", error)
+    }
+    guard !drafts.contains(where: { $0.key == draft.key }) else {
+      throw .badValue(parameter: "select", detail: "`\(draft.key)` stands twice")
+    }
+    drafts.append(draft)
+  }
+
+  private mutating func draft(_ item: String) throws(PredicateError) -> Draft {
+    let (alias, text) = Self.parts(of: item, isPath: plainPath(item) != nil)
+    // What stands before the text is blanked, so that offsets are those of the whole item.
+    let blank = String(repeating: " ", count: item.utf8.count - text.utf8.count)
+    let written: Expression
+    if let path = plainPath(text) {
+      written = path
+    } else {
+      written = try Expression(parsing: blank + text)
+    }
+    let expression = try replacingAggregates(in: written)
+    guard let key = alias ?? (written.isKeyPath ? text : nil) else {
+      throw PredicateError(
+        .syntaxError, at: 0, found: "`\(item)`", expected: "a name for the value",
+        hint: "as in `name:\(item)`")
+    }
+    return Draft(key: key, expression: expression, length: item.utf8.count)
+  }
+
+  /// `people:@sum.population` → `people` and the rest.
+  private static func parts(of item: String, isPath: Bool) -> (alias: String?, text: String) {
+    guard !isPath, let colon = item.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+      return (nil, item)
+    }
+    let alias = item[..<colon]
+    guard let first = alias.utf8.first, PredicateLexer.isNameStart(first),
+      alias.utf8.allSatisfy(PredicateLexer.isNamePart)
+    else { return (nil, item) }
+    return (String(alias), String(item[item.utf8.index(after: colon)...]))
+  }
+
+  /// A key path that is written as its names alone, whatever characters are in these.
+  private func plainPath(_ text: String) -> Expression? {
+    guard text != "SELF", let path = try? model.path(text, from: entity) else { return nil }
+    let (relationships, end) = model.walk(path)
+    var names = relationships.map(\.name)
+    if case .attribute(let index) = path.target {
+      names.append(model.entities[end].attributes[index].name)
+    }
+    let range = SourceRange(0..<text.utf8.count)
+    return Expression(
+      .keyPath(
+        base: nil,
+        (names.isEmpty ? ["id"] : names).map { KeyPathComponent(.name($0), range: range) }),
+      range: range)
+  }
+
+  private mutating func addGroup(_ name: String) throws(FetchRequestError) {
+    guard !groups.contains(where: { $0.name == name }) else {
+      throw .badValue(parameter: "group", detail: "`\(name)` stands twice")
+    }
+    if let draft = drafts.first(where: { $0.key == name }) {
+      groups.append(Group(name: name, expression: draft.expression))
+    } else if let path = plainPath(name) {
+      groups.append(Group(name: name, expression: path))
+    } else {
+      throw unknown(name, in: "group")
+    }
+  }
+
+  private func unknown(_ name: String, in parameter: String) -> FetchRequestError {
+    let entity = model.entities[entity]
+    let known = drafts.map(\.key) + entity.propertyNames
+    return .unknownKeyPath(
+      parameter: parameter,
+      error: KeyPathError(
+        name: name, entity: entity.name, hint: nearestName(to: name, among: known)))
+  }
+
+  private mutating func resolvedColumns() throws(FetchRequestError) -> [GroupedQuery.Column] {
+    var columns: [GroupedQuery.Column] = []
+    for draft in drafts {
+      let (value, type) = try resolved(draft.expression, of: "select")
+      columns.append(GroupedQuery.Column(key: draft.key, value: value, type: type))
+    }
+    return columns
+  }
+
+  private mutating func resolvedGroups() throws(FetchRequestError) -> [ResolvedExpression] {
+    var values: [ResolvedExpression] = []
+    for group in groups {
+      guard !containsAggregate(group.expression) else {
+        throw .badValue(
+          parameter: "group", detail: "`\(group.name)` is made of the groups themselves")
+      }
+      let (value, _) = try resolved(group.expression, of: "group")
+      guard !values.contains(value) else {
+        throw .badValue(parameter: "group", detail: "`\(group.name)` is there already")
+      }
+      values.append(value)
+    }
+    return values
+  }
+}
+
+// MARK: - Looking up
+
+extension GroupedQueryResolver {
+  private func refusal(of parameter: String, _ error: PredicateError) -> FetchRequestError {
+    .predicate(parameter: parameter, error: error)
+  }
+
+  private mutating func resolved(
+    _ expression: Expression, of parameter: String
+  ) throws(FetchRequestError) -> (ResolvedExpression, AttributeType) {
+    do throws(PredicateError) {
+      var resolver = self.resolver()
+      let operand = try resolver.operand(expression)
+      note(resolver)
+      return (operand.expression, type(of: operand))
+    } catch {
+      throw refusal(of: parameter, error)
+    }
+  }
+
+  private mutating func resolved(
+    _ predicate: Predicate, _ arguments: [PredicateArgument],
+    _ variables: [String: PredicateArgument]
+  ) throws(FetchRequestError) -> Condition {
+    do throws(PredicateError) {
+      var resolver = self.resolver(arguments, variables)
+      let condition = try resolver.resolve(predicate)
+      try resolver.refuseUnused()
+      note(resolver)
+      return condition
+    } catch {
+      throw refusal(of: "having", error)
+    }
+  }
+
+  private func resolver(
+    _ arguments: [PredicateArgument] = [], _ variables: [String: PredicateArgument] = [:]
+  ) -> PredicateResolver {
+    PredicateResolver(
+      model: extended, entity: entity, arguments: arguments, variables: variables, now: nil)
+  }
+
+  /// Remembers what an expression depends on: an aggregate on what it takes of the objects.
+  private mutating func note(_ resolver: PredicateResolver) {
+    isNondeterministic = isNondeterministic || resolver.isNondeterministic
+    for path in resolver.paths {
+      guard let real = Self.aggregate(path, aggregates, firstAggregate) else {
+        note(path)
+        continue
+      }
+      if let value = real.value { note(value) }
+    }
+  }
+
+  private mutating func note(_ path: PropertyPath) {
+    if !paths.contains(path) { paths.append(path) }
+  }
+
+  private func type(of operand: Operand) -> AttributeType {
+    if case .path(let path) = operand.expression { return extended.type(of: path.path) }
+    switch operand.kind {
+    case .number(let isInteger): return isInteger ? .integer : .double
+    case .boolean: return .boolean
+    case .date: return .date
+    case .binary: return .binary
+    case .object(let entity): return model.entities[entity].idType
+    case .null, .untyped, .text: return .string
+    }
+  }
+
+  /// The predicate of `having` with every alias replaced by its expression.
+  private mutating func havingPredicate(
+    _ text: String, _ request: FetchRequest
+  ) throws(FetchRequestError) -> Predicate {
+    guard !request.group.isEmpty else {
+      throw .badValue(
+        parameter: "having",
+        detail: "is about groups, and there is no `group`; `where` is about objects")
+    }
+    do {
+      let predicate = try replacingAliases(in: try Predicate(parsing: text))
+      return try replacingAggregates(in: predicate)
+    } catch {
+      throw refusal(of: "having", error)
+    }
+  }
+
+  private func replacingAliases(in predicate: Predicate) throws(PredicateError) -> Predicate {
+    var length = 0
+    return try predicate.rewriting { expression throws(PredicateError) in
+      guard let names = expression.names,
+        let draft = drafts.first(where: { $0.key == names.joined(separator: ".") })
+      else { return nil }
+      length += draft.length
+      guard length <= Self.maxLength else { throw PredicateError.tooNested }
+      return Expression(draft.expression.kind, range: expression.range)
+    }
+  }
+}
+
+// MARK: - Order
+
+extension GroupedQueryResolver {
+  private mutating func order(
+    of request: FetchRequest, _ columns: [GroupedQuery.Column], _ groupValues: [ResolvedExpression]
+  ) throws(FetchRequestError) -> [GroupedQuery.OrderTerm] {
+    var terms: [GroupedQuery.OrderTerm] = []
+    for text in request.sort {
+      let term = try OrderTermText(text, parameter: "sort")
+      let (value, type) = try sorted(by: term.name, request, columns, groupValues)
+      guard term.options.isEmpty || [.string, .uri, .uuid].contains(type) else {
+        throw .badValue(
+          parameter: "sort", detail: "`\(term.name)` is no text, which could be folded")
+      }
+      terms.append(
+        GroupedQuery.OrderTerm(
+          value: value, direction: term.direction,
+          nils: term.nils ?? (term.direction == .ascending ? .first : .last),
+          options: term.options))
+    }
+    return terms
+  }
+
+  private mutating func sorted(
+    by name: String, _ request: FetchRequest, _ columns: [GroupedQuery.Column],
+    _ groupValues: [ResolvedExpression]
+  ) throws(FetchRequestError) -> (ResolvedExpression, AttributeType) {
+    if let column = columns.first(where: { $0.key == name }) {
+      guard !isCollection(column.value) else {
+        throw .badValue(parameter: "sort", detail: "`\(name)` is an array, which has no order")
+      }
+      return (column.value, column.type)
+    }
+    let isFree = groups.isEmpty && aggregates.isEmpty && !request.isDistinct
+    if !request.isDistinct, groups.contains(where: { $0.name == name }) || isFree,
+      let path = plainPath(name)
+    {
+      return try resolved(path, of: "sort")
+    }
+    guard plainPath(name) != nil else { throw unknown(name, in: "sort") }
+    throw .badValue(
+      parameter: "sort",
+      detail: request.isDistinct
+        ? "`\(name)` is not selected, and equal dictionaries stand once"
+        : "`\(name)` is neither selected nor grouped")
+  }
+}
+
+extension PredicateError {
+  fileprivate static var tooNested: PredicateError {
+    PredicateError(
+      .tooComplex, at: 0, found: "too many nested calculations", expected: "fewer levels")
+  }
+}
+
+extension Expression {
+  /// The names of a key path from the object itself; nil for everything else.
+  var names: [String]? {
+    guard case .keyPath(nil, let components) = kind else { return nil }
+    var names: [String] = []
+    for component in components {
+      guard case .name(let name) = component.kind else { return nil }
+      names.append(name)
+    }
+    return names
+  }
+
+  fileprivate var isKeyPath: Bool {
+    switch kind {
+    case .object: true
+    case .keyPath(nil, _): true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,83 @@
+// The forms of the fetches that clients send: lifted targets enter, filled forms leave.
+//
+// A form is learned when its text comes for the second time: the text is resolved once more, with
+// markers for its numbers. Learning proves itself: filled with the numbers of the fetch at hand,
+// the form has to give the plan that this fetch was resolved to.
+
+import Bytes
+import Synchronization
+
+/// The forms that are known, bounded in number.
+public final class PlanCache: Sendable {
+  private static let mostForms = 1_000
+
+  private struct Table {
+    /// nil: a text that makes no form.
+    var forms: [String: ParameterizedPlan?] = [:]
+    /// Hashes of the texts seen lately, by their last bits.
+    var seen = [Int](repeating: 0, count: 1 << 12)
+  }
+
+  private let resolver: FetchResolver
+  // Guards the table; resolving happens outside.
+  private let table = Mutex(Table())
+
+  public init(resolver: FetchResolver) { self.resolver = resolver }
+
+  /// What a target was resolved to before, but for its numbers; nil where that is not known.
+  public func fetch(_ target: NormalizedTarget) -> BoundPlan? {
+    table.withLock { $0.forms[target.text] }??.filled(with: target.numbers)
+  }
+
+  /// Remembers the form of a target that was resolved to `plan`, if it is asked for repeatedly.
+  ///
+  /// - Parameter entity: what the target's path names.
+  public func learn(_ target: NormalizedTarget, entity: String, plan: FetchPlan) {
+    guard isWanted(target.text) else { return }
+    let form = form(of: target, entity: entity)
+    let isTrue = form?.filled(with: target.numbers)?.plan == plan
+    table.withLock { table in
+      if table.forms.count >= Self.mostForms { table.forms.removeAll() }
+      table.forms.updateValue(isTrue ? form : nil, forKey: target.text)
+    }
+  }
+
+  /// Whether `text` was seen lately and is neither a form's nor known to make none.
+  private func isWanted(_ text: String) -> Bool {
+    let hash = text.hashValue
+    return table.withLock { table in
+      let place = hash & (table.seen.count - 1)
+      defer { table.seen[place] = hash }
+      return table.seen[place] == hash && table.forms[text] == nil
+    }
+  }
+
+  private func form(of target: NormalizedTarget, entity: String) -> ParameterizedPlan? {
+    let markers = target.numbers.map(Marker.init)
+    let marked = target.target(with: markers.map(\.text))
+    guard let mark = marked.utf8.firstIndex(of: UInt8(ascii: "?")),
+      let items = try? PercentEncoding.decodeQuery(marked[marked.utf8.index(after: mark)...]),
+      let request = try? FetchRequest(entity: entity, query: items),
+      let plan = try? resolver.resolve(request), !plan.isNondeterministic
+    else { return nil }
+    return ParameterizedPlan(plan, resolvedWith: markers.map(\.value), in: resolver.model)
+  }
+}
+
+/// A number that nobody writes, in the kind of another.
+private struct Marker {
+  let text: String
+  let value: Value
+
+  init(for number: Value) {
+    if case .double = number {
+      let whole = Int64.random(in: 1 << 40..<1 << 41)
+      text = "\(whole).5"
+      value = .double(Double(whole) + 0.5)
+    } else {
+      let integer = Int64.random(in: 1 << 50..<1 << 51)
+      text = "\(integer)"
+      value = .integer(integer)
+    }
+  }
+}

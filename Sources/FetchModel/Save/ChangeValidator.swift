@@ -1,0 +1,372 @@
+// Drafts of changes → changes: names become indexes, and JSON becomes typed values. Problems of a
+// change are reported, and its valid parts are passed on to the store, which may find more.
+
+struct ChangeValidator {
+  let model: Model
+  private let rules: ValidationRules
+  private var inserts: [String: (change: Int, entity: String)] = [:]
+  private(set) var problems: [ChangeProblem] = []
+  /// The reason why the `where` of a batch is refused.
+  private(set) var refusedCondition: FetchRequestError?
+  private var change = 0
+
+  init(model: Model, rules: ValidationRules, drafts: [ChangeDraft]) {
+    self.model = model
+    self.rules = rules
+    for (index, draft) in drafts.enumerated() {
+      guard let id = draft.temporaryID else { continue }
+      if inserts[id] != nil {
+        change = index
+        report(.repeatedTemporaryID, nil, "`\(id)` names an earlier insert already")
+      } else {
+        inserts[id] = (index, Self.statedEntity(draft, model) ?? draft.entity)
+      }
+      guard let other = Int(id), other.description == id, drafts.indices.contains(other),
+        drafts[other].kind == .insert, drafts[other].temporaryID == nil
+      else { continue }
+      change = index
+      report(
+        .repeatedTemporaryID, nil, "`\(id)` is what the insert without one at \(other) is called")
+    }
+  }
+
+  private mutating func report(
+    _ code: ChangeProblem.Code, _ property: String?, _ detail: String, hint: String? = nil
+  ) {
+    problems.append(
+      ChangeProblem(change: change, property: property, code: code, detail: detail, hint: hint))
+  }
+
+  /// Returns the valid parts of `draft` as a change.
+  mutating func resolve(_ draft: ChangeDraft, at index: Int) -> Change {
+    change = index
+    guard let entityIndex = entityIndex(of: draft) else { return Change(.nothing, entity: 0) }
+    let entity = model.entities[entityIndex]
+    let before = problems.count
+    var id: ObjectID?
+    var values = values(
+      draft.members(besidesIDOf: entity), of: entity, isInsert: draft.kind == .insert, id: &id)
+    if draft.kind == .insert || draft.kind == .replace {
+      checkMissing(draft, of: entity)
+      addDefaults(to: &values, draft, of: entity)
+    }
+    if draft.kind == .insert, entity.inheritance.isAbstract {
+      report(
+        .abstractEntity, nil,
+        "`\(entity.name)` is abstract: insert an object of one of its subentities")
+    }
+    values += rules.derivedValues(of: entity, from: values)
+    let precondition = precondition(of: draft, entity: entity)
+    var change = Change(
+      operation(of: draft, entity: entity) ?? .nothing, entity: entityIndex, id: id,
+      values: values, precondition: precondition)
+    change.namesEntity = draft.stated != nil && entity.inheritance.discriminator != nil
+    if problems.count > before { change.faults = faults(since: before, of: entity) }
+    return change
+  }
+
+  private func faults(since first: Int, of entity: Entity) -> Set<Property> {
+    Set(
+      problems[first...].compactMap { problem in
+        problem.property.flatMap { entity.property(named: $0) }
+      })
+  }
+
+  private mutating func operation(of draft: ChangeDraft, entity: Entity) -> Change.Operation? {
+    if let condition = draft.condition {
+      guard let predicate = predicate(condition, entity) else { return nil }
+      return draft.kind == .update
+        ? .updateAll(predicate, limit: nil) : .deleteAll(predicate, limit: nil)
+    }
+    return switch (draft.kind, target(of: draft, entity: entity)) {
+    case (.insert, _): .insert(temporaryID: draft.temporaryID)
+    case (.update, let target?): .update(target)
+    case (.replace, .id(let id)?): .replace(id)
+    case (.delete, let target?): .delete(target)
+    case (_, _): nil
+    }
+  }
+
+  private mutating func predicate(
+    _ condition: [JSON.Member], _ entity: Entity
+  ) -> ResolvedPredicate? {
+    do throws(FetchRequestError) {
+      let name = JSON.Member(name: "entity", value: .string(entity.name))
+      let request = try FetchRequest(json: .object([name] + condition))
+      return try FetchResolver(model: model, maxItems: 1).resolve(request).definition.predicate
+    } catch {
+      refusedCondition = refusedCondition ?? error
+      return nil
+    }
+  }
+
+  private mutating func target(of draft: ChangeDraft, entity: Entity) -> ObjectReference? {
+    switch draft.target {
+    case .id(let id): .id(id)
+    case .json(let json): reference(json, entity: entity, property: "id")
+    case nil: nil
+    }
+  }
+
+  private mutating func precondition(of draft: ChangeDraft, entity: Entity) -> Precondition {
+    guard let base = draft.base else { return draft.precondition }
+    var id: ObjectID?
+    return .base(values(base, of: entity, isInsert: false, id: &id, isBase: true))
+  }
+
+  private mutating func checkMissing(_ draft: ChangeDraft, of entity: Entity) {
+    for (index, attribute) in entity.attributes.enumerated()
+    where !attribute.isOptional && !attribute.hasDefault && attribute.isWritable {
+      guard !draft.gives(attribute.name, .attribute(index), of: entity) else { continue }
+      report(.missing, attribute.name, "`\(attribute.name)` needs a value")
+    }
+    for (index, relationship) in entity.relationships.enumerated()
+    where !relationship.isOptional && !relationship.isToMany {
+      guard !draft.gives(relationship.name, .relationship(index), of: entity) else { continue }
+      report(.missing, relationship.name, "`\(relationship.name)` needs an object")
+    }
+  }
+}
+
+// MARK: - The entity of a change
+
+extension ChangeValidator {
+  /// Returns the entity of a change: the one that it names, or the subentity that its values name.
+  private mutating func entityIndex(of draft: ChangeDraft) -> Int? {
+    guard let index = model.entityIndex(named: draft.entity) else {
+      report(
+        .unknownEntity, nil, "there is no entity `\(draft.entity)`",
+        hint: nearestName(to: draft.entity, among: model.entities.map(\.name)))
+      return nil
+    }
+    let entity = model.entities[index]
+    guard entity.isWritable else {
+      report(.readOnlyEntity, nil, "`\(entity.name)` is read only")
+      return nil
+    }
+    guard entity.inheritance.discriminator != nil, let stated = draft.stated else { return index }
+    return below(entity, at: index, stated)
+  }
+
+  /// Returns the entity that an object's values name: `entity` itself or a subentity.
+  private mutating func below(_ entity: Entity, at index: Int, _ stated: JSON) -> Int? {
+    let kinds = [index] + entity.inheritance.subentities
+    guard let name = stated.string else {
+      report(
+        .wrongType, Inheritance.key, "`entity` takes the name of an entity, not \(stated.kind)")
+      return nil
+    }
+    if let found = kinds.first(where: { model.entities[$0].name == name }) { return found }
+    let names = kinds.map { model.entities[$0].name }
+    let isEntity = model.entityIndex(named: name) != nil
+    report(
+      isEntity ? .wrongEntity : .unknownEntity, Inheritance.key,
+      isEntity
+        ? "`\(name)` is not \(entity.name), nor does it inherit from it"
+        : "there is no entity `\(name)`",
+      hint: isEntity ? nil : nearestName(to: name, among: names))
+    return nil
+  }
+
+  /// Returns the entity that an insert's values name.
+  private static func statedEntity(_ draft: ChangeDraft, _ model: Model) -> String? {
+    guard let index = model.entityIndex(named: draft.entity),
+      model.entities[index].inheritance.discriminator != nil
+    else { return nil }
+    return draft.stated?.string
+  }
+}
+
+extension ChangeDraft {
+  /// The entity's name among the values.
+  fileprivate var stated: JSON? { values.first { $0.name == Inheritance.key }?.value }
+}
+
+// MARK: - Defaults
+
+extension ChangeValidator {
+  /// Adds the model's defaults for attributes that an insert or a replacement omits.
+  private func addDefaults(
+    to values: inout [PropertyValue], _ draft: ChangeDraft, of entity: Entity
+  ) {
+    guard model.file != nil else { return }
+    let given = Set(draft.values.compactMap { entity.property(named: $0.name) })
+    for (index, attribute) in entity.attributes.enumerated()
+    where attribute.isWritable && !given.contains(.attribute(index)) {
+      guard let value = rules.defaultValue(of: attribute) else { continue }
+      values.append(PropertyValue(.attribute(index, value)))
+    }
+  }
+}
+
+extension ChangeDraft {
+  /// True if the members set the property, under its name or an alias.
+  fileprivate func gives(_ name: String, _ property: Property, of entity: Entity) -> Bool {
+    values.contains { $0.name == name }
+      || values.contains { entity.property(named: $0.name) == property }
+  }
+
+  /// Returns the values without the target's own id, so that an object can be sent back as
+  /// received.
+  fileprivate func members(besidesIDOf entity: Entity) -> [JSON.Member] {
+    let own: ObjectID? =
+      switch target {
+      case .id(let id): id
+      case .json(let json): ObjectID(json, type: entity.idType)
+      case nil: nil
+      }
+    guard let own else { return values }
+    return values.filter {
+      entity.property(named: $0.name) != .id || ObjectID($0.value, type: entity.idType) != own
+    }
+  }
+}
+
+// MARK: - Values
+
+extension ChangeValidator {
+  private mutating func values(
+    _ members: [JSON.Member], of entity: Entity, isInsert: Bool, id: inout ObjectID?,
+    isBase: Bool = false
+  ) -> [PropertyValue] {
+    var values: [PropertyValue] = []
+    for member in members {
+      switch entity.property(named: member.name) {
+      case .attribute(let index)
+      where index == entity.inheritance.discriminator && (!isBase || isOwnName(member.value)):
+        continue
+      case .id where isInsert: id = objectID(member.value, entity: entity, property: "id")
+      case .id: report(.notWritable, "id", "an object's id is permanent")
+      case .attribute(let index):
+        let attribute = entity.attributes[index]
+        if let value = value(member.value, of: attribute, isBase: isBase) {
+          values.append(PropertyValue(.attribute(index, value)))
+        }
+      case .relationship(let index):
+        if let content = links(member.value, of: entity, relationship: index) {
+          values.append(PropertyValue(content))
+        }
+      case nil:
+        report(
+          .unknownProperty, member.name, "`\(entity.name)` has no property `\(member.name)`",
+          hint: nearestName(to: member.name, among: entity.propertyNames))
+      }
+    }
+    return values
+  }
+
+  private func isOwnName(_ json: JSON) -> Bool {
+    json.string.flatMap { model.entityIndex(named: $0) } != nil
+  }
+
+  private mutating func value(_ json: JSON, of attribute: Attribute, isBase: Bool) -> Value? {
+    guard attribute.isWritable || isBase else {
+      report(.notWritable, attribute.name, "`\(attribute.name)` is computed by the store")
+      return nil
+    }
+    if json == .null,
+      attribute.type != .json || attribute.isOptional
+        || attribute.declaration != nil
+    {
+      guard attribute.isOptional || isBase else {
+        report(.notOptional, attribute.name, "`\(attribute.name)` may not be nil")
+        return nil
+      }
+      return .null
+    }
+    switch rules.value(json, of: attribute) {
+    case .success(let value): return value
+    case .failure where isBase && Value(json, as: attribute.type) != nil:
+      return Value(json, as: attribute.type)
+    case .failure(let violation):
+      report(violation.code, attribute.name, "`\(attribute.name)` \(violation.predicate)")
+      return nil
+    }
+  }
+
+  private mutating func links(
+    _ json: JSON, of entity: Entity, relationship index: Int
+  ) -> PropertyValue.Content? {
+    let relationship = entity.relationships[index]
+    let destination = model.entities[relationship.destination]
+    if relationship.isToMany {
+      return memberEdit(json, destination, relationship.name).map { .toMany(index, $0) }
+    }
+    if json == .null {
+      guard relationship.isOptional else {
+        report(.notOptional, relationship.name, "`\(relationship.name)` may not be nil")
+        return nil
+      }
+      return .toOne(index, nil)
+    }
+    return reference(json, entity: destination, property: relationship.name)
+      .map { .toOne(index, $0) }
+  }
+
+  private mutating func memberEdit(
+    _ json: JSON, _ destination: Entity, _ property: String
+  ) -> MemberEdit? {
+    if case .array(let elements) = json {
+      return .all(elements.compactMap { reference($0, entity: destination, property: property) })
+    }
+    guard let members = json.members,
+      members.allSatisfy({ $0.name == "add" || $0.name == "remove" })
+    else {
+      report(
+        .wrongType, property,
+        "`\(property)` takes a list of ids, or {\"add\":[…],\"remove\":[…]}")
+      return nil
+    }
+    return .edit(
+      add: references(json["add"], destination, property),
+      remove: references(json["remove"], destination, property))
+  }
+
+  private mutating func references(
+    _ json: JSON?, _ destination: Entity, _ property: String
+  ) -> [ObjectReference] {
+    guard let json else { return [] }
+    guard case .array(let elements) = json else {
+      report(.wrongType, property, "`\(property)` adds and removes lists of ids")
+      return []
+    }
+    return elements.compactMap { reference($0, entity: destination, property: property) }
+  }
+
+  /// Resolves an id, or `{"temporaryID":"c1"}`.
+  private mutating func reference(
+    _ json: JSON, entity: Entity, property: String
+  ) -> ObjectReference? {
+    guard let members = json.members else {
+      return objectID(json, entity: entity, property: property).map { .id($0) }
+    }
+    guard members.count == 1, let name = json["temporaryID"]?.string else {
+      report(.wrongType, property, "`\(property)` takes an id or {\"temporaryID\":\"…\"}")
+      return nil
+    }
+    guard let insert = inserts[name] else {
+      report(.unknownTemporaryID, property, "no insert of this save is called `\(name)`")
+      return nil
+    }
+    let kinds = entity.inheritance.subentities.map { model.entities[$0].name }
+    guard insert.entity == entity.name || kinds.contains(insert.entity) else {
+      report(
+        .wrongEntity, property,
+        "`\(name)` is a \(insert.entity), and `\(property)` leads to \(entity.name)")
+      return nil
+    }
+    return .inserted(insert.change)
+  }
+
+  private mutating func objectID(
+    _ json: JSON, entity: Entity, property: String
+  ) -> ObjectID? {
+    guard let id = ObjectID(json, type: entity.idType) else {
+      report(
+        .wrongType, property,
+        "`\(property)` takes an id of \(entity.name), which is \(entity.idType.expectation)")
+      return nil
+    }
+    return id
+  }
+}

@@ -1,0 +1,189 @@
+// A stored value → its comparison key.
+//
+// SQLite lets a column hold any value. A column of dates may contain dates with a fraction or an
+// offset, and texts that are not dates; in their stored form these compare incorrectly. So each
+// value has a comparison key. A value of the column's type is written in the column's own encoding,
+// so that all of them compare by their meaning. Any other value becomes bytes that sort after every
+// value of the type. A value in the column's encoding is its own key, so an index over a column
+// that holds only such values serves directly.
+
+/// The encoding of a column's values, for types whose stored values SQLite does not compare by
+/// their meaning.
+public enum ColumnEncoding: Sendable, Hashable {
+  /// Dates as text.
+  case date(DateStyle)
+  case uuid(UUIDStyle)
+  case boolean, binary
+  /// Text in a column that may also hold numbers.
+  case text
+  /// JSON, in which `null` means nil.
+  case json
+
+  /// How a column stores UUIDs.
+  public enum UUIDStyle: Sendable, Hashable, CaseIterable { case bytes, upper, lower }
+
+  /// The value compared in place of a stored value.
+  public enum ComparisonKey: Sendable, Hashable {
+    /// The stored value itself, which is in the column's encoding.
+    case itself
+    case null
+    case text([UInt8])
+    case binary([UInt8])
+  }
+}
+
+extension ColumnEncoding {
+  /// True if one value may be stored in several ways, so that constants compared with it need the
+  /// same conversion.
+  public var hasSpellings: Bool {
+    switch self {
+    case .date, .uuid: true
+    case .boolean, .binary, .text, .json: false
+    }
+  }
+}
+
+// MARK: - Stand-ins
+
+extension ColumnEncoding {
+  /// Returns the comparison key of a stored text. O(length).
+  public func standIn(forText utf8: UnsafeBufferPointer<UInt8>) -> ComparisonKey {
+    switch self {
+    case .date(let style):
+      guard let date = Instant(comparable: utf8) else {
+        return foreign { $0.append(text: utf8, .ascending) }
+      }
+      let text = style.comparable(date)
+      return text.elementsEqual(utf8) ? .itself : .text(text)
+    case .uuid(let style):
+      guard let uuid = UUIDText.bytes(of: utf8) else {
+        return foreign { $0.append(text: utf8, .ascending) }
+      }
+      if style == .bytes { return .binary(uuid) }
+      let text = UUIDText.text(of: uuid, style)
+      return text.elementsEqual(utf8) ? .itself : .text(text)
+    case .boolean, .binary: return foreign { $0.append(text: utf8, .ascending) }
+    case .text: return .itself
+    case .json: return Self.isNull(utf8) ? .null : .itself
+    }
+  }
+
+  /// Returns the comparison key of a stored integer.
+  public func standIn(forInteger integer: Int64) -> ComparisonKey {
+    switch self {
+    case .json: .itself
+    case .boolean where integer == 0 || integer == 1: .itself
+    default: foreign { $0.append(integer, .ascending) }
+    }
+  }
+
+  /// Returns the comparison key of a stored double.
+  public func standIn(forDouble double: Double) -> ComparisonKey {
+    self == .json ? .itself : foreign { $0.append(double, .ascending) }
+  }
+
+  /// Returns the comparison key of stored binary. O(length).
+  public func standIn(forBinary bytes: UnsafeBufferPointer<UInt8>) -> ComparisonKey {
+    switch self {
+    case .binary, .json: return .itself
+    case .uuid(let style) where bytes.count == 16:
+      return style == .bytes ? .itself : .text(UUIDText.text(of: Array(bytes), style))
+    default: return foreign { $0.append(binary: bytes, .ascending) }
+    }
+  }
+
+  private static func isNull(_ utf8: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard utf8.count < 64 else { return false }
+    return utf8.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }.elementsEqual("null".utf8)
+  }
+}
+
+// MARK: - Values of other types
+
+extension ColumnEncoding {
+  /// The prefix of a value of another type, which sorts it after every value of this type. Any blob
+  /// sorts after text; for blobs the prefix is bytes that no stored value begins with.
+  private var border: [UInt8] {
+    switch self {
+    case .uuid(.bytes): [UInt8](repeating: 0xFF, count: 16)
+    case .binary: [UInt8](repeating: 0xFF, count: 64)
+    case .date, .uuid, .boolean, .text, .json: []
+    }
+  }
+
+  private func foreign(_ write: (inout OrderKeyEncoder) -> Void) -> ComparisonKey {
+    var encoder = OrderKeyEncoder()
+    write(&encoder)
+    return .binary(border + encoder.bytes)
+  }
+
+  /// Returns the comparison key, without a prefix, of a value that a column of any type should not
+  /// hold.
+  public static func foreignStandIn(_ write: (inout OrderKeyEncoder) -> Void) -> [UInt8] {
+    var encoder = OrderKeyEncoder()
+    write(&encoder)
+    return encoder.bytes
+  }
+
+  /// Returns the stored value of a comparison key that represents a value of another type; nil for
+  /// other bytes.
+  public static func foreignValue(
+    of standIn: [UInt8], _ type: AttributeType?
+  ) -> OrderKeyDecoder.Component? {
+    var border = type == .binary ? 64 : 0
+    if type == .uuid, standIn.count > 16, standIn.prefix(16).allSatisfy({ $0 == 0xFF }) {
+      border = 16
+    }
+    return foreignValue(of: standIn, behind: border)
+  }
+
+  /// The stored value that `standIn` represents because a column of this form should not hold it;
+  /// nil for the bytes of a value that it may hold.
+  public func foreignValue(of standIn: [UInt8]) -> OrderKeyDecoder.Component? {
+    Self.foreignValue(of: standIn, behind: border.count)
+  }
+
+  private static func foreignValue(
+    of standIn: [UInt8], behind border: Int
+  ) -> OrderKeyDecoder.Component? {
+    guard standIn.count > border, standIn.prefix(border).allSatisfy({ $0 == 0xFF }) else {
+      return nil
+    }
+    var decoder = OrderKeyDecoder(bytes: Array(standIn[border...]))
+    guard let value = decoder.decode(), decoder.isAtEnd, value != .null else { return nil }
+    return value
+  }
+}
+
+// MARK: - Numbers
+
+extension ColumnEncoding {
+  /// The encoding as a number, for SQL.
+  public var code: Int64 {
+    switch self {
+    case .boolean: 1
+    case .binary: 2
+    case .text: 3
+    case .json: 4
+    case .uuid(.bytes): 5
+    case .uuid(.upper): 6
+    case .uuid(.lower): 7
+    case .date(let style): 16 + style.code
+    }
+  }
+
+  /// The encoding with this ``code``; nil without one.
+  public init?(code: Int64) {
+    switch code {
+    case 1: self = .boolean
+    case 2: self = .binary
+    case 3: self = .text
+    case 4: self = .json
+    case 5: self = .uuid(.bytes)
+    case 6: self = .uuid(.upper)
+    case 7: self = .uuid(.lower)
+    case 16...: self = .date(DateStyle(code: code - 16))
+    default: return nil
+    }
+  }
+}

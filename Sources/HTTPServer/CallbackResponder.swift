@@ -1,0 +1,22 @@
+// Receives the response of an exchange without a socket.
+
+/// Passes the first response to a closure and releases it.
+final class CallbackResponder: Sendable {
+  /// Protects the closure, which is called once.
+  private let receiver: SanitizedMutex<(@Sendable (HTTPAnswer) -> Void)?>
+
+  init(_ receive: @escaping @Sendable (HTTPAnswer) -> Void) {
+    receiver = SanitizedMutex(receive)
+  }
+
+  /// Returns true if this was the first response.
+  @discardableResult
+  func give(_ answer: HTTPAnswer) -> Bool {
+    let receive = receiver.withLock { receiver in
+      defer { receiver = nil }
+      return receiver
+    }
+    receive?(answer)
+    return receive != nil
+  }
+}

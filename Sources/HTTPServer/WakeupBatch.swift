@@ -1,0 +1,32 @@
+// Combines the wakeups of many resumed connections.
+//
+// A worker that wakes walks through all its suspended connections to find the resumed ones. One
+// wakeup for each of ten thousand connections would cost more than their responses.
+
+/// Workers with resumed connections that were not woken yet. Resume many connections with one
+/// instance, then call ``ring()``.
+public final class WakeupBatch {
+  /// The number of resumptions after which a worker is woken, so that it works in parallel with
+  /// further resumptions.
+  private static let most = 256
+
+  private var waiting: [(bell: WakeupEvent, count: Int)] = []
+
+  public init() {}
+
+  func add(_ bell: WakeupEvent) {
+    guard let place = waiting.firstIndex(where: { $0.bell === bell }) else {
+      return waiting.append((bell, 1))
+    }
+    waiting[place].count += 1
+    guard waiting[place].count >= Self.most else { return }
+    waiting[place].count = 0
+    bell.ring()
+  }
+
+  /// Wakes the remaining workers.
+  public func ring() {
+    for (bell, count) in waiting where count > 0 { bell.ring() }
+    waiting = []
+  }
+}

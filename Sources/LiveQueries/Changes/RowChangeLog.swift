@@ -1,0 +1,93 @@
+// The recent row changes of one result. Changes are appended as they happen and read back folded
+// into one change per object since a position.
+
+import FetchModel
+
+/// The row changes of one result since a position.
+struct RowChangeLog {
+  /// The folded changes after `base` up to `position`. A value that changed and changed back does
+  /// not appear.
+  private struct Entry {
+    let base: Int64
+    let position: Int64
+    let changes: [RowChange]
+  }
+
+  /// The position from which the log is complete.
+  private(set) var start: Int64
+  private var entries: [Entry] = []
+  private var count = 0
+
+  init(start: Int64) { self.start = start }
+
+  /// An object's newest known row, and the position of the entry that contains it.
+  private struct LatestRow {
+    let row: Row?
+    let position: Int64
+  }
+
+  private var latest: [ObjectID: LatestRow] = [:]
+
+  /// The newest known row of an object. The inner nil means that it is not in the result, the outer
+  /// nil that the log does not contain it.
+  func latestRow(of id: ObjectID) -> Row?? { latest[id].map(\.row) }
+
+  /// The position of the last entry; nothing changed after it.
+  var end: Int64 { entries.last?.position ?? start }
+
+  /// The earliest position with the same result as `position`; `position` itself if the log does
+  /// not reach that far back.
+  func quietStart(of position: Int64) -> Int64 {
+    guard position >= start else { return position }
+    let next = entries.partitionPoint { $0.position <= position }
+    if next < entries.count, entries[next].base < position { return position }
+    return next == 0 ? start : entries[next - 1].position
+  }
+
+  /// Appends the changes after `base` up to `position`. A gap between positions is recorded also
+  /// without changes.
+  mutating func append(_ changes: [RowChange], from base: Int64, to position: Int64) {
+    guard !changes.isEmpty || position > base + 1 else { return }
+    entries.append(Entry(base: base, position: position, changes: changes))
+    count += max(1, changes.count)
+    for change in changes { latest[change.id] = LatestRow(row: change.new, position: position) }
+  }
+
+  /// Drops the oldest entries until at most `limit` changes remain.
+  mutating func trim(to limit: Int) {
+    guard count > limit else { return }
+    var dropped = 0
+    while count > limit, dropped < entries.count {
+      let entry = entries[dropped]
+      count -= max(1, entry.changes.count)
+      start = entry.position
+      for change in entry.changes where latest[change.id]?.position == entry.position {
+        latest[change.id] = nil
+      }
+      dropped += 1
+    }
+    entries.removeFirst(dropped)
+  }
+
+  /// True if the log contains the state at `position`.
+  func reaches(back position: Int64) -> Bool { recent(after: position) != nil }
+
+  private func recent(after position: Int64) -> ArraySlice<Entry>? {
+    guard position >= start else { return nil }
+    let recent = entries[entries.partitionPoint { $0.position <= position }...]
+    if let first = recent.first, first.base < position { return nil }
+    return recent
+  }
+
+  /// One change per object after `position`, from its first old row to its last new one; nil if the
+  /// log does not reach back that far.
+  func changes(after position: Int64) -> [RowChange]? {
+    guard let recent = recent(after: position) else { return nil }
+    if recent.count == 1, let only = recent.first { return only.changes }
+    var first: [ObjectID: Row?] = [:]
+    for change in recent.lazy.flatMap(\.changes) where first[change.id] == nil {
+      first.updateValue(change.old, forKey: change.id)
+    }
+    return first.map { RowChange(id: $0.key, old: $0.value, new: latest[$0.key]?.row) }
+  }
+}

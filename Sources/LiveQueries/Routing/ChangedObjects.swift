@@ -1,0 +1,50 @@
+// Groups a change set by entity, with a mask of changed properties per object. An object whose
+// related objects were added or removed counts as changed in that relationship.
+
+import FetchModel
+
+/// The objects that changed between two positions, by entity.
+struct ChangedObjects {
+  struct Objects {
+    /// The changed properties of each object.
+    var masks: [ObjectID: PropertyMask] = [:]
+    /// The properties that changed in any object.
+    var union: PropertyMask = []
+
+    mutating func add(_ id: ObjectID, _ mask: PropertyMask) {
+      masks[id, default: []].formUnion(mask)
+      union.formUnion(mask)
+    }
+
+    /// The objects of which a property in `mask` changed.
+    func ids(changedIn mask: PropertyMask) -> Set<ObjectID> {
+      Set(masks.lazy.filter { !$0.value.isDisjoint(with: mask) }.map(\.key))
+    }
+  }
+
+  /// The change set as the store reported it.
+  let touches: ChangeSet
+  private(set) var entities: [Int: Objects] = [:]
+
+  init(_ touches: ChangeSet, in model: Model) {
+    self.touches = touches
+    for (entity, ids) in touches.objects {
+      let changes = touches.changes[entity] ?? [:]
+      var objects = Objects()
+      objects.masks.reserveCapacity(ids.count)
+      for id in ids { objects.add(id, changes[id] ?? .all) }
+      entities[entity] = objects
+    }
+    for (place, ids) in touches.members {
+      let mask = model.entities[place.entity].mask(of: .relationship(place.relationship))
+      for id in ids { entities[place.entity, default: Objects()].add(id, mask) }
+    }
+  }
+
+  /// The part of the change set that concerns one entity and relationships to it.
+  func touches(of entity: Int) -> ChangeSet {
+    ChangeSet(
+      objects: touches.objects.filter { $0.key == entity },
+      members: touches.members.filter { $0.key.entity == entity }, start: touches.start)
+  }
+}

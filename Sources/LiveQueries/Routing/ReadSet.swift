@@ -1,0 +1,78 @@
+// Computes which properties of which objects a fetch's result depends on.
+
+import FetchModel
+
+/// The properties that a live query reads, grouped by relationship path from its own entity.
+struct ReadSet {
+  /// The objects at the end of one relationship path, and the properties read of them.
+  struct Reach {
+    /// Relationship indexes from the fetch's entity; empty for the fetch's own objects.
+    let steps: [Int]
+    let entity: Int
+    var mask: PropertyMask
+  }
+
+  /// One entry per relationship path. The first is the fetch's own entity.
+  private(set) var reaches: [Reach]
+
+  init(of plan: FetchPlan, in model: Model) {
+    reaches = [Reach(steps: [], entity: plan.definition.entity, mask: .existence)]
+    for path in plan.definition.paths { add(path, model) }
+    for path in plan.expansion { add(path, model, isWhole: true) }
+    for value in plan.selection {
+      switch value.source {
+      case .path(let path), .ids(let path): add(path, model)
+      case .etag: reaches[0].mask = .all
+      }
+    }
+  }
+
+  /// - Parameter isWhole: true if every property of the objects along the path is read.
+  private mutating func add(_ path: PropertyPath, _ model: Model, isWhole: Bool = false) {
+    var entity = path.root
+    for (index, step) in path.steps.enumerated() {
+      add(Array(path.steps[..<index]), entity, model.entities[entity].mask(of: .relationship(step)))
+      entity = model.entities[entity].relationships[step].destination
+      if isWhole { add(Array(path.steps[...index]), entity, .all) }
+    }
+    var mask = PropertyMask.existence
+    if case .attribute(let index) = path.target {
+      mask.formUnion(model.entities[entity].mask(of: .attribute(index)))
+    }
+    add(path.steps, entity, mask)
+  }
+
+  private mutating func add(_ steps: [Int], _ entity: Int, _ mask: PropertyMask) {
+    if let known = reaches.firstIndex(where: { $0.steps == steps }) {
+      reaches[known].mask.formUnion(mask)
+    } else {
+      reaches.append(Reach(steps: steps, entity: entity, mask: mask.union(.existence)))
+    }
+  }
+
+  /// The properties read of the objects at the end of `steps`.
+  func mask(at steps: [Int]) -> PropertyMask {
+    reaches.first { $0.steps == steps }?.mask ?? []
+  }
+
+  /// True if a changed property is among those read.
+  ///
+  /// - Parameter only: restricts the fetch's own objects to this one; nil for all.
+  func isTouched(by touched: ChangedObjects, only: ObjectID? = nil) -> Bool {
+    reaches.contains { reach in
+      guard isTouched(reach, by: touched) else { return false }
+      guard let only, reach.steps.isEmpty else { return true }
+      let mask = touched.entities[reach.entity]?.masks[only]
+      return mask.map { !$0.isDisjoint(with: reach.mask) } ?? false
+    }
+  }
+
+  /// True if a changed property of a related object is among those read.
+  func isTouchedBehindSteps(by touched: ChangedObjects) -> Bool {
+    reaches.contains { !$0.steps.isEmpty && isTouched($0, by: touched) }
+  }
+
+  private func isTouched(_ reach: Reach, by touched: ChangedObjects) -> Bool {
+    touched.entities[reach.entity].map { !$0.union.isDisjoint(with: reach.mask) } ?? false
+  }
+}

@@ -1,0 +1,97 @@
+// The system's word that somebody wrote beside or in place of a file: a hint to look, no more. On
+// systems that do not give one, looking at intervals has to do.
+
+#if canImport(Glibc)
+  import Glibc
+  import Synchronization
+  import Threads
+
+  /// Reports writes to a file and its log, and that they are removed or others take their names.
+  final class FileEvents: Sendable {
+    private let events: Int32
+    /// The ends of a pipe; a byte in it stops the thread.
+    private let stopping: [Int32]
+    /// The thread closes the pipe once it was told: its numbers may be others' from then on.
+    private let isStopped = Atomic<Bool>(false)
+    private let name: [UInt8]
+
+    /// After a notice, how long further ones gather; so a busy file costs 200 a second.
+    private static let pause: UInt32 = 5_000
+
+    /// Watches the directory of `path`; nil where the system does not let it.
+    ///
+    /// - Parameter onWrite: called on a thread of the notice's own.
+    init?(path: String, _ onWrite: @escaping @Sendable () -> Void) {
+      let cut = path.lastIndex(of: "/")
+      let directory = cut.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+      name = Array(path[(cut.map { path.index(after: $0) } ?? path.startIndex)...].utf8)
+      let watched =
+        UInt32(IN_MODIFY) | UInt32(IN_CREATE) | UInt32(IN_DELETE)
+        | UInt32(IN_MOVED_TO) | UInt32(IN_MOVED_FROM)
+      events = inotify_init1(Int32(IN_CLOEXEC))
+      var ends: [Int32] = [-1, -1]
+      stopping = pipe(&ends) == 0 ? ends : []
+      for end in stopping { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+      guard events >= 0, !stopping.isEmpty, inotify_add_watch(events, directory, watched) >= 0
+      else {
+        close()
+        return nil
+      }
+      let isStarted = startThread { [self] in
+        while wait() {
+          if isAboutFile() { onWrite() }
+          usleep(Self.pause)
+        }
+        close()
+      }
+      if !isStarted {
+        close()
+        return nil
+      }
+    }
+
+    /// Ends the thread soon. A second call does nothing.
+    func stop() {
+      guard !isStopped.exchange(true, ordering: .relaxed) else { return }
+      var byte: UInt8 = 0
+      if let end = stopping.last { _ = write(end, &byte, 1) }
+    }
+
+    private func close() {
+      for descriptor in [events] + stopping where descriptor >= 0 { _ = Glibc.close(descriptor) }
+    }
+
+    /// False once stopped.
+    private func wait() -> Bool {
+      var queries = [
+        pollfd(fd: events, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: stopping[0], events: Int16(POLLIN), revents: 0),
+      ]
+      while poll(&queries, 2, -1) < 0, errno == EINTR {}
+      return queries[1].revents == 0
+    }
+
+    /// Takes everything that was told, and says whether something of it is about the file.
+    private func isAboutFile() -> Bool {
+      var buffer = [UInt8](repeating: 0, count: 16_384)
+      let count = read(events, &buffer, buffer.count)
+      var offset = 0
+      let head = MemoryLayout<inotify_event>.size
+      while count - offset >= head {
+        let length = buffer.withUnsafeBytes {
+          Int($0.loadUnaligned(fromByteOffset: offset + 12, as: UInt32.self))
+        }
+        let start = offset + head
+        guard start + length <= count else { return true }
+        if buffer[start..<(start + length)].starts(with: name) { return true }
+        offset = start + length
+      }
+      return false
+    }
+  }
+#else
+  final class FileEvents: Sendable {
+    init?(path: String, _ onWrite: @escaping @Sendable () -> Void) { return nil }
+    func stop() {}
+  }
+#endif

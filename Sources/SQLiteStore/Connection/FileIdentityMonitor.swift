@@ -1,0 +1,55 @@
+// An open file → whether its tables and its files are still those that were opened. The writer's
+// thread checks that between saves.
+
+import FetchModel
+
+/// What a file was when it was opened.
+struct FileIdentityMonitor: Sendable {
+  /// The files that SQLite has open.
+  let files: ServedFiles
+  private let entities: [Entity]
+  private let schema: Schema
+  private var catalogue: [String]
+
+  /// - Parameter connection: has read the file, so that its log is there.
+  init(path: String, on connection: Connection) throws(StoreError) {
+    let introspection = try Introspection(of: connection)
+    files = ServedFiles(path: path)
+    entities = introspection.model.entities
+    schema = introspection.schema
+    catalogue = try Self.catalogue(on: connection)
+  }
+
+  /// The statements that created the tables, triggers and views, without LiveFetch's own.
+  private static func catalogue(on connection: Connection) throws(StoreError) -> [String] {
+    try connection.all(
+      """
+      SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM main.sqlite_schema
+      WHERE name NOT LIKE 'livefetch\\_%' ESCAPE '\\'
+      AND tbl_name NOT LIKE 'livefetch\\_%' ESCAPE '\\' ORDER BY rowid
+      """
+    ) { $0.text(0) }
+  }
+
+  /// Whether the model or the tables behind it are not those that were opened.
+  mutating func hasOtherTables(on connection: Connection) throws(StoreError) -> Bool {
+    let catalogue = try Self.catalogue(on: connection)
+    guard catalogue != self.catalogue else { return false }
+    guard let found = try introspection(on: connection), found.model.entities == entities,
+      found.schema == schema
+    else { return true }
+    self.catalogue = catalogue
+    return false
+  }
+
+  /// nil where the tables are not those of the file's model any more.
+  private func introspection(
+    on connection: Connection
+  ) throws(StoreError) -> Introspection? {
+    do throws(StoreError) {
+      return try Introspection(of: connection)
+    } catch .unusable {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,158 @@
+// Columns whose every value has the standard encoding, so that an index over them serves directly.
+//
+// Every value of a column is checked once, after the file was opened. Before each later read
+// transaction, the rows changed since the last check are checked again: their old values, by the
+// history, and their current ones. So the answer is right for every position, whichever program
+// wrote the file. A column that once held another encoding is compared by its comparison keys until
+// the file is opened again. Only indexed columns are checked, because only they can gain.
+
+import FetchModel
+import Synchronization
+import Threads
+
+/// An attribute by its indexes in the model.
+struct ColumnPlace: Sendable, Hashable {
+  let entity: Int
+  let attribute: Int
+}
+
+/// The columns of an open file whose values have one encoding.
+final class HomogeneousColumns: Sendable {
+  private struct Candidate: Sendable {
+    let place: ColumnPlace
+    let column: String
+    let form: ColumnEncoding
+    let layout: HistoryLayout
+
+    /// A condition over unqualified columns: the value does not have the standard encoding.
+    var isOdd: String {
+      let value = quoted(column)
+      return "livefetch_value(\(value), \(form.code)) COLLATE BINARY IS NOT \(value)"
+    }
+  }
+
+  /// At every position from `first` to `last`, the columns held only values in the standard
+  /// encoding.
+  private struct Knowledge {
+    var uniform: Set<ColumnPlace> = []
+    var first = Token.unfollowed
+    var last = Token.unfollowed
+  }
+
+  private let candidates: [Candidate]
+  // Protects the knowledge. Never held during a query.
+  private let knowledge = Mutex(Knowledge())
+  private let history: History
+
+  /// - Parameter connection: Used to find the indexed columns.
+  init(_ history: History, on connection: Connection) throws(StoreError) {
+    self.history = history
+    var candidates: [Candidate] = []
+    for (entity, table) in history.schema.entities.enumerated() where table.isObservable {
+      let indexed = try connection.all(
+        """
+        SELECT DISTINCT i.name FROM pragma_index_list(?) AS l, pragma_index_info(l.name) AS i
+        WHERE i.name IS NOT NULL
+        """, [.text(table.name)]
+      ) { $0.text(0) }
+      for attribute in table.attributeColumns.indices {
+        let column = table.column(ofAttribute: attribute)
+        guard let form = column.form, indexed.contains(column.name) else { continue }
+        candidates.append(
+          Candidate(
+            place: ColumnPlace(entity: entity, attribute: attribute), column: column.name,
+            form: form, layout: HistoryLayout(of: TableInfo(table))))
+      }
+    }
+    self.candidates = candidates
+  }
+
+  // MARK: The first check
+
+  /// The time limit of a column's check while the file is opened, in nanoseconds.
+  private static let timeLimit: UInt64 = 20_000_000
+
+  /// Checks every value: during opening if that is fast, otherwise on a thread of its own.
+  func look(with readers: ReaderPool) {
+    let unseen = candidates.filter { !look(at: $0, readers, limit: Self.timeLimit) }
+    guard !unseen.isEmpty else { return }
+    _ = startThread { [self] in
+      for candidate in unseen { _ = look(at: candidate, readers, limit: nil) }
+    }
+  }
+
+  /// Returns false if the time limit passed. Scans only the column's index.
+  private func look(at candidate: Candidate, _ readers: ReaderPool, limit: UInt64?) -> Bool {
+    let sql =
+      "SELECT 1 FROM main.\(quoted(candidate.layout.table)) WHERE \(candidate.isOdd) LIMIT 1"
+    do throws(StoreError) {
+      try readers.read(limit: limit) { connection throws(StoreError) in
+        let token = try history.newestToken(on: connection)
+        guard try connection.first(sql, [], { _ in true }) == nil else { return }
+        // Also checks, for all other columns, the rows changed since their last check.
+        _ = try uniform(at: token, on: connection)
+        knowledge.withLock { knowledge in
+          if knowledge.uniform.isEmpty {
+            knowledge = Knowledge(uniform: [candidate.place], first: token, last: token)
+          } else if knowledge.last == token {
+            knowledge.uniform.insert(candidate.place)
+            knowledge.first = token
+          }
+        }
+      }
+      return true
+    } catch .queryTimeout {
+      return false
+    } catch {
+      return true
+    }
+  }
+
+  // MARK: Later checks
+
+  /// Returns the columns that hold only values in their standard encoding at the position of
+  /// `token`, which `connection` sees.
+  ///
+  /// O(1) if nothing was saved since the last call, otherwise O(rows changed since).
+  func uniform(
+    at token: Token, on connection: Connection
+  ) throws(StoreError) -> Set<ColumnPlace> {
+    guard !candidates.isEmpty else { return [] }
+    let known = knowledge.withLock { $0 }
+    guard !known.uniform.isEmpty, token.epoch == known.first.epoch,
+      token.position >= known.first.position
+    else { return [] }
+    guard token.position > known.last.position else { return known.uniform }
+    let isContinued = try history.standing(of: known.last, on: connection) == .known
+    var odd: Set<ColumnPlace> = []
+    for place in known.uniform {
+      let isOdd =
+        isContinued
+        ? try wasTouchedOddly(place, after: known.last.position, on: connection) : true
+      if isOdd { odd.insert(place) }
+    }
+    return knowledge.withLock { knowledge in
+      knowledge.uniform.subtract(odd)
+      if knowledge.last.position < token.position { knowledge.last = token }
+      return knowledge.uniform
+    }
+  }
+
+  private func wasTouchedOddly(
+    _ place: ColumnPlace, after position: Int64, on connection: Connection
+  ) throws(StoreError) -> Bool {
+    guard let candidate = candidates.first(where: { $0.place == place }) else { return true }
+    let layout = candidate.layout
+    let keys = layout.keyColumns
+    let row = keys.map { quoted($0.table) }.joined(separator: ", ")
+    let touched = keys.map { quoted($0.history) }.joined(separator: ", ")
+    let sql = """
+      SELECT 1 FROM main.\(layout.quotedName) WHERE \(HistoryLayout.position) > ?1 \
+      AND \(HistoryLayout.existed) AND \(candidate.isOdd) UNION ALL \
+      SELECT 1 FROM main.\(quoted(layout.table)) WHERE (\(row)) IN \
+      (SELECT \(touched) FROM main.\(layout.quotedName) WHERE \(HistoryLayout.position) > ?1) \
+      AND \(candidate.isOdd) LIMIT 1
+      """
+    return try connection.first(sql, [.integer(position)]) { _ in true } == true
+  }
+}

@@ -1,0 +1,127 @@
+// The JSON of rows that a connection read before. A fetch of cached rows reads only their ids,
+// which an index may contain.
+//
+// Each connection has its own cache, so it needs no lock. The cache is valid for one position. When
+// the connection reads a later one, the items of rows changed in between are dropped.
+
+import FetchModel
+
+/// The values that items contain. Items of the same kind are interchangeable.
+struct ItemKind: Sendable, Hashable {
+  let entity: Int
+  let selection: [SelectedValue]
+  let integersAsStrings: Bool
+}
+
+/// The cached items of one connection.
+struct RowJSONCache {
+  private static let maxBytes = 2 << 20
+  /// The number of changed rows beyond which the cache is emptied, because that is cheaper.
+  static let maxTouched = 256
+
+  private var kinds: [ItemKind: CachedRows] = [:]
+  private var moment: Token?
+
+  /// Makes the cache valid for `token`. `touched` returns the ids changed since then, or nil if
+  /// they are unknown or too many.
+  mutating func advance(
+    to token: Token,
+    touched: (_ entity: Int, _ since: Token) throws(StoreError) -> [Int64]?
+  ) throws(StoreError) {
+    guard moment != token else { return }
+    if let since = moment, since.epoch == token.epoch, since.position <= token.position {
+      for (kind, items) in kinds {
+        if let ids = try touched(kind.entity, since) {
+          items.remove(ids)
+        } else {
+          drop(kind)
+        }
+      }
+    } else {
+      dropAll()
+    }
+    moment = token
+  }
+
+  private mutating func drop(_ kind: ItemKind) { kinds.removeValue(forKey: kind)?.isKept = false }
+
+  private mutating func dropAll() {
+    for kind in Array(kinds.keys) { drop(kind) }
+  }
+
+  /// Returns the cached items of a kind.
+  ///
+  /// - Parameter row: Composes the statement that reads one of them by its id.
+  mutating func items(of kind: ItemKind, row: () -> FetchStatement) -> CachedRows {
+    if kinds.values.reduce(0, { $0 + $1.size }) > Self.maxBytes { dropAll() }
+    if let known = kinds[kind] { return known }
+    let items = CachedRows(row: row())
+    kinds[kind] = items
+    return items
+  }
+}
+
+/// The cached items of one kind, in one array of bytes.
+final class CachedRows {
+  /// Larger items, in bytes, are not kept.
+  static let largestItem = 32 << 10
+  /// Reads one row by its id, its only binding.
+  let row: FetchStatement
+  /// True while the cache maintains it; afterwards its contents must not be used.
+  fileprivate(set) var isKept = true
+  private var bytes: [UInt8] = []
+  private var places: [Int64: Range<Int>] = [:]
+
+  init(row: FetchStatement) { self.row = row }
+
+  /// The approximate size in bytes.
+  var size: Int { bytes.count + 48 * places.count }
+
+  func remove(_ ids: [Int64]) {
+    for id in ids { places[id] = nil }
+  }
+
+  func contains(_ id: Int64) -> Bool { places[id] != nil }
+
+  /// Appends the item of `id` to `json`; returns false if it is not cached.
+  func append(_ id: Int64, to json: inout [UInt8]) -> Bool {
+    guard let place = places[id] else { return false }
+    bytes.withUnsafeBufferPointer {
+      json.append(contentsOf: UnsafeBufferPointer(rebasing: $0[place]))
+    }
+    return true
+  }
+
+  /// Stores the item of `id`.
+  func keep(_ item: ArraySlice<UInt8>, _ id: Int64) {
+    let start = bytes.count
+    bytes.append(contentsOf: item)
+    places[id] = start..<bytes.count
+  }
+}
+
+extension FetchPlan {
+  /// Returns the kind of the plan's items if they may be cached: only values of the object's own
+  /// row, with an integer id, in a small window.
+  func keptKind(_ schema: Schema) -> ItemKind? {
+    let table = schema.entities[definition.entity]
+    guard shape == .objects, table.isObservable, table.key.kind == .rowidAlias,
+      let limit = window.limit, limit <= 200,
+      selection.allSatisfy({ $0.isOfOwnRow(table) })
+    else { return nil }
+    return ItemKind(
+      entity: definition.entity, selection: selection, integersAsStrings: integersAsStrings)
+  }
+}
+
+extension SelectedValue {
+  /// True if the value reads only columns of the object's own row in `table`.
+  fileprivate func isOfOwnRow(_ table: EntityTable) -> Bool {
+    guard case .path(let path) = source else { return false }
+    guard let step = path.steps.first else { return true }
+    guard path.steps.count == 1, path.target == .object,
+      case .foreignKey(let key) = table.relationships[step]
+    else { return false }
+    return key.referencesKey
+  }
+}

@@ -1,0 +1,80 @@
+// Changed objects → the ids of a plan's objects whose row may differ because of them.
+//
+// The current links are enough. A link is stored in a row; if a link changed, that row is itself
+// among the changed objects, and the change set names the objects that lost or gained it. So every
+// path from a changed object back to a root object either still exists or begins at another changed
+// object. The exception is a link to columns other than the key's: it may have referred to a
+// deleted row or to an old value. The history's old values find these.
+
+import FetchModel
+
+extension SQLiteReadTransaction {
+  func roots(
+    of plan: FetchPlan, touchedBy touches: ChangeSet
+  ) throws(StoreError) -> Set<ObjectID> {
+    var roots = touches.objects[plan.definition.entity] ?? []
+    for prefix in prefixes(of: plan) {
+      let ids = touched(at: prefix, by: touches)
+      guard !ids.isEmpty else { continue }
+      if prefix.isEmpty {
+        roots.formUnion(ids)
+      } else {
+        let entity = plan.definition.entity
+        try collectRoots(
+          composer.roots(of: entity, reaching: ids, over: prefix.steps), into: &roots)
+        if let start = touches.start,
+          let former = composer.roots(of: entity, reachingFormerly: prefix.steps, after: start)
+        {
+          try collectRoots(former, into: &roots)
+        }
+      }
+    }
+    return roots
+  }
+
+  /// A path from the root entity, and the to-many steps that plans take from its end.
+  private struct Prefix {
+    let steps: [Int]
+    let entity: Int
+    var members: Set<Int> = []
+    var isEmpty: Bool { steps.isEmpty }
+  }
+
+  /// Returns every prefix of the plan's key paths, without duplicates.
+  private func prefixes(of plan: FetchPlan) -> [Prefix] {
+    var prefixes: [[Int]: Prefix] = [:]
+    for path in plan.paths {
+      var entity = plan.definition.entity
+      for length in 0...path.steps.count {
+        let steps = Array(path.steps[..<length])
+        if prefixes[steps] == nil { prefixes[steps] = Prefix(steps: steps, entity: entity) }
+        guard length < path.steps.count else { continue }
+        let step = path.steps[length]
+        let relationship = composer.model.entities[entity].relationships[step]
+        if relationship.isToMany { prefixes[steps]?.members.insert(step) }
+        entity = relationship.destination
+      }
+    }
+    return Array(prefixes.values)
+  }
+
+  private func touched(at prefix: Prefix, by touches: ChangeSet) -> Set<ObjectID> {
+    var ids = prefix.isEmpty ? [] : touches.objects[prefix.entity] ?? []
+    for step in prefix.members {
+      let place = RelationshipPlace(entity: prefix.entity, relationship: step)
+      ids.formUnion(touches.members[place] ?? [])
+    }
+    return ids
+  }
+
+  private func collectRoots(
+    _ statement: SQLFragment, into roots: inout Set<ObjectID>
+  ) throws(StoreError) {
+    try connection.withStatement(statement.text) { prepared throws(StoreError) in
+      prepared.bind(statement.bindings)
+      while try prepared.step() {
+        if let id = prepared.id(0) { roots.insert(id) }
+      }
+    }
+  }
+}

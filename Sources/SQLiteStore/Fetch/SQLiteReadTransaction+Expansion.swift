@@ -1,0 +1,95 @@
+// The related objects that a plan expands, with all their values.
+
+import FetchModel
+
+extension SQLiteReadTransaction {
+  func expandedObjects(
+    of plan: FetchPlan, roots ids: Set<ObjectID>
+  ) throws(StoreError) -> [ExpandedObject] {
+    try expandedObjects(of: plan, roots: ids, at: .now)
+  }
+
+  func expandedObjects(
+    of plan: FetchPlan, roots ids: Set<ObjectID>, at moment: Moment
+  ) throws(StoreError) -> [ExpandedObject] {
+    let moment = settled(moment)
+    var reached: [Int: Set<ObjectID>] = [:]
+    for path in plan.expansion where !ids.isEmpty {
+      let end = composer.model.walk(path).end
+      let found = try self.reached(from: ids, over: path, at: moment)
+      reached[end, default: []].formUnion(found)
+    }
+    var objects: [ExpandedObject] = []
+    var size = 0
+    for (entity, ids) in reached.sorted(by: { $0.key < $1.key }) {
+      let found = try wholeObjects(ids, of: entity, like: plan, at: moment)
+      size = found.reduce(size) { $0 + $1.json.count }
+      try connection.checkAnswer(size)
+      objects += found
+    }
+    return objects
+  }
+
+  private func reached(
+    from ids: Set<ObjectID>, over path: PropertyPath, at moment: Moment
+  ) throws(StoreError) -> Set<ObjectID> {
+    let statement = composer.reached(from: ids, over: path, at: moment)
+    let type = composer.model.entities[composer.model.walk(path).end].idType
+    var found: Set<ObjectID> = []
+    try connection.withStatement(statement.text) { prepared throws(StoreError) in
+      prepared.bind(statement.bindings)
+      while try prepared.step() {
+        let text = prepared.utf8(0)
+        guard connection.admits(text.count, behind: 0) else {
+          return try connection.endIfIncomplete()
+        }
+        guard let json = try? JSON(parsing: Array(text)),
+          case .array(let elements) = json
+        else { continue }
+        found.formUnion(elements.compactMap { ObjectID($0, type: type) })
+        // Each of them is an object in the answer.
+        try connection.checkAnswer(found.count * ExpandedObject.fewestBytes)
+      }
+    }
+    return found
+  }
+
+  private func wholeObjects(
+    _ ids: Set<ObjectID>, of entity: Int, like plan: FetchPlan, at moment: Moment
+  ) throws(StoreError) -> [ExpandedObject] {
+    let whole = FetchPlan(
+      definition: ResultDefinition(entity: entity, predicate: .everything),
+      selection: FetchResolver(model: composer.model, maxItems: .max)
+        .defaultSelection(of: entity),
+      integersAsStrings: plan.integersAsStrings)
+    return try limitedRows(of: whole, ids: ids, at: moment)
+      .map { ExpandedObject(entity: entity, id: $0.key, json: $0.value.json) }
+      .sorted { $0.id < $1.id }
+  }
+
+  /// The JSON of `included`: `{"Country":{"1814991":{…}}}`.
+  func included(_ objects: [ExpandedObject]) -> [UInt8] {
+    var json: [UInt8] = [0x7B]
+    var entity: Int?
+    for object in objects {
+      if object.entity != entity {
+        json.append(json: entity == nil ? "" : "},")
+        entity = object.entity
+        json.append(jsonString: composer.model.entities[object.entity].name)
+        json.append(json: ":{")
+      } else {
+        json.append(0x2C)
+      }
+      json.append(jsonString: object.id.description)
+      json.append(0x3A)
+      json.append(contentsOf: object.json)
+    }
+    json.append(json: entity == nil ? "}" : "}}")
+    return json
+  }
+}
+
+extension ExpandedObject {
+  /// `"1":{"id":1}`
+  fileprivate static let fewestBytes = 12
+}

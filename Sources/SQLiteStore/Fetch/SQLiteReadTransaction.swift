@@ -1,0 +1,104 @@
+// One read transaction: all its queries see the same state of the file.
+
+import FetchModel
+
+/// A connection inside a read transaction, and the state that it sees.
+struct SQLiteReadTransaction: StoreReadTransaction {
+  let connection: Connection
+  let composer: FetchComposer
+  let history: History
+  let objectStatements: ObjectStatements
+  let token: Token
+  var maxAnswerBytes: Int { connection.answerLimit.most }
+
+  /// How long a question may take, in nanoseconds; nil where nobody says.
+  var timeLimit: UInt64?
+
+  func within<Result>(
+    _ limit: Duration?, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    guard let timeLimit else { return try body() }
+    let asked = limit.map { UInt64(max(0, min($0 / .nanoseconds(1), 1e18))) } ?? timeLimit
+    return try connection.withDeadline(after: min(asked, timeLimit), body)
+  }
+
+  func standing(of token: Token) throws(StoreError) -> TokenValidity {
+    try history.standing(of: token, on: connection)
+  }
+
+  func meaning(of error: StoreError) -> StoreError { error.ofPlan }
+
+  func touches(after position: Int64) throws(StoreError) -> ChangeSet {
+    try history.touches(after: position, upTo: token.position, on: connection)
+  }
+
+  func keys(
+    of definition: ResultDefinition, after: OrderKey?, limit: Int?
+  ) throws(StoreError) -> [OrderKey] {
+    var keys: [OrderKey] = []
+    try run(composer.keys(of: definition, after: after, limit: limit)) {
+      reader throws(StoreError) in
+      try connection.checkAnswer(0)
+      keys.append(reader.key())
+      return true
+    }
+    return keys
+  }
+
+  func total(of definition: ResultDefinition) throws(StoreError) -> Int {
+    let statement = composer.total(of: definition)
+    return try connection.first(statement.sql, statement.bindings) { Int($0.integer(0)) } ?? 0
+  }
+
+  func rows(
+    of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
+  ) throws(StoreError) -> [ObjectID: Row] {
+    // A diff is made of more rows than it shows. If they are too large, the client begins again
+    // with a snapshot, as after a timeout.
+    let most = max(connection.answerLimit.most, Self.mostRowBytes)
+    return try connection.withAnswerLimit(most, overflow: .queryTimeout) {
+      () throws(StoreError) in
+      try limitedRows(of: plan, ids: ids, at: moment)
+    }
+  }
+
+  /// The most bytes of the rows that a diff is made of, unless an answer may have more.
+  static let mostRowBytes = 64 << 20
+
+  /// Reads rows that have at most as many bytes as the connection's answer may have.
+  func limitedRows(
+    of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
+  ) throws(StoreError) -> [ObjectID: Row] {
+    guard !ids.isEmpty else { return [:] }
+    let moment = settled(moment)
+    var rows: [ObjectID: Row] = [:]
+    var size = 0
+    let statement = try rowStatement(of: plan, ids: ids, at: moment)
+    try run(statement) { reader throws(StoreError) in
+      let row = reader.row()
+      size += row.json.count
+      try connection.checkAnswer(size)
+      rows[reader.id()] = row
+      return true
+    }
+    return rows
+  }
+
+  /// Runs a statement and passes each row to `body` until it returns false.
+  func run(
+    _ statement: FetchStatement, _ body: (RowReader) throws(StoreError) -> Bool
+  ) throws(StoreError) {
+    try connection.run(statement, body)
+  }
+}
+
+extension SQLiteReadTransaction {
+  /// True if no object of `entities` changed after `token`.
+  func isUntouched(_ entities: Set<Int>, since token: Token) throws(StoreError) -> Bool {
+    if token == self.token { return true }
+    guard try standing(of: token) == .known else { return false }
+    let touches = try touches(after: token.position)
+    return touches.objects.keys.allSatisfy { !entities.contains($0) }
+      && touches.members.keys.allSatisfy { !entities.contains($0.entity) }
+  }
+}

@@ -1,0 +1,28 @@
+// The parts of a table that a history overlay needs, for entities and join tables.
+
+/// A table by its name, its key and its columns.
+struct TableInfo: Hashable {
+  let name: String
+  let key: Key
+  let columns: [Column]
+
+  init(name: String, key: Key, columns: [Column]) {
+    self.name = name
+    self.key = key
+    self.columns = columns
+  }
+
+  init(_ table: EntityTable) {
+    name = table.name
+    key = table.key
+    columns = table.columns
+  }
+
+  init(_ table: JoinTable) {
+    name = table.name
+    key = table.key
+    columns = table.columns
+  }
+
+  var columnNames: [String] { columns.map(\.name) }
+}

@@ -1,0 +1,146 @@
+// A file → what is wrong with it: its pages, its references, its history.
+//
+// Everything is read in one transaction, so a file that is being served can be checked too.
+
+import FetchModel
+
+/// One thing that is wrong with a file.
+public enum StoreFinding: Sendable, Hashable {
+  /// SQLite's own words about a page, an index or a constraint.
+  case damage(String)
+  /// Rows that refer to rows which are not there.
+  case orphans(table: String, parent: String, count: Int, rows: [Int64])
+  /// The history does not hold together.
+  case history(String)
+}
+
+extension SQLiteStore {
+  /// Checks the file at `path` and changes nothing.
+  ///
+  /// - Parameter isQuick: whether indexes are not compared with their tables.
+  public static func check(
+    path: String, isQuick: Bool = false
+  ) throws(StoreError) -> [StoreFinding] {
+    let (connection, _) = try OpenFile.openForReading(path)
+    defer { connection.close() }
+    return try StoreCheck(connection: connection, isQuick: isQuick).run()
+  }
+}
+
+/// The check of one connection's file.
+struct StoreCheck {
+  let connection: Connection
+  var isQuick = false
+
+  func run() throws(StoreError) -> [StoreFinding] {
+    try connection.run("BEGIN")
+    defer { try? connection.run("ROLLBACK") }
+    let damage = try damage()
+    // What stands on damaged pages proves nothing more.
+    guard damage.isEmpty else { return damage }
+    return try orphans() + history()
+  }
+
+  private func damage() throws(StoreError) -> [StoreFinding] {
+    let pragma = isQuick ? "quick_check" : "integrity_check"
+    do {
+      let lines = try connection.all("PRAGMA main.\(pragma)(100)") { $0.text(0) }
+      return lines.filter { $0 != "ok" }.map { .damage($0) }
+    } catch .unusable(let reason) {
+      return [.damage(reason)]
+    }
+  }
+
+  private func orphans() throws(StoreError) -> [StoreFinding] {
+    var rows: [[String]: [Int64]] = [:]
+    let found = try connection.all(
+      #"SELECT "table", parent, rowid FROM pragma_foreign_key_check"#
+    ) { (names: [$0.text(0), $0.text(1)], row: $0.integer(2)) }
+    for (names, row) in found { rows[names, default: []].append(row) }
+    return rows.keys.sorted { $0.lexicographicallyPrecedes($1) }.map { names in
+      let ids = (rows[names] ?? []).sorted()
+      return .orphans(
+        table: names[0], parent: names[1], count: ids.count, rows: Array(ids.prefix(5)))
+    }
+  }
+}
+
+// MARK: - The history
+
+extension StoreCheck {
+  private func history() throws(StoreError) -> [StoreFinding] {
+    guard try History.isPresent(on: connection) else { return [] }
+    try History.checkFormat(on: connection)
+    let introspection = try Introspection(of: connection)
+    let history = History(model: introspection.model, schema: introspection.schema)
+    guard try history.isIntact(on: connection) else {
+      return [
+        .history(
+          "its triggers or tables are not as they were made, so changes may be missing; serving the "
+            + "file begins a new history")
+      ]
+    }
+    var findings = try positions()
+    for table in history.tables { findings += try rows(of: table) }
+    return findings
+  }
+
+  private func count(_ sql: String) throws(StoreError) -> Int64 {
+    try connection.first(sql) { $0.integer(0) } ?? 0
+  }
+
+  private func positions() throws(StoreError) -> [StoreFinding] {
+    let holes = try count(
+      "SELECT max(position) - min(position) + 1 - count(*) FROM main.livefetch_position")
+    let strangers = try count(
+      """
+      SELECT count(*) FROM main.livefetch_save AS s WHERE NOT EXISTS
+      (SELECT 1 FROM main.livefetch_position AS p WHERE p.position = s.position)
+      """)
+    var findings: [StoreFinding] = []
+    if holes != 0 { findings.append(.history("\(holes) positions are missing between others")) }
+    if strangers != 0 {
+      findings.append(.history("\(strangers) saves end at positions that are not there"))
+    }
+    return findings
+  }
+
+  /// The oldest position may have lost its row: what led to it is forgotten.
+  private func rows(of table: TrackedTable) throws(StoreError) -> [StoreFinding] {
+    let (layout, position) = (table.layout, HistoryLayout.position)
+    let lost = try count(
+      """
+      SELECT count(*) FROM main.livefetch_position AS p WHERE p.source = \(table.number)
+      AND p.position > (SELECT min(position) FROM main.livefetch_position)
+      AND NOT EXISTS (SELECT 1 FROM main.\(layout.quotedName) AS h WHERE h.\(position) = p.position)
+      """)
+    let stray = try count(
+      """
+      SELECT count(*) FROM main.\(layout.quotedName) AS h WHERE NOT EXISTS
+      (SELECT 1 FROM main.livefetch_position AS p
+      WHERE p.position = h.\(position) AND p.source = \(table.number))
+      """)
+    let gone = try count(vanished(layout))
+    return [
+      (lost, "touched rows whose old values are missing"),
+      (stray, "old values that belong to no position"),
+      (gone, "rows that were inserted and are gone without a trace"),
+    ].filter { $0.0 != 0 }.map { .history("\(layout.table): \($0.0) \($0.1)") }
+  }
+
+  /// Keys whose last entry says that they were inserted, and that are not there.
+  private func vanished(_ layout: HistoryLayout) -> String {
+    let keys = layout.keyColumns
+    let columns = keys.map { quoted($0.history) }
+    let tie = keys.map { "t.\(quoted($0.table)) = h.\(quoted($0.history))" }
+      .joined(separator: " AND ")
+    let isKeyed = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+    return """
+      SELECT count(*) FROM (SELECT max(\(HistoryLayout.position)), \(HistoryLayout.existed),
+      \(columns.joined(separator: ", ")) FROM main.\(layout.quotedName) WHERE \(isKeyed)
+      GROUP BY \(columns.map { "\($0) COLLATE BINARY" }.joined(separator: ", "))) AS h
+      WHERE h.\(HistoryLayout.existed) = 0
+      AND NOT EXISTS (SELECT 1 FROM main.\(quoted(layout.table)) AS t WHERE \(tie))
+      """
+  }
+}

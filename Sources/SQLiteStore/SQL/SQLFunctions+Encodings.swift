@@ -1,0 +1,70 @@
+// Stored values → their stand-ins: `livefetch_value(value, form)`, where a form is its code, and
+// `livefetch_uuid_text(value)`. See `ColumnEncoding`.
+
+import CSQLite
+import FetchModel
+
+func registerFormFunctions(on handle: OpaquePointer) {
+  register("livefetch_value", 2, on: handle) { context, _, values in
+    guard let form = ColumnEncoding(code: sqlite3_value_int64(values?[1])),
+      RunningQuery.admits(values?[0], context)
+    else { return }
+    setStandIn(context, values?[0], in: form)
+  }
+  // A UUID as items show it; what is none stays what it is.
+  register("livefetch_uuid_text", 1, on: handle) { context, _, values in
+    if sqlite3_value_type(values?[0]) == SQLITE_BLOB, let bytes = blob(values?[0]),
+      bytes.count == 16
+    {
+      setResult(context, UUIDText.text(of: Array(bytes)))
+    } else {
+      sqlite3_result_value(context, values?[0])
+    }
+  }
+}
+
+private func setStandIn(_ context: OpaquePointer?, _ value: OpaquePointer?, in form: ColumnEncoding)
+{
+  let standIn: ColumnEncoding.ComparisonKey
+  switch sqlite3_value_type(value) {
+  case SQLITE_INTEGER: standIn = form.standIn(forInteger: sqlite3_value_int64(value))
+  case SQLITE_FLOAT: standIn = form.standIn(forDouble: sqlite3_value_double(value))
+  case SQLITE_TEXT: standIn = utf8(value).map { form.standIn(forText: $0) } ?? .itself
+  case SQLITE_BLOB: standIn = blob(value).map { form.standIn(forBinary: $0) } ?? .itself
+  default: standIn = .null
+  }
+  switch standIn {
+  case .itself: sqlite3_result_value(context, value)
+  case .null: sqlite3_result_null(context)
+  case .text(let text): setResult(context, text)
+  case .binary(let bytes): setResult(context, binary: bytes)
+  }
+}
+
+/// Answers with the stand-in of a value that is not of the type asked about; NULL stays NULL.
+func setForeign(_ context: OpaquePointer?, _ value: OpaquePointer?) {
+  let type = sqlite3_value_type(value)
+  guard type != SQLITE_NULL, RunningQuery.admits(value, context) else { return }
+  let bytes = ColumnEncoding.foreignStandIn { encoder in
+    switch type {
+    case SQLITE_INTEGER: encoder.append(sqlite3_value_int64(value), .ascending)
+    case SQLITE_FLOAT: encoder.append(sqlite3_value_double(value), .ascending)
+    case SQLITE_TEXT: if let text = utf8(value) { encoder.append(text: text, .ascending) }
+    default: if let bytes = blob(value) { encoder.append(binary: bytes, .ascending) }
+    }
+  }
+  setResult(context, binary: bytes)
+}
+
+/// The bytes of a blob; nil for every other class. Valid until the value changes.
+private func blob(_ value: OpaquePointer?) -> UnsafeBufferPointer<UInt8>? {
+  guard sqlite3_value_type(value) == SQLITE_BLOB else { return nil }
+  let start = sqlite3_value_blob(value)?.assumingMemoryBound(to: UInt8.self)
+  return UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
+}
+
+private func setResult(_ context: OpaquePointer?, binary bytes: [UInt8]) {
+  bytes.withUnsafeBytes { buffer in
+    sqlite3_result_blob64(context, buffer.baseAddress, UInt64(buffer.count), transient)
+  }
+}

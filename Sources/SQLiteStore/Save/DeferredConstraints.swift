@@ -1,0 +1,166 @@
+// The rules that a save can check only after its last change: the sizes of to-many relationships,
+// and required to-one relationships that a delete rule cleared.
+//
+// The save's own transaction wrote history rows, which name the changed objects. So it does not
+// matter which end of a relationship, or which delete rule, changed them.
+
+import FetchModel
+
+/// The rules of a model that are checked at the end of a save.
+struct DeferredConstraints: Sendable {
+  /// A relationship with a rule.
+  struct Rule: Sendable {
+    let entity: Int
+    let relationship: Int
+    let name: String
+    let minimum: Int
+    let maximum: Int
+    /// True if zero objects are allowed although `minimum` is greater.
+    let mayBeEmpty: Bool
+    let isToMany: Bool
+  }
+
+  let rules: [Rule]
+  let history: History
+
+  /// Returns nil if the model has no such rules.
+  init?(model: Model, schema: Schema) {
+    let rules = model.entities.enumerated().flatMap { index, entity in
+      entity.relationships.enumerated().compactMap { place, relationship -> Rule? in
+        // The ancestor checks an inherited rule.
+        let parent = entity.inheritance.parent.map { model.entities[$0] }
+        guard parent?.property(named: relationship.name) == nil else { return nil }
+        return Rule(relationship, at: place, of: index)
+      }
+    }
+    guard !rules.isEmpty else { return nil }
+    self.rules = rules
+    history = History(model: model, schema: schema)
+  }
+
+  /// Returns the newest history position; nil if the file is not tracked.
+  func position(on connection: Connection) throws(StoreError) -> Int64? {
+    guard try History.isPresent(on: connection) else { return nil }
+    return try connection.first("SELECT max(position) FROM main.livefetch_position") {
+      $0.integer(0)
+    }
+  }
+}
+
+extension DeferredConstraints.Rule {
+  fileprivate init?(_ relationship: Relationship, at place: Int, of entity: Int) {
+    guard let declaration = relationship.declaration else { return nil }
+    let isMandatory = !declaration.isOptional
+    let least = max(declaration.minimumCount ?? 0, isMandatory ? 1 : 0)
+    // As in Core Data, a maximum of 0 means no maximum.
+    let most = declaration.maximumCount.map { $0 == 0 ? Int.max : $0 } ?? Int.max
+    guard least > 0 || most < Int.max else { return nil }
+    self.init(
+      entity: entity, relationship: place, name: relationship.name, minimum: least, maximum: most,
+      mayBeEmpty: !isMandatory, isToMany: relationship.isToMany)
+  }
+
+  /// Returns the violation by an object with `count` related objects; nil without one.
+  fileprivate func problem(_ count: Int) -> (code: ChangeProblem.Code, detail: String)? {
+    if count > maximum {
+      return (.tooMany, "`\(name)` holds at most \(maximum) objects, not \(count)")
+    }
+    guard count < minimum, !(count == 0 && mayBeEmpty) else { return nil }
+    return isToMany
+      ? (.tooFew, "`\(name)` needs at least \(minimum) objects, not \(count)")
+      : (.notOptional, "`\(name)` may not be nil")
+  }
+}
+
+extension SaveRun {
+  /// Reports every changed object that violates a rule.
+  mutating func run(_ checks: DeferredConstraints, after start: Int64?) throws(StoreError) {
+    guard let start, let last = try checks.position(on: connection), last > start else { return }
+    let touches = try checks.history.touches(after: start, upTo: last, on: connection)
+    for rule in checks.rules where !failuresMayExcuse(rule) {
+      let place = RelationshipPlace(entity: rule.entity, relationship: rule.relationship)
+      let ids = (touches.objects[rule.entity] ?? []).union(touches.members[place] ?? [])
+      guard !ids.isEmpty else { continue }
+      for (id, count) in try counts(rule, ids).sorted(by: { $0.id < $1.id }) {
+        guard let problem = rule.problem(count) else { continue }
+        report(
+          problem.code, rule.name, "\(problem.detail) (object \(id))",
+          at: change(behind: id, of: rule.entity))
+      }
+    }
+  }
+
+  /// True if a change that failed could have satisfied the rule.
+  private func failuresMayExcuse(_ rule: DeferredConstraints.Rule) -> Bool {
+    request.changes.indices.contains { index in
+      guard progress[index] == .failed else { return false }
+      let change = request.changes[index]
+      switch change.operation {
+      case .delete, .deleteAll, .nothing: return true
+      case .insert, .update, .replace, .updateAll: return sets(change, rule)
+      }
+    }
+  }
+
+  /// True if a change affects one of the relationship's two ends.
+  private func sets(_ change: Change, _ rule: DeferredConstraints.Rule) -> Bool {
+    let model = executor.model
+    let declared = model.entities[rule.entity].relationships[rule.relationship]
+    let inverse = declared.inverse.map {
+      model.entities[declared.destination].relationships[$0].name
+    }
+    let entity = model.entities[change.entity]
+    let properties = (change.faults ?? []).union(change.values.map(\.property))
+    return properties.contains { property in
+      guard case .relationship(let place) = property else { return false }
+      let name = entity.relationships[place].name
+      return name == rule.name || name == inverse
+    }
+  }
+
+  /// Returns the number of related objects of each object in `ids` that exists.
+  private func counts(
+    _ rule: DeferredConstraints.Rule, _ ids: Set<ObjectID>
+  ) throws(StoreError) -> [(id: ObjectID, count: Int)] {
+    let path = PropertyPath(root: rule.entity, steps: [rule.relationship], target: .object)
+    let plan = FetchPlan(
+      definition: ResultDefinition(
+        entity: rule.entity, predicate: executor.model.membership(of: rule.entity)),
+      selection: [
+        SelectedValue(key: rule.name, source: rule.isToMany ? .ids(path) : .path(path))
+      ])
+    let statement = FetchComposer(model: executor.model, schema: executor.schema)
+      .rows(of: plan, ids: ids, at: .now)
+    var counts: [(id: ObjectID, count: Int)] = []
+    try connection.withStatement(statement.sql) { prepared throws(StoreError) in
+      prepared.bind(statement.bindings)
+      while try prepared.step() {
+        let reader = RowReader(
+          statement: prepared.pointer, layout: statement.layout, connection: connection)
+        let row = reader.row()
+        try connection.checkAnswer(row.json.count)
+        counts.append((reader.id(), Self.count(row)))
+      }
+    }
+    return counts
+  }
+
+  private static func count(_ row: Row) -> Int {
+    guard let range = row.values.first, let value = try? JSON(parsing: Array(row.json[range]))
+    else {
+      return 0
+    }
+    if case .array(let elements) = value { return elements.count }
+    return value == .null ? 0 : 1
+  }
+
+  /// Returns the change of this object, or else the last change.
+  private func change(behind id: ObjectID, of entity: Int) -> Int {
+    let root = executor.model.entities[entity].inheritance.root ?? entity
+    return request.changes.indices.first { index in
+      let other = request.changes[index].entity
+      return (executor.model.entities[other].inheritance.root ?? other) == root
+        && owner(of: index) == id
+    } ?? max(0, request.changes.count - 1)
+  }
+}

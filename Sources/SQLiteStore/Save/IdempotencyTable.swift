@@ -1,0 +1,117 @@
+// Responses of idempotent saves, stored in the same file:
+//
+//     livefetch_answer(key, at, fingerprint, answer)
+//
+// A row is written in the transaction of its save, so that neither exists without the other.
+
+import FetchModel
+import Synchronization
+
+/// The stored responses of a file.
+enum IdempotencyTable {
+  static let tables = """
+    CREATE TABLE IF NOT EXISTS livefetch_answer(key TEXT PRIMARY KEY, at REAL NOT NULL, \
+    fingerprint TEXT NOT NULL, answer BLOB NOT NULL);
+    CREATE INDEX IF NOT EXISTS livefetch_answer_at ON livefetch_answer(at);
+    """
+
+  static let removal = "DROP TABLE IF EXISTS livefetch_answer;"
+
+  /// Returns the response that was stored under the key.
+  static func find(
+    _ key: String, _ fingerprint: String, on connection: Connection
+  ) throws(SaveError) -> [UInt8]? {
+    let found = try storing { () throws(StoreError) in
+      try connection.first(
+        "SELECT fingerprint, answer FROM main.livefetch_answer WHERE key = ? AND at > ?",
+        [.text(key), .double(steadySeconds() - IdempotentSave.keptSeconds)]
+      ) { (fingerprint: $0.text(0), answer: $0.value(1)) }
+    }
+    guard let found else { return nil }
+    guard found.fingerprint == fingerprint else { throw .keyReused }
+    if case .blob(let bytes) = found.answer { return bytes }
+    return []
+  }
+
+  static func keep(
+    _ answer: [UInt8], _ once: IdempotentSave, on connection: Connection
+  ) throws(StoreError) {
+    try connection.run(
+      """
+      INSERT OR REPLACE INTO main.livefetch_answer(key, at, fingerprint, answer)
+      VALUES (?, ?, ?, ?)
+      """,
+      [.text(once.key), .double(currentSeconds()), .text(once.fingerprint), .blob(answer)])
+  }
+
+  /// Deletes at most `limit` responses that are past their retention time.
+  static func prune(limit: Int64, on connection: Connection) throws(StoreError) {
+    try connection.run(
+      """
+      DELETE FROM main.livefetch_answer WHERE rowid IN
+      (SELECT rowid FROM main.livefetch_answer WHERE at <= ? ORDER BY at LIMIT ?)
+      """, [.double(steadySeconds() - IdempotentSave.keptSeconds), .integer(limit)])
+  }
+
+  private static func storing<Result>(
+    _ body: () throws(StoreError) -> Result
+  ) throws(SaveError) -> Result {
+    do { return try body() } catch { throw .store(error) }
+  }
+}
+
+/// Passes the response of a save from the transaction to the caller.
+private final class AnswerSlot: Sendable {
+  // Protects the response; a save may run more than once before it is committed.
+  private let answer = Mutex<StoredResponse?>(nil)
+
+  var value: StoredResponse? {
+    get { answer.withLock { $0 } }
+    set { answer.withLock { $0 = newValue } }
+  }
+}
+
+extension SQLiteStore {
+  public func keptAnswer(
+    under key: String, fingerprint: String
+  ) throws(SaveError) -> StoredResponse? {
+    guard writer != nil else { return nil }
+    let found: Result<[UInt8]?, SaveError>
+    do throws(StoreError) {
+      found = try moment(.full) { moment throws(StoreError) in
+        Result { () throws(SaveError) in
+          try IdempotencyTable.find(key, fingerprint, on: moment.connection)
+        }
+      }
+    } catch {
+      throw .store(error)
+    }
+    return try found.get().map { StoredResponse(bytes: $0, isRepeated: true) }
+  }
+
+  public func save(
+    _ request: SaveRequest, once: IdempotentSave,
+    completion: @escaping @Sendable (Result<StoredResponse, SaveError>) -> Void
+  ) {
+    guard let writer else { return completion(.failure(.store(.readOnly))) }
+    let slot = AnswerSlot()
+    let arrival = monotonicNanoseconds()
+    let body: Writer.Body = { [executor] connection, token throws(SaveError) in
+      slot.value = nil
+      if let known = try IdempotencyTable.find(once.key, once.fingerprint, on: connection) {
+        slot.value = StoredResponse(bytes: known, isRepeated: true)
+        return SaveResult(token: token)
+      }
+      return try executor.execute(request, on: connection, token: token, since: arrival)
+    }
+    let finish: Writer.Finish = { [self] connection, result throws(StoreError) in
+      guard slot.value == nil else { return }
+      let answer = try once.answer(result, moment(of: connection, at: result.token))
+      try IdempotencyTable.keep(answer, once, on: connection)
+      slot.value = StoredResponse(bytes: answer, isRepeated: false)
+    }
+    writer.save(body, finish: finish, turn: WriterQueue.Turn(request)) { result in
+      completion(result.map { _ in slot.value ?? StoredResponse(bytes: [], isRepeated: false) })
+    }
+  }
+}

@@ -1,0 +1,73 @@
+// What the writer's thread counts, for metrics. It changes them once a group.
+
+import FetchModel
+
+/// Figures of one writer.
+struct WriterMetrics: Sendable {
+  var saves = 0
+  var refused = 0
+  /// Commits of others that were noticed.
+  var foreignCommits = 0
+  /// Epochs begun because history had a hole.
+  var restarts = 0
+  var groupSizes = Histogram(bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256])
+  /// Seconds.
+  var commitTimes = Histogram(
+    bounds: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1])
+  private var historyBytes: Int64 = 0
+  private var historyRows: Int64 = 0
+
+  mutating func count(_ outcome: WriterGroup.Outcome) {
+    let made = outcome.results.count { (try? $0.get()) != nil }
+    saves += made
+    refused += outcome.results.count - made
+    groupSizes.observe(Double(outcome.results.count))
+    if outcome.commitNanoseconds > 0 {
+      commitTimes.observe(Double(outcome.commitNanoseconds) / 1e9)
+    }
+  }
+
+  mutating func count(_ commit: Writer.Commit) {
+    switch commit {
+    case .saves: break
+    case .others: foreignCommits += 1
+    case .restarted: restarts += 1
+    case .outdated: restarts += 1
+    }
+  }
+
+  mutating func holds(historyBytes: Int64, rows: Int64) {
+    self.historyBytes = historyBytes
+    historyRows = rows
+  }
+
+  var families: [MetricFamily] {
+    [
+      MetricFamily("livefetch_saves_total", "Saves made.", .counter, saves),
+      MetricFamily("livefetch_saves_refused_total", "Saves refused.", .counter, refused),
+      MetricFamily(
+        "livefetch_commit_saves", "Saves of one commit.", .histogram, groupSizes.samples()),
+      MetricFamily(
+        "livefetch_commit_seconds", "Time of a commit.", .histogram, commitTimes.samples()),
+      MetricFamily(
+        "livefetch_foreign_commits_total", "Commits of other programs that were noticed.",
+        .counter, foreignCommits),
+      MetricFamily(
+        "livefetch_epochs_total", "Epochs begun while the file was served.", .counter, restarts),
+      MetricFamily(
+        "livefetch_history_rows", "Touched rows that history holds.", .gauge, historyRows),
+      MetricFamily(
+        "livefetch_history_bytes", "Bytes that history takes, about.", .gauge, historyBytes),
+    ]
+  }
+}
+
+extension SQLiteStore {
+  public var metrics: [MetricFamily] {
+    guard let writer else { return [] }
+    return writer.figures.families + [
+      MetricFamily(
+        "livefetch_saves_waiting", "Saves that wait for the writer.", .gauge, writer.waitingCount)
+    ]
+  }
+}

@@ -1,0 +1,95 @@
+// A counting semaphore with time limits on the monotonic clock.
+//
+// `DispatchSemaphore` measures its limits on Linux by the wall clock: if that is set back by an
+// hour during a wait of 50 ms, the wait takes an hour.
+
+#if canImport(Glibc)
+  import Glibc
+
+  /// Counts signals; each lets one wait return.
+  package final class MonotonicSemaphore: @unchecked Sendable {
+    // Protects the count. Lock and condition are allocated separately, because they must not move.
+    private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var count: Int
+
+    package init(value: Int = 0) {
+      count = value
+      pthread_mutex_init(lock, nil)
+      var attributes = pthread_condattr_t()
+      pthread_condattr_init(&attributes)
+      pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+      pthread_cond_init(condition, &attributes)
+      pthread_condattr_destroy(&attributes)
+    }
+
+    deinit {
+      pthread_cond_destroy(condition)
+      pthread_mutex_destroy(lock)
+      condition.deallocate()
+      lock.deallocate()
+    }
+
+    package func signal() {
+      pthread_mutex_lock(lock)
+      count += 1
+      pthread_mutex_unlock(lock)
+      pthread_cond_signal(condition)
+    }
+
+    package func wait() {
+      pthread_mutex_lock(lock)
+      while count == 0 { pthread_cond_wait(condition, lock) }
+      count -= 1
+      pthread_mutex_unlock(lock)
+    }
+
+    /// Returns true if a signal arrived within this many nanoseconds.
+    package func wait(nanoseconds: UInt64) -> Bool {
+      var end = Self.moment(in: nanoseconds)
+      pthread_mutex_lock(lock)
+      defer { pthread_mutex_unlock(lock) }
+      while count == 0 {
+        if pthread_cond_timedwait(condition, lock, &end) != 0, count == 0 { return false }
+      }
+      count -= 1
+      return true
+    }
+
+    private static func moment(in nanoseconds: UInt64) -> timespec {
+      var moment = timespec()
+      clock_gettime(CLOCK_MONOTONIC, &moment)
+      // Limits are clamped to a year.
+      let limit = Int(min(nanoseconds, 31_536_000 * 1_000_000_000)) + moment.tv_nsec
+      moment.tv_sec += limit / 1_000_000_000
+      moment.tv_nsec = limit % 1_000_000_000
+      return moment
+    }
+  }
+#else
+  import Dispatch
+
+  /// Counts signals; each lets one wait return.
+  package final class MonotonicSemaphore: Sendable {
+    private let semaphore: DispatchSemaphore
+
+    package init(value: Int = 0) { semaphore = DispatchSemaphore(value: value) }
+
+    package func signal() { semaphore.signal() }
+
+    package func wait() { semaphore.wait() }
+
+    /// Returns true if a signal arrived within this many nanoseconds.
+    package func wait(nanoseconds: UInt64) -> Bool {
+      let limit = Int(min(nanoseconds, 31_536_000 * 1_000_000_000))
+      return semaphore.wait(timeout: .now() + .nanoseconds(limit)) == .success
+    }
+  }
+#endif
+
+extension MonotonicSemaphore {
+  /// Returns true if a signal arrived within this many seconds.
+  package func wait(seconds: Double) -> Bool {
+    wait(nanoseconds: UInt64(min(max(seconds, 0), 1e9) * 1e9))
+  }
+}

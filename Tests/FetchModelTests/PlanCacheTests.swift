@@ -1,0 +1,154 @@
+// Forms: what is lifted, what makes a form, and that a filled form is what its text resolves to.
+
+import Bytes
+import FetchModel
+import TestSupport
+import Testing
+
+@Suite("Fetch forms")
+struct PlanCacheTests {
+  private static let model = Model(entities: [
+    Entity(
+      name: "City",
+      attributes: [
+        Attribute(name: "name", type: .string), Attribute(name: "population", type: .integer),
+        Attribute(name: "area", type: .double), Attribute(name: "price", type: .decimal),
+        Attribute(name: "capital", type: .boolean), Attribute(name: "admin1", type: .string),
+        Attribute(name: "founded", type: .date, dateFormat: .unixSeconds),
+      ],
+      relationships: [
+        Relationship(name: "country", destination: 1, isToMany: false, inverse: 0)
+      ], idType: .integer),
+    Entity(
+      name: "Country",
+      attributes: [
+        Attribute(name: "name", type: .string), Attribute(name: "rank", type: .integer),
+      ],
+      relationships: [Relationship(name: "cities", destination: 0, isToMany: true, inverse: 0)],
+      idType: .integer),
+  ])
+  private static let resolver = FetchResolver(model: model, maxItems: 1_000)
+
+  @Test(
+    "numbers of `where` are lifted, and nothing else",
+    arguments: [
+      ("?where=population>=5&limit=50", "?where=population>=#&limit=50", ["5"]),
+      ("?limit=50&where=a+%3E+12+AND+b<3", "?limit=50&where=a+%3E+#+AND+b<#", ["12", "3"]),
+      ("?where=area>1.50", "?where=area>#", ["1.5"]),
+      ("?where=a>-7", "?where=a>-#", ["7"]),
+      ("?where=a=007", "?where=a=#", ["7"]),
+      ("?where=admin1=='a1'", "?where=admin1=='a1'", []),
+      ("?where=a=='it\\'s+5'+OR+b=5", "?where=a=='it\\'s+5'+OR+b=#", ["5"]),
+      ("?where=a=='%5C%5C'+OR+b=5", "?where=a=='%5C%5C'+OR+b=#", ["5"]),
+      ("?where=a==%225%22", "?where=a==%225%22", []),
+      ("?where=a=='5", "?where=a=='5", []),
+      ("?where=a>1e5+OR+a>.5+OR+a>0x10", "?where=a>1e5+OR+a>.5+OR+a>0x10", []),
+      ("?where=a>1.2.3+OR+a>5.", "?where=a>1.2.3+OR+a>5.", []),
+      ("?where=a>1234567890123456789", "?where=a>1234567890123456789", []),
+      ("?where=a>%35+OR+a>1%35", "?where=a>%35+OR+a>1%35", []),
+      ("?wher%65=a>5&sort=5", "?wher%65=a>5&sort=5", []),
+      ("?elsewhere=5&sort=where=5", "?elsewhere=5&sort=where=5", []),
+      ("/5?where=", "/5?where=", []), ("/5", "/5", []), ("?", "?", []),
+      ("?where=5%", "?where=5%", []),
+    ])
+  func lifting(target: String, text: String, numbers: [String]) {
+    let lifted = NormalizedTarget(target)
+    #expect(lifted.text == text.replacing("#", with: "\0"))
+    #expect(lifted.numbers.map(Self.text) == numbers)
+  }
+
+  @Test(
+    "a form is made where numbers are compared with numbers or ids, and nothing else is done",
+    arguments: [
+      ("population >= 5", true), ("5 <= population", true), ("area != 2.5", true),
+      ("population > 5 AND (area < 2.5 OR price == 7)", true), ("NOT population > 5", true),
+      ("country == 7", true), ("SELF == 7", true), ("country.rank > 3", true),
+      ("population > -5", true), ("name CONTAINS '5' AND population > 5", true),
+      ("TRUEPREDICATE", true), ("name == 'x'", true), ("population >= 5.5", true),
+      ("capital == 1", false), ("founded > CAST(5, 'NSDate')", false),
+      ("population + 5 > 3", false), ("population BETWEEN {5, 7}", false),
+      ("population IN {5, 7}", false), ("5 > 3", false), ("name == 'x' OR 5 == 5", false),
+      ("TERNARY(population > 5, 1, 2) == 1", false), ("length(name) > 5", false),
+      ("country.cities.@count > 5", false), ("ANY country.cities.population > 5", false),
+      ("founded > now()", false),
+    ])
+  func making(predicate: String, makesForm: Bool) throws {
+    let forms = PlanCache(resolver: Self.resolver)
+    _ = try Self.learn(predicate, in: forms)
+    #expect(forms.fetch(Self.target(predicate)) == nil)
+    let plan = try Self.learn(predicate, in: forms)
+    #expect(forms.fetch(Self.target(predicate))?.plan == (makesForm ? plan : nil))
+  }
+
+  @Test("whatever its numbers, a filled form is the plan that its text resolves to")
+  func parity() throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var random = SeededRandom(seed: seed)
+    var filled = 0
+    for _ in 0..<400 {
+      let forms = PlanCache(resolver: Self.resolver)
+      let words = Self.condition(&random, depth: 2)
+      for round in 0..<6 {
+        let text = words.map { $0 == "#" ? Self.number(&random) : $0 }.joined(separator: " ")
+        let form = forms.fetch(Self.target(text))
+        let plan = try? Self.learn(text, in: forms)
+        guard let form else { continue }
+        #expect(form.plan == plan, "seed \(seed): \(text)")
+        #expect(form.plan.hashValue == plan?.hashValue, "seed \(seed): \(text)")
+        if round > 1 { filled += 1 }
+      }
+    }
+    #expect(filled > 100, "seed \(seed)")
+  }
+
+  // MARK: Words
+
+  private static func target(_ predicate: String) -> NormalizedTarget {
+    NormalizedTarget("/v1/objects/City?where=\(PercentEncoding.encodeSegment(predicate))&limit=5")
+  }
+
+  private static func learn(_ predicate: String, in forms: PlanCache) throws -> FetchPlan {
+    let query = [(name: "where", value: predicate), (name: "limit", value: "5")]
+    let plan = try resolver.resolve(FetchRequest(entity: "City", query: query))
+    forms.learn(target(predicate), entity: "City", plan: plan)
+    return plan
+  }
+
+  private static func text(_ number: Value) -> String {
+    switch number {
+    case .integer(let integer): "\(integer)"
+    case .double(let double): "\(double)"
+    default: "?"
+    }
+  }
+
+  private static func number(_ random: inout SeededRandom) -> String {
+    let numbers = ["0", "1", "2", "7", "007", "12.5", "0.0", "1.0", "3.25", "9007199254740993"]
+    return random.pick(numbers + ["999999999999999999", "123456789.5", "1000000"])
+  }
+
+  private static func condition(_ random: inout SeededRandom, depth: Int) -> [String] {
+    if depth > 0, random.next() % 3 > 0 {
+      let left = condition(&random, depth: depth - 1)
+      let right = condition(&random, depth: depth - 1)
+      let not = random.next() % 4 == 0 ? ["NOT"] : []
+      return not + ["("] + left + [random.pick(["AND", "OR", "&&"])] + right + [")"]
+    }
+    let relation = random.pick(["==", "!=", "<", "<=", ">", ">=", "="])
+    let sign = random.next() % 5 == 0 ? ["-"] : []
+    let path = [
+      "population", "area", "price", "country", "SELF", "country.rank", "capital", "name",
+    ]
+    switch random.next() % 12 {
+    case 0: return ["population BETWEEN {", "#", ",", "#", "}"]
+    case 1: return ["population IN {", "#", ",", "#", "}"]
+    case 2: return ["name CONTAINS 'a 5'"]
+    case 3: return ["population +", "#", relation, "#"]
+    case 4: return ["ANY country.cities.population", relation, "#"]
+    case 5: return ["country.cities.@count", relation, "#"]
+    case 6: return ["#", relation, "#"]
+    case 7: return ["#", relation, random.pick(path)]
+    default: return [random.pick(path), relation] + sign + ["#"]
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LiveQueries
+
+@Suite(.mayBlock) struct MailboxTests {
+  @Test func `what is told is taken, all of it at once`() {
+    let mailbox = CommandQueue()
+    mailbox.tell { $0.storeDidChange = true }
+    mailbox.tell { $0.isStopped = true }
+    let batch = mailbox.take(until: nil)
+    #expect(batch.storeDidChange)
+    #expect(batch.isStopped)
+  }
+
+  @Test func `a wait ends at its deadline with nothing`() {
+    let mailbox = CommandQueue()
+    let began = ContinuousClock.now
+    #expect(mailbox.take(until: began + .milliseconds(30)).isEmpty)
+    #expect(ContinuousClock.now - began >= .milliseconds(30))
+  }
+}
