@@ -32,8 +32,17 @@ let package = Package(
     // Pure functions of bytes: percent-encoding and hashes
     .target(name: "Bytes"),
 
+    // Samples in Prometheus' data model
+    .target(name: "Metrics"),
+
+    // MATCHES, LIKE and searches in text, in linear time
+    .target(name: "Patterns", dependencies: ["Bytes"]),
+
     // Pure values
-    .target(name: "FetchModel", dependencies: ["Bytes"]),
+    .target(name: "FetchModel", dependencies: ["Bytes", "Patterns"]),
+
+    // Core Data's model documents
+    .target(name: "CoreDataModels", dependencies: ["FetchModel"]),
 
     // Requests to servers
     .target(
@@ -47,7 +56,7 @@ let package = Package(
     .target(
       name: "SQLiteStore",
       dependencies: [
-        "Bytes", "FetchModel", "CSQLite", "Threads",
+        "Bytes", "FetchModel", "Metrics", "Patterns", "CSQLite", "Threads",
       ]),
     .target(
       name: "LiveQueries",
@@ -70,7 +79,7 @@ let package = Package(
     .target(
       name: "Service",
       dependencies: [
-        "Bytes", "FetchModel", "LiveQueries", "HTTPServer", "Threads",
+        "Bytes", "FetchModel", "LiveQueries", "HTTPServer", "Metrics", "Threads",
       ]),
     .target(
       name: "LiveFetch",
@@ -82,8 +91,8 @@ let package = Package(
     .executableTarget(
       name: "LiveFetchCommand",
       dependencies: [
-        "Bytes", "FetchModel", "HTTPClient", "SQLiteStore", "LiveQueries", "HTTPServer", "Service",
-        "WebPage",
+        "Bytes", "CoreDataModels", "FetchModel", "HTTPClient", "SQLiteStore", "LiveQueries",
+        "HTTPServer", "Service", "WebPage",
         "CZlib",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
@@ -94,7 +103,10 @@ let package = Package(
 
     .testTarget(name: "ThreadsTests", dependencies: ["Threads", "TestSupport"]),
     .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "TestSupport"]),
-    .testTarget(name: "FetchModelTests", dependencies: ["Bytes", "FetchModel", "TestSupport"]),
+    .testTarget(name: "PatternsTests", dependencies: ["Patterns", "FetchModel", "TestSupport"]),
+    .testTarget(name: "CoreDataModelsTests", dependencies: ["CoreDataModels", "TestSupport"]),
+    .testTarget(
+      name: "FetchModelTests", dependencies: ["Bytes", "FetchModel", "Patterns", "TestSupport"]),
     .testTarget(name: "SQLiteStoreTests", dependencies: ["Bytes", "SQLiteStore", "TestSupport"]),
     .testTarget(
       name: "LiveQueriesTests",
@@ -110,7 +122,7 @@ let package = Package(
     .testTarget(
       name: "ServiceTests",
       dependencies: [
-        "Service", "SQLiteStore", "HTTPClient", "TestSupport",
+        "CoreDataModels", "Service", "SQLiteStore", "HTTPClient", "TestSupport",
         // Run as a program by the tests of the command line.
         "LiveFetchCommand",
       ]),

@@ -2,6 +2,7 @@
 
 import FetchModel
 import Foundation
+import Metrics
 
 #if canImport(Glibc)
   import Glibc

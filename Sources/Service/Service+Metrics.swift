@@ -4,6 +4,7 @@
 import FetchModel
 import HTTPServer
 import LiveQueries
+import Metrics
 
 extension Service {
   /// Where its requests are counted.
@@ -25,7 +26,8 @@ extension Service {
   }
 
   private var families: [MetricFamily] {
-    configuration.metrics.families + laneFamilies + engine.counters.families + store.metrics
+    configuration.metrics.families + laneFamilies + engine.counters.families
+      + ((store as? any MetricsSource)?.metrics ?? [])
       + ProcessMetrics.families
   }
 

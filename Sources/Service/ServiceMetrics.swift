@@ -4,6 +4,7 @@
 
 import FetchModel
 import HTTPServer
+import Metrics
 import Synchronization
 
 /// What a request asked for, as metrics tell requests apart.

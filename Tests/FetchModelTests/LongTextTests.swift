@@ -1,6 +1,7 @@
 // Loops over one long value: how many steps they take, and that they end when the time is over.
 
 import FetchModel
+import Patterns
 import TestSupport
 import Testing
 

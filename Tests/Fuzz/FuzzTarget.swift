@@ -3,6 +3,7 @@
 // something reads back what it wrote, it has to be the same.
 
 import Bytes
+import Patterns
 
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
@@ -168,7 +169,10 @@ private func fuzzPattern(_ text: String) {
   let parts = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
   let searched = Array((parts.count > 1 ? parts[1] : parts[0]).utf8)
   for options in [StringOptions(), .caseInsensitive] {
-    guard let expression = try? RegularExpression(String(parts[0]), options) else { continue }
+    guard
+      let expression = try? RegularExpression(
+        String(parts[0]), ignoresCase: options.contains(.caseInsensitive))
+    else { continue }
     searched.withUnsafeBufferPointer { _ = expression.matches($0) }
   }
 }

@@ -1,3 +1,4 @@
+import CoreDataModels
 import FetchModel
 import Foundation
 import SQLiteStore

@@ -1,6 +1,8 @@
 // BEGINSWITH and kin over bytes: what is searched for is folded and compiled once, texts enter,
 // yes or no leaves. The stores' SQL functions and the evaluator share it.
 
+import Patterns
+
 /// What is searched for in texts.
 public struct TextSearch: Sendable {
   private enum Kind: Sendable {
@@ -33,7 +35,8 @@ public struct TextSearch: Sendable {
     case .contains: kind = folded.isEmpty ? .nothing : .contains(ByteSearch(folded))
     case .like: kind = Self.like(searched, folded, options)
     case .matches:
-      let expression = try? RegularExpression(String(decoding: folded, as: UTF8.self), options)
+      let expression = try? RegularExpression(
+        String(decoding: folded, as: UTF8.self), ignoresCase: options.contains(.caseInsensitive))
       kind = expression.map { .matches($0) } ?? .nothing
     default: kind = .nothing
     }

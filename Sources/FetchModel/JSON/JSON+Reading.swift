@@ -1,5 +1,7 @@
 // Bytes → JSON value, strictly by RFC 8259, with a maximum depth, in one pass.
 
+import Bytes
+
 /// A syntax error in a JSON text.
 public struct JSONError: Error, Sendable, Hashable {
   /// The byte offset of the error.

@@ -1,5 +1,7 @@
 // Checks that the rules of an attribute contradict neither its type nor each other.
 
+import Patterns
+
 extension ModelCheck {
   mutating func check(
     _ attribute: ModelFile.Attribute, of entity: ModelFile.Entity, _ place: String

@@ -1,5 +1,7 @@
 // A value and its attribute's rules → the rule that it violates, if any.
 
+import Patterns
+
 extension ModelFile.Attribute {
   /// A rule that a value violates.
   public struct Violation: Sendable, Hashable {

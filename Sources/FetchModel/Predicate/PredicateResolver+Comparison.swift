@@ -1,6 +1,8 @@
 // Comparisons → conditions: operands of types that fit, constants on the right, operators that nil
 // or an empty string decides already folded away.
 
+import Patterns
+
 extension PredicateResolver {
   mutating func resolve(_ comparison: ComparisonPredicate) throws(PredicateError) -> Condition {
     if let quantifier = comparison.quantifier {
@@ -140,7 +142,9 @@ extension PredicateResolver {
     var searched = searched
     switch relation {
     case .like:
-      if let simple = LikePattern.simplified(searched) { (relation, searched) = simple }
+      if let simple = LikePattern.simplified(searched) {
+        (relation, searched) = (Comparison.Relation(simple.0), simple.1)
+      }
     case .matches:
       try checkPattern(searched, options, at: range)
     default:
@@ -156,7 +160,9 @@ extension PredicateResolver {
     _ pattern: String, _ options: StringOptions, at range: SourceRange
   ) throws(PredicateError) {
     do {
-      _ = try RegularExpression(Folding.fold(pattern, options.diacritics), options)
+      _ = try RegularExpression(
+        Folding.fold(pattern, options.diacritics),
+        ignoresCase: options.contains(.caseInsensitive))
     } catch {
       var refusal = PredicateError(
         .badPattern, at: range.lowerBound, found: error.reason,
@@ -298,5 +304,17 @@ extension Comparison.Relation {
     case .greaterOrEqual: .lessOrEqual
     default: self
     }
+  }
+}
+
+extension Comparison.Relation {
+  fileprivate init(_ relation: LikePattern.Relation) {
+    self =
+      switch relation {
+      case .equal: .equal
+      case .beginsWith: .beginsWith
+      case .endsWith: .endsWith
+      case .contains: .contains
+      }
   }
 }

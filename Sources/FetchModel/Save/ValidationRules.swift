@@ -1,6 +1,8 @@
 // The model file's rules in prepared form: compiled patterns, typed defaults, class lookups.
 // Created once for all saves.
 
+import Patterns
+
 /// The rules of a model file for values.
 struct ValidationRules: Sendable {
   let classes: ClassHierarchy

@@ -114,9 +114,6 @@ public protocol Store: LiveStore, AnyObject {
   /// later.
   func checkHealth(_ completion: @escaping @Sendable ([StoreFault]) -> Void)
 
-  /// What the store counts and holds.
-  var metrics: [MetricFamily] { get }
-
   /// Calls `body` after every commit with changes, of this process or another.
   func onChange(_ body: @escaping @Sendable () -> Void)
 
@@ -180,9 +177,6 @@ extension Store {
   public func checkHealth(_ completion: @escaping @Sendable ([StoreFault]) -> Void) {
     completion([])
   }
-
-  /// Nothing to tell.
-  public var metrics: [MetricFamily] { [] }
 }
 
 extension Store {

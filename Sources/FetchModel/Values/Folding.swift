@@ -7,6 +7,8 @@
 // scripts' own marks after any other letter. Marks of other scripts are parts of their letters (が
 // is not か).
 
+import Bytes
+import Patterns
 import Foundation
 
 /// Folds UTF-8. Two texts are equal under some options exactly if they fold to the same bytes.

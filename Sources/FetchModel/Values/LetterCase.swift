@@ -1,5 +1,7 @@
 // Upper and lower case of whole texts, equal to Foundation's in the root locale.
 
+import Bytes
+
 extension String {
   /// The text in lower case. A sigma that ends a word becomes ς, which the standard library, letter
   /// by letter, does not see.

@@ -1,5 +1,6 @@
 // `livefetch model import|show|check|diff|export`
 
+import CoreDataModels
 import ArgumentParser
 import FetchModel
 import Foundation

@@ -1,6 +1,7 @@
 // The SQL functions that conditions, orders and sections call: deterministic, over UTF-8, without
 // boxing a value. Values of a class that a function is not about count as no value.
 
+import Bytes
 import CSQLite
 import FetchModel
 

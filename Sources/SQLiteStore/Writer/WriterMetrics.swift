@@ -1,6 +1,7 @@
 // What the writer's thread counts, for metrics. It changes them once a group.
 
 import FetchModel
+import Metrics
 
 /// Figures of one writer.
 struct WriterMetrics: Sendable {
@@ -62,7 +63,7 @@ struct WriterMetrics: Sendable {
   }
 }
 
-extension SQLiteStore {
+extension SQLiteStore: MetricsSource {
   public var metrics: [MetricFamily] {
     guard let writer else { return [] }
     return writer.figures.families + [

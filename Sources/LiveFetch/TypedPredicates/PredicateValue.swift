@@ -1,0 +1,78 @@
+// Swift values that predicates compare with, as literals.
+
+import FetchModel
+
+/// A type whose values can stand in a predicate.
+public protocol PredicateValue: Sendable {
+  /// The value as it is written in a predicate.
+  var literal: Literal { get }
+}
+
+/// Values with an order: `<`, `>` and BETWEEN are for them alone.
+public protocol OrderedPredicateValue: PredicateValue {}
+
+/// Numbers, which can be calculated with.
+public protocol NumericPredicateValue: OrderedPredicateValue {}
+
+/// Numbers with bits.
+public protocol IntegerPredicateValue: NumericPredicateValue {}
+
+extension IntegerPredicateValue where Self: BinaryInteger {
+  public var literal: Literal { .integer(Int64(truncatingIfNeeded: self)) }
+}
+
+extension Int: IntegerPredicateValue {}
+extension Int64: IntegerPredicateValue {}
+extension Int32: IntegerPredicateValue {}
+extension Int16: IntegerPredicateValue {}
+
+extension Double: NumericPredicateValue {
+  /// The number. NaN, which equals nothing, is refused by its name when the predicate is used.
+  public var literal: Literal { .double(self) }
+}
+
+extension Float: NumericPredicateValue {
+  /// The number. NaN, which equals nothing, is refused by its name when the predicate is used.
+  public var literal: Literal { Double(self).literal }
+}
+
+extension String: OrderedPredicateValue {
+  public var literal: Literal { .string(self) }
+}
+
+extension Bool: PredicateValue {
+  public var literal: Literal { .boolean(self) }
+}
+
+extension Instant: OrderedPredicateValue {
+  /// ISO 8601 text, which becomes a date where it is compared with one.
+  public var literal: Literal { .string(iso8601) }
+}
+
+/// What an object is compared with: an id, written as a number or as text.
+public struct IDValue: PredicateValue, Hashable, ExpressibleByIntegerLiteral,
+  ExpressibleByStringLiteral
+{
+  public let id: ObjectID
+
+  public init(_ id: ObjectID) { self.id = id }
+  public init(integerLiteral value: Int64) { id = .integer(value) }
+  public init(stringLiteral value: String) { id = .text(value) }
+
+  public var literal: Literal {
+    switch id {
+    case .integer(let id): .integer(id)
+    case .text(let id): .string(id)
+    }
+  }
+}
+
+/// Binary data, compared as a whole.
+extension Array: PredicateValue where Element == UInt8 {
+  /// Base64 text, which becomes data where it is compared with it.
+  public var literal: Literal {
+    var text: [UInt8] = []
+    text.append(base64: self, .standard)
+    return .string(String(decoding: text, as: UTF8.self))
+  }
+}

@@ -1,0 +1,123 @@
+// Entities as Swift types: what a typed predicate can name. Names are checked by the compiler and
+// exist once, where the entity declares its keys.
+
+import FetchModel
+
+/// An entity whose properties Swift code can name.
+///
+/// ```swift
+/// enum City: Queryable {
+///   static let entityName = "City"
+///   static let keys = Keys()
+///   struct Keys: Sendable {
+///     let name = AttributeKey<City, String>("name")
+///     let population = AttributeKey<City, Int>("population")
+///     let country = ToOne<City, Country>("country")
+///     let tags = ToMany<City, Tag>("tags")
+///   }
+/// }
+/// ```
+///
+/// Predicates are written with key paths into `Keys`, or with a closure that is given them:
+///
+/// ```swift
+/// let large: TypedPredicate<City> =
+///   \.population >= 1_000_000 && \.country.continent == "Europe"
+/// let long = City.predicate { $0.name.length > 20 || any($0.tags.label) == "long" }
+/// ```
+public protocol Queryable: Sendable {
+  /// The keys of its properties; a structure with one member each.
+  associatedtype Keys: Sendable
+
+  /// The entity's name in the model.
+  static var entityName: String { get }
+  static var keys: Keys { get }
+}
+
+extension Queryable {
+  /// A predicate about this entity, written with its keys.
+  public static func predicate(
+    _ build: (Keys) -> TypedPredicate<Self>
+  ) -> TypedPredicate<Self> {
+    build(keys)
+  }
+
+  /// A predicate about this entity, written with key paths.
+  public static func predicate(_ predicate: TypedPredicate<Self>) -> TypedPredicate<Self> {
+    predicate
+  }
+
+  /// SELF: the object itself, compared by its id.
+  public static var object: ToOne<Self, Self> { ToOne(Steps(base: nil, names: [])) }
+}
+
+/// Names behind each other, from the object or from an expression.
+struct Steps: Sendable, Hashable {
+  var base: FetchModel.Expression?
+  var names: [KeyPathComponent]
+
+  func appending(_ other: Steps) -> Steps { Steps(base: base, names: names + other.names) }
+
+  func appending(operator name: String) -> Steps {
+    Steps(base: base, names: names + [KeyPathComponent(.collectionOperator(name))])
+  }
+
+  var expression: FetchModel.Expression {
+    if names.isEmpty { return base ?? FetchModel.Expression(.object) }
+    return FetchModel.Expression(.keyPath(base: base, names))
+  }
+}
+
+extension Steps {
+  init(_ name: String) { self.init(base: nil, names: [KeyPathComponent(.name(name))]) }
+}
+
+// MARK: - Keys
+
+/// An attribute, or a key path over to-one relationships that ends with one.
+///
+/// `Value` is what the attribute holds where it is not nil; every key may be compared with `nil`.
+public struct AttributeKey<Root: Queryable, Value: PredicateValue>: TypedValue {
+  let steps: Steps
+
+  /// The attribute called `name`.
+  public init(_ name: String) { steps = Steps(name) }
+
+  init(_ steps: Steps) { self.steps = steps }
+
+  public var expression: FetchModel.Expression { steps.expression }
+}
+
+/// A to-one relationship. It is compared by ids, and its members are the destination's keys:
+/// `\.country == 5`, `\.country.name == "Peru"`.
+@dynamicMemberLookup
+public struct ToOne<Root: Queryable, Destination: Queryable>: TypedValue {
+  public typealias Value = IDValue
+
+  let steps: Steps
+
+  /// The relationship called `name`.
+  public init(_ name: String) { steps = Steps(name) }
+
+  init(_ steps: Steps) { self.steps = steps }
+
+  public var expression: FetchModel.Expression { steps.expression }
+
+  public subscript<Value>(
+    dynamicMember key: KeyPath<Destination.Keys, AttributeKey<Destination, Value>>
+  ) -> AttributeKey<Root, Value> {
+    AttributeKey(steps.appending(Destination.keys[keyPath: key].steps))
+  }
+
+  public subscript<Next>(
+    dynamicMember key: KeyPath<Destination.Keys, ToOne<Destination, Next>>
+  ) -> ToOne<Root, Next> {
+    ToOne<Root, Next>(steps.appending(Destination.keys[keyPath: key].steps))
+  }
+
+  public subscript<Next>(
+    dynamicMember key: KeyPath<Destination.Keys, ToMany<Destination, Next>>
+  ) -> ToMany<Root, Next> {
+    ToMany<Root, Next>(steps.appending(Destination.keys[keyPath: key].steps))
+  }
+}

@@ -1,0 +1,66 @@
+// A predicate about one entity, as the compiler has checked it: values of types that fit, names
+// that exist. What leaves is the same syntax tree that text is parsed to.
+
+import FetchModel
+
+/// Which objects of `Root` are meant.
+///
+/// ```swift
+/// let predicate: TypedPredicate<City> = \.population >= 1_000_000 && !(\.name == nil)
+/// print(predicate)  // population >= 1000000 AND NOT name == nil
+/// ```
+public struct TypedPredicate<Root: Queryable>: Sendable, Hashable, CustomStringConvertible {
+  /// The syntax tree.
+  public let predicate: FetchModel.Predicate
+
+  /// Takes `predicate` to be one about `Root`, whatever it says.
+  public init(_ predicate: FetchModel.Predicate) { self.predicate = predicate }
+
+  /// Parses predicate text. Whether its names exist is found out when it is resolved.
+  public init(parsing text: String) throws(PredicateError) {
+    predicate = try FetchModel.Predicate(parsing: text)
+  }
+
+  /// Every object.
+  public static var everything: Self { Self(.constant(true)) }
+  /// No object.
+  public static var nothing: Self { Self(.constant(false)) }
+
+  /// Canonical predicate text.
+  public var description: String { predicate.description }
+
+  init(
+    _ left: FetchModel.Expression, _ operation: ComparisonPredicate.Operator,
+    _ right: FetchModel.Expression,
+    options: StringOptions = [], quantifier: ComparisonPredicate.Quantifier? = nil
+  ) {
+    predicate = .comparison(
+      ComparisonPredicate(
+        quantifier: quantifier, left: left, operation: operation, options: options, right: right))
+  }
+}
+
+extension TypedPredicate {
+  /// Both. Chains stay flat.
+  public static func && (left: Self, right: Self) -> Self {
+    Self(.and(left.predicate.operands(ofAnd: true) + right.predicate.operands(ofAnd: true)))
+  }
+
+  /// Either, or both.
+  public static func || (left: Self, right: Self) -> Self {
+    Self(.or(left.predicate.operands(ofAnd: false) + right.predicate.operands(ofAnd: false)))
+  }
+
+  /// Every object that `predicate` does not match.
+  public static prefix func ! (predicate: Self) -> Self { Self(.not(predicate.predicate)) }
+}
+
+extension FetchModel.Predicate {
+  /// The operands of a chain, or the predicate itself.
+  fileprivate func operands(ofAnd isAnd: Bool) -> [FetchModel.Predicate] {
+    switch (self, isAnd) {
+    case (.and(let operands), true), (.or(let operands), false): operands
+    default: [self]
+    }
+  }
+}

@@ -1,0 +1,59 @@
+// Unicode's full case folding of single characters, derived from the standard library's case
+// mappings. A character folds to one to three characters.
+
+package enum CaseFolding {
+  /// The foldings of characters that do not fold to themselves.
+  private static let folded: [Unicode.Scalar: [Unicode.Scalar]] = {
+    var folded: [Unicode.Scalar: [Unicode.Scalar]] = [:]
+    // No character above this code point has a case.
+    for code in UInt32(0)..<0x1F000 {
+      guard let scalar = Unicode.Scalar(code), scalar.properties.isCaseSensitive else { continue }
+      let result = compute(scalar)
+      if result != [scalar] { folded[scalar] = result }
+    }
+    return folded
+  }()
+
+  /// Groups of two or more characters with the same folding.
+  static let groups: [[Unicode.Scalar]] = {
+    var groups = Dictionary(grouping: folded.keys) { folded[$0] ?? [] }
+    for (result, members) in groups where result.count == 1 {
+      if !members.contains(result[0]) { groups[result] = members + result }
+    }
+    return groups.values.filter { $0.count > 1 }
+  }()
+
+  /// The folding of `scalar`: one to three characters.
+  package static func fold(_ scalar: Unicode.Scalar) -> [Unicode.Scalar] {
+    folded[scalar] ?? [scalar]
+  }
+
+  /// The folding of `scalar` if it is a single character, otherwise nil.
+  package static func simpleFold(_ scalar: Unicode.Scalar) -> Unicode.Scalar? {
+    if scalar.isASCII {
+      let code = UInt8(scalar.value)
+      return code &- 0x41 < 26 ? Unicode.Scalar(code | 0x20) : scalar
+    }
+    guard let result = folded[scalar] else { return scalar }
+    return result.count == 1 ? result[0] : nil
+  }
+
+  /// Lower case of upper case of lower case, so that ß, ẞ and SS fold alike.
+  private static func compute(_ scalar: Unicode.Scalar) -> [Unicode.Scalar] {
+    // The upper case of dotless i is I, but they are different letters.
+    if scalar == "\u{131}" { return [scalar] }
+    return lower(upper(lower([scalar])))
+  }
+
+  private static func lower(_ scalars: [Unicode.Scalar]) -> [Unicode.Scalar] {
+    scalars.flatMap { $0.properties.lowercaseMapping.unicodeScalars }
+  }
+
+  private static func upper(_ scalars: [Unicode.Scalar]) -> [Unicode.Scalar] {
+    scalars.flatMap { $0.properties.uppercaseMapping.unicodeScalars }
+  }
+}
+
+extension Unicode.Scalar.Properties {
+  fileprivate var isCaseSensitive: Bool { changesWhenCaseMapped || changesWhenCaseFolded }
+}

@@ -1,0 +1,117 @@
+// LIKE: `?` is one character, `*` any number of them, `\` takes the next character as it is. The
+// whole text has to match.
+//
+// A pattern is runs of characters with `*` between them. What is before the first `*` stands at the
+// text's start, what is behind the last one at its end, and the runs between follow each other: the
+// first place of each is the best one, so nothing is ever tried twice.
+
+import Bytes
+
+/// A pattern of LIKE, ready to match.
+public struct LikePattern: Sendable, Hashable {
+  enum Piece: Sendable, Hashable {
+    /// A code point's bytes in UTF-8.
+    case character([UInt8])
+    case anyCharacter
+    case anything
+  }
+
+  let pieces: [Piece]
+  /// What stands between the `*`; one run where there is none.
+  private let runs: [LikeRun]
+
+  public init(_ pattern: String) {
+    var pieces: [Piece] = []
+    var isEscaped = false
+    for scalar in pattern.unicodeScalars {
+      if isEscaped {
+        pieces.append(.character(Array(String(scalar).utf8)))
+        isEscaped = false
+      } else if scalar == "\\" {
+        isEscaped = true
+      } else if scalar == "*" {
+        if pieces.last != .anything { pieces.append(.anything) }
+      } else {
+        pieces.append(scalar == "?" ? .anyCharacter : .character(Array(String(scalar).utf8)))
+      }
+    }
+    if isEscaped { pieces.append(.character([UInt8(ascii: "\\")])) }
+    self.pieces = pieces
+    runs = pieces.split(separator: .anything, omittingEmptySubsequences: false)
+      .map { LikeRun(Array($0)) }
+  }
+
+  /// Whether the whole of `text`, which is UTF-8, matches. Takes one step for each 64 characters of a
+  /// run and each character of the text.
+  ///
+  /// - Parameter isOver: asked now and then in a long text; where it says so, the answer is no.
+  public func matches(
+    _ text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
+  ) -> Bool {
+    withoutActuallyEscaping(isOver) { isOver in
+      var interruption = Interruption(isOver)
+      return matches(text, &interruption) && !interruption.hasEnded
+    }
+  }
+
+  private func matches(
+    _ text: UnsafeBufferPointer<UInt8>, _ interruption: inout Interruption
+  ) -> Bool {
+    guard let first = runs.first, let last = runs.last,
+      var start = first.end(atStartOf: text, &interruption)
+    else { return false }
+    guard runs.count > 1 else { return start == text.count }
+    let rest = UnsafeBufferPointer(rebasing: text[start...])
+    guard let end = last.start(atEndOf: rest, &interruption) else { return false }
+    let middle = UnsafeBufferPointer(rebasing: rest[..<end])
+    start = 0
+    for run in runs.dropFirst().dropLast() {
+      let left = UnsafeBufferPointer(rebasing: middle[start...])
+      guard let next = run.end(in: left, &interruption) else { return false }
+      start += next
+    }
+    return true
+  }
+}
+
+extension LikePattern {
+  /// The same as an expression that overlooks case; nil where it would be too large.
+  package var expression: RegularExpression? {
+    var nodes: [PatternNode] = []
+    var letters: [Unicode.Scalar] = []
+    for piece in pieces {
+      if case .character(let bytes) = piece {
+        letters += String(decoding: bytes, as: UTF8.self).unicodeScalars.flatMap(CaseFolding.fold)
+        continue
+      }
+      nodes.append(.folded(letters))
+      letters = []
+      let any = PatternNode.character(.all)
+      nodes.append(
+        piece == .anything ? .repetition(any, least: 0, most: nil, .greedy) : any)
+    }
+    return try? RegularExpression(.sequence(nodes + [.folded(letters)]))
+  }
+
+  /// A relation of texts that an index may serve.
+  package enum Relation: Sendable { case equal, beginsWith, endsWith, contains }
+
+  /// The simpler relation that means the same, and its text: `'A*'` is BEGINSWITH; nil if none does.
+  package static func simplified(_ pattern: String) -> (Relation, String)? {
+    let pieces = LikePattern(pattern).pieces
+    let text = pieces.compactMap { piece -> [UInt8]? in
+      if case .character(let bytes) = piece { bytes } else { nil }
+    }
+    guard !pieces.contains(.anyCharacter) else { return nil }
+    let literal = String(decoding: text.joined(), as: UTF8.self)
+    if text.count == pieces.count { return (.equal, literal) }
+    guard !literal.isEmpty else { return nil }
+    let isOpen = (start: pieces.first == .anything, end: pieces.last == .anything)
+    switch (isOpen, pieces.count - text.count) {
+    case ((false, true), 1): return (.beginsWith, literal)
+    case ((true, false), 1): return (.endsWith, literal)
+    case ((true, true), 2): return (.contains, literal)
+    default: return nil
+    }
+  }
+}
