@@ -8,8 +8,8 @@
 // is not か).
 
 import Bytes
-import Patterns
 import Foundation
+import Patterns
 
 /// Folds UTF-8. Two texts are equal under some options exactly if they fold to the same bytes.
 public enum Folding {

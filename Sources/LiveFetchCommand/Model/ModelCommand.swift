@@ -1,7 +1,7 @@
 // `livefetch model import|show|check|diff|export`
 
-import CoreDataModels
 import ArgumentParser
+import CoreDataModels
 import FetchModel
 import Foundation
 import SQLiteStore
