@@ -73,7 +73,7 @@ final class FaultBed {
 /// Waits until `isTrue`, so many seconds at the most; longer where the machine is so busy that it was
 /// hardly looked.
 @MainActor
-func eventually(seconds: Double = 5, _ isTrue: () -> Bool) async throws {
+func eventually(seconds: Double = 60, _ isTrue: () -> Bool) async throws {
   let end = ContinuousClock.now + .seconds(seconds)
   var looks = 0.0
   while !isTrue(), ContinuousClock.now < end || looks < seconds * 200 {

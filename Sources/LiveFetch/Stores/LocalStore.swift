@@ -184,6 +184,8 @@ public final class LocalStore: ObjectStore {
       await withCheckedContinuation { continuation in
         guard waiter.begin(continuation) else { return }
         engine.follow(plan, since: start, until: .now + .seconds(wait), waiter)
+        // The engine answers the requests that it got before `close()` drained it, and no others.
+        if isClosed.withLock({ $0 }) { waiter.end(nil) }
       }
     } onCancel: { [engine] in
       engine.cancel(waiter)
