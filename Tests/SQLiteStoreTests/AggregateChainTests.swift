@@ -42,4 +42,35 @@ struct AggregateChainTests {
     let fixture = try PredicateFixture(Self.schema)
     #expect(try fixture.ids(predicate, entity: "blog") == ids)
   }
+
+  /// An id that is a number can be added like any other attribute.
+  @Test(arguments: [
+    ("post.@sum.id == 10", "1"), ("post.@avg.id == 2.5", "1"), ("post.@min.id == 5", "2"),
+    ("post.@max.id == 4", "1"), ("post.author.@sum.id == 3", "1"),
+    ("post.@sum.author.id == 4", "1 2"), ("post.tag.@sum.id == 3", "1"),
+    ("post.@sum.author_id == 4", "1 2"), ("post.tag.post.@sum.id == 6", "1"),
+    ("post.author.@avg.id == 1.5", "1"), ("post.author.@max.id == 3", "2"),
+    ("post.author.@min.id == 1", "1 2"), ("sum(post.id) == 10", "1"), ("max(post.id) == 6", "2"),
+    ("post.@distinctUnionOfObjects.id.@sum == 11", "2"),
+    ("SUBQUERY(post, $p, $p.n < 3).@sum.id == 3", "1"),
+    ("ANY post.tag.@sum.id == 3", "1"),
+  ])
+  func idsThatAreNumbersAreAdded(predicate: String, ids: String) throws {
+    let fixture = try PredicateFixture(Self.schema)
+    #expect(try fixture.ids(predicate, entity: "blog") == ids)
+  }
+
+  @Test(arguments: [
+    ("post.@sum.author == 1", "`post.author`, objects", "`post.author.id` is the number of each"),
+    ("post.author.@avg == 1", "`post.author`, objects", "`post.author.id` is the number of each"),
+  ])
+  func objectsAreNotAdded(predicate: String, found: String, hint: String) throws {
+    let fixture = try PredicateFixture(Self.schema)
+    let error = #expect(throws: PredicateError.self) {
+      try fixture.ids(predicate, entity: "blog")
+    }
+    #expect(error?.found == found)
+    #expect(error?.expected == "numbers")
+    #expect(error?.hint == hint)
+  }
 }

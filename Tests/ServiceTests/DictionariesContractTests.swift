@@ -80,6 +80,9 @@ struct DictionariesContractTests {
     Row(
       "city?where=FALSEPREDICATE&select=@distinctUnionOfObjects.name",
       #"{"@distinctUnionOfObjects.name":[]}"#),
+    Row(
+      "city?where=id<4&select=s:@sum.id,a:@avg.id,m:@max.id,c:@sum.country.id",
+      #"{"s":6,"a":2,"m":3,"c":4}"#),
     // Groups
     Row(
       "city?select=continent:country.continent,n:@count,people:@sum.population&group=continent",
@@ -153,6 +156,7 @@ struct DictionariesContractTests {
     ("select=name,,code", "syntax-error", ""),
     ("select=nme", "unknown-key-path", "did you mean `name`?"),
     ("select=@sum.name", "type-mismatch", "expected numbers"),
+    ("select=@sum.country", "type-mismatch", "`country`, objects, expected numbers"),
     ("select=@sum", "syntax-error", "a key path behind it"),
     ("select=@median.population", "unknown-key-path", "an aggregate"),
     ("select=@sum.@avg.population", "type-mismatch", "aggregates of aggregates"),

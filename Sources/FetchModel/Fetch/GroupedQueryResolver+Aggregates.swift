@@ -92,10 +92,9 @@ extension GroupedQueryResolver {
     }
     let path = try path(names, at: range)
     let type = model.type(of: path)
-    if functions == [.sum] || functions == [.avg], !type.isNumeric || path.target == .object {
-      throw PredicateError(
-        .typeMismatch, at: range.lowerBound,
-        found: "`\(model.text(of: path))`, \(Operand.kind(of: type).phrase)", expected: "numbers")
+    if functions == [.sum] || functions == [.avg] {
+      let areObjects = path.target == .object && path.steps.count == names.count
+      try requireNumbers(path, areObjects: areObjects, model, at: range)
     }
     return GroupedQuery.Aggregate(
       function: functions.first?.function, value: path, isDistinct: isDistinct, type: type)

@@ -165,7 +165,7 @@ extension PredicateResolver {
     let reach = try reach(walk)
     track(walk.scope, walk.steps, walk.target)
     track(walk.scope, reach.collection.steps, .object)
-    let valueKind = try kind(of: function, walk.path, at: range)
+    let valueKind = try kind(of: function, walk, at: range)
     let aggregation = Aggregation(
       function: function, collection: reach.collection, condition: reach.condition,
       value: reach.value.path, objectStepCount: objectStepCount(walk, reach, function),
@@ -183,17 +183,15 @@ extension PredicateResolver {
   }
 
   private func kind(
-    of function: AggregateFunction, _ path: PropertyPath, at range: SourceRange
+    of function: AggregateFunction, _ walk: Walk, at range: SourceRange
   ) throws(PredicateError) -> Operand.Kind {
-    let type = model.type(of: path)
+    let type = model.type(of: walk.path)
     switch function {
     case .count: return .number(isInteger: true)
     case .sum, .average:
-      guard type.isNumeric, path.target != .object else {
-        throw PredicateError(
-          .typeMismatch, at: range.lowerBound,
-          found: "`\(model.text(of: path))`, \(Operand.kind(of: type).phrase)", expected: "numbers")
-      }
+      try requireNumbers(
+        walk.path, areObjects: walk.target == .object && walk.naming == .relationship, model,
+        at: range)
       return .number(isInteger: function == .sum && (type == .integer || type == .boolean))
     case .min, .max: return Operand.kind(of: type)
     }
@@ -206,4 +204,18 @@ extension PredicateResolver {
       expected: "one value",
       hint: "put ANY, ALL or NONE before it, or an aggregate like `@count` behind it")
   }
+}
+
+/// Throws unless the values of `path` can be added. Ids can where they are numbers and the path names
+/// them; objects, which a relationship names, cannot.
+func requireNumbers(
+  _ path: PropertyPath, areObjects: Bool, _ model: Model, at range: SourceRange
+) throws(PredicateError) {
+  let type = model.type(of: path)
+  guard !type.isNumeric || areObjects else { return }
+  let phrase = areObjects ? "objects" : Operand.kind(of: type).phrase
+  let name = model.text(of: path)
+  throw PredicateError(
+    .typeMismatch, at: range.lowerBound, found: "`\(name)`, \(phrase)", expected: "numbers",
+    hint: areObjects && type.isNumeric ? "`\(name).id` is the number of each" : nil)
 }
