@@ -35,6 +35,7 @@ struct AccessTests {
       ([], ["LIVEFETCH_TOKEN_FILE": ""], "LIVEFETCH_TOKEN_FILE is empty"),
       ([], ["LIVEFETCH_TOKEN_FILE": "empty.txt"], "empty.txt: holds no token"),
       (["--config", "empty.json"], [:], "empty.json: 'token' is empty"),
+      (["--allow-host", ""], [:], "--allow-host is empty"),
     ] as [([String], [String: String], String)])
   func emptyToken(flags: [String], environment: [String: String], complaint: String) throws {
     let folder = try folder()
@@ -50,6 +51,32 @@ struct AccessTests {
     }
     #expect(!folder.has("d.sqlite"))
     #expect(!folder.has("w.sqlite-wal"))
+  }
+
+  @Test(
+    "An empty variable is refused where it restricts or grants access",
+    arguments: [
+      "READ_ONLY", "ALLOW_HOST", "CORS_ORIGIN", "INSECURE_OPEN", "EXPLAIN", "CREATE", "MODEL",
+      "TOKEN", "TOKEN_FILE", "CONFIG",
+    ])
+  func emptyVariable(name: String) throws {
+    let folder = try folder()
+    let variable = "LIVEFETCH_\(name)"
+    let run = try folder.run(["serve", "w.sqlite", "--port", "0"], environment: [variable: ""])
+    #expect(run.status == 64)
+    let complaint = "\(variable) is empty; give it a value, or leave it out"
+    #expect(run.errors.contains(complaint), "\(run.errors)")
+    #expect(run.output == "")
+    #expect(!folder.has("w.sqlite-wal"))
+  }
+
+  @Test(
+    "An empty variable of another setting counts as absent",
+    arguments: ["HOST", "PORT", "PUBLIC", "MAX_ITEMS", "QUERY_TIMEOUT", "DURABILITY", "WORKERS"])
+  func absentVariable(name: String) throws {
+    let run = try folder().run(["config"], environment: ["LIVEFETCH_\(name)": ""])
+    #expect(run.status == 0)
+    #expect(run.errors == "")
   }
 
   @Test("A token file that is not there is 66")
@@ -174,7 +201,7 @@ struct AccessTests {
   }
 
   @Test(
-    "An allowed host is a name without a port", arguments: ["a:80", "http://a", "a/b", "", ","])
+    "An allowed host is a name without a port", arguments: ["a:80", "http://a", "a/b", ","])
   func badHost(name: String) throws {
     let run = try folder().run("serve", "w.sqlite", "--port", "0", "--allow-host", name)
     #expect(run.status == 64)

@@ -49,8 +49,14 @@ extension Setting {
   }
 
   /// True if an empty value is refused, wherever it comes from: a server that is started with an
-  /// unset variable for a token must not serve everyone.
-  var isNeverEmpty: Bool { kind == .secret || kind == .path }
+  /// unset variable for a token, a host or a restriction must not serve without it. An empty
+  /// variable of any other setting counts as absent.
+  var isNeverEmpty: Bool {
+    switch kind {
+    case .secret, .path, .list, .flag: true
+    case .text, .directory, .integer, .number, .choice: false
+    }
+  }
 
   private func emptiness(from origin: SettingOrigin) -> SettingError {
     SettingError("\(origin.name(of: self)) is empty; give it a value, or leave it out")

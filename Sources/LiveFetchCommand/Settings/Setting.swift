@@ -89,7 +89,7 @@ extension Setting {
   static let port = Setting(
     "port", .integer(0...65_535), .integer(8080), "the port; 0 picks a free one")
   static let model = Setting(
-    "model", .text, nil,
+    "model", .path, nil,
     "the model: a JSON file of entities and their rules, kept in the store")
   static let publicDirectory = Setting(
     "public", .directory, nil, shown: "the page in the program",

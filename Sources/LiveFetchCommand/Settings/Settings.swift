@@ -82,7 +82,6 @@ struct Settings: Sendable {
 // MARK: - The environment
 
 extension Settings {
-  /// An empty variable counts as absent.
   private mutating func read(environment: [String: String]) throws(SettingError) {
     for setting in Setting.all {
       guard let text = environment[setting.variable], !text.isEmpty || setting.isNeverEmpty else {
@@ -147,7 +146,11 @@ enum ConfigurationFile {
   static func read(
     flag: String?, environment: [String: String]
   ) throws(SettingError) -> (path: String, text: [UInt8])? {
-    let named = flag ?? environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+    let named = flag ?? environment[variable]
+    guard named != "" else {
+      let origin = flag == nil ? variable : "--config"
+      throw SettingError("\(origin) is empty; give it a value, or leave it out")
+    }
     guard let data = FileManager.default.contents(atPath: named ?? usualPath) else {
       guard let named else { return nil }
       throw SettingError("\(named): the configuration file does not exist")
