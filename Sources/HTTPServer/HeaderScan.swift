@@ -21,7 +21,14 @@ struct HeaderScan {
   /// The value of the first `Host`. Points into libmicrohttpd's buffer.
   private(set) var host = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
   private(set) var lengthCount = 0
+  /// Which of ``singular`` the request has.
+  private var found: UInt8 = 0
   private(set) var transferEncodingCount = 0
+
+  /// Fields of which a second one would be ignored or change what the first one means.
+  private static let singular: [StaticString] = [
+    "authorization", "content-encoding", "content-type", "last-event-id",
+  ]
 
   init(cursor: UnsafePointer<CChar>, checksLayout: Bool, maxCount: Int) {
     self.cursor = cursor
@@ -87,7 +94,9 @@ struct HeaderScan {
     case 4 where equals(name, "host"):
       hostCount += 1
       if hostCount == 1 { host = value }
-      if !value.allSatisfy(isHostByte) { refuse("The host is not a name with a port.") }
+      if !value.allSatisfy(isHostByte) || HostNames.name(of: value) == nil {
+        refuse("The host is not a name with a port.")
+      }
     case 6 where equals(name, "expect"):
       admission.expectsContinue = admission.expectsContinue || equals(value, "100-continue")
     case 14 where equals(name, "content-length"):
@@ -97,8 +106,15 @@ struct HeaderScan {
     case 17 where equals(name, "transfer-encoding"):
       transferEncodingCount += 1
       admission.isChunked = equals(value, "chunked")
+    case 12, 13, 16: noteSingular(name)
     default: break
     }
+  }
+
+  private mutating func noteSingular(_ name: UnsafeBufferPointer<UInt8>) {
+    guard let index = Self.singular.firstIndex(where: { equals(name, $0) }) else { return }
+    if found >> index & 1 == 1 { refuse("\(Self.singular[index]) is given more than once.") }
+    found |= 1 << index
   }
 
   private mutating func refuse(_ detail: String) {

@@ -60,9 +60,9 @@ public struct HostNames: Sendable, Equatable {
     }
   }
 
-  /// The value without its port and without a dot at the end of the name; nil if what follows the
-  /// name is no port.
-  private static func name(of host: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8>? {
+  /// The value of a `Host` header without its port and without a dot at the end of the name; nil if
+  /// what follows the name is no port. The port may be empty (RFC 3986, section 3.2.3).
+  static func name(of host: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8>? {
     let isBracketed = host.first == UInt8(ascii: "[")
     let end =
       isBracketed
@@ -70,11 +70,17 @@ public struct HostNames: Sendable, Equatable {
       : host.firstIndex(of: UInt8(ascii: ":")) ?? host.count
     guard let end else { return nil }
     let port = host[end...]
-    guard port.isEmpty || port.first == UInt8(ascii: ":"),
-      port.dropFirst().allSatisfy({ $0 &- 0x30 < 10 })
-    else { return nil }
+    guard port.isEmpty || port.first == UInt8(ascii: ":"), isPort(port.dropFirst()) else {
+      return nil
+    }
     let name = host[..<end]
     let bare = name.last == UInt8(ascii: ".") ? name.dropLast() : name
     return UnsafeBufferPointer(rebasing: bare)
+  }
+
+  /// True for at most five digits up to 65535, and for nothing.
+  private static func isPort(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    guard digits.count <= 5, digits.allSatisfy({ $0 &- 0x30 < 10 }) else { return false }
+    return digits.reduce(0) { $0 * 10 + Int($1 &- 0x30) } <= 65_535
   }
 }

@@ -118,7 +118,9 @@ struct RequestGate: Sendable {
     let rest = target[colon...].dropFirst()
     guard rest.hasPrefix("//") else { return false }
     let authority = rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" }
-    guard !authority.isEmpty, authority.utf8.allSatisfy(isHostByte) else { return false }
+    guard !authority.isEmpty, authority.utf8.allSatisfy(isHostByte),
+      Array(authority.utf8).withUnsafeBufferPointer({ HostNames.name(of: $0) != nil })
+    else { return false }
     let path = target[authority.endIndex...]
     intake.authority = String(authority)
     intake.target = path.utf8.first == 0x2F ? String(path) : "/" + path

@@ -37,6 +37,30 @@ extension HTTPServerTests {
       ("no host", "GET / HTTP/1.1\r\n\r\n", 400),
       ("two hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400),
       ("two hosts in HTTP/1.0", "GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+      (
+        "two credentials",
+        "GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer a\r\nauthorization: Bearer a\r\n\r\n",
+        400
+      ),
+      (
+        "an empty credential and another",
+        "GET / HTTP/1.1\r\nHost: a\r\nAuthorization:\r\nX: y\r\nAuthorization: Bearer a\r\n\r\n",
+        400
+      ),
+      (
+        "two content types",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+          + "Content-Type: application/json\r\nContent-Length: 0\r\n\r\n", 400
+      ),
+      (
+        "two content codings",
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\n"
+          + "CONTENT-ENCODING: identity\r\nContent-Length: 0\r\n\r\n", 400
+      ),
+      (
+        "two event ids",
+        "GET / HTTP/1.1\r\nHost: a\r\nLast-Event-ID: a\r\nLast-Event-ID: b\r\n\r\n", 400
+      ),
       ("a host with a path", "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", 400),
       ("a host with a blank", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400),
       ("a method that is no token", "G(T / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
