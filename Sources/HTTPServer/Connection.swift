@@ -75,6 +75,37 @@ final class Connection: Sendable {
   }
 }
 
+extension Connection {
+  /// Replaces the socket by one without anything to read, and returns the connection's own; nil if
+  /// descriptors are exhausted.
+  ///
+  /// libmicrohttpd 0.9.75 reads once when a suspended connection is resumed, and closes it without
+  /// an answer where it reads a FIN. Only for a suspended connection, before it is resumed: its
+  /// descriptor is then in no epoll set of libmicrohttpd. The set of the hangup watch keeps the
+  /// connection's own socket under its old number.
+  func hideEnd() -> Int32? {
+    let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    let silent = socket(AF_UNIX, kind | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard silent >= 0 else { return nil }
+    defer { close(silent) }
+    let own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+    guard own >= 0 else { return nil }
+    replaceSocket(by: silent)
+    return own
+  }
+
+  /// Restores the socket that ``hideEnd()`` returned.
+  func showEnd(_ own: Int32) {
+    replaceSocket(by: own)
+    close(own)
+  }
+
+  private func replaceSocket(by other: Int32) {
+    dup2(other, descriptor)
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+  }
+}
+
 /// Milliseconds of the monotonic clock at the kernel's tick: a few nanoseconds to read, a few
 /// milliseconds exact.
 func coarseMilliseconds() -> UInt64 {

@@ -4,9 +4,8 @@
 // slow in asking: a sweep over all connections once a second.
 //
 // A FIN does not say whether the client has left or has only finished sending (`nc -N`). Promise: a
-// request whose client has finished sending is answered if its handler answers it without being
-// suspended; libmicrohttpd closes a suspended connection when that is resumed and its end is read.
-// What still waits after `finishedPeerTimeout` is ended. An RST ends it at once.
+// request whose client has finished sending is answered if its answer is made within
+// `finishedPeerTimeout`, or if it is a save. Other requests end then. An RST ends a request at once.
 
 import CMicrohttpd
 import Glibc
@@ -82,7 +81,7 @@ final class DisconnectMonitor: Sendable {
     _ descriptor: Int32, isReset: Bool, _ table: ConnectionTable, _ finished: inout FinishedPeers
   ) {
     guard let connection = table.hungUp(on: descriptor) else { return }
-    if isReset { table.parked(on: connection)?.hangUp() }
+    if isReset { table.parked(on: connection)?.hangUp(isReset: true) }
     if !connection.peerHasFinished {
       connection.peerHasFinished = true
       finished.add(connection)
@@ -97,7 +96,7 @@ final class DisconnectMonitor: Sendable {
     switch table.readEnd(of: connection) {
     case .closed: return
     case .open: break
-    case .waiting(let exchange): exchange.hangUp()
+    case .waiting(let exchange): exchange.hangUp(isReset: false)
     }
     finished.add(connection)
   }

@@ -33,6 +33,8 @@ final class ExchangeState: Sendable {
     var handle: ConnectionHandle?
     var isGone = false
     var wasParked = false
+    /// The connection's socket while a silent one stands in its place.
+    var ownSocket: Int32?
     var onDisconnect: (@Sendable () -> Void)?
   }
 
@@ -76,7 +78,11 @@ final class ExchangeState: Sendable {
       else { return (false, nil) }
       let answer = admitted(answer, &state)
       state.answer = answer
-      if state.phase == .suspended { Self.resume(&state, rings) }
+      if state.phase == .suspended {
+        // The many waiters that are woken together are not worth a system call each.
+        if rings == nil, connection.hasHungUp { state.ownSocket = connection.hideEnd() }
+        Self.resume(&state, rings)
+      }
       if case .stream = answer { return (true, nil) }
       defer { state.onDisconnect = nil }
       return (true, state.onDisconnect)
@@ -137,6 +143,12 @@ final class ExchangeState: Sendable {
   /// Whether the client has gone before its answer.
   var isLeft: Bool { state.withLock(\.isGone) }
 
+  private func restoreSocket(_ state: inout State) {
+    guard let ownSocket = state.ownSocket else { return }
+    connection.showEnd(ownSocket)
+    state.ownSocket = nil
+  }
+
   private static func resume(_ state: inout State, _ rings: WakeupBatch? = nil) {
     state.phase = .resumed
     state.handle?.resume(rings)
@@ -149,6 +161,7 @@ extension ExchangeState {
   /// Called by the worker when the handler has returned, and after each resumption.
   func settle(_ handle: ConnectionHandle) -> Verdict {
     state.withLock { state in
+      restoreSocket(&state)
       if state.isGone { return .close }
       if let answer = state.answer {
         state.answer = nil
@@ -188,6 +201,7 @@ extension ExchangeState {
         state.answer = nil
         state.charge = nil
       }
+      restoreSocket(&state)
       state.handle = nil
       state.phase = .completed
       let unsent = state.answer?.stream
@@ -206,11 +220,12 @@ extension ExchangeState {
     let wasParked: Bool
   }
 
-  /// The client of a suspended connection, or of a stream, has hung up.
-  func hangUp() {
+  /// Ends a suspended request, or a stream, whose client has reset the connection or finished
+  /// sending. A save goes on after the latter: its client may still read the answer.
+  func hangUp(isReset: Bool) {
     let (stream, tell): (HTTPStream?, (@Sendable () -> Void)?) = state.withLock { state in
       guard state.phase == .suspended || state.stream != nil, !state.isGone,
-        state.phase != .completed, connection.hasHungUp
+        state.phase != .completed, connection.hasHungUp, isReset || !state.forbidsRefusal
       else { return (nil, nil) }
       state.isGone = true
       if state.phase == .suspended { Self.resume(&state) }

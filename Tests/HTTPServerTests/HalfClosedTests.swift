@@ -78,6 +78,61 @@ extension HTTPServerTests {
       }
     }
 
+    @Test(arguments: [10, 4 << 20])
+    func `an answer of another thread is sent whole to a client that has finished`(_ count: Int)
+      async throws
+    {
+      let bytes = [UInt8](repeating: 0x78, count: count)
+      try await serving(Self.patient { $0.finishedPeerTimeout = 10 }) { _, exchange in
+        Task.detached { exchange.respond(HTTPResponse(body: .bytes(bytes))) }
+      } during: { server in
+        let clients = try (0..<20).map { _ in try RawClient(server.port, timeout: 60) }
+        for client in clients { client.sendLast("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
+        for client in clients { #expect(client.response()?.body.count == count) }
+        for client in clients { #expect(client.isClosedByServer) }
+        #expect(await eventually(30) { server.connectionCount == 0 })
+      }
+    }
+
+    @Test func `a request that may not be refused is answered after its client has finished`()
+      async throws
+    {
+      let waiters = Suspension.Waiters()
+      defer { waiters.answerAll() }
+      let handle: @Sendable (HTTPRequest, HTTPExchange) -> Void = { request, exchange in
+        exchange.forbidRefusal()
+        waiters.handle(request, exchange)
+      }
+      try await withServer(Self.patient { $0.finishedPeerTimeout = 0.05 }, handler: handle) {
+        server in
+        let clients = try (0..<20).map { _ in try RawClient(server.port, timeout: 60) }
+        for client in clients { client.sendLast(Suspension.wait) }
+        #expect(await eventually(30) { waiters.exchanges.count == 20 })
+        try await Task.sleep(for: .milliseconds(500))
+        #expect(waiters.left.count == 0)
+        waiters.answerAll()
+        for client in clients { #expect(client.response()?.status == 200) }
+        #expect(await eventually(30) { server.connectionCount == 0 })
+      }
+    }
+
+    @Test func `a request that may not be refused ends when its client resets`() async throws {
+      let waiters = Suspension.Waiters()
+      defer { waiters.answerAll() }
+      let handle: @Sendable (HTTPRequest, HTTPExchange) -> Void = { request, exchange in
+        exchange.forbidRefusal()
+        waiters.handle(request, exchange)
+      }
+      try await withServer(Self.patient(), handler: handle) { server in
+        let client = try RawClient(server.port)
+        client.send(Suspension.wait)
+        #expect(await eventually(30) { waiters.exchanges.count == 1 })
+        client.close(abruptly: true)
+        #expect(await eventually(30) { waiters.left.count == 1 })
+        #expect(await eventually(30) { server.connectionCount == 0 })
+      }
+    }
+
     @Test func `a long answer is sent whole to a client that has finished`() async throws {
       let long = [UInt8](repeating: 0x78, count: 8 << 20)
       try await serving(Self.patient()) { _, exchange in

@@ -57,6 +57,42 @@ struct LeftClientsTests {
     #expect(try eventually(within: .seconds(300)) { try Self.running(file) == 0 })
   }
 
+  /// The write lock of another program keeps the saves waiting for longer than other requests of such
+  /// clients may wait.
+  @Test func aSaveIsAnsweredWhoseClientHasFinishedSending() throws {
+    let file = try ServedFile(Self.world)
+    var configuration = HTTPServerConfiguration()
+    configuration.port = 0
+    configuration.finishedPeerTimeout = 0.05
+    let server = try HTTPServer(configuration, handler: file.service)
+    defer { server.stop() }
+    let holder = try Holder(file.path)
+    let clients = try (50_000..<50_010).map { id in
+      let client = try LoopbackSocket.connect(to: server.port)
+      LoopbackSocket.setTimeout(60, of: client)
+      let body = #"{"changes":[{"insert":"owner","values":{"id":\#(id)}}]}"#
+      let request = Array(
+        """
+        POST /v1/save HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+        Content-Length: \(body.utf8.count)\r\n\r\n\(body)
+        """.utf8)
+      try #require(write(client, request, request.count) == request.count)
+      shutdown(client, Int32(SHUT_WR))
+      return client
+    }
+    Thread.sleep(forTimeInterval: 1)
+    holder.letGo()
+    for client in clients {
+      var answer = [UInt8](repeating: 0, count: 4096)
+      let count = read(client, &answer, answer.count)
+      #expect(
+        String(decoding: answer.prefix(max(0, count)), as: UTF8.self).hasPrefix("HTTP/1.1 200"))
+      LoopbackSocket.close(client)
+    }
+    #expect(
+      try file.ask("/v1/objects/owner?as=count&where=id%3E=50000").text.contains("\"total\":10"))
+  }
+
   private static func running(_ file: ServedFile) throws -> Double? {
     try MetricsText(file.ask("/metrics").text).samples
       .first { $0.name == "livefetch_slow_queries_running" }?.value
