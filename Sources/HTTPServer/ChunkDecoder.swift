@@ -1,12 +1,12 @@
 // The bytes of a chunked body (RFC 9112, section 7.1) → the body.
 //
-// Used where libmicrohttpd 0.9.75 does not see that a body is chunked. Trailers are dropped.
+// Used where libmicrohttpd 0.9.75 does not recognize a body as chunked. Trailers are dropped.
 
 /// Decodes one chunked body, piece by piece.
 struct ChunkDecoder {
   enum Outcome: Equatable {
     case incomplete
-    /// Bytes behind the end are passed over.
+    /// The last chunk was read. Bytes behind it are ignored.
     case complete
     case malformed
     case tooLarge
@@ -29,11 +29,11 @@ struct ChunkDecoder {
 
   private var state = State.size
   private var digits = 0
-  /// Of the chunk, what has not come yet.
+  /// The bytes of the current chunk that have not arrived yet.
   private var remaining = 0
   private var extraBytes = 0
 
-  /// Appends what `bytes` hold of the body to it.
+  /// Appends the body's part of `bytes` to `body`, of at most `limit` bytes in total.
   mutating func decode(
     _ bytes: UnsafeRawBufferPointer, into body: inout [UInt8], limit: Int
   ) -> Outcome {
@@ -55,7 +55,7 @@ struct ChunkDecoder {
     return .incomplete
   }
 
-  /// One byte that is not data; false if it may not stand here.
+  /// Processes one byte that is not data. Returns false if it is malformed.
   private mutating func step(_ byte: UInt8) -> Bool {
     let (cr, lf) = (UInt8(ascii: "\r"), UInt8(ascii: "\n"))
     switch state {

@@ -1,4 +1,5 @@
-// A response that is written to a socket past libmicrohttpd, as the last message of its connection.
+// A response, sent directly through the socket rather than by libmicrohttpd, as the last message of
+// its connection.
 
 import CMicrohttpd
 import Glibc
@@ -8,7 +9,7 @@ import Threads
 /// The bytes of a response, with `Connection: close`.
 struct ClosingMessage: Sendable {
   private static let mostThreads = 16
-  /// Threads that write what sockets had no room for.
+  /// The number of threads that write the rest of a message because the socket was full.
   private static let threads = Atomic<Int>(0)
 
   private let bytes: [UInt8]
@@ -26,14 +27,14 @@ struct ClosingMessage: Sendable {
     bytes = Array(head.utf8) + response.body.bytes
   }
 
-  /// Writes the message and ends the sending side. Returns at once: what the socket has no room for
-  /// is written by a thread, which gives up after so many seconds without progress. False if the
-  /// connection is broken, or too many threads are writing already.
+  /// Writes the message and shuts down the sending side. Returns at once: a thread writes what the
+  /// socket had no room for, and stops after `seconds` without progress. Returns false if the
+  /// connection is broken or too many threads are writing already.
   func send(to descriptor: Int32, seconds: Int) -> Bool {
     let sent = max(0, Self.write(bytes[...], to: descriptor))
     if sent == bytes.count { return shutdown(descriptor, Int32(SHUT_WR)) == 0 }
     guard Self.threads.load(ordering: .relaxed) < Self.mostThreads else { return false }
-    // The connection may be closed meanwhile, and its descriptor be another one's.
+    // The connection may be closed meanwhile, and its descriptor number reused.
     let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     guard copy >= 0 else { return false }
     Self.threads.add(1, ordering: .relaxed)

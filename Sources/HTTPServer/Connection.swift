@@ -1,4 +1,5 @@
-// One TCP connection: its descriptor, its address, and what it is doing since when.
+// One TCP connection: its descriptor, its address, its current activity and the time at which that
+// began.
 //
 // Owned by libmicrohttpd's socket context from accept to close, and by the connection table. The
 // descriptor is open exactly as long as the table holds the connection.
@@ -9,7 +10,7 @@ import Synchronization
 
 /// One TCP connection.
 final class Connection: Sendable {
-  /// What a connection is doing; kept in the low bits beside the time it began.
+  /// The activity of a connection. It is stored in the low bits of the time at which it began.
   enum Activity: UInt64 {
     /// Accepted; its first request's head has not been read.
     case fresh = 0
@@ -24,19 +25,20 @@ final class Connection: Sendable {
   private static let opened = Atomic<UInt64>(0)
 
   let descriptor: Int32
-  /// Tells the connections of this process apart.
+  /// Identifies the connection within this process.
   let number: UInt64
   private let address: SocketAddress
   /// Milliseconds since boot, shifted by two, and the activity.
   private let clock: Atomic<UInt64>
-  /// Body bytes of the present request; the sweep grants them time.
+  /// The bytes of the current request's body. Each 16 KiB extend the body's time limit by a second.
   let bodyBytes = Atomic<Int>(0)
-  /// Set when no further request may be read from this connection.
+  /// True if no further request may be read from this connection.
   let isSpent = Atomic<Bool>(false)
-  /// True once the peer has closed its sending side, or all of the connection. Used by the hangup
-  /// watch alone.
+  /// True once the peer has closed its sending side, or the whole connection. Used only by the
+  /// disconnect monitor.
   nonisolated(unsafe) var peerHasFinished = false
-  /// The exchange that is or was last suspended here. Guarded by the table's stripe.
+  /// The exchange that is, or last was, suspended here. Protected by the lock of the table's
+  /// stripe.
   nonisolated(unsafe) var parked: ExchangeState?
 
   init(descriptor: Int32) {
@@ -50,7 +52,7 @@ final class Connection: Sendable {
     clock.store(Self.stamp(activity), ordering: .relaxed)
   }
 
-  /// What it is doing, and for how many milliseconds.
+  /// The current activity, and its duration in milliseconds.
   var state: (activity: Activity, milliseconds: UInt64) {
     let value = clock.load(ordering: .relaxed)
     let activity = Activity(rawValue: value & 3) ?? .working
@@ -63,12 +65,13 @@ final class Connection: Sendable {
     coarseMilliseconds() << 2 | activity.rawValue
   }
 
-  /// The numeric address of the client, made when asked for.
+  /// The numeric address of the client. Computed on each access.
   var remoteAddress: String {
     address.numericHost
   }
 
-  /// Asks the kernel. To be called only while the descriptor cannot be closed.
+  /// True if the peer has closed its sending side, as the kernel reports. Call only while the
+  /// descriptor cannot be closed.
   var hasHungUp: Bool {
     var query = pollfd(fd: descriptor, events: Int16(truncatingIfNeeded: 0x2000), revents: 0)
     return poll(&query, 1, 0) > 0
@@ -76,13 +79,13 @@ final class Connection: Sendable {
 }
 
 extension Connection {
-  /// Replaces the socket by one without anything to read, and returns the connection's own; nil if
+  /// Replaces the socket by one without anything to read. Returns the connection's own socket; nil if
   /// descriptors are exhausted.
   ///
   /// libmicrohttpd 0.9.75 reads once when a suspended connection is resumed, and closes it without
-  /// an answer where it reads a FIN. Only for a suspended connection, before it is resumed: its
-  /// descriptor is then in no epoll set of libmicrohttpd. The set of the hangup watch keeps the
-  /// connection's own socket under its old number.
+  /// a response if it reads a FIN. Only for a suspended connection, before it is resumed: its
+  /// descriptor is then in no epoll set of libmicrohttpd. The epoll set of the disconnect monitor
+  /// keeps the connection's own socket under its old number.
   func hideEnd() -> Int32? {
     let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
     let silent = socket(AF_UNIX, kind | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -106,8 +109,8 @@ extension Connection {
   }
 }
 
-/// Milliseconds of the monotonic clock at the kernel's tick: a few nanoseconds to read, a few
-/// milliseconds exact.
+/// Milliseconds of the monotonic clock, as of the kernel's last tick: reading takes nanoseconds,
+/// the error is a few milliseconds.
 func coarseMilliseconds() -> UInt64 {
   var now = timespec()
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now)

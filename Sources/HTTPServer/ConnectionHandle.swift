@@ -7,7 +7,7 @@ import CMicrohttpd
 struct ConnectionHandle: @unchecked Sendable {
   let pointer: OpaquePointer
   /// Wakes the connection's worker.
-  let bell: WakeupEvent
+  let wakeup: WakeupEvent
 
   /// Call only on the connection's worker.
   func suspend() {
@@ -15,9 +15,9 @@ struct ConnectionHandle: @unchecked Sendable {
   }
 
   /// Call once per suspension, on any thread. Takes a lock, and wakes the worker unless a wakeup is
-  /// pending or `rings` will do it.
-  func resume(_ rings: WakeupBatch? = nil) {
+  /// pending or `wakeups` will do it.
+  func resume(_ wakeups: WakeupBatch? = nil) {
     MHD_resume_connection(pointer)
-    if let rings { rings.add(bell) } else { bell.ring() }
+    if let wakeups { wakeups.add(wakeup) } else { wakeup.signal() }
   }
 }

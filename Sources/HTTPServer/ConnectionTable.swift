@@ -1,8 +1,8 @@
 // All connections of a server, by descriptor.
 //
-// Its users are the hangup watch (whose peer has finished?), the sweep (who has been reading too
-// long?) and the stop (who is still suspended?). Split into stripes, each with its own lock, so
-// that workers do not meet.
+// Its users are the disconnect monitor (connections whose peer has finished sending), the sweep
+// (connections that have been reading for too long) and the stop (suspended exchanges). The table
+// is split into stripes, each with its own lock, so that workers rarely wait for each other.
 
 import CMicrohttpd
 import Glibc
@@ -14,13 +14,13 @@ final class ConnectionTable: Sendable {
     var isDraining = false
   }
 
-  /// Guards the rows and, of each connection in them, `parked`.
+  /// Protects the rows and the property `parked` of each connection in them.
   private final class Stripe: Sendable {
     let rows = SanitizedMutex(Rows())
   }
 
   private let stripes: [Stripe] = (0..<64).map { _ in Stripe() }
-  /// The epoll set that watches all connections for hangups.
+  /// The epoll set that reports when the peer of any connection has finished sending.
   private let watchSet: Int32
 
   init(watchSet: Int32) {
@@ -31,7 +31,7 @@ final class ConnectionTable: Sendable {
     stripes[Int(truncatingIfNeeded: descriptor & 63)]
   }
 
-  /// Adds an accepted connection and watches it for hangups. Costs one system call.
+  /// Adds an accepted connection to the table and to the epoll set. One system call.
   func insert(_ connection: Connection) {
     stripe(connection.descriptor).rows.withLock {
       $0.connections[connection.descriptor] = connection
@@ -39,7 +39,7 @@ final class ConnectionTable: Sendable {
     _ = chttp_watch(watchSet, EPOLL_CTL_ADD, connection.descriptor, chttp_hangups)
   }
 
-  /// To be called before the descriptor is closed.
+  /// Removes a connection. Call before its descriptor is closed.
   func remove(_ connection: Connection) {
     let parked = stripe(connection.descriptor).rows.withLock { rows in
       if rows.connections[connection.descriptor] === connection {
@@ -51,8 +51,8 @@ final class ConnectionTable: Sendable {
     _ = parked
   }
 
-  /// Notes that `exchange` is about to be suspended. False if the server is draining: then it must
-  /// not be suspended.
+  /// Records that `exchange` is about to be suspended. Returns false if the server is draining;
+  /// then it must not be suspended.
   func park(_ exchange: ExchangeState, on connection: Connection) -> Bool {
     stripe(connection.descriptor).rows.withLock { rows in
       guard !rows.isDraining else { return false }
@@ -61,8 +61,8 @@ final class ConnectionTable: Sendable {
     }
   }
 
-  /// The connection whose hangup the watch reports. Nil where the report is out of date, because
-  /// another connection has the descriptor now.
+  /// The connection for which the epoll set reported an event; nil if the report is out of date
+  /// because the descriptor belongs to another connection now.
   func hungUp(on descriptor: Int32) -> Connection? {
     stripe(descriptor).rows.withLock { rows in
       guard let connection = rows.connections[descriptor], connection.hasHungUp else { return nil }
@@ -70,25 +70,25 @@ final class ConnectionTable: Sendable {
     }
   }
 
-  /// The exchange that waits on a connection, if that is still open.
+  /// The suspended exchange of a connection that is still open.
   func parked(on connection: Connection) -> ExchangeState? {
     stripe(connection.descriptor).rows.withLock { rows in
       rows.connections[connection.descriptor] === connection ? connection.parked : nil
     }
   }
 
-  /// What a connection does some time after its peer has finished sending.
+  /// The state of a connection some time after its peer has finished sending.
   enum Remainder {
     case closed
     case open
     case waiting(ExchangeState)
   }
 
-  /// Has the worker read the end of a connection whose peer has finished sending, unless an
-  /// exchange waits there.
+  /// Makes the worker read the end of a connection whose peer has finished sending, unless an
+  /// exchange is suspended there.
   ///
-  /// libmicrohttpd 0.9.75 does not read again after a read that did not fill its buffer, so a FIN
-  /// right behind the bytes of a request is lost to it. Shutting down the reading side makes the
+  /// libmicrohttpd 0.9.75 does not read again after a read that did not fill its buffer, so it
+  /// misses a FIN directly behind the bytes of a request. Shutting down the reading side makes the
   /// kernel report the descriptor to the worker's epoll set once more. Bytes that were received
   /// before the FIN can still be read.
   func readEnd(of connection: Connection) -> Remainder {
@@ -108,7 +108,7 @@ final class ConnectionTable: Sendable {
     _ = parked
   }
 
-  /// From now on nothing can be parked; all that were.
+  /// Returns all suspended exchanges. From now on no exchange can be suspended.
   func drain() -> [ExchangeState] {
     stripes.flatMap { stripe in
       stripe.rows.withLock { rows in
@@ -118,7 +118,7 @@ final class ConnectionTable: Sendable {
     }
   }
 
-  /// How many connections have a request in hand.
+  /// The number of connections with a request in progress. O(connections).
   var workingCount: Int {
     stripes.reduce(0) { count, stripe in
       stripe.rows.withLock { rows in
@@ -127,7 +127,7 @@ final class ConnectionTable: Sendable {
     }
   }
 
-  /// How many connections have an exchange that was suspended and is not over.
+  /// The number of connections with a suspended exchange that is not complete. O(connections).
   var waitingCount: Int {
     stripes.reduce(0) { count, stripe in
       stripe.rows.withLock { rows in
@@ -136,13 +136,13 @@ final class ConnectionTable: Sendable {
     }
   }
 
-  /// Open connections.
+  /// The number of open connections.
   var count: Int {
     stripes.reduce(0) { $0 + $1.rows.withLock { $0.connections.count } }
   }
 
-  /// Shuts down every connection that `isOverdue` picks; its worker then closes it. Safe because a
-  /// descriptor is closed only after its connection left the table.
+  /// Shuts down every connection for which `isOverdue` returns true; its worker then closes it.
+  /// Safe because a descriptor is closed only after its connection left the table.
   func sweep(_ isOverdue: (Connection) -> Bool) {
     for stripe in stripes {
       stripe.rows.withLock { rows in

@@ -1,12 +1,12 @@
-// Deadlines by time, then by the order in which they were inserted.
+// Deadlines, ordered by time and then by insertion.
 //
-// Cancelled ones stay until they come to the top, or until the heap has doubled since they were
-// last removed: so cancelling needs no search, and the heap holds at most about twice what
-// still waits, but for its smallest sizes.
+// A cancelled deadline stays until it reaches the top or until the heap has doubled since the last
+// sweep. So cancelling needs no search, and the heap holds at most about twice as many deadlines as
+// are pending, except at its smallest sizes.
 
 import HeapModule
 
-/// The deadlines that have not passed. Inserting and removing one is O(log n).
+/// The deadlines that have not passed. Insertion and removal are O(log n).
 struct DeadlineHeap {
   private struct Entry: Comparable {
     /// Nanoseconds of the monotonic clock.

@@ -40,7 +40,7 @@ public final class Deadlines: Sendable {
       &+ UInt64(truncatingIfNeeded: now.tv_nsec)
   }
 
-  /// Runs `body` once after this many seconds; never after ``stop()``.
+  /// Runs `body` once after this many seconds; never after ``stop()``. O(log n).
   @discardableResult
   public func schedule(
     after seconds: Double, _ body: @escaping @Sendable () -> Void
@@ -51,11 +51,11 @@ public final class Deadlines: Sendable {
 
   /// Runs `body` once at a time of ``now``'s clock; soon if that has passed.
   @discardableResult
-  public func schedule(at moment: UInt64, _ body: @escaping @Sendable () -> Void) -> Deadline {
+  public func schedule(at time: UInt64, _ body: @escaping @Sendable () -> Void) -> Deadline {
     let deadline = Deadline(body)
     plan.withLock { plan in
       guard !plan.isStopped else { return }
-      if plan.heap.insert(deadline, at: moment) { setTimer(moment) }
+      if plan.heap.insert(deadline, at: time) { setTimer(time) }
     }
     return deadline
   }
@@ -67,13 +67,13 @@ public final class Deadlines: Sendable {
 
   /// Ends the thread; pending closures never run. May be called from a closure.
   public func stop() {
-    let forgotten = plan.withLock { plan in
+    let released = plan.withLock { plan in
       defer { plan.heap = DeadlineHeap() }
       plan.isStopped = true
       setTimer(1)
       return plan.heap
     }
-    _ = forgotten
+    _ = released
     let running = thread.withLock { thread in
       defer { thread = nil }
       return thread
@@ -82,16 +82,17 @@ public final class Deadlines: Sendable {
     running.isCurrent ? running.detach() : running.join()
   }
 
-  private func setTimer(_ moment: UInt64) {
+  private func setTimer(_ time: UInt64) {
     // A time of zero would disarm the timer.
-    let moment = max(moment, 1)
+    let time = max(time, 1)
     var setting = itimerspec()
-    setting.it_value.tv_sec = Int(truncatingIfNeeded: moment / 1_000_000_000)
-    setting.it_value.tv_nsec = Int(truncatingIfNeeded: moment % 1_000_000_000)
+    setting.it_value.tv_sec = Int(truncatingIfNeeded: time / 1_000_000_000)
+    setting.it_value.tv_nsec = Int(truncatingIfNeeded: time % 1_000_000_000)
     timerfd_settime(timer, Int32(TFD_TIMER_ABSTIME), &setting, nil)
   }
 
-  /// The thread holds a weak reference between closures, so that releasing the owner ends it.
+  /// Starts the thread, which holds only a weak reference between closures, so that releasing the
+  /// owner ends it.
   private func launch() -> JoinableThread? {
     let timer = dup(timer)
     guard timer >= 0 else { return nil }
@@ -106,7 +107,7 @@ public final class Deadlines: Sendable {
     return started
   }
 
-  /// Returns false once stopped.
+  /// Runs the closures that are due. Returns false once stopped.
   private func runDue() -> Bool {
     while true {
       let (due, isStopped): ([Deadline], Bool) = plan.withLock { plan in

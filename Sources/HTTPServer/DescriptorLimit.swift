@@ -1,17 +1,17 @@
-// How many files and sockets the process may have open, and how many of them connections may take.
+// The process's limit of open files and sockets → the number that connections may use.
 
 import CMicrohttpd
 import Glibc
 
 /// The system's limit of open descriptors.
 public enum DescriptorLimit {
-  /// Raises the soft limit to the hard one.
+  /// Raises the soft limit to the hard limit.
   public static func raise() { chttp_raise_descriptor_limit() }
 
-  /// The most connections for which there are descriptors besides those that are open now and a
+  /// The most connections that can be open in addition to the descriptors that are open now and a
   /// reserve for files that are opened later. O(open descriptors).
   ///
-  /// - Parameter workers: how many workers are to be started, each with descriptors of its own.
+  /// - Parameter workers: the number of workers that will start, each with descriptors of its own.
   static func connections(workers: Int) -> Int {
     let free = chttp_descriptor_limit() - openCount - workers * descriptorsPerWorker
     return max(workers, free - min(reserve, free / 4))

@@ -1,22 +1,23 @@
-// The thread that notices what libmicrohttpd does not.
+// A thread that detects clients that have disconnected or are too slow, which libmicrohttpd does
+// not.
 //
-// Clients that leave: an epoll set of all sockets reports every FIN and RST. Clients that are too
-// slow in asking: a sweep over all connections once a second.
+// Clients that disconnect: an epoll set of all sockets reports every FIN and RST. Clients that send
+// a request too slowly: a sweep over all connections once a second.
 //
-// A FIN does not say whether the client has left or has only finished sending (`nc -N`). Promise: a
-// request whose client has finished sending is answered if its answer is made within
+// A FIN does not say whether the client has disconnected or has only finished sending (`nc -N`).
+// Promise: a request whose client has finished sending is answered if its response is made within
 // `finishedPeerTimeout`, or if it is a save. Other requests end then. An RST ends a request at once.
 
 import CMicrohttpd
 import Glibc
 import Threads
 
-/// Watches the connections of one server, on a thread of its own.
+/// Watches the connections of one server on its own thread.
 final class DisconnectMonitor: Sendable {
   /// The epoll set that connections are added to.
   let set: Int32
   private let stopSignal: Int32
-  /// Guards the thread, so that it is joined once.
+  /// Protects the thread, which is joined once.
   private let thread = SanitizedMutex<JoinableThread?>(nil)
 
   init() throws(HTTPServerError) {
@@ -41,7 +42,7 @@ final class DisconnectMonitor: Sendable {
     thread.withLock { $0 = started }
   }
 
-  /// Ends the thread and waits for its end.
+  /// Ends the thread and joins it.
   func stop() {
     let running = thread.withLock { thread in
       defer { thread = nil }
@@ -72,7 +73,7 @@ final class DisconnectMonitor: Sendable {
         server.table.sweep(server.isOverdue)
         nextSweep = coarseMilliseconds() &+ 1000
       }
-      // Most connections that end are closed by their workers meanwhile, and need no report.
+      // Workers close most connections that end within this pause, so these need no report.
       if count > 0, count < events.count { usleep(batchPause) }
     }
   }
@@ -88,8 +89,8 @@ final class DisconnectMonitor: Sendable {
     }
   }
 
-  /// Ends what waits on a connection, or has its worker read its end. Looks again later, until it
-  /// is closed: the worker may have come to that point only since.
+  /// Ends the suspended exchange of a connection, or makes its worker read the end. Checks again
+  /// later until the connection is closed, because its worker may not have been ready for either.
   private static func end(
     _ connection: Connection, _ table: ConnectionTable, _ finished: inout FinishedPeers
   ) {
@@ -101,11 +102,11 @@ final class DisconnectMonitor: Sendable {
     finished.add(connection)
   }
 
-  /// Microseconds for which reports are collected.
+  /// The microseconds for which reports are collected.
   private static let batchPause: UInt32 = 10_000
 }
 
-/// Connections whose peers have finished sending, in the order in which they are looked at.
+/// Connections whose peers have finished sending, in the order of their next check.
 private struct FinishedPeers {
   private let milliseconds: UInt64
   private var entries: [(deadline: UInt64, connection: Connection)] = []

@@ -1,8 +1,8 @@
-// One request on its way: from its target to the end of its answer.
+// One request, from its target to the end of its response.
 //
-// libmicrohttpd owns one reference from the moment it has read the target until the request is
-// completed; the public HTTPExchange owns another. Promises: one answer; the connection is
-// suspended only while there is none, resumed exactly once, and not touched after completion.
+// libmicrohttpd owns one reference from the time that it has read the target until the request is
+// completed; the public HTTPExchange owns another. Promises: one response; the connection is
+// suspended only while there is no response, resumed exactly once, and not used after completion.
 
 import CMicrohttpd
 import Glibc
@@ -13,11 +13,11 @@ final class ExchangeState: Sendable {
   enum Phase {
     /// Its head and body are being read, or its handler is running.
     case open
-    /// Waiting for an answer or for a hangup.
+    /// Waiting for a response or for the client's disconnect.
     case suspended
-    /// Resumed: the worker will come back for the answer.
+    /// Resumed: the worker will call again for the response.
     case resumed
-    /// Its answer is with libmicrohttpd.
+    /// The response was passed to libmicrohttpd.
     case answered
     case completed
   }
@@ -25,9 +25,9 @@ final class ExchangeState: Sendable {
   private struct State {
     var phase = Phase.open
     var answer: HTTPAnswer?
-    /// Counts the bytes of the answer; nil where they are few.
+    /// Counts the bytes of the response; nil for a small one.
     var charge: MemoryCharge?
-    /// Whether nothing but the handler's answer may be sent.
+    /// True if no response other than the handler's may be sent.
     var forbidsRefusal = false
     var stream: HTTPStream?
     var handle: ConnectionHandle?
@@ -38,7 +38,7 @@ final class ExchangeState: Sendable {
     var onDisconnect: (@Sendable () -> Void)?
   }
 
-  /// What the worker has to do with the connection.
+  /// The worker's next action for the connection.
   enum Verdict {
     case send(HTTPAnswer)
     case stayAway
@@ -47,15 +47,15 @@ final class ExchangeState: Sendable {
 
   let server: ServerContext
   let connection: Connection
-  /// What has been read of the request. Touched by the connection's worker alone.
+  /// The part of the request that has been read. Used only by the connection's worker.
   nonisolated(unsafe) var intake: RequestIntake
-  /// What the handler says that it is, for whoever counts.
+  /// The kind of request that the handler set with ``HTTPExchange/mark(_:)``, for metrics.
   let mark = Atomic<UInt8>(0)
-  /// When its handler was called, on the clock of ``Deadlines/now``. Touched by the connection's
-  /// worker alone.
+  /// The time at which the handler was called, on the clock of ``Deadlines/now``. Used only by the
+  /// connection's worker.
   nonisolated(unsafe) var began: UInt64 = 0
-  /// Guards the phase; suspending and resuming happen under it. Taken before the locks of a
-  /// stream, of the connection table and of libmicrohttpd, never after.
+  /// Protects the phase; suspending and resuming happen while it is held. Taken before the locks of
+  /// a stream, of the connection table and of libmicrohttpd, never after.
   private let state = SanitizedMutex(State())
 
   init(server: ServerContext, connection: Connection, intake: RequestIntake) {
@@ -64,34 +64,34 @@ final class ExchangeState: Sendable {
     self.intake = intake
   }
 
-  /// The request as far as it has been read. To be called by the connection's worker.
+  /// The part of the request that has been read. Call only on the connection's worker.
   var request: HTTPRequest {
     HTTPRequest(
       method: intake.method, target: intake.target, headerBlock: intake.headers, body: intake.body,
       charge: intake.charge, connection: connection)
   }
 
-  /// Whether this was the first answer and the client is still there.
-  func answer(_ answer: HTTPAnswer, _ rings: WakeupBatch? = nil) -> Bool {
-    let (accepted, forgotten): (Bool, (@Sendable () -> Void)?) = state.withLock { state in
+  /// Sets the response. Returns true if it was the first one and the client is still connected.
+  func answer(_ answer: HTTPAnswer, _ wakeups: WakeupBatch? = nil) -> Bool {
+    let (accepted, released): (Bool, (@Sendable () -> Void)?) = state.withLock { state in
       guard state.phase != .completed, state.phase != .answered, state.answer == nil, !state.isGone
       else { return (false, nil) }
       let answer = admitted(answer, &state)
       state.answer = answer
       if state.phase == .suspended {
-        // The many waiters that are woken together are not worth a system call each.
-        if rings == nil, connection.hasHungUp { state.ownSocket = connection.hideEnd() }
-        Self.resume(&state, rings)
+        // Saves a system call for each of many waiters that are woken together.
+        if wakeups == nil, connection.hasHungUp { state.ownSocket = connection.hideEnd() }
+        Self.resume(&state, wakeups)
       }
       if case .stream = answer { return (true, nil) }
       defer { state.onDisconnect = nil }
       return (true, state.onDisconnect)
     }
-    _ = forgotten
+    _ = released
     return accepted
   }
 
-  /// The answer itself if there is memory for it, otherwise a refusal.
+  /// Returns the response if there is memory for it, otherwise a refusal.
   private func admitted(_ answer: HTTPAnswer, _ state: inout State) -> HTTPAnswer {
     let count: Int
     switch answer {
@@ -112,7 +112,7 @@ final class ExchangeState: Sendable {
 
   func forbidRefusal() { state.withLock { $0.forbidsRefusal = true } }
 
-  /// What counts the answer, for the response that is made of it.
+  /// Transfers the memory charge of the response to the caller.
   func takeCharge() -> MemoryCharge? {
     state.withLock { state in
       defer { state.charge = nil }
@@ -120,8 +120,9 @@ final class ExchangeState: Sendable {
     }
   }
 
-  /// The last holder of the right to answer let it go.
-  func giveUp() {
+  /// Called when the last reference to the public exchange is released: responds with 500 if there
+  /// is no response yet.
+  func handleRelease() {
     let isOpen = state.withLock { state in
       state.answer == nil && state.phase != .answered && state.phase != .completed
     }
@@ -140,7 +141,7 @@ final class ExchangeState: Sendable {
     if runNow { body() }
   }
 
-  /// Whether the client has gone before its answer.
+  /// True if the client disconnected before its response.
   var isLeft: Bool { state.withLock(\.isGone) }
 
   private func restoreSocket(_ state: inout State) {
@@ -149,16 +150,17 @@ final class ExchangeState: Sendable {
     state.ownSocket = nil
   }
 
-  private static func resume(_ state: inout State, _ rings: WakeupBatch? = nil) {
+  private static func resume(_ state: inout State, _ wakeups: WakeupBatch? = nil) {
     state.phase = .resumed
-    state.handle?.resume(rings)
+    state.handle?.resume(wakeups)
   }
 }
 
 // MARK: The worker's side
 
 extension ExchangeState {
-  /// Called by the worker when the handler has returned, and after each resumption.
+  /// Called by the worker when the handler has returned, and after each resumption. Returns the
+  /// worker's next action.
   func settle(_ handle: ConnectionHandle) -> Verdict {
     state.withLock { state in
       restoreSocket(&state)
@@ -192,7 +194,7 @@ extension ExchangeState {
         handle: handle, connection: connection, exchange: self, table: server.table))
   }
 
-  /// libmicrohttpd is done with the request.
+  /// Called when libmicrohttpd has completed the request.
   func complete(wasSent: Bool) {
     let ending = state.withLock { state in
       defer {
@@ -205,41 +207,42 @@ extension ExchangeState {
       state.handle = nil
       state.phase = .completed
       let unsent = state.answer?.stream
-      let tell = wasSent || state.isGone ? nil : state.onDisconnect
+      let onDisconnect = wasSent || state.isGone ? nil : state.onDisconnect
       if !wasSent { state.isGone = true }
-      return Ending(stream: state.stream ?? unsent, tell: tell, wasParked: state.wasParked)
+      return Ending(
+        stream: state.stream ?? unsent, onDisconnect: onDisconnect, wasParked: state.wasParked)
     }
     if ending.wasParked { server.table.unpark(connection) }
     ending.stream?.finish()
-    ending.tell?()
+    ending.onDisconnect?()
   }
 
   private struct Ending {
     let stream: HTTPStream?
-    let tell: (@Sendable () -> Void)?
+    let onDisconnect: (@Sendable () -> Void)?
     let wasParked: Bool
   }
 
   /// Ends a suspended request, or a stream, whose client has reset the connection or finished
-  /// sending. A save goes on after the latter: its client may still read the answer.
+  /// sending. A save continues in the second case: its client may still read the response.
   func hangUp(isReset: Bool) {
-    let (stream, tell): (HTTPStream?, (@Sendable () -> Void)?) = state.withLock { state in
+    let (stream, onDisconnect): (HTTPStream?, (@Sendable () -> Void)?) = state.withLock { state in
       guard state.phase == .suspended || state.stream != nil, !state.isGone,
         state.phase != .completed, connection.hasHungUp, isReset || !state.forbidsRefusal
       else { return (nil, nil) }
       state.isGone = true
       if state.phase == .suspended { Self.resume(&state) }
-      // A stream may be waiting for room in the socket, which never comes.
+      // A stream may be waiting for room in the socket, which will never come.
       if state.stream != nil { shutdown(connection.descriptor, Int32(SHUT_RDWR)) }
       defer { state.onDisconnect = nil }
       return (state.stream, state.onDisconnect)
     }
     stream?.cut()
-    tell?()
+    onDisconnect?()
   }
 
-  /// The server stops: nothing may stay suspended. Where the handler alone knows the outcome, the
-  /// connection is closed without an answer.
+  /// Ends a suspended exchange when the server stops. If a refusal is forbidden, closes the
+  /// connection without a response.
   func drain() {
     let stream = state.withLock { state in
       if state.forbidsRefusal, state.answer == nil, state.phase == .suspended {

@@ -1,10 +1,10 @@
-// The right to answer one request, once.
+// The right to respond to one request, once.
 //
-// Promises: the first answer wins, whatever thread it comes from; later ones are ignored; an
-// exchange that is let go without an answer answers 500 by itself; an answer after the client or
-// the server is gone does nothing.
+// Promises: the first response wins, whatever thread it comes from; later ones are ignored; an
+// exchange that is released without a response sends 500; a response after the client has
+// disconnected or the server has stopped does nothing.
 
-/// The right to answer one request.
+/// The right to respond to one request.
 public final class HTTPExchange: Sendable {
   private let destination: Destination
 
@@ -17,48 +17,48 @@ public final class HTTPExchange: Sendable {
     destination = .connection(state)
   }
 
-  /// An exchange without a socket, for tests and for calls inside the process.
+  /// Creates an exchange without a socket, for tests and for calls within the process.
   ///
-  /// - Parameter receive: called at most once, on the thread that answers.
+  /// - Parameter receive: called at most once, on the thread that responds.
   public init(receive: @escaping @Sendable (HTTPAnswer) -> Void) {
     destination = .receiver(CallbackResponder(receive))
   }
 
   deinit {
     switch destination {
-    case .connection(let state): state.giveUp()
+    case .connection(let state): state.handleRelease()
     case .receiver(let receiver): receiver.give(.response(HTTPProblem.unanswered.response()))
     }
   }
 
-  /// Says what kind of request it is, in the handler's own numbers above 0.
+  /// Sets the kind of request for metrics: a number above 0 that the handler defines.
   public func mark(_ kind: UInt8) {
     if case .connection(let state) = destination { state.mark.store(kind, ordering: .relaxed) }
   }
 
-  /// Answers with a value.
+  /// Sends a response.
   public func respond(_ response: HTTPResponse) {
     answer(.response(response))
   }
 
-  /// Answers with a response made before; costs no copy of the body.
+  /// Sends a prepared response; the body is not copied.
   ///
-  /// - Parameter rings: of many exchanges that are answered in a row; then it is sent when these
-  ///   are rung, at the latest.
-  public func respond(_ prepared: PreparedResponse, _ rings: WakeupBatch? = nil) {
-    answer(.prepared(prepared), rings)
+  /// - Parameter wakeups: pass one batch when responding to many exchanges in a row. The responses
+  ///   are sent when ``WakeupBatch/ring()`` is called, at the latest.
+  public func respond(_ prepared: PreparedResponse, _ wakeups: WakeupBatch? = nil) {
+    answer(.prepared(prepared), wakeups)
   }
 
-  /// Answers 304 in place of a response made before: its header fields and its length, without its
-  /// body. Costs no allocation.
+  /// Sends status 304 in place of a prepared response: its header fields and its length, without
+  /// its body. No allocation.
   public func respondNotModified(_ prepared: PreparedResponse) {
     answer(.notModified(prepared))
   }
 
-  /// Answers with bytes that `source` makes while they are sent.
+  /// Sends the bytes that `source` produces while they are sent.
   ///
-  /// `source` is asked only when the socket can take more. The length is not known beforehand:
-  /// the bytes go out in chunks (HTTP/1.1) or until the connection closes (HTTP/1.0).
+  /// The server calls `source` only when the socket has room. The length is not known beforehand:
+  /// the bytes are sent in chunks (HTTP/1.1) or until the connection closes (HTTP/1.0).
   public func stream(
     status: Int = 200, headers: [(name: String, value: String)] = [], _ source: any StreamSource
   ) {
@@ -67,37 +67,38 @@ public final class HTTPExchange: Sendable {
     answer(.stream(status: status, headers: headers, stream))
   }
 
-  /// Registers what to do when the client leaves before its answer was given, or before its
-  /// stream ended. Called at most once, on a thread of the server's, also at once if the client
-  /// has already gone; never after an answer other than a stream. A later call replaces an
-  /// earlier one. Let `body` not hold this exchange, or letting go of it goes unnoticed.
+  /// Registers a closure for a client that disconnects before its response was given, or before its
+  /// stream ended. It is called at most once, on a thread of the server, immediately if the client
+  /// has already disconnected, and never after a response other than a stream. A later call
+  /// replaces an earlier one. `body` must not retain this exchange, because then releasing the
+  /// exchange would not be detected.
   public func onDisconnect(_ body: @escaping @Sendable () -> Void) {
     if case .connection(let state) = destination { state.onDisconnect(body) }
   }
 
-  /// To be called before something is begun that may change what is stored: from now on the client
-  /// gets this exchange's answer or none. A server that stops closes the connection instead of
-  /// answering 503, and the answer is sent whatever memory it takes.
+  /// Call before an action that may change stored data: from now on the client gets this exchange's
+  /// response or none. A server that stops closes the connection instead of sending 503, and the
+  /// response is sent even beyond the memory limit.
   public func forbidRefusal() {
     if case .connection(let state) = destination { state.forbidRefusal() }
   }
 
-  /// Whether bodies and answers take all the memory that there is for them, so that an answer that
-  /// is made now would be refused.
+  /// True if request bodies and responses use all the memory available to them, so that a response
+  /// made now would be refused.
   public var isMemoryExhausted: Bool {
     guard case .connection(let state) = destination else { return false }
     return !state.server.memory.hasRoom(for: 1)
   }
 
-  /// Whether the client has left before its answer was given, so that nobody waits for it.
+  /// True if the client disconnected before its response was given.
   public var isLeft: Bool {
     if case .connection(let state) = destination { state.isLeft } else { false }
   }
 
-  private func answer(_ answer: HTTPAnswer, _ rings: WakeupBatch? = nil) {
+  private func answer(_ answer: HTTPAnswer, _ wakeups: WakeupBatch? = nil) {
     let accepted =
       switch destination {
-      case .connection(let state): state.answer(answer, rings)
+      case .connection(let state): state.answer(answer, wakeups)
       case .receiver(let receiver): receiver.give(answer)
       }
     if !accepted { answer.stream?.finish() }

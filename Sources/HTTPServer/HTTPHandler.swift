@@ -1,25 +1,27 @@
-// The one thing that the embedding code implements.
+// The protocol that the embedding code implements: requests → responses.
 
-/// Answers requests.
+/// Responds to requests.
 public protocol HTTPHandler: Sendable {
   /// Called on one of the server's workers with each request, after its body has been read.
   ///
-  /// Answer through `exchange`, inside this call or later from any thread. An answer inside the
-  /// call costs no suspension. Nothing slow belongs here: the worker serves other connections.
+  /// Respond through `exchange`, during this call or later from any thread. A response during the
+  /// call avoids suspending the connection. Do nothing slow here: the worker serves other
+  /// connections.
   func handle(_ request: HTTPRequest, _ exchange: HTTPExchange)
 
-  /// Called on one of the server's workers when the head of a request with a body has been read. The
-  /// request is refused with the response, and its connection closed, before its body is read and
-  /// before `100 Continue` is sent. Nil accepts the body; then ``handle(_:_:)`` is called after it.
+  /// Called on one of the server's workers when the head of a request with a body has been read.
+  /// Returns a response that refuses the request: the connection is closed before the body is read
+  /// and before `100 Continue` is sent. Returns nil to accept the body; then ``handle(_:_:)`` is
+  /// called after it.
   ///
   /// - Parameter head: the request without its body.
   func refusal(of head: HTTPRequest) -> HTTPResponse?
 
-  /// Called on a worker when an answer begins to be sent, for counting.
+  /// Called on a worker when the sending of a response begins, for metrics.
   ///
   /// - Parameters:
-  ///   - mark: what ``HTTPExchange/mark(_:)`` was given; 0 where no handler saw the request.
-  ///   - nanoseconds: from the request's last byte on.
+  ///   - mark: the argument of ``HTTPExchange/mark(_:)``; 0 if no handler saw the request.
+  ///   - nanoseconds: the time since the request's last byte.
   func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64)
 }
 
@@ -29,7 +31,7 @@ extension HTTPHandler {
   public func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64) {}
 }
 
-/// What an exchange was answered with.
+/// The kinds of responses to an exchange.
 public enum HTTPAnswer: Sendable {
   case response(HTTPResponse)
   case prepared(PreparedResponse)

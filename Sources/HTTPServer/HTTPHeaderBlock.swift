@@ -64,8 +64,8 @@ struct HTTPHeaderBlock: Sendable {
   /// True if the first value of `name` equals `value`.
   func first(_ name: String, is value: String) -> Bool {
     var value = value
-    return value.withUTF8 { wanted in
-      withFirst(name) { isSame($0, wanted) } ?? false
+    return value.withUTF8 { searched in
+      withFirst(name) { isSame($0, searched) } ?? false
     }
   }
 
@@ -73,10 +73,10 @@ struct HTTPHeaderBlock: Sendable {
     _ name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result
   ) -> Result? {
     var found: Result?
-    var wanted = name
-    wanted.withUTF8 { wanted in
+    var searched = name
+    searched.withUTF8 { searched in
       forEach { candidate, value in
-        guard equalsIgnoringCase(candidate, wanted) else { return true }
+        guard equalsIgnoringCase(candidate, searched) else { return true }
         found = body(value)
         return false
       }
@@ -87,10 +87,10 @@ struct HTTPHeaderBlock: Sendable {
   /// All values of `name`, in order.
   func all(_ name: String) -> [String] {
     var found: [String] = []
-    var wanted = name
-    wanted.withUTF8 { wanted in
+    var searched = name
+    searched.withUTF8 { searched in
       forEach { candidate, value in
-        if equalsIgnoringCase(candidate, wanted) {
+        if equalsIgnoringCase(candidate, searched) {
           found.append(String(decoding: value, as: UTF8.self))
         }
         return true

@@ -1,7 +1,7 @@
-// What the server itself refuses, before any handler sees the request.
+// Refusals by the server itself, before any handler sees the request.
 //
-// Enters: a reason. Leaves: the members of an `application/problem+json` body (RFC 9457), turned
-// into a response by the closure of ``HTTPServerConfiguration/renderProblem``.
+// Input: a reason. Output: the members of an `application/problem+json` body (RFC 9457), from which
+// the closure of ``HTTPServerConfiguration/renderProblem`` makes a response.
 
 /// A refusal by the server itself.
 public struct HTTPProblem: Sendable, Equatable {
@@ -12,9 +12,9 @@ public struct HTTPProblem: Sendable, Equatable {
   public var code: String
   /// A short summary that is the same for every occurrence of the code.
   public var title: String
-  /// What was wrong this time; never repeats bytes of the request.
+  /// The reason in this instance; never repeats bytes of the request.
   public var detail: String
-  /// After how many seconds to try again; nil for what does not change by itself.
+  /// The seconds after which the client may try again; nil if the condition does not end by itself.
   public var retryAfter: Int?
 
   public init(status: Int, code: String, title: String, detail: String) {

@@ -1,12 +1,12 @@
-// One request, whole: what a handler is given.
+// One complete request, as a handler receives it.
 //
-// Every value is the client's own bytes after the gate has found them well-formed; nothing is
-// percent-decoded. A request is a value: it may be kept and read from any thread.
+// Every value is the client's own bytes after the gate has checked that they are well-formed;
+// nothing is percent-decoded. A request is a value: it may be stored and read from any thread.
 
 /// A request that has been read completely.
 public struct HTTPRequest: Sendable {
-  /// The method as sent: `GET`, `HEAD`, … `HEAD` is answered like `GET`; the body is left out and
-  /// its length kept without the handler's doing.
+  /// The method as sent: `GET`, `HEAD`, … Handlers respond to `HEAD` as to `GET`; the server omits
+  /// the body and keeps its length.
   public let method: String
   /// The raw target in origin form, percent-encoded, with its query: visible ASCII only.
   /// An absolute-form target is reduced to its path and query; `*` occurs with `OPTIONS`.
@@ -22,7 +22,7 @@ public struct HTTPRequest: Sendable {
     case text(String, connection: UInt64)
   }
 
-  /// Counts the body's bytes, as long as the request is kept.
+  /// Counts the body's bytes for as long as the request is retained.
   private let charge: MemoryCharge?
 
   init(
@@ -37,7 +37,7 @@ public struct HTTPRequest: Sendable {
     self.origin = .connection(connection)
   }
 
-  /// A request that came from no socket, for tests and for calls inside the process.
+  /// Creates a request without a socket, for tests and for calls within the process.
   public init(
     method: String = "GET", target: String, headers: [(name: String, value: String)] = [],
     body: [UInt8] = [], remoteAddress: String = "", connectionNumber: UInt64 = 0
@@ -56,7 +56,7 @@ public struct HTTPRequest: Sendable {
     return target[..<(utf8.firstIndex(of: UInt8(ascii: "?")) ?? utf8.endIndex)]
   }
 
-  /// The raw query: what follows the first `?`; nil where there is none.
+  /// The raw query: the part behind the first `?`; nil if there is none.
   public var query: Substring? {
     let utf8 = target.utf8
     guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return nil }
@@ -65,12 +65,12 @@ public struct HTTPRequest: Sendable {
 
   /// The first header value under `name`, without surrounding blanks. O(number of headers).
   ///
-  /// - Parameter name: compared without regard to ASCII case.
+  /// - Parameter name: compared ignoring ASCII case.
   public func header(_ name: String) -> String? {
     headerBlock.first(name)
   }
 
-  /// Whether the first header value under `name` is `value`, to the byte. Costs no allocation.
+  /// True if the first header value under `name` is byte for byte `value`. No allocation.
   public func hasHeader(_ name: String, _ value: String) -> Bool {
     headerBlock.first(name, is: value)
   }
@@ -85,7 +85,7 @@ public struct HTTPRequest: Sendable {
     headerBlock.fields
   }
 
-  /// The client's numeric address without its port, made when asked for; empty if unknown.
+  /// The client's numeric address without its port; empty if unknown. Computed on each access.
   public var remoteAddress: String {
     switch origin {
     case .connection(let connection): connection.remoteAddress
@@ -93,7 +93,7 @@ public struct HTTPRequest: Sendable {
     }
   }
 
-  /// Tells the connections of this process apart.
+  /// Identifies the connection within this process.
   public var connectionNumber: UInt64 {
     switch origin {
     case .connection(let connection): connection.number

@@ -1,8 +1,8 @@
-// What a handler answers: a status, header fields and bytes.
+// A handler's response: a status, header fields and bytes.
 
 /// The body of a response.
 public enum HTTPBody: Sendable, Equatable {
-  /// No body; where the status allows one, `Content-Length: 0` is sent.
+  /// No body; `Content-Length: 0` is sent if the status allows a body.
   case none
   /// These bytes, with their `Content-Length`.
   case bytes([UInt8])
@@ -15,7 +15,7 @@ public enum HTTPBody: Sendable, Equatable {
     .bytes(Array(text.utf8))
   }
 
-  /// How many bytes are sent.
+  /// The number of bytes that are sent.
   var count: Int { if case .bytes(let bytes) = self { bytes.count } else { 0 } }
 
   /// The bytes that are sent.
@@ -41,9 +41,9 @@ public struct HTTPResponse: Sendable {
     self.body = body
   }
 
-  /// The first header value under `name`, compared without regard to ASCII case.
+  /// The first header value under `name`, compared ignoring ASCII case.
   public func header(_ name: String) -> String? {
-    let wanted = name.lowercased()
-    return headers.first { $0.name.lowercased() == wanted }?.value
+    let lowercasedName = name.lowercased()
+    return headers.first { $0.name.lowercased() == lowercasedName }?.value
   }
 }

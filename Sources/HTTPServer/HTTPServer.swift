@@ -1,22 +1,22 @@
-// The server: from start to stop.
+// The server, from start to stop.
 //
-// Promises: a started server listens on `port`; stopping it answers every exchange that is still
-// open with 503, ends the streams, and never ends the process.
+// Promises: a started server listens on `port`; stopping it sends 503 to every exchange that is
+// still open, ends the streams, and never ends the process.
 
 import CMicrohttpd
 import Glibc
 
 /// An HTTP/1.1 server on one TCP port.
 public final class HTTPServer: Sendable {
-  /// The port that is listened on; the one chosen, where 0 was asked for.
+  /// The port on which the server listens; if 0 was requested, the one that the system chose.
   public let port: Int
   private let context: ServerContext
   private let watch: DisconnectMonitor
   private let workers: HTTPWorkers
 
-  /// Starts listening and answering.
+  /// Starts listening and serving.
   ///
-  /// - Parameter listener: what was opened before, to be used by one server; nil opens the
+  /// - Parameter listener: a socket that was opened before, used by one server only; nil opens the
   ///   configuration's host and port.
   public init(
     _ configuration: HTTPServerConfiguration, listener: HTTPListener? = nil,
@@ -45,29 +45,31 @@ public final class HTTPServer: Sendable {
     stop()
   }
 
-  /// Open connections.
+  /// The number of open connections.
   public var connectionCount: Int {
     context.table.count
   }
 
-  /// Bytes of request bodies and answers in memory.
+  /// The bytes of request bodies and responses in memory.
   public var memoryInFlight: Int {
     context.memory.bytes
   }
 
-  /// Connections that wait for an answer, or for something to stream. O(connections).
+  /// The number of connections that wait for a response, or for something to stream.
+  /// O(connections).
   public var waitingCount: Int {
     context.table.waitingCount
   }
 
-  /// Answers what is suspended with 503, or closes its connection where a refusal was forbidden
-  /// (see ``HTTPExchange/forbidRefusal()``), ends the streams, stops listening, and closes all
-  /// connections. Answers under way have `grace` seconds to go out; requests that come meanwhile
-  /// still reach the handler, but none is suspended any more. Not to be called from a handler. A
-  /// second call does nothing.
+  /// Sends 503 to suspended exchanges, or closes their connections if a refusal was forbidden (see
+  /// ``HTTPExchange/forbidRefusal()``), ends the streams, stops listening, and closes all
+  /// connections. Responses that are being sent have `grace` seconds to complete; requests that
+  /// arrive meanwhile still reach the handler, but none is suspended. Must not be called from a
+  /// handler. A second call does nothing.
   public func stop(grace: Double = 2) {
-    // Not MHD_quiesce_daemon: it and a busy worker may both take the listener out of the worker's
-    // epoll set, and libmicrohttpd 0.9.75 aborts the process when the second finds it gone.
+    // MHD_quiesce_daemon is not used: it and a busy worker may both remove the listener from the
+    // worker's epoll set, and libmicrohttpd 0.9.75 aborts the process when the second removal
+    // fails.
     for exchange in context.table.drain() { exchange.drain() }
     awaitAnswers(seconds: grace)
     watch.stop()

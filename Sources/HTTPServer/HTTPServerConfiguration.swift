@@ -1,56 +1,58 @@
-// What a server is started with.
+// The settings of a server, fixed when it starts.
 
 /// The settings of a server. Every limit has a default that suits a public server.
 public struct HTTPServerConfiguration: Sendable {
   /// A numeric address or a name.
   public var host = "127.0.0.1"
-  /// 0 has the system choose a free port.
+  /// The port; with 0 the system chooses a free one.
   public var port = 8080
   /// Threads that read and write sockets and call the handler, 1 to 64.
   public var workers = 8
-  /// Largest body in bytes; beyond it 413.
+  /// The largest request body in bytes; a larger one gets 413.
   public var maxBodyBytes = 16 << 20
-  /// Most bytes of all request bodies and answers in memory together; beyond it 503.
+  /// The most bytes of all request bodies and responses in memory together; beyond it requests get
+  /// 503.
   public var maxMemoryInFlight = 512 << 20
-  /// Memory libmicrohttpd keeps for each connection, in bytes: the request's head, its parsed
-  /// fields and the head of the response share it. After its first request a connection keeps all
-  /// of it, so this is what a waiting connection costs, and it bounds ``maxHeadBytes``.
+  /// The bytes of memory that libmicrohttpd reserves for each connection. The request's head, its
+  /// parsed fields and the head of the response share them. A connection keeps all of them after
+  /// its first request, so this is the cost of a waiting connection, and it bounds
+  /// ``maxHeadBytes``.
   public var connectionMemory = 8_704
-  /// Largest request line with all header lines, in bytes; beyond it 431. At most
-  /// ``connectionMemory`` less 1,536 bytes for the response's head counts.
+  /// The largest request line with all header lines, in bytes; a larger one gets 431. The effective
+  /// limit is at most ``connectionMemory`` less 1,536 bytes for the response's head.
   public var maxHeadBytes = 7 << 10
-  /// Most header fields of one request; beyond it 431.
+  /// The most header fields of one request; more get 431.
   public var maxHeaderCount = 64
-  /// Most connections at once, over all workers, at least one each; further ones wait to be accepted.
-  /// Fewer where the process may not have as many descriptors open.
+  /// The most connections at the same time, over all workers, at least one each; further ones wait
+  /// to be accepted. The limit is lower if the process may not open as many descriptors.
   public var maxConnections = 20_000
-  /// Seconds a new connection has for its first request's head, however its bytes trickle in.
+  /// The seconds within which the head of a new connection's first request must be complete.
   public var headTimeout = 15
   /// Seconds from one answer to the end of the next request's head.
   public var idleTimeout = 75
-  /// Seconds a body may take, beside one second for each 16 KiB of it that have come.
+  /// The seconds for a request's body, plus one second for each 16 KiB of it that have arrived.
   public var bodyTimeout = 30
-  /// Seconds after which a connection is closed whose client has closed its sending side, unless an
-  /// answer is being sent. A client that has left looks the same as one that has only finished
-  /// sending.
+  /// The seconds after which a connection is closed whose client has closed its sending side,
+  /// unless a response is being sent. A client that has disconnected looks the same as one that has
+  /// only finished sending.
   public var finishedPeerTimeout = 0.5
-  /// Seconds without any progress after which a reader that takes no bytes is cut off.
+  /// The seconds without progress after which a connection is closed whose client does not read.
   public var writeTimeout = 60
-  /// The host names that requests may name; others are refused with 421. Nil: any name. A request of
-  /// HTTP/1.0 that names no host is accepted.
+  /// The host names that requests may name; others get 421. Nil: any name. A request of HTTP/1.0
+  /// that names no host is accepted.
   public var hostNames: HostNames?
-  /// Makes the response to what the server itself refuses.
+  /// Makes the response for a refusal by the server itself.
   public var renderProblem: @Sendable (HTTPProblem) -> HTTPResponse = { $0.response() }
 
   public init() {}
 
-  /// The limit that holds, within the memory there is.
+  /// The effective limit of a request's head in bytes, given the connection's memory.
   var effectiveHeadBytes: Int {
     min(maxHeadBytes, max(connectionMemory - 1536, 512), 0xFFFF)
   }
 }
 
-/// Why a server could not be started.
+/// The reason why a server could not start.
 public enum HTTPServerError: Error, Equatable {
   /// The host has no address, or the port is out of range.
   case cannotResolve(host: String)

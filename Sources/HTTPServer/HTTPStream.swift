@@ -1,17 +1,19 @@
-// One stream being sent: between libmicrohttpd, which asks for bytes, and a source, which has them.
+// One stream that is being sent: connects libmicrohttpd, which requests bytes, with a source, which
+// produces them.
 //
-// Promises: while the source waits the connection is suspended and costs no time; wakes coalesce
-// and none is lost; `closed()` reaches the source exactly once, after its last `next`.
+// Promises: while the source waits, the connection is suspended and uses no processor time; wakes
+// coalesce and none is lost; `closed()` is called on the source exactly once, after its last
+// `next`.
 
 import CMicrohttpd
 
-/// A stream that is being sent. The source wakes it from any thread.
+/// A stream that is being sent. Its source wakes it from any thread.
 public final class HTTPStream: Sendable {
   private enum Phase {
-    /// Not suspended: not yet asked, being asked, or its bytes being sent.
+    /// Not suspended: before its first `next`, during one, or while its bytes are sent.
     case running
     case suspended
-    /// The source is told and forgotten.
+    /// The source was notified and released.
     case finished
   }
 
@@ -19,13 +21,14 @@ public final class HTTPStream: Sendable {
     var phase = Phase.running
     var wakeIsPending = false
     var isCut = false
-    /// A `next` is running: whoever finishes the stream leaves `closed()` to it.
+    /// True while a `next` runs: if the stream finishes meanwhile, the end of `next` calls
+    /// `closed()`.
     var isPulling = false
     var source: (any StreamSource)?
     var seat: StreamAttachment?
   }
 
-  /// Where a stream of a socket sits; set when its response is queued.
+  /// The connection of a stream with a socket; set when its response is queued.
   struct StreamAttachment {
     let handle: ConnectionHandle
     let connection: Connection
@@ -33,8 +36,8 @@ public final class HTTPStream: Sendable {
     let table: ConnectionTable
   }
 
-  /// Guards the phase: suspending and resuming happen under it, so that neither overtakes the
-  /// other. Taken before the locks of the connection table and of libmicrohttpd, never after.
+  /// Protects the phase. Suspending and resuming happen while it is held, so that neither overtakes
+  /// the other. Taken before the locks of the connection table and of libmicrohttpd, never after.
   private let state: SanitizedMutex<State>
   private let leftover = Leftover()
 
@@ -42,8 +45,8 @@ public final class HTTPStream: Sendable {
     state = SanitizedMutex(State(source: source))
   }
 
-  /// Has the source asked again. Callable from any thread, any number of times; wakes that come
-  /// before the source was asked count as one. Does nothing after the end.
+  /// Makes the server call the source's `next` again. May be called from any thread, any number of
+  /// times; wakes before that call count as one. Does nothing after the end.
   public func wake() {
     state.withLock { state in
       switch state.phase {
@@ -54,7 +57,7 @@ public final class HTTPStream: Sendable {
     }
   }
 
-  /// What the source says now; for streams without a socket. `end` once it has ended.
+  /// Returns the source's next step, for streams without a socket; `end` once it has ended.
   public func pull(_ room: Int) -> StreamStep {
     guard let source = beginPull() else { return .end }
     let step = source.next(room)
@@ -66,7 +69,7 @@ public final class HTTPStream: Sendable {
     return isOver ? .end : step
   }
 
-  /// Whether bodies and answers take all the memory that there is for them.
+  /// True if request bodies and responses use all the memory available to them.
   public var isMemoryExhausted: Bool {
     state.withLock { state in
       state.seat.map { !$0.exchange.server.memory.hasRoom(for: 1) } ?? false
@@ -80,7 +83,7 @@ public final class HTTPStream: Sendable {
     }
   }
 
-  /// Ends the stream soon: what was pulled is still sent, the source is not asked again.
+  /// Ends the stream soon: bytes that were pulled are still sent, and `next` is not called again.
   func cut() {
     state.withLock { state in
       state.isCut = true
@@ -88,7 +91,7 @@ public final class HTTPStream: Sendable {
     }
   }
 
-  /// The sending is over, one way or another.
+  /// Called when sending has ended, for whatever reason.
   func finish() {
     let source: (any StreamSource)? = state.withLock { state in
       state.phase = .finished
@@ -106,7 +109,7 @@ public final class HTTPStream: Sendable {
   }
 }
 
-// MARK: What libmicrohttpd asks
+// MARK: Requests of libmicrohttpd for bytes
 
 extension HTTPStream {
   enum Reading: Equatable {
@@ -115,7 +118,7 @@ extension HTTPStream {
     case end
   }
 
-  /// Fills `buffer`, or suspends the connection, or ends. Called by its worker alone.
+  /// Fills `buffer`, suspends the connection, or ends. Called only by the connection's worker.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Reading {
     while true {
       if let count = leftover.move(into: buffer) { return .copied(count) }
@@ -136,7 +139,7 @@ extension HTTPStream {
     }
   }
 
-  /// Whether the stream was finished or cut meanwhile.
+  /// Returns true if the stream was finished or cut meanwhile.
   private func endPull() -> Bool {
     let (isOver, source): (Bool, (any StreamSource)?) = state.withLock { state in
       state.isPulling = false
@@ -148,7 +151,8 @@ extension HTTPStream {
     return isOver
   }
 
-  /// False if the source is to be asked again at once.
+  /// Suspends the connection. Returns false if the source was woken meanwhile, so that `next` has
+  /// to be called again at once.
   private func suspend() -> Bool {
     state.withLock { state in
       guard state.phase == .running, !state.wakeIsPending, !state.isCut, let seat = state.seat
@@ -164,23 +168,23 @@ extension HTTPStream {
   }
 }
 
-/// Bytes that were pulled and did not fit. Touched by the connection's worker alone.
+/// Bytes that were pulled and did not fit. Used only by the connection's worker.
 private final class Leftover: @unchecked Sendable {
   var budget: MemoryBudget?
   private var bytes: [UInt8] = []
   private var sent = 0
-  /// Counts the bytes.
+  /// Counts the bytes in memory.
   private var charge: MemoryCharge?
 
   func take(_ more: [UInt8]) {
     (bytes, sent) = (more, 0)
     let charge = MemoryCharge()
     self.charge = charge
-    // What was made is sent: who makes events asks beforehand whether there is memory.
+    // Bytes that exist are sent in any case: sources check the memory before they produce events.
     if let budget { _ = charge.begin(with: more.count, in: budget, forced: true) }
   }
 
-  /// Nil if there is nothing left.
+  /// Moves bytes into `buffer` and returns their number; nil if none are left.
   func move(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
     let count = min(bytes.count &- sent, buffer.count)
     guard count > 0 else { return nil }

@@ -1,34 +1,34 @@
-// The threads that run libmicrohttpd: each has a daemon of its own, all accept from one port.
+// The threads that run libmicrohttpd. Each has a daemon of its own, and all accept from one port.
 //
-// libmicrohttpd 0.9.75 drains its epoll set 128 events at a time, and waits again, without end,
-// after a batch that was full: when as many as 128 sockets (or a multiple) are ready and no more,
-// its own threads sleep on requests that they have been told of. So the waiting is done here
-// wherever a batch can be full.
+// libmicrohttpd 0.9.75 reads 128 events of its epoll set at a time. After a full batch it waits
+// again, without a timeout: if exactly 128 sockets (or a multiple) are ready, its own threads sleep
+// although requests have been reported to them. So the waiting is done here wherever a batch can be
+// full.
 
 import CMicrohttpd
 import Glibc
 import Threads
 
-/// What the callbacks of one worker's daemon are given.
+/// The context of the callbacks of one worker's daemon.
 final class WorkerContext: Sendable {
   let server: ServerContext
-  let bell: WakeupEvent
-  /// Whether a connection has ended since the worker last asked. Used by the worker alone.
+  let wakeup: WakeupEvent
+  /// True if a connection has ended since the worker's last check. Used only by the worker.
   nonisolated(unsafe) var hasEnded = false
-  /// Not 0 if the system had no descriptor or memory for a new connection since the worker last
-  /// looked. Used by the worker alone.
+  /// Not 0 if the system had no descriptor or memory for a new connection since the worker's last
+  /// check. Used only by the worker.
   nonisolated(unsafe) let cannotAccept = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
 
-  init(_ server: ServerContext, _ bell: WakeupEvent) {
+  init(_ server: ServerContext, _ wakeup: WakeupEvent) {
     self.server = server
-    self.bell = bell
+    self.wakeup = wakeup
     cannotAccept.initialize(to: 0)
   }
 
   deinit { cannotAccept.deallocate() }
 }
 
-/// Running workers; to be stopped once.
+/// The running workers, which are stopped once.
 final class HTTPWorkers: Sendable {
   private struct Worker: @unchecked Sendable {
     let daemon: OpaquePointer
@@ -36,17 +36,18 @@ final class HTTPWorkers: Sendable {
     let thread: JoinableThread
   }
 
-  /// Handlers parse what clients nest: the deepest that they accept needs more than a megabyte
-  /// without optimisation. Only pages that were touched are memory.
+  /// The stack size of a worker in bytes. Handlers parse nested input: the deepest accepted nesting
+  /// needs more than a megabyte in a build without optimization. Only pages that were used occupy
+  /// memory.
   private static let stackSize = 8 << 20
 
-  /// Guards the workers, so that they are stopped once.
+  /// Protects the workers, so that they are stopped once.
   private let workers = SanitizedMutex<[Worker]>([])
 
-  /// Takes the listener over. Nil if the system has no daemon or thread to give; the listener is
-  /// closed then too.
+  /// Takes ownership of the listener. Returns nil if the system has no daemon or thread left; the
+  /// listener is closed then too.
   ///
-  /// - Parameter settings: whose limit of connections is that of all workers together.
+  /// - Parameter settings: its limit of connections applies to all workers together.
   init?(_ server: ServerContext, _ settings: chttp_settings, count: Int, listener: Int32) {
     defer { close(listener) }
     for number in 0..<count {
@@ -62,14 +63,14 @@ final class HTTPWorkers: Sendable {
     stop()
   }
 
-  /// Ends the threads, then closes the connections. Nothing may be suspended any more. A second
-  /// call does nothing.
+  /// Ends the threads, then closes the connections. No exchange may be suspended. A second call
+  /// does nothing.
   func stop() {
     let workers = workers.withLock { workers in
       defer { workers = [] }
       return workers
     }
-    for worker in workers { worker.context.bell.ringForEnd() }
+    for worker in workers { worker.context.wakeup.signalEnd() }
     for worker in workers { worker.thread.join() }
     for worker in workers {
       withExtendedLifetime(worker.context) { MHD_stop_daemon(worker.daemon) }
@@ -80,8 +81,8 @@ final class HTTPWorkers: Sendable {
     _ server: ServerContext, _ settings: chttp_settings, _ listener: Int32, number: Int,
     of count: Int
   ) -> Worker? {
-    guard let bell = WakeupEvent() else { return nil }
-    let context = WorkerContext(server, bell)
+    guard let wakeup = WakeupEvent() else { return nil }
+    let context = WorkerContext(server, wakeup)
     let own = fcntl(listener, F_DUPFD_CLOEXEC, 0)
     guard own >= 0 else { return nil }
     var settings = settings
@@ -93,7 +94,7 @@ final class HTTPWorkers: Sendable {
       return nil
     }
     let loop = Loop(daemon: daemon, context: context, set: chttp_epoll_set(daemon))
-    guard bell.hang(in: loop.set),
+    guard wakeup.add(to: loop.set),
       let thread = JoinableThread("http-\(number)", stackSize: stackSize, { loop.run() })
     else {
       MHD_stop_daemon(daemon)
@@ -102,18 +103,18 @@ final class HTTPWorkers: Sendable {
     return Worker(daemon: daemon, context: context, thread: thread)
   }
 
-  /// The shares differ by one at most and add up to the limit.
+  /// A worker's share of the limit. The shares differ by at most one and add up to the limit.
   private static func share(of limit: UInt32, _ number: Int, of count: Int) -> UInt32 {
     let (each, rest) = Int(limit).quotientAndRemainder(dividingBy: count)
     return UInt32(max(1, number < rest ? each + 1 : each))
   }
 
-  /// One worker's life: wait, run, again.
+  /// The main loop of one worker: wait, run the daemon, repeat.
   private struct Loop: @unchecked Sendable {
-    /// With fewer connections a batch cannot be full: events are 128, and the listener and the bell
-    /// have one each.
+    /// The number of connections below which a batch cannot be full: a batch is 128 events, of
+    /// which the listener and the wakeup event have one each.
     private static let fewConnections = 120
-    /// Microseconds between two tries to accept where descriptors are exhausted.
+    /// The microseconds between two attempts to accept while descriptors are exhausted.
     private static let exhaustedPause: UInt32 = 100_000
 
     let daemon: OpaquePointer
@@ -121,31 +122,32 @@ final class HTTPWorkers: Sendable {
     let set: Int32
 
     func run() {
-      let bell = context.bell
-      while !bell.isOver {
+      let wakeup = context.wakeup
+      while !wakeup.isOver {
         if chttp_connection_count(daemon) <= Self.fewConnections {
           MHD_run_wait(daemon, -1)
-          _ = bell.hear()
+          _ = wakeup.consume()
           pauseIfExhausted()
         } else {
           context.hasEnded = false
           MHD_run(daemon)
-          // It may have taken a ring's edge after it had looked for what was resumed; and where it
-          // was full, it watches its listener again when it is run the next time.
-          if !bell.hear(), !context.hasEnded { wait() }
+          // The daemon may have consumed the edge of a wakeup after it had looked for resumed
+          // connections. A full daemon watches its listener again only when it runs the next time.
+          if !wakeup.consume(), !context.hasEnded { wait() }
         }
       }
     }
 
-    /// libmicrohttpd does not stop accepting where it has no connection whose end could make it
-    /// start again: the listener would wake the worker without end. Such a worker serves nobody.
+    /// Pauses if the worker has no connections and the system cannot accept one. libmicrohttpd
+    /// stops accepting only if it has a connection whose end makes it start again; otherwise the
+    /// listener would wake the worker continuously. Such a worker serves no connection.
     private func pauseIfExhausted() {
       guard context.cannotAccept.pointee != 0 else { return }
       context.cannotAccept.pointee = 0
       if chttp_connection_count(daemon) == 0 { usleep(Self.exhaustedPause) }
     }
 
-    /// Sleeps until something is ready, or a connection's time is over.
+    /// Sleeps until something is ready or a connection's time limit passes.
     private func wait() {
       var milliseconds: UInt64 = 0
       let isTimed = MHD_get_timeout(daemon, &milliseconds) == chttp_yes

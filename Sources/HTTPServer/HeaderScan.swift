@@ -1,13 +1,13 @@
 // One pass over the header fields of a request.
 //
-// Enters: the fields as libmicrohttpd found them. Leaves: their copy, how the body is framed, and
-// the first thing that is wrong with them.
+// Input: the fields as libmicrohttpd found them. Output: their copy, the framing of the body, and
+// the first error in them.
 
 import CMicrohttpd
 
 /// Collects, checks and copies header fields.
 struct HeaderScan {
-  /// Where the next field must begin, if the layout is checked.
+  /// The address at which the next field must begin, if the layout is checked.
   private(set) var cursor: UnsafePointer<CChar>
   private let checksLayout: Bool
   private let maxCount: Int
@@ -36,7 +36,7 @@ struct HeaderScan {
     self.maxCount = maxCount
   }
 
-  /// Visits every field. `capacity` bounds the bytes of the copy.
+  /// Visits every field. The copy has at most `capacity` bytes.
   mutating func collect(_ connection: OpaquePointer, capacity: Int) {
     storage = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, initializedCount in
       self.buffer = buffer
@@ -47,7 +47,7 @@ struct HeaderScan {
     }
   }
 
-  /// Whether to go on.
+  /// Checks and copies one field. Returns true to continue.
   fileprivate mutating func visit(
     _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
   ) -> Bool {
@@ -73,8 +73,8 @@ struct HeaderScan {
     return true
   }
 
-  /// The name begins where the line before it ended, and only blanks lie between the colon's
-  /// place and the value.
+  /// Checks that the name begins directly behind the previous line, and that only blanks are
+  /// between the colon's place and the value.
   private mutating func checkPlace(
     _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
   ) -> Bool {
@@ -86,7 +86,8 @@ struct HeaderScan {
       && UnsafeBufferPointer(start: gapStart, count: valueStart - gapStart).allSatisfy(isBlank)
   }
 
-  /// Notes the fields that frame the message. They are told apart by their length first.
+  /// Records the fields that determine the framing of the message. Their lengths are compared
+  /// first.
   private mutating func note(
     _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
   ) {
@@ -185,13 +186,13 @@ private func isBlank(_ byte: UInt8) -> Bool {
   byte == 0x20 || byte == 0x09
 }
 
-/// Anything but control characters; bytes beyond ASCII are opaque.
+/// True for every byte except control characters; bytes beyond ASCII are opaque.
 @inline(__always)
 private func isFieldByte(_ byte: UInt8) -> Bool {
   byte >= 0x20 && byte != 0x7F || byte == 0x09
 }
 
-/// What a host name, an IP literal and a port may hold.
+/// True for the bytes of host names, IP literals and ports.
 @inline(__always)
 func isHostByte(_ byte: UInt8) -> Bool {
   switch byte {

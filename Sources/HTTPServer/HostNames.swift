@@ -1,11 +1,12 @@
-// The names under which a server may be addressed.
+// The value of a `Host` header → true if it is one of the server's names.
 //
-// A page of another origin can have its own host name resolve to a loopback address (DNS rebinding);
-// its requests then name that host. A server that accepts known names alone refuses them.
+// A page of another origin can make its own host name resolve to a loopback address (DNS
+// rebinding); its requests then contain that host name. A server that accepts only known names
+// refuses them.
 
 import Glibc
 
-/// A set of host names, compared without regard to ASCII case, ports, and a dot at the end.
+/// A set of host names, compared ignoring ASCII case, ports, and a dot at the end.
 public struct HostNames: Sendable, Equatable {
   /// The names of a server that listens on a loopback address.
   public static let loopback: [String] = ["localhost", "127.0.0.1", "[::1]"]
@@ -13,7 +14,7 @@ public struct HostNames: Sendable, Equatable {
   /// In lower case, IPv6 addresses in brackets.
   private let names: [[UInt8]]
 
-  /// - Parameter names: host names and addresses; an IPv6 address may stand without its brackets.
+  /// - Parameter names: host names and addresses; the brackets of an IPv6 address are optional.
   public init(_ names: [String]) {
     self.names = names.map { name in
       let bare = name.hasSuffix(".") ? String(name.dropLast()) : name
@@ -22,7 +23,7 @@ public struct HostNames: Sendable, Equatable {
     }
   }
 
-  /// True for a host name or an address without a port, as a name of this set is given.
+  /// True for a host name or an address without a port, in the form of the names of this set.
   public static func isName(_ text: String) -> Bool {
     if isAddress(text, AF_INET6) { return true }
     if text.hasPrefix("["), text.hasSuffix("]") {
@@ -61,7 +62,7 @@ public struct HostNames: Sendable, Equatable {
   }
 
   /// The value of a `Host` header without its port and without a dot at the end of the name; nil if
-  /// what follows the name is no port. The port may be empty (RFC 3986, section 3.2.3).
+  /// the text behind the name is not a port. The port may be empty (RFC 3986, section 3.2.3).
   static func name(of host: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8>? {
     let isBracketed = host.first == UInt8(ascii: "[")
     let end =

@@ -1,7 +1,7 @@
-// Opening the listening socket.
+// Opens the listening socket.
 //
-// Enters: a host and a port. Leaves: a bound, listening descriptor whose options every accepted
-// connection inherits, and the port it got.
+// Input: a host and a port. Output: a bound, listening descriptor whose options every accepted
+// connection inherits, and its port.
 
 import CMicrohttpd
 import Glibc
@@ -12,8 +12,8 @@ struct ListenSocket {
   let port: Int
 
   /// - Parameters:
-  ///   - host: a numeric address or a name; the first address that can be bound is taken.
-  ///   - port: 0 has the system choose a free one.
+  ///   - host: a numeric address or a name; the first address that can be bound is used.
+  ///   - port: with 0 the system chooses a free one.
   init(host: String, port: Int) throws(HTTPServerError) {
     guard (0...0xFFFF).contains(port) else { throw .cannotResolve(host: host) }
     var hints = addrinfo()
@@ -78,7 +78,7 @@ struct ListenSocket {
     return withUnsafeMutableBytes(of: &storage) { bytes in
       let base = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
       guard getsockname(descriptor, base, &length) == 0 else { return 0 }
-      // The port lies at the same place in both address families.
+      // The port has the same offset in both address families.
       return Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self)))
     }
   }

@@ -1,8 +1,8 @@
-// The bytes of request bodies and answers that are in memory → one bound for all of them.
+// The bytes of request bodies and responses in memory → one limit for all of them.
 
 import Synchronization
 
-/// Counts the bytes that the requests and answers of one server hold.
+/// Counts the bytes that the requests and responses of one server occupy.
 final class MemoryBudget: Sendable {
   /// The most bytes.
   let limit: Int
@@ -12,13 +12,13 @@ final class MemoryBudget: Sendable {
     self.limit = limit
   }
 
-  /// The bytes that are counted now.
+  /// The bytes that are currently counted.
   var bytes: Int { used.load(ordering: .relaxed) }
 
-  /// Whether so many bytes more fit.
+  /// True if this many more bytes fit.
   func hasRoom(for count: Int) -> Bool { count <= limit &- bytes }
 
-  /// Counts more bytes; false, and nothing is counted, where they do not fit and are not `forced`.
+  /// Counts more bytes. Returns false and counts nothing if they do not fit and are not `forced`.
   fileprivate func take(_ count: Int, forced: Bool) -> Bool {
     let (before, _) = used.add(count, ordering: .relaxed)
     guard !forced, count > limit &- before else { return true }
@@ -29,28 +29,28 @@ final class MemoryBudget: Sendable {
   fileprivate func giveBack(_ count: Int) { used.subtract(count, ordering: .relaxed) }
 }
 
-/// The memory of one body: counted from its charge until the last reference to this is gone.
+/// The memory of one body, counted until the last reference to this object is released.
 final class MemoryCharge: Sendable {
   private struct State {
     var budget: MemoryBudget?
     var bytes = 0
   }
 
-  /// Smaller answers are not counted.
+  /// The smallest size in bytes that is counted.
   private static let least = 1 << 10
-  // Guards what was counted.
+  // Protects the count.
   private let state = Mutex(State())
 
   init() {}
 
-  /// Of a body of `count` bytes; nil where that is not worth counting.
+  /// The charge for a body of `count` bytes; nil if the body is too small to be counted.
   init?(for count: Int) {
     guard count >= Self.least else { return nil }
   }
 
-  /// Counts `count` bytes more.
+  /// Counts `count` more bytes.
   ///
-  /// - Returns: false where they do not fit.
+  /// - Returns: false if they do not fit.
   func grow(by count: Int, in budget: MemoryBudget) -> Bool {
     guard budget.take(count, forced: false) else { return false }
     state.withLock { state in
@@ -60,10 +60,10 @@ final class MemoryCharge: Sendable {
     return true
   }
 
-  /// Counts `count` bytes unless something was counted before.
+  /// Counts `count` bytes unless bytes are counted already.
   ///
-  /// - Parameter forced: whether they are counted beyond the limit too.
-  /// - Returns: false where they do not fit.
+  /// - Parameter forced: true to count them even beyond the limit.
+  /// - Returns: false if they do not fit.
   func begin(with count: Int, in budget: MemoryBudget, forced: Bool) -> Bool {
     state.withLock { state in
       if state.budget != nil { return true }

@@ -1,23 +1,24 @@
 // A response in libmicrohttpd's own form.
 //
-// Enters: an HTTPResponse. Leaves: something that any number of exchanges may be answered with,
-// from any threads at once, without copying the body again. Its memory is freed when the last
-// reference and the last sending of it are gone.
+// Input: an HTTPResponse. Output: an object that any number of exchanges may send, from any threads
+// at the same time, without copying the body again. Its memory is freed when the last reference is
+// released and the last sending has ended.
 
 import CMicrohttpd
 import Glibc
 
-/// A response made once and sent many times: a cached body, or one diff to ten thousand waiters.
+/// A response that is made once and sent many times: a cached body, or one diff to ten thousand
+/// waiters.
 public final class PreparedResponse: Sendable {
   /// The status that is sent.
   public let status: Int
-  /// The header fields it was made from.
+  /// The header fields of the original response.
   public let headers: [(name: String, value: String)]
-  /// How many bytes the body has.
+  /// The number of bytes in the body.
   public let bodyCount: Int
   let handle: ResponseHandle?
   private let memory: BodyMemory
-  /// Counts the body's bytes, as long as any exchange sends them; nil where they are few.
+  /// Counts the body's bytes for as long as any exchange sends them; nil for a small body.
   let charge: MemoryCharge?
 
   /// Copies the body once. O(bytes).
@@ -49,13 +50,13 @@ public final class PreparedResponse: Sendable {
   }
 }
 
-/// The status itself if it can end an exchange, else 500.
+/// Returns the status if it can end an exchange, otherwise 500.
 func sendableStatus(_ status: Int) -> Int {
   (200...599).contains(status) ? status : 500
 }
 
-/// Memory from `malloc`, which libmicrohttpd has released; owned by the response made of it. A
-/// reference to what counts its bytes stands in front of them.
+/// Memory from `malloc`, freed when libmicrohttpd destroys the response that owns it. A reference
+/// to the charge that counts its bytes precedes them.
 struct BodyMemory: @unchecked Sendable {
   private static let header = 16
   let start: UnsafeMutableRawPointer?
@@ -95,7 +96,7 @@ private func releaseBody(_ start: UnsafeMutableRawPointer?) { BodyMemory.release
 struct ResponseHandle: @unchecked Sendable {
   let pointer: OpaquePointer
 
-  /// Takes over `memory`. Nil only when memory has run out.
+  /// Takes ownership of `memory`. Nil only if memory has run out.
   init?(memory: BodyMemory, headers: [(name: String, value: String)]) {
     guard let response = chttp_response_of_memory(memory.count, memory.start, releaseBody) else {
       BodyMemory.release(memory.start)
@@ -105,7 +106,7 @@ struct ResponseHandle: @unchecked Sendable {
     add(headers)
   }
 
-  /// Names a length, has no bytes.
+  /// Creates a response with a length but no bytes.
   init?(length: Int, headers: [(name: String, value: String)]) {
     guard let response = chttp_response_of_length(UInt64(max(length, 0))) else { return nil }
     pointer = response
@@ -116,7 +117,8 @@ struct ResponseHandle: @unchecked Sendable {
     self.pointer = pointer
   }
 
-  /// libmicrohttpd refuses names and values with control characters; those are left out.
+  /// Adds header fields. libmicrohttpd refuses names and values with control characters; those are
+  /// omitted.
   func add(_ headers: [(name: String, value: String)]) {
     for header in headers {
       _ = MHD_add_response_header(pointer, header.name, header.value)

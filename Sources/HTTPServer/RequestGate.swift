@@ -1,14 +1,14 @@
 // The gate between libmicrohttpd's lenient parser and the handlers.
 //
-// Enters: a request's head as libmicrohttpd left it in its buffer. Leaves: the head, copied, or
-// the reason for refusing it. Promises: what passes is well-formed by RFC 9112, framed in one way
-// only, and names one host, which is among the configured ones; nothing is decoded.
+// Input: a request's head as libmicrohttpd left it in its buffer. Output: a copy of the head, or
+// the reason for refusing it. Promises: an accepted head is well-formed by RFC 9112, is framed in
+// only one way, and names one host, which is among the configured ones; nothing is decoded.
 //
 // libmicrohttpd 0.9.75 ends lines at a bare LF, cuts names and values at NUL, joins folded lines
-// and skips surplus blanks without telling. But it parses in place: each line end leaves one zero
-// byte for LF and two for CRLF. So the gate checks that the parts lie where a well-formed head
-// has them, to the byte. What this cannot tell from CRLF is a NUL right before a bare LF.
-// Other versions lay the head out in other ways; for them the check is left out.
+// and skips surplus blanks without reporting it. But it parses in place: each line end leaves one
+// zero byte for LF and two for CRLF. So the gate checks that the parts are exactly where a
+// well-formed head has them. It cannot distinguish CRLF from a NUL directly before a bare LF. Other
+// versions have other layouts; for them the check is omitted.
 
 import CMicrohttpd
 import Glibc
@@ -29,26 +29,26 @@ struct RequestGate: Sendable {
     knowsLayout = String(cString: MHD_get_version()) == "0.9.75"
   }
 
-  /// What a head says about what follows it.
+  /// The parts of a head that determine how the body is read.
   struct Admission {
     var contentLength: UInt64?
     var isChunked = false
-    /// Whether a blank behind `chunked`, which is legal, keeps libmicrohttpd 0.9.75 from decoding the
-    /// body.
+    /// True if a blank behind `chunked`, which is legal, keeps libmicrohttpd 0.9.75 from decoding
+    /// the body.
     var hidesChunks = false
     var expectsContinue = false
 
     var hasBody: Bool { isChunked || (contentLength ?? 0) > 0 }
   }
 
-  /// Where libmicrohttpd put the request line.
+  /// The parts of the request line in libmicrohttpd's buffer.
   struct RequestLine {
     let method: UnsafePointer<CChar>
     let version: UnsafePointer<CChar>
   }
 
-  /// Fills `intake` from a well-formed head. The admission is filled as far as the head was
-  /// understood, also when it is refused.
+  /// Fills `intake` from a well-formed head. If the head is refused, the admission contains the
+  /// part that was understood.
   func examine(
     _ connection: OpaquePointer, _ line: RequestLine, _ intake: inout RequestIntake,
     _ admission: inout Admission
@@ -73,7 +73,8 @@ struct RequestGate: Sendable {
       ?? checkLength(scan)
   }
 
-  /// The authority of an absolute target counts before `Host` (RFC 9112, section 3.2.2).
+  /// Checks the host. The authority of an absolute target has precedence over `Host` (RFC 9112,
+  /// section 3.2.2).
   private func checkHost(_ scan: HeaderScan, _ intake: RequestIntake) -> HTTPProblem? {
     guard let hostNames else { return nil }
     if var authority = intake.authority {
@@ -105,8 +106,8 @@ struct RequestGate: Sendable {
     return nil
   }
 
-  /// Leaves the target's path and query, and notes its authority; false for forms that only proxies
-  /// serve.
+  /// Reduces the target to its path and query, and records its authority. Returns false for forms
+  /// that only proxies serve.
   private func reduceToOriginForm(_ intake: inout RequestIntake) -> Bool {
     let target = intake.target
     let bytes = target.utf8
@@ -157,17 +158,17 @@ struct RequestGate: Sendable {
   }
 }
 
-/// RFC 9110's `tchar`.
+/// True for the characters of a token: RFC 9110's `tchar`.
 @inline(__always)
 func isTokenByte(_ byte: UInt8) -> Bool {
-  // Bit n stands for the character n: ! # $ % & ' * + - . 0-9, then A-Z ^ _ ` a-z | ~
+  // Bit n is set for the character n: ! # $ % & ' * + - . 0-9, then A-Z ^ _ ` a-z | ~
   let low: UInt64 = 0x03FF_6CFA_0000_0000
   let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE
   guard byte < 128 else { return false }
   return (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
 }
 
-/// Visible ASCII without `#`, which ends a target before it is sent.
+/// True for visible ASCII except `#`: clients remove a fragment before they send a target.
 @inline(__always)
 func isTargetByte(_ byte: UInt8) -> Bool {
   byte &- 0x21 < 0x5E && byte != 0x23

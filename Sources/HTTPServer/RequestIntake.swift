@@ -1,38 +1,39 @@
-// What has been read of one request so far.
+// The parts of one request that have been read so far.
 
 import Glibc
 
-/// The parts of a request while they come in. A plain value in its worker's hands.
+/// The parts of a request while they arrive. Used only by the connection's worker.
 struct RequestIntake {
   enum Stage {
     /// The target is known; the head has not been checked.
     case head
     /// The head was accepted; body bytes may come.
     case body
-    /// Refused already: what still comes is thrown away, so that the client reads the refusal
-    /// before the connection closes.
+    /// Refused already: further bytes are discarded, so that the client reads the refusal before
+    /// the connection closes.
     case discarding
-    /// With its handler, or answered.
+    /// The handler has it, or it was answered.
     case handled
   }
 
   var stage = Stage.head
-  /// Where the target began in libmicrohttpd's buffer. For the gate to compare, not to read:
-  /// libmicrohttpd cuts the query to pieces in place.
+  /// The start of the target in libmicrohttpd's buffer. The gate compares this address and does not
+  /// read from it: libmicrohttpd splits the query in place.
   let targetPlace: UnsafePointer<CChar>
   /// Bytes of the target as sent.
   let targetCount: Int
   var method = ""
-  /// The target as sent; empty if it holds a byte that no target may hold.
+  /// The target as sent; empty if it contains a byte that is not allowed in a target.
   var target: String
   /// The host and port of an absolute target.
   var authority: String?
   var headers = HTTPHeaderBlock()
   var isChunked = false
-  /// Decodes the body where libmicrohttpd does not; then it takes no response either.
+  /// Decodes the body if libmicrohttpd does not; then libmicrohttpd does not accept a response
+  /// either.
   var decoder: ChunkDecoder?
   var body: [UInt8] = []
-  /// Counts the body's bytes; nil before there are any.
+  /// Counts the body's bytes; nil before the first one.
   var charge: MemoryCharge?
   var discarded = 0
 
@@ -43,12 +44,12 @@ struct RequestIntake {
     self.target = bytes.allSatisfy(isTargetByte) ? String(decoding: bytes, as: UTF8.self) : ""
   }
 
-  /// Appends what bytes of a chunked body hold to the body.
+  /// Decodes bytes of a chunked body and appends them to the body.
   mutating func decode(_ bytes: UnsafeRawBufferPointer, limit: Int) -> ChunkDecoder.Outcome {
     decoder?.decode(bytes, into: &body, limit: limit) ?? .malformed
   }
 
-  /// Leaves the body to others, or to nobody.
+  /// Releases the body, which the request owns by now or which is not needed.
   mutating func dropBody() {
     body = []
     charge = nil

@@ -1,13 +1,13 @@
-// The functions libmicrohttpd calls, on its workers.
+// The functions that libmicrohttpd calls on its workers.
 //
-// Ownership: `context` is the WorkerContext, kept by HTTPWorkers until its daemon has stopped. A
-// connection's context owns one reference to its Connection, from start to close. A request's
-// context owns one reference to its ExchangeState, from the target to the completion.
+// Ownership: `context` is the WorkerContext, which HTTPWorkers retains until its daemon has
+// stopped. A connection's context owns one reference to its Connection, from start to close. A
+// request's context owns one reference to its ExchangeState, from the target to the completion.
 
 import CMicrohttpd
 import Glibc
 
-/// A connection was accepted, or is about to be closed.
+/// Called when a connection was accepted, and before it is closed.
 func connectionChanged(
   _ context: UnsafeMutableRawPointer?, _ pointer: OpaquePointer?,
   _ socketContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
@@ -30,7 +30,7 @@ func connectionChanged(
   }
 }
 
-/// The request line has been read.
+/// Called when the request line has been read.
 func targetRead(
   _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ pointer: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
@@ -44,7 +44,7 @@ func targetRead(
   return Unmanaged.passRetained(exchange).toOpaque()
 }
 
-/// The head has been read; then, once for each piece of the body; then once at its end; then once
+/// Called when the head has been read, then for each piece of the body, then at its end, and then
 /// after each resumption.
 func requestAdvanced(
   _ context: UnsafeMutableRawPointer?, _ pointer: OpaquePointer?, _ url: UnsafePointer<CChar>?,
@@ -58,7 +58,7 @@ func requestAdvanced(
   let worker = Unmanaged<WorkerContext>.fromOpaque(context).takeUnretainedValue()
   let server = worker.server
   let exchange = Unmanaged<ExchangeState>.fromOpaque(owned).takeUnretainedValue()
-  let handle = ConnectionHandle(pointer: pointer, bell: worker.bell)
+  let handle = ConnectionHandle(pointer: pointer, wakeup: worker.wakeup)
   switch exchange.intake.stage {
   case .head:
     let line = RequestGate.RequestLine(method: method, version: version)
@@ -69,7 +69,7 @@ func requestAdvanced(
     uploadCount.pointee = 0
     guard exchange.intake.decoder != nil else { return server.receive(exchange, bytes) }
     defer {
-      // What is left makes libmicrohttpd call again after a suspension.
+      // A count that is not 0 makes libmicrohttpd call again after a suspension.
       if exchange.intake.stage == .handled { uploadCount.pointee = 1 }
     }
     return server.receiveChunks(exchange, handle, bytes)
@@ -78,7 +78,7 @@ func requestAdvanced(
   }
 }
 
-/// The answer was sent, or the connection broke.
+/// Called when the response was sent, or the connection broke.
 func requestCompleted(
   _ context: UnsafeMutableRawPointer?, _ pointer: OpaquePointer?,
   _ requestContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
@@ -88,7 +88,7 @@ func requestCompleted(
   requestContext?.pointee = nil
   let exchange = Unmanaged<ExchangeState>.fromOpaque(owned).takeRetainedValue()
   exchange.connection.begin(.idle)
-  // Reading its end, the worker closes the connection.
+  // The worker closes the connection when it reads its end.
   if exchange.connection.isSpent.load(ordering: .relaxed) {
     shutdown(exchange.connection.descriptor, Int32(SHUT_RD))
   }

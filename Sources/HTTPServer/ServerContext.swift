@@ -1,4 +1,5 @@
-// What the callbacks of one server share.
+// The shared state of one server's callbacks: heads, bodies and responses pass through it between
+// libmicrohttpd and the handler.
 
 import CMicrohttpd
 import Glibc
@@ -10,7 +11,7 @@ final class ServerContext: Sendable {
   let configuration: HTTPServerConfiguration
   let gate: RequestGate
   let table: ConnectionTable
-  /// Counts the bodies and answers in memory.
+  /// Counts the request bodies and responses in memory.
   let memory: MemoryBudget
 
   init(
@@ -27,7 +28,7 @@ final class ServerContext: Sendable {
     configuration.renderProblem(problem)
   }
 
-  /// Whether a connection has been reading for longer than it may.
+  /// True if a connection has exceeded the time limit for a head or a body.
   func isOverdue(_ connection: Connection) -> Bool {
     let (activity, milliseconds) = connection.state
     let seconds = Int(truncatingIfNeeded: milliseconds / 1000)
@@ -45,7 +46,7 @@ final class ServerContext: Sendable {
 // MARK: Reading a request
 
 extension ServerContext {
-  /// The first call of a request: its head is complete, its body not yet read.
+  /// Handles the first call of a request: its head is complete, its body is not yet read.
   func admit(
     _ exchange: ExchangeState, _ handle: ConnectionHandle, _ line: RequestGate.RequestLine
   ) -> MHD_Result {
@@ -69,7 +70,7 @@ extension ServerContext {
     return chttp_yes
   }
 
-  /// Bytes of the body.
+  /// Receives bytes of the body.
   func receive(_ exchange: ExchangeState, _ bytes: UnsafeRawBufferPointer) -> MHD_Result {
     exchange.connection.bodyBytes.add(bytes.count, ordering: .relaxed)
     if exchange.intake.stage == .discarding {
@@ -89,7 +90,7 @@ extension ServerContext {
     return chttp_yes
   }
 
-  /// The request is complete.
+  /// Handles a complete request.
   func handle(_ exchange: ExchangeState, _ handle: ConnectionHandle) -> MHD_Result {
     guard exchange.intake.stage != .discarding else { return chttp_no }
     exchange.intake.stage = .handled
@@ -102,7 +103,7 @@ extension ServerContext {
     return settle(exchange, handle)
   }
 
-  /// Sends the answer, if there is one, or suspends.
+  /// Sends the response if there is one, otherwise suspends the connection.
   func settle(_ exchange: ExchangeState, _ handle: ConnectionHandle) -> MHD_Result {
     switch exchange.settle(handle) {
     case .send(let answer) where exchange.intake.decoder != nil:
@@ -117,8 +118,8 @@ extension ServerContext {
 // MARK: Refusing
 
 extension ServerContext {
-  /// How much of a refused body is read, so that closing does not destroy the refusal on its way:
-  /// a socket closed with unread bytes is reset.
+  /// The bytes of a refused body that are read before closing. A socket that is closed with unread
+  /// bytes is reset, which could destroy the refusal on its way.
   private static let mostDiscarded = 1 << 20
 
   private func refuse(
@@ -129,12 +130,13 @@ extension ServerContext {
     exchange.intake.stage = .handled
     exchange.connection.begin(.working)
     handler.answered(0, status: response.status, nanoseconds: 0)
-    // A response queued in a request's first call closes the connection.
+    // libmicrohttpd closes the connection after a response that is queued in a request's first
+    // call.
     return queue(PreparedResponse(response), sendableStatus(response.status), handle)
   }
 
-  /// Writes a response to the socket past libmicrohttpd, which takes none while a body is being
-  /// read. Nothing else is being written then. The connection ends with the body.
+  /// Writes a response directly to the socket, because libmicrohttpd accepts none while a body is
+  /// being read. Nothing else is being written then. The connection ends with the body.
   private func sendDirectly(_ exchange: ExchangeState, _ response: HTTPResponse) -> MHD_Result {
     handler.answered(
       exchange.mark.load(ordering: .relaxed), status: sendableStatus(response.status),
@@ -154,7 +156,8 @@ extension ServerContext {
 // MARK: Bodies whose chunks libmicrohttpd does not see
 
 extension ServerContext {
-  /// Bytes of a chunked body as they came; at its end the handler is called.
+  /// Receives bytes of a chunked body that libmicrohttpd does not decode; calls the handler at the
+  /// end of the body.
   func receiveChunks(
     _ exchange: ExchangeState, _ handle: ConnectionHandle, _ bytes: UnsafeRawBufferPointer
   ) -> MHD_Result {
@@ -171,7 +174,8 @@ extension ServerContext {
     }
   }
 
-  /// Sends an answer past libmicrohttpd. Streams are refused: they would need a thread each.
+  /// Sends a response directly to the socket. Streams are refused, because each would need a
+  /// thread.
   private func deliverDirectly(_ answer: HTTPAnswer, _ exchange: ExchangeState) -> MHD_Result {
     exchange.connection.bodyBytes.store(0, ordering: .relaxed)
     exchange.connection.begin(.receiving)
@@ -231,11 +235,11 @@ extension ServerContext {
       Unmanaged<HTTPStream>.fromOpaque(context).release()
       return chttp_no
     }
-    // Keeps what waits unsent in the kernel small, so that a slow reader gets recent bytes.
+    // Limits the unsent bytes in the kernel, so that a slow reader gets recent data.
     ListenSocket.set(
       exchange.connection.descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, 64 << 10)
     ResponseHandle(pointer: pointer).add(headers)
-    // libmicrohttpd would send the last chunk after the head of a HEAD response.
+    // libmicrohttpd would send the last chunk behind the head of a HEAD response.
     if exchange.intake.method == "HEAD" { chttp_end_by_closing(pointer) }
     defer { MHD_destroy_response(pointer) }
     return MHD_queue_response(handle.pointer, UInt32(sendableStatus(status)), pointer)

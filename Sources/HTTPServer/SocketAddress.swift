@@ -1,8 +1,8 @@
-// Socket addresses as text and back.
+// Socket addresses → text, and text → socket addresses.
 
 import Glibc
 
-/// The bytes of a peer's address; small enough to be kept with each connection.
+/// The bytes of a peer's address; small enough to be stored with each connection.
 struct SocketAddress: Sendable {
   private enum Kind {
     case none
@@ -32,7 +32,7 @@ struct SocketAddress: Sendable {
     }
   }
 
-  /// The address in numbers, without a port; empty if it is neither IPv4 nor IPv6.
+  /// The numeric address without a port; empty if it is neither IPv4 nor IPv6.
   var numericHost: String {
     switch kind {
     case .none: ""

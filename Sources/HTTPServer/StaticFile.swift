@@ -1,13 +1,13 @@
-// One file in memory, as it is and compressed.
+// One file in memory, uncompressed and compressed.
 //
-// Enters: an open descriptor, or bytes. Leaves: responses with a strong ETag made of the contents; the
-// compressed form has a tag of its own.
+// Input: an open descriptor, or bytes. Output: responses with a strong ETag computed from the
+// contents; the compressed form has a tag of its own.
 
 import Glibc
 
-/// The contents of one file at one moment.
+/// The contents of one file at the time of reading.
 struct StaticFile: Sendable {
-  /// nil where it is no file on a disk.
+  /// The state of the file on the disk; nil for contents from memory.
   let stamp: FileStamp?
   private let type: String
   private let plain: Variant
@@ -18,7 +18,7 @@ struct StaticFile: Sendable {
     let tag: String
   }
 
-  /// Nil if the file cannot be read.
+  /// Returns nil if the file cannot be read.
   init?(_ descriptor: Int32, _ stamp: FileStamp, _ path: String) {
     guard let bytes = Self.read(descriptor, expected: stamp.size) else { return nil }
     self.init(bytes, path, stamp)
@@ -31,12 +31,12 @@ struct StaticFile: Sendable {
     gzipped = Self.compressed(bytes, type)
   }
 
-  /// Bytes of memory it takes.
+  /// The bytes of memory that it uses.
   var byteCount: Int {
     plain.bytes.count + (gzipped?.bytes.count ?? 0)
   }
 
-  /// Nil where compression saves less than a tenth.
+  /// Returns the compressed form; nil if compression saves less than a tenth.
   private static func compressed(_ bytes: [UInt8], _ type: String) -> Variant? {
     guard bytes.count >= 256, bytes.count <= StaticFiles.largestKept,
       ContentType.isCompressible(type), let member = Gzip.compress(bytes, level: 9),

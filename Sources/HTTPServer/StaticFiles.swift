@@ -1,19 +1,19 @@
 // Files of a directory, or of the program itself, over HTTP.
 //
-// Enters: a GET or HEAD request. Leaves: its response, or nil where there is no such file.
-// Promises: nothing outside the directory is read, whatever the target says: each segment is
-// decoded once; `..`, NUL, backslashes and names that begin with a dot are refused; a symbolic
-// link is followed only to a place inside.
+// Input: a GET or HEAD request. Output: its response, or nil if there is no such file. Promise:
+// nothing outside the directory is read, whatever the target contains. Each segment is decoded
+// once; `..`, NUL, backslashes and names that begin with a dot are refused; a symbolic link is
+// followed only to a file inside.
 
 import Bytes
 import Glibc
 
-/// Serves the files below one directory, or files whose contents are given.
+/// Serves the files below one directory, or files with given contents.
 ///
-/// Files on a disk up to 4 MiB are kept in memory, with their compressed form, as long as the
+/// Files on a disk up to 4 MiB are cached in memory, with their compressed form, as long as the
 /// file's size and time stay the same; together at most ``cacheLimit`` bytes.
 public final class StaticFiles: Sendable {
-  /// The most bytes of file contents that are kept.
+  /// The most bytes of cached file contents.
   public static let cacheLimit = 64 << 20
   static let largestKept = 4 << 20
   static let largestServed = 256 << 20
@@ -21,12 +21,12 @@ public final class StaticFiles: Sendable {
   private enum Source: Sendable {
     /// A directory, without symbolic links.
     case directory(String)
-    /// Contents by their paths, which begin with `/`.
+    /// Contents by path; each path begins with `/`.
     case contents([String: [UInt8]])
   }
 
   private let source: Source
-  /// Guards the files kept, by their path without symbolic links.
+  /// Protects the cached files, by their path without symbolic links.
   private let kept = SanitizedMutex(Kept())
 
   private struct Kept {
@@ -34,16 +34,16 @@ public final class StaticFiles: Sendable {
     var byteCount = 0
   }
 
-  /// Nil if `directory` is no directory.
+  /// Returns nil if `directory` is not a directory.
   public init?(directory: String) {
     guard let resolved = realPath(directory), Self.isDirectory(resolved) else { return nil }
     source = .directory(resolved == "/" ? "" : resolved)
   }
 
-  /// Serves files that are in memory.
+  /// Serves files from memory.
   ///
-  /// - Parameter contents: by their paths, which begin with `/`. Each is compressed at the first
-  ///   request for it.
+  /// - Parameter contents: the files by path; each path begins with `/`. Each file is compressed at
+  ///   the first request for it.
   public init(contents: [String: [UInt8]]) { source = .contents(contents) }
 
   /// The response to a request; nil if there is no such file, and for other methods.
@@ -65,8 +65,8 @@ public final class StaticFiles: Sendable {
     }
   }
 
-  /// The segments of a raw path, decoded; nil where one could mean something else than an entry of
-  /// its directory.
+  /// The decoded segments of a raw path; nil if a segment could refer to something other than an
+  /// entry of its directory.
   private static func decode(_ path: Substring) -> String? {
     guard path.utf8.first == UInt8(ascii: "/") else { return nil }
     var place = ""
@@ -81,7 +81,8 @@ public final class StaticFiles: Sendable {
     return place
   }
 
-  /// The file that a decoded path names, without symbolic links and inside the directory.
+  /// The path of an existing file inside the directory, without symbolic links; nil if there is
+  /// none.
   private func resolve(_ path: String, in root: String) -> String? {
     guard var resolved = realPath(root + path) else { return nil }
     if Self.isDirectory(resolved) {
@@ -93,7 +94,7 @@ public final class StaticFiles: Sendable {
     return resolved.hasPrefix(root + "/") ? resolved : nil
   }
 
-  /// A name that can only mean an entry of its directory.
+  /// True if the name can only refer to an entry of its directory.
   private static func isPlain(_ name: String) -> Bool {
     !name.isEmpty && !name.hasPrefix(".")
       && !name.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
@@ -136,14 +137,14 @@ public final class StaticFiles: Sendable {
   }
 }
 
-/// The absolute path without symbolic links; nil if there is nothing there.
+/// The absolute path without symbolic links; nil if no such file exists.
 private func realPath(_ path: String) -> String? {
   guard let resolved = realpath(path, nil) else { return nil }
   defer { free(resolved) }
   return String(validatingCString: resolved)
 }
 
-/// What tells one state of a file from another.
+/// The properties that distinguish one state of a file from another.
 struct FileStamp: Equatable, Sendable {
   let device: UInt
   let inode: UInt
@@ -151,7 +152,7 @@ struct FileStamp: Equatable, Sendable {
   let seconds: Int
   let nanoseconds: Int
 
-  /// Nil unless it is a regular file of a size that is served.
+  /// Returns nil unless it is a regular file small enough to be served.
   init?(_ descriptor: Int32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,

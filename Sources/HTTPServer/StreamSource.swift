@@ -1,26 +1,28 @@
-// Where the bytes of a stream come from. Pulled, never pushed: a slow reader buffers nothing.
+// The source of a stream's bytes. The server pulls from it, so nothing accumulates for a slow
+// reader.
 
-/// What a source has to say when it is asked.
+/// The result of ``StreamSource/next(_:)``.
 public enum StreamStep: Sendable {
-  /// These bytes now; more may follow. They may be more than there is room for: the rest is kept
-  /// and the source not asked again before they are sent.
+  /// These bytes; more may follow. They may exceed the room in the socket: `next` is not called
+  /// again before the rest is sent.
   case bytes([UInt8])
-  /// Nothing now: ask again after ``HTTPStream/wake()``.
+  /// No bytes now; `next` is called again after ``HTTPStream/wake()``.
   case wait
-  /// Nothing any more.
+  /// The end of the stream.
   case end
 }
 
-/// Makes the bytes of a stream.
+/// Produces the bytes of a stream.
 ///
-/// All three calls come from the server; `next` never twice at the same time.
+/// The server makes all three calls; two calls of `next` never overlap.
 public protocol StreamSource: AnyObject, Sendable {
-  /// Called once, before anything else: keep `stream` to wake it.
+  /// Called once, before anything else. Store `stream` to wake it later.
   func opened(_ stream: HTTPStream)
-  /// Called on a worker whenever the socket can take more. Must not block.
+  /// Called on a worker whenever the socket has room. Must not block.
   ///
-  /// - Parameter room: how many bytes can be sent at once, a hint.
+  /// - Parameter room: the number of bytes that can be sent at once, as a hint.
   func next(_ room: Int) -> StreamStep
-  /// Called once, after the last `next`: the stream ended, the client left or the server stops.
+  /// Called once, after the last `next`, when the stream ended, the client disconnected or the
+  /// server stops.
   func closed()
 }

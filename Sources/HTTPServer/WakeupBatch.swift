@@ -10,23 +10,23 @@ public final class WakeupBatch {
   /// further resumptions.
   private static let most = 256
 
-  private var waiting: [(bell: WakeupEvent, count: Int)] = []
+  private var waiting: [(wakeup: WakeupEvent, count: Int)] = []
 
   public init() {}
 
-  func add(_ bell: WakeupEvent) {
-    guard let place = waiting.firstIndex(where: { $0.bell === bell }) else {
-      return waiting.append((bell, 1))
+  func add(_ wakeup: WakeupEvent) {
+    guard let place = waiting.firstIndex(where: { $0.wakeup === wakeup }) else {
+      return waiting.append((wakeup, 1))
     }
     waiting[place].count += 1
     guard waiting[place].count >= Self.most else { return }
     waiting[place].count = 0
-    bell.ring()
+    wakeup.signal()
   }
 
   /// Wakes the remaining workers.
   public func ring() {
-    for (bell, count) in waiting where count > 0 { bell.ring() }
+    for (wakeup, count) in waiting where count > 0 { wakeup.signal() }
     waiting = []
   }
 }

@@ -1,18 +1,19 @@
-// What wakes a worker: a resumed connection, or the end.
+// Signals from any thread → a wakeup of one worker, because a connection was resumed or the worker
+// has to end.
 
 import CMicrohttpd
 import Glibc
 import Synchronization
 
-/// Wakes one worker; any number of rings until it listens are one.
+/// Wakes one worker. Signals before the worker listens count as one.
 ///
-/// libmicrohttpd gives daemons that their caller runs no signal of resumed connections.
+/// libmicrohttpd does not signal resumed connections to daemons that run on their caller's thread.
 final class WakeupEvent: Sendable {
   private let descriptor: Int32
-  private let isRung = Atomic<Bool>(false)
+  private let isSignalled = Atomic<Bool>(false)
   private let isLast = Atomic<Bool>(false)
 
-  /// Nil if the system has no descriptor to give.
+  /// Returns nil if the system has no descriptor left.
   init?() {
     descriptor = eventfd(0, Int32(EFD_CLOEXEC))
     guard descriptor >= 0 else { return nil }
@@ -22,26 +23,31 @@ final class WakeupEvent: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Whoever rings has done before what the worker is to find. One system call, or none while an
-  /// earlier ring has not been heard.
-  func ring() {
-    if !isRung.exchange(true, ordering: .acquiringAndReleasing) { eventfd_write(descriptor, 1) }
+  /// Wakes the worker. Publish the work before signalling. One system call, or none if an earlier
+  /// signal has not been received.
+  func signal() {
+    if !isSignalled.exchange(true, ordering: .acquiringAndReleasing) {
+      eventfd_write(descriptor, 1)
+    }
   }
 
-  /// Asks the worker to end.
-  func ringForEnd() {
+  /// Makes the worker end.
+  func signalEnd() {
     isLast.store(true, ordering: .releasing)
-    ring()
+    signal()
   }
 
-  /// Has a daemon's epoll set wake at each ring that is written. Its edge is all: nobody reads.
-  func hang(in set: Int32) -> Bool {
+  /// Makes a daemon's epoll set wake for each signal. The event is edge-triggered, so its counter
+  /// is never read.
+  func add(to set: Int32) -> Bool {
     chttp_add_bell(set, descriptor) == 0
   }
 
-  /// Whether it was rung. What was done before is found by looking now; later rings wake again.
-  func hear() -> Bool {
-    isRung.load(ordering: .relaxed) && isRung.exchange(false, ordering: .acquiringAndReleasing)
+  /// Returns true if it was signalled, and resets it. Work that was published before is visible
+  /// now; later signals wake the worker again.
+  func consume() -> Bool {
+    isSignalled.load(ordering: .relaxed)
+      && isSignalled.exchange(false, ordering: .acquiringAndReleasing)
   }
 
   var isOver: Bool {

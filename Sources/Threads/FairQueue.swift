@@ -1,30 +1,31 @@
 // Elements of many callers → one order in which no caller waits for another's backlog.
 //
-// Two levels of round robin: each caller that has elements gets one turn a round, and within a caller
-// each connection does. Elements of one connection keep their order. A full queue takes the newest
-// element of the caller that has most, so that one caller cannot shut the others out.
+// Two levels of round robin: each caller with elements gets one turn per round, and within a caller
+// each connection does. Elements of one connection keep their order. When the queue is full, a new
+// element replaces the newest element of the caller that has the most, so that one caller cannot
+// shut the others out.
 
-/// Whose turn an element takes.
+/// The caller and connection to which an element belongs.
 package struct QueueKey: Hashable, Sendable {
   package var caller: String
   package var connection: UInt64
 
-  /// Without arguments: elements that keep the order in which they came.
+  /// Without arguments, elements keep the order in which they arrive.
   package init(caller: String = "", connection: UInt64 = 0) {
     self.caller = caller
     self.connection = connection
   }
 }
 
-/// A queue that is fair between callers, and between the connections of one caller. A plain value:
-/// its owner guards it. Appending and taking are O(1), amortized.
+/// A queue that is fair between callers, and between the connections of one caller. A plain value,
+/// which its owner protects. Appending and removing are O(1), amortized.
 package struct FairQueue<Element> {
-  /// What became of an element that was appended.
+  /// The result of appending an element.
   package enum Admission {
     case queued
     /// The queue is full, and its caller has at least as many elements as any other.
     case refused
-    /// Queued in place of this element, which has left the queue.
+    /// The element was queued in place of this one, which has left the queue.
     case replaced(Element)
   }
 
@@ -38,7 +39,7 @@ package struct FairQueue<Element> {
 
   package var isEmpty: Bool { count == 0 }
 
-  /// O(callers) where the queue is full.
+  /// Appends an element. O(callers) if the queue is full.
   package mutating func append(_ element: Element, for key: QueueKey) -> Admission {
     guard count >= capacity else {
       insert(element, for: key)
@@ -52,15 +53,15 @@ package struct FairQueue<Element> {
     return .replaced(last)
   }
 
-  /// The element whose turn it is.
+  /// Removes and returns the next element.
   package mutating func popFirst() -> Element? {
     let element = callers.popFirst { $0.popFirst { $0.popFirst() } }
     if element != nil { count -= 1 }
     return element
   }
 
-  /// Takes out the elements that stand first on their connections and for which `isOver` holds.
-  /// O(connections).
+  /// Removes and returns the elements that are first on their connections and for which `isOver`
+  /// returns true. O(connections).
   package mutating func removeFirst(where isOver: (Element) -> Bool) -> [Element] {
     var removed: [Element] = []
     callers.updateAll { connections in
@@ -75,7 +76,7 @@ package struct FairQueue<Element> {
     return removed
   }
 
-  /// Takes out everything.
+  /// Removes and returns all elements.
   package mutating func removeAll() -> [Element] {
     var removed: [Element] = []
     removed.reserveCapacity(count)
@@ -99,23 +100,23 @@ package struct FairQueue<Element> {
   }
 }
 
-/// What holds elements.
+/// A container of elements.
 private protocol Holding {
   init()
-  /// How many elements it holds.
+  /// The number of elements.
   var total: Int { get }
 }
 
-/// Members that take turns. A member without elements leaves.
+/// Members that take turns. A member without elements is removed.
 private struct Rotation<Key: Hashable, Member: Holding>: Holding {
   private(set) var members: [Key: Member] = [:]
-  /// The members' keys, each once, the next one first.
+  /// The members' keys in the order of their turns.
   private var turns = FIFO<Key>()
   private(set) var total = 0
 
   var last: Key? { turns.last }
 
-  /// Takes an element of the member whose turn it is.
+  /// Removes an element of the member whose turn it is.
   mutating func popFirst<Element>(_ take: (inout Member) -> Element?) -> Element? {
     guard let key = turns.popFirst(), let index = members.index(forKey: key) else { return nil }
     let element = take(&members.values[index])
@@ -128,7 +129,7 @@ private struct Rotation<Key: Hashable, Member: Holding>: Holding {
     return element
   }
 
-  /// Changes one member, which need not be there yet. O(members) where it leaves.
+  /// Changes one member, which is created if it does not exist. O(members) if it becomes empty.
   mutating func update(_ key: Key, _ change: (inout Member) -> Void) {
     let before = members[key]?.total ?? 0
     change(&members[key, default: Member()])
@@ -151,10 +152,10 @@ private struct Rotation<Key: Hashable, Member: Holding>: Holding {
   }
 }
 
-/// Elements in the order in which they came.
+/// Elements in the order of their arrival.
 private struct FIFO<Element>: Holding {
   private var elements: [Element?] = []
-  /// Elements before it have been taken.
+  /// The index of the first element that has not been removed.
   private var head = 0
 
   var total: Int { elements.count - head }

@@ -1,4 +1,4 @@
-// A thread of our own: started with a body, joined at its end.
+// A thread that runs a closure and can be joined when it ends.
 
 import CThreads
 
@@ -8,7 +8,7 @@ import CThreads
   import Darwin
 #endif
 
-/// A running thread. It must be joined or detached, once.
+/// A running thread. It must be either joined or detached, once.
 package struct JoinableThread: @unchecked Sendable {
   private final class Body: Sendable {
     let name: String
@@ -22,9 +22,9 @@ package struct JoinableThread: @unchecked Sendable {
 
   private let thread: pthread_t
 
-  /// Nil if the system has no thread to give.
+  /// Starts the thread. Returns nil if the system has none left.
   ///
-  /// - Parameter stackSize: bytes; nil for as many as the system gives.
+  /// - Parameter stackSize: in bytes; nil for the system's default.
   package init?(_ name: String, stackSize: Int? = nil, _ run: @escaping @Sendable () -> Void) {
     let body = Unmanaged.passRetained(Body(name, run))
     var attributes = pthread_attr_t()
@@ -58,12 +58,12 @@ package struct JoinableThread: @unchecked Sendable {
     pthread_join(thread, nil)
   }
 
-  /// For a thread that ends by itself and that nobody joins.
+  /// Detaches a thread that ends by itself and is never joined.
   package func detach() {
     pthread_detach(thread)
   }
 
-  /// Whether the caller runs on this thread.
+  /// True if the caller runs on this thread.
   package var isCurrent: Bool {
     pthread_equal(thread, pthread_self()) != 0
   }

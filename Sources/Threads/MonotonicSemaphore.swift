@@ -46,7 +46,7 @@
 
     /// Returns true if a signal arrived within this many nanoseconds.
     package func wait(nanoseconds: UInt64) -> Bool {
-      var end = Self.moment(in: nanoseconds)
+      var end = Self.deadline(in: nanoseconds)
       pthread_mutex_lock(lock)
       defer { pthread_mutex_unlock(lock) }
       while count == 0 {
@@ -56,14 +56,14 @@
       return true
     }
 
-    private static func moment(in nanoseconds: UInt64) -> timespec {
-      var moment = timespec()
-      clock_gettime(CLOCK_MONOTONIC, &moment)
+    private static func deadline(in nanoseconds: UInt64) -> timespec {
+      var end = timespec()
+      clock_gettime(CLOCK_MONOTONIC, &end)
       // Limits are clamped to a year.
-      let limit = Int(min(nanoseconds, 31_536_000 * 1_000_000_000)) + moment.tv_nsec
-      moment.tv_sec += limit / 1_000_000_000
-      moment.tv_nsec = limit % 1_000_000_000
-      return moment
+      let limit = Int(min(nanoseconds, 31_536_000 * 1_000_000_000)) + end.tv_nsec
+      end.tv_sec += limit / 1_000_000_000
+      end.tv_nsec = limit % 1_000_000_000
+      return end
     }
   }
 #else

@@ -1,25 +1,25 @@
-// Where work goes that others are not to wait for: closures enter, a few threads run them, in an
-// order that is fair between the callers that they are for.
+// Closures of many callers → a few background threads that run them, in an order that is fair
+// between the callers.
 
 import Synchronization
 
-/// A few threads and a bounded queue of work. Threads are begun as they are needed, and end with
+/// A few threads and a bounded queue of work. Threads start when they are needed, and end with
 /// ``close()``.
 package final class ThreadPool: Sendable {
-  /// Why work was not run.
+  /// The reason why work was not run.
   package enum Refusal: Sendable {
-    /// Too much waits already.
+    /// The queue is full.
     case full
     /// It waited until its deadline.
     case expired
-    /// The lane takes no more work.
+    /// The pool is closed.
     case closed
   }
 
   private struct Work: Sendable {
-    /// On the monotonic clock.
+    /// The end of the wait, on the monotonic clock.
     let deadline: ContinuousClock.Instant?
-    /// nil for work that is not refused once it was taken.
+    /// Called if the work is refused later; nil for work that is not refused once it is queued.
     let refused: (@Sendable (Refusal) -> Void)?
     let run: @Sendable () -> Void
 
@@ -32,44 +32,44 @@ package final class ThreadPool: Sendable {
 
   private struct State {
     var queue: FairQueue<Work>
-    /// Threads that sleep and were not woken yet.
+    /// Threads that sleep and have not been woken yet.
     var idle = 0
     var threads = 0
     var isClosed = false
   }
 
-  // Guards the queue; never held while work runs.
+  // Protects the queue; never held while work runs.
   private let state: Mutex<State>
   private let ready = MonotonicSemaphore()
   private let name: String
   private let maxThreads: Int
 
   /// - Parameters:
-  ///   - name: what the system's tools show of its threads.
-  ///   - threads: how many there are at the most; one at least.
-  ///   - queue: how much may wait while all of them are busy.
+  ///   - name: the name of its threads in system tools.
+  ///   - threads: the most threads; at least one.
+  ///   - queue: the most closures that may wait while all threads are busy.
   package init(name: String = "livefetch", threads: Int, queue: Int) {
     self.name = name
     maxThreads = max(1, threads)
     state = Mutex(State(queue: FairQueue(capacity: queue)))
   }
 
-  /// How much waits for a thread.
+  /// The number of closures that wait for a thread.
   package var waiting: Int { state.withLock { $0.queue.count } }
 
-  /// How much runs.
+  /// The number of threads that are not idle.
   package var running: Int { state.withLock { $0.threads - $0.idle } }
 
-  /// Takes `work` to be run on one of its threads, in the order in which it came; false if too much
-  /// waits already, or it is closed.
+  /// Queues `work` for one of the threads, in the order of arrival. Returns false if the queue is
+  /// full or the pool is closed.
   package func run(_ work: @escaping @Sendable () -> Void) -> Bool {
     take(Work(deadline: nil, refused: nil, run: work), for: QueueKey()) == nil
   }
 
-  /// Takes `work` to be run on one of its threads when it is its caller's turn. Either `work` or
+  /// Queues `work` for one of the threads, in its caller's turn. Exactly one of `work` and
   /// `refused` is called, once; `refused` perhaps on this thread.
   ///
-  /// - Parameter deadline: until when it may wait; see ``refuseExpired()``.
+  /// - Parameter deadline: the end of its wait; see ``refuseExpired()``.
   package func run(
     for key: QueueKey, until deadline: ContinuousClock.Instant?,
     refused: @escaping @Sendable (Refusal) -> Void, _ work: @escaping @Sendable () -> Void
@@ -96,7 +96,7 @@ package final class ThreadPool: Sendable {
         state.idle -= 1
         return .wakesThread
       }
-      // Threads that are busy look at the queue before they sleep.
+      // Busy threads check the queue before they sleep.
       guard state.threads < maxThreads else { return .queued }
       state.threads += 1
       return .needsThread
@@ -111,8 +111,9 @@ package final class ThreadPool: Sendable {
     return nil
   }
 
-  /// Where the system has no thread left, those that run do the work, and the next work starts one
-  /// again; where none runs, what waits is refused, or done here.
+  /// Starts a thread. If the system has none left, the running threads do the work, and the next
+  /// work tries to start one again. If no thread runs, the waiting work is refused; work that
+  /// cannot be refused runs here.
   private func start() {
     if startThread(name: name, { [self] in serve() }) { return }
     let stranded: [Work] = state.withLock { state in
@@ -122,23 +123,23 @@ package final class ThreadPool: Sendable {
     for work in stranded { work.refuse(.full) }
   }
 
-  /// Refuses what has waited until its deadline. Its owner calls this when a deadline has come.
+  /// Refuses work whose deadline has passed. The owner calls this when a deadline passes.
   package func refuseExpired() {
     let now = ContinuousClock.now
     let expired = state.withLock { $0.queue.removeFirst { $0.isExpired(at: now) } }
     for work in expired { work.refuse(.expired) }
   }
 
-  /// Closes a lane of one thread, and returns when it has done what it took before.
+  /// Waits until a pool of one thread has completed the work queued before, then closes it.
   package func finish() {
     let done = MonotonicSemaphore()
     if run({ done.signal() }) { done.wait() }
     close()
   }
 
-  /// Takes no more work, and ends the threads once their queue is empty.
+  /// Accepts no more work, and ends the threads once the queue is empty.
   ///
-  /// - Parameter refusesWaiting: whether what waits is refused instead of being done.
+  /// - Parameter refusesWaiting: true to refuse waiting work instead of running it.
   package func close(refusesWaiting: Bool = false) {
     let (sleepers, refused) = state.withLock { state in
       state.isClosed = true
