@@ -1,4 +1,4 @@
-// CONTAINS: one run of bytes within another, in time linear in both whatever they are.
+// CONTAINS: searches for a run of bytes in another, in time linear in both for every input.
 
 import Bytes
 
@@ -16,7 +16,7 @@ public struct ByteSearch: Sendable, Hashable {
   /// For each length of a matched prefix, the longest shorter one that is a suffix of it.
   private let shorter: [Int]
 
-  /// - Parameter part: what is searched for; an empty one is found nowhere.
+  /// - Parameter part: the searched bytes; an empty array is found nowhere.
   public init(_ part: [UInt8]) {
     self.part = part
     var shorter = [0, 0]

@@ -1,7 +1,7 @@
-// Letters with their combining marks: where a part of a text may begin and end.
+// Letters with their combining marks: the offsets at which a part of a text may begin and end.
 
 package enum CombiningMarks {
-  /// Whether `range` of `text`, which is UTF-8, neither begins nor ends between a letter and a mark
+  /// True if `range` of `text`, which is UTF-8, neither begins nor ends between a letter and a mark
   /// that belongs to it.
   package static func areWhole(_ range: Range<Int>, in text: UnsafeBufferPointer<UInt8>) -> Bool {
     (range.lowerBound == 0 || !isMark(at: range.lowerBound, in: text))

@@ -1,9 +1,10 @@
-// LIKE: `?` is one character, `*` any number of them, `\` takes the next character as it is. The
-// whole text has to match.
+// LIKE: a pattern → a matcher of whole texts. `?` matches one character, `*` any number of
+// characters, and `\` makes the next character literal.
 //
-// A pattern is runs of characters with `*` between them. What is before the first `*` stands at the
-// text's start, what is behind the last one at its end, and the runs between follow each other: the
-// first place of each is the best one, so nothing is ever tried twice.
+// A pattern consists of runs of characters with `*` between them. The run before the first `*` must
+// be at the start of the text, the run behind the last one at its end, and the other runs follow
+// each other between them. The first occurrence of each run is the best one, so nothing is tried
+// twice.
 
 import Bytes
 
@@ -17,7 +18,7 @@ public struct LikePattern: Sendable, Hashable {
   }
 
   let pieces: [Piece]
-  /// What stands between the `*`; one run where there is none.
+  /// The parts between the `*`; a single part if there is no `*`.
   private let runs: [LikeRun]
 
   public init(_ pattern: String) {
@@ -41,10 +42,11 @@ public struct LikePattern: Sendable, Hashable {
       .map { LikeRun(Array($0)) }
   }
 
-  /// Whether the whole of `text`, which is UTF-8, matches. Takes one step for each 64 characters of a
-  /// run and each character of the text.
+  /// True if the whole of `text`, which is UTF-8, matches. Takes one step for each 64 characters of
+  /// a run and each character of the text.
   ///
-  /// - Parameter isOver: asked now and then in a long text; where it says so, the answer is no.
+  /// - Parameter isOver: called now and then for a long text; if it returns true, the result is
+  ///   false.
   public func matches(
     _ text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
   ) -> Bool {
@@ -75,7 +77,8 @@ public struct LikePattern: Sendable, Hashable {
 }
 
 extension LikePattern {
-  /// The same as an expression that overlooks case; nil where it would be too large.
+  /// The pattern as a regular expression that ignores case; nil if the expression would be too
+  /// large.
   package var expression: RegularExpression? {
     var nodes: [PatternNode] = []
     var letters: [Unicode.Scalar] = []
@@ -93,10 +96,11 @@ extension LikePattern {
     return try? RegularExpression(.sequence(nodes + [.folded(letters)]))
   }
 
-  /// A relation of texts that an index may serve.
+  /// A relation of texts for which an index can be used.
   package enum Relation: Sendable { case equal, beginsWith, endsWith, contains }
 
-  /// The simpler relation that means the same, and its text: `'A*'` is BEGINSWITH; nil if none does.
+  /// The simpler relation with the same meaning, and its text: `'A*'` is BEGINSWITH; nil if there is
+  /// none.
   package static func simplified(_ pattern: String) -> (Relation, String)? {
     let pieces = LikePattern(pattern).pieces
     let text = pieces.compactMap { piece -> [UInt8]? in

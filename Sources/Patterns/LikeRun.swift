@@ -1,7 +1,7 @@
-// The characters between two `*` of a LIKE pattern → where they stand in a text.
+// The characters between two `*` of a LIKE pattern → their first occurrence in a text.
 //
-// Without `?` that is a search for bytes. With `?` all places where the run may have begun are followed
-// at the same time, one bit each (Shift-And, Baeza-Yates and Gonnet).
+// Without `?` this is a search for bytes. With `?` all offsets at which the run may have begun are
+// followed at the same time, one bit each (Shift-And, Baeza-Yates and Gonnet).
 
 import Bytes
 
@@ -14,7 +14,7 @@ struct LikeRun: Sendable, Hashable {
     case nothing
     case bytes(ByteSearch)
     case characters(CharacterSearch)
-    /// Longer than the tables of the others may be: each place is tried.
+    /// Tries every offset: the run is too long for the tables of the other searches.
     case eachPlace
   }
 
@@ -34,7 +34,7 @@ struct LikeRun: Sendable, Hashable {
     }
   }
 
-  /// The place behind the run where it stands at the start of `text`; nil where it does not.
+  /// The offset behind the run if the run is at the start of `text`; nil if it is not.
   func end(
     atStartOf text: UnsafeBufferPointer<UInt8>, _ interruption: inout Interruption
   ) -> Int? {
@@ -48,7 +48,7 @@ struct LikeRun: Sendable, Hashable {
     return place
   }
 
-  /// The place of the run where it stands at the end of `text`; nil where it does not.
+  /// The offset of the run if the run is at the end of `text`; nil if it is not.
   func start(
     atEndOf text: UnsafeBufferPointer<UInt8>, _ interruption: inout Interruption
   ) -> Int? {
@@ -63,7 +63,7 @@ struct LikeRun: Sendable, Hashable {
     return place
   }
 
-  /// The place behind the first of these runs in `text`; nil where there is none.
+  /// The offset behind the first occurrence of the run in `text`; nil if there is none.
   func end(in text: UnsafeBufferPointer<UInt8>, _ interruption: inout Interruption) -> Int? {
     switch search {
     case .nothing: return 0
@@ -106,8 +106,8 @@ private struct CharacterSearch: Sendable, Hashable {
   private let width: Int
   /// The bit of the last character, in the last word.
   private let lastBit: UInt64
-  /// For each kind of character, where it may stand: a bit a place. The first kind is every character
-  /// that the run does not name.
+  /// For each kind of character, its positions in the run, one bit per position. The first kind is
+  /// every character that the run does not contain.
   private let places: [UInt64]
   /// The kind of each ASCII character.
   private let kindsOfASCII: [Int]

@@ -1,18 +1,19 @@
-// What stands around a place of a text, as far as a pattern asks for it.
+// An offset in a text → the surrounding characters that a pattern tests (word and cluster
+// boundaries, line ends).
 
 import Bytes
 
-/// A place between two characters, which moves from the start of a text to its end.
+/// An offset between two characters, which moves from the start of a text to its end.
 struct MatchContext {
   private(set) var previous: Unicode.Scalar?
   private(set) var next: Unicode.Scalar?
-  /// What stands behind ``next``.
+  /// The text behind ``next``.
   private var rest: ScalarReader
   private let needs: RegularExpression.Needs
-  /// Whether the last character that is no mark belongs to a word.
+  /// True if the last character other than a mark belongs to a word.
   private var isBehindWord = false
-  /// The characters as people see them, where the pattern asks for their borders, and how many
-  /// scalars are left of the current one.
+  /// The grapheme clusters, if the pattern tests their boundaries, and the number of scalars that
+  /// are left of the current one.
   private var clusters: String.Iterator?
   private var leftOfCluster = 0
 
@@ -56,7 +57,7 @@ struct MatchContext {
     scalar.map(ScalarSet.lineEnds.contains) ?? false
   }
 
-  /// Within a CR and its LF no line ends.
+  /// There is no line end between a CR and its LF.
   private var isBeforeLineEnd: Bool {
     Self.isLineEnd(next) && !(next == "\n" && previous == "\r")
   }
@@ -69,7 +70,7 @@ struct MatchContext {
 
   // MARK: Words
 
-  /// A mark belongs to what it stands behind.
+  /// True if the scalar is a mark, which belongs to the character before it.
   private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
     guard !scalar.isASCII else { return false }
     return scalar.properties.isGraphemeExtend || scalar.properties.generalCategory == .format

@@ -38,7 +38,7 @@ extension PatternNode {
     }
   }
 
-  /// True if the matched text does not depend on what follows.
+  /// True if the text behind a match does not change the match.
   private var isDecided: Bool {
     switch self {
     case .character, .folded, .unit, .assertion: true

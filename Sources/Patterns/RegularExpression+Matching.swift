@@ -1,20 +1,20 @@
-// Running a program for all its states at once.
+// Runs a program on a text, simulating all its possible states at the same time.
 
 import Bytes
 
 extension RegularExpression {
-  /// Whether the whole of `text`, which is UTF-8, matches.
+  /// True if the whole of `text`, which is UTF-8, matches.
   ///
-  /// Takes at most as many steps as the program has instructions for each character, twice.
+  /// Takes at most two steps per character and instruction of the program.
   ///
-  /// - Parameter isOver: asked every 30,000 steps or so; where it says so, the answer is no.
+  /// - Parameter isOver: called about every 30,000 steps; if it returns true, the result is false.
   public func matches(
     _ text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
   ) -> Bool {
     run(over: text, isOver: isOver).hasMatched
   }
 
-  /// The same, and how many instructions were looked at.
+  /// Like `matches`; also returns the number of instructions that were executed.
   func run(
     over text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
   ) -> (hasMatched: Bool, steps: Int) {
@@ -90,7 +90,8 @@ extension RegularExpression {
       swap(&waiting, &following)
     }
 
-    /// How many letters they are if the run that goes on at `instruction` has them next, else nil.
+    /// The number of letters if the run that continues at `instruction` has them next, otherwise
+    /// nil.
     private func count(
       of letters: [Unicode.Scalar], from instruction: Int, _ left: Int
     ) -> Int? {

@@ -1,8 +1,8 @@
 import FetchModel
 import Testing
 
-/// What the evaluator says of what it knows, and of what it does not.
-@Suite("Evaluator: true, false, or not known")
+/// The evaluator's result for rows that it can decide, and for rows that it cannot.
+@Suite("Evaluator: true, false, or undecided")
 struct EvaluatorTests {
   private static let model = Model(entities: [
     Entity(

@@ -10,7 +10,7 @@ struct FoldingTests {
   private static let c = StringOptions.caseInsensitive
   private static let d = StringOptions.diacriticInsensitive
 
-  /// Text, and what `[c]`, `[d]` and `[cd]` make of it.
+  /// A text, and its foldings under `[c]`, `[d]` and `[cd]`.
   private static let table: [(String, String, String, String)] = [
     ("", "", "", ""), ("ABC xyz 123", "abc xyz 123", "ABC xyz 123", "abc xyz 123"),
     // Latin
@@ -66,8 +66,8 @@ struct FoldingTests {
     #expect(Array(Folding.fold(text, .normalized).utf8) == Array(text.utf8), "[n] \(text)")
   }
 
-  /// Marks behind letters that they do not belong to: as Foundation has it, Latin, Greek and Cyrillic
-  /// letters lose every mark, others only those scripts' marks.
+  /// Marks after letters that they do not belong to. As in Foundation, Latin, Greek and Cyrillic
+  /// letters lose every mark, other letters only the marks of those scripts.
   private static let marks: [(String, String, String, String)] = [
     ("が", "が", "が", "が"), ("か\u{3099}", "が", "が", "が"), ("か", "か", "か", "か"),
     ("ぱ", "ぱ", "ぱ", "ぱ"), ("は\u{309A}", "ぱ", "ぱ", "ぱ"), ("ガ", "ガ", "ガ", "ガ"),
@@ -177,7 +177,7 @@ struct FoldingTests {
     }
   }
 
-  @Test("two texts fold to the same exactly where Foundation compares them as the same")
+  @Test("two texts fold to the same text if and only if Foundation compares them as equal")
   func comparing() {
     let texts = Self.table.map(\.0)
     let options: [(StringOptions, String.CompareOptions)] = [

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Loops over a long text")
 struct LongTextTests {
-  /// How often `body` asks whether the time is over: once for every 32,768 steps.
+  /// The number of times that `body` checks the time limit: once for every 32,768 steps.
   private static func questions(_ body: (() -> Bool) -> Void) -> Int {
     var count = 0
     body {
@@ -37,7 +37,7 @@ struct LongTextTests {
     #expect(count <= 70)
   }
 
-  @Test("LIKE agrees with a matcher that tries everything")
+  @Test("LIKE agrees with a matcher that tries every offset")
   func parity() {
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SeededRandom(seed: seed)
@@ -91,7 +91,7 @@ struct LongTextTests {
     (.beginsWith, "ab", .caseInsensitive), (.endsWith, "ab", .diacriticInsensitive),
   ]
 
-  @Test("a search ends at the first question after the time is over", arguments: searches.indices)
+  @Test("a search ends at the first check after the time limit", arguments: searches.indices)
   func searchEnds(index: Int) {
     let (relation, pattern, options) = Self.searches[index]
     let text = Array(String(repeating: "aéßÅ", count: 200_000).utf8)
@@ -107,7 +107,7 @@ struct LongTextTests {
     #expect(count >= (relation == .like && pattern.hasPrefix("?") ? 0 : 1) && count <= 4)
   }
 
-  @Test("folding in pieces gives what folding at once gives")
+  @Test("folding in pieces gives the same text as folding at once")
   func foldingPieces() {
     // Longer than a piece, with marks and letters that compose where pieces end.
     let letters = [
@@ -130,7 +130,7 @@ struct LongTextTests {
     }
   }
 
-  @Test("upper and lower case of a long text are those of its letters")
+  @Test("the case of a long text is converted letter by letter")
   func letterCase() {
     let part = "aÉßŉσ ς x"
     let text = String(repeating: part, count: 10_000)
@@ -141,7 +141,7 @@ struct LongTextTests {
     #expect(text.uppercasedText { true }.isEmpty)
   }
 
-  @Test("JSON is valid exactly where it can be read")
+  @Test("JSON is valid if and only if it can be read")
   func validJSON() {
     let texts = [
       "[1,2,{\"a\":null,\"b\":[]}]", "{\"a\":1,\"a\":2}", "[1,]", "\"\\u00e9\"", "\"\\ud800\"",

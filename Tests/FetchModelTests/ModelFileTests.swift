@@ -13,7 +13,7 @@ struct ModelFileTests {
     }
   }
 
-  /// One entity with these members beside its name.
+  /// A model of one entity with these members in addition to its name.
   private static func entity(_ members: String) -> [String] {
     problems(#"{"entities":[{"name":"City",\#(members)},{"name":"Land"}]}"#)
   }

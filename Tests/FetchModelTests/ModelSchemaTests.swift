@@ -2,7 +2,8 @@ import FetchModel
 import Foundation
 import Testing
 
-/// The published JSON Schema says what the reader takes. `make schema` asks a validator of others too.
+/// The published JSON Schema accepts exactly the files that the reader accepts. `make schema`
+/// checks this with other validators too.
 @Suite("The model files' JSON Schema")
 struct ModelSchemaTests {
   private static func json(_ path: String) throws -> JSON {
@@ -40,7 +41,7 @@ struct ModelSchemaTests {
     #expect(schema.problems(of: json) == [])
     let model = try ModelFile(json)
     #expect(try ModelFile(model.json) == model)
-    // What the writer can write is all there is, and `$schema`.
+    // The schema has exactly the members that the writer can write, and `$schema`.
     var used = Set(schema.membersUsed(by: model.json))
     used.insert("/$schema")
     #expect(used == Set(schema.membersDeclared))
@@ -73,7 +74,8 @@ struct ModelSchemaTests {
   }
 }
 
-/// As much of JSON Schema as the model's uses; another keyword is a problem of the schema's.
+/// The part of JSON Schema that the model's schema uses. Any other keyword is reported as a problem
+/// of the schema.
 private struct SchemaValidator {
   let root: JSON
 

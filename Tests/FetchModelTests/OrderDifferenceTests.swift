@@ -1,10 +1,11 @@
-// Two arrangements and what leads from one to the other: replayed, and with the fewest moves.
+// Two orders of sections → their difference: applied to the first it gives the second, with the
+// fewest moves.
 
 import FetchModel
 import TestSupport
 import Testing
 
-@Suite("The difference of two arrangements")
+@Suite("The difference of two orders")
 struct OrderDifferenceTests {
   typealias Difference = OrderDifference<Int>
 
@@ -15,7 +16,7 @@ struct OrderDifferenceTests {
     Difference(from: Arrangement(old), to: Arrangement(new)) { fixed.contains($0.id) }
   }
 
-  @Test("moves the objects that are not fixed, though others would be fewer")
+  @Test("moves the objects that are not fixed, even if others would be fewer")
   func fixedObjects() {
     let free = difference([("", [1, 2, 3])], [("", [2, 3, 1])])
     #expect(free.moved.map(\.id) == [1])
@@ -24,7 +25,7 @@ struct OrderDifferenceTests {
     #expect(fixed.stayed.map(\.id) == [1])
   }
 
-  @Test("moves as few fixed objects as possible where they contradict one another")
+  @Test("moves as few fixed objects as possible if they contradict one another")
   func contradictions() {
     let difference = difference([("", [1, 2, 3, 4])], [("", [4, 1, 2, 3])], fixed: [1, 2, 3, 4])
     #expect(difference.moved.map(\.id) == [4])
@@ -42,7 +43,7 @@ struct OrderDifferenceTests {
     #expect(difference.stayed.count == 1)
   }
 
-  @Test("leads from the old one to the new by the fewest moves", arguments: 1...20)
+  @Test("leads from the old order to the new one with the fewest moves", arguments: 1...20)
   func generated(offset: UInt64) {
     let seed = UInt64.random(in: 0...UInt64.max / 2) &+ offset
     var random = SeededRandom(seed: seed)

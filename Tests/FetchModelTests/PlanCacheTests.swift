@@ -1,11 +1,12 @@
-// Forms: what is lifted, what makes a form, and that a filled form is what its text resolves to.
+// Parameterized plans: which numbers become parameters, which plans can be parameterized, and that
+// a bound plan equals the plan to which its text resolves.
 
 import Bytes
 import FetchModel
 import TestSupport
 import Testing
 
-@Suite("Fetch forms")
+@Suite("Parameterized plans")
 struct PlanCacheTests {
   private static let model = Model(entities: [
     Entity(
@@ -30,7 +31,7 @@ struct PlanCacheTests {
   private static let resolver = FetchResolver(model: model, maxItems: 1_000)
 
   @Test(
-    "numbers of `where` are lifted, and nothing else",
+    "only the numbers of `where` become parameters",
     arguments: [
       ("?where=population>=5&limit=50", "?where=population>=#&limit=50", ["5"]),
       ("?limit=50&where=a+%3E+12+AND+b<3", "?limit=50&where=a+%3E+#+AND+b<#", ["12", "3"]),
@@ -58,7 +59,7 @@ struct PlanCacheTests {
   }
 
   @Test(
-    "a form is made where numbers are compared with numbers or ids, and nothing else is done",
+    "a plan is parameterized if its numbers are only compared with numbers or ids",
     arguments: [
       ("population >= 5", true), ("5 <= population", true), ("area != 2.5", true),
       ("population > 5 AND (area < 2.5 OR price == 7)", true), ("NOT population > 5", true),
@@ -80,7 +81,7 @@ struct PlanCacheTests {
     #expect(forms.fetch(Self.target(predicate))?.plan == (makesForm ? plan : nil))
   }
 
-  @Test("whatever its numbers, a filled form is the plan that its text resolves to")
+  @Test("a bound plan equals the plan to which its text resolves, for any numbers")
   func parity() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SeededRandom(seed: seed)

@@ -1,9 +1,9 @@
-// What a person reads when a predicate is refused: literal messages, and excerpts with carets.
+// The messages for refused predicates: literal texts, and excerpts with carets.
 
 import FetchModel
 import Testing
 
-@Suite("Predicate errors for people")
+@Suite("Predicate errors")
 struct PredicateErrorTests {
   private static let model = Model(entities: [
     Entity(
@@ -53,7 +53,7 @@ struct PredicateErrorTests {
     #expect(error("zzz == 5")?.hint == nil)
   }
 
-  @Test("one value where several are needed says how these are given")
+  @Test("the message for one value in place of several shows how to write several")
   func oneForSeveral() {
     let message =
       "at 14: found one value, not several, expected values in braces, an array, or a to-many key path; an array is given as JSON: [1,2]"
@@ -64,7 +64,7 @@ struct PredicateErrorTests {
   }
 
   @Test(
-    "carets stand under what is wrong",
+    "carets mark the mistake",
     arguments: [
       ("citty == 5", "citty == 5", "^^^^^"),
       ("name == 'x' AND", "name == 'x' AND", "               ^"),
@@ -85,7 +85,7 @@ struct PredicateErrorTests {
     #expect(String(lines[1]) == carets)
   }
 
-  @Test("the whole excerpt: line, carets, reason")
+  @Test("the excerpt has a line, carets and a reason")
   func excerpt() throws {
     let text = "population > 1 AND nmae == 'x'"
     #expect(
@@ -108,7 +108,7 @@ struct PredicateErrorTests {
     #expect(lines[0].count <= 60)
   }
 
-  @Test("an offset from elsewhere never leads astray")
+  @Test("every offset and length gives an excerpt with a caret")
   func anyOffset() {
     for text in ["", "a", "日本\n\té", "\r\n", "a\u{0}b"] {
       for offset in -1...12 {

@@ -13,7 +13,7 @@ struct PredicateEscapeTests {
   }
 
   @Test(
-    "a backslash makes these characters; before anything else it stands for itself",
+    "a backslash escapes these characters; before any other it represents itself",
     arguments: [
       (#"a == 'it\'s'"#, "it's"), (#"a == "\"x\"""#, "\"x\""), (#"a == '\\'"#, "\\"),
       (#"a == 'x\ny\tz\r'"#, "x\ny\tz\r"), (#"a == '\u0041\u00e9'"#, "Aé"),
@@ -24,14 +24,14 @@ struct PredicateEscapeTests {
     ])
   func escapes(predicate: String, expected: String) throws {
     #expect(try text(of: predicate) == expected)
-    // What is printed reads the same again.
+    // The canonical text parses to the same predicate.
     let canonical = try Predicate(parsing: predicate).description
     #expect(try text(of: canonical) == expected)
     #expect(try Predicate(parsing: canonical).description == canonical)
   }
 
   @Test(
-    "escapes that are not whole are refused where they stand",
+    "incomplete escapes are refused at their offset",
     arguments: [
       (#"a == '\u12'"#, 6), (#"a == 'x\u12g4'"#, 7), (#"a == '\ud83d'"#, 6),
       (#"a == '\ud83d\u0041'"#, 6), (#"a == '\udc00'"#, 6), (#"a == 'x\'"#, 5), (#"a == 'x\"#, 5),
@@ -44,7 +44,7 @@ struct PredicateEscapeTests {
     }
   }
 
-  @Test("every character goes through a string and back")
+  @Test("every character survives escaping and parsing")
   func everyCharacter() throws {
     for code in Array(UInt32(0)..<0x300) + [0x2028, 0xFEFF, 0xFFFF, 0x1F600, 0x10FFFF] {
       guard let scalar = Unicode.Scalar(code) else { continue }

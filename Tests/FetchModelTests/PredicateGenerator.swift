@@ -3,7 +3,7 @@
 import FetchModel
 import TestSupport
 
-/// Makes trees of the normal form: what a parser can have made. A seed repeats them.
+/// Generates trees in the normal form that the parser produces. A seed repeats them.
 struct PredicateGenerator: Drawing {
   var random: SeededRandom
   private var ordinal = 0

@@ -60,7 +60,7 @@ struct PredicateLimitsTests {
     #expect(code((negated + ["population == 1"]).joined(separator: " AND ")) == .tooComplex)
   }
 
-  @Test("10,000 values, written out or given, all lists together")
+  @Test("10,000 values, literals or arguments, in all lists together")
   func values() {
     let values = Array(repeating: "1", count: 10_000)
     let list = values.joined(separator: ",")
@@ -76,7 +76,7 @@ struct PredicateLimitsTests {
     #expect(code("population IN %@", [.text("[\(list),1]")]) == .tooComplex)
   }
 
-  /// What a text is made of: repeated as often as it takes to fill the bytes.
+  /// The parts of a text, repeated until the text has the given number of bytes.
   private static let shapes: [(name: String, open: String, middle: String, close: String)] = [
     ("a long string", "name == '", "x", "'"), ("escapes", "name == '", "\\n", "'"),
     ("surrogates", "name == '", "\\ud83d\\ude00", "'"), ("a long name", "", "a", " == 1"),
@@ -93,7 +93,7 @@ struct PredicateLimitsTests {
     ("sums", "population", "+1", "== 1"), ("wide letters", "nam == '", "日本", "'"),
   ]
 
-  /// The shortest of some runs: what the text itself costs.
+  /// The shortest duration of several runs: the cost of the text itself.
   private func cost(_ text: String) -> Duration {
     (0..<5).map { _ in
       processorTime {
@@ -108,7 +108,7 @@ struct PredicateLimitsTests {
     }.min() ?? .zero
   }
 
-  @Test("no text takes time beyond its length", arguments: shapes.indices)
+  @Test("parsing takes time linear in the text", arguments: shapes.indices)
   func linearTime(index: Int) {
     let shape = Self.shapes[index]
     func text(_ bytes: Int) -> String {

@@ -131,7 +131,7 @@ struct PredicatePrinterTests {
     _ = try Predicate(parsing: written.text)
   }
 
-  @Test("trees that break the rules of chains still mean the same")
+  @Test("trees that violate the normal form of chains keep their meaning")
   func looseTrees() throws {
     let a = try Predicate(parsing: "a == 1")
     #expect(Predicate.and([]).description == "TRUEPREDICATE")

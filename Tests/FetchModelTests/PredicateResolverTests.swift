@@ -1,4 +1,5 @@
-// Names, types and arguments: what the resolver refuses, and what it makes equal.
+// Names, types and arguments: the predicates that the resolver refuses, and those that it makes
+// equal.
 
 import FetchModel
 import Testing
@@ -43,7 +44,7 @@ struct PredicateResolverTests {
   }
 
   @Test(
-    "errors name the place, what stood there and what was expected",
+    "errors name the offset, the text found there and the expected text",
     arguments: [
       ("nam == 'x'", 0, "unknown-key-path", "`nam`", "a property of City", "name"),
       ("é == 1 OR x = 1", 0, "unknown-key-path", "`é`", "a property of City", nil),
@@ -128,7 +129,7 @@ struct PredicateResolverTests {
     #expect(error?.hint == hint)
   }
 
-  @Test("a regular expression that cannot be read is refused where it stands")
+  @Test("an invalid regular expression is refused at its offset")
   func badPattern() {
     let error = error("population > 1 AND name MATCHES '(a'")
     #expect(error?.code == .badPattern)
@@ -138,7 +139,7 @@ struct PredicateResolverTests {
   }
 
   @Test(
-    "the place of a mistake in a pattern is the character's own, behind escapes and wide letters",
+    "the offset of a mistake in a pattern is the character's own, also after escapes and wide letters",
     arguments: [
       (#"name MATCHES 'a(b'"#, 15), (#"name MATCHES 'é(b'"#, 16), (#"name MATCHES '\\\\(b'"#, 18),
       (#"name MATCHES '\d(b'"#, 16), (#"name MATCHES '\'*+('"#, 18),
@@ -149,7 +150,7 @@ struct PredicateResolverTests {
     #expect(error(text)?.offset == offset)
   }
 
-  @Test("arguments and variables are used up, all of them")
+  @Test("unused arguments and variables are refused")
   func leftovers() {
     #expect(error("name = 'x'", [.text("a")])?.code == .unusedArgument)
     #expect(error("name = %@", [.text("a"), .text("b")])?.code == .unusedArgument)
@@ -162,7 +163,7 @@ struct PredicateResolverTests {
   }
 
   @Test(
-    "text of a query string becomes what it is compared with",
+    "text of a query string takes the type that it is compared with",
     arguments: [
       ("population == %@", "5", "population == 5"), ("name == %@", "5", "name == '5'"),
       ("capital == %@", "yes", "capital == YES"), ("SELF == %@", "7", "SELF == 7"),
@@ -201,7 +202,7 @@ struct PredicateResolverTests {
     #expect(try resolve(left) == resolve(right))
   }
 
-  @Test("every key path that the result depends on is named")
+  @Test("the resolver lists every key path that the result depends on")
   func paths() throws {
     let predicate = try resolve(
       "ANY country.cities.name == 'x' AND SUBQUERY(country.cities, $c, $c.capital == YES AND name != nil).@count > 2"

@@ -1,7 +1,7 @@
 import FetchModel
 import Testing
 
-@Suite("Searching in text")
+@Suite("Text search")
 struct TextSearchTests {
   /// Text, relation, part → whether `[c]` finds it, and whether `[cd]` does.
   @Test(

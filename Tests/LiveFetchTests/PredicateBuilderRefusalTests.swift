@@ -1,10 +1,10 @@
-// What the compiler refuses: each line below is type-checked against the module.
+// Expressions that the compiler refuses: each line below is type-checked against the module.
 
 import Foundation
 import TestSupport
 import Testing
 
-@Suite("Predicates in Swift that make no sense")
+@Suite("Predicates in Swift with types that do not fit")
 struct PredicateBuilderRefusalTests {
   private static let refused = [
     "\\.population == \"5\"", "\\.name > 5", "\\.name == \\.population", "\\.populaton > 5",

@@ -1,4 +1,4 @@
-// Predicates in Swift beside the same ones as text.
+// Predicates built in Swift compared with the same predicates as text.
 
 import FetchModel
 import LiveFetch
@@ -190,7 +190,7 @@ struct PredicateBuilderTests {
     #expect(throws: PredicateError.self) { try TypedPredicate<TypedCity>(parsing: "population >") }
   }
 
-  @Test("NaN, which equals nothing, is written by its name, and not as nil")
+  @Test("NaN is written by its name and not as nil")
   func notANumber() {
     let predicate: TypedPredicate<TypedCity> = \.rating == Double.nan
     #expect(predicate.description == #"rating == CAST("NaN", "NSNumber")"#)

@@ -1,4 +1,5 @@
-// MATCHES against Foundation's regular expressions, construct by construct, and what is refused.
+// MATCHES compared with Foundation's regular expressions, construct by construct, and the
+// constructs that are refused.
 
 import FetchModel
 import Foundation
@@ -165,7 +166,7 @@ struct PatternLanguageTests {
     }
   }
 
-  @Test("a pattern names so many properties and no more, and nests so deep")
+  @Test("a pattern has limits on named properties and on nesting")
   func limits() throws {
     _ = try RegularExpression(String(repeating: "\\p{L}", count: 50))
     #expect(throws: PatternError.self) {
@@ -180,7 +181,7 @@ struct PatternLanguageTests {
 
   // MARK: Time
 
-  @Test("steps grow with the text, whatever the pattern, and never faster")
+  @Test("the number of steps is linear in the text for every pattern")
   func linearSteps() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     var generator = NastyPatterns(seed: seed)
@@ -204,7 +205,7 @@ struct PatternLanguageTests {
   }
 
   @Test(
-    "patterns that explode elsewhere take a few steps a character",
+    "patterns that are exponential in other engines take a few steps per character",
     arguments: [
       ("(a*)*b", 30), ("(a|aa)+b", 30), ("(.*a){20}b", 200), ("(a?){50}a{50}b", 400),
       ("(\\w+\\s?)*!", 30), ("((a{1,9}){1,9}){1,9}b", 4_000), ("(a|a|a|a)*b", 40),

@@ -1,4 +1,4 @@
-// LIKE, MATCHES, search and folding over texts alone.
+// LIKE, MATCHES, search and folding on texts, without a store.
 
 import FetchModel
 import Foundation
@@ -46,7 +46,7 @@ struct PatternTests {
   }
 
   @Test(
-    "patterns that cannot be read are refused",
+    "invalid patterns are refused",
     arguments: [
       "(", ")", "[", "a**", "*", "a{", "a{2", "a{3,2}", "a{1001}", "\\", "(?=a)", "(?<!a)b",
       "(a)\\1",
@@ -57,14 +57,14 @@ struct PatternTests {
     #expect(throws: PatternError.self) { try RegularExpression(pattern) }
   }
 
-  @Test("deep groups are refused and not a crash")
+  @Test("deep groups are refused without a crash")
   func deep() {
     let pattern = String(repeating: "(", count: 30_000) + String(repeating: ")", count: 30_000)
     #expect(throws: PatternError.self) { try RegularExpression(pattern) }
   }
 
   @Test(
-    "patterns that explode elsewhere stay linear",
+    "patterns that are exponential in other engines stay linear",
     arguments: ["(a*)*b", "(a|aa)+b", "(.*a){20}b", "(a?){50}a{50}b", "(\\w+\\s?)*!"])
   func linear(pattern: String) throws {
     let text = String(repeating: "a", count: 5_000)
@@ -74,7 +74,7 @@ struct PatternTests {
     #expect(time < .seconds(5))
   }
 
-  @Test("case is overlooked with [c]")
+  @Test("[c] ignores case")
   func caseInsensitive() throws {
     #expect(try matches("köln", "KÖLN", .caseInsensitive))
     #expect(try matches("[a-z]+", "ABC", .caseInsensitive))
@@ -99,7 +99,7 @@ struct PatternTests {
   }
 
   @Test(
-    "with [c], ? takes one character of the text, whatever it folds to",
+    "with [c], ? matches one character of the text, whatever it folds to",
     arguments: [
       ("?", "ß", true), ("??", "ß", false), ("s?", "ß", false), ("?s", "ß", false),
       ("*s?", "ß", false),
@@ -114,7 +114,7 @@ struct PatternTests {
     #expect(TextSearch(pattern, .like, .caseInsensitive).matches(text) == expected)
   }
 
-  @Test("searching finds what String.contains finds")
+  @Test("a search finds the same texts as String.contains")
   func search() {
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SeededRandom(seed: seed)

@@ -5,7 +5,7 @@ import Testing
 
 /// Aggregates over several steps: each object that the path before the operator reaches counts
 /// once and gives the one value that the path behind the operator reads.
-@Suite("Aggregates: each object reached gives one value")
+@Suite("Aggregates: each reached object contributes one value")
 struct AggregateChainTests {
   static let schema = """
     CREATE TABLE author(id INTEGER PRIMARY KEY, age INTEGER);

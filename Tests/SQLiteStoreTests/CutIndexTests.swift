@@ -5,9 +5,9 @@ import Testing
 @testable import SQLiteStore
 
 /// No other thread uses the file here: one that reads the index while it is cut gets SIGBUS.
-@Suite("An index of the write-ahead log that is cut short", .mayBlock)
+@Suite("A truncated index of the write-ahead log", .mayBlock)
 struct CutIndexTests {
-  @Test("It has its length again before the next query", arguments: [0, 1, 20_000])
+  @Test("the index is restored to its length before the next query", arguments: [0, 1, 20_000])
   func restored(size: off_t) throws {
     let file = try ScratchFile("CREATE TABLE city(name TEXT);")
     let connection = try file.connect()
@@ -28,7 +28,7 @@ struct CutIndexTests {
     }
   }
 
-  @Test("It refuses the save that was open meanwhile")
+  @Test("a save that was open during the truncation is refused")
   func inTransaction() throws {
     let file = try ScratchFile("CREATE TABLE city(name TEXT);")
     let connection = try file.connect()

@@ -39,8 +39,8 @@ struct FetchFixture {
   func gatheredMoment() throws -> SQLiteReadTransaction {
     let reader = try followed.file.connect(.read)
     try reader.execute("BEGIN")
-    reader.past.fewestRows = 0
-    reader.past.patience = 0
+    reader.past.minimumRows = 0
+    reader.past.queriesBefore = 0
     return try moment(of: reader)
   }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("Fetches: the SQL of a plan and the snapshot it makes", .mayBlock)
+@Suite("Fetches: the SQL of a plan and its snapshot", .mayBlock)
 struct FetchTests {
   let world: FetchFixture
 

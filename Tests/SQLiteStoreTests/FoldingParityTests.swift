@@ -66,7 +66,7 @@ struct FoldingParityTests {
     }
   }
 
-  @Test("equal texts and their order", arguments: options.indices)
+  @Test("texts are equal and ordered as in Foundation", arguments: options.indices)
   func comparing(index: Int) throws {
     let (letters, options) = Self.options[index]
     let world = try world()
@@ -83,7 +83,7 @@ struct FoldingParityTests {
     }
   }
 
-  @Test("texts within texts", arguments: options.indices)
+  @Test("texts contain each other as in Foundation", arguments: options.indices)
   func searching(index: Int) throws {
     let (letters, options) = Self.options[index]
     let world = try world()
@@ -101,7 +101,7 @@ struct FoldingParityTests {
     }
   }
 
-  @Test("[n] compares what is written, code point by code point")
+  @Test("[n] compares texts as written, code point by code point")
   func normalized() throws {
     let world = try world()
     for argument in Self.texts {
@@ -114,7 +114,7 @@ struct FoldingParityTests {
     }
   }
 
-  @Test("MATCHES[c] of a text as it is finds what Foundation's regular expression finds")
+  @Test("MATCHES[c] without folding finds the same texts as Foundation's regular expressions")
   func matching() throws {
     let world = try world()
     for argument in Self.texts {
@@ -128,7 +128,8 @@ struct FoldingParityTests {
     }
   }
 
-  /// Where `part` stands in `bytes`; of letters, neither beginning nor ending before a mark.
+  /// The offsets of `part` in `bytes`. An occurrence in letters neither begins nor ends before a
+  /// mark.
   private static func places(
     of part: [UInt8], in bytes: [UInt8], ofLetters: Bool
   ) -> [Int] {

@@ -23,7 +23,7 @@ struct FollowedFile {
   var token: Token { get throws { try history.newestToken(on: connection) } }
 
   func touches(after token: Token) throws -> ChangeSet {
-    try history.touches(after: token.position, upTo: self.token.position, on: connection)
+    try history.changeSet(after: token.position, upTo: self.token.position, on: connection)
   }
 
   func standing(of token: Token) throws -> TokenValidity {

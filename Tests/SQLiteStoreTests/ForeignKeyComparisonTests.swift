@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("Ties: what refers to what is what SQLite's foreign keys say", .mayBlock)
+@Suite("Foreign key comparisons: values refer to each other as in SQLite's foreign keys", .mayBlock)
 struct ForeignKeyComparisonTests {
   static let owners = [
     "INTEGER PRIMARY KEY", "INT PRIMARY KEY", "TEXT PRIMARY KEY", "TEXT COLLATE NOCASE PRIMARY KEY",
@@ -37,7 +37,7 @@ struct ForeignKeyComparisonTests {
   func linksMatchAsInSQLite(owner: String, member: String) throws {
     let file = try Self.file(owner, member)
     let key = try Self.key(of: file)
-    let isExact = key.ties[0].isExact
+    let isExact = key.comparisons[0].isExact
     for value in Self.values where owner != "INTEGER PRIMARY KEY" || Int64(value) != nil {
       let rows = try sqlite(
         file.path,

@@ -46,9 +46,9 @@ extension FollowedFile {
   }
 }
 
-@Suite("History: what each save did", .mayBlock)
+@Suite("History: the changes of each save", .mayBlock)
 struct HistoryChangesTests {
-  @Test("inserts, updates with their properties, and deletes, save by save")
+  @Test("each save reports its inserts, its updates with their properties, and its deletes")
   func saves() throws {
     let store = try FollowedFile(world)
     let start = try store.token
@@ -96,7 +96,7 @@ struct HistoryChangesTests {
       ])
   }
 
-  @Test("a page ends where its limit says, and the next goes on from its token")
+  @Test("a page ends at its limit, and the next page continues from its token")
   func pages() throws {
     let store = try FollowedFile(world)
     let start = try store.token

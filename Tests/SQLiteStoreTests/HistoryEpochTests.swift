@@ -20,7 +20,7 @@ struct HistoryEpochTests {
   }
 
   @Test(
-    "another schema, or a hole in the history of a table, begins a new epoch",
+    "another schema, or a gap in the history of a table, begins a new epoch",
     arguments: [
       "DROP TRIGGER livefetch_update_City",
       "ALTER TABLE City RENAME COLUMN name TO title",
@@ -70,7 +70,7 @@ struct HistoryEpochTests {
   }
 
   @Test(
-    "what does not concern followed tables leaves the epoch alone",
+    "an index, ANALYZE and VACUUM do not begin a new epoch",
     arguments: ["CREATE INDEX i ON City(name)", "ANALYZE", "VACUUM"])
   func noHole(_ sql: String) throws {
     let first = try FollowedFile("CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT)")
@@ -91,7 +91,7 @@ struct HistoryEpochTests {
     }
   }
 
-  @Test("only a token that this history issued is known")
+  @Test("only a token that this history issued is valid")
   func standing() throws {
     let store = try FollowedFile(historyWorld)
     let token = try store.token
@@ -137,7 +137,7 @@ struct HistoryEpochTests {
     ) { try FollowedFile(store.file) }
   }
 
-  @Test("detaching removes everything of the server from the file")
+  @Test("detaching removes all of the server's tables and triggers from the file")
   func detach() throws {
     let file = try ScratchFile(historyWorld)
     let before = try schemaText(file)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("History: what every save leaves behind", .mayBlock)
+@Suite("History: the rows that every save records", .mayBlock)
 struct HistoryTests {
   @Test("an insert records its key; an update and a delete record the old row")
   func threeKinds() throws {
@@ -33,7 +33,7 @@ struct HistoryTests {
     #expect(try store.history("t", after: start) == ["1|1|'x'"])
   }
 
-  @Test("a changed key is a deleted and an inserted row, by whatever name it is set")
+  @Test("a changed key is a deleted and an inserted row, under any name of the key column")
   func changedKey() throws {
     let store = try FollowedFile(historyWorld)
     let start = try store.token

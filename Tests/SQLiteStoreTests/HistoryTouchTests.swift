@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("History: touches", .mayBlock)
+@Suite("History: change sets", .mayBlock)
 struct HistoryTouchTests {
   private func place(_ store: FollowedFile, _ path: String) throws -> RelationshipPlace {
     let names = path.split(separator: ".").map(String.init)
@@ -92,9 +92,9 @@ struct HistoryTouchTests {
       """)
     let layout = HistoryLayout(of: TableInfo(store.history.schema.entities[1]))
     let sql = """
-      WITH \(layout.shadowExpression)
-      SELECT * FROM (SELECT id, name, population, country FROM main.City WHERE \(layout.isUntouched(nil))
-      UNION ALL SELECT id, name, population, country FROM \(layout.shadowName)
+      WITH \(layout.overlayExpression)
+      SELECT * FROM (SELECT id, name, population, country FROM main.City WHERE \(layout.isUnchanged(nil))
+      UNION ALL SELECT id, name, population, country FROM \(layout.overlayName)
       WHERE livefetch_existed) ORDER BY id
       """
     let past = sql.replacing("> ?", with: "> \(start.position)")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("Advice: which index would have helped", .mayBlock)
+@Suite("Index advice: suggested indexes for a query plan", .mayBlock)
 struct IndexAdviceTests {
   /// A fetch, and the indexes that would make it faster.
   static let table: [(entity: String, query: String, indexes: [String])] = [

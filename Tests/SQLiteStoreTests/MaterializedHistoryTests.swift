@@ -5,7 +5,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("Old images gathered once for many questions of one moment", .mayBlock)
+@Suite("Materialized history: one overlay serves many queries at one position", .mayBlock)
 struct MaterializedHistoryTests {
   private static let shadow = "temp.\"livefetch_shadow_City\""
 
@@ -36,8 +36,8 @@ struct MaterializedHistoryTests {
   @Test func fewQueriesUseTheirOwnOverlayAndManyMaterializeIt() throws {
     let (file, plan, position) = try Self.cities("UPDATE City SET name = 'x' WHERE id IN (10, 11)")
     let moment = try file.gatheredMoment()
-    moment.connection.past.fewestRows = 2
-    moment.connection.past.patience = 2
+    moment.connection.past.minimumRows = 2
+    moment.connection.past.queriesBefore = 2
     for _ in 0..<2 {
       _ = try moment.rows(of: plan, ids: [.integer(10)], at: .past(position))
       #expect(throws: StoreError.self) { try Self.gathered(moment) }
@@ -53,7 +53,7 @@ struct MaterializedHistoryTests {
   @Test func anOverlayOfFewRowsIsNotMaterialized() throws {
     let (file, plan, position) = try Self.cities("UPDATE City SET name = 'x' WHERE id = 10")
     let moment = try file.gatheredMoment()
-    moment.connection.past.fewestRows = 2
+    moment.connection.past.minimumRows = 2
     for _ in 0..<5 { _ = try moment.rows(of: plan, ids: [.integer(10)], at: .past(position)) }
     #expect(throws: StoreError.self) { try Self.gathered(moment) }
   }
@@ -129,8 +129,8 @@ struct MaterializedHistoryTests {
       """)
     let pool = ReaderPool(path: file.followed.file.path, access: .read, capacity: 1)
     let outcomes = try pool.read { connection throws(StoreError) in
-      connection.past.fewestRows = 0
-      connection.past.patience = 0
+      connection.past.minimumRows = 0
+      connection.past.queriesBefore = 0
       try connection.execute(
         """
         PRAGMA query_only = OFF; CREATE TEMP TABLE room(x);
@@ -220,8 +220,8 @@ struct MaterializedHistoryTests {
     for round in 0..<3 {
       try file.followed.file.outsider("UPDATE City SET name = 'x\(round)'")
       try pool.read { connection throws(StoreError) in
-        connection.past.fewestRows = 0
-        connection.past.patience = 0
+        connection.past.minimumRows = 0
+        connection.past.queriesBefore = 0
         #expect(throws: StoreError.self) {
           try connection.first("SELECT 1 FROM \(Self.shadow)") { _ in true }
         }

@@ -10,12 +10,12 @@ import Testing
 struct NestedParityTests {
   private static let environment = ProcessInfo.processInfo.environment
 
-  /// How many predicates: LIVEFETCH_PARITY_COUNT, for runs of an hour.
+  /// The number of predicates. The variable LIVEFETCH_PARITY_COUNT sets it for runs of an hour.
   private static let count = environment["LIVEFETCH_PARITY_COUNT"].flatMap(Int.init) ?? 500
   /// The first of the seeds, one for each hundred: LIVEFETCH_PARITY_SEED.
   private static let seed = environment["LIVEFETCH_PARITY_SEED"].flatMap(UInt64.init) ?? 1
 
-  @Test("generated predicates over generated rows")
+  @Test("generated predicates find the same generated rows in all of them")
   func generatedPredicates() throws {
     print("Nested predicates: first seed \(Self.seed), \(Self.count) predicates")
     var tally = Tally()
@@ -36,7 +36,7 @@ struct NestedParityTests {
     var matched = 0
   }
 
-  /// A predicate and what it found.
+  /// A predicate and the ids that it found.
   private struct Outcome {
     let text: String
     let entity: String
@@ -67,7 +67,7 @@ struct NestedParityTests {
     }
   }
 
-  /// What the predicate finds; nil where it is refused.
+  /// The ids that the predicate finds; nil if it is refused.
   private func check(
     _ text: String, _ entity: String, _ world: NestedWorld, _ tally: inout Tally, _ place: Comment
   ) -> Set<String>? {

@@ -1,8 +1,8 @@
 import FetchModel
 import TestSupport
 
-/// Generated predicates in which SUBQUERY, TERNARY, quantifiers and aggregates stand in every place
-/// that takes a value: both sides of each comparison, IN, BETWEEN, CONTAINS, arithmetic, arguments.
+/// Generated predicates with SUBQUERY, TERNARY, quantifiers and aggregates in every position that
+/// allows a value: both sides of each comparison, IN, BETWEEN, CONTAINS, arithmetic, arguments.
 struct NestedPredicateCases: Drawing {
   /// An object that key paths can start from, and how they begin.
   private struct Origin {
@@ -14,7 +14,7 @@ struct NestedPredicateCases: Drawing {
   private struct Collection {
     let text: String
     let entity: String
-    /// Whether it goes over two to-many steps.
+    /// True if it follows two to-many steps.
     let isChain: Bool
   }
 
@@ -49,7 +49,7 @@ struct NestedPredicateCases: Drawing {
   var random: SeededRandom
   private var origins: [Origin] = []
   private var variableCount = 0
-  /// How many parts the predicate may still get.
+  /// The number of parts that may still be added to the predicate.
   private var budget = 0
 
   init(seed: UInt64) { random = SeededRandom(seed: seed) }
@@ -292,7 +292,7 @@ struct NestedPredicateCases: Drawing {
     }
   }
 
-  /// How many different values a key path has.
+  /// The number of different values of a key path.
   private func counted(_ values: String) -> String {
     guard let dot = values.lastIndex(of: ".") else { return "0" }
     let (path, name) = (values[..<dot], values[values.index(after: dot)...])

@@ -5,7 +5,7 @@ import Testing
 
 /// Operands with scopes of their own, in places where the other side opens the scope of a
 /// collection's elements.
-@Suite("Predicates: an operand means the same in every scope")
+@Suite("Predicates: an operand has the same meaning in every scope")
 struct OperandScopeTests {
   static let schema = """
     CREATE TABLE o(id INTEGER PRIMARY KEY, n INTEGER);

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("Snapshots by forms", .mayBlock)
+@Suite("Snapshots from parameterized plans", .mayBlock)
 struct ParameterizedPlanTests {
   static let schema = """
     CREATE TABLE City(id INTEGER PRIMARY KEY, name TEXT, population INTEGER, area REAL, mixed);
@@ -71,7 +71,7 @@ struct ParameterizedPlanTests {
       "INSERT OR REPLACE INTO City VALUES (\(id), \(name), \(population), \(area), \(mixed))")
   }
 
-  @Test("an index that has everything but the order of equal values serves without a sort")
+  @Test("an index that lacks only the order of equal values avoids a sort")
   func briefOrder() throws {
     let file = try FetchFixture(Self.schema)
     for id in 1...20 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("The past over to-many links, with indexes and without", .mayBlock)
+@Suite("Past positions: to-many links, with indexes and without", .mayBlock)
 struct PastLinksTests {
   /// Things refer to their owner without an index. Owners and marks are linked in both directions:
   /// by pairs that are the key, and by a join table with a rowid.

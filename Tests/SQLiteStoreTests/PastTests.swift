@@ -5,7 +5,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("The past: rows as they were at an earlier position", .mayBlock)
+@Suite("Past positions: rows as they were", .mayBlock)
 struct PastTests {
   static let queries: [(entity: String, query: String)] = [
     ("City", "where=population>=5&sort=-population,name"),

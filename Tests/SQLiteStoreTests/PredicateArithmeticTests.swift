@@ -29,7 +29,7 @@ struct PredicateArithmeticTests {
       ("price / 0 == nil", "1 2 3"), ("price + tax == nil", "3"), ("price + nil == nil", "1 2 3"),
       ("TERNARY(id == 1, price, tax) + 0.2 == 0.3", "1"), ("sum({price, tax}) == 0.3", "1"),
       ("max({price, tax}) + 0.1 == 0.3", "1"), ("price ** 2 > 0.0099", "1 2"),
-      // A double makes doubles of what it meets.
+      // Arithmetic with a double gives a double.
       ("ratio + 0.2 == 0.3", ""), ("ratio * 100 == 115", ""), ("price + ratio + 0.1 == 0.3", ""),
       ("price + tax IN {0.3, 7}", "1"), ("price + tax BETWEEN {0.3, 0.3}", "1"),
       ("SUBQUERY(shop.item, $i, $i.price + $i.tax == 0.3).@count == 1 AND id == 1", "1"),
@@ -47,7 +47,7 @@ struct PredicateArithmeticTests {
   }
 
   @Test(
-    "integers keep their digits, and become doubles where 64 bits do not hold the result",
+    "integers keep their digits, and become doubles if the result exceeds 64 bits",
     arguments: [
       ("floor(large) == 9007199254740993", "1"), ("ceiling(large) == 9007199254740993", "1"),
       ("trunc(large) == -9007199254740993", "2"), ("floor(large) == 9007199254740992", ""),
@@ -64,7 +64,7 @@ struct PredicateArithmeticTests {
   }
 
   @Test(
-    "what is no number in a column of numbers is nil in calculations, and left out of aggregates",
+    "a value that is not a number is nil in calculations on a numeric column, and aggregates skip it",
     arguments: [
       ("count + 1 == nil", "2 3"), ("1 - count == nil", "2 3"), ("count * 2 == 0", ""),
       ("-count == 0", ""), ("ratio / 2 == 0", ""), ("ratio + ratio == nil", "2 3"),
@@ -89,7 +89,7 @@ struct PredicateArithmeticTests {
     #expect(try fixture.ids(text, entity: "item") == ids)
   }
 
-  @Test("a long sum of decimals is one call")
+  @Test("a long sum of decimals becomes one SQL call")
   func longSum() throws {
     let fixture = try PredicateFixture(Self.sql)
     let sum = "price" + String(repeating: " + tax", count: 63)

@@ -1,4 +1,5 @@
-// The table of cases against a file: each line as it stands, negated, and in its canonical form.
+// The table of cases, run against a file: each predicate as written, negated, and in its canonical
+// form.
 
 import TestSupport
 import Testing
@@ -14,14 +15,14 @@ struct PredicateCaseTests {
     ("string options and patterns", PredicateCases.words),
   ]
 
-  @Test("each line finds what it says", arguments: blocks.map(\.0))
+  @Test("each predicate finds the objects listed with it", arguments: blocks.map(\.0))
   func lines(name: String) throws {
     let block = try #require(Self.blocks.first { $0.0 == name })
     let world = try CaseWorld()
     for line in try PredicateCase.read(block.1) { world.check(line) }
   }
 
-  @Test("there are hundreds of them, none twice")
+  @Test("the table has hundreds of cases, and none twice")
   func count() throws {
     let lines = try Self.blocks.flatMap { try PredicateCase.read($0.1) }.map(\.line)
     #expect(lines.count >= 500)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("Predicates: as deep as SQLite's parser holds", .mayBlock)
+@Suite("Predicates: the greatest depth that SQLite's parser accepts", .mayBlock)
 struct PredicateDepthTests {
   /// Text around a part that can be nested in itself.
   struct Wrapping: Sendable, CustomTestStringConvertible {
@@ -138,14 +138,14 @@ struct PredicateDepthTests {
         text =
           wrapping.open.replacing("$V", with: "$v\(level)") + "(\(text))" + wrapping.close
       }
-      // Not every number may stand in every call.
+      // Some functions do not accept every number.
       guard world.isTyped(text) else { continue }
       if try await world.run(text, "seed \(seed)") { accepted += 1 }
     }
     #expect(accepted > 0, "seed \(seed)")
   }
 
-  @Test("a deep predicate finds what the shallow one finds that it means")
+  @Test("a deep predicate finds the same objects as the equivalent shallow one")
   func meaning() throws {
     let fixture = try PredicateFixture()
     for (open, close, depth) in [
@@ -195,7 +195,7 @@ struct PredicateDepthTests {
     #expect(error?.code == .tooComplex)
   }
 
-  @Test("what many conditions would be made of is refused and not multiplied")
+  @Test("a value that would be repeated in too many conditions is refused")
   func multiplied() throws {
     let fixture = try PredicateFixture()
     for (open, close) in [
@@ -247,7 +247,7 @@ private final class DepthWorld: Sendable {
     return false
   }
 
-  /// Whether the predicate is refused for nothing but its depth.
+  /// True if the predicate is valid or refused only for its depth.
   func isTyped(_ text: String) -> Bool { refusal(of: text).map { $0.code == .tooComplex } ?? true }
 
   private func refusal(of text: String) -> PredicateError? {

@@ -12,7 +12,7 @@ final class PredicateFixture {
   let model: Model
   let schema: Schema
 
-  /// Whether every value is taken to be in its column's form.
+  /// True if the compiler may assume that every value has its column's encoding.
   var isUniform = true
 
   static let sql = """
@@ -102,7 +102,7 @@ final class PredicateFixture {
 }
 
 extension Set<ColumnPlace> {
-  /// As if every column held nothing but values in its form.
+  /// Assumes that the values of every column have the column's encoding.
   static func everyColumn(of schema: Schema) -> Self {
     Set(
       schema.entities.enumerated().flatMap { entity, table in
@@ -134,7 +134,7 @@ struct PredicateRow: Sendable, CustomTestStringConvertible {
     let outcome = try fixture.run(try fixture.resolve(text, entity: entity), entity: entity)
     #expect(outcome.sql.filter { $0 != "\"" } == sql)
     #expect(outcome.ids.joined(separator: " ") == ids)
-    // What a negation finds is everything else: no predicate is ever unknown.
+    // A negation finds all other objects, because no predicate is ever unknown.
     let all = try fixture.ids("TRUEPREDICATE", entity: entity).split(separator: " ")
     let negated = try fixture.ids("NOT (\(text))", entity: entity).split(separator: " ")
     #expect((negated + outcome.ids.map { Substring($0) }).sorted() == all.sorted())

@@ -21,7 +21,7 @@ struct PredicateLimitTests {
     #expect(try fixture.ids("population IN %@", [.json(array)]) == "5")
   }
 
-  @Test("whatever the resolver lets through, SQLite prepares")
+  @Test("SQLite prepares every predicate that the resolver accepts")
   func deep() throws {
     let fixture = try PredicateFixture()
     let shapes: [(String, String, String)] = [
@@ -56,7 +56,7 @@ struct PredicateLimitTests {
     }
   }
 
-  @Test("chains and sums may be as deep as the limit says")
+  @Test("chains and sums may be as deep as the limit")
   func atTheLimit() throws {
     let fixture = try PredicateFixture()
     let mixed =
@@ -68,7 +68,7 @@ struct PredicateLimitTests {
   }
 
   @Test(
-    "indexes serve, negations with their nil case among them",
+    "predicates use indexes, also negations with a nil case",
     arguments: [
       ("name == 'x'", "city_by_name (name=?)"), ("name == nil", "city_by_name (name=?)"),
       ("name > 'x'", "city_by_name (name>?)"), ("population IN {1, 2}", "(population=?)"),
@@ -100,7 +100,7 @@ struct PredicateLimitTests {
     #expect(try fixture.ids("name > 'z'") == "2")
   }
 
-  @Test("the range of BEGINSWITH ends right behind the last text that begins so")
+  @Test("the range of BEGINSWITH ends directly behind the last text with the prefix")
   func successors() {
     #expect(TextPrefix.successor(of: "A") == "B")
     #expect(TextPrefix.successor(of: "\u{D7FF}") == "\u{E000}")

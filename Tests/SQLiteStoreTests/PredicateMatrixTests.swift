@@ -17,7 +17,8 @@ struct PredicateMatrixTests {
     var testDescription: String { type }
     var isRelationship: Bool { type.contains("REFERENCES") }
 
-    /// `path` as it stands beside an operator. A relationship has no order, but its ids have.
+    /// The text for `path` as an operand of `operation`. A relationship has no order, but its ids
+    /// have.
     func text(_ path: String, beside operation: String) -> String {
       isRelationship && !["==", "!=", "IN"].contains(operation) ? "\(path).id" : path
     }
@@ -100,7 +101,7 @@ struct PredicateMatrixTests {
     return fixture
   }
 
-  /// A comparison in words, and what it means.
+  /// A comparison as text, and its meaning as a closure.
   private struct Condition {
     let text: String
     let holds: (Row) -> Bool
@@ -145,7 +146,7 @@ struct PredicateMatrixTests {
     return conditions
   }
 
-  /// What compares two columns of one row, and constants with a column.
+  /// Comparisons of two columns of one row, and of constants with a column.
   private static func pairs(_ kind: Kind) -> [Condition] {
     var conditions: [Condition] = []
     for (name, relation) in relations {
@@ -163,7 +164,8 @@ struct PredicateMatrixTests {
     return conditions
   }
 
-  @Test("a column with values, nil and another column, as it stands and negated", arguments: kinds)
+  @Test(
+    "a column compares with values, nil and another column, plain and negated", arguments: kinds)
   func columns(kind: Kind) throws {
     let rows = Self.rows(kind)
     let world = try Self.world(kind, rows)
@@ -179,7 +181,7 @@ struct PredicateMatrixTests {
     let rows = Self.rows(kind)
     let world = try Self.world(kind, rows)
     let members = (1...4).map { team in rows.filter { $0.team == team } }
-    // Where several keys lead to a team, its things are named by theirs.
+    // If several keys lead to a team, the inverses have the names of these keys.
     let things = kind.isRelationship ? "thing_by_team" : "thing"
     for condition in Self.conditions(kind, on: "\(things).a") {
       let holding = { (test: ([Row]) -> Bool) in

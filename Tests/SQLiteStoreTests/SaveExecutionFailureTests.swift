@@ -51,7 +51,7 @@ struct SaveExecutionFailureTests {
         == ["409 0 City still-referenced"])
   }
 
-  @Test("nil in a NOT NULL column, with the table's own defaults and triggers")
+  @Test("nil in a NOT NULL column is refused, also from a default or a delete rule")
   func notNull() throws {
     let bench = try SaveExecutionBench(
       """
@@ -89,7 +89,7 @@ struct SaveExecutionFailureTests {
     #expect(problems[0].detail == "a rule of the store: too many apples")
   }
 
-  @Test("an expression of the table's own that fails on a value refuses it")
+  @Test("a table's expression that fails on a value refuses the value")
   func failingExpressions() throws {
     let bench = try SaveExecutionBench(
       "CREATE TABLE t(id INTEGER PRIMARY KEY, a INT, b INT AS (abs(a)) STORED)")
@@ -110,7 +110,7 @@ struct SaveExecutionFailureTests {
     #expect(try bench.refusal { try bench.execute(request) } == ["422 0 b wrong-type"])
   }
 
-  @Test("partial and expression indexes, and named checks")
+  @Test("partial indexes, expression indexes and named checks refuse values")
   func indexes() throws {
     let bench = try SaveExecutionBench(
       """
@@ -160,7 +160,7 @@ struct SaveExecutionFailureTests {
       try bench.rows("SELECT t_id FROM u UNION ALL SELECT t_id FROM v") == ["1", "NULL", "NULL"])
   }
 
-  @Test("conflicts that the table ignores or replaces by itself")
+  @Test("a row that ON CONFLICT IGNORE skips is refused; ON CONFLICT REPLACE replaces a row")
   func onConflictOthers() throws {
     let bench = try SaveExecutionBench(
       """
@@ -175,7 +175,7 @@ struct SaveExecutionFailureTests {
     #expect(try bench.rows(of: "r") == ["2|1"])
   }
 
-  @Test("changing a referenced key, and RESTRICT, are still-referenced")
+  @Test("changing a referenced key, and RESTRICT, are reported as still-referenced")
   func referencedChanges() throws {
     let bench = try SaveExecutionBench(
       """

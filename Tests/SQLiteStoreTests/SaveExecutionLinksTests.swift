@@ -63,7 +63,7 @@ struct SaveExecutionLinksTests {
     #expect(try bench.rows(of: "me") == ["4|4"])
   }
 
-  @Test("a chain of 5,000 inserts in the wrong order is put right")
+  @Test("a chain of 5,000 inserts in the wrong order is sorted")
   func longChain() throws {
     let bench = try SaveExecutionBench(
       "CREATE TABLE n(id INTEGER PRIMARY KEY, next_id INT NOT NULL REFERENCES n);"

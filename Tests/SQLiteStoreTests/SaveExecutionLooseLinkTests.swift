@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteStore
 
-@Suite("Save execution: links that hold an equal of the key", .mayBlock)
+@Suite("Save execution: links whose values equal a key after conversion", .mayBlock)
 struct SaveExecutionLooseLinkTests {
   private static let sql = """
     CREATE TABLE team(name TEXT COLLATE NOCASE PRIMARY KEY NOT NULL);
@@ -78,7 +78,7 @@ struct SaveExecutionLooseLinkTests {
         == ["409 0 c still-referenced"])
   }
 
-  @Test("text refers to the integer that it is, and integers to text")
+  @Test("text refers to the integer that it spells, and integers refer to text")
   func affinities() throws {
     let bench = try SaveExecutionBench(
       """

@@ -30,7 +30,7 @@ struct SaveExecutionPreconditionTests {
     [problem.stored, problem.given].map { $0.map { String(decoding: $0, as: UTF8.self) } }
   }
 
-  @Test("an ETag lets an unchanged object through and no changed one")
+  @Test("an ETag accepts an unchanged object and refuses a changed one")
   func etags() throws {
     let bench = try SaveExecutionBench(worldSQL)
     let seen = try etag(bench, 10)

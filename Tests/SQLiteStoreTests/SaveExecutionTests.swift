@@ -143,7 +143,7 @@ struct SaveExecutionTests {
     #expect(try bench.rows(of: "tag") == ["'a,b'|5"])
   }
 
-  @Test("a key that the store does not assign has to be given, and cannot be changed")
+  @Test("a key that the store does not assign is required, and cannot be changed")
   func missingKeys() throws {
     let bench = try SaveExecutionBench(
       """
@@ -183,7 +183,7 @@ struct SaveExecutionTests {
         == ["409 0 - no-such-object"])
   }
 
-  @Test("a replacement gives every property a value, its default where none is given")
+  @Test("a replacement sets every property, to its default if the request has no value")
   func replacements() throws {
     let bench = try SaveExecutionBench(
       """
@@ -203,7 +203,7 @@ struct SaveExecutionTests {
       ])
   }
 
-  @Test("an object without other properties than its id can be replaced and inserted")
+  @Test("an object whose only property is its id can be replaced and inserted")
   func keyOnly() throws {
     let bench = try SaveExecutionBench("CREATE TABLE t(name TEXT PRIMARY KEY NOT NULL)")
     #expect(try bench.single(.replace, "t", .text("a"), "{}").summary == "+1 ~0 -0")
@@ -225,7 +225,7 @@ struct SaveExecutionTests {
     #expect(try bench.rows("SELECT * FROM c") == ["1|NULL"])
   }
 
-  @Test("hostile names reach the tables they mean")
+  @Test("names with SQL syntax in them reach the right tables")
   func hostileNames() throws {
     let bench = try SaveExecutionBench(
       #"CREATE TABLE "a""b; DROP"("k""" INTEGER PRIMARY KEY, "x'y" TEXT UNIQUE, "a.b, c" INT)"#)

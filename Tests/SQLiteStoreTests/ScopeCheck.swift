@@ -1,12 +1,12 @@
 import FetchModel
 
-/// Looks in a resolved condition for parts that stand in another scope than the one that they were
-/// resolved in: key paths from an entity that is not the scope's, collections that number their
-/// elements otherwise than the place where they stand.
+/// Searches a resolved condition for parts that occur in a scope other than the one in which they
+/// were resolved: key paths from an entity that is not the scope's, and collections whose numbers
+/// for the elements' scope differ from the position in which they occur.
 struct ScopeCheck {
   let model: Model
 
-  /// What is wrong with `condition`, which is about objects of `entity`; nil for nothing.
+  /// Describes the fault of `condition`, a condition on objects of `entity`; nil if there is none.
   func fault(in condition: Condition, of entity: String) -> String? {
     fault(in: condition, [model.entityIndex(named: entity) ?? 0])
   }

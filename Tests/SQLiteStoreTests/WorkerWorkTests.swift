@@ -4,7 +4,8 @@ import Testing
 
 @testable import SQLiteStore
 
-/// What a query of ``QueryClass/quick`` refuses to do: threads that others wait for run it.
+/// The work that a query of ``QueryClass/quick`` refuses, because other requests wait for its
+/// thread.
 @Suite("A quick query leaves long work to other threads")
 struct WorkerWorkTests {
   private static let longText = 100_000
@@ -23,7 +24,7 @@ struct WorkerWorkTests {
         INSERT INTO many SELECT i, hex(zeroblob(500)) FROM n;
       """)
     var options = SQLiteStoreOptions()
-    // What is quick is decided by what is done, not by the clock.
+    // The refusal depends on the work and not on the clock.
     options.queryTimeout = 60
     return (file, try SQLiteStore(path: file.path, options: options))
   }
@@ -56,7 +57,8 @@ struct WorkerWorkTests {
     }
     let plan = try Self.plan(store, entity, query)
     #expect(throws: StoreError.tooSlow) { try store.snapshot(of: plan, effort: .quick) }
-    // Where there is time for it, it is answered; and then the quick thread goes on as before.
+    // Without the restriction the query succeeds, and later quick queries on the same thread do
+    // too.
     #expect(!(try store.snapshot(of: plan, effort: .full).json.isEmpty))
     let brief = try Self.plan(store, "many", "where=id==1&select=id")
     #expect(!(try store.snapshot(of: brief, effort: .full).json.isEmpty))

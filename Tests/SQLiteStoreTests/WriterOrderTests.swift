@@ -7,7 +7,7 @@ import Testing
 
 @testable import SQLiteStore
 
-/// A store whose writer is held, so that the order of what waits can be seen.
+/// A store whose writer is blocked, so that the order of the queued saves is visible.
 private final class HeldWriter: Sendable {
   let file: ScratchFile
   let store: SQLiteStore
@@ -95,7 +95,8 @@ private final class HeldWriter: Sendable {
     writer.release()
     let answers = writer.answers(6)
     #expect(answers.count == 6)
-    // The save that held the writer was not a batch, so one is next; the others are not held up by more.
+    // The save that blocked the writer was not a batch, so a batch is next; the brief saves wait
+    // for no second one.
     #expect(answers.prefix(4) == ["held", "batch 1", "x", "y"])
   }
 

@@ -18,7 +18,7 @@ private let world = """
   INSERT INTO Country VALUES (1, 'China');
   """
 
-/// A file with a running writer, and what it told.
+/// A file with a running writer, and the commits that the writer published.
 private final class WrittenFile: Sendable {
   let file: ScratchFile
   let history: History
@@ -80,7 +80,8 @@ private final class WrittenFile: Sendable {
     try file.connect(.read).all(sql) { $0.text(0) }
   }
 
-  /// Holds the writer until `release` is called, so that what is queued meanwhile is one group.
+  /// Blocks the writer until the semaphore is signalled, so that saves queued meanwhile form one
+  /// group.
   func hold() -> DispatchSemaphore {
     let gate = DispatchSemaphore(value: 0)
     let reached = DispatchSemaphore(value: 0)
@@ -97,7 +98,7 @@ private final class WrittenFile: Sendable {
 
 @Suite("Writer: groups of saves", .mayBlock)
 struct WriterTests {
-  @Test("an answered save is committed, in its token, and told before it is answered")
+  @Test("a save is committed and published before it completes, and its token contains it")
   func oneSave() async throws {
     let store = try WrittenFile()
     let before = store.writer.newestToken
@@ -133,7 +134,7 @@ struct WriterTests {
     #expect(try store.rows("SELECT position FROM livefetch_save").count == 21)
   }
 
-  @Test("a refused save takes nothing of its group with it")
+  @Test("a refused save does not affect the others of its group")
   func refusedInGroup() async throws {
     let store = try WrittenFile()
     let gate = store.hold()
@@ -150,7 +151,7 @@ struct WriterTests {
         || results == [false, true, true])
   }
 
-  @Test("a violation that waits for the commit fails its own save alone")
+  @Test("a deferred violation refuses only its own save")
   func deferredKey() async throws {
     let store = try WrittenFile()
     let gate = store.hold()
@@ -164,7 +165,7 @@ struct WriterTests {
     #expect(try store.rows("SELECT name FROM City") == ["a"])
   }
 
-  @Test("where SQLite gives the whole transaction up, the others are saved one by one")
+  @Test("if SQLite rolls back the whole transaction, the other saves run one by one")
   func conflictRollback() async throws {
     let store = try WrittenFile()
     let gate = store.hold()
@@ -187,7 +188,7 @@ struct WriterTests {
     #expect(try store.rows("SELECT name FROM Country") == ["China"])
   }
 
-  @Test("a save that touches nothing wakes nobody")
+  @Test("a save without changes publishes no commit")
   func silence() async throws {
     let store = try WrittenFile()
     let before = store.writer.newestToken
@@ -196,7 +197,7 @@ struct WriterTests {
     #expect(store.commits.all == [])
   }
 
-  @Test("closing carries out what waits and refuses what comes later")
+  @Test("closing executes the waiting saves and refuses later ones")
   func closing() async throws {
     let store = try WrittenFile()
     let gate = store.hold()
@@ -226,7 +227,7 @@ struct WriterTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: file.directory) == ["store.sqlite"])
   }
 
-  @Test("while another process holds the file a save waits, and then says that it is busy")
+  @Test("a save waits while another process holds the file, and then fails with busy")
   func lockedFile() async throws {
     let file = try ScratchFile(world)
     let connection = try Connection(path: file.path, access: .write, busyTimeout: 100)
@@ -250,7 +251,7 @@ struct WriterTests {
     #expect((try? await save().get()) != nil)
   }
 
-  @Test("a full disk refuses what does not fit, keeps the rest, and saving goes on afterwards")
+  @Test("a full disk refuses the saves that do not fit, keeps the others, and later saves succeed")
   func diskFull() async throws {
     let store = try WrittenFile()
     _ = await store.save("INSERT INTO City VALUES (1, 'a', NULL)")
@@ -269,7 +270,7 @@ struct WriterTests {
     #expect(try store.rows("PRAGMA integrity_check") == ["ok"])
   }
 
-  @Test("old history is forgotten step by step, and never the newest state")
+  @Test("old history is pruned step by step, but never the newest position")
   func pruning() async throws {
     var settings = WriterSettings()
     settings.retention.count = 10
@@ -295,9 +296,9 @@ struct WriterTests {
   }
 }
 
-@Suite("Writer: what is not forgotten", .mayBlock)
+@Suite("Writer: history that pruning keeps", .mayBlock)
 struct WriterHeldHistoryTests {
-  @Test("what somebody has still to read stays until it was read, and goes then")
+  @Test("history that a reader still needs stays until it was read, and is pruned then")
   func unread() async throws {
     var settings = WriterSettings()
     settings.retention.count = 10
@@ -330,7 +331,7 @@ struct WriterHeldHistoryTests {
     #expect(try await isForgotten(before: first + 30))
   }
 
-  @Test("zeros behind the log's frames are its end, for a file that is opened after a crash too")
+  @Test("zeros behind the log's frames are the end of the log, also after a crash")
   func reserve() async throws {
     let store = try WrittenFile()
     _ = await store.save("INSERT INTO City VALUES (1, 'a', NULL)")
@@ -358,7 +359,7 @@ struct WriterHeldHistoryTests {
     #expect(try store.rows("PRAGMA integrity_check") == ["ok"])
   }
 
-  @Test("a reader that does not get any further for a minute is not waited for")
+  @Test("a reader without progress for a minute no longer delays pruning")
   func patience() {
     var held = RetentionHolds()
     let second: UInt64 = 1_000_000_000
@@ -382,7 +383,7 @@ struct WriterOthersTests {
     }
   }
 
-  @Test("their commits are noticed and told as saves of their own")
+  @Test("their commits are detected and published as saves of their own")
   func noticed() async throws {
     let store = try WrittenFile()
     try store.file.outsider("INSERT INTO City VALUES (1, 'a', NULL), (2, 'b', NULL)")
@@ -396,12 +397,12 @@ struct WriterOthersTests {
     #expect(try saves() == ["1", "3"])
   }
 
-  @Test("their commits are told while a save waits for them")
+  @Test("their commits are published while a save waits for their lock")
   func heldUp() async throws {
     var settings = WriterSettings()
     settings.pollInterval = 3_600_000_000_000
     let store = try WrittenFile(settings: settings)
-    // The first look of a writer is for what was there before.
+    // The writer's first check covers the commits made before it started.
     _ = await store.save("INSERT INTO City VALUES (1, 'here', NULL)")
     let other = try store.file.connect()
     try other.execute("INSERT INTO City VALUES (2, 'there', NULL); BEGIN IMMEDIATE")
@@ -415,7 +416,7 @@ struct WriterOthersTests {
     #expect((try? await saved.get()) != nil)
   }
 
-  @Test("forgetting does not wait for them")
+  @Test("pruning does not wait for their locks")
   func forgettingBesideOthers() async throws {
     var settings = WriterSettings()
     settings.pruningInterval = 20_000_000
@@ -432,7 +433,7 @@ struct WriterOthersTests {
     }
   }
 
-  @Test("what they committed before a save here is not counted as this save's")
+  @Test("their commits before a save are not part of that save")
   func separateSaves() async throws {
     let store = try WrittenFile()
     let gate = store.hold()
@@ -465,7 +466,7 @@ struct WriterOthersTests {
     #expect(result.token.position == token.position + 1)
   }
 
-  @Test("a second server of the same file is refused, by whatever name")
+  @Test("a second server of the same file is refused, under any name of the file")
   func secondServer() throws {
     let file = try ScratchFile(world)
     let lock = try FileLock(beside: file.path)
@@ -478,7 +479,7 @@ struct WriterOthersTests {
     withExtendedLifetime(lock) {}
   }
 
-  @Test("the lock goes with its holder")
+  @Test("the lock is released when its holder ends")
   func lockGoes() throws {
     let file = try ScratchFile(world)
     for _ in 1...3 { _ = try FileLock(beside: file.path) }

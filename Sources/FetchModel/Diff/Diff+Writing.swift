@@ -118,7 +118,7 @@ extension ResultSummary {
 }
 
 extension [UInt8] {
-  /// Appends an id: a number, or a string where it is text.
+  /// Appends an id: a number, or a string if the id is text.
   public mutating func append(json id: ObjectID) {
     switch id {
     case .integer(let id): append(json: id)

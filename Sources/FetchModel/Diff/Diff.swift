@@ -3,7 +3,9 @@
 
 /// A position in a snapshot: `[section, item]`.
 public struct Position: Sendable, Hashable, Comparable {
+  /// The index of the section.
   public var section: Int
+  /// The index of the item within its section.
   public var item: Int
 
   public init(section: Int, item: Int) {
@@ -110,11 +112,17 @@ public struct Diff: Sendable, Hashable {
   public var to: String
   /// The summary of the new snapshot.
   public var summary: ResultSummary
+  /// The deleted sections, in the old result's indexes.
   public var deletedSections: [DeletedSection] = []
+  /// The inserted sections, in the new result's indexes.
   public var insertedSections: [InsertedSection] = []
+  /// The deleted objects, at their old positions.
   public var deleted: [Deleted] = []
+  /// The inserted objects, at their new positions.
   public var inserted: [Inserted] = []
+  /// The objects that moved, with their other values if they have any.
   public var moved: [Changed] = []
+  /// The objects with other values that did not move.
   public var updated: [Changed] = []
   /// Related objects that are new or changed; nil without `expand`.
   public var included: Included?

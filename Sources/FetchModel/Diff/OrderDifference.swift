@@ -73,8 +73,8 @@ package struct OrderDifference<ItemID: Hashable> {
     }
   }
 
-  /// Finds deleted and inserted sections, and returns the others' new index by their old one.
-  /// Sections never move: sections in another order are deleted and inserted.
+  /// Finds deleted and inserted sections. Returns the new index of every other section by its old
+  /// index. Sections never move: a section whose order changed is deleted and inserted.
   private mutating func matchSections<SectionID: Hashable>(
     of old: Arrangement<SectionID, ItemID>, with new: Arrangement<SectionID, ItemID>
   ) -> [Int: Int] {

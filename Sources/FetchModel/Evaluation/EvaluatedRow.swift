@@ -1,4 +1,4 @@
-// The inputs of the evaluator: an object's values, and how the store's columns compare values.
+// The inputs of the evaluator: an object's values, and the comparison rules of the store's columns.
 
 /// One object's values, for an evaluator compiled from a condition.
 ///
@@ -18,24 +18,24 @@ extension EvaluatedRow {
   public func elements(of collection: Int) -> [Self]? { nil }
 }
 
-/// How the columns of a model's properties compare values.
+/// The comparison rules of the columns that store a model's properties.
 public protocol ColumnTraits: Sendable {
   /// The treatment of a column; nil if only the store can compare its values.
   func treatment(of property: Property, in entity: Int) -> ColumnTreatment?
 }
 
-/// How a property's value is compared.
+/// The comparison rule of a property's value.
 public enum ColumnTreatment: Sendable, Hashable {
-  /// As a column with this affinity, or by the comparison keys of a column encoding.
-  case column(Affinity, form: ColumnEncoding? = nil)
-  /// As a calculated value without affinity, such as the text of a composite key.
+  /// Compares like a column with this affinity, or by the comparison keys of a column encoding.
+  case column(Affinity, encoding: ColumnEncoding? = nil)
+  /// Compares like a calculated value without affinity, such as the text of a composite key.
   case calculated
 
   var affinity: Affinity? {
     if case .column(let affinity, nil) = self { affinity } else { nil }
   }
 
-  var form: ColumnEncoding? {
-    if case .column(_, let form) = self { form } else { nil }
+  var encoding: ColumnEncoding? {
+    if case .column(_, let encoding) = self { encoding } else { nil }
   }
 }

@@ -125,7 +125,7 @@ struct Evaluation<Row: EvaluatedRow> {
       return left.remainder(right)
     case .function(let function, let arguments): return call(function, arguments)
     case .folded(let term, let options): return value(term)?.folded(options)
-    case .standIn(let term, let form): return value(term)?.standIn(form)
+    case .comparisonKey(let term, let encoding): return value(term)?.comparisonKey(encoding)
     case .uuidText(let term): return value(term)?.uuidText
     case .seconds(let term): return value(term)?.seconds
     case .reference(let term): return value(term)?.secondsSinceReference
@@ -186,7 +186,7 @@ extension StoredValue {
 }
 
 extension [StoredValue] {
-  /// The aggregate of these values; nil where it depends on the order in which the store adds up.
+  /// The aggregate of these values; nil if it depends on the order in which the store adds.
   fileprivate func aggregated(_ function: AggregateFunction) -> StoredValue? {
     switch function {
     case .count: .integer(Int64(count))

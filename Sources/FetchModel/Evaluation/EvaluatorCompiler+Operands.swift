@@ -1,21 +1,21 @@
-// ResolvedExpression → Term, with what comparisons have to know about it.
+// A resolved expression → a term, with the properties that comparisons need.
 
 /// A term and how it takes part in comparisons.
 struct EvaluatedOperand {
   var term: PredicateEvaluator.Term
-  /// Of a column; nil for what is calculated.
+  /// The affinity of a column; nil for a calculated value.
   var affinity: Affinity?
-  /// How it holds a date; nil where it is none.
+  /// The format of its dates; nil if it is not a date.
   var dateFormat: DateFormat?
-  /// The form that it compares in; nil where it compares as it is stored.
-  var form: ColumnEncoding?
-  /// The value as it is stored, where `term` is a stand-in of it.
+  /// The encoding whose comparison keys it holds; nil if it holds stored values.
+  var encoding: ColumnEncoding?
+  /// The value as it is stored, if `term` is a comparison key of it.
   var stored: PredicateEvaluator.Term?
-  /// Whether it is calculated with as an integer.
+  /// True if arithmetic treats it as an integer.
   var isInteger = false
-  /// What it is calculated in where it is no integer.
+  /// The precision of arithmetic with it if it is not an integer.
   var ownPrecision = Precision.binary
-  /// A calculation in decimal digits, for others to go on from.
+  /// The same calculation in decimal digits, as input of further calculations.
   var exact: PredicateEvaluator.Term?
 
   var precision: Precision { isInteger ? .adapting : ownPrecision }
@@ -35,25 +35,25 @@ struct EvaluatedOperand {
 
   /// This operand as the text that strings are looked for in.
   var text: EvaluatedOperand {
-    guard case .uuid? = form else { return self }
+    guard case .uuid? = encoding else { return self }
     return EvaluatedOperand(term: .uuidText(stored ?? term))
   }
 
-  /// This operand as what compares with values in `form`.
-  func put(in form: ColumnEncoding?) -> EvaluatedOperand {
-    guard let form, form != self.form else { return self }
+  /// This operand converted so that it compares with values in `encoding`.
+  func put(in encoding: ColumnEncoding?) -> EvaluatedOperand {
+    guard let encoding, encoding != self.encoding else { return self }
     var operand = EvaluatedOperand(
-      term: (stored ?? term).standIn(form), dateFormat: dateFormat, form: form)
+      term: (stored ?? term).comparisonKey(encoding), dateFormat: dateFormat, encoding: encoding)
     operand.stored = stored ?? term
     return operand
   }
 
-  /// Both sides in one form, where one of them has any.
+  /// Both sides in the same encoding, if one of them has an encoding.
   static func aligned(
     _ left: EvaluatedOperand, _ right: EvaluatedOperand
   ) -> (EvaluatedOperand, EvaluatedOperand) {
-    let form = [left, right].lazy.compactMap { $0.form }.first { $0.hasSpellings }
-    return (left.put(in: form), right.put(in: form))
+    let encoding = [left, right].lazy.compactMap { $0.encoding }.first { $0.hasSpellings }
+    return (left.put(in: encoding), right.put(in: encoding))
   }
 
   func folded(_ options: StringOptions) -> EvaluatedOperand {
@@ -73,15 +73,16 @@ extension PredicateEvaluator.Term {
     return value.converted(by: affinity).map { .constant($0) }
   }
 
-  /// The stand-in in `form`, of a constant at once.
-  fileprivate func standIn(_ form: ColumnEncoding) -> Self {
-    if case .constant(let value) = self { return .constant(value.standIn(form)) }
-    return .standIn(self, form)
+  /// The comparison key in `encoding`; computed at once for a constant.
+  fileprivate func comparisonKey(_ encoding: ColumnEncoding) -> Self {
+    if case .constant(let value) = self { return .constant(value.comparisonKey(encoding)) }
+    return .comparisonKey(self, encoding)
   }
 }
 
 extension EvaluatorCompiler {
-  /// - Parameter dateFormat: how a date constant is written; that of what it is compared with.
+  /// - Parameter dateFormat: the format of a date constant: the format of the operand that it is
+  ///   compared with.
   mutating func operand(
     _ expression: ResolvedExpression, dateFormat: DateFormat? = nil
   ) -> EvaluatedOperand {
@@ -119,8 +120,9 @@ extension EvaluatorCompiler {
     let type = model.type(of: path.path)
     let slot = PredicateEvaluator.Term.slot(slot(of: path), scope: path.scope)
     var operand = EvaluatedOperand(term: slot, affinity: treatment.affinity)
-    if let form = treatment.form {
-      operand = EvaluatedOperand(term: .standIn(slot, form), form: form, stored: slot)
+    if let encoding = treatment.encoding {
+      operand = EvaluatedOperand(
+        term: .comparisonKey(slot, encoding), encoding: encoding, stored: slot)
     }
     operand.isInteger = type == .integer || type == .boolean
     operand.ownPrecision = Precision(of: type)
@@ -191,7 +193,8 @@ extension EvaluatorCompiler {
     }
     return EvaluatedOperand(
       term: .conditional(test(condition), first.term, second.term),
-      dateFormat: first.dateFormat ?? second.dateFormat, form: first.form ?? second.form,
+      dateFormat: first.dateFormat ?? second.dateFormat,
+      encoding: first.encoding ?? second.encoding,
       isInteger: first.isInteger && second.isInteger,
       ownPrecision: Precision(first.precision, second.precision))
   }
@@ -206,20 +209,20 @@ extension EvaluatorCompiler {
     var operands = expressions.map { operand($0, dateFormat: dateFormat) }
     let formats = Set(operands.compactMap(\.dateFormat))
     if let format = formats.count > 1 ? .unixSeconds : formats.first {
-      // What has no form of its own takes that of the others.
+      // An operand without a date format of its own takes the format of the others.
       for (index, expression) in expressions.enumerated() where operands[index].dateFormat == nil {
         operands[index] = operand(expression, dateFormat: format)
       }
     }
     if formats.count > 1 { operands = operands.map(\.inSeconds) }
-    let form = operands.lazy.compactMap { $0.form }.first { $0.hasSpellings }
-    operands = operands.map { $0.put(in: form) }
+    let encoding = operands.lazy.compactMap { $0.encoding }.first { $0.hasSpellings }
+    operands = operands.map { $0.put(in: encoding) }
     let precision = operands.map(\.precision).reduce(.adapting) { Precision($0, $1) }
-    // Sums of decimals are added up by the store alone.
+    // Only the store adds up sums of decimals.
     if function == .sum, precision == .decimal { return EvaluatedOperand(term: uncovered()) }
     return EvaluatedOperand(
       term: .list(function, operands.map(\.term)), dateFormat: operands.first?.dateFormat,
-      form: form ?? operands.lazy.compactMap { $0.form }.first,
+      encoding: encoding ?? operands.lazy.compactMap { $0.encoding }.first,
       isInteger: operands.allSatisfy(\.isInteger), ownPrecision: precision)
   }
 
@@ -243,7 +246,7 @@ extension EvaluatorCompiler {
     }
     return EvaluatedOperand(
       term: term, dateFormat: isExtreme ? value.dateFormat : nil,
-      form: isExtreme ? value.form : nil, isInteger: isCount || value.isInteger,
+      encoding: isExtreme ? value.encoding : nil, isInteger: isCount || value.isInteger,
       ownPrecision: value.ownPrecision)
   }
 }
@@ -257,7 +260,7 @@ extension EvaluatedOperand {
 }
 
 extension ColumnTraits {
-  /// How the value at the end of a to-one path takes part in comparisons.
+  /// The comparison rule of the value at the end of a to-one path.
   public func treatment(of path: PropertyPath, in model: Model) -> ColumnTreatment? {
     switch path.target {
     case .attribute(let index):

@@ -114,8 +114,8 @@ extension EvaluatorCompiler {
   /// A constant in the representation of `operand`.
   private func constant(_ value: Value, beside operand: EvaluatedOperand) -> StoredValue {
     let stored = StoredValue(value, operand.dateFormat)
-    guard let form = operand.form, form.hasSpellings else { return stored }
-    return stored.standIn(form)
+    guard let encoding = operand.encoding, encoding.hasSpellings else { return stored }
+    return stored.comparisonKey(encoding)
   }
 
   private mutating func test(_ membership: Membership) -> Test {

@@ -1,31 +1,31 @@
-// Condition → a test of one object's values in memory. It answers exactly what the store's SQL
-// answers, or that it does not know.
+// A condition → a test of one object's values in memory. The test gives the same result as the
+// store's SQL, or "unknown".
 //
-// What is covered is decided when the evaluator is compiled. Parts that are not covered are unknown
-// in every row; AND, OR and TERNARY are decided without them where the other parts suffice. In a
-// row something can be unknown besides: a value that the row does not know, and text or binary
-// stored where a number is calculated with.
+// The parts that the evaluator covers are determined when it is compiled. Other parts are unknown
+// in every row; AND, OR and TERNARY are still decided if the covered parts suffice. In a single row
+// two more things are unknown: a value that the row does not have, and arithmetic on text or binary
+// stored in a numeric column.
 
-/// A second evaluator of conditions, beside SQL.
+/// Evaluates conditions in memory, with the same results as SQL.
 public struct PredicateEvaluator: Sendable {
-  /// How much of a condition an evaluator understands.
+  /// The part of a condition that an evaluator can decide.
   public enum Coverage: Sendable, Hashable {
-    /// Every part of it.
+    /// The evaluator decides every row.
     case whole
-    /// Some rows can be decided, for others the store has to be asked.
+    /// The evaluator decides some rows; only the store can decide the others.
     case partial
-    /// Nothing.
+    /// The evaluator decides no row.
     case none
   }
 
-  /// What rows are asked for by number.
+  /// The key paths whose values rows provide, by index.
   public let paths: [ScopedPath]
-  /// The collections that rows are asked for by number.
+  /// The collections whose elements rows provide, by index.
   public let collections: [ResolvedCollection]
   public let coverage: Coverage
   let test: Test
 
-  /// Compiles `condition`, which is about objects of `model`.
+  /// Compiles `condition`, a condition on objects of `model`.
   public init(_ condition: Condition, model: Model, columns: some ColumnTraits) {
     var compiler = EvaluatorCompiler(model: model, columns: columns)
     test = compiler.test(condition)
@@ -34,25 +34,25 @@ public struct PredicateEvaluator: Sendable {
     coverage = test.isUnknown ? .none : compiler.isComplete ? .whole : .partial
   }
 
-  /// Whether the condition holds for `row`; nil where that is not known.
+  /// True if the condition holds for `row`; nil if the evaluator cannot decide it.
   public func evaluate(_ row: some EvaluatedRow) -> Bool? {
     Evaluation(scopes: [row]).holds(test)
   }
 }
 
 extension PredicateEvaluator {
-  /// A condition, ready to be tested. No negation stands before an `all` or `any`.
+  /// A condition in the form that is evaluated. No negation precedes an `all` or `any`.
   indirect enum Test: Sendable {
     case constant(Bool)
     case unknown
     case all([Test])
     case any([Test])
-    /// Both sides are converted by the affinity first.
+    /// The affinity is applied to both sides before the comparison.
     case comparison(Term, Comparison.Relation, Term, Affinity?, isNegated: Bool)
     case interval(Term, StoredValue, StoredValue, Affinity?, isNegated: Bool)
     case membership(Term, Set<StoredValue>, includesNil: Bool, Affinity?, isNegated: Bool)
     case search(Term, TextSearch, isNegated: Bool)
-    /// What is searched for differs from row to row.
+    /// A search whose pattern differs from row to row.
     case dynamicSearch(Term, Comparison.Relation, Term, StringOptions, isNegated: Bool)
     case exists(collection: Int, scope: Int, Test, isNegated: Bool)
 
@@ -61,31 +61,31 @@ extension PredicateEvaluator {
     }
   }
 
-  /// A value, ready to be taken of a row.
+  /// A value that is computed from a row.
   indirect enum Term: Sendable {
     case constant(StoredValue)
     case unknown
     case slot(Int, scope: Int)
     case arithmetic(ArithmeticOperator, Term, Term, isReal: Bool)
-    /// The same in decimal digits, as another such calculation takes it.
+    /// The same in decimal digits, as an operand of another decimal calculation.
     case decimal(ArithmeticOperator, Term, Term)
-    /// The result of such calculations as it is compared.
+    /// The result of decimal calculations, as a value that compares.
     case decimalNumber(Term)
     case function(ResolvedFunction, [Term])
-    /// The remainder of integers, which `modulus` is where both sides are integers.
+    /// The remainder of integers: `modulus` if both sides are integers.
     case remainder(Term, Term)
     case folded(Term, StringOptions)
-    /// What stands for a stored value where values are compared.
-    case standIn(Term, ColumnEncoding)
+    /// The comparison key of a stored value.
+    case comparisonKey(Term, ColumnEncoding)
     /// A UUID as items show it.
     case uuidText(Term)
     /// A stored date as seconds since 1970.
     case seconds(Term)
-    /// A stored date as seconds since 2001, to calculate with.
+    /// A stored date as seconds since 2001, for calculations.
     case reference(Term)
     case conditional(Test, Term, Term)
     case list(AggregateFunction, [Term])
-    /// Elements with the same `object` count once, and where it is nil not at all.
+    /// Elements with the same `object` count once; elements without an object do not count.
     case aggregate(
       AggregateFunction, collection: Int, scope: Int, Test, Term, object: Term?, isDistinct: Bool)
 

@@ -1,19 +1,20 @@
 // Converts stored values of dates, UUIDs and similar by column encoding.
 
 extension StoredValue {
-  /// The comparison key of this value in a column with `form`.
-  func standIn(_ form: ColumnEncoding) -> StoredValue {
+  /// The comparison key of this value in a column with `encoding`.
+  func comparisonKey(_ encoding: ColumnEncoding) -> StoredValue {
     switch self {
     case .null: .null
-    case .integer(let integer): value(form.standIn(forInteger: integer))
-    case .double(let double): value(form.standIn(forDouble: double))
-    case .text(var text): text.withUTF8 { value(form.standIn(forText: $0)) }
-    case .blob(let bytes): bytes.withUnsafeBufferPointer { value(form.standIn(forBinary: $0)) }
+    case .integer(let integer): value(encoding.comparisonKey(forInteger: integer))
+    case .double(let double): value(encoding.comparisonKey(forDouble: double))
+    case .text(var text): text.withUTF8 { value(encoding.comparisonKey(forText: $0)) }
+    case .blob(let bytes):
+      bytes.withUnsafeBufferPointer { value(encoding.comparisonKey(forBinary: $0)) }
     }
   }
 
-  private func value(_ standIn: ColumnEncoding.ComparisonKey) -> StoredValue {
-    switch standIn {
+  private func value(_ comparisonKey: ColumnEncoding.ComparisonKey) -> StoredValue {
+    switch comparisonKey {
     case .itself: self
     case .null: .null
     case .text(let utf8): .text(String(decoding: utf8, as: UTF8.self))

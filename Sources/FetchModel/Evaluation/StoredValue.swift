@@ -15,7 +15,7 @@ public enum StoredValue: Sendable {
 }
 
 extension StoredValue {
-  /// Whether it is an integer or a double.
+  /// True for an integer and for a double.
   public var isNumber: Bool {
     switch self {
     case .integer, .double: true

@@ -1,16 +1,17 @@
-// BEGINSWITH and kin over bytes: what is searched for is folded and compiled once, texts enter,
-// yes or no leaves. The stores' SQL functions and the evaluator share it.
+// A string or pattern (BEGINSWITH, ENDSWITH, CONTAINS, LIKE, MATCHES) → a prepared search, which
+// tests texts. The pattern is folded and compiled once. The stores' SQL functions and the evaluator
+// share it.
 
 import Patterns
 
-/// What is searched for in texts.
+/// A prepared search for a string or pattern in texts.
 public struct TextSearch: Sendable {
   private enum Kind: Sendable {
     case begins([UInt8])
     case ends([UInt8])
     case contains(ByteSearch)
     case like(LikePattern)
-    /// LIKE with `c`, and the same for texts in which one character folds to several.
+    /// LIKE with `[c]`, and its variant for texts in which one character folds to several.
     case likeInAnyCase(LikePattern, RegularExpression)
     case matches(RegularExpression)
     case nothing
@@ -20,13 +21,14 @@ public struct TextSearch: Sendable {
   private let options: StringOptions
 
   /// - Parameters:
-  ///   - searched: UTF-8; an empty text, or a pattern that cannot be read, is found nowhere.
-  ///   - relation: one of `beginsWith` and kin; nothing is found under any other.
+  ///   - searched: UTF-8. An empty text, or an invalid pattern, is found nowhere.
+  ///   - relation: `beginsWith`, `endsWith`, `contains`, `like` or `matches`; nothing is found
+  ///     under any other.
   public init(
     _ searched: UnsafeBufferPointer<UInt8>, _ relation: Comparison.Relation,
     _ options: StringOptions
   ) {
-    // An expression folds the case of texts itself.
+    // A regular expression ignores case itself.
     self.options = relation == .matches ? options.diacritics : options
     let folded = Folding.fold(searched, self.options)
     switch relation {
@@ -42,7 +44,7 @@ public struct TextSearch: Sendable {
     }
   }
 
-  /// What `?` takes is one character of the text, also where it folds to two.
+  /// `?` matches one character of the text, even if the character folds to two.
   private static func like(
     _ searched: UnsafeBufferPointer<UInt8>, _ folded: [UInt8], _ options: StringOptions
   ) -> Kind {
@@ -64,9 +66,10 @@ public struct TextSearch: Sendable {
     self = searched.withUTF8 { TextSearch($0, relation, options) }
   }
 
-  /// Whether `text`, which is UTF-8, has what is searched for.
+  /// True if `text`, which is UTF-8, contains or matches the searched text.
   ///
-  /// - Parameter isOver: asked now and then in a long text; where it says so, the answer is no.
+  /// - Parameter isOver: called now and then for a long text; if it returns true, the result is
+  ///   false.
   public func matches(
     _ text: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
   ) -> Bool {

@@ -77,7 +77,7 @@ public struct Window: Sendable, Hashable {
   }
 }
 
-/// One value of an item beside its id.
+/// One value of an item, other than its id.
 public struct SelectedValue: Sendable, Hashable {
   public enum Source: Sendable, Hashable {
     /// An attribute or a to-one relationship, over to-one steps.
@@ -98,7 +98,7 @@ public struct SelectedValue: Sendable, Hashable {
   }
 }
 
-/// What stands in a snapshot's sections.
+/// The content of a snapshot's sections.
 public enum ResultShape: String, Sendable, Hashable, CaseIterable {
   case objects, ids, count, dictionaries
 }
@@ -107,7 +107,7 @@ public enum ResultShape: String, Sendable, Hashable, CaseIterable {
 public struct FetchPlan: Sendable, Hashable {
   public var definition: ResultDefinition
   public var window: Window
-  /// Whether ``Window/limit`` is the server's `--max-items` and not the client's own.
+  /// True if ``Window/limit`` is the server's `--max-items` rather than the client's own.
   public var isCapped: Bool
   public var shape: ResultShape
   public var selection: [SelectedValue]
@@ -115,9 +115,10 @@ public struct FetchPlan: Sendable, Hashable {
   public var expansion: [PropertyPath]
   public var withTotal: Bool
   public var withDigest: Bool
-  /// Whether integers beyond ±2^53 are sent as strings.
+  /// True if integers beyond ±2^53 are sent as strings.
   public var integersAsStrings: Bool
-  /// What is made of the objects; nil unless the shape is ``ResultShape/dictionaries``.
+  /// The grouping and aggregates of dictionaries; nil unless the shape is
+  /// ``ResultShape/dictionaries``.
   public var tabulation: GroupedQuery?
 
   public init(
@@ -138,7 +139,7 @@ public struct FetchPlan: Sendable, Hashable {
     self.tabulation = tabulation
   }
 
-  /// Whether the time of the request stands in it, so that its result changes without a save.
+  /// True if the plan contains the time of the request, so that its result changes without a save.
   public var isNondeterministic: Bool {
     definition.predicate.isNondeterministic || tabulation?.isNondeterministic ?? false
   }

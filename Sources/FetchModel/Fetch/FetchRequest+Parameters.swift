@@ -10,8 +10,8 @@ public enum ParameterValue: Sendable, Hashable {
 }
 
 extension FetchRequest {
-  /// Every name that a fetch takes; `var.NAME` and, in JSON, `entity`, `arguments` and
-  /// `variables` beside them.
+  /// Every parameter name of a fetch, except `var.NAME` and, in JSON, `entity`, `arguments` and
+  /// `variables`.
   public static let parameterNames = [
     "where", "arg", "sort", "section", "limit", "offset", "after", "select", "expand", "as",
     "group", "having", "distinct", "count", "subentities", "digest", "int64", "since", "wait",

@@ -1,34 +1,55 @@
-// A fetch as its client wrote it: names and texts, checked for their form alone.
+// A fetch as its client wrote it: names and texts, of which only the form was checked.
 
 /// A fetch request before anything in it was looked up in the model.
 public struct FetchRequest: Sendable {
+  /// The name of the fetched entity.
   public var entity: String
+  /// The text of the condition; nil for every object.
   public var predicate: String?
+  /// The arguments of the predicate's placeholders, in order.
   public var arguments: [PredicateArgument] = []
+  /// The values of the predicate's variables, by name without `$`.
   public var variables: [String: PredicateArgument] = [:]
+  /// The texts of the sort terms.
   public var sort: [String] = []
+  /// The text of the term that divides the result into sections.
   public var section: String?
+  /// The most items; nil for no limit.
   public var limit: Int?
+  /// The number of items that are skipped.
   public var offset = 0
+  /// The cursor behind which the window begins.
   public var after: String?
+  /// The selected values; nil for the default selection.
   public var select: [String]?
+  /// The key paths whose objects the response includes.
   public var expand: [String] = []
+  /// The content of the response.
   public var shape = ResultShape.objects
+  /// The key paths by which dictionaries are grouped.
   public var group: [String] = []
+  /// The text of the condition on groups.
   public var having: String?
+  /// True if equal dictionaries are merged into one.
   public var isDistinct = false
+  /// True if the response counts the result without its window.
   public var withTotal = false
+  /// True if objects of subentities belong to the result.
   public var withSubentities = true
+  /// True if the response has a digest of the result.
   public var withDigest = false
+  /// True if integers beyond ±2^53 are sent as strings.
   public var integersAsStrings = false
+  /// The position from which a diff is requested; nil requests a snapshot.
   public var since: Since?
   /// Seconds to hold the request while nothing has changed; nil: the default.
   public var wait: Double?
+  /// True if the response explains the fetch instead of executing it.
   public var explains = false
 
   public init(entity: String) { self.entity = entity }
 
-  /// From when a diff is asked for.
+  /// The position from which a diff is requested.
   public enum Since: Sendable, Hashable {
     case now
     case token(Token)
@@ -51,7 +72,7 @@ public enum FetchRequestError: Error, Sendable, Hashable {
   case repeatedParameter(name: String)
   /// More terms than the list takes.
   case tooManyTerms(parameter: String, limit: Int)
-  /// A value that its parameter does not take; `detail` says what it takes.
+  /// A value that its parameter does not accept; `detail` names the accepted values.
   case badValue(parameter: String, detail: String)
   case badToken
   case badCursor

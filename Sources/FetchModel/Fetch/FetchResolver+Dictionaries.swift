@@ -1,7 +1,7 @@
-// `as=dictionaries` → FetchPlan, and which parameters go with which shape.
+// `as=dictionaries` → FetchPlan, and the parameters that each shape allows.
 
 extension FetchResolver {
-  /// Refuses parameters that the shape asked for has no use of.
+  /// Refuses parameters that the requested shape does not use.
   func checkShape(of request: FetchRequest) throws(FetchRequestError) {
     guard request.shape == .dictionaries else {
       let misplaced: [(String, Bool)] = [
@@ -41,8 +41,8 @@ extension FetchResolver {
       integersAsStrings: request.integersAsStrings, tabulation: tabulation)
   }
 
-  /// The request with the arguments and variables that `where` takes, and with those of `having`.
-  /// Arguments fill the placeholders of `where` first; a variable may stand in both.
+  /// Splits the request's arguments and variables into those of `where` and those of `having`.
+  /// Arguments fill the placeholders of `where` first; both may use the same variable.
   private static func divided(
     _ request: FetchRequest
   ) throws(FetchRequestError) -> (objects: FetchRequest, groups: FetchRequest) {

@@ -1,4 +1,5 @@
-// `select` and `expand` → what an item holds and which objects are sent along.
+// `select` and `expand` → the values of an item, and the related objects that the response
+// includes.
 
 extension FetchResolver {
   func selection(
@@ -39,7 +40,7 @@ extension FetchResolver {
       }
   }
 
-  /// Where there are subentities, each item tells which it is of.
+  /// The name of an item's own entity, which items have if the entity has subentities.
   private func entityName(of entity: Int) -> [SelectedValue] {
     let inheritance = model.entities[entity].inheritance
     guard let discriminator = inheritance.discriminator, !inheritance.subentities.isEmpty else {

@@ -1,11 +1,11 @@
-// `as=dictionaries` after it was looked up in the model: what each dictionary holds, how the
-// objects are grouped, which groups are meant and in which order.
+// `as=dictionaries` resolved against the model: the values of each dictionary, the grouping of the
+// objects, the condition that groups must fulfil, and the order.
 //
-// Aggregates over a group are attributes to expressions: those with an index at or beyond
-// `firstAggregate` stand for `aggregates`, counted from there. So every expression of the predicate
-// language takes them, and whoever makes SQL of it gives them their column.
+// Expressions see aggregates over a group as attributes: the attribute with index `firstAggregate +
+// n` represents `aggregates[n]`. So every expression of the predicate language works with
+// aggregates, and the SQL compiler maps these attributes to the aggregates' columns.
 
-/// What is made of the objects that match.
+/// The dictionaries that are made of the matching objects.
 public struct GroupedQuery: Sendable, Hashable {
   /// One value of every dictionary.
   public struct Column: Sendable, Hashable {
@@ -15,13 +15,13 @@ public struct GroupedQuery: Sendable, Hashable {
     public let type: AttributeType
   }
 
-  /// A value made of all objects of a group.
+  /// A value computed from all objects of a group.
   public struct Aggregate: Sendable, Hashable {
     /// nil: the different values themselves, ascending, as an array.
     public let function: AggregateFunction?
-    /// What is taken of each object, over to-one steps; nil: the object itself is counted.
+    /// The value of each object, over to-one steps; nil counts the object itself.
     public let value: PropertyPath?
-    /// Whether equal values count once.
+    /// True if equal values count once.
     public let isDistinct: Bool
     /// The type of the values taken.
     public let type: AttributeType
@@ -35,15 +35,17 @@ public struct GroupedQuery: Sendable, Hashable {
     public let options: StringOptions
   }
 
+  /// The values of every dictionary, in order.
   public let columns: [Column]
+  /// The aggregates that the expressions use.
   public let aggregates: [Aggregate]
-  /// The attribute index that stands for the first of ``aggregates``.
+  /// The attribute index that represents the first of ``aggregates``.
   public let firstAggregate: Int
   /// Objects with the same values of these are one dictionary.
   public let groups: [ResolvedExpression]
-  /// Which groups are meant.
+  /// The condition that groups must fulfil.
   public let having: Condition
-  /// Whether equal dictionaries stand once.
+  /// True if equal dictionaries are merged into one.
   public let isDistinct: Bool
   /// The terms before those that make the order total: the id, or the groups' own values.
   public let order: [OrderTerm]
@@ -51,13 +53,13 @@ public struct GroupedQuery: Sendable, Hashable {
   public let values: [PropertyPath]
   /// Every key path over to-many relationships that they depend on, each once.
   public let ways: [PropertyPath]
-  /// Whether the time of the request stands in it.
+  /// True if the query contains the time of the request.
   public let isNondeterministic: Bool
 
   /// Every key path that the dictionaries depend on.
   public var paths: [PropertyPath] { values + ways }
 
-  /// Whether a dictionary stands for a group of objects and not for one.
+  /// True if a dictionary represents a group of objects rather than one.
   public var isAggregated: Bool { !groups.isEmpty || !aggregates.isEmpty }
 
   /// Entries of a parser's stack that its deepest part needs.
@@ -67,7 +69,7 @@ public struct GroupedQuery: Sendable, Hashable {
       ParserStackBudget.entries(having), values.map(ParserStackBudget.entries).max() ?? 0)
   }
 
-  /// The aggregate that an attribute of the fetched entity stands for; nil for a real attribute.
+  /// The aggregate that an attribute of the fetched entity represents; nil for a real attribute.
   public func aggregate(_ path: PropertyPath) -> Aggregate? {
     guard path.steps.isEmpty, case .attribute(let index) = path.target, index >= firstAggregate
     else { return nil }
@@ -77,18 +79,18 @@ public struct GroupedQuery: Sendable, Hashable {
 
 /// Dictionaries as a store found them, written as JSON.
 public struct GroupedResult: Sendable, Hashable {
-  /// How many dictionaries there are.
+  /// The number of dictionaries.
   public var count = 0
-  /// How many there would be without the window, where that was asked for.
+  /// The number of dictionaries without the window, if it was requested.
   public var total: Int?
-  /// Whether the server's own limit cut them.
+  /// True if the server's own limit cut them.
   public var isTruncated = false
   /// The dictionaries with commas between them.
   public var items: [UInt8] = []
 
   public init() {}
 
-  /// Appends `"count":2,"sections":[…]`: what a snapshot and a diff both tell.
+  /// Appends `"count":2,"sections":[…]`, the members that a snapshot and a diff have in common.
   public func appendMembers(to json: inout [UInt8]) {
     json.append(json: "\"count\":")
     json.append(json: Int64(count))

@@ -1,8 +1,9 @@
-// `@count`, `@sum.population`, `@distinctUnionOfObjects.continent.@count` of a group, and what may
-// stand beside them.
+// The aggregates of a group (`@count`, `@sum.population`,
+// `@distinctUnionOfObjects.continent.@count`) → attributes of the extended model, and the rules for
+// combining them with other expressions.
 
 extension GroupedQueryResolver {
-  /// The expression with every aggregate replaced by the attribute that stands for it.
+  /// The expression with every aggregate replaced by the attribute that represents it.
   mutating func replacingAggregates(
     in expression: Expression
   ) throws(PredicateError) -> Expression {
@@ -100,7 +101,7 @@ extension GroupedQueryResolver {
       function: functions.first?.function, value: path, isDistinct: isDistinct, type: type)
   }
 
-  /// What an aggregate takes of each object.
+  /// The path of the values that an aggregate reads.
   private func path(
     _ names: [String], at range: SourceRange
   ) throws(PredicateError) -> PropertyPath {
@@ -146,7 +147,7 @@ extension GroupedQueryResolver {
     return model.entities[model.walk(path).end].attributes[index].dateFormat
   }
 
-  /// The aggregate that a path of the extended model stands for.
+  /// The aggregate that a path of the extended model represents.
   static func aggregate(
     _ path: PropertyPath, _ aggregates: [GroupedQuery.Aggregate], _ first: Int
   ) -> GroupedQuery.Aggregate? {

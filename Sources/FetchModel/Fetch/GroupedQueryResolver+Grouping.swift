@@ -1,5 +1,5 @@
-// Where dictionaries stand for groups, a value of a single object has no meaning beside them unless
-// it is the same for the whole group.
+// Refuses values that have no meaning in a dictionary of a group: a value of a single object is
+// allowed only if it is the same for the whole group.
 
 extension GroupedQueryResolver {
   /// Refuses values that differ within a group.
@@ -24,7 +24,7 @@ extension GroupedQueryResolver {
         + "aggregate of it, like `@max.\(text)`")
   }
 
-  /// Whether an aggregate stands in an expression that was written, whatever is around it.
+  /// True if an expression of the request contains an aggregate, at any depth.
   func containsAggregate(_ expression: Expression) -> Bool {
     var found = false
     _ = try? expression.rewriting { (part) throws(PredicateError) in
@@ -36,7 +36,7 @@ extension GroupedQueryResolver {
     return found
   }
 
-  /// Whether a column is the different values of a group.
+  /// True if a column holds the distinct values of a group.
   func isCollection(_ value: ResolvedExpression) -> Bool {
     guard case .path(let path) = value,
       let aggregate = Self.aggregate(

@@ -1,18 +1,19 @@
-// `select`, `group`, `having`, `distinct` and `sort` of `as=dictionaries` → GroupedQuery. Whatever
-// the client got wrong is refused here, with the parameter's name.
+// `select`, `group`, `having`, `distinct` and `sort` of `as=dictionaries` → GroupedQuery. Every
+// error of the client in them is refused here, with the parameter's name.
 //
 //     select=continent,n:@count,people:@sum.population   group=continent   having=n > 3
 //     sort=-people
 //
-// An alias stands for its expression wherever it is used: it is put in its place before names are
-// looked up. An aggregate becomes an attribute that the model does not have (see `GroupedQuery`).
+// An alias represents its expression wherever it is used: the expression replaces it before names
+// are looked up. An aggregate becomes an attribute that the model does not have (see
+// `GroupedQuery`).
 
 struct GroupedQueryResolver {
   /// A column as it was written, its aggregates replaced.
   struct Draft {
     let key: String
     let expression: Expression
-    /// How many bytes it was written in.
+    /// The length of its text in bytes.
     let length: Int
   }
 
@@ -118,7 +119,7 @@ extension GroupedQueryResolver {
 
   private mutating func draft(_ item: String) throws(PredicateError) -> Draft {
     let (alias, text) = Self.parts(of: item, isPath: plainPath(item) != nil)
-    // What stands before the text is blanked, so that offsets are those of the whole item.
+    // The text before it is blanked, so that offsets count from the start of the whole item.
     let blank = String(repeating: " ", count: item.utf8.count - text.utf8.count)
     let written: Expression
     if let path = plainPath(text) {
@@ -147,7 +148,7 @@ extension GroupedQueryResolver {
     return (String(alias), String(item[item.utf8.index(after: colon)...]))
   }
 
-  /// A key path that is written as its names alone, whatever characters are in these.
+  /// A key path written as plain names, whatever characters the names contain.
   private func plainPath(_ text: String) -> Expression? {
     guard text != "SELF", let path = try? model.path(text, from: entity) else { return nil }
     let (relationships, end) = model.walk(path)
@@ -253,7 +254,7 @@ extension GroupedQueryResolver {
       model: extended, entity: entity, arguments: arguments, variables: variables, now: nil)
   }
 
-  /// Remembers what an expression depends on: an aggregate on what it takes of the objects.
+  /// Records the paths that an expression depends on; for an aggregate, the path of its values.
   private mutating func note(_ resolver: PredicateResolver) {
     isNondeterministic = isNondeterministic || resolver.isNondeterministic
     for path in resolver.paths {

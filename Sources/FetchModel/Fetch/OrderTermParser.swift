@@ -24,7 +24,7 @@ struct OrderTermText {
     }
   }
 
-  /// Every option that may stand behind a colon.
+  /// Every option that may follow a colon.
   static let options = [
     "c", "d", "cd", "nullsfirst", "nullslast", "initial", "day", "month", "year",
   ]

@@ -1,4 +1,4 @@
-// One named value, read as what the parameter takes.
+// One named value → the type that its parameter requires, or a refusal.
 
 /// A parameter's name and value, with the ways in which a value is read.
 public struct Parameter: Sendable {
@@ -26,7 +26,7 @@ public struct Parameter: Sendable {
     try elements { $0.split(separator: 0x2C, omittingEmptySubsequences: false) }
   }
 
-  /// The same, where commas within brackets and quotes belong to an element.
+  /// Splits the value at commas, except at commas within brackets and quotes.
   public func expressions() throws(FetchRequestError) -> [String] {
     try elements { text in Self.splitOutsideBrackets(text) }
   }

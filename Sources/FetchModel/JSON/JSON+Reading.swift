@@ -27,9 +27,10 @@ extension JSON {
 }
 
 extension JSON {
-  /// Whether `bytes` are what ``init(parsing:)`` reads; nothing of it is kept.
+  /// True if ``init(parsing:)`` can read `bytes`. Builds no values.
   ///
-  /// - Parameter isOver: asked now and then in a long text; where it says so, the answer is no.
+  /// - Parameter isOver: called now and then for a long text; if it returns true, the result is
+  ///   false.
   public static func isValid(
     _ bytes: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
   ) -> Bool {
@@ -42,7 +43,7 @@ extension JSON {
 
 private struct JSONReader {
   let bytes: UnsafeBufferPointer<UInt8>
-  /// Whether elements and members are kept; where not, arrays and objects read as empty.
+  /// True if elements and members are stored; otherwise arrays and objects are read as empty.
   let keepsValues: Bool
   var interruption: Interruption
   var offset = 0

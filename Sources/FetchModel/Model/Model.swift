@@ -145,7 +145,7 @@ public struct Attribute: Sendable, Hashable {
   }
 }
 
-/// How a column stores dates.
+/// The format in which a column stores dates.
 public enum DateFormat: String, Sendable, Hashable {
   /// ISO 8601 text with `T` and `Z`: `2024-01-31T10:00:00Z`.
   case iso8601

@@ -1,6 +1,6 @@
 // The text of a derivation expression ↔ the source of a derived attribute's value.
 
-/// How a derived attribute is computed at each save.
+/// The computation of a derived attribute, made at each save.
 public enum Derivation: Sendable, Hashable {
   /// A text attribute of the same object, transformed: `canonical:(name)`.
   case text(TextFunction, attribute: String)

@@ -1,19 +1,19 @@
-// A raw request target → its text with the numbers of `where` lifted out, and the numbers.
+// A raw request target → its text without the numbers of `where`, and the numbers.
 //
 //     /v1/objects/City?where=population+%3E%3D+1000000&limit=50
 //     /v1/objects/City?where=population+%3E%3D+␀&limit=50        [1000000]
 //
-// Nothing is decoded but to see where texts begin and end. A number that is not lifted, for
-// whatever reason, stays in the text: targets of equal text and different numbers are written
-// alike to the byte but for the digits.
+// Bytes are decoded only to find the ends of string literals. A number that is not extracted stays
+// in the text. So targets with equal text and different numbers have the same bytes except for the
+// digits.
 
 import Bytes
 
-/// A target with its numbers apart.
+/// A request target, split into its text without numbers and the numbers.
 public struct NormalizedTarget: Sendable {
   /// The target with NUL, which no target holds, in place of each number.
   public let text: String
-  /// In the order in which they stand there: integers and doubles.
+  /// The numbers in order of appearance: integers and doubles.
   public let numbers: [Value]
 
   public init(_ target: String) {
@@ -42,7 +42,7 @@ private struct LiteralExtractor {
   private(set) var numbers: [Value] = []
   /// The quote that ends the text at the present place.
   private var quote: UInt8?
-  /// What stands before the present place, decoded.
+  /// The byte before the current offset, decoded.
   private var previous: UInt8 = 0x20
 
   mutating func lift(
@@ -70,7 +70,7 @@ private struct LiteralExtractor {
     return count
   }
 
-  /// Where the value of `where` stands; empty where there is none, or its name is escaped.
+  /// The range of the value of `where`; empty if there is none or its name is percent-encoded.
   private static func predicate(in bytes: UnsafeBufferPointer<UInt8>) -> Range<Int> {
     let name: StaticString = "where="
     let size = name.utf8CodeUnitCount
@@ -85,7 +85,7 @@ private struct LiteralExtractor {
     return 0..<0
   }
 
-  /// The end of what stands at `start`, and whether it is a number that was lifted.
+  /// The end of the token at `start`, and true if it is a number that was extracted.
   private mutating func step(
     _ bytes: Slice<UnsafeBufferPointer<UInt8>>, _ start: Int
   ) -> (end: Int, lifted: Bool) {
@@ -143,7 +143,7 @@ private struct LiteralExtractor {
     return end
   }
 
-  /// The byte that stands at `start`, decoded, and where it ends; a space at the end of the value.
+  /// The byte at `start`, decoded, and its end; a space at the end of the value.
   private static func decoded(
     _ bytes: Slice<UnsafeBufferPointer<UInt8>>, _ start: Int
   ) -> (byte: UInt8, end: Int) {
@@ -160,7 +160,7 @@ private struct LiteralExtractor {
 
   private static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
 
-  /// Whether digits beside `byte` may belong to a longer word.
+  /// True if digits next to `byte` may belong to a longer word.
   private static func continues(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -1,14 +1,15 @@
-// Fetches that differ in numbers alone → one form, resolved once, and the numbers that fill it.
+// Fetches that differ only in numbers → one parameterized plan, resolved once, and the numbers that
+// are bound to it.
 //
-// A form's plan holds markers: numbers that no client writes, one for each open place. The form
-// promises that a plan resolved from the same text with other numbers is the form's plan with
-// these in place of the markers, whatever they are. That is so where each of them is compared
-// with a numeric attribute or an object's id and nothing else: there the resolver passes them on
-// as they are, and what a store composes depends on their place and not on their value.
+// The plan contains markers: numbers that no client writes, one for each parameter. Promise: a plan
+// resolved from the same text with other numbers equals this plan with those numbers in place of
+// the markers. This holds because each number is only compared with a numeric attribute or an
+// object's id: there the resolver passes it on unchanged, and the SQL depends on its position and
+// not on its value.
 
 /// A resolved fetch with open places for numbers.
 public final class ParameterizedPlan: Sendable {
-  /// How an open place makes a value of its number.
+  /// The conversion of a number to the value of a parameter.
   enum Use: Sendable { case number, negatedNumber, id }
 
   /// The plan with a marker in each open place.
@@ -17,8 +18,8 @@ public final class ParameterizedPlan: Sendable {
   public let markers: [Value]
   private let uses: [Use]
 
-  /// - Parameter numbers: those with which `plan` was resolved, each different from every other.
-  /// - Returns: nil where one of them does more than being compared.
+  /// - Parameter numbers: the numbers with which `plan` was resolved; all are different.
+  /// - Returns: nil if one of them has a use other than being compared.
   init?(_ plan: FetchPlan, resolvedWith numbers: [Value], in model: Model) {
     let compared = plan.definition.predicate.condition.comparedNumbers(in: model)
     var markers: [Value] = []
@@ -38,7 +39,7 @@ public final class ParameterizedPlan: Sendable {
     self.uses = uses
   }
 
-  /// The form filled with `numbers`; nil where there are too few or of the wrong kind.
+  /// The plan with `numbers` as its parameters; nil if there are too few or of the wrong kind.
   func filled(with numbers: [Value]) -> BoundPlan? {
     guard numbers.count == uses.count else { return nil }
     var values: [Value] = []
@@ -75,7 +76,7 @@ public struct BoundPlan: Sendable {
 }
 
 extension ParameterizedPlan.Use: CaseIterable {
-  /// nil where an id is wanted and the number is none.
+  /// nil if an id is required and the number is not one.
   fileprivate func value(of number: Value) -> Value? {
     switch (self, number) {
     case (.number, _): number
@@ -88,8 +89,8 @@ extension ParameterizedPlan.Use: CaseIterable {
 }
 
 extension Condition {
-  /// The constants that are compared with a numeric attribute, or with an object, and that only
-  /// AND and OR stand around.
+  /// The constants that are compared with a numeric attribute or with an object, inside nothing but
+  /// AND and OR.
   fileprivate func comparedNumbers(in model: Model) -> [Value] {
     switch self {
     case .and(let conditions), .or(let conditions):

@@ -1,8 +1,8 @@
-// The forms of the fetches that clients send: lifted targets enter, filled forms leave.
+// Normalized targets of clients' fetches → bound plans, from parameterized plans that were cached.
 //
-// A form is learned when its text comes for the second time: the text is resolved once more, with
-// markers for its numbers. Learning proves itself: filled with the numbers of the fetch at hand,
-// the form has to give the plan that this fetch was resolved to.
+// A parameterized plan is cached when its text arrives for the second time: the text is resolved
+// once more, with markers in place of its numbers. The result is checked: with the numbers of the
+// current fetch, it must give the plan to which this fetch was resolved.
 
 import Bytes
 import Synchronization
@@ -24,16 +24,18 @@ public final class PlanCache: Sendable {
 
   public init(resolver: FetchResolver) { self.resolver = resolver }
 
-  /// What a target was resolved to before, but for its numbers; nil where that is not known.
+  /// The plan of a target whose text was resolved before, with the target's own numbers; nil if
+  /// none is cached.
   public func fetch(_ target: NormalizedTarget) -> BoundPlan? {
     table.withLock { $0.forms[target.text] }??.filled(with: target.numbers)
   }
 
-  /// Remembers the form of a target that was resolved to `plan`, if it is asked for repeatedly.
+  /// Caches the parameterized plan of a target that was resolved to `plan`, if the target's text
+  /// arrives repeatedly.
   ///
-  /// - Parameter entity: what the target's path names.
+  /// - Parameter entity: the entity that the target's path names.
   public func learn(_ target: NormalizedTarget, entity: String, plan: FetchPlan) {
-    guard isWanted(target.text) else { return }
+    guard isRepeated(target.text) else { return }
     let form = form(of: target, entity: entity)
     let isTrue = form?.filled(with: target.numbers)?.plan == plan
     table.withLock { table in
@@ -42,8 +44,8 @@ public final class PlanCache: Sendable {
     }
   }
 
-  /// Whether `text` was seen lately and is neither a form's nor known to make none.
-  private func isWanted(_ text: String) -> Bool {
+  /// True if `text` was seen recently and has no entry in the cache.
+  private func isRepeated(_ text: String) -> Bool {
     let hash = text.hashValue
     return table.withLock { table in
       let place = hash & (table.seen.count - 1)
@@ -64,7 +66,7 @@ public final class PlanCache: Sendable {
   }
 }
 
-/// A number that nobody writes, in the kind of another.
+/// A number that no client writes, of the same kind as another.
 private struct Marker {
   let text: String
   let value: Value

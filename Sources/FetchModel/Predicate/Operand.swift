@@ -1,10 +1,10 @@
-// A value on its way through the resolver: what it is, and what it may be compared with.
+// A value during resolution: its kind, and the kinds that it may be compared with.
 
 /// A resolved expression with its type and its place in the text.
 struct Operand {
   enum Kind: Hashable {
     case null
-    /// Text of a query string, which becomes what it is compared with.
+    /// Text of a query string, which takes the type of the operand that it is compared with.
     case untyped
     case number(isInteger: Bool)
     case boolean
@@ -16,7 +16,7 @@ struct Operand {
   var expression: ResolvedExpression
   var kind: Kind
   var range: SourceRange
-  /// Whether it is the object that a relationship leads to, and not named by its id.
+  /// True if a relationship leads to the object; false if its id names it.
   var isRelationship = false
 
   var constant: Value? { expression.constant }
@@ -72,9 +72,9 @@ extension Operand {
 // MARK: - Conversion
 
 extension Operand {
-  /// This operand as something that compares with `kind`; nil if the types do not fit.
+  /// This operand as a value that compares with `kind`; nil if the types do not fit.
   ///
-  /// Only constants change. `idType` says of an object's kind what its ids are.
+  /// Only constants change. `idType` returns the type of an entity's ids.
   func converted(to kind: Kind, idType: (Int) -> AttributeType) -> ResolvedExpression? {
     if self.kind == kind || self.kind == .null || kind == .null { return expression }
     if constant == .null { return expression }
@@ -114,7 +114,8 @@ extension Operand {
     }
   }
 
-  /// What an id can be compared with: ids of its type, integers also as text.
+  /// An id as a value that compares with ids of this type: ids of its own type, integers also as
+  /// text.
   private static func id(_ value: Value, _ type: AttributeType) -> Value? {
     let isText = kind(of: type) == .text
     switch value {
@@ -127,7 +128,7 @@ extension Operand {
     }
   }
 
-  /// What text of a query string means as `kind`; nil if it does not mean anything as that.
+  /// The value of a query string's text as `kind`; nil if the text is not a value of that kind.
   static func value(
     ofText text: String, as kind: Kind, idType: (Int) -> AttributeType
   ) -> Value? {
@@ -146,7 +147,7 @@ extension Operand {
     return .double(double)
   }
 
-  /// What snapshots write for infinities.
+  /// The value of the texts that snapshots write for infinities.
   private static func infinity(_ text: String) -> Value? {
     switch text {
     case "Infinity": .double(.infinity)
@@ -167,7 +168,7 @@ extension Operand {
 // MARK: - Messages
 
 extension Operand.Kind {
-  /// Whether its values are numbers, or counted seconds.
+  /// True if its values are numbers, or dates counted in seconds.
   var isNumeric: Bool {
     switch self {
     case .number, .date: true

@@ -1,22 +1,22 @@
-// A resolved condition or value → how many entries of a parser's stack its SQL needs.
+// A resolved condition or value → the number of entries of the parser's stack that its SQL needs.
 //
-// SQLite's parser pushes what stands before an open bracket on a stack of 100 entries and refuses SQL
-// that needs more. The resolver refuses deeper predicates first, so composing and preparing SQL cannot
-// fail. The weights are counted from SQLite's grammar, for the SQL of an earlier state too, and tests
-// check them against SQLite.
+// SQLite's parser pushes the text before an open bracket on a stack of 100 entries and refuses SQL
+// that needs more. The resolver refuses deeper predicates first, so composing and preparing SQL
+// cannot fail. The weights are counted from SQLite's grammar, also for the SQL of past positions,
+// and tests check them against SQLite.
 
 /// Counts the stack entries that conditions and values need. O(size of the condition).
 public enum ParserStackBudget {
   /// Entries that are left for the condition of a statement.
   static let ofCondition = 87
-  /// The same in a statement of dictionaries, whose rows may be counted by a statement around it.
+  /// The same in a statement of dictionaries, whose rows another statement around it may count.
   static let ofTabulation = 80
-  /// The same for the condition of a batch, which stands in `"id" IN (SELECT …)`.
+  /// The same for the condition of a batch, which is inside `"id" IN (SELECT …)`.
   static let ofBatch = 77
 
   /// Conditions that need more are written first in their chain.
   private static let ofShallowPart = 24
-  /// What a function needs that stands around a value: `livefetch_value(`.
+  /// The entries that a function around a value needs: `livefetch_value(`.
   private static let ofCall = 3
 
   /// - Throws: ``PredicateError/Code/tooComplex``.
@@ -49,8 +49,8 @@ public enum ParserStackBudget {
     return (isNegated && own <= ofShallowPart ? 8 : 7) + source(collection, part, needs: own)
   }
 
-  /// The first part has nothing before it, each other one what came before and the operator. Many
-  /// parts are grouped.
+  /// The entries of a chain: the first part has nothing before it, each further part has the chain
+  /// so far and the operator. A chain of many parts is written in groups.
   private static func chain(_ parts: [Int]) -> Int {
     let deepest = parts.sorted(by: >).prefix(2)
     let (first, second) = (deepest.first ?? 0, deepest.last ?? 0)
@@ -65,10 +65,12 @@ public enum ParserStackBudget {
     return parts.sorted { ($0.entries, $1.index) > ($1.entries, $0.index) }.map(\.condition)
   }
 
-  /// Whether a condition stands before the one that ties a subquery's rows to those around it.
+  /// True if a condition is written before the condition that correlates a subquery's rows with the
+  /// outer ones.
   public static func isDeep(_ condition: Condition) -> Bool { entries(condition) > ofShallowPart }
 
-  /// Whether a comparison writes a value once, though another form would serve an index.
+  /// True if a comparison writes a value only once, although a second spelling would allow an
+  /// index.
   public static func isDeep(_ value: ResolvedExpression) -> Bool { entries(value) > ofShallowPart }
 
   private static func entries(_ comparison: Comparison) -> Int {
@@ -79,7 +81,7 @@ public enum ParserStackBudget {
     case .beginsWith, .endsWith, .contains, .like, .matches:
       return 1 + 2 * ofCall + max(left, 2 + right)
     case .lessOrEqual, .greaterOrEqual:
-      // Where both may be nil: `a <= b OR (a IS NULL AND b IS NULL)`.
+      // If both may be nil: `a <= b OR (a IS NULL AND b IS NULL)`.
       if areBothRead { return 7 + max(left, 2 + right) }
     case .equal, .less, .greater: break
     }
@@ -87,9 +89,10 @@ public enum ParserStackBudget {
     return (isOne ? 1 : 3) + around + max(left, 2 + max(right, 4))
   }
 
-  /// The condition and the one that ties the rows, after WHERE. In an earlier state a table is a
-  /// subquery, and so is a to-one step before the collection. `entries` is what the condition needs:
-  /// the caller counts it once, so that counting nested conditions stays linear.
+  /// The entries of the FROM and WHERE clauses: the condition and the correlation follow WHERE. At
+  /// a past position a table is a subquery, and so is a to-one step before the collection.
+  /// `entries` is the need of the condition: the caller counts it once, so that counting nested
+  /// conditions stays linear.
   private static func source(
     _ collection: ResolvedCollection, _ condition: Condition, needs entries: Int
   ) -> Int {
@@ -157,7 +160,7 @@ public enum ParserStackBudget {
     }.max() ?? ofCall
   }
 
-  /// A value that is calculated with: what may be no number stands in a call.
+  /// The entries of an arithmetic operand: a value that may not be a number is wrapped in a call.
   private static func quantity(_ value: ResolvedExpression) -> Int {
     entries(value) + (value.isNumeric ? 0 : ofCall)
   }
@@ -167,21 +170,21 @@ public enum ParserStackBudget {
     let source = max(source(aggregation.collection, aggregation.condition), value)
     switch aggregation.function {
     case .count, .min, .max: return 6 + source
-    // Objects that are reached twice count once: a SELECT DISTINCT stands around them.
+    // Objects that are reached twice count once: a SELECT DISTINCT surrounds them.
     case .sum, .average: return (aggregation.collection.toManySteps > 1 ? 12 : 6) + source
     }
   }
 }
 
 extension Condition {
-  /// Whether it stands in parentheses within AND.
+  /// True if it needs parentheses within AND.
   fileprivate var isAlternative: Bool {
     if case .or = self { true } else { false }
   }
 }
 
 extension ResolvedExpression {
-  /// Whether its SQL continues one calculation.
+  /// True if its SQL continues one calculation.
   fileprivate var isCalculation: Bool {
     if case .arithmetic(let operation, _, _) = self { operation != .power } else { false }
   }
@@ -190,7 +193,7 @@ extension ResolvedExpression {
     if case .arithmetic(.divide, _, _) = self { true } else { false }
   }
 
-  /// Whether its SQL gives a number or NULL whatever columns hold.
+  /// True if its SQL gives a number or NULL, whatever the columns hold.
   fileprivate var isNumeric: Bool {
     switch self {
     case .constant: true
@@ -217,7 +220,7 @@ extension AggregateFunction {
 }
 
 extension ResolvedFunction {
-  /// Whether it gives a number or nil.
+  /// True if it gives a number or nil.
   public var isNumeric: Bool {
     switch self {
     case .sqrt, .log, .ln, .exp, .floor, .ceiling, .abs, .trunc, .modulus, .length, .bitwiseAnd,
@@ -244,7 +247,8 @@ extension ArithmeticOperator {
 }
 
 extension Model {
-  /// Whether the objects of both sides may be related to many; without an inverse nobody knows.
+  /// True if the objects of both sides may be related to many; also if it is unknown because there
+  /// is no inverse.
   func isManyToMany(_ relationship: Relationship) -> Bool {
     guard relationship.isToMany else { return false }
     guard let inverse = relationship.inverse else { return true }

@@ -27,6 +27,7 @@ public struct PredicateError: Error, Sendable, Hashable {
     case notImplemented = "not-implemented"
   }
 
+  /// The kind of error.
   public let code: Code
   /// The place: bytes of UTF-8 from the start of the predicate.
   public let offset: Int

@@ -12,13 +12,13 @@ public struct PredicateText: Sendable, Hashable {
 extension Predicate: CustomStringConvertible {
   /// The predicate as canonical text: `population >= 1000000 AND country.continent == "Europe"`.
   ///
-  /// Parsing the text gives an equal tree, provided the tree is one that text can stand for:
-  /// chains of at least two that hold none of their own kind, placeholders numbered in the order
-  /// in which they stand, and no NaN (which has no spelling and is written `nil`). A name that no
-  /// predicate can spell becomes `%K`; ``formatted(arguments:)`` gives its argument.
+  /// Parsing the text gives an equal tree if text can represent the tree: chains have at least two
+  /// operands and no operand of their own kind, placeholders are numbered in order of appearance,
+  /// and there is no NaN (which has no spelling and is written `nil`). A name that predicates
+  /// cannot spell becomes `%K`; ``formatted(arguments:)`` returns its argument.
   public var description: String { formatted().text }
 
-  /// The predicate as canonical text, with what its placeholders stand for.
+  /// The predicate as canonical text, with the arguments of its placeholders.
   ///
   /// - Parameter arguments: the arguments of the tree's own placeholders, by ordinal.
   public func formatted(arguments: [PredicateArgument] = []) -> PredicateText {
@@ -62,7 +62,7 @@ struct PredicatePrinter {
     _ operands: [Predicate], _ chain: PredicateParser.Precedence,
     within outer: PredicateParser.Precedence
   ) {
-    // What breaks the rule of at least two operands still has a meaning.
+    // A chain of fewer than two operands still has a meaning.
     if operands.isEmpty { return write(.constant(chain == .and), within: outer) }
     if operands.count == 1 { return write(operands[0], within: outer) }
     let isBracketed = chain < outer
@@ -89,7 +89,7 @@ struct PredicatePrinter {
     return letters.isEmpty ? "" : "[\(letters)]"
   }
 
-  /// Writes a placeholder, with its argument where there is one.
+  /// Writes a placeholder, and records its argument if there is one.
   mutating func write(_ placeholder: Placeholder) {
     switch placeholder.kind {
     case .object: text += "%@"

@@ -1,7 +1,7 @@
 // Collections: quantifiers, SUBQUERY and aggregates.
 
-/// A collection, which of its objects are meant, and the value taken of each. It belongs into the
-/// scope in which it was resolved.
+/// A collection, the condition on its objects, and the value that is read from each. Valid only in
+/// the scope in which it was resolved.
 struct Reach {
   let collection: ResolvedCollection
   let condition: Condition
@@ -30,7 +30,7 @@ extension PredicateResolver {
       isManyToMany: end.relationships.contains(where: model.isManyToMany))
   }
 
-  /// What `walk` reads of one element of its collection.
+  /// The part of `walk` that is read from each element of its collection.
   func value(ofElements walk: Walk) -> Walk {
     let last = walk.toMany.last ?? 0
     let steps = Array(walk.steps[...last])
@@ -44,7 +44,7 @@ extension PredicateResolver {
     return value
   }
 
-  /// What the SUBQUERY at the beginning of `walk` demands.
+  /// The condition of the SUBQUERY at the beginning of `walk`.
   private mutating func filter(
     of collection: ResolvedCollection, _ walk: Walk
   ) throws(PredicateError) -> Condition {
@@ -91,8 +91,8 @@ extension PredicateResolver {
     return quantifier == .any ? some : some.negated
   }
 
-  /// The two parts of `countries.cities.@count` behind a quantifier: an aggregate of each element of
-  /// all but the last collection; nil where there is one collection alone.
+  /// Splits `countries.cities.@count` behind a quantifier: all collections but the last, and the
+  /// aggregate of each of their elements; nil if there is only one collection.
   private func aggregateOfElements(_ walk: Walk) -> (outer: Walk, aggregate: Walk)? {
     let toMany = walk.toMany.filter { $0 >= walk.element?.stepCount ?? 0 }
     guard walk.aggregate != nil, toMany.count > 1, walk.filter == nil else { return nil }
@@ -147,7 +147,7 @@ extension PredicateResolver {
 // MARK: - Aggregates
 
 extension PredicateResolver {
-  /// The one value that an aggregate makes of a collection.
+  /// The single value that an aggregate computes from a collection.
   mutating func aggregate(_ walk: Walk) throws(PredicateError) -> Operand {
     guard let applied = walk.aggregate else { throw tooMany(walk) }
     return try aggregate(walk, applied.name.function, at: applied.range)
@@ -197,7 +197,7 @@ extension PredicateResolver {
     }
   }
 
-  /// The refusal of a collection where one value is needed.
+  /// The error for a collection in place of a single value.
   func tooMany(_ walk: Walk) -> PredicateError {
     PredicateError(
       .toManyWithoutQuantifier, at: walk.range.lowerBound, found: "`\(model.text(of: walk.path))`",

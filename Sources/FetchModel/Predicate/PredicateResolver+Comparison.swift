@@ -1,5 +1,5 @@
-// Comparisons → conditions: operands of types that fit, constants on the right, operators that nil
-// or an empty string decides already folded away.
+// Comparisons → conditions: operands have types that fit, constants are on the right, and
+// comparisons that nil or an empty string decides are already replaced by their result.
 
 import Patterns
 
@@ -51,7 +51,7 @@ extension PredicateResolver {
     return isNegated ? condition.negated : condition
   }
 
-  /// Refuses what has no order and is no text.
+  /// Refuses an operand that has no order and is not a text.
   private func refuseRelationship(_ operands: Operand...) throws(PredicateError) {
     guard let operand = operands.first(where: \.isRelationship) else { return }
     var found = "a relationship"
@@ -76,7 +76,7 @@ extension PredicateResolver {
     }
   }
 
-  /// The condition, with what a constant nil decides: only nil is `<=` or `>=` nil.
+  /// The condition; a constant nil decides it: only nil is `<=` or `>=` nil.
   private static func condition(
     _ left: ResolvedExpression, _ relation: Comparison.Relation, _ right: ResolvedExpression,
     _ options: StringOptions
@@ -94,8 +94,8 @@ extension PredicateResolver {
         left: left, relation: relation, right: right, options: options, isNegated: false))
   }
 
-  /// What can be told without asking the store: equal constants, and counts that only ask whether
-  /// there is anything at all.
+  /// The result if it is known without the store: for equal constants, and for counts that only
+  /// test whether the collection is empty.
   private static func decided(
     _ left: ResolvedExpression, _ relation: Comparison.Relation, _ right: ResolvedExpression
   ) -> Condition? {
@@ -118,7 +118,7 @@ extension PredicateResolver {
     }
   }
 
-  /// BEGINSWITH and kin.
+  /// Resolves BEGINSWITH, ENDSWITH, CONTAINS, LIKE and MATCHES.
   private func search(
     _ left: Operand, _ relation: Comparison.Relation, _ right: Operand, _ options: StringOptions
   ) throws(PredicateError) -> Condition {
@@ -203,17 +203,18 @@ extension PredicateResolver {
     return expression
   }
 
-  /// Both operands as values that compare with each other, and what they are.
+  /// Both operands as values that compare with each other, and their common kind.
   func unified(
     _ left: Operand, _ right: Operand
   ) throws(PredicateError) -> (ResolvedExpression, ResolvedExpression, Operand.Kind) {
     if isDecisive(left, against: right) {
-      return (try settled(left), try converted(right, to: left.kind, because: left), left.kind)
+      return (try typed(left), try converted(right, to: left.kind, because: left), left.kind)
     }
-    return (try converted(left, to: right.kind, because: right), try settled(right), right.kind)
+    return (try converted(left, to: right.kind, because: right), try typed(right), right.kind)
   }
 
-  /// Whether `left`'s type decides: the one that is not a constant, or the one that has a type.
+  /// True if `left`'s type decides: the operand that is not a constant, or the only operand with a
+  /// type.
   private func isDecisive(_ left: Operand, against right: Operand) -> Bool {
     if left.kind == .untyped || left.kind == .null { return false }
     if right.kind == .untyped || right.kind == .null { return true }
@@ -221,7 +222,8 @@ extension PredicateResolver {
     return right.constant != nil && left.kind != .text
   }
 
-  private func settled(_ operand: Operand) throws(PredicateError) -> ResolvedExpression {
+  /// The value of an operand; text of a query string becomes a text.
+  private func typed(_ operand: Operand) throws(PredicateError) -> ResolvedExpression {
     operand.kind == .untyped ? try converted(operand, to: .text) : operand.expression
   }
 
@@ -258,7 +260,7 @@ extension PredicateResolver {
       expected: kind.phrase, hint: "`== nil` finds what has no value")
   }
 
-  /// How a number is taken for a date, and the other way round.
+  /// Names the conversion of a number to a date, or of a date to a number.
   private static func cast(_ operand: Operand, _ kind: Operand.Kind) -> String? {
     switch (operand.kind, kind) {
     case (.number, .date): "CAST(…, 'NSDate') takes seconds since 2001"
@@ -269,7 +271,7 @@ extension PredicateResolver {
 
   func name(_ entity: Int) -> String { model.entities[entity].name }
 
-  /// What a key path's values are, as the model says it.
+  /// Describes the type of a key path's values in the model's words.
   private func phrase(_ path: ScopedPath, _ kind: Operand.Kind) -> String {
     guard case .attribute = path.path.target else { return kind.phrase }
     return switch model.type(of: path.path) {

@@ -1,9 +1,10 @@
-// `[FIRST]`, `[LAST]`, `[SIZE]` and `[n]` behind a to-many key path, and what is read of the element:
+// `[FIRST]`, `[LAST]`, `[SIZE]` and `[n]` after a to-many key path, and the value that is read from
+// the element.
 //
 //     heroes[FIRST].name == 'x'   heroes.name[2]   SUBQUERY(heroes, $h, $h.age > 5)[LAST] == SELF
 
 extension CollectionIndex {
-  /// Whether a name stands in the brackets that is none of the places.
+  /// True if the brackets contain a name other than FIRST, LAST and SIZE.
   fileprivate var isName: Bool {
     if case .position(let position) = self, case .keyPath = position.kind { true } else { false }
   }
@@ -79,7 +80,7 @@ extension PredicateResolver {
     }
   }
 
-  /// Refuses a place where no order says what stands there.
+  /// Refuses an element of a collection that has no order.
   private func checkOrder(of walk: Walk, at range: SourceRange) throws(PredicateError) {
     let last = walk.toMany.last ?? 0
     let steps = PropertyPath(root: walk.root, steps: Array(walk.steps[...last]), target: .object)
@@ -94,8 +95,8 @@ extension PredicateResolver {
     }
   }
 
-  /// What `components` read of an element, behind what is taken of each already; nil where they
-  /// lead on to many objects.
+  /// The value that `components` read from an element, in addition to the value already read from
+  /// each; nil if they lead to many objects.
   private func value(
     behind components: [KeyPathComponent], of collection: Walk, at range: SourceRange
   ) throws(PredicateError) -> Walk? {
@@ -141,7 +142,8 @@ extension PredicateResolver {
     return try compare(object, .equal, picked, [])
   }
 
-  /// The way from an object of `collection` back to what its steps before `start` lead to.
+  /// The key path from an object of `collection` back to the objects that its steps before `start`
+  /// lead to.
   private func inverse(
     of collection: ResolvedCollection, from start: Int, at range: SourceRange
   ) throws(PredicateError) -> Walk {

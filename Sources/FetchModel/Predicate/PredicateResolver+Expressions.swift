@@ -1,7 +1,7 @@
 // Expressions → operands of one value.
 
 /// The left side of a comparison before it is resolved. The right side may open the scope of a
-/// collection's elements, in which the left side then stands and is resolved.
+/// collection's elements; the left side is then resolved within that scope.
 enum ComparisonSide {
   case expression(Expression)
   case walk(Walk)
@@ -45,7 +45,7 @@ extension PredicateResolver {
     return operand(.path(ScopedPath(scope: walk.scope, path: walk.path)), read: walk)
   }
 
-  /// `value`, which is what stands at the end of `walk`.
+  /// `value`, read at the end of `walk`, as an operand.
   func operand(_ value: ResolvedExpression, read walk: Walk) -> Operand {
     let range = walk.range
     if walk.isLength {
@@ -132,7 +132,7 @@ extension PredicateResolver {
       kind: .number(isInteger: isInteger), range: range)
   }
 
-  /// Whether a number is calculated with as an integer.
+  /// True if arithmetic treats a number as an integer.
   func isInteger(_ operand: Operand, _ value: ResolvedExpression) -> Bool {
     switch operand.kind {
     case .number(let isInteger): return isInteger

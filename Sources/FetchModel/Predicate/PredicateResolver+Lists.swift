@@ -29,7 +29,7 @@ extension PredicateResolver {
     return try compare(right, .contains, left, comparison.options)
   }
 
-  /// Whether a value came beside the text.
+  /// True if the value was passed as an argument or variable rather than in the text.
   private static func isGiven(_ expression: Expression) -> Bool {
     switch expression.kind {
     case .placeholder, .variable: true

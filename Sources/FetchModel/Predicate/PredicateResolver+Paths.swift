@@ -1,11 +1,11 @@
 // Key paths → steps through the model.
 
-/// A key path as far as it was walked. It holds nothing that was resolved, so that it means the same
-/// in every scope inside the one that it was walked in.
+/// A key path, followed up to some step. It contains nothing that was resolved, so that its meaning
+/// is the same in every scope inside the scope in which it was followed.
 struct Walk {
   struct Operator {
     let name: CollectionOperator
-    /// How many steps stand before it.
+    /// The number of steps before it.
     let stepCount: Int
     let range: SourceRange
   }
@@ -18,11 +18,11 @@ struct Walk {
   struct Element {
     /// The key path with its brackets.
     let expression: Expression
-    /// How many of the steps lead to it.
+    /// The number of steps that lead to it.
     let stepCount: Int
   }
 
-  /// How a key path names the object at its end.
+  /// The kind of name that a key path gives the object at its end.
   enum Naming {
     /// By SELF, `id` or a variable.
     case object
@@ -40,13 +40,13 @@ struct Walk {
   var end: Int
   var target = PropertyPath.Target.object
   var operators: [Operator] = []
-  /// What a SUBQUERY at its beginning demands of the elements.
+  /// The condition that a SUBQUERY at its beginning puts on the elements.
   var filter: Filter?
   /// The brackets at its beginning, which pick one element of the first to-many step.
   var element: Element?
-  /// Whether it reads the length of its target.
+  /// True if it reads the length of its target.
   var isLength = false
-  /// How the target was named, if it is an object.
+  /// The kind of the target's name, if it is an object.
   var naming = Naming.object
   let range: SourceRange
 
@@ -57,10 +57,10 @@ struct Walk {
     self.range = range
   }
 
-  /// Whether it stands for the objects or values of a collection and not for one value.
+  /// True if it represents the objects or values of a collection rather than one value.
   var isCollection: Bool { reachesMany && aggregate == nil }
 
-  /// Whether it leads to many objects, not counting a step that brackets pick one element of.
+  /// True if it leads to many objects. A step with brackets leads to one.
   var reachesMany: Bool { (toMany.last ?? -1) >= (element?.stepCount ?? 0) }
 
   /// The aggregate that makes one value of the collection.
@@ -74,7 +74,7 @@ struct Walk {
 }
 
 extension AttributeType {
-  /// Whether `.length` may stand behind such an attribute.
+  /// True if `.length` may follow such an attribute.
   fileprivate var hasLength: Bool { Operand.kind(of: self) == .text && self != .json }
 }
 

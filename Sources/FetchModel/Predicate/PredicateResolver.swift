@@ -104,7 +104,7 @@ struct PredicateResolver {
     if pathSet.insert(path).inserted { paths.append(path) }
   }
 
-  /// The moment of the request. Using it makes the predicate volatile.
+  /// The time of the request. Using it makes the predicate nondeterministic.
   mutating func now() -> Instant {
     isNondeterministic = true
     return givenNow ?? .now
@@ -150,8 +150,8 @@ extension PredicateResolver {
     }
   }
 
-  /// Counts what stands in `value` once more, since several conditions are made of it: nested in
-  /// each other, they would double with each level.
+  /// Counts the size of `value` once more, because it occurs in several conditions: nested in each
+  /// other, they would double with each level.
   mutating func countCopy(
     of value: ResolvedExpression, at range: SourceRange
   ) throws(PredicateError) {

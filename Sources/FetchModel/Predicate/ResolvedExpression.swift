@@ -1,16 +1,16 @@
-// Values in a resolved predicate, and the collections that quantifiers and aggregates go through.
+// Values in a resolved predicate, and the collections of its quantifiers and aggregates.
 
 /// A value for one object, nil among them.
 public indirect enum ResolvedExpression: Sendable, Hashable {
   case constant(Value)
   case path(ScopedPath)
-  /// nil where an operand is nil, or the divisor 0.
+  /// nil if an operand is nil, or the divisor is 0.
   case arithmetic(ArithmeticOperator, ResolvedExpression, ResolvedExpression)
-  /// nil where an argument is nil, or the result is not a number.
+  /// nil if an argument is nil, or the result is not a number.
   case function(ResolvedFunction, [ResolvedExpression])
   case conditional(Condition, ResolvedExpression, ResolvedExpression)
   case aggregate(Aggregation)
-  /// nil where the collection has no object at that place.
+  /// nil if the collection has no object at that position.
   case element(OrderedElement)
   /// An aggregate over expressions of the same object: `max({a, b})`.
   case listAggregate(AggregateFunction, [ResolvedExpression])
@@ -44,10 +44,10 @@ public struct ResolvedCollection: Sendable, Hashable {
   public let destination: Int
   /// The scope of its elements within the condition about them.
   public let elementScope: Int
-  /// How many to-one steps lead to the first to-many one.
+  /// The number of to-one steps before the first to-many one.
   let toOneSteps: Int
   let toManySteps: Int
-  /// Whether a step may lead over a table between two entities.
+  /// True if a step may lead over a join table.
   let isManyToMany: Bool
 }
 
@@ -57,13 +57,13 @@ public struct Aggregation: Sendable, Hashable {
   public let collection: ResolvedCollection
   /// Which of the collection's objects count.
   public let condition: Condition
-  /// What is taken of each, in the elements' scope.
+  /// The value that is read from each object, in the elements' scope.
   public let value: PropertyPath
-  /// How many steps of ``value`` stand before the operator, where they may lead from several
-  /// elements to one object, which then counts once: 1 in `posts.author.@sum.age`, and 0 in
+  /// The number of steps of ``value`` before the operator, if they may lead from several elements
+  /// to one object, which then counts once: 1 in `posts.author.@sum.age`, and 0 in
   /// `posts.@sum.author.age`.
   public let objectStepCount: Int
-  /// Whether equal values count once (and nil not at all).
+  /// True if equal values count once (and nil does not count).
   public let isDistinct: Bool
 
   /// The objects that count once each; nil where these are the elements.
@@ -87,7 +87,7 @@ public struct OrderedElement: Sendable, Hashable {
   /// Which of the collection's objects count.
   public let condition: Condition
   public let place: Place
-  /// What is taken of the object, in the elements' scope.
+  /// The value that is read from the object, in the elements' scope.
   public let value: PropertyPath
 }
 

@@ -1,7 +1,7 @@
-// Fetches that cannot be followed.
+// A fetch plan that cannot be followed with `since` → the problem that says why.
 
 extension Problem {
-  /// Why `plan` cannot be followed with `since`; nil where it can.
+  /// The reason why `plan` cannot be followed with `since`; nil if it can.
   package init?(following plan: FetchPlan, in model: Model, isReadOnly: Bool) {
     let own = model.entities[plan.definition.entity]
     if isReadOnly || !own.isObservable {

@@ -1,17 +1,23 @@
-// Errors → what clients are told. The only type that knows statuses and codes (RFC 9457 bodies).
+// Errors → the problem details that clients receive (RFC 9457). Only this type knows HTTP statuses
+// and problem codes.
 
 /// A refusal as a client sees it.
 public struct Problem: Error, Sendable {
+  /// The HTTP status, 400 to 599.
   public var status: Int
   /// Stable and in kebab-case; listed in the manual.
   public var code: String
+  /// A short summary, the same for every problem with this code.
   public var title: String
+  /// The reason in this instance.
   public var detail: String
-  /// The byte of a predicate at which it went wrong.
+  /// The byte offset of the error in a predicate.
   public var offset: Int?
+  /// A suggestion for the correction; nil if there is none.
   public var hint: String?
-  /// Further members, written as they are.
+  /// Further members of the body, as JSON.
   public var members: [JSON.Member] = []
+  /// Header fields of the response, in addition to those of every problem.
   public var headers: [(name: String, value: String)] = []
 
   public init(
@@ -26,7 +32,8 @@ public struct Problem: Error, Sendable {
     self.hint = hint
   }
 
-  /// The body: `type`, `title`, `status`, `detail`, `code`, and what else there is.
+  /// The body as JSON: `type`, `title`, `status`, `detail`, `code`, and the members that the code
+  /// adds.
   public var json: [UInt8] {
     var json: [UInt8] = []
     json.append(json: "{\"type\":")
@@ -147,7 +154,7 @@ extension Problem {
 // MARK: - From the stages' own errors
 
 extension Problem {
-  /// - Parameter isPath: whether the entity was named by the path: then it is what was not found.
+  /// - Parameter isPath: true if the request's path named the entity; then the path was not found.
   package init(_ error: FetchRequestError, isPath: Bool) {
     switch error {
     case .unknownParameter(let name, let hint):
@@ -175,7 +182,7 @@ extension Problem {
     }
   }
 
-  /// - Parameter limit: the most bytes of an answer.
+  /// - Parameter limit: the most bytes of a response.
   package static func answerTooLarge(_ limit: Int) -> Problem {
     .badRequest(
       "answer-too-large", "The answer has more than \(limit) bytes.",
@@ -196,7 +203,7 @@ extension Problem {
     case .shuttingDown: self = .shuttingDown
     case .diskFull:
       self.init(507, "disk-full", "Insufficient storage", "There is no room left to save.")
-    // SQLite takes pages that cannot be read for damage, so the two cannot be told apart.
+    // SQLite reports pages that it cannot read as damaged, so the two cases are the same here.
     case .storageFailed, .unusable:
       self.init(
         503, "storage-failed", "Service unavailable",

@@ -21,7 +21,8 @@ extension Precondition {
     self = .etag(strong)
   }
 
-  /// Takes a tag and the blanks behind it; nil if there is none, or no comma or end follows it.
+  /// Removes a tag and the blanks behind it; nil if there is none, or if neither a comma nor the
+  /// end follows it.
   private static func takeTag(_ rest: inout Substring.UTF8View) -> (tag: String, isWeak: Bool)? {
     let isWeak = rest.starts(with: "W/".utf8)
     if isWeak { rest = rest.dropFirst(2) }

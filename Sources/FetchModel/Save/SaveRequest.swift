@@ -3,17 +3,19 @@
 
 /// The changes of one transaction, in order.
 public struct SaveRequest: Sendable, Hashable {
+  /// The changes, in the order of their execution.
   public var changes: [Change]
+  /// The policy for conflicts with other saves.
   public var mergePolicy: MergePolicy
   /// True if the request addressed a single object. Then a missing object is
   /// ``SaveError/notFound(_:)`` and a changed one ``SaveError/preconditionFailed(_:)``.
   public var isSingle: Bool
   /// True if the result must contain the object with its default values.
   public var showsObject = false
-  /// Whose turn the save takes where several callers' saves wait.
+  /// The caller, for the fair order of several callers' saves.
   public var caller = Caller()
-  /// What is wrong with the changes in themselves. A store refuses such a save; it gets to see it so
-  /// that the refusal can list what is wrong with the store's objects as well.
+  /// Problems of the changes that were found without the store. A store refuses such a save; it
+  /// receives the save so that the refusal can also list problems with stored objects.
   public var problems: [ChangeProblem] = []
 
   public init(changes: [Change], mergePolicy: MergePolicy = .error, isSingle: Bool = false) {
@@ -22,7 +24,7 @@ public struct SaveRequest: Sendable, Hashable {
     self.isSingle = isSingle
   }
 
-  /// Whether a change is of every object that matches, which may take long.
+  /// True if a change applies to every matching object, which may take long.
   public var isBatch: Bool {
     changes.contains { change in
       switch change.operation {
@@ -33,7 +35,7 @@ public struct SaveRequest: Sendable, Hashable {
   }
 }
 
-/// How a save resolves conflicts with saves made since the client read the objects.
+/// The way in which a save resolves conflicts with saves made since the client read the objects.
 public enum MergePolicy: String, Sendable, Hashable, CaseIterable {
   /// The save is refused.
   case error

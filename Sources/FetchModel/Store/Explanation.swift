@@ -1,4 +1,4 @@
-// How a store executes a fetch, for users: its statements, their query plans, and indexes that
+// The execution of a fetch, explained to users: its statements, their query plans, and indexes that
 // would help.
 
 /// The response to `explain=true`.

@@ -82,8 +82,8 @@ public enum RetentionDemand: Sendable, Hashable {
 /// A store that live queries can follow.
 public protocol LiveStore: Sendable {
   var model: Model { get }
-  /// How columns compare, for evaluating conditions over ``ReadTransaction/values(of:ids:at:)``;
-  /// nil if only the store itself can evaluate them.
+  /// The comparison rules of the columns, for evaluating conditions over
+  /// ``ReadTransaction/values(of:ids:at:)``; nil if only the store itself can evaluate them.
   var columns: (any ColumnTraits)? { get }
   /// Runs `body` in a read transaction on the newest committed state.
   func read<Result>(
@@ -106,16 +106,16 @@ public protocol ReadTransaction {
   var token: Token { get }
   /// The most bytes of an answer.
   var maxAnswerBytes: Int { get }
-  /// Runs `body`, all of whose questions together may take as long as `limit`, from now on, and no
-  /// longer than the store's own limit (nil: that alone); then they end with
-  /// ``StoreError/queryTimeout``. Whatever else limits the moment is of no account meanwhile.
+  /// Runs `body` with a total time budget for its queries: the shorter of `limit` and the store's
+  /// own limit (nil: only the store's own). The budget replaces any outer one. After it, queries
+  /// throw ``StoreError/queryTimeout``.
   func within<Result>(
     _ limit: Duration?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result
   /// Returns whether the history reaches back to `token` without a gap.
   func standing(of token: Token) throws(StoreError) -> TokenValidity
-  /// What it means that one of these questions failed with `error`: a table that is not what the
-  /// model says is ``StoreError/schemaChanged(entity:)``.
+  /// The error that clients get if a query of this transaction failed with `error`:
+  /// ``StoreError/schemaChanged(entity:)`` if a table differs from the model.
   func meaning(of error: StoreError) -> StoreError
   /// Returns the changes after `position`, up to this state. O(changed rows).
   func touches(after position: Int64) throws(StoreError) -> ChangeSet

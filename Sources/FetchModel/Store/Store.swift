@@ -109,9 +109,8 @@ public protocol Store: LiveStore, AnyObject {
   /// Without a token: from the beginning of the history.
   func changes(after token: Token?, limit: Int) throws(StoreError) -> ChangeHistory?
 
-  /// Calls `completion` once, on any thread, with the reasons for which the store cannot read,
-  /// write (unless it is read only) or follow what it stores; none where it can. It may do so much
-  /// later.
+  /// Calls `completion` once, on any thread, possibly much later, with the reasons why the store
+  /// cannot read, write (unless it is read-only) or be followed; empty if it can.
   func checkHealth(_ completion: @escaping @Sendable ([StoreFault]) -> Void)
 
   /// Calls `body` after every commit with changes, of this process or another.
@@ -152,10 +151,10 @@ public enum OutdatedReason: Sendable, Hashable {
 
 /// A store whose schema, or whole file, other programs may replace while it is open.
 public protocol ReopenableStore: Store {
-  /// Calls `body` once when the store is no longer what was opened: close it then and open it
-  /// again.
+  /// Calls `body` once when the file or its schema is no longer the one that was opened. The store
+  /// must then be closed and opened again.
   func onOutdated(_ body: @escaping @Sendable (OutdatedReason) -> Void)
-  /// Carries out the saves that wait and lets go of the storage.
+  /// Executes the waiting saves and closes the storage.
   func close()
 }
 

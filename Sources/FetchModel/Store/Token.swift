@@ -5,8 +5,11 @@
 /// The nonce distinguishes restored or copied files, and files that lost their last commits, from
 /// the file that the client knows. As text: `k3-1042-9f3c`.
 public struct Token: Sendable, Hashable {
+  /// The history that the position belongs to.
   public let epoch: String
+  /// The number of the last change before this state.
   public let position: Int64
+  /// A random number that a position of another history does not share.
   public let nonce: UInt32
 
   public init(epoch: String, position: Int64, nonce: UInt32) {

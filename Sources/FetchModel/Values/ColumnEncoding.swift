@@ -19,7 +19,7 @@ public enum ColumnEncoding: Sendable, Hashable {
   /// JSON, in which `null` means nil.
   case json
 
-  /// How a column stores UUIDs.
+  /// The format in which a column stores UUIDs.
   public enum UUIDStyle: Sendable, Hashable, CaseIterable { case bytes, upper, lower }
 
   /// The value compared in place of a stored value.
@@ -47,7 +47,7 @@ extension ColumnEncoding {
 
 extension ColumnEncoding {
   /// Returns the comparison key of a stored text. O(length).
-  public func standIn(forText utf8: UnsafeBufferPointer<UInt8>) -> ComparisonKey {
+  public func comparisonKey(forText utf8: UnsafeBufferPointer<UInt8>) -> ComparisonKey {
     switch self {
     case .date(let style):
       guard let date = Instant(comparable: utf8) else {
@@ -69,7 +69,7 @@ extension ColumnEncoding {
   }
 
   /// Returns the comparison key of a stored integer.
-  public func standIn(forInteger integer: Int64) -> ComparisonKey {
+  public func comparisonKey(forInteger integer: Int64) -> ComparisonKey {
     switch self {
     case .json: .itself
     case .boolean where integer == 0 || integer == 1: .itself
@@ -78,12 +78,12 @@ extension ColumnEncoding {
   }
 
   /// Returns the comparison key of a stored double.
-  public func standIn(forDouble double: Double) -> ComparisonKey {
+  public func comparisonKey(forDouble double: Double) -> ComparisonKey {
     self == .json ? .itself : foreign { $0.append(double, .ascending) }
   }
 
   /// Returns the comparison key of stored binary. O(length).
-  public func standIn(forBinary bytes: UnsafeBufferPointer<UInt8>) -> ComparisonKey {
+  public func comparisonKey(forBinary bytes: UnsafeBufferPointer<UInt8>) -> ComparisonKey {
     switch self {
     case .binary, .json: return .itself
     case .uuid(let style) where bytes.count == 16:
@@ -128,28 +128,30 @@ extension ColumnEncoding {
   /// Returns the stored value of a comparison key that represents a value of another type; nil for
   /// other bytes.
   public static func foreignValue(
-    of standIn: [UInt8], _ type: AttributeType?
+    of comparisonKey: [UInt8], _ type: AttributeType?
   ) -> OrderKeyDecoder.Component? {
     var border = type == .binary ? 64 : 0
-    if type == .uuid, standIn.count > 16, standIn.prefix(16).allSatisfy({ $0 == 0xFF }) {
+    if type == .uuid, comparisonKey.count > 16, comparisonKey.prefix(16).allSatisfy({ $0 == 0xFF })
+    {
       border = 16
     }
-    return foreignValue(of: standIn, behind: border)
+    return foreignValue(of: comparisonKey, behind: border)
   }
 
-  /// The stored value that `standIn` represents because a column of this form should not hold it;
+  /// The stored value that `comparisonKey` represents because a column of this encoding should not hold it;
   /// nil for the bytes of a value that it may hold.
-  public func foreignValue(of standIn: [UInt8]) -> OrderKeyDecoder.Component? {
-    Self.foreignValue(of: standIn, behind: border.count)
+  public func foreignValue(of comparisonKey: [UInt8]) -> OrderKeyDecoder.Component? {
+    Self.foreignValue(of: comparisonKey, behind: border.count)
   }
 
   private static func foreignValue(
-    of standIn: [UInt8], behind border: Int
+    of comparisonKey: [UInt8], behind border: Int
   ) -> OrderKeyDecoder.Component? {
-    guard standIn.count > border, standIn.prefix(border).allSatisfy({ $0 == 0xFF }) else {
+    guard comparisonKey.count > border, comparisonKey.prefix(border).allSatisfy({ $0 == 0xFF })
+    else {
       return nil
     }
-    var decoder = OrderKeyDecoder(bytes: Array(standIn[border...]))
+    var decoder = OrderKeyDecoder(bytes: Array(comparisonKey[border...]))
     guard let value = decoder.decode(), decoder.isAtEnd, value != .null else { return nil }
     return value
   }

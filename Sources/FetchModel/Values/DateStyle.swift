@@ -9,7 +9,7 @@
 // Digits that the style does not include follow the text. Years outside 0...9999 begin with `:` or
 // `!`, which sort after and before every digit.
 
-/// How a column writes dates as text.
+/// The text format of a column's dates.
 public struct DateStyle: Sendable, Hashable {
   /// The ending of a text.
   public enum Ending: Int64, Sendable, Hashable {

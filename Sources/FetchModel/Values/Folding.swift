@@ -75,13 +75,14 @@ public enum Folding {
     return result
   }
 
-  /// nil for what is not UTF-8.
+  /// Returns nil for bytes that are not UTF-8.
   private static func composed(_ utf8: ArraySlice<UInt8>) -> [UInt8]? {
     guard let text = String(validating: utf8, as: UTF8.self) else { return nil }
     return Array(text.precomposedText.utf8)
   }
 
-  /// The first place from `start` on before which nothing composes with what is behind it.
+  /// The first offset from `start` on at which no scalar before it composes with a scalar behind
+  /// it.
   private static func border(in utf8: UnsafeBufferPointer<UInt8>, behind start: Int) -> Int {
     var place = min(start, utf8.count)
     while place < utf8.count {
@@ -95,7 +96,7 @@ public enum Folding {
     return place
   }
 
-  /// Whether a character of `utf8` folds to more than one character when case is overlooked.
+  /// True if a character of `utf8` folds to several characters when case is ignored.
   static func expands(
     _ utf8: UnsafeBufferPointer<UInt8>, isOver: () -> Bool = { false }
   ) -> Bool {

@@ -7,7 +7,10 @@ extension String {
   /// by letter, does not see.
   package var lowercasedText: String { lowercasedText { false } }
 
-  /// - Parameter isOver: asked now and then in a long text; where it says so, the rest is left out.
+  /// The text in lower case.
+  ///
+  /// - Parameter isOver: called now and then for a long text; if it returns true, the rest is
+  ///   omitted.
   package func lowercasedText(isOver: () -> Bool) -> String {
     guard unicodeScalars.contains("\u{3A3}") else {
       return mappedPiecewise(isOver) { $0.lowercased() }
@@ -30,12 +33,14 @@ extension String {
 
   /// The text in upper case.
   ///
-  /// - Parameter isOver: asked now and then in a long text; where it says so, the rest is left out.
+  /// - Parameter isOver: called now and then for a long text; if it returns true, the rest is
+  ///   omitted.
   package func uppercasedText(isOver: () -> Bool) -> String {
     mappedPiecewise(isOver) { $0.uppercased() }
   }
 
-  /// What `map` makes of the text, a piece at a time: it takes letter by letter.
+  /// The results of `map` for successive pieces of the text, joined. `map` must convert letter by
+  /// letter.
   private func mappedPiecewise(_ isOver: () -> Bool, _ map: (String) -> String) -> String {
     guard utf8.count > Interruption.steps else { return map(self) }
     var result = ""
@@ -48,7 +53,8 @@ extension String {
     return result
   }
 
-  /// What has no case of its own, an apostrophe or a mark, does not end a word.
+  /// True if a letter follows. A character without case, such as an apostrophe or a mark, does not
+  /// end a word.
   private static func isBeforeLetter(_ rest: ArraySlice<Unicode.Scalar>) -> Bool {
     rest.first { !$0.properties.isCaseIgnorable }?.properties.isCased ?? false
   }

@@ -1,4 +1,5 @@
-// Which names SUBQUERY has given in a tree, so that a new one does not hide them.
+// A syntax tree → the variable names that its SUBQUERYs bind, so that a new name does not hide one
+// of them.
 
 import FetchModel
 

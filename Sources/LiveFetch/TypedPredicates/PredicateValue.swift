@@ -2,13 +2,13 @@
 
 import FetchModel
 
-/// A type whose values can stand in a predicate.
+/// A type whose values may occur in a predicate.
 public protocol PredicateValue: Sendable {
   /// The value as it is written in a predicate.
   var literal: Literal { get }
 }
 
-/// Values with an order: `<`, `>` and BETWEEN are for them alone.
+/// A type whose values have an order. Only these may be compared with `<`, `>` and BETWEEN.
 public protocol OrderedPredicateValue: PredicateValue {}
 
 /// Numbers, which can be calculated with.
@@ -45,11 +45,11 @@ extension Bool: PredicateValue {
 }
 
 extension Instant: OrderedPredicateValue {
-  /// ISO 8601 text, which becomes a date where it is compared with one.
+  /// ISO 8601 text, which becomes a date when it is compared with one.
   public var literal: Literal { .string(iso8601) }
 }
 
-/// What an object is compared with: an id, written as a number or as text.
+/// A value that compares with an object: its id, written as a number or as text.
 public struct IDValue: PredicateValue, Hashable, ExpressibleByIntegerLiteral,
   ExpressibleByStringLiteral
 {
@@ -69,7 +69,7 @@ public struct IDValue: PredicateValue, Hashable, ExpressibleByIntegerLiteral,
 
 /// Binary data, compared as a whole.
 extension Array: PredicateValue where Element == UInt8 {
-  /// Base64 text, which becomes data where it is compared with it.
+  /// Base64 text, which becomes data when it is compared with data.
   public var literal: Literal {
     var text: [UInt8] = []
     text.append(base64: self, .standard)

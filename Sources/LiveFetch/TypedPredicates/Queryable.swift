@@ -1,5 +1,5 @@
-// Entities as Swift types: what a typed predicate can name. Names are checked by the compiler and
-// exist once, where the entity declares its keys.
+// Entities as Swift types, whose keys typed predicates use. The compiler checks the names, which
+// are written once, where the entity declares its keys.
 
 import FetchModel
 
@@ -76,7 +76,8 @@ extension Steps {
 
 /// An attribute, or a key path over to-one relationships that ends with one.
 ///
-/// `Value` is what the attribute holds where it is not nil; every key may be compared with `nil`.
+/// `Value` is the type of the attribute's values other than nil; every key may be compared with
+/// `nil`.
 public struct AttributeKey<Root: Queryable, Value: PredicateValue>: TypedValue {
   let steps: Steps
 

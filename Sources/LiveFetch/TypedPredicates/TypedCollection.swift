@@ -1,4 +1,5 @@
-// To-many relationships in typed predicates: quantifiers, aggregates, SUBQUERY, elements by place.
+// To-many relationships in typed predicates: quantifiers, aggregates, SUBQUERY, elements by
+// position.
 
 import FetchModel
 
@@ -101,7 +102,7 @@ public struct Elements<Root: Queryable, Value: PredicateValue>: TypedCollection 
     Calculated(collection.appending(operator: "count").expression)
   }
 
-  /// How many different values there are, nil not counted.
+  /// The number of different values, not counting nil.
   public var distinctCount: Calculated<Root, Int> {
     let distinct = collection.appending(operator: "distinctUnionOfObjects").appending(value)
     return Calculated(distinct.appending(operator: "count").expression)
@@ -109,16 +110,16 @@ public struct Elements<Root: Queryable, Value: PredicateValue>: TypedCollection 
 }
 
 extension Elements where Value: OrderedPredicateValue {
-  /// `@min`; nil where there is none.
+  /// `@min`; nil if there are no values.
   public var min: Calculated<Root, Value> { aggregate("min") }
-  /// `@max`; nil where there is none.
+  /// `@max`; nil if there are no values.
   public var max: Calculated<Root, Value> { aggregate("max") }
 }
 
 extension Elements where Value: NumericPredicateValue {
   /// `@sum`; of nothing 0.
   public var sum: Calculated<Root, Value> { aggregate("sum") }
-  /// `@avg`; nil where there is none.
+  /// `@avg`; nil if there are no values.
   public var average: Calculated<Root, Double> { aggregate("avg") }
 }
 

@@ -1,4 +1,4 @@
-// IN, BETWEEN and the operators that look into text, on values and on key paths.
+// IN, BETWEEN and the text operators, on values and on key paths.
 
 import FetchModel
 

@@ -1,9 +1,9 @@
-// A predicate about one entity, as the compiler has checked it: values of types that fit, names
-// that exist. What leaves is the same syntax tree that text is parsed to.
+// A predicate on one entity that the compiler has checked: types that fit, and names that exist.
+// Its syntax tree is the same as that of parsed text.
 
 import FetchModel
 
-/// Which objects of `Root` are meant.
+/// A condition on the objects of `Root`.
 ///
 /// ```swift
 /// let predicate: TypedPredicate<City> = \.population >= 1_000_000 && !(\.name == nil)
@@ -13,10 +13,10 @@ public struct TypedPredicate<Root: Queryable>: Sendable, Hashable, CustomStringC
   /// The syntax tree.
   public let predicate: FetchModel.Predicate
 
-  /// Takes `predicate` to be one about `Root`, whatever it says.
+  /// Treats `predicate` as a condition on `Root` without checking its names.
   public init(_ predicate: FetchModel.Predicate) { self.predicate = predicate }
 
-  /// Parses predicate text. Whether its names exist is found out when it is resolved.
+  /// Parses predicate text. Its names are checked when it is resolved.
   public init(parsing text: String) throws(PredicateError) {
     predicate = try FetchModel.Predicate(parsing: text)
   }

@@ -71,7 +71,7 @@ extension TypedValue where Value: NumericPredicateValue {
     Calculated(.arithmetic(.divide, FetchModel.Expression(left), right.expression))
   }
 
-  /// Below zero what was above it.
+  /// The value with the opposite sign.
   public static prefix func - (value: Self) -> Calculated<Root, Value> {
     Calculated(.negation(value.expression))
   }
@@ -81,7 +81,7 @@ extension TypedValue where Value: NumericPredicateValue {
     Calculated(.arithmetic(.power, expression, FetchModel.Expression(exponent)))
   }
 
-  /// `modulus:by:`: what is left of a division, with the sign of the value.
+  /// `modulus:by:`: the remainder of a division, with the sign of the value.
   public func modulus(_ divisor: Value) -> Calculated<Root, Value> {
     Calculated(.function("modulus:by:", [expression, FetchModel.Expression(divisor)]))
   }

@@ -1,4 +1,4 @@
-// Values of an object that the compiler knows the type of: attributes, calculations, aggregates.
+// Values of an object with a static type: attributes, calculations, aggregates.
 
 import FetchModel
 
@@ -31,12 +31,12 @@ public struct Calculated<Root: Queryable, Value: PredicateValue>: TypedValue {
   /// `$name`: a value that is given where the predicate is used.
   public static func variable(_ name: String) -> Self { Self(.variable(name)) }
 
-  /// A value that is the same for every object, where a calculation is wanted.
+  /// A value that is the same for every object, as an operand of a calculation.
   public static func value(_ value: Value) -> Self { Self(.literal(value.literal)) }
 }
 
 extension Calculated where Value == Instant {
-  /// `now()`: the moment of the request.
+  /// `now()`: the time of the request.
   public static var now: Self { Self(.function("now", [])) }
 }
 
@@ -76,6 +76,6 @@ extension TypedValue {
 }
 
 extension TypedValue where Value: NumericPredicateValue {
-  /// The same number, to be compared and calculated with numbers that have fractions.
+  /// The same number as a double, to compare and calculate with numbers that have fractions.
   public var asDouble: Calculated<Root, Double> { Calculated(expression) }
 }

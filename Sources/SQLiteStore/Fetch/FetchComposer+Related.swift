@@ -8,11 +8,11 @@ extension FetchComposer {
   ///
   ///     SELECT "t0"."id" FROM "City" AS "t0" WHERE "t0"."country" IN (…)
   func roots(of entity: Int, reaching ids: Set<ObjectID>, over steps: [Int]) -> SQLFragment {
-    let way = way(from: entity, over: steps)
-    let restriction = IDRestriction(key: schema.entities[way.end].key, ids: ids)
-    var fragment = SQLFragment("SELECT DISTINCT \(way.rootID) FROM \(way.from) WHERE ")
-    if !way.tie.isEmpty { fragment.append("\(way.tie) AND ") }
-    fragment.append(restriction.condition(ofID: way.endID))
+    let join = joinPath(from: entity, over: steps)
+    let restriction = IDRestriction(key: schema.entities[join.end].key, ids: ids)
+    var fragment = SQLFragment("SELECT DISTINCT \(join.rootID) FROM \(join.from) WHERE ")
+    if !join.joinCondition.isEmpty { fragment.append("\(join.joinCondition) AND ") }
+    fragment.append(restriction.condition(ofID: join.endID))
     fragment.bindings += restriction.idBindings
     return fragment
   }
@@ -23,7 +23,7 @@ extension FetchComposer {
   ///     SELECT "t0"."id" FROM "City" AS "t0" WHERE "t0"."flag" IN
   ///       (SELECT "code" FROM "livefetch_history_Country" WHERE livefetch_position > ? AND …)
   func roots(
-    of entity: Int, reachingFormerly steps: [Int], after position: Int64
+    of entity: Int, previouslyReaching steps: [Int], after position: Int64
   ) -> SQLFragment? {
     guard let last = steps.last else { return nil }
     let holder = Array(steps.dropLast())
@@ -34,19 +34,19 @@ extension FetchComposer {
     )
     guard let key = storage.leadingKey, !key.referencesKey, schema.entities[target].isObservable
     else { return nil }
-    let way =
+    let join =
       if case .joinTable = storage {
-        way(from: entity, over: steps, readingLinks: key.columns)
+        joinPath(from: entity, over: steps, readingLinks: key.columns)
       } else {
-        way(from: entity, over: holder, reading: key.columns)
+        joinPath(from: entity, over: holder, reading: key.columns)
       }
     let layout = HistoryLayout(of: TableInfo(schema.entities[target]))
     let referenced = key.referenced.map(quoted).joined(separator: ", ")
-    let tie = way.tie.isEmpty ? "" : "\(way.tie) AND "
+    let joinCondition = join.joinCondition.isEmpty ? "" : "\(join.joinCondition) AND "
     return SQLFragment(
       """
-      SELECT DISTINCT \(way.rootID) FROM \(way.from) WHERE \(tie)\
-      (\(key.comparables(way.columns).joined(separator: ", "))) IN (SELECT \(referenced) \
+      SELECT DISTINCT \(join.rootID) FROM \(join.from) WHERE \(joinCondition)\
+      (\(key.comparables(join.columns).joined(separator: ", "))) IN (SELECT \(referenced) \
       FROM main.\(layout.quotedName) WHERE \(HistoryLayout.position) > ? \
       AND \(HistoryLayout.existed))
       """, bindings: [.integer(position)])
@@ -76,7 +76,7 @@ extension FetchComposer {
   /// A path over relationships as joined tables.
   private struct JoinPath {
     let from: String
-    let tie: String
+    let joinCondition: String
     let rootAlias: String
     let rootID: String
     let end: Int
@@ -87,11 +87,14 @@ extension FetchComposer {
 
   /// Joins up to the rows of the join table at the end of `steps`, even if the objects that these
   /// rows refer to do not exist.
-  private func way(from entity: Int, over steps: [Int], readingLinks names: [String]) -> JoinPath {
+  private func joinPath(from entity: Int, over steps: [Int], readingLinks names: [String])
+    -> JoinPath
+  {
     var root = start(of: entity)
     let (link, id) = root.walk(steps, to: .everyLink)
     return JoinPath(
-      from: "\(root.from) JOIN \(link.from)", tie: link.correlation, rootAlias: root.alias,
+      from: "\(root.from) JOIN \(link.from)", joinCondition: link.correlation,
+      rootAlias: root.alias,
       rootID: root.idExpression, end: link.entity, endID: id,
       columns: names.map { qualified($0, link.alias) })
   }
@@ -104,7 +107,9 @@ extension FetchComposer {
       source: "\(schema.entities[entity].quotedName) AS \(quoted(alias))")
   }
 
-  private func way(from entity: Int, over steps: [Int], reading names: [String] = []) -> JoinPath {
+  private func joinPath(from entity: Int, over steps: [Int], reading names: [String] = [])
+    -> JoinPath
+  {
     var root = start(of: entity)
     let alias = root.alias
     let path = PropertyPath(root: entity, steps: steps, target: .object)
@@ -113,7 +118,7 @@ extension FetchComposer {
       let endID = root.column(path).sql
       let columns = root.columns(names, at: steps)
       return JoinPath(
-        from: root.from, tie: "", rootAlias: alias, rootID: root.idExpression, end: end,
+        from: root.from, joinCondition: "", rootAlias: alias, rootID: root.idExpression, end: end,
         endID: endID, columns: columns)
     }
     let isEnd = lastToMany == steps.count - 1 && names.isEmpty
@@ -125,7 +130,7 @@ extension FetchComposer {
     }
     let columns = inner.columns(names, at: Array(steps[(lastToMany + 1)...]))
     return JoinPath(
-      from: "\(root.from) JOIN \(inner.from)", tie: inner.correlation, rootAlias: alias,
+      from: "\(root.from) JOIN \(inner.from)", joinCondition: inner.correlation, rootAlias: alias,
       rootID: root.idExpression, end: end, endID: endID, columns: columns)
   }
 }

@@ -12,26 +12,26 @@ struct FetchStatement: Sendable {
   let bindings: [SQLValue]
   let layout: RowLayout
   /// The tables of which it reads past values.
-  var shadows: [HistoryLayout] = []
+  var overlays: [HistoryLayout] = []
 }
 
-/// Where the values of items are read: in the same rows, or separately.
+/// The place from which rows take the values of their items: the same statement, or a separate one.
 enum ItemPlace { case inRows, apart }
 
-/// Composes the statements of fetches. Composing cannot fail.
+/// Composes the statements of fetches. Composing cannot fail and runs no query.
 struct FetchComposer {
   let model: Model
   let schema: Schema
   /// The columns that hold only values in their standard encoding; see ``HomogeneousColumns``.
   var uniform: Set<ColumnPlace> = []
   /// True if the history overlays are materialized as tables; see ``MaterializedHistory``.
-  var pastIsGathered = false
+  var isPastMaterialized = false
 
   /// The rows of a plan's window, in order.
   ///
   /// - Parameters:
   ///   - extra: The number of rows beyond the limit, which show whether more exist.
-  ///   - items: Whether the rows hold the items' values, or only their ids and order values.
+  ///   - items: `.inRows` if the rows hold the items' values; `.apart` for ids and order values only.
   ///   - order: `.terms` if the reader of the rows puts ties in order.
   func window(
     of plan: FetchPlan, extra: Int = 0, items: ItemPlace = .inRows,

@@ -7,7 +7,8 @@ extension FetchQuery {
     if plan.integersAsStrings, layout.idFormat == .number { layout.idFormat = .largeNumberAsString }
   }
 
-  /// Adds the values of a plan's items; for items that are only ids, the values of their updates.
+  /// Adds the values of a plan's items. If items are only ids, adds the values that their updates
+  /// compare.
   mutating func select(_ plan: FetchPlan) {
     formatID(plan)
     for value in plan.selection {

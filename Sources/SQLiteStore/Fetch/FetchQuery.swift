@@ -1,5 +1,5 @@
-// A SELECT over an entity under construction: its FROM and WHERE clauses. Its order and its columns
-// are in `FetchQuery+…`.
+// A SELECT over an entity under construction: its FROM and WHERE clauses. `FetchQuery+Order` adds
+// its order, `FetchQuery+Selection` its columns.
 
 import FetchModel
 
@@ -96,7 +96,7 @@ extension FetchQuery {
       fragment.bind(.integer(Int64(offset)))
     }
     return FetchStatement(
-      sql: fragment.text, bindings: fragment.bindings, layout: layout, shadows: context.shadows)
+      sql: fragment.text, bindings: fragment.bindings, layout: layout, overlays: context.overlays)
   }
 
   func countStatement() -> FetchStatement {

@@ -17,7 +17,7 @@ struct GroupedQueryStatement: Sendable {
 
 /// The JSON representation of a column.
 struct GroupedColumn: Sendable {
-  /// Its place in the statement: columns with the same value share one.
+  /// Its index in the statement's row. Columns with the same value share one.
   let index: Int32
   /// The key as JSON with its colon.
   let key: [UInt8]
@@ -25,8 +25,9 @@ struct GroupedColumn: Sendable {
   let isDecimal: Bool
   /// True if the column holds the distinct values of a group.
   let isCollection: Bool
-  /// The form whose stand-ins it holds in place of the stored values; nil where it holds these.
-  let form: ColumnEncoding?
+  /// The encoding whose comparison keys it holds in place of stored values; nil if it holds stored
+  /// values.
+  let encoding: ColumnEncoding?
 }
 
 struct GroupedQueryComposer {
@@ -135,7 +136,7 @@ struct GroupedQueryComposer {
     return isMerged ? distinguished(operand) : operand.stored ?? distinguished(operand)
   }
 
-  /// Whether a dictionary may stand for several objects.
+  /// True if one dictionary may represent several objects.
   private var isMerged: Bool { tabulation.isDistinct || tabulation.isAggregated }
 
   // MARK: Order
@@ -186,7 +187,7 @@ struct GroupedQueryComposer {
     return GroupedColumn(
       index: index, key: key, format: format, isDecimal: column.type == .decimal,
       isCollection: isCollection(column.value),
-      form: isMerged || operand.stored == nil ? operand.form : nil)
+      encoding: isMerged || operand.stored == nil ? operand.encoding : nil)
   }
 
   private func isCollection(_ value: ResolvedExpression) -> Bool {

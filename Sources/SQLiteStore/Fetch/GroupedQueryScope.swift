@@ -9,7 +9,7 @@ import FetchModel
 
 struct GroupedQueryScope: SQLScope {
   var objects: JoinBuilder
-  /// nil inside a subquery, which has no groups.
+  /// The grouped query; nil inside a subquery, which has no groups.
   private let tabulation: GroupedQuery?
 
   init(_ objects: JoinBuilder, _ tabulation: GroupedQuery?) {
@@ -60,7 +60,7 @@ struct GroupedQueryScope: SQLScope {
   private func picked(_ sql: String, _ value: SQLColumn) -> SQLColumn {
     var column = SQLColumn(sql: sql, type: value.type, dateFormat: value.dateFormat)
     // The selected value already is a comparison key.
-    column.form = value.form
+    column.encoding = value.encoding
     column.isUniform = true
     return column
   }

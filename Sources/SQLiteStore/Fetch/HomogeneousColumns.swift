@@ -1,8 +1,9 @@
-// Columns whose every value has the standard encoding, so that an index over them serves directly.
+// Indexed columns → those whose every value has the standard encoding, so that conditions can use
+// the index directly.
 //
 // Every value of a column is checked once, after the file was opened. Before each later read
 // transaction, the rows changed since the last check are checked again: their old values, by the
-// history, and their current ones. So the answer is right for every position, whichever program
+// history, and their current ones. So the result is correct for every position, whichever program
 // wrote the file. A column that once held another encoding is compared by its comparison keys until
 // the file is opened again. Only indexed columns are checked, because only they can gain.
 
@@ -21,27 +22,27 @@ final class HomogeneousColumns: Sendable {
   private struct Candidate: Sendable {
     let place: ColumnPlace
     let column: String
-    let form: ColumnEncoding
+    let encoding: ColumnEncoding
     let layout: HistoryLayout
 
     /// A condition over unqualified columns: the value does not have the standard encoding.
-    var isOdd: String {
+    var isNonstandard: String {
       let value = quoted(column)
-      return "livefetch_value(\(value), \(form.code)) COLLATE BINARY IS NOT \(value)"
+      return "livefetch_value(\(value), \(encoding.code)) COLLATE BINARY IS NOT \(value)"
     }
   }
 
   /// At every position from `first` to `last`, the columns held only values in the standard
   /// encoding.
-  private struct Knowledge {
+  private struct Checked {
     var uniform: Set<ColumnPlace> = []
     var first = Token.unfollowed
     var last = Token.unfollowed
   }
 
   private let candidates: [Candidate]
-  // Protects the knowledge. Never held during a query.
-  private let knowledge = Mutex(Knowledge())
+  // Protects the checked columns and positions. Never held during a query.
+  private let checked = Mutex(Checked())
   private let history: History
 
   /// - Parameter connection: Used to find the indexed columns.
@@ -57,11 +58,11 @@ final class HomogeneousColumns: Sendable {
       ) { $0.text(0) }
       for attribute in table.attributeColumns.indices {
         let column = table.column(ofAttribute: attribute)
-        guard let form = column.form, indexed.contains(column.name) else { continue }
+        guard let encoding = column.encoding, indexed.contains(column.name) else { continue }
         candidates.append(
           Candidate(
             place: ColumnPlace(entity: entity, attribute: attribute), column: column.name,
-            form: form, layout: HistoryLayout(of: TableInfo(table))))
+            encoding: encoding, layout: HistoryLayout(of: TableInfo(table))))
       }
     }
     self.candidates = candidates
@@ -72,31 +73,33 @@ final class HomogeneousColumns: Sendable {
   /// The time limit of a column's check while the file is opened, in nanoseconds.
   private static let timeLimit: UInt64 = 20_000_000
 
-  /// Checks every value: during opening if that is fast, otherwise on a thread of its own.
+  /// Checks every value: while the file is opened if that is fast, otherwise on a background
+  /// thread.
   func look(with readers: ReaderPool) {
-    let unseen = candidates.filter { !look(at: $0, readers, limit: Self.timeLimit) }
-    guard !unseen.isEmpty else { return }
+    let unchecked = candidates.filter { !check($0, readers, limit: Self.timeLimit) }
+    guard !unchecked.isEmpty else { return }
     _ = startThread { [self] in
-      for candidate in unseen { _ = look(at: candidate, readers, limit: nil) }
+      for candidate in unchecked { _ = check(candidate, readers, limit: nil) }
     }
   }
 
-  /// Returns false if the time limit passed. Scans only the column's index.
-  private func look(at candidate: Candidate, _ readers: ReaderPool, limit: UInt64?) -> Bool {
+  /// Checks every value of one column by scanning only its index. Returns false if the time limit
+  /// passed.
+  private func check(_ candidate: Candidate, _ readers: ReaderPool, limit: UInt64?) -> Bool {
     let sql =
-      "SELECT 1 FROM main.\(quoted(candidate.layout.table)) WHERE \(candidate.isOdd) LIMIT 1"
+      "SELECT 1 FROM main.\(quoted(candidate.layout.table)) WHERE \(candidate.isNonstandard) LIMIT 1"
     do throws(StoreError) {
       try readers.read(limit: limit) { connection throws(StoreError) in
         let token = try history.newestToken(on: connection)
         guard try connection.first(sql, [], { _ in true }) == nil else { return }
-        // Also checks, for all other columns, the rows changed since their last check.
+        // This also checks the rows of all other columns that changed since their last check.
         _ = try uniform(at: token, on: connection)
-        knowledge.withLock { knowledge in
-          if knowledge.uniform.isEmpty {
-            knowledge = Knowledge(uniform: [candidate.place], first: token, last: token)
-          } else if knowledge.last == token {
-            knowledge.uniform.insert(candidate.place)
-            knowledge.first = token
+        checked.withLock { checked in
+          if checked.uniform.isEmpty {
+            checked = Checked(uniform: [candidate.place], first: token, last: token)
+          } else if checked.last == token {
+            checked.uniform.insert(candidate.place)
+            checked.first = token
           }
         }
       }
@@ -118,7 +121,7 @@ final class HomogeneousColumns: Sendable {
     at token: Token, on connection: Connection
   ) throws(StoreError) -> Set<ColumnPlace> {
     guard !candidates.isEmpty else { return [] }
-    let known = knowledge.withLock { $0 }
+    let known = checked.withLock { $0 }
     guard !known.uniform.isEmpty, token.epoch == known.first.epoch,
       token.position >= known.first.position
     else { return [] }
@@ -126,15 +129,15 @@ final class HomogeneousColumns: Sendable {
     let isContinued = try history.standing(of: known.last, on: connection) == .known
     var odd: Set<ColumnPlace> = []
     for place in known.uniform {
-      let isOdd =
+      let isNonstandard =
         isContinued
         ? try wasTouchedOddly(place, after: known.last.position, on: connection) : true
-      if isOdd { odd.insert(place) }
+      if isNonstandard { odd.insert(place) }
     }
-    return knowledge.withLock { knowledge in
-      knowledge.uniform.subtract(odd)
-      if knowledge.last.position < token.position { knowledge.last = token }
-      return knowledge.uniform
+    return checked.withLock { checked in
+      checked.uniform.subtract(odd)
+      if checked.last.position < token.position { checked.last = token }
+      return checked.uniform
     }
   }
 
@@ -145,13 +148,13 @@ final class HomogeneousColumns: Sendable {
     let layout = candidate.layout
     let keys = layout.keyColumns
     let row = keys.map { quoted($0.table) }.joined(separator: ", ")
-    let touched = keys.map { quoted($0.history) }.joined(separator: ", ")
+    let historyKeys = keys.map { quoted($0.history) }.joined(separator: ", ")
     let sql = """
       SELECT 1 FROM main.\(layout.quotedName) WHERE \(HistoryLayout.position) > ?1 \
-      AND \(HistoryLayout.existed) AND \(candidate.isOdd) UNION ALL \
+      AND \(HistoryLayout.existed) AND \(candidate.isNonstandard) UNION ALL \
       SELECT 1 FROM main.\(quoted(layout.table)) WHERE (\(row)) IN \
-      (SELECT \(touched) FROM main.\(layout.quotedName) WHERE \(HistoryLayout.position) > ?1) \
-      AND \(candidate.isOdd) LIMIT 1
+      (SELECT \(historyKeys) FROM main.\(layout.quotedName) WHERE \(HistoryLayout.position) > ?1) \
+      AND \(candidate.isNonstandard) LIMIT 1
       """
     return try connection.first(sql, [.integer(position)]) { _ in true } == true
   }

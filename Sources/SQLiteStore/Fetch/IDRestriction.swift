@@ -9,11 +9,11 @@ struct IDRestriction {
   let key: Key
   let ids: Set<ObjectID>
 
-  /// The ranges of the number of ids that need different statements.
+  /// The ranges of the number of ids that have different statements.
   enum Extent: Hashable {
     case one
     case few
-    /// So many that an automatic index for the statement pays if there is no other.
+    /// So many ids that, without another index, an automatic index for the statement saves time.
     case many
 
     init(_ ids: Set<ObjectID>) {
@@ -36,10 +36,10 @@ struct IDRestriction {
     guard parses else { return condition(ofID: key.idExpression(alias)) }
     guard ids.count != 1 else { return key.lookupCondition(alias) }
     if key.kind == .column, key.parts[0].form == .uuid {
-      let form = ColumnEncoding.uuid(.bytes)
+      let encoding = ColumnEncoding.uuid(.bytes)
       return """
         \(qualified(key.columns[0], alias)) IN \
-        (SELECT livefetch_value(value, \(form.code)) FROM json_each(?))
+        (SELECT livefetch_value(value, \(encoding.code)) FROM json_each(?))
         """
     }
     if key.kind == .composite {
@@ -63,8 +63,7 @@ struct IDRestriction {
     return [.text(String(decoding: json, as: UTF8.self))]
   }
 
-  /// Returns the condition for SQL that gives whole ids: a foreign key, or a composite key's
-  /// expression.
+  /// Returns the condition over SQL for whole ids: a foreign key, or a composite key's expression.
   func condition(ofID sql: String) -> String {
     let collation = key.idType == .string ? " COLLATE BINARY" : ""
     return "\(sql)\(collation) IN (SELECT value FROM json_each(?))"
@@ -81,7 +80,7 @@ struct IDRestriction {
     return [.text(String(decoding: json, as: UTF8.self))]
   }
 
-  /// True if every id can be split into values of the key's columns as JSON.
+  /// True if every id can be split into values of the key's columns, which are passed as JSON.
   private var parses: Bool {
     ids.count == 1
       ? ids.allSatisfy { key.bindings(of: $0) != nil }

@@ -1,10 +1,9 @@
 // A plan and SQLite's query plan for it → indexes that would help. Advice only: the user decides
 // whether an index is worth its space and the additional time of each save.
 //
-//     SCAN t0                                      columns of equalities, then of a range or the
-//     order
-//     SEARCH t1 USING AUTOMATIC … (country=?)      the columns that SQLite indexes for each query
-//     SCAN t1                                      the foreign key that joins t1 to its owner
+//     SCAN t0                                     columns of equalities, then of a range or the order
+//     SEARCH t1 USING AUTOMATIC … (country=?)     the columns that SQLite indexes for each query
+//     SCAN t1                                     the foreign key that joins t1 to its owner
 
 import FetchModel
 
@@ -25,25 +24,27 @@ struct IndexAdviser {
     let sorts = details.contains { $0.hasPrefix("USE TEMP B-TREE FOR ORDER BY") }
     var hints: [Explanation.Hint] = []
     for detail in details {
-      guard let (wish, reason) = wish(for: detail, sorts: sorts), !wish.terms.isEmpty else {
+      guard let (suggestion, reason) = suggestion(for: detail, sorts: sorts),
+        !suggestion.terms.isEmpty
+      else {
         continue
       }
-      let known = try indexes(wish.table)
-      guard !known.contains(where: wish.isServed(by:)) else { continue }
-      let hint = Explanation.Hint(index: wish.statement, reason: reason)
+      let known = try indexes(suggestion.table)
+      guard !known.contains(where: suggestion.isServed(by:)) else { continue }
+      let hint = Explanation.Hint(index: suggestion.statement, reason: reason)
       if !hints.contains(hint) { hints.append(hint) }
     }
     return hints
   }
 
-  private func wish(for detail: String, sorts: Bool) -> (IndexSuggestion, reason: String)? {
+  private func suggestion(for detail: String, sorts: Bool) -> (IndexSuggestion, reason: String)? {
     let words = detail.split(separator: " ")
     guard words.count > 1, let table = table(named: String(words[1])) else { return nil }
     let root = schema.entities[plan.definition.entity]
     let isRoot = words[1] == "t0"
     if detail.contains("USING AUTOMATIC") {
-      let wish = IndexSuggestion(table: table, terms: Self.columns(inParentheses: detail))
-      return (wish, "SQLite indexes `\(table)` again for every such query")
+      let suggestion = IndexSuggestion(table: table, terms: Self.columns(inParentheses: detail))
+      return (suggestion, "SQLite indexes `\(table)` again for every such query")
     }
     switch words[0] {
     case "SCAN" where isRoot:
@@ -52,7 +53,7 @@ struct IndexAdviser {
         ? "every row of `\(table)` is read and sorted" : "every row of `\(table)` is read"
       return (IndexSuggestion(table: table, terms: terms(of: root)), reason)
     case "SCAN":
-      return tie(to: table).map {
+      return linkIndex(to: table).map {
         ($0, "every row of `\(table)` is read to find those of one object")
       }
     case "SEARCH" where isRoot && sorts && plan.window.limit != nil:
@@ -83,7 +84,7 @@ struct IndexAdviser {
   }
 
   /// Returns an index over the foreign key by which rows of `table` refer to another object.
-  private func tie(to table: String) -> IndexSuggestion? {
+  private func linkIndex(to table: String) -> IndexSuggestion? {
     for path in plan.paths {
       var entity = path.root
       for step in path.steps {
@@ -113,9 +114,10 @@ extension ForeignKey {
   /// The first columns of an index that finds the rows that refer to one object; empty if no index
   /// can.
   fileprivate var indexTerms: [IndexSuggestion.Term] {
-    guard ties.allSatisfy({ $0.conversion == .none }) else { return [] }
-    return zip(columns, ties).map { column, tie in
-      IndexSuggestion.Term(column: column, collation: tie.hasCoarserColumn ? nil : tie.collation)
+    guard comparisons.allSatisfy({ $0.conversion == .none }) else { return [] }
+    return zip(columns, comparisons).map { column, comparison in
+      IndexSuggestion.Term(
+        column: column, collation: comparison.hasCoarserColumn ? nil : comparison.collation)
     }
   }
 }

@@ -1,11 +1,12 @@
-// An object in a query: its table's alias, and the joins that key paths from it need.
+// An object of a query → the SQL of the values that key paths read from it, and the joins that
+// these values need.
 //
 //     population             "t0"."population"
 //     country.continent      "t1"."continent" with LEFT JOIN "Country" AS t1 ON …
 //     country                "t0"."country", no join: the foreign key is the id
 //
-// In a query of the past a to-one step is a correlated scalar subquery instead of a join, for which
-// SQLite could not use an index. A path of many steps is one such subquery.
+// In a query of the past a to-one step is a correlated scalar subquery, because SQLite could not
+// use an index for a join there. A path of many steps is one such subquery.
 
 import FetchModel
 
@@ -63,9 +64,9 @@ struct JoinBuilder: SQLScope {
       var result = SQLColumn(
         sql: columns([column.name], at: path.steps)[0], type: column.type,
         dateFormat: column.dateFormat,
-        mayBeNull: !column.isNotNull || !path.steps.isEmpty || column.form == .json,
+        mayBeNull: !column.isNotNull || !path.steps.isEmpty || column.encoding == .json,
         isBinaryCollated: column.isBinary)
-      result.form = column.form
+      result.encoding = column.encoding
       result.isUniform =
         !context.isPast && !column.takesTextForNumbers
         && context.uniform.contains(ColumnPlace(entity: end, attribute: index))
@@ -122,7 +123,7 @@ struct JoinBuilder: SQLScope {
   private mutating func join(_ steps: [Int]) -> String {
     if let known = joins[steps] { return known }
     let alias = context.nextAlias()
-    let (target, condition) = toOneTie(steps, alias: alias)
+    let (target, condition) = toOneJoinCondition(steps, alias: alias)
     let kind = required.contains(steps) ? "JOIN" : "LEFT JOIN"
     joinText += " \(kind) \(target.quotedName) AS \(quoted(condition.alias)) ON \(condition.sql)"
     joins[steps] = condition.alias
@@ -131,11 +132,11 @@ struct JoinBuilder: SQLScope {
 
   private mutating func pastColumn(_ name: String, at steps: [Int]) -> String {
     if steps.count > 2 { return pastChain(to: name, at: steps) }
-    let (target, condition) = toOneTie(steps, alias: nil)
+    let (target, condition) = toOneJoinCondition(steps, alias: nil)
     return context.scalar(name, of: TableInfo(target), where: condition.sql)
   }
 
-  /// SQLite joins at most 64 tables, and a step of a chain takes two.
+  /// The most steps of one chain. SQLite joins at most 64 tables, and a step takes two.
   private static let mostChained = 24
 
   /// Returns SQL for a column after many steps, where nested subqueries would double in size with
@@ -159,7 +160,7 @@ struct JoinBuilder: SQLScope {
 
   /// Returns the join condition between the object at the end of to-one `steps` and the previous
   /// one.
-  private mutating func toOneTie(
+  private mutating func toOneJoinCondition(
     _ steps: [Int], alias: String?
   ) -> (table: EntityTable, condition: (alias: String, sql: String)) {
     let holder = Array(steps.dropLast())
@@ -180,13 +181,14 @@ extension JoinBuilder {
 
   mutating func over(_ steps: [Int]) -> JoinBuilder { walk(steps, to: .objects).scope }
 
-  /// The end of a walk over to-many steps.
+  /// The rows at which a walk over to-many steps ends.
   enum WalkEnd {
     case objects
-    /// At the rows of the last step's join table, which may refer to a deleted object. Continues to
-    /// the objects if such a row does not hold the id.
+    /// The rows of the last step's join table, which may refer to a deleted object. If such a row
+    /// does not hold the id, the walk continues to the objects.
     case links
-    /// At the rows of the join table in any case; the scope's alias is theirs then.
+    /// The rows of the last step's join table, even if they do not hold the id. The scope's alias
+    /// is that of the join table.
     case everyLink
   }
 
@@ -255,15 +257,15 @@ private struct Chain {
       add(TableInfo(table)) { key.leads(to: $0, from: values) }
     case .joinTable(let index, let source, let destination):
       let owner = holder(source.referenced)
-      let tie = { source.refers($0, to: owner, areColumns: areColumns) }
+      let joinCondition = { source.refers($0, to: owner, areColumns: areColumns) }
       let shape = TableInfo(context.schema.joinTables[index])
       if context.isPast, from.isEmpty,
         end == .objects || end == .links && !destination.referencesKey
       {
-        addLinked(table, shape, destination, place: source.position, tie: tie)
+        addLinked(table, shape, destination, place: source.position, joinCondition: joinCondition)
         break
       }
-      add(shape, tie: tie)
+      add(shape, joinCondition: joinCondition)
       let link = alias
       position = source.position.map { qualified($0, link) }
       if end == .everyLink { return }
@@ -280,19 +282,21 @@ private struct Chain {
     }
   }
 
-  /// - Parameter tie: A condition over the row of an alias, or over unqualified columns.
-  private mutating func add(_ table: TableInfo, tie: (String?) -> String) {
+  /// - Parameter joinCondition: Returns the join condition for a row of an alias, or for unqualified columns
+  ///   if the alias is nil.
+  private mutating func add(_ table: TableInfo, joinCondition: (String?) -> String) {
     let isFirst = from.isEmpty
     alias = context.nextAlias()
     switch (isFirst, context.isPast) {
-    case (true, true): from = context.source(table, alias: alias, tiedBy: tie)
+    case (true, true): from = context.source(table, alias: alias, joinedBy: joinCondition)
     case (true, false):
       from = context.lookUpRow() + "\(quoted(table.name)) AS \(quoted(alias))"
-      correlation = tie(alias)
+      correlation = joinCondition(alias)
     case (false, true):
-      from += " JOIN \(context.source(table, alias: alias, where: nil).text) ON \(tie(alias))"
+      from +=
+        " JOIN \(context.source(table, alias: alias, where: nil).text) ON \(joinCondition(alias))"
     case (false, false):
-      from += " JOIN \(quoted(table.name)) AS \(quoted(alias)) ON \(tie(alias))"
+      from += " JOIN \(quoted(table.name)) AS \(quoted(alias)) ON \(joinCondition(alias))"
     }
   }
 
@@ -301,16 +305,16 @@ private struct Chain {
   ///
   /// - Parameters:
   ///   - place: The column of the links that orders them.
-  ///   - tie: A condition over the row of a link.
+  ///   - joinCondition: A condition over the row of a link.
   private mutating func addLinked(
     _ table: EntityTable, _ link: TableInfo, _ destination: ForeignKey, place: String?,
-    tie: (String?) -> String
+    joinCondition: (String?) -> String
   ) {
     let (links, objects) = (context.nextAlias(), context.nextAlias())
     alias = context.nextAlias()
     from = context.source(
       TableInfo(table), alias: alias,
-      over: context.source(link, alias: links, tiedBy: tie), as: objects,
+      over: context.source(link, alias: links, joinedBy: joinCondition), as: objects,
       on: destination.leads(
         to: objects, from: destination.columns.map { qualified($0, links) }),
       place: place.map { qualified($0, links) })

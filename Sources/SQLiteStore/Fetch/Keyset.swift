@@ -15,7 +15,7 @@ struct Keyset {
     guard let first = terms.first, let last = terms.last else { return SQLFragment("FALSE") }
     guard terms.count > 1 else { return Self.strictlyBeyond(first.0, first.1) }
     var condition = SQLFragment()
-    // A looser bound on the first column alone: an index is searched by it.
+    // A weaker bound on the first column alone, which SQLite can search in an index.
     if let bound = Self.beyond(first.0, first.1, isStrict: false) {
       condition.append(bound)
       condition.append(" AND ")
@@ -56,8 +56,8 @@ struct Keyset {
     beyond(column, value, isStrict: true) ?? SQLFragment("FALSE")
   }
 
-  /// Returns the values after `value`, including it if not strict. Returns nil for the empty set
-  /// (strict) or for all values (not strict).
+  /// Returns the condition for the values after `value`, including `value` if not strict. Returns
+  /// nil for the empty set (strict) or for all values (not strict).
   private static func beyond(
     _ column: FetchQuery.OrderColumn, _ value: SQLValue, isStrict: Bool
   ) -> SQLFragment? {

@@ -1,15 +1,16 @@
-// An object's id → its JSON and the hash of its stored values. Each kind of item has its statement
-// composed once.
+// An object's id → its JSON and the hash of its stored values. The statement of each kind of item
+// is composed once.
 
 import FetchModel
 import Synchronization
 
 /// The composed statements of a store, shared by its readers.
 final class ObjectStatements: Sendable {
-  /// Clients determine the kinds by their selections. Beyond this number, all are dropped.
+  /// The most kinds. Clients determine them by their selections. Beyond this number, all statements
+  /// are dropped.
   private static let capacity = 1_000
 
-  // Protects the statements. Composing happens outside of the lock.
+  // Protects the statements. Never held while a statement is composed.
   private let statements = Mutex<[ItemKind: FetchStatement]>([:])
 
   /// Returns the statement of a kind.
@@ -89,6 +90,6 @@ extension FetchStatement {
 
   /// Returns the same statement with other bindings.
   func binding(_ bindings: [SQLValue]) -> FetchStatement {
-    FetchStatement(sql: sql, bindings: bindings, layout: layout, shadows: shadows)
+    FetchStatement(sql: sql, bindings: bindings, layout: layout, overlays: overlays)
   }
 }

@@ -6,65 +6,65 @@ import FetchModel
 
 /// The prepared plans of one connection.
 struct PreparedPlanCache {
-  /// Clients determine the plans. Beyond this number, all are dropped.
+  /// The most plans. Clients determine them. Beyond this number, all statements are dropped.
   private static let capacity = 256
 
   private var composed: [ObjectIdentifier: PreparedPlan] = [:]
   /// The homogeneous columns at the time of composition.
   private var uniform: Set<ColumnPlace> = []
 
-  /// Returns the statements of `form`.
+  /// Returns the statements of `parameterized`.
   ///
   /// - Parameter compose: Called for a new plan.
   mutating func composed(
-    _ form: ParameterizedPlan, uniform: Set<ColumnPlace>, _ compose: () -> PreparedPlan
+    _ parameterized: ParameterizedPlan, uniform: Set<ColumnPlace>, _ compose: () -> PreparedPlan
   ) -> PreparedPlan {
     if uniform != self.uniform {
       composed.removeAll()
       self.uniform = uniform
     }
-    if let known = composed[ObjectIdentifier(form)] { return known }
+    if let known = composed[ObjectIdentifier(parameterized)] { return known }
     if composed.count >= Self.capacity { composed.removeAll() }
     let new = compose()
-    composed[ObjectIdentifier(form)] = new
+    composed[ObjectIdentifier(parameterized)] = new
     return new
   }
 }
 
 /// A parameterized plan's statements on one connection.
 final class PreparedPlan {
-  /// Retained, so that no other object can get its identity.
-  private let form: ParameterizedPlan
-  /// With markers in place of values.
-  var plan: FetchPlan { form.plan }
-  /// The kind of its items if they are cached; then the rows hold only ids and order values.
+  /// Retained, so that no other object can get its address, by which the cache finds it.
+  private let parameterized: ParameterizedPlan
+  /// The plan, with markers in place of values.
+  var plan: FetchPlan { parameterized.plan }
+  /// The kind of its items if they are cached. Then the rows hold only ids and order values.
   let kind: ItemKind?
   var items: CachedRows?
-  let window: OpenStatement
+  let window: StatementTemplate
   /// The same statement with one more row and without an order among ties; nil if that saves
   /// nothing.
-  var brief: OpenStatement?
+  var tieOrdered: StatementTemplate?
   /// True if SQLite sorted the window's rows, so that the tie-ordered statement may avoid the sort.
   var sortsRows = false
 
-  init(_ form: ParameterizedPlan, composer: FetchComposer, keepsItems: Bool) {
-    self.form = form
-    let plan = form.plan
-    kind = keepsItems ? plan.keptKind(composer.schema) : nil
+  init(_ parameterized: ParameterizedPlan, composer: FetchComposer, cachesItems: Bool) {
+    self.parameterized = parameterized
+    let plan = parameterized.plan
+    kind = cachesItems ? plan.cachedKind(composer.schema) : nil
     let place = kind == nil ? ItemPlace.inRows : .apart
-    window = OpenStatement(
-      composer.window(of: plan, extra: plan.isCapped ? 1 : 0, items: place), form.markers)
-    if kind != nil, plan.mayBeReadBriefly {
-      brief = OpenStatement(
-        composer.window(of: plan, extra: 1, items: .apart, order: .terms), form.markers)
+    window = StatementTemplate(
+      composer.window(of: plan, extra: plan.isCapped ? 1 : 0, items: place), parameterized.markers)
+    if kind != nil, plan.canOrderTies {
+      tieOrdered = StatementTemplate(
+        composer.window(of: plan, extra: 1, items: .apart, order: .terms), parameterized.markers)
     }
   }
 }
 
-/// A statement with markers among its bindings.
-struct OpenStatement {
+/// A statement with markers in place of some bindings.
+struct StatementTemplate {
   private let statement: FetchStatement
-  /// The bindings that are markers, and the index of each marker.
+  /// The indexes of the bindings that are markers, and of the values that replace them.
   private let places: [(binding: Int, marker: Int)]
 
   init(_ statement: FetchStatement, _ markers: [Value]) {
@@ -84,10 +84,10 @@ struct OpenStatement {
 }
 
 extension FetchPlan {
-  /// True if the reader can put ties in order: the window begins at the first row, has one section,
-  /// and items without further data. An ascending order does not need this, because there an index
-  /// orders the ids of equal values as well.
-  fileprivate var mayBeReadBriefly: Bool {
+  /// True if the reader can order the ties itself: the window begins at the first row, there is one
+  /// section, and no further data is read for the items. An ascending order does not need this,
+  /// because an index also orders the ids of equal values ascending.
+  fileprivate var canOrderTies: Bool {
     definition.section == nil && window.offset == 0 && !isCapped && !withDigest
       && definition.order.contains { $0.direction == .descending }
   }

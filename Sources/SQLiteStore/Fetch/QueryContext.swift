@@ -19,26 +19,26 @@ final class QueryContext {
   /// The columns that hold only values in their standard encoding.
   let uniform: Set<ColumnPlace>
   /// True if the history overlays are materialized as tables.
-  private let pastIsGathered: Bool
+  private let isPastMaterialized: Bool
   /// True if subqueries run for many rows.
   private let looksUpMany: Bool
   private var aliasCount = 0
-  private(set) var shadows: [HistoryLayout] = []
+  private(set) var overlays: [HistoryLayout] = []
 
   convenience init(
     composer: FetchComposer, moment: Moment = .now, looksUpMany: Bool = false
   ) {
     self.init(
       model: composer.model, schema: composer.schema, moment: moment, uniform: composer.uniform,
-      pastIsGathered: composer.pastIsGathered, looksUpMany: looksUpMany)
+      isPastMaterialized: composer.isPastMaterialized, looksUpMany: looksUpMany)
   }
 
   init(
     model: Model, schema: Schema, moment: Moment = .now, uniform: Set<ColumnPlace> = [],
-    pastIsGathered: Bool = false, looksUpMany: Bool = false
+    isPastMaterialized: Bool = false, looksUpMany: Bool = false
   ) {
     self.uniform = uniform
-    self.pastIsGathered = pastIsGathered
+    self.isPastMaterialized = isPastMaterialized
     self.looksUpMany = looksUpMany
     self.model = model
     self.schema = schema
@@ -53,15 +53,16 @@ final class QueryContext {
     return "t\(aliasCount)"
   }
 
-  /// `WITH …` for every shadow that was used; empty in the present and where they are gathered.
+  /// `WITH …` for every overlay that the query reads; empty in the present, and if the overlays are
+  /// materialized.
   func withClause() -> SQLFragment {
-    guard case .past(let position) = moment, !shadows.isEmpty, !pastIsGathered else {
+    guard case .past(let position) = moment, !overlays.isEmpty, !isPastMaterialized else {
       return SQLFragment()
     }
     var fragment = SQLFragment("WITH ")
-    for (index, layout) in shadows.enumerated() {
+    for (index, layout) in overlays.enumerated() {
       if index > 0 { fragment.append(", ") }
-      fragment.append(layout.shadowExpression)
+      fragment.append(layout.overlayExpression)
       fragment.bindings.append(.integer(position))
     }
     fragment.append(" ")
@@ -77,33 +78,36 @@ final class QueryContext {
     _ table: TableInfo, alias: String, where condition: String?, bindings: [SQLValue] = []
   ) -> SQLFragment {
     let columns = table.columnNames.map(quoted).joined(separator: ", ")
-    let layout = shadow(table)
-    let tie = condition.map { " AND \($0)" } ?? ""
+    let layout = overlay(table)
+    let joinCondition = condition.map { " AND \($0)" } ?? ""
     let text = """
-      (SELECT \(columns) FROM main.\(quoted(table.name)) WHERE \(layout.isUntouched(nil))\(tie) \
-      UNION ALL SELECT \(columns) FROM \(layout.shadowName) WHERE livefetch_existed\(tie)) \
+      (SELECT \(columns) FROM main.\(quoted(table.name)) WHERE \(layout.isUnchanged(nil))\(joinCondition) \
+      UNION ALL SELECT \(columns) FROM \(layout.overlayName) WHERE livefetch_existed\(joinCondition)) \
       AS \(alias)
       """
     return SQLFragment(text, bindings: bindings + bindings)
   }
 
-  /// Returns the rows that satisfy `tie`, a join condition between the row of an alias, or
-  /// unqualified columns, and a row of the outer query.
+  /// Returns the rows that satisfy `joinCondition` as a FROM item. `joinCondition` returns the join condition between a
+  /// row of an alias, or unqualified columns, and a row of the outer query.
   ///
   /// With a second FROM item an unqualified `"rowid"` would be a string instead of a column.
-  func source(_ table: TableInfo, alias: String, tiedBy tie: (String?) -> String) -> String {
-    let layout = shadow(table)
+  func source(_ table: TableInfo, alias: String, joinedBy joinCondition: (String?) -> String)
+    -> String
+  {
+    let layout = overlay(table)
     let rows = table.columnNames.map { qualified($0, alias) }.joined(separator: ", ")
     let images = table.columnNames.map(quoted).joined(separator: ", ")
     return """
       (SELECT \(rows) FROM \(lookUpRow())main.\(quoted(table.name)) AS \(quoted(alias)) \
-      WHERE \(layout.isUntouched(alias)) AND \(tie(alias)) \
-      UNION ALL SELECT \(images) FROM \(layout.shadowName) \
-      WHERE \(tie(nil)) AND livefetch_existed) AS \(quoted(alias))
+      WHERE \(layout.isUnchanged(alias)) AND \(joinCondition(alias)) \
+      UNION ALL SELECT \(images) FROM \(layout.overlayName) \
+      WHERE \(joinCondition(nil)) AND livefetch_existed) AS \(quoted(alias))
       """
   }
 
-  /// Returns the FROM item before a table that columns of the outer query look up.
+  /// The one-row FROM item before a table that columns of the outer query look up; empty if few
+  /// rows are looked up.
   func lookUpRow() -> String {
     guard looksUpMany else { return "" }
     return "(SELECT 1 AS livefetch_one) AS \(quoted(nextAlias())) CROSS JOIN "
@@ -122,32 +126,33 @@ final class QueryContext {
   /// - Parameters:
   ///   - links: The links as a FROM item without bindings.
   ///   - object: The alias of the table inside.
-  ///   - tie: The join condition between both.
+  ///   - joinCondition: The join condition between both.
   ///   - place: SQL for ``place`` if there is an order.
   func source(
-    _ table: TableInfo, alias: String, over links: String, as object: String, on tie: String,
+    _ table: TableInfo, alias: String, over links: String, as object: String,
+    on joinCondition: String,
     place: String?
   ) -> String {
-    let layout = shadow(table)
+    let layout = overlay(table)
     let place = place.map { ["\($0) AS \(quoted(Self.place))"] } ?? []
     let columns = (table.columnNames.map { qualified($0, object) } + place)
       .joined(separator: ", ")
     return """
       (SELECT \(columns) FROM \(links) CROSS JOIN main.\(quoted(table.name)) \
-      AS \(quoted(object)) ON \(tie) WHERE \(layout.isUntouched(object)) \
-      UNION ALL SELECT \(columns) FROM \(links) CROSS JOIN \(layout.shadowName) \
-      AS \(quoted(object)) ON \(tie) WHERE \(qualified(HistoryLayout.existed, object))) \
+      AS \(quoted(object)) ON \(joinCondition) WHERE \(layout.isUnchanged(object)) \
+      UNION ALL SELECT \(columns) FROM \(links) CROSS JOIN \(layout.overlayName) \
+      AS \(quoted(object)) ON \(joinCondition) WHERE \(qualified(HistoryLayout.existed, object))) \
       AS \(quoted(alias))
       """
   }
 
   /// Returns one column of the row of `table` that satisfies `condition` at this query's position.
   func scalar(_ column: String, of table: TableInfo, where condition: String) -> String {
-    let layout = shadow(table)
+    let layout = overlay(table)
     return """
       (SELECT \(quoted(column)) FROM main.\(quoted(table.name)) \
-      WHERE \(layout.isUntouched(nil)) AND \(condition) \
-      UNION ALL SELECT \(quoted(column)) FROM \(layout.shadowName) \
+      WHERE \(layout.isUnchanged(nil)) AND \(condition) \
+      UNION ALL SELECT \(quoted(column)) FROM \(layout.overlayName) \
       WHERE \(condition) AND livefetch_existed)
       """
   }
@@ -170,14 +175,14 @@ final class QueryContext {
     var values = start
     var from = "(SELECT 1) AS \(quoted(nextAlias()))"
     for step in steps {
-      let layout = shadow(step.table)
+      let layout = overlay(step.table)
       let (old, same) = (nextAlias(), nextAlias())
-      let tie = { (alias: String) in step.key.leads(to: alias, from: values) }
+      let joinCondition = { (alias: String) in step.key.leads(to: alias, from: values) }
       let existed = qualified(HistoryLayout.existed, old)
       from += """
-         LEFT JOIN \(layout.shadowName) AS \(quoted(old)) ON \(tie(old)) AND \(existed) \
-        LEFT JOIN main.\(quoted(step.table.name)) AS \(quoted(same)) ON \(tie(same)) \
-        AND \(layout.isUntouched(same))
+         LEFT JOIN \(layout.overlayName) AS \(quoted(old)) ON \(joinCondition(old)) AND \(existed) \
+        LEFT JOIN main.\(quoted(step.table.name)) AS \(quoted(same)) ON \(joinCondition(same)) \
+        AND \(layout.isUnchanged(same))
         """
       values = step.columns.map { column in
         """
@@ -189,10 +194,10 @@ final class QueryContext {
     return "(SELECT \(values.first ?? "NULL") FROM \(from))"
   }
 
-  private func shadow(_ table: TableInfo) -> HistoryLayout {
-    if let known = shadows.first(where: { $0.table == table.name }) { return known }
+  private func overlay(_ table: TableInfo) -> HistoryLayout {
+    if let known = overlays.first(where: { $0.table == table.name }) { return known }
     let layout = HistoryLayout(of: table)
-    shadows.append(layout)
+    overlays.append(layout)
     return layout
   }
 }

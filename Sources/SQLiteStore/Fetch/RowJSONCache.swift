@@ -1,5 +1,5 @@
-// The JSON of rows that a connection read before. A fetch of cached rows reads only their ids,
-// which an index may contain.
+// The JSON of rows that a connection has read. A fetch of cached rows reads only their ids, which
+// an index may contain.
 //
 // Each connection has its own cache, so it needs no lock. The cache is valid for one position. When
 // the connection reads a later one, the items of rows changed in between are dropped.
@@ -17,21 +17,21 @@ struct ItemKind: Sendable, Hashable {
 struct RowJSONCache {
   private static let maxBytes = 2 << 20
   /// The number of changed rows beyond which the cache is emptied, because that is cheaper.
-  static let maxTouched = 256
+  static let maxChanged = 256
 
   private var kinds: [ItemKind: CachedRows] = [:]
   private var moment: Token?
 
-  /// Makes the cache valid for `token`. `touched` returns the ids changed since then, or nil if
+  /// Makes the cache valid for `token`. `changed` returns the ids changed since then, or nil if
   /// they are unknown or too many.
   mutating func advance(
     to token: Token,
-    touched: (_ entity: Int, _ since: Token) throws(StoreError) -> [Int64]?
+    changed: (_ entity: Int, _ since: Token) throws(StoreError) -> [Int64]?
   ) throws(StoreError) {
     guard moment != token else { return }
     if let since = moment, since.epoch == token.epoch, since.position <= token.position {
       for (kind, items) in kinds {
-        if let ids = try touched(kind.entity, since) {
+        if let ids = try changed(kind.entity, since) {
           items.remove(ids)
         } else {
           drop(kind)
@@ -43,7 +43,7 @@ struct RowJSONCache {
     moment = token
   }
 
-  private mutating func drop(_ kind: ItemKind) { kinds.removeValue(forKey: kind)?.isKept = false }
+  private mutating func drop(_ kind: ItemKind) { kinds.removeValue(forKey: kind)?.isValid = false }
 
   private mutating func dropAll() {
     for kind in Array(kinds.keys) { drop(kind) }
@@ -63,12 +63,12 @@ struct RowJSONCache {
 
 /// The cached items of one kind, in one array of bytes.
 final class CachedRows {
-  /// Larger items, in bytes, are not kept.
+  /// The largest cached item, in bytes.
   static let largestItem = 32 << 10
   /// Reads one row by its id, its only binding.
   let row: FetchStatement
-  /// True while the cache maintains it; afterwards its contents must not be used.
-  fileprivate(set) var isKept = true
+  /// False after the cache has dropped it; its contents must not be used then.
+  fileprivate(set) var isValid = true
   private var bytes: [UInt8] = []
   private var places: [Int64: Range<Int>] = [:]
 
@@ -93,7 +93,7 @@ final class CachedRows {
   }
 
   /// Stores the item of `id`.
-  func keep(_ item: ArraySlice<UInt8>, _ id: Int64) {
+  func insert(_ item: ArraySlice<UInt8>, _ id: Int64) {
     let start = bytes.count
     bytes.append(contentsOf: item)
     places[id] = start..<bytes.count
@@ -103,7 +103,7 @@ final class CachedRows {
 extension FetchPlan {
   /// Returns the kind of the plan's items if they may be cached: only values of the object's own
   /// row, with an integer id, in a small window.
-  func keptKind(_ schema: Schema) -> ItemKind? {
+  func cachedKind(_ schema: Schema) -> ItemKind? {
     let table = schema.entities[definition.entity]
     guard shape == .objects, table.isObservable, table.key.kind == .rowidAlias,
       let limit = window.limit, limit <= 200,

@@ -54,7 +54,7 @@ extension RowReader {
     }
   }
 
-  /// How much of a long value is written at once: whole groups of base64.
+  /// The bytes of a long value that are written at once: whole groups of base64.
   private static let piece = 48 << 10
 
   @inline(never)
@@ -78,12 +78,12 @@ extension RowReader {
     bytes.append(0x22)
   }
 
-  /// A place near `end`, and not behind it, that is not within a character.
+  /// An offset at most three bytes before `end`, or `end` itself, that is not within a character.
   private static func characterBorder(
     in text: UnsafeBufferPointer<UInt8>, before end: Int
   ) -> Int {
     guard end < text.count else { return text.count }
-    // No character has more than three bytes behind its first.
+    // A character has at most three bytes after its first.
     return (end - 3...end).last { text[$0] & 0xC0 != 0x80 } ?? end
   }
 
@@ -91,7 +91,7 @@ extension RowReader {
   func append(
     longBlob blob: UnsafeBufferPointer<UInt8>, _ format: ValueFormat, to bytes: inout [UInt8]
   ) {
-    // Base64 has four characters for three bytes.
+    // Base64 writes four characters for three bytes.
     guard connection.admits(blob.count / 3 * 4, behind: bytes.count) else {
       return bytes.append(json: "null")
     }

@@ -7,7 +7,7 @@ import FetchModel
 struct RowReader {
   let statement: OpaquePointer
   let layout: RowLayout
-  /// Where the statement runs.
+  /// The connection that runs the statement.
   let connection: Connection
 
   /// Returns the order key of the current row.
@@ -125,7 +125,8 @@ struct RowReader {
     }
   }
 
-  /// Longer values are written piece by piece, and the limits of the answer are looked at before each.
+  /// The bytes beyond which a value is written in pieces. The limits of the response are checked
+  /// before each piece.
   static let longValue = 4 << 10
 
   private func text(_ column: Int32) -> UnsafeBufferPointer<UInt8> {

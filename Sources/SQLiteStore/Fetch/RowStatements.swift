@@ -5,18 +5,18 @@ import FetchModel
 
 /// The composed statements of one connection.
 struct RowStatements {
-  /// Clients determine the plans. Beyond this number, all are dropped.
+  /// The most plans. Clients determine them. Beyond this number, all statements are dropped.
   private static let capacity = 64
 
   /// Everything that determines the SQL text; ids and positions are bound.
   fileprivate struct Shape: Hashable {
     let plan: FetchPlan
     let isPast: Bool
-    let isGathered: Bool
+    let isMaterialized: Bool
     let extent: IDRestriction.Extent
   }
 
-  private var open: [Shape: OpenRows] = [:]
+  private var open: [Shape: RowsTemplate] = [:]
   /// The homogeneous columns at the time of composition.
   private var uniform: Set<ColumnPlace> = []
 
@@ -35,30 +35,31 @@ struct RowStatements {
       uniform = composer.uniform
     }
     let shape = Shape(
-      plan: plan, isPast: moment != .now, isGathered: composer.pastIsGathered,
+      plan: plan, isPast: moment != .now, isMaterialized: composer.isPastMaterialized,
       extent: IDRestriction.Extent(ids))
     let open = rows(shape, key, composer)
     guard open.isReusable else { return composer.rows(of: plan, ids: ids, at: moment) }
     return open.filled(ids: bindings[0], moment)
   }
 
-  private mutating func rows(_ shape: Shape, _ key: Key, _ composer: FetchComposer) -> OpenRows {
+  private mutating func rows(_ shape: Shape, _ key: Key, _ composer: FetchComposer) -> RowsTemplate
+  {
     if let known = open[shape] { return known }
     if open.count >= Self.capacity { open.removeAll() }
-    let rows = OpenRows(shape, key, composer)
+    let rows = RowsTemplate(shape, key, composer)
     open[shape] = rows
     return rows
   }
 }
 
 /// A statement with markers in place of the ids and of the past position.
-private struct OpenRows {
+private struct RowsTemplate {
   /// Markers are random. The probability that a predicate contains one is 2^-62.
   private static let marker = Int64.random(in: Int64.min..<(.min / 2))
 
   let statement: FetchStatement
-  /// True if the position occurs only among the bindings. It also occurs in the text of nested
-  /// statements, for predicates too deep for one statement.
+  /// True if the position occurs only among the bindings. For a predicate too deep for one
+  /// statement it also occurs in the text of nested statements.
   let isReusable: Bool
   private let idPlaces: [Int]
   private let positionPlaces: [Int]

@@ -4,17 +4,17 @@
 // among the changed objects, and the change set names the objects that lost or gained it. So every
 // path from a changed object back to a root object either still exists or begins at another changed
 // object. The exception is a link to columns other than the key's: it may have referred to a
-// deleted row or to an old value. The history's old values find these.
+// deleted row or to an old value. The history's old values find these links.
 
 import FetchModel
 
 extension SQLiteReadTransaction {
   func roots(
-    of plan: FetchPlan, touchedBy touches: ChangeSet
+    of plan: FetchPlan, touchedBy changeSet: ChangeSet
   ) throws(StoreError) -> Set<ObjectID> {
-    var roots = touches.objects[plan.definition.entity] ?? []
+    var roots = changeSet.objects[plan.definition.entity] ?? []
     for prefix in prefixes(of: plan) {
-      let ids = touched(at: prefix, by: touches)
+      let ids = changed(at: prefix, by: changeSet)
       guard !ids.isEmpty else { continue }
       if prefix.isEmpty {
         roots.formUnion(ids)
@@ -22,8 +22,8 @@ extension SQLiteReadTransaction {
         let entity = plan.definition.entity
         try collectRoots(
           composer.roots(of: entity, reaching: ids, over: prefix.steps), into: &roots)
-        if let start = touches.start,
-          let former = composer.roots(of: entity, reachingFormerly: prefix.steps, after: start)
+        if let start = changeSet.start,
+          let former = composer.roots(of: entity, previouslyReaching: prefix.steps, after: start)
         {
           try collectRoots(former, into: &roots)
         }
@@ -58,11 +58,11 @@ extension SQLiteReadTransaction {
     return Array(prefixes.values)
   }
 
-  private func touched(at prefix: Prefix, by touches: ChangeSet) -> Set<ObjectID> {
-    var ids = prefix.isEmpty ? [] : touches.objects[prefix.entity] ?? []
+  private func changed(at prefix: Prefix, by changeSet: ChangeSet) -> Set<ObjectID> {
+    var ids = prefix.isEmpty ? [] : changeSet.objects[prefix.entity] ?? []
     for step in prefix.members {
       let place = RelationshipPlace(entity: prefix.entity, relationship: step)
-      ids.formUnion(touches.members[place] ?? [])
+      ids.formUnion(changeSet.members[place] ?? [])
     }
     return ids
   }

@@ -1,9 +1,10 @@
-// A snapshot of cached rows: the query returns their ids, the cache their items.
+// A plan whose items are cached → its snapshot. The query returns only ids; the cache provides the
+// items.
 
 import FetchModel
 
 extension SQLiteReadTransaction {
-  func writeKept(
+  func writeCached(
     _ plan: FetchPlan, _ kind: ItemKind, with writer: inout SnapshotWriter
   ) throws(StoreError) {
     try advanceItems()
@@ -15,7 +16,7 @@ extension SQLiteReadTransaction {
   /// Drops cached items that changed.
   func advanceItems() throws(StoreError) {
     try connection.items.advance(to: token) { entity, since throws(StoreError) in
-      try touchedIDs(of: entity, since: since)
+      try changedIDs(of: entity, since: since)
     }
   }
 
@@ -50,17 +51,17 @@ extension SQLiteReadTransaction {
       reader.appendItem(to: &json)
       return false
     }
-    if json.count <= CachedRows.largestItem { items.keep(json[...], id) }
+    if json.count <= CachedRows.largestItem { items.insert(json[...], id) }
     return json
   }
 
   /// Returns the ids changed since `since`; nil if there are too many, or if the history was
   /// pruned.
-  private func touchedIDs(of entity: Int, since: Token) throws(StoreError) -> [Int64]? {
+  private func changedIDs(of entity: Int, since: Token) throws(StoreError) -> [Int64]? {
     guard try standing(of: since) == .known else { return nil }
     let shape = TableInfo(composer.schema.entities[entity])
     let layout = HistoryLayout(of: shape)
-    let limit = RowJSONCache.maxTouched
+    let limit = RowJSONCache.maxChanged
     let ids = try connection.all(
       """
       SELECT \(layout.idExpression(nil)) FROM main.\(layout.quotedName)

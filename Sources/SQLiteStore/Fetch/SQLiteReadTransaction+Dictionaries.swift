@@ -8,7 +8,7 @@ extension SQLiteReadTransaction {
     of plan: FetchPlan, at moment: Moment
   ) throws(StoreError) -> GroupedResult {
     guard let tabulation = plan.tabulation else { return GroupedResult() }
-    let moment = settled(moment)
+    let moment = normalized(moment)
     var result = GroupedResult()
     if plan.window.limit != 0 {
       var statements = GroupedQueryComposer(composer, plan, tabulation, at: moment)
@@ -92,8 +92,8 @@ private struct DictionaryReader {
         return json.append(json: "null")
       }
       appendDecimal(text(index), column, to: &json)
-    } else if let form = column.form, sqlite3_column_type(statement, index) == SQLITE_BLOB,
-      let foreign = form.foreignValue(of: blob(index))
+    } else if let encoding = column.encoding, sqlite3_column_type(statement, index) == SQLITE_BLOB,
+      let foreign = encoding.foreignValue(of: blob(index))
     {
       append(foreign, column, to: &json)
     } else {
@@ -114,7 +114,8 @@ private struct DictionaryReader {
     return Array(UnsafeRawBufferPointer(start: start, count: count))
   }
 
-  /// Digits that neither an integer nor a double holds are a number all the same.
+  /// Appends decimal digits as a number, even if neither an integer nor a double represents them
+  /// exactly.
   private func appendDecimal(_ text: [UInt8], _ column: GroupedColumn, to json: inout [UInt8]) {
     if case .number? = try? JSON(parsing: text) {
       json.append(contentsOf: text)
@@ -133,8 +134,8 @@ private struct DictionaryReader {
       let value = decoder.decode()
     {
       if json.last != 0x5B { json.append(0x2C) }
-      if let form = column.form, case .binary(let standIn) = value,
-        let foreign = form.foreignValue(of: standIn)
+      if let encoding = column.encoding, case .binary(let comparisonKey) = value,
+        let foreign = encoding.foreignValue(of: comparisonKey)
       {
         append(foreign, column, to: &json)
       } else {

@@ -1,4 +1,4 @@
-// The related objects that a plan expands, with all their values.
+// Root objects and a plan's expanded relationships → the related objects, with all their values.
 
 import FetchModel
 
@@ -12,7 +12,7 @@ extension SQLiteReadTransaction {
   func expandedObjects(
     of plan: FetchPlan, roots ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ExpandedObject] {
-    let moment = settled(moment)
+    let moment = normalized(moment)
     var reached: [Int: Set<ObjectID>] = [:]
     for path in plan.expansion where !ids.isEmpty {
       let end = composer.model.walk(path).end
@@ -47,7 +47,7 @@ extension SQLiteReadTransaction {
           case .array(let elements) = json
         else { continue }
         found.formUnion(elements.compactMap { ObjectID($0, type: type) })
-        // Each of them is an object in the answer.
+        // Every id found becomes an object of the response.
         try connection.checkAnswer(found.count * ExpandedObject.fewestBytes)
       }
     }

@@ -35,11 +35,11 @@ extension SQLiteReadTransaction {
       return statements
     }
     if plan.shape != .count {
-      let isKept = plan.keptKind(composer.schema) != nil && token != .unfollowed
+      let isCached = plan.cachedKind(composer.schema) != nil && token != .unfollowed
       let extra = plan.isCapped ? 1 : 0
-      let window = composer.window(of: plan, extra: extra, items: isKept ? .apart : .inRows)
+      let window = composer.window(of: plan, extra: extra, items: isCached ? .apart : .inRows)
       statements.append(("items", window.fragment))
-      if isKept { statements.append(("item", composer.row(of: plan).fragment)) }
+      if isCached { statements.append(("item", composer.row(of: plan).fragment)) }
     }
     if plan.withTotal || plan.shape == .count {
       statements.append(("total", composer.total(of: plan.definition).fragment))

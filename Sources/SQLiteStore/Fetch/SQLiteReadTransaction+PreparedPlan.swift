@@ -1,4 +1,5 @@
-// A bound plan → the bytes of its snapshot, from statements composed before.
+// A bound plan → the bytes of its snapshot, from statements that were composed for an earlier
+// fetch.
 
 import FetchModel
 
@@ -8,47 +9,47 @@ extension SQLiteReadTransaction {
     guard plan.shape != .count, plan.tabulation == nil, !plan.withTotal, plan.expansion.isEmpty,
       plan.window.limit != 0
     else { return try snapshot(of: filled.plan) }
-    let form = connection.forms.composed(filled.form, uniform: composer.uniform) {
-      PreparedPlan(filled.form, composer: composer, keepsItems: token != .unfollowed)
+    let prepared = connection.forms.composed(filled.form, uniform: composer.uniform) {
+      PreparedPlan(filled.form, composer: composer, cachesItems: token != .unfollowed)
     }
     var writer = SnapshotWriter(plan: plan, model: composer.model)
-    if let kind = form.kind {
-      try writeKept(form, try currentItems(of: form, kind), filled.values, with: &writer)
+    if let kind = prepared.kind {
+      try writeCached(prepared, try currentItems(of: prepared, kind), filled.values, with: &writer)
     } else {
-      try write(form.window.filled(with: filled.values), with: &writer)
+      try write(prepared.window.filled(with: filled.values), with: &writer)
     }
     return EncodedSnapshot(
       json: writer.finish(token: token, total: nil, included: nil), token: token)
   }
 
   private func currentItems(
-    of form: PreparedPlan, _ kind: ItemKind
+    of prepared: PreparedPlan, _ kind: ItemKind
   ) throws(StoreError) -> CachedRows {
     try advanceItems()
-    if let items = form.items, items.isKept { return items }
-    let items = connection.items.items(of: kind) { composer.row(of: form.plan) }
-    form.items = items
+    if let items = prepared.items, items.isValid { return items }
+    let items = connection.items.items(of: kind) { composer.row(of: prepared.plan) }
+    prepared.items = items
     return items
   }
 
-  /// Where SQLite would sort, an index may provide the order except for the ids of equal values.
-  /// Sorting these ids here is much cheaper.
-  private func writeKept(
-    _ form: PreparedPlan, _ items: CachedRows, _ values: [Value],
+  /// Writes a snapshot whose items are cached. If SQLite would sort the rows, an index may still
+  /// provide the order except for the ids of equal values; sorting those ids here is much cheaper.
+  private func writeCached(
+    _ prepared: PreparedPlan, _ items: CachedRows, _ values: [Value],
     with writer: inout SnapshotWriter
   ) throws(StoreError) {
-    if form.sortsRows, let brief = form.brief?.filled(with: values) {
-      let rows = try briefRows(brief, limit: form.plan.window.limit ?? 0)
-      if rows.wereSorted { form.brief = nil }
-      if rows.isExact, try keep(rows.ids, items) {
+    if prepared.sortsRows, let tieOrdered = prepared.tieOrdered?.filled(with: values) {
+      let rows = try tieOrderedRows(tieOrdered, limit: prepared.plan.window.limit ?? 0)
+      if rows.wereSorted { prepared.tieOrdered = nil }
+      if rows.isExact, try cache(rows.ids, items) {
         return try write(rows, items, with: &writer)
       }
     }
-    let sorts = try write(form.window.filled(with: values), items, with: &writer)
-    form.sortsRows = sorts
+    let sorts = try write(prepared.window.filled(with: values), items, with: &writer)
+    prepared.sortsRows = sorts
   }
 
-  private func briefRows(
+  private func tieOrderedRows(
     _ statement: FetchStatement, limit: Int
   ) throws(StoreError) -> TieOrderedRows {
     try connection.withStatement(statement.sql) { prepared throws(StoreError) in
@@ -62,8 +63,8 @@ extension SQLiteReadTransaction {
     }
   }
 
-  /// Reads the items that are not kept yet; false where one is too large to be kept.
-  private func keep(_ ids: [Int64], _ items: CachedRows) throws(StoreError) -> Bool {
+  /// Caches the items that are not cached yet. Returns false if one is too large.
+  private func cache(_ ids: [Int64], _ items: CachedRows) throws(StoreError) -> Bool {
     for id in ids where !items.contains(id) {
       _ = try item(id, items)
       guard items.contains(id) else { return false }

@@ -8,8 +8,8 @@ extension SQLiteReadTransaction {
     if plan.tabulation != nil { return try dictionariesSnapshot(of: plan) }
     var writer = SnapshotWriter(plan: plan, model: composer.model)
     if plan.window.limit != 0 {
-      if let kind = plan.keptKind(composer.schema), token != .unfollowed {
-        try writeKept(plan, kind, with: &writer)
+      if let kind = plan.cachedKind(composer.schema), token != .unfollowed {
+        try writeCached(plan, kind, with: &writer)
       } else {
         try write(composer.window(of: plan, extra: plan.isCapped ? 1 : 0), with: &writer)
       }

@@ -7,7 +7,7 @@ extension SQLiteReadTransaction {
     of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ObjectID: [StoredValue?]]? {
     guard !ids.isEmpty, let root = paths.first?.root else { return [:] }
-    let moment = settled(moment)
+    let moment = normalized(moment)
     let plan = FetchPlan(
       definition: ResultDefinition(entity: root, predicate: .everything),
       selection: paths.map { SelectedValue(key: "", source: .path($0)) })
@@ -20,7 +20,7 @@ extension SQLiteReadTransaction {
       while try prepared.step() {
         guard let id = prepared.id(statement.layout.id) else { continue }
         size += prepared.byteCount(0..<prepared.columnCount)
-        // The caller goes on without these values, as it does after a timeout.
+        // The caller continues without these values, as it does after a timeout.
         guard size <= most else { throw .queryTimeout }
         values[id] = statement.layout.values.map { prepared.exactValue($0.column) }
       }

@@ -11,7 +11,7 @@ struct SQLiteReadTransaction: StoreReadTransaction {
   let token: Token
   var maxAnswerBytes: Int { connection.answerLimit.most }
 
-  /// How long a question may take, in nanoseconds; nil where nobody says.
+  /// The time limit of each query, in nanoseconds; nil for none.
   var timeLimit: UInt64?
 
   func within<Result>(
@@ -29,7 +29,7 @@ struct SQLiteReadTransaction: StoreReadTransaction {
   func meaning(of error: StoreError) -> StoreError { error.ofPlan }
 
   func touches(after position: Int64) throws(StoreError) -> ChangeSet {
-    try history.touches(after: position, upTo: token.position, on: connection)
+    try history.changeSet(after: position, upTo: token.position, on: connection)
   }
 
   func keys(
@@ -53,8 +53,8 @@ struct SQLiteReadTransaction: StoreReadTransaction {
   func rows(
     of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ObjectID: Row] {
-    // A diff is made of more rows than it shows. If they are too large, the client begins again
-    // with a snapshot, as after a timeout.
+    // A diff is computed from more rows than it shows. If they are too large, the client starts
+    // again with a snapshot, as after a timeout.
     let most = max(connection.answerLimit.most, Self.mostRowBytes)
     return try connection.withAnswerLimit(most, overflow: .queryTimeout) {
       () throws(StoreError) in
@@ -62,15 +62,16 @@ struct SQLiteReadTransaction: StoreReadTransaction {
     }
   }
 
-  /// The most bytes of the rows that a diff is made of, unless an answer may have more.
+  /// The most bytes of the rows from which a diff is computed, unless the limit of a response is
+  /// larger.
   static let mostRowBytes = 64 << 20
 
-  /// Reads rows that have at most as many bytes as the connection's answer may have.
+  /// Reads rows. Throws if they have more bytes than the limit of the connection's response.
   func limitedRows(
     of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
   ) throws(StoreError) -> [ObjectID: Row] {
     guard !ids.isEmpty else { return [:] }
-    let moment = settled(moment)
+    let moment = normalized(moment)
     var rows: [ObjectID: Row] = [:]
     var size = 0
     let statement = try rowStatement(of: plan, ids: ids, at: moment)
@@ -97,8 +98,8 @@ extension SQLiteReadTransaction {
   func isUntouched(_ entities: Set<Int>, since token: Token) throws(StoreError) -> Bool {
     if token == self.token { return true }
     guard try standing(of: token) == .known else { return false }
-    let touches = try touches(after: token.position)
-    return touches.objects.keys.allSatisfy { !entities.contains($0) }
-      && touches.members.keys.allSatisfy { !entities.contains($0.entity) }
+    let changeSet = try touches(after: token.position)
+    return changeSet.objects.keys.allSatisfy { !entities.contains($0) }
+      && changeSet.members.keys.allSatisfy { !entities.contains($0.entity) }
   }
 }

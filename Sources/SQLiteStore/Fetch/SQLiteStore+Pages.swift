@@ -3,9 +3,11 @@
 import FetchModel
 
 extension SQLiteStore {
-  /// Reads the result of `plan`, `size` items at a time, in one read transaction.
+  /// Reads the result of `plan`, `size` items at a time, in one read transaction. O(rows of the
+  /// result).
   ///
   /// - Parameter body: Receives each page as a snapshot's JSON. Returns true to continue.
+  /// - Throws: The error of a query, or the error that `body` throws.
   public func pages(
     of plan: FetchPlan, size: Int, _ body: (EncodedSnapshot) throws(StoreError) -> Bool
   ) throws(StoreError) {

@@ -1,4 +1,5 @@
-// The digest of API.md section 4 over a snapshot's items, in the order in which they are written.
+// The items of a snapshot, in the order in which they are written → the snapshot's digest (API.md,
+// section 4).
 
 import FetchModel
 

@@ -24,7 +24,7 @@ struct SnapshotWriter {
   /// The ids of the items, if further data is read for them.
   private(set) var ids: Set<ObjectID> = []
 
-  /// How many bytes are written so far.
+  /// The number of bytes written so far.
   var size: Int { sections.count + (next?.utf8.count ?? 0) }
 
   init(plan: FetchPlan, model: Model) {

@@ -1,6 +1,6 @@
-// The parts of a table that a history overlay needs, for entities and join tables.
+// The parts of a table that a history overlay needs, for tables of entities and for join tables.
 
-/// A table by its name, its key and its columns.
+/// A table's name, key and columns.
 struct TableInfo: Hashable {
   let name: String
   let key: Key

@@ -57,7 +57,7 @@ struct TieOrderedRows {
     return tie
   }
 
-  /// True if both values have the same place in an order; nil if uncertain.
+  /// True if both values have the same place in the order; nil if that is uncertain.
   private static func tie(_ left: SQLValue, _ right: SQLValue) -> Bool? {
     switch (left, right) {
     case (.integer, .double), (.double, .integer): nil

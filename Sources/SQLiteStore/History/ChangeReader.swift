@@ -91,8 +91,8 @@ struct ChangeReader {
     guard let last = saves.last else { return [:] }
     var states: [ObjectID: State] = [:]
     let sql = """
-      WITH \(table.layout.shadowExpression) SELECT \(table.layout.idExpression("h")), \
-      \(HistoryLayout.existed), \(columns) FROM \(table.layout.shadowName) AS h
+      WITH \(table.layout.overlayExpression) SELECT \(table.layout.idExpression("h")), \
+      \(HistoryLayout.existed), \(columns) FROM \(table.layout.overlayName) AS h
       """
     try connection.withStatement(sql) { row throws(StoreError) in
       row.bind([.integer(last.token.position)])
@@ -187,8 +187,8 @@ extension EntityTable {
     referencedBy values: [SQLValue], _ foreignKey: ForeignKey, on connection: Connection
   ) throws(StoreError) -> ObjectID? {
     if foreignKey.referencesKey { return key.id(of: values) }
-    let tie = foreignKey.referenced.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
-    let sql = "SELECT \(key.idExpression(nil)) FROM main.\(quotedName) WHERE \(tie)"
+    let joinCondition = foreignKey.referenced.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
+    let sql = "SELECT \(key.idExpression(nil)) FROM main.\(quotedName) WHERE \(joinCondition)"
     return try connection.first(sql, values) { $0.id(0) } ?? nil
   }
 }

@@ -7,15 +7,15 @@ extension History {
   /// Returns the changes after `position`, up to the state that `connection` sees. O(changed rows).
   ///
   /// - Parameter last: The newest position of that state.
-  func touches(
+  func changeSet(
     after position: Int64, upTo last: Int64, on connection: Connection
   ) throws(StoreError) -> ChangeSet {
-    var touches = ChangeSet(start: position)
-    guard position < last else { return touches }
-    for table in try tables(touchedAfter: position, upTo: last, on: connection) {
-      try touchQuery(of: table)?.add(to: &touches, after: position, on: connection)
+    var changes = ChangeSet(start: position)
+    guard position < last else { return changes }
+    for table in try tables(changedAfter: position, upTo: last, on: connection) {
+      try changeQuery(of: table)?.add(to: &changes, after: position, on: connection)
     }
-    return touches
+    return changes
   }
 }
 
@@ -41,19 +41,19 @@ struct ChangeQuery: Sendable {
   }
 
   func add(
-    to touches: inout ChangeSet, after position: Int64, on connection: Connection
+    to changes: inout ChangeSet, after position: Int64, on connection: Connection
   ) throws(StoreError) {
     try connection.withStatement(sql) { statement throws(StoreError) in
       for index in 0..<parameterCount { statement.bind(.integer(position), at: index + 1) }
-      while try statement.step() { addRow(statement, to: &touches) }
+      while try statement.step() { addRow(statement, to: &changes) }
     }
   }
 
-  private func addRow(_ row: Statement, to touches: inout ChangeSet) {
+  private func addRow(_ row: Statement, to changes: inout ChangeSet) {
     if let id = row.id(0) {
       for entity in table.entities {
-        touches.objects[entity, default: []].insert(id)
-        addChange(of: id, entity, row, to: &touches)
+        changes.objects[entity, default: []].insert(id)
+        addChange(of: id, entity, row, to: &changes)
       }
     }
     guard hasMoved(row) else { return }
@@ -66,17 +66,17 @@ struct ChangeQuery: Sendable {
       }
       for owner in [before, now] {
         guard let owner else { continue }
-        touches.members[link.place, default: []].insert(owner)
+        changes.members[link.place, default: []].insert(owner)
       }
     }
   }
 
   /// Records the differing properties of a row that existed before and still exists.
   private func addChange(
-    of id: ObjectID, _ entity: Int, _ row: Statement, to touches: inout ChangeSet
+    of id: ObjectID, _ entity: Int, _ row: Statement, to changes: inout ChangeSet
   ) {
     guard let mask = comparison.mask(row, of: entity) else { return }
-    touches.changes[entity, default: [:]][id, default: []].formUnion(mask)
+    changes.changes[entity, default: [:]][id, default: []].formUnion(mask)
   }
 
   /// A row of a join table changes both objects as soon as one of the links differs.
@@ -114,14 +114,14 @@ private struct ChangeQueryText {
       }
     }
     columns += comparison.columns
-    let tie = table.layout.keyColumns
+    let joinCondition = table.layout.keyColumns
       .map { "\(qualified($0.table, "m")) = \(qualified($0.history, "h"))" }
     let layout = table.layout
-    let shadows = ([layout] + owners).map(\.shadowExpression).joined(separator: ", ")
+    let overlays = ([layout] + owners).map(\.overlayExpression).joined(separator: ", ")
     return """
-      WITH \(shadows) SELECT \(columns.joined(separator: ", ")) \
-      FROM \(layout.shadowName) AS h \
-      LEFT JOIN main.\(quoted(layout.table)) AS m ON \(tie.joined(separator: " AND "))
+      WITH \(overlays) SELECT \(columns.joined(separator: ", ")) \
+      FROM \(layout.overlayName) AS h \
+      LEFT JOIN main.\(quoted(layout.table)) AS m ON \(joinCondition.joined(separator: " AND "))
       """
   }
 
@@ -148,14 +148,14 @@ private struct ChangeQueryText {
     let columns = link.key.columns.map { qualified($0, alias) }
     let target = schema.entities[link.place.entity]
     guard !link.key.referencesKey else { return target.key.idExpression(ofParts: columns) }
-    let tie = link.key.leads(to: "p", from: columns)
+    let joinCondition = link.key.leads(to: "p", from: columns)
     let now =
-      "(SELECT \(target.key.idExpression("p")) FROM main.\(target.quotedName) AS p WHERE \(tie))"
+      "(SELECT \(target.key.idExpression("p")) FROM main.\(target.quotedName) AS p WHERE \(joinCondition))"
     guard alias == "h", target.isObservable else { return now }
     let layout = HistoryLayout(of: TableInfo(target))
     return """
-      coalesce((SELECT \(layout.idExpression("p")) FROM \(layout.shadowName) AS p \
-      WHERE p.\(HistoryLayout.existed) AND \(tie)), \(now))
+      coalesce((SELECT \(layout.idExpression("p")) FROM \(layout.overlayName) AS p \
+      WHERE p.\(HistoryLayout.existed) AND \(joinCondition)), \(now))
       """
   }
 }

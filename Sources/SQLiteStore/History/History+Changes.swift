@@ -20,7 +20,7 @@ extension History {
     let to = saves.count < limit ? newest : saves.last?.token ?? newest
     guard let last = saves.last else { return ChangeHistory(from: from, to: to, saves: []) }
     var folds = [SaveFold](repeating: SaveFold(), count: saves.count)
-    for table in try tables(touchedAfter: from.position, upTo: last.token.position, on: connection)
+    for table in try tables(changedAfter: from.position, upTo: last.token.position, on: connection)
     {
       let reader = ChangeReader(table: table, saves: saves, first: from.position)
       try reader.fold(into: &folds, history: self, on: connection)
@@ -42,7 +42,7 @@ extension History {
 
   /// Returns the tracked tables with changed rows.
   func tables(
-    touchedAfter first: Int64, upTo last: Int64, on connection: Connection
+    changedAfter first: Int64, upTo last: Int64, on connection: Connection
   ) throws(StoreError) -> [TrackedTable] {
     try connection.all(
       """
@@ -53,12 +53,12 @@ extension History {
   }
 }
 
-/// The last position of a save.
+/// The positions of one save.
 struct SaveRange {
   let token: Token
   let at: Double
 
-  /// External commits without a save record count as one save, at the current time.
+  /// Commits of other processes that are not stamped yet count as one save, at the current time.
   static func all(
     after first: Token, upTo newest: Token, limit: Int, on connection: Connection
   ) throws(StoreError) -> [SaveRange] {

@@ -1,19 +1,19 @@
-// A followed file that other programs may have changed → whether its history has no hole.
+// A tracked file that other programs may have changed → true if its history has no gap.
 
 import FetchModel
 
 extension History {
-  /// Whether every row change since the epoch began was recorded: the schema is the one that the
-  /// epoch began with, and each trigger and history table is as it was made.
+  /// True if every row change since the epoch began was recorded: the schema is the one that the
+  /// epoch began with, and each trigger and history table is as LiveFetch created it.
   func isIntact(on connection: Connection) throws(StoreError) -> Bool {
     let signature = try connection.first(
       "SELECT value FROM main.livefetch_store WHERE key = 'schema'"
     ) { $0.text(0) }
     guard signature == SchemaSignature(model, schema).text,
       try hasItsOwnStatements(on: connection),
-      try !hasYoungerTriggers(on: connection)
+      try !hasNewerTriggers(on: connection)
     else { return false }
-    return try hasKeptSchemaVersion(on: connection)
+    return try hasSameSchemaVersion(on: connection)
   }
 
   private func hasItsOwnStatements(on connection: Connection) throws(StoreError) -> Bool {
@@ -30,8 +30,9 @@ extension History {
         expected.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Whether a followed table has a trigger of the user's that SQLite fires before the history's.
-  private func hasYoungerTriggers(on connection: Connection) throws(StoreError) -> Bool {
+  /// True if a tracked table has a user's trigger that is newer than the history's. SQLite fires
+  /// newer triggers first.
+  private func hasNewerTriggers(on connection: Connection) throws(StoreError) -> Bool {
     try connection.first(
       """
       SELECT 1 FROM main.sqlite_schema AS own JOIN main.sqlite_schema AS other
@@ -42,10 +43,11 @@ extension History {
     ) { _ in true } ?? false
   }
 
-  /// VACUUM may renumber rows that have no key, and moves the schema's version. Where such rows are
-  /// followed, every move of it counts as a hole.
-  private func hasKeptSchemaVersion(on connection: Connection) throws(StoreError) -> Bool {
-    guard tables.contains(where: \.isNumbered) else { return true }
+  /// True if the schema version is the one at which the epoch began, or does not matter. VACUUM may
+  /// renumber the rows of tables without a key, and it increments the schema version. If such
+  /// tables are tracked, every change of the version counts as a gap.
+  private func hasSameSchemaVersion(on connection: Connection) throws(StoreError) -> Bool {
+    guard tables.contains(where: \.isIdentifiedByRowid) else { return true }
     let known = try connection.first(
       "SELECT value FROM main.livefetch_store WHERE key = 'schema_version'"
     ) { $0.integer(0) }
@@ -58,8 +60,8 @@ extension History {
 }
 
 extension TrackedTable {
-  /// Whether the row's number tells its rows apart.
-  fileprivate var isNumbered: Bool {
+  /// True if rows are identified by their rowid alone.
+  fileprivate var isIdentifiedByRowid: Bool {
     if case .rowid = shape.key.kind { true } else { false }
   }
 }

@@ -3,8 +3,8 @@
 import FetchModel
 
 extension History {
-  /// Deletes at most `step` of the positions beyond the retention limits; returns true if more
-  /// remain to delete. One transaction.
+  /// Deletes at most `step` of the positions beyond the retention limits, in one transaction.
+  /// Returns true if more remain to delete.
   ///
   /// The newest position always stays. Positions are deleted only from the beginning, so that every
   /// remaining position is still valid as a token.
@@ -12,7 +12,8 @@ extension History {
   /// - Parameters:
   ///   - size: The size of the history, as measured so far.
   ///   - noticed: The last position that the writer knows, or that all readers have read. It stays,
-  ///     because later external commits are reported from there; without it the writer would find a gap.
+  ///     because later external commits are reported from there; without it the writer would find a
+  ///     gap.
   func prune(
     _ retention: WriterSettings.Retention, _ size: inout HistorySize, step: Int64,
     noticed: Int64, on connection: Connection
@@ -24,13 +25,13 @@ extension History {
     let end = min(target, bounds.first &+ step)
     try connection.run("BEGIN IMMEDIATE")
     do {
-      try forget(before: end, on: connection)
+      try discard(before: end, on: connection)
       try connection.run("COMMIT")
     } catch {
       if !connection.isInAutocommit { try? connection.run("ROLLBACK") }
       throw error
     }
-    size.forget(before: end)
+    size.discard(before: end)
     return end < target
   }
 
@@ -66,8 +67,8 @@ extension History {
     return min(bounds.last, max(byCount, bySize, byAge ?? bounds.first))
   }
 
-  /// Keeps the row at `end`, so that its token stays valid, and deletes the rows before it.
-  private func forget(before end: Int64, on connection: Connection) throws(StoreError) {
+  /// Deletes the rows before `end`. The row at `end` stays, so that its token remains valid.
+  private func discard(before end: Int64, on connection: Connection) throws(StoreError) {
     let numbers = try connection.all(
       "SELECT DISTINCT source FROM main.livefetch_position WHERE position <= ?", [.integer(end)]
     ) { $0.integer(0) }

@@ -70,7 +70,7 @@ extension History {
     nonce INTEGER NOT NULL, source INTEGER NOT NULL);
     CREATE TABLE IF NOT EXISTS livefetch_save(position INTEGER PRIMARY KEY, at REAL NOT NULL);
     """ + IdempotencyTable.tables
-  /// Drops the tables that formats before the third had.
+  /// Drops the tables that only formats 1 and 2 had.
   private static let removalOfOlderTables =
     "DROP TABLE IF EXISTS livefetch_table; DROP TABLE IF EXISTS livefetch_column;"
 
@@ -114,7 +114,7 @@ extension History {
       DELETE FROM main.livefetch_position; DELETE FROM main.livefetch_save;
       DELETE FROM main.livefetch_store WHERE key IN ('saves_since', 'columns_since')
       """)
-    for table in tables { try follow(table, isStrict: isStrict, on: connection) }
+    for table in tables { try track(table, isStrict: isStrict, on: connection) }
     try Self.set("format", .integer(Self.format), on: connection)
     try Self.set("schema", .text(SchemaSignature(model, schema).text), on: connection)
     try Self.set("epoch", .text(Self.newEpoch()), on: connection)
@@ -126,8 +126,8 @@ extension History {
     try Self.stamp(position: last &+ 1, on: connection)
   }
 
-  /// Makes a table's triggers and its history table.
-  private func follow(
+  /// Creates a table's triggers and its history table.
+  private func track(
     _ table: TrackedTable, isStrict: Bool, on connection: Connection
   ) throws(StoreError) {
     try connection.execute("SAVEPOINT livefetch_follow")

@@ -19,34 +19,34 @@ struct History: Sendable {
   let model: Model
   let schema: Schema
   let tables: [TrackedTable]
-  /// Parallel to `tables`.
-  private let touchQueries: [ChangeQuery]
+  /// The query for each table's changes, in the order of `tables`.
+  private let changeQueries: [ChangeQuery]
   /// The index in `tables` of each table number.
   private let places: [Int: Int]
 
   init(model: Model, schema: Schema) {
     self.model = model
     self.schema = schema
-    tables = schema.followedTables(model)
-    touchQueries = tables.map { ChangeQuery(table: $0, schema: schema, model: model) }
+    tables = schema.trackedTables(model)
+    changeQueries = tables.map { ChangeQuery(table: $0, schema: schema, model: model) }
     places = Dictionary(
       tables.enumerated().map { ($1.number, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The followed table that `livefetch_position.source` means.
+  /// The tracked table with this number, a value of `livefetch_position.source`.
   func table(number: Int64) -> TrackedTable? {
     Int(exactly: number).flatMap { places[$0] }.map { tables[$0] }
   }
 
-  func touchQuery(of table: TrackedTable) -> ChangeQuery? {
-    places[table.number].map { touchQueries[$0] }
+  func changeQuery(of table: TrackedTable) -> ChangeQuery? {
+    places[table.number].map { changeQueries[$0] }
   }
 }
 
 // MARK: - Tokens
 
 extension History {
-  /// Returns the newest state that `connection` sees.
+  /// Returns the newest position that `connection` sees, as a token.
   func newestToken(on connection: Connection) throws(StoreError) -> Token {
     let token = try connection.first(
       """
@@ -62,7 +62,7 @@ extension History {
     return token
   }
 
-  /// Returns whether the history reaches back to `token` without a gap.
+  /// Returns `.known` if the history reaches back to `token` without a gap.
   ///
   /// Pruning deletes only the oldest positions. So if a row exists, all later ones exist as well.
   func standing(

@@ -4,9 +4,8 @@
 // row in "livefetch_history_City" with the same position:
 //
 //     livefetch_position   INTEGER PRIMARY KEY
-//     livefetch_existed    1: the columns hold the row's old values; 0: the row was inserted, and
-//     only
-//                          the key's columns are filled
+//     livefetch_existed    1: the columns hold the row's old values;
+//                          0: the row was inserted, and only the key's columns are filled
 //     livefetch_rowid      for tables without a key: the rowid
 //     "id", "name", …      every column of the table, with its affinity and collation
 //
@@ -29,9 +28,9 @@ struct HistoryLayout: Sendable, Hashable {
   var table: String { shape.name }
   /// The name of its history table, quoted.
   var quotedName: String { quoted("livefetch_history_\(table)") }
-  /// The name of the common table expression of ``shadowExpression``, and of the temporary table
-  /// that replaces it when the overlay is materialized; quoted.
-  var shadowName: String { quoted("livefetch_shadow_\(table)") }
+  /// The name of the overlay: of the common table expression ``overlayExpression``, or of the
+  /// temporary table that replaces it when the overlay is materialized; quoted.
+  var overlayName: String { quoted("livefetch_shadow_\(table)") }
 
   /// The key's columns in the table and in its history.
   var keyColumns: [(table: String, history: String)] {
@@ -74,47 +73,47 @@ extension HistoryLayout {
   ///     "livefetch_shadow_City" AS MATERIALIZED (
   ///       SELECT MIN(livefetch_position) AS …, livefetch_existed, "id", "name" FROM …
   ///       WHERE livefetch_position > ? AND "id" IS NOT NULL GROUP BY "id")
-  var shadowExpression: String {
+  var overlayExpression: String {
     let keys = keyColumns.map { quoted($0.history) }
     return """
-      \(shadowName) AS MATERIALIZED (SELECT MIN(\(Self.position)) AS \(Self.position), \
-      \((shadowColumns).joined(separator: ", ")) FROM main.\(quotedName) \
+      \(overlayName) AS MATERIALIZED (SELECT MIN(\(Self.position)) AS \(Self.position), \
+      \((overlayColumns).joined(separator: ", ")) FROM main.\(quotedName) \
       WHERE \(Self.position) > ? AND \(isKeyed) \
       GROUP BY \(keys.map { "\($0) COLLATE BINARY" }.joined(separator: ", ")))
       """
   }
 
-  private var shadowColumns: [String] {
+  private var overlayColumns: [String] {
     [Self.existed] + (hasRowid ? [Self.rowid] : []) + shape.columnNames.map(quoted)
   }
 
-  /// Returns the statements that create the overlay as an empty table, which ``gathering`` fills.
+  /// Returns the statements that create the overlay as an empty table, which ``overlayInsertion`` fills.
   ///
-  /// - Parameter links: Columns, other than the key's, that need an index.
-  func gatheredTable(indexedBy links: [[String]]) -> String {
+  /// - Parameter links: Lists of columns, other than the key's, that need an index.
+  func overlayTable(indexedBy links: [[String]]) -> String {
     let key = keyColumns.map { "\(quoted($0.history)) COLLATE BINARY" }
     let indexes = Set(links).enumerated().map { number, columns in
       let name = quoted("livefetch_shadow_\(table)_\(number)")
-      return "CREATE INDEX temp.\(name) ON \(shadowName)(\(Self.list(columns.map(quoted))));"
+      return "CREATE INDEX temp.\(name) ON \(overlayName)(\(Self.list(columns.map(quoted))));"
     }
     return """
-      CREATE TEMP TABLE \(shadowName)(\(Self.list(declarations)), UNIQUE(\(Self.list(key)))); \
+      CREATE TEMP TABLE \(overlayName)(\(Self.list(declarations)), UNIQUE(\(Self.list(key)))); \
       \(indexes.joined())
       """
   }
 
-  /// Returns a row if more than a number of rows changed after a position; binds the position and
-  /// the number.
-  var touchedBeyond: String {
+  /// SQL that returns a row if more than a number of rows changed after a position. Its parameters
+  /// are the position and the number.
+  var hasManyChangesSQL: String {
     "SELECT 1 FROM main.\(quotedName) WHERE \(Self.position) > ? LIMIT 1 OFFSET ?"
   }
 
-  /// Adds the changes between two positions to the overlay's table. The first row of each key
-  /// stays.
-  var gathering: String {
-    let columns = Self.list([Self.position] + shadowColumns)
+  /// SQL that adds the changes between two positions to the overlay's table. The table keeps the
+  /// first row of each key.
+  var overlayInsertion: String {
+    let columns = Self.list([Self.position] + overlayColumns)
     return """
-      INSERT OR IGNORE INTO temp.\(shadowName)(\(columns)) SELECT \(columns) \
+      INSERT OR IGNORE INTO temp.\(overlayName)(\(columns)) SELECT \(columns) \
       FROM main.\(quotedName) WHERE \(Self.position) > ? AND \(Self.position) <= ? \
       AND \(isKeyed) ORDER BY \(Self.position)
       """
@@ -126,22 +125,22 @@ extension HistoryLayout {
     keyColumns.map { "\(quoted($0.history)) IS NOT NULL" }.joined(separator: " AND ")
   }
 
-  /// Returns a condition over the table's columns, unqualified without an alias: the row has not
-  /// changed since.
+  /// Returns a condition over the table's columns that is true if the row has not changed since.
+  /// The columns are unqualified if `alias` is nil.
   ///
   /// SQLite compares a row value in NOT IN with every row of the set, and a NULL in the set would
   /// make the result NULL.
-  func isUntouched(_ alias: String?) -> String {
+  func isUnchanged(_ alias: String?) -> String {
     let columns = keyColumns.map { qualified($0.table, alias) }
     let keys = keyColumns.map { quoted($0.history) }
     guard columns.count > 1 else {
-      return "\(columns[0]) NOT IN (SELECT \(keys[0]) FROM \(shadowName))"
+      return "\(columns[0]) NOT IN (SELECT \(keys[0]) FROM \(overlayName))"
     }
     let names = keys.indices.map { "livefetch_key\($0)" }
     let selected = zip(keys, names).map { "\($0) AS \($1)" }
-    let tie = zip(columns, names).map { "\($0) = \($1)" }.joined(separator: " AND ")
+    let joinCondition = zip(columns, names).map { "\($0) = \($1)" }.joined(separator: " AND ")
     return """
-      NOT EXISTS (SELECT 1 FROM (SELECT \(Self.list(selected)) FROM \(shadowName)) WHERE \(tie))
+      NOT EXISTS (SELECT 1 FROM (SELECT \(Self.list(selected)) FROM \(overlayName)) WHERE \(joinCondition))
       """
   }
 }

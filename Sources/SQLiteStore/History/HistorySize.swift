@@ -6,9 +6,9 @@
 
 import FetchModel
 
-/// The size of a file's history, by position. For the writer's thread.
+/// The size of a file's history, by position. Used only on the writer's thread.
 struct HistorySize {
-  /// The positions after the previous segment up to `end`.
+  /// The positions from `start` to `end` and their measured size.
   private struct Segment {
     var start: Int64
     var end: Int64
@@ -23,7 +23,7 @@ struct HistorySize {
   /// The last measured position.
   var end: Int64 { segments.last?.end ?? 0 }
 
-  /// The oldest position. It is kept as a token and no longer has a history row.
+  /// The oldest position. It stays valid as a token, but its history row is gone.
   private var first: Int64 = 0
 
   /// The number of history rows that were measured and still exist.
@@ -31,46 +31,47 @@ struct HistorySize {
 
   /// The granularity of measurements.
   struct Granularity {
-    /// The maximum number of positions.
+    /// The most positions of one segment.
     let positions: Int64
-    /// The maximum size in bytes of more than one row.
+    /// The most bytes of a segment with more than one row.
     let bytes: Int64
   }
 
-  /// Measures the positions of at most one more segment, up to `last`; returns false if none are
+  /// Measures the positions of one more segment, at most up to `last`. Returns false if none are
   /// left.
   mutating func measure(
-    from first: Int64, upTo last: Int64, grain: Granularity, _ history: History,
+    from first: Int64, upTo last: Int64, granularity: Granularity, _ history: History,
     on connection: Connection
   ) throws(StoreError) -> Bool {
     self.first = first
     let start = max(end, first)
     guard start < last else { return false }
-    let stop = min(last, start &+ grain.positions)
+    let stop = min(last, start &+ granularity.positions)
     let bytes = try history.bytes(after: start, upTo: stop, on: connection)
-    try add(Segment(start: start, end: stop, bytes: bytes), grain, history, on: connection)
+    try add(Segment(start: start, end: stop, bytes: bytes), granularity, history, on: connection)
     return stop < last
   }
 
   /// Halves segments that are larger than the granularity allows. Pruning deletes whole segments,
   /// and one of them must not be most of the history.
   private mutating func add(
-    _ segment: Segment, _ grain: Granularity, _ history: History, on connection: Connection
+    _ segment: Segment, _ granularity: Granularity, _ history: History, on connection: Connection
   ) throws(StoreError) {
     let length = segment.end &- segment.start
-    guard segment.bytes > grain.bytes, length > 1 else { return append(segment, grain) }
+    guard segment.bytes > granularity.bytes, length > 1 else { return append(segment, granularity) }
     let middle = segment.start &+ length / 2
     let bytes = try history.bytes(after: segment.start, upTo: middle, on: connection)
     let older = Segment(start: segment.start, end: middle, bytes: bytes)
     let newer = Segment(start: middle, end: segment.end, bytes: segment.bytes &- bytes)
-    try add(older, grain, history, on: connection)
-    try add(newer, grain, history, on: connection)
+    try add(older, granularity, history, on: connection)
+    try add(newer, granularity, history, on: connection)
   }
 
-  private mutating func append(_ segment: Segment, _ grain: Granularity) {
+  private mutating func append(_ segment: Segment, _ granularity: Granularity) {
     total &+= segment.bytes
     if let open = segments.last, open.end == segment.start,
-      segment.end &- open.start <= grain.positions, open.bytes &+ segment.bytes <= grain.bytes
+      segment.end &- open.start <= granularity.positions,
+      open.bytes &+ segment.bytes <= granularity.bytes
     {
       segments[segments.count - 1].end = segment.end
       segments[segments.count - 1].bytes &+= segment.bytes
@@ -81,7 +82,7 @@ struct HistorySize {
 
   /// Records that the rows up to `position` were deleted. Reduces a partially deleted segment
   /// proportionally.
-  mutating func forget(before position: Int64) {
+  mutating func discard(before position: Int64) {
     first = position
     let count = segments.firstIndex { $0.end > position } ?? segments.count
     total &-= segments[..<count].reduce(0) { $0 &+ $1.bytes }
@@ -94,7 +95,7 @@ struct HistorySize {
   }
 
   /// Resets the measurement for a new history.
-  mutating func startAnew() { self = HistorySize() }
+  mutating func reset() { self = HistorySize() }
 
   /// Returns the position up to which to prune, so that at most `limit` bytes remain; nil if no
   /// more than that exist. O(segments).
@@ -110,7 +111,8 @@ struct HistorySize {
 }
 
 extension History {
-  /// SQLite's bytes for a row of `livefetch_position` and for the overhead of a history row.
+  /// The average bytes that SQLite needs for a row of `livefetch_position` and for the overhead of
+  /// a history row.
   private static let bytesPerRow: Int64 = 26
   private static let bytesPerInteger: Int64 = 4
   private static let bytesPerReal: Int64 = 8
@@ -119,7 +121,7 @@ extension History {
     after start: Int64, upTo end: Int64, on connection: Connection
   ) throws(StoreError) -> Int64 {
     var bytes: Int64 = 0
-    for table in try tables(touchedAfter: start, upTo: end, on: connection) {
+    for table in try tables(changedAfter: start, upTo: end, on: connection) {
       let columns = table.shape.columns
       let found = try connection.first(
         Self.lengths(of: table), [.integer(start), .integer(end)]

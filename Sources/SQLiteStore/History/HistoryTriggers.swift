@@ -133,8 +133,8 @@ struct HistoryTriggers {
 extension HistoryTriggers {
   /// A uniqueness constraint as conditions over the table's own rows.
   private struct Constraint {
-    /// Selects the row that the new one conflicts with; at most one.
-    let meetsNew: String
+    /// Selects the existing row that the new row conflicts with; at most one.
+    let conflictSelection: String
     /// SQL that is true if an update changes the constraint's columns; nil if that is unknown.
     let isChanged: String?
   }
@@ -146,7 +146,7 @@ extension HistoryTriggers {
 
   private var keyConstraint: Constraint {
     Constraint(
-      meetsNew: keys.map { "\(quoted($0.table)) = NEW.\(quoted($0.table))" }
+      conflictSelection: keys.map { "\(quoted($0.table)) = NEW.\(quoted($0.table))" }
         .joined(separator: " AND "),
       isChanged: keyDiffers)
   }
@@ -162,7 +162,7 @@ extension HistoryTriggers {
     }
     let isWhole = columns.count == index.parts.count && index.condition == nil
     return Constraint(
-      meetsNew: (terms + condition).joined(separator: " AND "),
+      conflictSelection: (terms + condition).joined(separator: " AND "),
       isChanged: isWhole ? columns.map { difference(of: $0) }.joined(separator: " OR ") : nil)
   }
 
@@ -177,8 +177,8 @@ extension HistoryTriggers {
     guard !constraints.isEmpty else { return nil }
     return trigger(
       "replace", "BEFORE INSERT",
-      when: constraints.map { exists($0.meetsNew) }.joined(separator: " OR "),
-      constraints.flatMap { recording($0.meetsNew) })
+      when: constraints.map { exists($0.conflictSelection) }.joined(separator: " OR "),
+      constraints.flatMap { recording($0.conflictSelection) })
   }
 
   private var collide: (String, String)? {
@@ -190,9 +190,9 @@ extension HistoryTriggers {
       "collide", "BEFORE UPDATE",
       when: constraints.map { constraint in
         let guarded = constraint.isChanged.map { "(\($0)) AND " } ?? ""
-        return guarded + exists("\(constraint.meetsNew) AND \(isOther)")
+        return guarded + exists("\(constraint.conflictSelection) AND \(isOther)")
       }.joined(separator: " OR "),
-      constraints.flatMap { recording("\($0.meetsNew) AND \(isOther)") })
+      constraints.flatMap { recording("\($0.conflictSelection) AND \(isOther)") })
   }
 
   private func exists(_ condition: String) -> String {

@@ -10,10 +10,10 @@ import FetchModel
 
 /// The overlays that a connection has materialized in its read transaction.
 struct MaterializedHistory {
-  /// A table's overlay, and the queries for it.
-  fileprivate struct Shadow {
-    /// The position of the last query, and the number of consecutive queries for it.
-    var asked: Int64
+  /// A table's overlay, and the queries that need it.
+  fileprivate struct Overlay {
+    /// The position of the last query, and the number of consecutive queries at it.
+    var position: Int64
     var times = 0
     /// True if many rows changed after the position; nil if unknown.
     var isLarge: Bool?
@@ -22,23 +22,26 @@ struct MaterializedHistory {
     var filled: (position: Int64, end: Int64)?
   }
 
-  /// The minimum number of changed rows for a materialized overlay.
-  var fewestRows: Int64 = 1_000
-  /// The number of consecutive queries about one position that use overlays of their own first.
-  var patience = 2
-  fileprivate var shadows: [String: Shadow] = [:]
-  /// True if a table could not be created or filled. Queries then use overlays of their own.
+  /// The least number of changed rows for which an overlay is materialized.
+  var minimumRows: Int64 = 1_000
+  /// The number of consecutive queries at one position that compute their own overlays before it is
+  /// materialized.
+  var queriesBefore = 2
+  fileprivate var overlays: [String: Overlay] = [:]
+  /// True if a table could not be created or filled. Queries then compute their own overlays.
   fileprivate var hasFailed = false
   /// The number of positions added in one statement. Time limits are checked between statements.
   fileprivate static let step: Int64 = 2_000
 
-  /// Resets the state after the transaction, whose end drops the tables.
-  mutating func forget() { self = MaterializedHistory(fewestRows: fewestRows, patience: patience) }
+  /// Resets the state when the transaction ends, which drops the tables.
+  mutating func forget() {
+    self = MaterializedHistory(minimumRows: minimumRows, queriesBefore: queriesBefore)
+  }
 }
 
 extension SQLiteReadTransaction {
   /// Returns `.now` for the position of this transaction, otherwise `moment`.
-  func settled(_ moment: Moment) -> Moment { moment == .past(token.position) ? .now : moment }
+  func normalized(_ moment: Moment) -> Moment { moment == .past(token.position) ? .now : moment }
 
   /// Returns the statement that reads rows of a plan by id. For a past position it uses
   /// materialized overlays if these save time.
@@ -47,34 +50,35 @@ extension SQLiteReadTransaction {
   ) throws(StoreError) -> FetchStatement {
     let alone = connection.rowStatements.statement(of: plan, ids: ids, at: moment, composer)
     guard case .past(let position) = moment, connection.access != .write,
-      try connection.gathersPast(
-        alone.shadows, of: history, after: position, upTo: token.position)
+      try connection.materializesOverlays(
+        alone.overlays, of: history, after: position, upTo: token.position)
     else { return alone }
     var composer = composer
-    composer.pastIsGathered = true
+    composer.isPastMaterialized = true
     return connection.rowStatements.statement(of: plan, ids: ids, at: moment, composer)
   }
 }
 
 extension Connection {
-  /// True if the overlays of `layouts` are materialized for `position`.
+  /// Materializes the overlays of `layouts` for `position` if they save time. Returns true if all
+  /// of them are materialized.
   ///
   /// - Throws: ``StoreError/queryTimeout`` if the time limit passes first; the next query continues
   ///   from there.
-  fileprivate func gathersPast(
+  fileprivate func materializesOverlays(
     _ layouts: [HistoryLayout], of history: History, after position: Int64, upTo newest: Int64
   ) throws(StoreError) -> Bool {
-    guard newest - position >= past.fewestRows, !past.hasFailed, !isInAutocommit else {
+    guard newest - position >= past.minimumRows, !past.hasFailed, !isInAutocommit else {
       return false
     }
-    // Calls this for every layout, because each call counts a query.
-    var isWanted = false
+    // Evaluates this for every layout, because each evaluation counts a query.
+    var isNeeded = false
     for layout in layouts {
-      if try isGathered(layout, wantedAfter: position) { isWanted = true }
+      if try isWorthMaterializing(layout, after: position) { isNeeded = true }
     }
-    guard isWanted else { return false }
+    guard isNeeded else { return false }
     let missing = layouts.filter { layout in
-      past.shadows[layout.table]?.filled.map { $0 != (position, newest) } ?? true
+      past.overlays[layout.table]?.filled.map { $0 != (position, newest) } ?? true
     }
     guard !missing.isEmpty else { return true }
     do throws(StoreError) {
@@ -84,7 +88,7 @@ extension Connection {
     } catch .queryTimeout {
       throw .queryTimeout
     } catch {
-      // For example, if there is no space for the tables: each query can still use its own overlay.
+      // An error such as a full disk is not fatal: each query can still compute its own overlay.
       past.hasFailed = true
       if isInAutocommit { throw error }
       return false
@@ -92,49 +96,48 @@ extension Connection {
     return true
   }
 
-  /// True if enough queries about `position`, and enough changed rows, justify a materialized
-  /// overlay.
-  private func isGathered(
-    _ layout: HistoryLayout, wantedAfter position: Int64
+  /// True if enough queries at `position`, and enough changed rows, justify a materialized overlay.
+  private func isWorthMaterializing(
+    _ layout: HistoryLayout, after position: Int64
   ) throws(StoreError) -> Bool {
-    var shadow = past.shadows[layout.table] ?? MaterializedHistory.Shadow(asked: position)
-    defer { past.shadows[layout.table] = shadow }
-    if shadow.filled?.position == position { return true }
-    if shadow.asked != position {
-      (shadow.asked, shadow.times, shadow.isLarge) = (position, 0, nil)
+    var overlay = past.overlays[layout.table] ?? MaterializedHistory.Overlay(position: position)
+    defer { past.overlays[layout.table] = overlay }
+    if overlay.filled?.position == position { return true }
+    if overlay.position != position {
+      (overlay.position, overlay.times, overlay.isLarge) = (position, 0, nil)
     }
-    shadow.times += 1
-    guard shadow.times > past.patience else { return false }
-    if shadow.isLarge == nil {
-      shadow.isLarge =
+    overlay.times += 1
+    guard overlay.times > past.queriesBefore else { return false }
+    if overlay.isLarge == nil {
+      overlay.isLarge =
         try first(
-          layout.touchedBeyond, [.integer(position), .integer(max(0, past.fewestRows - 1))]
+          layout.hasManyChangesSQL, [.integer(position), .integer(max(0, past.minimumRows - 1))]
         ) { _ in true } ?? false
     }
-    return shadow.isLarge == true
+    return overlay.isLarge == true
   }
 
   private func gather(
     _ layout: HistoryLayout, of history: History, after position: Int64, upTo newest: Int64
   ) throws(StoreError) {
-    if past.shadows[layout.table]?.filled?.position != position {
+    if past.overlays[layout.table]?.filled?.position != position {
       let links = history.tables.first { $0.layout == layout }?.links.map(\.key.columns) ?? []
-      past.shadows[layout.table]?.filled = nil
-      try execute("DROP TABLE IF EXISTS temp.\(layout.shadowName)")
-      try execute(layout.gatheredTable(indexedBy: links))
-      past.shadows[layout.table, default: MaterializedHistory.Shadow(asked: position)].filled =
+      past.overlays[layout.table]?.filled = nil
+      try execute("DROP TABLE IF EXISTS temp.\(layout.overlayName)")
+      try execute(layout.overlayTable(indexedBy: links))
+      past.overlays[layout.table, default: MaterializedHistory.Overlay(position: position)].filled =
         (position, position)
     }
-    while let end = past.shadows[layout.table]?.filled?.end, end < newest {
+    while let end = past.overlays[layout.table]?.filled?.end, end < newest {
       guard !hasToEnd else { throw .queryTimeout }
       let next = min(end + MaterializedHistory.step, newest)
-      try run(layout.gathering, [.integer(end), .integer(next)])
-      past.shadows[layout.table]?.filled?.end = next
+      try run(layout.overlayInsertion, [.integer(end), .integer(next)])
+      past.overlays[layout.table]?.filled?.end = next
     }
   }
 
-  /// Statements here are not interrupted: SQLite rolls back the whole transaction if a statement
-  /// that writes is interrupted.
+  /// Runs `body` without interruption: SQLite rolls back the whole transaction if a statement that
+  /// writes is interrupted.
   private func writingTemporaryTables(
     _ body: () throws(StoreError) -> Void
   ) throws(StoreError) {

@@ -33,7 +33,8 @@ struct RowComparison: Sendable {
     self.masks = masks
   }
 
-  /// In a column without a type 1 and 1.0 are equal but not identical.
+  /// SQL that is true if a column's old and new values differ. In a column without a type, 1 and
+  /// 1.0 are equal but not identical, so their storage classes are compared too.
   private static func difference(of column: Column) -> String {
     let (old, new) = (qualified(column.name, "h"), qualified(column.name, "m"))
     let collation = column.isBinary ? "" : " COLLATE BINARY"

@@ -1,12 +1,14 @@
-// A model and the tables behind it → a short text that stays equal as long as recorded history
-// means the same. A file remembers it; where it differs, a new epoch begins.
+// A model and its tables → a short text that stays equal as long as recorded history keeps its
+// meaning. The file stores the text; if it differs on opening, a new epoch begins.
 
 import Bytes
 import FetchModel
 
-/// A hash of every entity, attribute and relationship, and of where each is stored.
+/// A hash of every entity, attribute and relationship, and of the table and columns that store
+/// each.
 struct SchemaSignature {
-  /// Independent of the order in which tables were made. O(size of the model).
+  /// The hash in text form. It does not depend on the order in which tables were created. O(size of
+  /// the model).
   let text: String
 
   init(_ model: Model, _ schema: Schema) {

@@ -1,4 +1,5 @@
-// A table whose row changes are recorded, and the to-many relationships that its rows belong to.
+// Schema and model → the tables whose row changes are recorded, each with the to-many relationships
+// that its rows belong to.
 
 import FetchModel
 
@@ -16,7 +17,7 @@ struct TrackedTable: Sendable, Hashable {
   let entities: [Int]
   /// Determines the entity of a row; nil if the table has only one.
   let kinds: RowKinds?
-  /// The to-many relationships whose members or links its rows are.
+  /// The to-many relationships whose members or links are rows of this table.
   let links: [MemberLink]
 
   var shape: TableInfo { layout.shape }
@@ -41,8 +42,8 @@ struct MemberLink: Sendable, Hashable {
 }
 
 extension Schema {
-  /// The tables to follow: those of observable entities, then those between two.
-  func followedTables(_ model: Model) -> [TrackedTable] {
+  /// The tables to track: those of observable entities, then the join tables between them.
+  func trackedTables(_ model: Model) -> [TrackedTable] {
     var tables: [TrackedTable] = []
     let followed = entities.indices.filter {
       entities[$0].isObservable && model.entities[$0].isRoot(at: $0)

@@ -1,18 +1,20 @@
-// A script that changes tables of a followed file → the file changed, whether it is served or not.
+// A script that changes tables of a tracked file → the changed file, whether it is being served or
+// not.
 //
-// SQLite takes no column away that a trigger names, and the history's triggers name all of them. For
-// the script they are put aside, in its transaction; those of tables that it left as they were are
-// put back. The others are made anew by whoever serves the file, at once if somebody does: such
-// tables begin a history of their own, or go on with it where columns came alone.
+// SQLite does not drop a column that a trigger names, and the history's triggers name all columns.
+// The script's transaction therefore drops these triggers first, and afterwards restores those of
+// tables that the script did not change. The server of the file recreates the others, at once if it
+// is running: a changed table begins a history of its own, or continues it if columns were only
+// added.
 
 import FetchModel
 
 extension SQLiteStore {
   /// Runs `script` on the file at `path`, in one transaction.
   ///
-  /// - Returns: the names of the followed tables that it changed or took away.
-  /// - Throws: ``StoreError/unusable(_:)`` with the line where a statement cannot be run, and where the
-  ///   file has a model of its own; nothing has happened then.
+  /// - Returns: the names of the tracked tables that it changed or dropped.
+  /// - Throws: ``StoreError/unusable(_:)`` with the line if a statement cannot be run, or if the
+  ///   file has a model of its own; the file is unchanged then.
   public static func alter(
     path: String, _ script: MigrationScript
   ) throws(StoreError) -> [String] {
@@ -41,10 +43,10 @@ extension Connection {
     }
   }
 
-  /// Drops the triggers of the history, which name columns. Where they are missing, the next opening
-  /// of the file, or the server that has it open, begins a new epoch.
+  /// Drops the triggers of the history, which name columns. If triggers are missing, the next
+  /// opening of the file, or the server that has it open, begins a new epoch.
   ///
-  /// - Returns: the tables that had some.
+  /// - Returns: the tables that had such triggers.
   private func dropFollowingTriggers() throws(StoreError) -> Set<String> {
     let triggers = try all(
       """

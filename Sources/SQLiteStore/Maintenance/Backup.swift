@@ -1,4 +1,4 @@
-// A file, served or not → a copy of one moment of it that was looked through; and a copy → a store.
+// A file, served or not → a checked copy of one state of it; and a copy → a store.
 
 import CSQLite
 import FetchModel
@@ -9,26 +9,28 @@ import FetchModel
   import Darwin
 #endif
 
-/// What a copy holds.
+/// The result of a backup or a restore.
 public struct BackupReport: Sendable, Hashable {
+  /// The size of the file in pages.
   public let pages: Int
+  /// The size of the file in bytes.
   public let bytes: Int
-  /// The moment that it is of; nil where the file has no history.
+  /// The token of the copied state; nil if the file has no history.
   public let token: Token?
 }
 
-/// Which of the two files of a copy could not be used, and why.
+/// The reason why a backup or a restore failed, by the file that could not be used.
 public enum CopyError: Error, Sendable {
   case source(StoreError)
   case destination(StoreError)
 }
 
 extension SQLiteStore {
-  /// Copies the file at `path`, which others may be writing, to `destination`, which must not be
-  /// there. The copy appears whole and checked, or not at all.
+  /// Copies the file at `path`, which other processes may be writing, to `destination`, which must
+  /// not exist. The copy appears complete and checked, or not at all.
   ///
-  /// - Parameter progress: pages copied, and how many there are.
-  /// - Throws: `source` with ``StoreError/unusable(_:)`` where the copy is not sound.
+  /// - Parameter progress: receives the number of pages copied, and the total.
+  /// - Throws: `source` with ``StoreError/unusable(_:)`` if the copy is not sound.
   public static func backUp(
     path: String, to destination: String, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(CopyError) -> BackupReport {
@@ -49,10 +51,11 @@ extension SQLiteStore {
     }
   }
 
-  /// Makes the file at `path` what `backup` is, under a new epoch: tokens from before are expired.
+  /// Replaces the content of the file at `path` by that of `backup`, under a new epoch: earlier
+  /// tokens expire.
   ///
-  /// - Throws: ``StoreError/unusable(_:)``, as `source` where the backup is not sound, as
-  ///   `destination` where the file is served.
+  /// - Throws: ``StoreError/unusable(_:)``, as `source` if the backup is not sound, as
+  ///   `destination` if the file is being served.
   public static func restore(
     _ backup: String, to path: String, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(CopyError) -> BackupReport {
@@ -67,8 +70,8 @@ extension SQLiteStore {
     return try of(.destination) { () throws(StoreError) in try take(draft, as: path) }
   }
 
-  /// A file without a table is what is left of a copy that failed, not a backup: SQLite takes one of
-  /// no bytes for a sound database.
+  /// Refuses a file without tables: it is the remainder of a copy that failed, not a backup. SQLite
+  /// accepts an empty file as a sound database.
   private static func requireContent(_ draft: String) throws(StoreError) {
     let connection = try Connection(path: draft, access: .read)
     defer { connection.close() }
@@ -77,7 +80,7 @@ extension SQLiteStore {
     }
   }
 
-  /// Gives the draft's content to the file at `path`, which need not be there.
+  /// Writes the draft's content to the file at `path`, which need not exist.
   private static func take(
     _ draft: String, as path: String
   ) throws(StoreError) -> BackupReport {
@@ -94,7 +97,7 @@ extension SQLiteStore {
 
   private enum Side { case source, destination }
 
-  /// Says on which side it was that `work` failed.
+  /// Runs `work`, and throws its error as that of the source or of the destination.
   private static func of<Result>(
     _ side: Side, _ work: () throws(StoreError) -> Result
   ) throws(CopyError) -> Result {
@@ -105,11 +108,12 @@ extension SQLiteStore {
     }
   }
 
-  /// Removes the file at `path` and whatever SQLite keeps beside it. Nobody may have it open.
+  /// Removes the file at `path` and the files that SQLite keeps next to it. No process may have it
+  /// open.
   public static func remove(path: String) { removeFiles(path) }
 
-  /// Makes a database without tables at `path`, where no file may be yet. It appears whole or not at
-  /// all.
+  /// Creates a database without tables at `path`, where no file may exist. It appears complete or
+  /// not at all.
   public static func create(path: String) throws(StoreError) {
     let draft = path + ".new"
     removeFiles(draft)
@@ -137,7 +141,8 @@ private func makeEmptyFile(_ path: String) -> Bool {
 // MARK: - Copying
 
 extension SQLiteStore {
-  /// The source is held at one moment by a read transaction, so that writers do not start it anew.
+  /// A read transaction holds the source at one state, so that writers do not make the copy start
+  /// again.
   private static func copy(
     _ path: String, toNew draft: String, _ progress: (Int, Int) -> Void
   ) throws(CopyError) -> BackupReport {
@@ -148,7 +153,7 @@ extension SQLiteStore {
       let target = try Connection(path: draft, access: .write)
       defer { target.close() }
       let pages = try copy(from: source, to: target, progress)
-      // One file without a log: it can be copied and moved as it is.
+      // A single file without a log can be copied and moved as it is.
       _ = try target.first("PRAGMA main.journal_mode = DELETE") { $0.text(0) }
       return pages
     }
@@ -174,16 +179,17 @@ extension SQLiteStore {
       throw StoreError(of: target.handle)
     }
     var code = SQLITE_OK
-    var patience = 100
+    var remainingTries = 100
     repeat {
       code = sqlite3_backup_step(backup, 2_048)
       let total = Int(sqlite3_backup_pagecount(backup))
       progress(total - Int(sqlite3_backup_remaining(backup)), total)
       if code == SQLITE_BUSY || code == SQLITE_LOCKED {
-        patience -= 1
+        remainingTries -= 1
         sqlite3_sleep(50)
       }
-    } while code == SQLITE_OK || (patience > 0 && (code == SQLITE_BUSY || code == SQLITE_LOCKED))
+    } while code == SQLITE_OK
+      || (remainingTries > 0 && (code == SQLITE_BUSY || code == SQLITE_LOCKED))
     let count = Int(sqlite3_backup_pagecount(backup))
     sqlite3_backup_finish(backup)
     guard code == SQLITE_DONE else {
@@ -192,7 +198,8 @@ extension SQLiteStore {
     return (count, size)
   }
 
-  /// Orphans are the source's own; damage and a broken history are the copy's.
+  /// Problems of the copy. Orphaned rows come from the source; damage and a broken history come
+  /// from the copying.
   private static func verify(
     _ copy: String, against source: String, _ token: Token?
   ) throws(StoreError) {
@@ -219,7 +226,7 @@ extension SQLiteStore {
 // MARK: - Restoring
 
 extension SQLiteStore {
-  /// Gives the file a new epoch; its token, or nil where it has no history.
+  /// Gives the file a new epoch. Returns its token, or nil if the file has no history.
   private static func beginEpoch(_ path: String) throws(StoreError) -> Token? {
     let connection = try Connection(path: path, access: .write)
     defer { connection.close() }
@@ -231,18 +238,18 @@ extension SQLiteStore {
     return try history.newestToken(on: connection)
   }
 
-  /// Writes the draft's pages over the file's, as one transaction that other processes see.
+  /// Writes the draft's pages over the file's, in one transaction, which other processes detect.
   private static func replace(
     _ path: String, by draft: String
   ) throws(StoreError) -> BackupReport {
     let target = try Connection(path: path, access: .write)
     defer { target.close() }
-    let wanted = try target.first("PRAGMA main.page_size") { $0.integer(0) }
+    let targetPageSize = try target.first("PRAGMA main.page_size") { $0.integer(0) }
     let source = try Connection(path: draft, access: .write)
     defer { source.close() }
     let found = try source.first("PRAGMA main.page_size") { $0.integer(0) }
-    if let wanted, wanted != found {
-      try source.execute("PRAGMA page_size = \(wanted); VACUUM")
+    if let targetPageSize, targetPageSize != found {
+      try source.execute("PRAGMA page_size = \(targetPageSize); VACUUM")
     }
     let pages = try copy(from: source, to: target) { _, _ in }
     sqlite3_wal_checkpoint_v2(target.handle, "main", SQLITE_CHECKPOINT_TRUNCATE, nil, nil)

@@ -1,8 +1,8 @@
-// A file that others write → whether they have, since it was asked last.
+// A file that other processes write → true if they have committed since the last call.
 
 import FetchModel
 
-/// Notices commits of other connections, without a lock and without a history.
+/// Detects commits of other connections, without a lock and without a history.
 public final class ChangeWatch {
   private let connection: Connection
   private var version: Int64
@@ -12,7 +12,7 @@ public final class ChangeWatch {
     version = try Self.version(connection)
   }
 
-  /// Whether somebody committed since the last call. Costs one look at the file's head.
+  /// True if another connection has committed since the last call. O(1): reads the file's header.
   public func hasChanged() throws(StoreError) -> Bool {
     let now = try Self.version(connection)
     defer { version = now }

@@ -1,23 +1,23 @@
-// A file → what is wrong with it: its pages, its references, its history.
+// A file → the problems of its pages, its references and its history.
 //
 // Everything is read in one transaction, so a file that is being served can be checked too.
 
 import FetchModel
 
-/// One thing that is wrong with a file.
+/// A problem of a file.
 public enum StoreFinding: Sendable, Hashable {
-  /// SQLite's own words about a page, an index or a constraint.
+  /// SQLite's message about a page, an index or a constraint.
   case damage(String)
-  /// Rows that refer to rows which are not there.
+  /// Rows that refer to rows that do not exist.
   case orphans(table: String, parent: String, count: Int, rows: [Int64])
-  /// The history does not hold together.
+  /// The history contradicts itself or the tables.
   case history(String)
 }
 
 extension SQLiteStore {
-  /// Checks the file at `path` and changes nothing.
+  /// Checks the file at `path` without changing it. O(size of the file).
   ///
-  /// - Parameter isQuick: whether indexes are not compared with their tables.
+  /// - Parameter isQuick: true to omit the comparison of indexes with their tables.
   public static func check(
     path: String, isQuick: Bool = false
   ) throws(StoreError) -> [StoreFinding] {
@@ -36,7 +36,7 @@ struct StoreCheck {
     try connection.run("BEGIN")
     defer { try? connection.run("ROLLBACK") }
     let damage = try damage()
-    // What stands on damaged pages proves nothing more.
+    // On damaged pages, further checks would prove nothing.
     guard damage.isEmpty else { return damage }
     return try orphans() + history()
   }
@@ -92,20 +92,20 @@ extension StoreCheck {
   private func positions() throws(StoreError) -> [StoreFinding] {
     let holes = try count(
       "SELECT max(position) - min(position) + 1 - count(*) FROM main.livefetch_position")
-    let strangers = try count(
+    let orphanedRows = try count(
       """
       SELECT count(*) FROM main.livefetch_save AS s WHERE NOT EXISTS
       (SELECT 1 FROM main.livefetch_position AS p WHERE p.position = s.position)
       """)
     var findings: [StoreFinding] = []
     if holes != 0 { findings.append(.history("\(holes) positions are missing between others")) }
-    if strangers != 0 {
-      findings.append(.history("\(strangers) saves end at positions that are not there"))
+    if orphanedRows != 0 {
+      findings.append(.history("\(orphanedRows) saves end at positions that are not there"))
     }
     return findings
   }
 
-  /// The oldest position may have lost its row: what led to it is forgotten.
+  /// The oldest position may lack its row, because the history before it was pruned.
   private func rows(of table: TrackedTable) throws(StoreError) -> [StoreFinding] {
     let (layout, position) = (table.layout, HistoryLayout.position)
     let lost = try count(
@@ -128,11 +128,11 @@ extension StoreCheck {
     ].filter { $0.0 != 0 }.map { .history("\(layout.table): \($0.0) \($0.1)") }
   }
 
-  /// Keys whose last entry says that they were inserted, and that are not there.
+  /// Keys whose last entry records an insert, and that do not exist in the table.
   private func vanished(_ layout: HistoryLayout) -> String {
     let keys = layout.keyColumns
     let columns = keys.map { quoted($0.history) }
-    let tie = keys.map { "t.\(quoted($0.table)) = h.\(quoted($0.history))" }
+    let joinCondition = keys.map { "t.\(quoted($0.table)) = h.\(quoted($0.history))" }
       .joined(separator: " AND ")
     let isKeyed = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
     return """
@@ -140,7 +140,7 @@ extension StoreCheck {
       \(columns.joined(separator: ", ")) FROM main.\(layout.quotedName) WHERE \(isKeyed)
       GROUP BY \(columns.map { "\($0) COLLATE BINARY" }.joined(separator: ", "))) AS h
       WHERE h.\(HistoryLayout.existed) = 0
-      AND NOT EXISTS (SELECT 1 FROM main.\(quoted(layout.table)) AS t WHERE \(tie))
+      AND NOT EXISTS (SELECT 1 FROM main.\(quoted(layout.table)) AS t WHERE \(joinCondition))
       """
   }
 }

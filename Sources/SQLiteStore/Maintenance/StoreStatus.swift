@@ -1,34 +1,40 @@
-// A file → what it is and what its history holds, without changing or locking it.
+// A file → its format, its entities and the extent of its history, without changing or locking it.
 
 import CSQLite
 import FetchModel
 
-/// What a file is.
+/// The properties of a file.
 public struct StoreStatus: Sendable {
-  /// What the history holds.
+  /// The extent of the history.
   public struct Followed: Sendable {
+    /// The newest token.
     public let token: Token
-    /// Touched rows.
+    /// The number of changed rows.
     public let positions: Int
+    /// The number of saves in the history.
     public let saves: Int
-    /// When the oldest save that is kept was made, in seconds since 1970.
+    /// The time of the oldest save in the history, in seconds since 1970.
     public let oldest: Double?
+    /// The time of the newest save, in seconds since 1970.
     public let newest: Double?
-    /// nil where SQLite cannot tell.
+    /// The size in bytes; nil if SQLite cannot determine it.
     public let bytes: Int?
   }
 
+  /// The version of the SQLite library.
   public let sqliteVersion: String
+  /// The journal mode in SQLite's words, such as `wal`.
   public let journalMode: String
+  /// The size of the file in bytes.
   public let bytes: Int
-  /// Names and numbers of rows, in the model's order; views have none.
+  /// Names and numbers of rows, in the model's order; views have no number.
   public let entities: [(name: String, rows: Int?)]
-  /// nil where the file is not followed.
+  /// The history; nil if the file is not tracked.
   public let history: Followed?
 }
 
 extension SQLiteStore {
-  /// Looks at the file at `path`. O(n) in the rows, which are counted.
+  /// Reads the status of the file at `path`. O(rows), because they are counted.
   public static func status(path: String) throws(StoreError) -> StoreStatus {
     let (connection, _) = try OpenFile.openForReading(path)
     defer { connection.close() }
@@ -76,7 +82,7 @@ extension SQLiteStore {
       bytes: historyBytes(on: connection))
   }
 
-  /// By `dbstat`, which not every SQLite has.
+  /// The size by `dbstat`, which only some builds of SQLite have.
   private static func historyBytes(on connection: Connection) -> Int? {
     let sql = """
       SELECT sum(pgsize) FROM dbstat WHERE aggregate = TRUE AND name LIKE 'livefetch\\_%' ESCAPE '\\'

@@ -38,13 +38,13 @@ extension ModelMapping {
       name: column.name, declaredType: column.declaredType, affinity: column.affinity,
       collation: column.collation, isNotNull: column.isNotNull, defaultSQL: column.defaultSQL,
       isGenerated: column.isGenerated, type: type, dateFormat: format,
-      form: form(of: column, as: type))
+      encoding: encoding(of: column, as: type))
   }
 
   /// UUIDs are stored in upper or lower case. Values of other types compare as stored.
-  private func form(of column: Column, as type: AttributeType) -> ColumnEncoding? {
+  private func encoding(of column: Column, as type: AttributeType) -> ColumnEncoding? {
     guard type == .uuid else { return nil }
-    return column.type == .uuid ? column.form : .uuid(.lower)
+    return column.type == .uuid ? column.encoding : .uuid(.lower)
   }
 
   private func inheritance(
@@ -159,6 +159,6 @@ extension ForeignKey {
   fileprivate func ordered(by position: String?) -> ForeignKey {
     ForeignKey(
       columns: columns, table: table, referenced: referenced, referencesKey: referencesKey,
-      position: position, ties: ties)
+      position: position, comparisons: comparisons)
   }
 }

@@ -90,6 +90,6 @@ extension ModelMapping {
     return ForeignKey(
       columns: [column.name], table: target.name, referenced: referenced,
       referencesKey: referenced.map(folded) == target.primaryKey.map(folded),
-      ties: there.ties([column.name], to: target, referenced))
+      comparisons: there.comparisons([column.name], to: target, referenced))
   }
 }

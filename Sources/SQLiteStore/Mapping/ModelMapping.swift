@@ -191,7 +191,7 @@ struct ModelMapping {
       columns: [column.name], table: target.name, referenced: referenced,
       referencesKey: referenced.map(folded) == target.primaryKey.map(folded),
       position: inverse.flatMap { tables.positions[$0] },
-      ties: there.ties([column.name], to: target, referenced))
+      comparisons: there.comparisons([column.name], to: target, referenced))
   }
 
   /// Checks that a foreign key's delete action is the model's.

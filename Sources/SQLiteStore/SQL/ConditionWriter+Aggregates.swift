@@ -1,4 +1,5 @@
-// Aggregates as scalar subqueries: `(SELECT count(*) FROM … WHERE …)`.
+// A resolved aggregate (`cities.@count`, `SUBQUERY(…).@sum.x`, `max({a, b})`) → a scalar subquery:
+// `(SELECT count(*) FROM … WHERE …)`. The subquery is one operand and may be repeated.
 
 import FetchModel
 
@@ -6,7 +7,7 @@ extension ConditionWriter {
   mutating func aggregate(_ aggregation: Aggregation) -> SQLOperand {
     var value = SQLColumn(sql: "", type: .integer)
     var id = ""
-    // Whether several rows may be about one object, which counts once.
+    // True if several rows may hold the same object, which the aggregate must count once.
     var mayRepeat = false
     let source = source(aggregation.collection, aggregation.condition) { writer in
       let last = writer.scopes.count - 1
@@ -69,7 +70,7 @@ extension ConditionWriter {
     if function != .average { operand.ownPrecision = Precision(of: value.type) }
     if function == .min || function == .max {
       operand.dateFormat = value.dateFormat
-      operand.form = value.form
+      operand.encoding = value.encoding
     }
     return operand
   }
@@ -82,15 +83,15 @@ extension ConditionWriter {
     var operands = expressions.map { operand($0, dateFormat: dateFormat) }
     let formats = Set(operands.compactMap(\.dateFormat))
     if let format = formats.count > 1 ? .unixSeconds : formats.first {
-      // What has no form of its own takes that of the others.
+      // An operand without a date format of its own takes the format of the others.
       for (index, expression) in expressions.enumerated() where operands[index].dateFormat == nil {
         operands[index] = operand(expression, dateFormat: format)
       }
     }
     if formats.count > 1 { operands = operands.map(inSeconds) }
-    let form = operands.lazy.compactMap { $0.form }.first { $0.hasSpellings }
-    operands = operands.map { $0.put(in: form) }
-    // VALUES names its columns after what stands in it; the empty row before it gives the name.
+    let encoding = operands.lazy.compactMap { $0.encoding }.first { $0.hasSpellings }
+    operands = operands.map { $0.put(in: encoding) }
+    // VALUES has no names for its columns. An empty row before it names the column.
     let precision = operands.map(\.precision).reduce(.adapting) { Precision($0, $1) }
     let column = SQLColumn(sql: "value", type: precision == .decimal ? .decimal : .string)
     if precision == .decimal, function == .sum || function == .average {
@@ -112,7 +113,7 @@ extension ConditionWriter {
       sql: sql, mayBeNull: function != .sum, dateFormat: operands.first?.dateFormat,
       isInteger: function != .average && operands.allSatisfy(\.isInteger),
       ownPrecision: function == .average ? .binary : precision)
-    result.form = form ?? operands.lazy.compactMap { $0.form }.first
+    result.encoding = encoding ?? operands.lazy.compactMap { $0.encoding }.first
     if precision == .decimal, function == .sum {
       let calculation = DecimalCalculation(result.sql)
       result.sql = calculation.number

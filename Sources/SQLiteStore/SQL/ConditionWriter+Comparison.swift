@@ -1,4 +1,5 @@
-// Comparisons, with the nil case written out where nil would decide otherwise than SQL's NULL.
+// A resolved comparison → SQL alternatives, joined by OR. Where nil compares differently from SQL's
+// NULL, the nil case is written out.
 
 import FetchModel
 
@@ -30,7 +31,7 @@ extension ConditionWriter {
     return Alternatives([left.collated + " <> " + right.sql] + nulls(left, right))
   }
 
-  /// `<` and kin: false where one side is nil, but `<=` and `>=` true where both are.
+  /// `<`, `<=`, `>`, `>=`: false if one side is nil; `<=` and `>=` are true if both sides are nil.
   private mutating func order(_ comparison: Comparison) -> Alternatives {
     let (left, right) = operands(comparison)
     let symbols = Self.symbols(comparison.relation)
@@ -67,7 +68,7 @@ extension ConditionWriter {
     operands.filter(\.mayBeNull).map(\.isNull)
   }
 
-  /// Both sides, folded as the options say, dates in one format.
+  /// Both sides, folded according to the comparison's string options, with dates in one format.
   private mutating func operands(_ comparison: Comparison) -> (SQLOperand, SQLOperand) {
     var left = operand(comparison.left)
     var right = operand(comparison.right, dateFormat: left.dateFormat)
@@ -82,15 +83,15 @@ extension ConditionWriter {
       left = folded(left, comparison.left, comparison.options)
       right = folded(right, comparison.right, comparison.options)
     }
-    // The left operand's collation decides, unless it has none of its own.
+    // The left operand's collation applies unless the left operand has none of its own.
     if !right.isBinaryCollated { left.isBinaryCollated = false }
     return (left, right)
   }
 
-  /// Both sides in one form, where one of them has any.
+  /// Both sides in the same column encoding, if one of them has an encoding.
   func aligned(_ left: SQLOperand, _ right: SQLOperand) -> (SQLOperand, SQLOperand) {
-    let form = [left, right].lazy.compactMap { $0.form }.first { $0.hasSpellings }
-    return (left.put(in: form), right.put(in: form))
+    let encoding = [left, right].lazy.compactMap { $0.encoding }.first { $0.hasSpellings }
+    return (left.put(in: encoding), right.put(in: encoding))
   }
 
   /// A date operand as seconds since 1970.
@@ -98,12 +99,13 @@ extension ConditionWriter {
     if operand.dateFormat == .unixSeconds { return operand }
     var seconds = operand.asStored.wrapped(in: "livefetch_seconds")
     seconds.dateFormat = .unixSeconds
-    // What is stored may be no date.
+    // A stored value need not be a valid date, and then its seconds are NULL.
     seconds.mayBeNull = true
     return seconds
   }
 
-  /// `operand` without what `options` overlook; constants are folded here.
+  /// `operand` folded so that the differences which `options` ignore (case, diacritics) are gone.
+  /// Constants are folded here rather than by SQLite.
   func folded(
     _ operand: SQLOperand, _ expression: ResolvedExpression, _ options: StringOptions
   ) -> SQLOperand {
@@ -152,7 +154,7 @@ extension ConditionWriter {
     return Alternatives(parts)
   }
 
-  /// `value IN (?, ?, ?)`; of one value alone, `value = ?`.
+  /// `value IN (?, ?, ?)`; for a list of one value, `value = ?`.
   private func list(
     _ value: SQLOperand, _ membership: Membership, _ original: SQLOperand
   ) -> SQLFragment {
@@ -173,21 +175,22 @@ extension ConditionWriter {
       + SQLFragment("\(marks))", bindings: values)
   }
 
-  /// A constant as what compares with `operand`.
+  /// A constant bound in the encoding of `operand`, so that both compare.
   private func bound(_ value: Value, beside operand: SQLOperand) -> SQLFragment {
     SQLFragment(
       Self.mark(beside: operand), bindings: [SQLValue(value, operand.dateFormat)])
   }
 
-  /// A parameter whose value compares with `operand`.
+  /// The placeholder of a parameter, with the conversion into the encoding of `operand`.
   private static func mark(beside operand: SQLOperand) -> String {
-    guard let form = operand.form, form.hasSpellings else { return "?" }
-    return "livefetch_value(?, \(form.code))"
+    guard let encoding = operand.encoding, encoding.hasSpellings else { return "?" }
+    return "livefetch_value(?, \(encoding.code))"
   }
 }
 
 extension Comparison {
-  /// Whether a side is so deep that it is written once: no index serves it anyway.
+  /// True if a side is so deep that it is written only once. No index serves such a comparison, so
+  /// the second, index-friendly spelling would be of no use.
   fileprivate var isDeep: Bool {
     ParserStackBudget.isDeep(left) || ParserStackBudget.isDeep(right)
   }

@@ -1,5 +1,5 @@
-// One object of an ordered relationship as a scalar subquery, in the order in which its members are
-// shown: by place, members without one behind them, and then by id.
+// One object of an ordered relationship (`[FIRST]`, `[LAST]`, `[3]`) → a scalar subquery. Members
+// are ordered by position, members without a position follow, and ties are ordered by id.
 //
 //     heroes[FIRST].name    (SELECT t1."name" FROM "Hero" AS t1 WHERE t1."team" = t0."id"
 //                             ORDER BY t1."position" IS NULL, t1."position", t1."id" LIMIT 1)
@@ -34,7 +34,7 @@ extension ConditionWriter {
       dateFormat: value.dateFormat,
       isInteger: value.type == .integer || value.type == .boolean,
       ownPrecision: Precision(of: value.type))
-    operand.form = value.form
+    operand.encoding = value.encoding
     return operand
   }
 }

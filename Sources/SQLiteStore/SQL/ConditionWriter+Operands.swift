@@ -1,9 +1,11 @@
-// Expressions → SQL that may stand beside any operator.
+// A resolved expression → an SQL operand: text that needs no parentheses next to any operator, with
+// its bound values and properties (nullability, date format, precision).
 
 import FetchModel
 
 extension ConditionWriter {
-  /// - Parameter dateFormat: how a date constant is written; that of what it is compared with.
+  /// - Parameter dateFormat: the format of a date constant: the format of the operand that it is
+  ///   compared with.
   mutating func operand(
     _ expression: ResolvedExpression, dateFormat: DateFormat? = nil
   ) -> SQLOperand {
@@ -41,11 +43,11 @@ extension ConditionWriter {
       isBinaryCollated: column.isComparableBinary || column.type.isNumeric,
       dateFormat: column.dateFormat,
       isInteger: column.type == .integer || column.type == .boolean)
-    operand.form = column.form
+    operand.encoding = column.encoding
     operand.stored = SQLFragment(column.sql)
     operand.ownPrecision = Precision(of: column.type)
     if column.type == .decimal, scopes[path.scope].isAggregate(path.path) {
-      // A sum has every digit, and may be text.
+      // The sum has every decimal digit, and may be stored as text.
       let calculation = DecimalCalculation(operand.sql)
       operand.sql = calculation.number
       operand.decimal = calculation
@@ -152,11 +154,11 @@ extension ConditionWriter {
       isInteger: first.isInteger && second.isInteger,
       isNumber: first.isNumber && second.isNumber,
       ownPrecision: Precision(first.precision, second.precision))
-    operand.form = first.form ?? second.form
+    operand.encoding = first.encoding ?? second.encoding
     return operand
   }
 
-  /// Two values of which one is taken, dates in one format.
+  /// Two values, one of which is chosen at run time, with dates in one format.
   private mutating func alternatives(
     _ first: ResolvedExpression, _ second: ResolvedExpression, _ dateFormat: DateFormat?
   ) -> (SQLOperand, SQLOperand) {

@@ -1,5 +1,5 @@
-// BEGINSWITH, ENDSWITH, CONTAINS, LIKE, MATCHES. The functions answer 0 or 1, never NULL, so NOT
-// may stand before them.
+// BEGINSWITH, ENDSWITH, CONTAINS, LIKE and MATCHES → a range condition that an index serves, or a
+// call of an SQL function. The functions return 0 or 1, never NULL, so they may follow NOT.
 
 import FetchModel
 

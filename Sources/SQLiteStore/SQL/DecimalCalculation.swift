@@ -1,15 +1,15 @@
-// A calculation in decimal digits as one call, however deep it is: what to do, operands first, and the
-// operands.
+// A decimal calculation → one SQL function call, however deep the expression is. The call's first
+// argument is the program in postfix order; the operands follow.
 //
 //     (price + tax) * 2    livefetch_decimal('vv+v*', "t0"."price", "t0"."tax", ?)
 
 import FetchModel
 
 struct DecimalCalculation {
-  /// SQLite's functions take 127 arguments.
+  /// The most operands of one call; an SQLite function takes at most 127 arguments.
   private static let mostOperands = 100
 
-  /// `v` for the next operand, or an operator for the last two results.
+  /// The postfix program: `v` pushes the next operand; an operator replaces the last two results.
   private let program: String
   private let operands: [SQLFragment]
 
@@ -18,7 +18,7 @@ struct DecimalCalculation {
     self.operands = operands
   }
 
-  /// A value by itself.
+  /// The calculation that consists of `operand` alone.
   init(_ operand: SQLFragment) { self.init(program: "v", operands: [operand]) }
 
   init(_ operation: ArithmeticOperator, _ left: SQLOperand, _ right: SQLOperand) {
@@ -31,13 +31,13 @@ struct DecimalCalculation {
       operands: first.operands + second.operands)
   }
 
-  /// The same with its result as its one operand.
+  /// A new calculation whose only operand is the exact result of this one.
   private var closed: DecimalCalculation { DecimalCalculation(exact) }
 
-  /// The result with every digit, for further calculations.
+  /// The result with every digit, as input of further calculations.
   var exact: SQLFragment { call("livefetch_decimal_exact") }
 
-  /// The result as numbers are compared.
+  /// The result as a number that SQLite compares.
   var number: SQLFragment { call("livefetch_decimal") }
 
   private func call(_ function: String) -> SQLFragment {

@@ -1,14 +1,15 @@
-// Decimals of any order → their sum with every digit, so that 0.1 and 0.2 are 0.3.
+// Decimal numbers in any order → their exact sum, so that 0.1 and 0.2 make 0.3. The sum does not
+// depend on the order of the numbers.
 
 import FetchModel
 
-/// A sum of decimal numbers in memory that begins as zeros: limbs of nine digits, the middle one
-/// worth 1, enough of them for every double and its shortest digits.
+/// A decimal sum in memory that the caller provides, zeroed. The memory holds limbs of nine digits;
+/// the middle limb has the value 1. The range covers every double in its shortest digits.
 struct DecimalSum {
-  /// How many words of memory it takes.
-  static let words = 2 * reach + 1
-  /// Limbs on either side of the point.
-  private static let reach = 45
+  /// The size of the sum in memory, in 8-byte words.
+  static let words = 2 * limbsPerSide + 1
+  /// The number of limbs on each side of the decimal point.
+  private static let limbsPerSide = 45
   private static let base: Int64 = 1_000_000_000
   private let memory: UnsafeMutablePointer<Int64>
 
@@ -17,7 +18,7 @@ struct DecimalSum {
   func add(_ integer: Int64) {
     let sign: Int64 = integer < 0 ? -1 : 1
     var rest = integer.magnitude
-    var limb = Self.reach
+    var limb = Self.limbsPerSide
     while rest != 0 {
       memory[limb] &+= sign &* Int64(rest % UInt64(Self.base))
       rest /= UInt64(Self.base)
@@ -25,10 +26,11 @@ struct DecimalSum {
     }
   }
 
-  /// Adds what `text` says, `-12.50e3`; false where that is no number or too far from 1.
+  /// Adds the number that `text` spells, for example `-12.50e3`. Returns false if `text` is no
+  /// number or lies outside the range.
   func add(_ text: some Collection<UInt8>) -> Bool {
     guard let number = DecimalText(text) else { return false }
-    let lowest = -9 * Self.reach
+    let lowest = -9 * Self.limbsPerSide
     guard number.exponent >= lowest, number.exponent + number.digits.count <= -lowest else {
       return false
     }
@@ -43,14 +45,14 @@ struct DecimalSum {
     1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000,
   ]
 
-  /// The sum in digits, without zeros that say nothing.
+  /// The sum in digits, without leading or trailing zeros.
   var text: String {
     let isNegative = carry()
     var digits = ""
     for limb in (0..<Self.words).reversed() {
       let part = String(memory[limb])
       digits += String(repeating: "0", count: 9 - part.count) + part
-      if limb == Self.reach { digits += "." }
+      if limb == Self.limbsPerSide { digits += "." }
     }
     let point = digits.firstIndex(of: ".") ?? digits.endIndex
     var whole = digits[..<point].drop { $0 == "0" }
@@ -61,7 +63,8 @@ struct DecimalSum {
     return (isNegative && !isZero ? "-" : "") + whole + fraction
   }
 
-  /// Brings every limb into 0..<10⁹; true where the sum is below zero, the limbs its magnitude.
+  /// Normalizes every limb to 0..<10⁹. Returns true if the sum is negative; the limbs are then its
+  /// magnitude.
   private func carry() -> Bool {
     spread()
     guard memory[Self.words - 1] < 0 else { return false }

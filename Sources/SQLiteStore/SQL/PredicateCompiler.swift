@@ -1,19 +1,18 @@
-// A resolved predicate → the condition behind WHERE.
+// A resolved predicate → the condition of a WHERE clause.
 //
 //     population >= 1000       t0."population" >= ?
 //     NOT (population > 1000)  t0."population" <= ? OR t0."population" IS NULL
 //     name BEGINSWITH 'A'      t0."name" >= ? AND t0."name" < ?
-//     ANY cities.name == 'x'   EXISTS (SELECT 1 FROM "city" AS t1 WHERE t1."country" = t0."id" AND
-//     …)
+//     ANY cities.name == 'x'   EXISTS (SELECT 1 FROM "city" AS t1 WHERE t1."country" = t0."id" AND …)
 //
-// The SQL is true exactly where the predicate is, and false or NULL elsewhere; it is never put
-// under NOT. Every constant is bound. Columns stand bare on one side of an operator wherever the
-// predicate allows, so that indexes serve.
+// The SQL is true for exactly the rows for which the predicate is true, and false or NULL for all
+// others. Callers never put it under NOT. Every constant is a bound value. Where the predicate
+// allows it, a column is the whole of one side of an operator, so that SQLite can use an index.
 
 import FetchModel
 
 enum PredicateCompiler {
-  /// The condition, fit to stand between ANDs; empty for a predicate that is always true.
+  /// The condition as one term of an AND chain; empty if the predicate is always true.
   static func condition(
     of predicate: ResolvedPredicate, in scope: inout some SQLScope
   ) -> SQLFragment {
@@ -26,10 +25,11 @@ enum PredicateCompiler {
 }
 
 struct ConditionWriter<Scope: SQLScope> {
-  /// What stands around a condition, which decides whether it needs parentheses.
+  /// The operator that surrounds a condition. It decides whether the condition needs parentheses.
   enum Connective { case ands, ors }
 
-  /// The query's own scope, then those of the subqueries around the current place.
+  /// The query's own scope, then the scopes of the subqueries that enclose the current position,
+  /// outermost first.
   var scopes: [Scope]
 
   init(_ scope: Scope) { scopes = [scope] }
@@ -47,8 +47,9 @@ struct ConditionWriter<Scope: SQLScope> {
     }
   }
 
-  /// The deepest condition goes first, as ``ParserStackBudget`` counts on, and since SQLite's trees
-  /// may be 1,000 levels high, a long chain becomes two levels.
+  /// Joins conditions with AND or OR. The deepest condition comes first, as ``ParserStackBudget``
+  /// assumes. A long chain becomes two levels, because SQLite's expression trees are at most 1,000
+  /// levels high.
   private mutating func join(
     _ conditions: [Condition], _ kind: Connective, in place: Connective
   ) -> SQLFragment {
@@ -85,7 +86,7 @@ struct ConditionWriter<Scope: SQLScope> {
   private mutating func exists(
     _ collection: ResolvedCollection, _ condition: Condition, _ isNegated: Bool
   ) -> SQLFragment {
-    // `NOT` would take room of the parser's stack.
+    // `NOT` in front of a deep condition would take more of the parser's stack.
     let isBehind = isNegated && ParserStackBudget.isDeep(condition)
     var fragment = SQLFragment(isNegated && !isBehind ? "NOT EXISTS (SELECT 1" : "EXISTS (SELECT 1")
     fragment.append(source(collection, condition) { _ in })
@@ -93,8 +94,8 @@ struct ConditionWriter<Scope: SQLScope> {
     return fragment
   }
 
-  /// ` FROM … WHERE …` over the collection's objects that fulfil `condition`. `body` may ask the
-  /// elements' scope, which is the last one, for columns.
+  /// ` FROM … WHERE …` over the objects of `collection` that fulfil `condition`. `body` may add
+  /// columns of the elements' scope, which is the last scope.
   mutating func source(
     _ collection: ResolvedCollection, _ condition: Condition, _ body: (inout Self) -> Void
   ) -> SQLFragment {
@@ -106,8 +107,9 @@ struct ConditionWriter<Scope: SQLScope> {
     body(&self)
     let elements = scopes.removeLast()
     var fragment = SQLFragment(" FROM " + elements.from)
-    let tie = SQLFragment(elements.correlation)
-    let tests = (ParserStackBudget.isDeep(condition) ? [inner, tie] : [tie, inner])
+    let correlation = SQLFragment(elements.correlation)
+    let tests =
+      (ParserStackBudget.isDeep(condition) ? [inner, correlation] : [correlation, inner])
       .filter { !$0.text.isEmpty }
     if !tests.isEmpty {
       fragment.append(" WHERE ")
@@ -117,7 +119,7 @@ struct ConditionWriter<Scope: SQLScope> {
   }
 }
 
-/// Alternatives of which one has to hold: `x <= ? OR x IS NULL`.
+/// Conditions at least one of which must hold: `x <= ? OR x IS NULL`.
 struct Alternatives {
   var parts: [SQLFragment]
   init(_ parts: [SQLFragment]) { self.parts = parts }

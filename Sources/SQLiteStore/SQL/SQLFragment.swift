@@ -1,11 +1,13 @@
-// A piece of SQL: text with `?` for every bound value, and the values in the same order. Values
-// stand in the bindings only; the text holds nothing that a client sent.
+// A piece of SQL: text with one `?` per bound value, and the values in the same order. Client data
+// is only ever among the bound values, never in the text.
 
 import FetchModel
 
-/// SQL text and the values bound to its question marks, in their order.
+/// SQL text and the values bound to its question marks, in order.
 public struct SQLFragment: Sendable, Hashable {
+  /// The SQL, with a question mark for each bound value.
   public var text: String
+  /// The bound values, in the order of the question marks.
   public var bindings: [SQLValue]
 
   public init(_ text: String = "", bindings: [SQLValue] = []) {
@@ -13,10 +15,12 @@ public struct SQLFragment: Sendable, Hashable {
     self.bindings = bindings
   }
 
+  /// Appends SQL text without bound values.
   public mutating func append(_ text: String) {
     self.text += text
   }
 
+  /// Appends the text and the bound values of `other`.
   public mutating func append(_ other: SQLFragment) {
     text += other.text
     bindings += other.bindings

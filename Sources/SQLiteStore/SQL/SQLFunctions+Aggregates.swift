@@ -1,5 +1,5 @@
-// Aggregates of our own: sums and averages that do not depend on the order of the rows, and the
-// different values of a group. Texts and binaries count as no number.
+// Aggregate SQL functions: sums and averages that do not depend on the order of the rows, and the
+// distinct values of a group. Texts and blobs are not counted as numbers.
 
 import CSQLite
 import FetchModel
@@ -36,13 +36,13 @@ private func register(
   sqlite3_create_function_v2(handle, name, 1, flags, nil, nil, step, final, nil)
 }
 
-/// The memory of an aggregate, zeros at first.
+/// The state of a running aggregate, zeroed when the group begins. Returns nil if memory runs out.
 private func memory(_ context: OpaquePointer?, words: Int) -> UnsafeMutablePointer<Int64>? {
   sqlite3_aggregate_context(context, Int32(words * MemoryLayout<Int64>.size))?
     .assumingMemoryBound(to: Int64.self)
 }
 
-/// The same where a value was added, else nil.
+/// The state of a running aggregate; nil if no value was added.
 private func existing(_ context: OpaquePointer?) -> UnsafeMutablePointer<Int64>? {
   sqlite3_aggregate_context(context, 0)?.assumingMemoryBound(to: Int64.self)
 }
@@ -64,7 +64,8 @@ private func addToSum(
 
 // MARK: - Decimals
 
-/// A sum in decimal digits, how many numbers are in it, and what is too far from 1 for it.
+/// The state of a decimal sum: the digits, the number of summands, and the sum of the summands that
+/// lie outside the range of the digits.
 private struct DecimalTotal {
   static let words = DecimalSum.words + 2
   private let memory: UnsafeMutablePointer<Int64>
@@ -74,8 +75,8 @@ private struct DecimalTotal {
   var sum: DecimalSum { DecimalSum(memory) }
   var count: Int64 { memory[DecimalSum.words] }
 
-  /// Infinities and what else has no place in the digits; nil where there was none.
-  var beyond: Double? {
+  /// The sum of infinities and of numbers outside the digits' range; nil if there were none.
+  var outOfRange: Double? {
     let double = Double(bitPattern: UInt64(bitPattern: memory[DecimalSum.words + 1]))
     return double == 0 ? nil : double
   }
@@ -85,19 +86,19 @@ private struct DecimalTotal {
     case SQLITE_INTEGER: sum.add(sqlite3_value_int64(value))
     case SQLITE_FLOAT:
       let double = sqlite3_value_double(value)
-      if !sum.add(double.description.utf8) { addBeyond(double) }
+      if !sum.add(double.description.utf8) { addOutOfRange(double) }
     default:
       guard let text = utf8(value) else { return }
       if !sum.add(text) {
         guard let double = Double(String(decoding: text, as: UTF8.self)) else { return }
-        addBeyond(double)
+        addOutOfRange(double)
       }
     }
     memory[DecimalSum.words] &+= 1
   }
 
-  private func addBeyond(_ double: Double) {
-    memory[DecimalSum.words + 1] = Int64(bitPattern: ((beyond ?? 0) + double).bitPattern)
+  private func addOutOfRange(_ double: Double) {
+    memory[DecimalSum.words + 1] = Int64(bitPattern: ((outOfRange ?? 0) + double).bitPattern)
   }
 }
 
@@ -113,7 +114,7 @@ private func addDecimal(
 private func registerDecimals(on handle: OpaquePointer) {
   register(aggregate: "livefetch_decimal_sum", on: handle, addDecimal) { context in
     let total = existing(context).map { DecimalTotal($0) }
-    if let beyond = total?.beyond { return sqlite3_result_double(context, beyond) }
+    if let outOfRange = total?.outOfRange { return sqlite3_result_double(context, outOfRange) }
     let text = total?.sum.text ?? "0"
     if let integer = Int64(text) {
       sqlite3_result_int64(context, integer)
@@ -126,8 +127,8 @@ private func registerDecimals(on handle: OpaquePointer) {
   }
   register(aggregate: "livefetch_decimal_average", on: handle, addDecimal) { context in
     guard let total = existing(context).map({ DecimalTotal($0) }), total.count > 0 else { return }
-    if let beyond = total.beyond { return sqlite3_result_double(context, beyond) }
-    // Halves of 0.3 are 0.15, which those of the nearest double are not.
+    if let outOfRange = total.outOfRange { return sqlite3_result_double(context, outOfRange) }
+    // The division is decimal: half of 0.3 is 0.15, but half of the nearest double is not.
     let sum = ExactDecimal(total.sum.text)
     switch sum?.calculated(.divide, ExactDecimal(total.count))?.number {
     case .integer(let integer)?: sqlite3_result_double(context, Double(integer))
@@ -137,14 +138,15 @@ private func registerDecimals(on handle: OpaquePointer) {
   }
 }
 
-// MARK: - Different values
+// MARK: - Distinct values
 
-/// The different values of a group, encoded as order keys are: bytes that tell and sort them.
+/// The distinct values of a group, encoded as order keys: equal values have equal bytes, and the
+/// bytes sort as the values do.
 private final class DistinctValues {
   private(set) var encoded: Set<[UInt8]> = []
   private var size = 0
 
-  /// Adds a value; false where they are more bytes than the answer that shows them may have.
+  /// Adds a value. Returns false if the values together exceed the size limit of a response.
   func insert(_ bytes: [UInt8]) -> Bool {
     if encoded.insert(bytes).inserted { size += bytes.count }
     return RunningQuery.connection?.admits(0, behind: size) ?? true
@@ -170,7 +172,7 @@ private func registerValues(on handle: OpaquePointer) {
         .ascending)
     default: return
     }
-    if !held(memory).insert(encoder.bytes) {
+    if !distinctValues(memory).insert(encoder.bytes) {
       sqlite3_result_error_code(context, SQLITE_INTERRUPT)
     }
   } _: { context in
@@ -188,9 +190,9 @@ private func pointer(_ memory: UnsafeMutablePointer<Int64>) -> UnsafeMutableRawP
   UnsafeMutableRawPointer(bitPattern: Int(memory[0]))
 }
 
-/// The values that the memory refers to, made where there are none yet. The final function, which
-/// SQLite calls whatever happens to the query, lets them go.
-private func held(_ memory: UnsafeMutablePointer<Int64>) -> DistinctValues {
+/// The values that the aggregate's state refers to, created on first use. SQLite always calls the
+/// final function, even if the query fails, and the final function releases them.
+private func distinctValues(_ memory: UnsafeMutablePointer<Int64>) -> DistinctValues {
   if let pointer = pointer(memory) {
     return Unmanaged<DistinctValues>.fromOpaque(pointer).takeUnretainedValue()
   }

@@ -1,17 +1,17 @@
-// Stored values → their stand-ins: `livefetch_value(value, form)`, where a form is its code, and
-// `livefetch_uuid_text(value)`. See `ColumnEncoding`.
+// Stored values → comparison keys: `livefetch_value(value, encoding)`, where the encoding is an
+// integer code, and `livefetch_uuid_text(value)`. See `ColumnEncoding`.
 
 import CSQLite
 import FetchModel
 
 func registerFormFunctions(on handle: OpaquePointer) {
   register("livefetch_value", 2, on: handle) { context, _, values in
-    guard let form = ColumnEncoding(code: sqlite3_value_int64(values?[1])),
+    guard let encoding = ColumnEncoding(code: sqlite3_value_int64(values?[1])),
       RunningQuery.admits(values?[0], context)
     else { return }
-    setStandIn(context, values?[0], in: form)
+    setComparisonKey(context, values?[0], in: encoding)
   }
-  // A UUID as items show it; what is none stays what it is.
+  // The text form of a UUID, as rows show it. Other values stay as they are.
   register("livefetch_uuid_text", 1, on: handle) { context, _, values in
     if sqlite3_value_type(values?[0]) == SQLITE_BLOB, let bytes = blob(values?[0]),
       bytes.count == 16
@@ -23,17 +23,21 @@ func registerFormFunctions(on handle: OpaquePointer) {
   }
 }
 
-private func setStandIn(_ context: OpaquePointer?, _ value: OpaquePointer?, in form: ColumnEncoding)
-{
-  let standIn: ColumnEncoding.ComparisonKey
+private func setComparisonKey(
+  _ context: OpaquePointer?, _ value: OpaquePointer?, in encoding: ColumnEncoding
+) {
+  let comparisonKey: ColumnEncoding.ComparisonKey
   switch sqlite3_value_type(value) {
-  case SQLITE_INTEGER: standIn = form.standIn(forInteger: sqlite3_value_int64(value))
-  case SQLITE_FLOAT: standIn = form.standIn(forDouble: sqlite3_value_double(value))
-  case SQLITE_TEXT: standIn = utf8(value).map { form.standIn(forText: $0) } ?? .itself
-  case SQLITE_BLOB: standIn = blob(value).map { form.standIn(forBinary: $0) } ?? .itself
-  default: standIn = .null
+  case SQLITE_INTEGER:
+    comparisonKey = encoding.comparisonKey(forInteger: sqlite3_value_int64(value))
+  case SQLITE_FLOAT: comparisonKey = encoding.comparisonKey(forDouble: sqlite3_value_double(value))
+  case SQLITE_TEXT:
+    comparisonKey = utf8(value).map { encoding.comparisonKey(forText: $0) } ?? .itself
+  case SQLITE_BLOB:
+    comparisonKey = blob(value).map { encoding.comparisonKey(forBinary: $0) } ?? .itself
+  default: comparisonKey = .null
   }
-  switch standIn {
+  switch comparisonKey {
   case .itself: sqlite3_result_value(context, value)
   case .null: sqlite3_result_null(context)
   case .text(let text): setResult(context, text)
@@ -41,7 +45,7 @@ private func setStandIn(_ context: OpaquePointer?, _ value: OpaquePointer?, in f
   }
 }
 
-/// Answers with the stand-in of a value that is not of the type asked about; NULL stays NULL.
+/// Sets the comparison key of a value that is not of the column's type. NULL stays NULL.
 func setForeign(_ context: OpaquePointer?, _ value: OpaquePointer?) {
   let type = sqlite3_value_type(value)
   guard type != SQLITE_NULL, RunningQuery.admits(value, context) else { return }
@@ -56,7 +60,7 @@ func setForeign(_ context: OpaquePointer?, _ value: OpaquePointer?) {
   setResult(context, binary: bytes)
 }
 
-/// The bytes of a blob; nil for every other class. Valid until the value changes.
+/// The bytes of a blob; nil for every other storage class. Valid until the value changes.
 private func blob(_ value: OpaquePointer?) -> UnsafeBufferPointer<UInt8>? {
   guard sqlite3_value_type(value) == SQLITE_BLOB else { return nil }
   let start = sqlite3_value_blob(value)?.assumingMemoryBound(to: UInt8.self)

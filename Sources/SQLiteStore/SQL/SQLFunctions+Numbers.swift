@@ -1,4 +1,5 @@
-// Numbers as SQL functions. A result that is no number is NULL, and nothing raises an error.
+// Numeric SQL functions: rounding, roots, powers, logarithms and decimal arithmetic. A result that
+// is not a number is NULL; no function raises an error.
 
 import CSQLite
 import FetchModel
@@ -27,11 +28,11 @@ private enum UnaryFunction: Int, CaseIterable {
   }
 }
 
-// Within the enum its own cases stand before the library's functions.
+// Inside the enum, `log` and `exp` would name its cases instead of the library's functions.
 private func naturalLogarithm(_ x: Double) -> Double { log(x) }
 private func exponential(_ x: Double) -> Double { exp(x) }
 
-/// The double of a stored number; nil for every other class.
+/// The stored number as a double; nil for every other storage class.
 func number(_ value: OpaquePointer?) -> Double? {
   let type = sqlite3_value_type(value)
   return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? sqlite3_value_double(value) : nil
@@ -43,7 +44,8 @@ func registerNumberFunctions(on handle: OpaquePointer) {
       guard let function = UnaryFunction(rawValue: functionTag(context)),
         let x = number(values?[0])
       else { return }
-      // An integer is its own whole part, also beyond what a double holds.
+      // An integer is its own whole part, even beyond the integers that a double represents
+      // exactly.
       if function.givesWholePart, sqlite3_value_type(values?[0]) == SQLITE_INTEGER {
         sqlite3_result_int64(context, sqlite3_value_int64(values?[0]))
       } else {
@@ -86,7 +88,7 @@ private func registerCalculations(on handle: OpaquePointer) {
   }
 }
 
-/// What a call was given.
+/// An argument of a call as a ``StoredValue``.
 func storedValue(_ value: OpaquePointer?) -> StoredValue {
   switch sqlite3_value_type(value) {
   case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
@@ -115,8 +117,8 @@ func setResult(_ context: OpaquePointer?, _ value: StoredValue) {
   }
 }
 
-/// `livefetch_decimal('vv+v*', a, b, c)`: operands and operators in the order in which they are
-/// carried out; with `_exact` the result has every digit.
+/// Registers `livefetch_decimal('vv+v*', a, b, c)`: a postfix program and its operands. With
+/// `_exact` the result keeps every digit.
 private func registerDecimals(on handle: OpaquePointer) {
   for (tag, name) in ["livefetch_decimal", "livefetch_decimal_exact"].enumerated() {
     register(name, -1, tag: tag, on: handle) { context, count, values in

@@ -1,6 +1,5 @@
-// BEGINSWITH, ENDSWITH, CONTAINS, LIKE and MATCHES as SQL functions: `livefetch_like(text, pattern,
-// options)` answers 1 or 0, never NULL. What is searched for is prepared once a statement where it
-// is a constant.
+// BEGINSWITH, ENDSWITH, CONTAINS, LIKE and MATCHES as SQL functions. `livefetch_like(text, pattern,
+// options)` returns 1 or 0, never NULL. A constant pattern is prepared once per statement.
 
 import CSQLite
 import FetchModel
@@ -43,14 +42,14 @@ func registerSearchFunctions(on handle: OpaquePointer) {
   }
 }
 
-/// What is searched for, as long as SQLite keeps it.
+/// A prepared pattern, in the lifetime that SQLite gives an auxiliary datum.
 private final class Searched {
   private let search: TextSearch
 
   private init(_ search: TextSearch) { self.search = search }
 
-  /// The one made before for this argument, or a new one that SQLite keeps if the argument is
-  /// constant. nil if the argument is no text.
+  /// The prepared pattern of this argument. A new one is handed to SQLite, which keeps it if the
+  /// argument is constant. Returns nil if the argument is not a text.
   static func cached(
     _ context: OpaquePointer?, _ value: OpaquePointer?, _ search: Search, _ options: StringOptions
   ) -> Searched? {
@@ -59,7 +58,7 @@ private final class Searched {
     }
     guard let text = utf8(value) else { return nil }
     let searched = Searched(TextSearch(text, search.relation, options))
-    // SQLite may drop it at once, so it gets a reference of its own.
+    // SQLite may release its reference at once, so SQLite gets a reference of its own.
     sqlite3_set_auxdata(context, 1, Unmanaged.passRetained(searched).toOpaque()) { kept in
       if let kept { Unmanaged<Searched>.fromOpaque(kept).release() }
     }

@@ -1,11 +1,12 @@
-// The SQL functions that conditions, orders and sections call: deterministic, over UTF-8, without
-// boxing a value. Values of a class that a function is not about count as no value.
+// The scalar SQL functions that conditions, orders and sections call. They are deterministic, work
+// on UTF-8 and box no value. An argument of a storage class that a function does not handle counts
+// as NULL.
 
 import Bytes
 import CSQLite
 import FetchModel
 
-/// Makes the functions known to a connection, which may be any open handle.
+/// Registers the functions on a connection, which may be any open handle.
 func registerFunctions(on handle: OpaquePointer) {
   registerTextFunctions(on: handle)
   registerSearchFunctions(on: handle)
@@ -18,7 +19,7 @@ func registerFunctions(on handle: OpaquePointer) {
 typealias SQLFunctionBody =
   @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
 
-/// Registers a scalar function; `tag` is what the body finds under ``functionTag(_:)``.
+/// Registers a scalar function. Its body reads `tag` with ``functionTag(_:)``.
 func register(
   _ name: String, _ count: Int32, tag: Int = 0, on handle: OpaquePointer,
   _ body: SQLFunctionBody
@@ -33,7 +34,7 @@ func functionTag(_ context: OpaquePointer?) -> Int {
   Int(bitPattern: sqlite3_user_data(context)) - 1
 }
 
-/// The bytes of a text value; nil for every other class. Valid until the value changes.
+/// The bytes of a text value; nil for every other storage class. Valid until the value changes.
 func utf8(_ value: OpaquePointer?) -> UnsafeBufferPointer<UInt8>? {
   guard sqlite3_value_type(value) == SQLITE_TEXT, let start = sqlite3_value_text(value) else {
     return nil
@@ -41,7 +42,7 @@ func utf8(_ value: OpaquePointer?) -> UnsafeBufferPointer<UInt8>? {
   return UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
 }
 
-/// SQLite copies the bytes it is given before the call returns.
+/// Makes SQLite copy the bytes of a result before the call returns.
 let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 func setResult(_ context: OpaquePointer?, _ bytes: [UInt8]) {
@@ -63,11 +64,11 @@ func setResult(_ context: OpaquePointer?, _ text: String) {
 
 // MARK: - Text
 
-/// How many bytes of a long text are read between two looks at the deadline.
-private let piece = 256 << 10
+/// The number of bytes of a long text that are processed between two checks of the deadline.
+private let pieceSize = 256 << 10
 
-/// Gives what `map` makes of `text`. Where the time was over meanwhile, it is not whole and the query
-/// ends.
+/// Sets the result to the bytes that `map` returns for `text`. If the deadline passed meanwhile,
+/// the bytes are incomplete and the query ends instead.
 private func setResult(
   _ context: OpaquePointer?, _ text: UnsafeBufferPointer<UInt8>, _ map: () -> [UInt8]
 ) {
@@ -77,7 +78,7 @@ private func setResult(
 }
 
 private func registerTextFunctions(on handle: OpaquePointer) {
-  // What is no text stays what it is, so that it sorts where it did.
+  // A value that is not a text stays as it is, so that its sort position does not change.
   register("livefetch_fold", 2, on: handle) { context, _, values in
     guard let text = utf8(values?[0]) else {
       sqlite3_result_value(context, values?[0])
@@ -106,13 +107,13 @@ private func registerTextFunctions(on handle: OpaquePointer) {
       }
     }
   }
-  // UTF-16 units, as NSString counts.
+  // The length in UTF-16 units, as NSString counts.
   register("livefetch_length", 1, on: handle) { context, _, values in
     guard let text = utf8(values?[0]), RunningQuery.admits(text.count, context) else { return }
     var count: Int64 = 0
-    for start in stride(from: 0, to: text.count, by: piece) {
+    for start in stride(from: 0, to: text.count, by: pieceSize) {
       guard start == 0 || !RunningQuery.end(context) else { return }
-      for byte in text[start..<min(start + piece, text.count)] where byte & 0xC0 != 0x80 {
+      for byte in text[start..<min(start + pieceSize, text.count)] where byte & 0xC0 != 0x80 {
         count += byte >= 0xF0 ? 2 : 1
       }
     }
@@ -124,7 +125,7 @@ private func registerTextFunctions(on handle: OpaquePointer) {
   }
 }
 
-/// The first letter of `text`, uppercased, without diacritics; empty for an empty text.
+/// The first letter of `text`, uppercased, without diacritics; empty if `text` is empty.
 private func initial(of text: UnsafeBufferPointer<UInt8>) -> String {
   guard let first = String(decoding: text.prefix(256), as: UTF8.self).first else { return "" }
   let plain = Folding.fold(String(first), .diacriticInsensitive)
@@ -134,7 +135,8 @@ private func initial(of text: UnsafeBufferPointer<UInt8>) -> String {
 // MARK: - Dates
 
 private func registerDateFunctions(on handle: OpaquePointer) {
-  // A stored date in any format as seconds since 1970; what is none follows every number.
+  // A stored date of any format as seconds since 1970. A value that is no date sorts behind every
+  // number.
   register("livefetch_seconds", 1, on: handle) { context, _, values in
     switch sqlite3_value_type(values?[0]) {
     case SQLITE_INTEGER, SQLITE_FLOAT: sqlite3_result_value(context, values?[0])
@@ -143,12 +145,12 @@ private func registerDateFunctions(on handle: OpaquePointer) {
       sqlite3_result_double(context, seconds(instant))
     }
   }
-  // A stored date as ISO 8601; what is no date is no text.
+  // A stored date as ISO 8601 text; NULL if the value is no date.
   register("livefetch_dateText", 1, on: handle) { context, _, values in
     guard let instant = instant(values?[0]) else { return }
     setResult(context, instant.iso8601)
   }
-  // The same since 2001, to calculate with; what is no date is no number.
+  // A stored date as seconds since 2001, for calculations; NULL if the value is no date.
   register("livefetch_reference", 1, on: handle) { context, _, values in
     switch sqlite3_value_type(values?[0]) {
     case SQLITE_INTEGER, SQLITE_FLOAT:
@@ -158,9 +160,9 @@ private func registerDateFunctions(on handle: OpaquePointer) {
       sqlite3_result_double(context, seconds(instant) - 978_307_200)
     }
   }
-  // The first characters of `2024-01-31`: the day, the month or the year of a stored date, UTC. The
-  // last argument is 1 where dates are numbers, 0 where they are texts; what is no such date follows
-  // every text.
+  // A prefix of `2024-01-31`: the day, month or year of a stored date in UTC. The last argument is
+  // 1 if the column stores dates as numbers, 0 if it stores texts. A value that is no such date
+  // sorts behind every text.
   register("livefetch_date_part", 3, on: handle) { context, _, values in
     let isText = sqlite3_value_type(values?[0]) == SQLITE_TEXT
     guard isText == (sqlite3_value_int(values?[2]) == 0), let instant = instant(values?[0]) else {
@@ -168,7 +170,7 @@ private func registerDateFunctions(on handle: OpaquePointer) {
     }
     var day: [UInt8] = []
     day.append(date: instant, as: .day)
-    // Years beyond four digits make the text longer at its front.
+    // A year of more than four digits makes the text longer at its front.
     let dropped = max(0, 10 - Int(sqlite3_value_int(values?[1])))
     setResult(context, Array(day.dropLast(dropped)))
   }
@@ -178,7 +180,7 @@ private func seconds(_ instant: Instant) -> Double {
   Double(instant.seconds) + Double(instant.nanoseconds) / 1e9
 }
 
-/// The moment that a stored value is.
+/// The instant that a stored value represents; nil if it represents none.
 private func instant(_ value: OpaquePointer?) -> Instant? {
   switch sqlite3_value_type(value) {
   case SQLITE_INTEGER: Instant(seconds: sqlite3_value_int64(value))

@@ -1,30 +1,33 @@
-// One side of a comparison as SQL, with what the operator has to know about it.
+// One side of a comparison: its SQL, and the properties that the compiler needs to write an
+// operator next to it.
 
 import FetchModel
 
 struct SQLOperand {
-  /// May stand beside any operator without parentheses.
+  /// The SQL; it needs no parentheses next to any operator.
   var sql: SQLFragment
   var mayBeNull: Bool
-  /// Whether it compares by code point without saying so.
+  /// True if it compares by code point without a COLLATE clause.
   var isBinaryCollated = true
-  /// How it holds a date; nil where it is none.
+  /// The format of its dates; nil if it is not a date.
   var dateFormat: DateFormat?
-  /// The form of what ``sql`` gives, where that compares by stand-ins; nil where it does not.
-  var form: ColumnEncoding?
-  /// The value as it is stored, where ``sql`` is a stand-in of it.
+  /// The encoding of ``sql``, if values compare by comparison keys; nil if they compare as they
+  /// are.
+  var encoding: ColumnEncoding?
+  /// The value as it is stored, if ``sql`` is a comparison key of it.
   var stored: SQLFragment?
-  /// Whether it is calculated with as an integer.
+  /// True if arithmetic treats it as an integer.
   var isInteger = false
-  /// Whether it is a number or NULL whatever the columns hold.
+  /// True if it is a number or NULL, whatever the columns hold.
   var isNumber = false
-  /// Whether it is a quotient that is no integer: REAL or NULL.
+  /// True if it is a quotient that is not an integer: REAL or NULL.
   var isQuotient = false
-  /// What it is calculated in where it is no integer.
+  /// The precision of arithmetic with it if it is not an integer.
   var ownPrecision = Precision.binary
-  /// How a calculation in decimal digits goes on from here; nil where it is none.
+  /// The decimal calculation that produces it, which further operators extend; nil if it is not the
+  /// result of one.
   var decimal: DecimalCalculation?
-  /// A calculation without its parentheses, for where the same operators follow it.
+  /// A calculation without its parentheses, for a following operator of the same precedence.
   var chain: (operators: ArithmeticOperator.Chain, sql: SQLFragment)?
 
   var precision: Precision { isInteger ? .adapting : ownPrecision }
@@ -32,41 +35,41 @@ struct SQLOperand {
   var isNull: SQLFragment { sql + " IS NULL" }
   var isNotNull: SQLFragment { sql + " IS NOT NULL" }
 
-  /// This operand, compared by code point whatever its column declares.
+  /// This operand, compared by code point whatever collation its column declares.
   var collated: SQLFragment { isBinaryCollated ? sql : sql + " COLLATE BINARY" }
 
-  /// The value of `function` of this operand.
+  /// The result of `function` applied to this operand.
   func wrapped(in function: String, _ arguments: String = "") -> SQLOperand {
     let call = SQLFragment("\(function)(\(sql.text)\(arguments))", bindings: sql.bindings)
     return SQLOperand(sql: call, mayBeNull: mayBeNull)
   }
 
-  /// This operand as what is calculated with: NULL where a column holds what is no number, which
-  /// SQLite would take for 0.
+  /// This operand as an arithmetic operand: NULL if a column holds something that is not a number,
+  /// which SQLite would treat as 0.
   var quantity: SQLFragment {
     isNumber ? sql : SQLFragment("livefetch_quantity(") + sql + ")"
   }
 
-  /// This operand as it is stored.
+  /// This operand as it is stored, without conversion to a comparison key.
   var asStored: SQLOperand {
     var operand = self
     operand.sql = stored ?? sql
     return operand
   }
 
-  /// This operand as what compares with values in `form`.
-  func put(in form: ColumnEncoding?) -> SQLOperand {
-    guard let form, form != self.form else { return self }
-    var operand = asStored.wrapped(in: "livefetch_value", ", \(form.code)")
-    operand.form = form
+  /// This operand converted so that it compares with values in `encoding`.
+  func put(in encoding: ColumnEncoding?) -> SQLOperand {
+    guard let encoding, encoding != self.encoding else { return self }
+    var operand = asStored.wrapped(in: "livefetch_value", ", \(encoding.code)")
+    operand.encoding = encoding
     operand.stored = stored ?? sql
     operand.dateFormat = dateFormat
     return operand
   }
 
-  /// This operand as the text that strings are looked for in.
+  /// This operand as the text in which strings are searched for.
   var text: SQLOperand {
-    guard case .uuid? = form else { return self }
+    guard case .uuid? = encoding else { return self }
     return asStored.wrapped(in: "livefetch_uuid_text")
   }
 }

@@ -1,65 +1,68 @@
-// What the predicate compiler needs to know about the query that it writes into: the SQL of a key
-// path's value, and how to open a subquery over the objects of a to-many path. The tables, their
-// joins and their aliases stay the scope's own business.
+// The interface between the predicate compiler and the query that it writes into: the SQL of a key
+// path's value, and subqueries over the objects of a to-many path. Tables, joins and aliases are
+// the scope's own business.
 
 import FetchModel
 
-/// One object's place in a query being composed: the alias of its table and the joins from it.
+/// One object in a query that is being composed: the alias of its table and the joins that start
+/// from it.
 ///
-/// The compiler asks for columns and subqueries while it writes the condition, and puts ``from``
-/// and ``correlation`` around it afterwards, so a scope may add joins as paths are asked for. A
-/// condition inside a subquery may still ask an outer scope for columns: an outer join added then
-/// must be visible there. So the aliases of a scope made by ``over(_:)`` have to differ from every
-/// alias that this scope gave **or will give later** (put the scope's depth into the alias).
+/// The compiler requests columns and subqueries while it writes the condition, and puts ``from``
+/// and ``correlation`` around the condition afterwards. So a scope may add joins while paths are
+/// requested. A condition inside a subquery may still request columns of an outer scope; a join
+/// that the outer scope adds then must be visible inside the subquery. Therefore the aliases of a
+/// scope made by ``over(_:)`` must differ from every alias that this scope gave **or will give
+/// later** (put the scope's depth into the alias).
 public protocol SQLScope {
   /// The value that `path` reads, as SQL in this scope.
   ///
   /// All steps are to-one, and `path.root` is this scope's entity. A nil step makes the value NULL
   /// (LEFT JOIN, or a correlated scalar subquery). With target `.object` it is the id of the object
-  /// reached; after one step that should be the foreign-key column itself, without a join. Asking
-  /// twice for the same path gives the same SQL.
+  /// reached; after one step that should be the foreign-key column itself, without a join. The same
+  /// path always gives the same SQL.
   mutating func column(_ path: PropertyPath) -> SQLColumn
 
   /// A scope for one of the objects that `steps` reach from this scope's object.
   ///
-  /// The last step is to-many; earlier ones may be either. Each way to reach an object is a row;
-  /// a nil step reaches nothing. The scope's entity is the destination of the last step.
+  /// The last step is to-many; earlier ones may be either. Each path to an object is a row; a nil
+  /// step reaches nothing. The scope's entity is the destination of the last step.
   mutating func over(_ steps: [Int]) -> Self
 
-  /// What stands behind FROM, with every join added so far: `"city" AS t1 LEFT JOIN …`.
+  /// The content of the FROM clause, with every join added so far: `"city" AS t1 LEFT JOIN …`.
   var from: String { get }
 
-  /// The condition that ties a subquery's rows to the outer scope: `t1."country_id" = t0."id"`;
-  /// empty if nothing ties it (the outermost scope).
+  /// The condition that correlates a subquery's rows with the outer scope: `t1."country_id" =
+  /// t0."id"`; empty for the outermost scope.
   var correlation: String { get }
 
-  /// SQL for the object's place among the members of the ordered relationship that led here; nil
-  /// where that has no order.
+  /// SQL for the object's position among the members of the ordered relationship that led here; nil
+  /// if the relationship is not ordered.
   var position: String? { get }
 
-  /// Whether one object may stand in more than one row, as several to-many steps allow.
+  /// True if several rows may hold the same object, as several to-many steps allow.
   var mayRepeat: Bool { get }
 
-  /// Whether `path` reads an aggregate over the query's own objects.
+  /// True if `path` reads an aggregate over the query's own objects.
   func isAggregate(_ path: PropertyPath) -> Bool
 }
 
-/// The SQL of a value and what comparisons must know about it.
+/// The SQL of a value and the properties that comparisons need.
 public struct SQLColumn: Sendable, Hashable {
-  /// An operand that may stand beside any operator without parentheses and be repeated:
-  /// `t0."name"`, or a scalar subquery in its parentheses. It binds nothing.
+  /// An operand that needs no parentheses next to any operator and may be repeated: `t0."name"`, or
+  /// a scalar subquery in its parentheses. It has no bound values.
   public var sql: String
+  /// The type of its values.
   public var type: AttributeType
   /// How a date is stored; nil for other types.
   public var dateFormat: DateFormat?
-  /// How its values are written, where SQL has to compare stand-ins of them; nil where it compares
-  /// them as they are.
-  public var form: ColumnEncoding?
-  /// Whether every value is known to be in `form` and so is its own stand-in.
+  /// The encoding of its values, if SQL has to compare comparison keys of them; nil if SQL compares
+  /// the values as they are.
+  public var encoding: ColumnEncoding?
+  /// True if every value is known to be in ``encoding`` already and so is its own comparison key.
   public var isUniform = false
-  /// Whether it can be NULL here: the column allows it, or a step before it can be nil.
+  /// True if it can be NULL: the column allows it, or a step before it can be nil.
   public var mayBeNull: Bool
-  /// Whether comparisons of it use BINARY collation without saying so.
+  /// True if comparisons of it use BINARY collation without a COLLATE clause.
   public var isBinaryCollated: Bool
 
   public init(
@@ -75,12 +78,12 @@ public struct SQLColumn: Sendable, Hashable {
 }
 
 extension SQLColumn {
-  /// SQL for what stands for its values where they are compared.
+  /// The SQL of the values' comparison keys.
   var comparable: String {
-    guard let form, !isUniform else { return sql }
-    return "livefetch_value(\(sql), \(form.code))"
+    guard let encoding, !isUniform else { return sql }
+    return "livefetch_value(\(sql), \(encoding.code))"
   }
 
-  /// Whether ``comparable`` uses BINARY collation without saying so.
-  var isComparableBinary: Bool { isBinaryCollated || (form != nil && !isUniform) }
+  /// True if ``comparable`` uses BINARY collation without a COLLATE clause.
+  var isComparableBinary: Bool { isBinaryCollated || (encoding != nil && !isUniform) }
 }

@@ -87,18 +87,18 @@ struct CandidateRow {
     var query = SQLFragment("SELECT 1 FROM (SELECT * FROM (")
     query.append(row)
     query.append(")\(condition)) AS n JOIN (SELECT * FROM \(table.source)\(condition)) AS o ON ")
-    let ties = index.parts.compactMap { part in
+    let comparisons = index.parts.compactMap { part in
       part.column.map {
         "o.\(quoted($0)) = n.\(quoted($0)) COLLATE \(quoted(part.collation))"
       }
     }
-    query.append(ties.joined(separator: " AND "))
+    query.append(comparisons.joined(separator: " AND "))
     if let key {
       query.append(" AND NOT (\(table.key.lookupCondition("o")))")
       for value in key { query.bindings.append(value) }
     }
     query.append(" LIMIT 1")
-    return ties.isEmpty ? nil : query
+    return comparisons.isEmpty ? nil : query
   }
 
   // MARK: CHECK

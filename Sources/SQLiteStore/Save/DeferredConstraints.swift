@@ -76,10 +76,10 @@ extension SaveRun {
   /// Reports every changed object that violates a rule.
   mutating func run(_ checks: DeferredConstraints, after start: Int64?) throws(StoreError) {
     guard let start, let last = try checks.position(on: connection), last > start else { return }
-    let touches = try checks.history.touches(after: start, upTo: last, on: connection)
+    let changeSet = try checks.history.changeSet(after: start, upTo: last, on: connection)
     for rule in checks.rules where !failuresMayExcuse(rule) {
       let place = RelationshipPlace(entity: rule.entity, relationship: rule.relationship)
-      let ids = (touches.objects[rule.entity] ?? []).union(touches.members[place] ?? [])
+      let ids = (changeSet.objects[rule.entity] ?? []).union(changeSet.members[place] ?? [])
       guard !ids.isEmpty else { continue }
       for (id, count) in try counts(rule, ids).sorted(by: { $0.id < $1.id }) {
         guard let problem = rule.problem(count) else { continue }

@@ -110,9 +110,9 @@ extension SaveRun {
   func exists(
     _ values: [SQLValue], in columns: [String], of table: String
   ) throws(StoreError) -> Bool {
-    let ties = columns.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
+    let comparisons = columns.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
     return try connection.hasRow(
-      "SELECT 1 FROM main.\(quoted(table)) WHERE \(ties) LIMIT 1", values)
+      "SELECT 1 FROM main.\(quoted(table)) WHERE \(comparisons) LIMIT 1", values)
   }
 
   /// True if a row of `holder` refers to `values`.

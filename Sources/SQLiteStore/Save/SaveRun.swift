@@ -180,8 +180,8 @@ extension SaveRun {
 
   /// Continues the work that waited for `insert`, and recursively the work that waited for that.
   private mutating func resume(after insert: Int) throws(StoreError) {
-    var settled = [insert]
-    while let insert = settled.popLast() {
+    var completed = [insert]
+    while let insert = completed.popLast() {
       guard progress[insert] != .open, let postponed = waiting.removeValue(forKey: insert) else {
         continue
       }
@@ -189,7 +189,7 @@ extension SaveRun {
         switch item {
         case .change(let index, _):
           try apply(index)
-          settled.append(index)
+          completed.append(index)
         case .value(let index, let value): try setLater(value, of: index)
         }
       }

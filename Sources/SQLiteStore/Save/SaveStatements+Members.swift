@@ -83,8 +83,8 @@ struct MemberStatements {
     guard !destination.referencesKey else {
       return (member.key.idExpression(ofParts: columns), from)
     }
-    let tie = destination.leads(to: "m", from: columns)
-    return (member.key.idExpression("m"), "\(from) JOIN \(member.source) AS m ON \(tie)")
+    let joinCondition = destination.leads(to: "m", from: columns)
+    return (member.key.idExpression("m"), "\(from) JOIN \(member.source) AS m ON \(joinCondition)")
   }
 
   /// Adds a member. Binds o, the values that refer to the member, and both again.

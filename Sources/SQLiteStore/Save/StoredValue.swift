@@ -26,7 +26,7 @@ extension Value {
 
   private static func stored(_ text: String, in column: Column) -> SQLValue? {
     if column.type == .decimal { return .decimal(text, column.affinity) }
-    guard column.form == .uuid(.bytes), let bytes = UUIDText.bytes(of: text.utf8) else {
+    guard column.encoding == .uuid(.bytes), let bytes = UUIDText.bytes(of: text.utf8) else {
       return .text(text)
     }
     return .blob(bytes)
@@ -53,7 +53,7 @@ extension SQLValue {
     let isMidnight = date.seconds % 86_400 == 0 && date.nanoseconds == 0
     if column.dateFormat == .day, !isMidnight { return nil }
     guard column.dateFormat == .unixSeconds else {
-      guard case .date(let style)? = column.form else {
+      guard case .date(let style)? = column.encoding else {
         return .text(date.stored(as: column.dateFormat ?? .iso8601))
       }
       return .text(style.stored(date))

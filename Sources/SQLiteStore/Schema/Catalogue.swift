@@ -33,7 +33,7 @@ struct CatalogueTable {
   }
 
   /// Returns how SQLite compares `columns` of this table with the columns that they refer to.
-  func ties(_ columns: [String], to target: CatalogueTable, _ referenced: [String])
+  func comparisons(_ columns: [String], to target: CatalogueTable, _ referenced: [String])
     -> [ForeignKeyComparison]
   {
     zip(columns, referenced).map { name, other in
@@ -147,7 +147,7 @@ extension CatalogueReader {
           collation: entry.isView ? "" : collation(of: column.name, in: entry.name),
           isNotNull: column.isNotNull || (column.keyPlace > 0 && entry.isWithoutRowid),
           defaultSQL: column.defaultSQL, isGenerated: column.isGenerated, type: type,
-          dateFormat: dateFormat, form: try sample.form(of: type, dateFormat)))
+          dateFormat: dateFormat, encoding: try sample.encoding(of: type, dateFormat)))
     }
     return columns
   }

@@ -53,7 +53,8 @@ struct ColumnSample {
   }
 
   /// Returns the encoding of values of `type`; nil where SQLite compares them correctly as stored.
-  func form(of type: AttributeType, _ dateFormat: DateFormat?) throws(StoreError) -> ColumnEncoding?
+  func encoding(of type: AttributeType, _ dateFormat: DateFormat?) throws(StoreError)
+    -> ColumnEncoding?
   {
     switch type {
     case .integer, .double, .decimal: return nil

@@ -125,7 +125,7 @@ extension ForeignKey {
   /// Returns a condition: `values`, SQL for the values of the referring columns, refer to the row
   /// of `alias`.
   func leads(to alias: String?, from values: [String]) -> String {
-    zip(ties, zip(referenced, values))
+    zip(comparisons, zip(referenced, values))
       .map { $0.leads(to: qualified($1.0, alias), from: $1.1) }.joined(separator: " AND ")
   }
 
@@ -134,7 +134,7 @@ extension ForeignKey {
   ///
   /// - Parameter areColumns: True if all of them are columns rather than expressions.
   func refers(_ alias: String?, to values: [String], areColumns: Bool = false) -> String {
-    zip(ties, zip(columns, values))
+    zip(comparisons, zip(columns, values))
       .map { $0.refers(qualified($1.0, alias), to: $1.1, isColumn: areColumns) }
       .joined(separator: " AND ")
   }
@@ -150,6 +150,6 @@ extension ForeignKey {
   /// Returns SQL for the referring columns' values in the form that equals the values they refer
   /// to.
   func comparables(_ values: [String]) -> [String] {
-    zip(ties, values).map { $0.comparable($1) }
+    zip(comparisons, values).map { $0.comparable($1) }
   }
 }

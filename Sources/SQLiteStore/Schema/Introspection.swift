@@ -110,14 +110,14 @@ struct CatalogueLinks {
     guard Set(referenced) == Set(target.primaryKey) else {
       return ForeignKey(
         columns: columns, table: target.name, referenced: referenced, referencesKey: false,
-        ties: table.ties(columns, to: target, referenced))
+        comparisons: table.comparisons(columns, to: target, referenced))
     }
     let ordered = target.primaryKey.compactMap { part in
       referenced.firstIndex(of: part).map { columns[$0] }
     }
     return ForeignKey(
       columns: ordered, table: target.name, referenced: target.primaryKey, referencesKey: true,
-      ties: table.ties(ordered, to: target, target.primaryKey))
+      comparisons: table.comparisons(ordered, to: target, target.primaryKey))
   }
 
   /// True for a table with two foreign keys and at most a key that the store assigns.

@@ -60,7 +60,7 @@ struct KeyFinder {
     case .double: .real
     case .date: column.dateFormat == .unixSeconds ? .integer : .text
     case .binary: .binary
-    case .uuid where column.form == .uuid(.bytes): .uuid
+    case .uuid where column.encoding == .uuid(.bytes): .uuid
     case .string, .uuid, .uri, .json: column.affinity == .integer ? .integer : .text
     }
   }

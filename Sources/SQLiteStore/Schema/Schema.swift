@@ -75,13 +75,13 @@ struct Column: Sendable, Hashable {
   /// How dates are stored; nil for other types.
   let dateFormat: DateFormat?
   /// How values are encoded, where SQLite does not compare the stored values as the type requires.
-  let form: ColumnEncoding?
+  let encoding: ColumnEncoding?
 
   init(
     name: String, declaredType: String = "", affinity: Affinity = .blob,
     collation: String = "BINARY", isNotNull: Bool = false, defaultSQL: String? = nil,
     isGenerated: Bool = false, type: AttributeType, dateFormat: DateFormat? = nil,
-    form: ColumnEncoding? = nil
+    encoding: ColumnEncoding? = nil
   ) {
     self.name = name
     self.declaredType = declaredType
@@ -92,12 +92,12 @@ struct Column: Sendable, Hashable {
     self.isGenerated = isGenerated
     self.type = type
     self.dateFormat = dateFormat
-    self.form = form
+    self.encoding = encoding
   }
 
   /// True if SQLite compares this column's text as a number with constants that look like numbers.
   var takesTextForNumbers: Bool {
-    (form == .text || form == .json) && affinity.isNumeric
+    (encoding == .text || encoding == .json) && affinity.isNumeric
   }
 
   /// True if the column's own collation compares text byte by byte.
@@ -152,20 +152,20 @@ struct ForeignKey: Sendable, Hashable {
   /// one object. nil without an order.
   let position: String?
   /// How each column is compared with the column that it refers to; parallel to `columns`.
-  let ties: [ForeignKeyComparison]
+  let comparisons: [ForeignKeyComparison]
 
-  /// - Parameter ties: nil if each column refers only to the identical value.
+  /// - Parameter comparisons: nil if each column refers only to the identical value.
   init(
     columns: [String], table: String, referenced: [String], referencesKey: Bool,
-    position: String? = nil, ties: [ForeignKeyComparison]? = nil
+    position: String? = nil, comparisons: [ForeignKeyComparison]? = nil
   ) {
     self.columns = columns
     self.table = table
     self.referenced = referenced
-    let ties = ties ?? columns.map { _ in ForeignKeyComparison.plain }
-    self.referencesKey = referencesKey && ties.allSatisfy(\.isExact)
+    let comparisons = comparisons ?? columns.map { _ in ForeignKeyComparison.plain }
+    self.referencesKey = referencesKey && comparisons.allSatisfy(\.isExact)
     self.position = position
-    self.ties = ties
+    self.comparisons = comparisons
   }
 }
 

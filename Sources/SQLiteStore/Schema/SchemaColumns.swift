@@ -24,8 +24,8 @@ struct SchemaColumns: ColumnTraits {
 
   /// Only SQLite can compare text in a numeric column that has a collation of its own.
   private func treatment(of column: Column) -> ColumnTreatment? {
-    guard column.form != nil || column.isBinary || !column.type.isNumeric else { return nil }
-    return .column(column.affinity, form: column.form)
+    guard column.encoding != nil || column.isBinary || !column.type.isNumeric else { return nil }
+    return .column(column.affinity, encoding: column.encoding)
   }
 
   private func treatment(of key: Key, _ table: EntityTable) -> ColumnTreatment? {

@@ -1,17 +1,18 @@
-// How far those who follow a store have read → up to where its history may be forgotten.
+// The oldest position that a reader of the history still needs → the position up to which history
+// may be pruned. A reader that makes no progress loses its hold after a minute.
 
-/// Keeps what somebody has still to read, for a while.
+/// Delays pruning for the slowest reader, for a limited time.
 struct RetentionHolds {
-  /// How long it is kept for a reader that does not get any further, in nanoseconds.
-  static let patience: UInt64 = 60_000_000_000
+  /// The time after which a reader without progress no longer delays pruning, in nanoseconds.
+  static let timeLimit: UInt64 = 60_000_000_000
 
   private var position: Int64 = -1
   private var since: UInt64 = 0
 
-  /// The last position that may be forgotten up to.
+  /// The last position that may be pruned.
   ///
   /// - Parameters:
-  ///   - unread: the position after which somebody has still to read; nil: nobody has.
+  ///   - unread: the position after which a reader still has to read; nil if no reader does.
   ///   - newest: the newest position.
   ///   - now: a monotonic time in nanoseconds.
   mutating func limit(_ unread: Int64?, newest: Int64, _ now: UInt64) -> Int64 {
@@ -20,6 +21,6 @@ struct RetentionHolds {
       return newest
     }
     if unread != position { (position, since) = (unread, now) }
-    return now &- since > Self.patience ? newest : unread
+    return now &- since > Self.timeLimit ? newest : unread
   }
 }

@@ -1,12 +1,14 @@
-// The write-ahead log as long as its frames → longer, by zeros behind them.
+// A write-ahead log that is as long as its frames → a longer one, filled with zeros.
 //
-// A commit that makes a file longer waits until the file system has written down its new length and
-// place as well; one that overwrites bytes waits for these alone. SQLite takes zeros behind the
-// last frame for the log's end, as it takes the frames of an earlier turn.
+// A commit that makes a file longer also waits until the file system has written the file's new
+// length and location; a commit that overwrites bytes waits only for those bytes. SQLite reads
+// zeros behind the last frame as the end of the log, as it does with frames of an earlier
+// generation.
 //
-// Measured on ext4, 450 small commits into a new log, with and without reserve by turns, six runs:
-// the mean falls by 7 to 26 %, the median by 1 to 45 %, most where the disk is fast (0.38 → 0.27
-// ms). Once the log is overwritten, after about 500 such commits, there is no difference.
+// Measured on ext4, 450 small commits into a new log, with and without preallocation alternately,
+// six runs: the mean falls by 7 to 26 %, the median by 1 to 45 %, most on fast disks (0.38 → 0.27
+// ms). After about 500 such commits the log is overwritten from its start, and there is no
+// difference.
 
 import CSQLite
 import FetchModel
@@ -17,20 +19,21 @@ import FetchModel
   import Darwin
 #endif
 
-/// Keeps room in the log for the next commits. Belongs to the writer's thread.
+/// Keeps room in the log for the next commits. Used only on the writer's thread.
 struct WALPreallocation {
-  /// How much the log grows at once, in bytes.
+  /// The size of one extension of the log, in bytes.
   private static let step: Int64 = 1 << 20
-  /// How many pages' room there has to be.
+  /// The least room behind the frames, in pages.
   private static let leastPages: Int64 = 48
-  /// Bytes that the disk has to have beside: where it is about to be full, room is the saves'.
+  /// The least free space on the disk, in bytes. On a disk that is nearly full, the log is not
+  /// extended: the space is left for saves.
   private static let spare: UInt64 = 256 << 20
 
   private var known: Int32 = 0
 
-  /// Makes room where there is little, if nobody holds the file.
+  /// Extends the log if little room is left and no other connection holds the write lock.
   ///
-  /// - Parameter pages: how many pages stand in the log.
+  /// - Parameter pages: the number of pages in the log.
   mutating func extend(pages: Int32, pageSize: Int, on connection: Connection) {
     guard pages > 0, pages != known else { return }
     known = pages
@@ -40,7 +43,7 @@ struct WALPreallocation {
       Self.hasSpace(connection)
     else { return }
     try? connection.withPatience(0) { () throws(StoreError) in
-      // While nobody else can append.
+      // No other connection can append during this transaction.
       try connection.run("BEGIN IMMEDIATE")
       log.fill(upTo: max(needed, (log.length ?? 0) + Self.step))
       try connection.run("ROLLBACK")
@@ -60,7 +63,7 @@ private struct LogFile {
   private let file: UnsafeMutablePointer<sqlite3_file>
   private let methods: sqlite3_io_methods
 
-  /// nil where there is none.
+  /// Returns nil if the database has no log file.
   init?(_ connection: Connection) {
     var file: UnsafeMutablePointer<sqlite3_file>?
     let code = sqlite3_file_control(
@@ -75,7 +78,7 @@ private struct LogFile {
     return methods.xFileSize?(file, &length) == SQLITE_OK ? length : nil
   }
 
-  /// Appends zeros until the file is as long, and waits until that is written.
+  /// Appends zeros until the file is `end` bytes long, and syncs it.
   func fill(upTo end: Int64) {
     let zeros = [UInt8](repeating: 0, count: 1 << 16)
     guard var offset = length, let write = methods.xWrite else { return }

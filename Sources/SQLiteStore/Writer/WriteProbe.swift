@@ -1,32 +1,33 @@
-// Readiness probes → small commits, at most one at a time and four a second.
+// Readiness probes → small commits: at most one at a time and at most four per second.
 
 import FetchModel
 import Synchronization
 
-/// Finds out whether a writer can commit. Any thread may ask.
+/// Determines whether the writer can commit. May be used from any thread.
 final class WriteProbe: Sendable {
   typealias Completion = @Sendable (StoreError?) -> Void
 
-  /// Nanoseconds for which a commit that succeeded answers for the next one.
+  /// The time in nanoseconds for which a successful commit answers further probes.
   private static let validity: UInt64 = 250_000_000
 
   private struct State {
-    /// When something was committed last, in monotonic nanoseconds; 0 after a commit that failed.
+    /// The monotonic time of the last successful commit in nanoseconds; 0 after a commit that
+    /// failed.
     var lastCommit: UInt64 = 0
-    /// Probes that wait for the commit that runs; nil while none runs.
+    /// Probes that wait for the running commit; nil if none runs.
     var waiting: [Completion]?
   }
 
-  /// Guards the state.
+  /// Protects `State`.
   private let state = Mutex(State())
 
-  /// Notes how a group of saves ended.
+  /// Records how a group of saves ended.
   func note(didCommit: Bool) {
     let now = didCommit ? monotonicNanoseconds() : 0
     state.withLock { $0.lastCommit = now }
   }
 
-  /// Calls `completion` with the error of a commit; nil where it succeeded.
+  /// Calls `completion` with the error of a probe commit, or with nil if it succeeded.
   func run(on writer: Writer, _ completion: @escaping Completion) {
     enum Step { case isKnown, joins, begins }
     let now = monotonicNanoseconds()
@@ -46,7 +47,7 @@ final class WriteProbe: Sendable {
     }
   }
 
-  /// Rewrites a row as it is: one page goes to the log, and no object changes.
+  /// Updates a row to its own values: one page goes to the log, and no object changes.
   private static let write: Writer.Body = { connection, token throws(SaveError) in
     do throws(StoreError) {
       try connection.run("UPDATE main.livefetch_store SET value = value WHERE key = 'format'")

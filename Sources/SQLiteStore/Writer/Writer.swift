@@ -1,33 +1,34 @@
-// Saves of many threads → groups, one transaction each, in an order that is fair between callers.
+// Saves of many threads → groups of saves, one transaction per group, in an order that is fair
+// between callers.
 //
-// One thread owns the only connection of this process that writes or checkpoints. It takes whatever
-// saves wait, runs each in a savepoint, commits once, publishes the newest token, and then answers
-// them all. Between groups it looks after the file: commits of other processes, checkpoints, the
-// history's length.
+// One thread owns the only connection of this process that writes or checkpoints. It takes the
+// waiting saves, runs each in a savepoint, commits once, publishes the newest token, and then
+// completes all of them. Between groups it does maintenance: it detects commits of other processes,
+// checkpoints the log, and prunes the history.
 
 import Dispatch
 import FetchModel
 import Synchronization
 import Threads
 
-/// The thread that writes.
+/// The queue of saves and the thread that executes them.
 final class Writer: Sendable {
-  /// One save. May be called more than once: where a group fails, its saves run again one by one.
-  /// The token stands in the result until the save's own is known.
+  /// Executes one save. May be called more than once: if a group fails, its saves run again one by
+  /// one. The result holds the given token until the save's own token is known.
   typealias Body = @Sendable (Connection, Token) throws(SaveError) -> SaveResult
-  /// What belongs to a save once its token is known, in its transaction; an error refuses the save.
+  /// Runs in the save's transaction once its token is known; an error refuses the save.
   typealias Finish = @Sendable (Connection, SaveResult) throws(StoreError) -> Void
   typealias Completion = @Sendable (Result<SaveResult, SaveError>) -> Void
 
-  /// What was committed.
+  /// A commit that the writer made or detected.
   enum Commit: Sendable, Hashable {
-    /// Saves of this process, and perhaps of others before them.
+    /// Saves of this process, and perhaps earlier commits of other processes.
     case saves(Token)
-    /// Saves of other processes.
+    /// Commits of other processes.
     case others(Token)
-    /// Another epoch: history had a hole.
+    /// A new epoch, because history had a gap.
     case restarted(Token)
-    /// The file is not what was opened.
+    /// The file or its schema is not the one that was opened.
     case outdated(OutdatedReason)
   }
 
@@ -35,7 +36,7 @@ final class Writer: Sendable {
     let body: Body
     var finish: Finish?
     var turn = WriterQueue.Turn()
-    /// On the monotonic clock in nanoseconds.
+    /// The time of the call, in nanoseconds of the monotonic clock.
     let arrival: UInt64
     let completion: Completion
 
@@ -46,19 +47,19 @@ final class Writer: Sendable {
     var jobs: WriterQueue
     var isAsleep = false
     var isClosing = false
-    /// Whether no save is begun any more.
+    /// True once no further save may begin.
     var isEnding = false
-    /// Whether others may have written.
+    /// True if other processes may have written.
     var isHinted = false
-    /// Whether somebody wants to know when the file is not what was opened.
+    /// True if ``Commit/outdated(_:)`` is to be published.
     var isWatched = false
-    /// The positions up to which others have read, where they read on.
+    /// For each reader with unread history, the position up to which it has read.
     var readers: [ObjectIdentifier: Int64] = [:]
   }
 
-  /// Guards the saves that wait.
+  /// Protects the queue and its flags.
   private let waiting: Mutex<Waiting>
-  /// Whether the save that runs is to be rolled back.
+  /// True while the running save is to be rolled back.
   private let isCancelling = Atomic(false)
   /// See ``WriterQueue/removeExpired(at:limit:)``.
   private let waitLimit: UInt64
@@ -66,17 +67,18 @@ final class Writer: Sendable {
   private let drained = DispatchSemaphore(value: 0)
   private let mayEnd = DispatchSemaphore(value: 0)
   private let finished = DispatchSemaphore(value: 0)
-  /// Guards the newest token that was committed.
+  /// Protects the newest committed token.
   private let newest: Mutex<Token>
-  /// Guards what was counted.
+  /// Protects the metrics.
   private let counted = Mutex(WriterMetrics())
 
   /// Starts the thread.
   ///
   /// - Parameters:
-  ///   - connection: of access `.write`; belongs to the thread from now on.
-  ///   - watch: says whether the file is still what was opened; nil: nobody asks.
-  ///   - onCommit: called on the thread after each commit, before the saves are answered.
+  ///   - connection: a connection with access `.write`, used only by the thread from now on.
+  ///   - watch: detects files and tables that are not those that were opened; nil disables the
+  ///     check.
+  ///   - onCommit: called on the thread after each commit, before the saves complete.
   init(
     connection: Connection, history: History, settings: WriterSettings = WriterSettings(),
     watch: FileIdentityMonitor? = nil,
@@ -87,24 +89,24 @@ final class Writer: Sendable {
     waiting = Mutex(Waiting(jobs: WriterQueue(capacity: settings.maxWaiting)))
     waitLimit = settings.waitLimit
     let isStarted = startThread { [self] in
-      let upkeep = WriterMaintenance(
+      let maintenance = WriterMaintenance(
         connection: connection, history: history, settings: settings, watch: watch)
       let group = WriterGroup(
         connection: connection, history: history, files: watch?.files, token: token,
         duration: settings.groupDuration)
-      work(group, upkeep, settings.pollInterval, onCommit)
+      work(group, maintenance, settings.pollInterval, onCommit)
     }
     guard isStarted else { throw .failed("no thread could be started") }
   }
 
-  /// The newest token that was committed and noticed here.
+  /// The newest token whose commit this writer made or detected.
   var newestToken: Token { newest.withLock { $0 } }
 
-  /// What was counted so far.
+  /// The metrics so far.
   var figures: WriterMetrics { counted.withLock { $0 } }
 
-  /// Queues a save. `completion` is called on the writer's thread, after the commit, or on any
-  /// thread where the save is refused.
+  /// Queues a save. `completion` is called on the writer's thread after the commit, or on any
+  /// thread if the save is refused.
   func save(
     _ body: @escaping Body, finish: Finish? = nil, turn: WriterQueue.Turn = .init(),
     completion: @escaping Completion
@@ -136,7 +138,7 @@ final class Writer: Sendable {
     for (job, error) in refusals { job.refuse(error) }
   }
 
-  /// How many saves wait.
+  /// The number of waiting saves.
   var waitingCount: Int { waiting.withLock { $0.jobs.count } }
 
   /// See ``Store/endSaves(cancellingRunning:)``.
@@ -151,15 +153,18 @@ final class Writer: Sendable {
 
   private let writeProbe = WriteProbe()
 
-  /// Calls `completion` once it is known whether a commit succeeds, on any thread, with its error.
+  /// Calls `completion`, on any thread, with the error of a small commit, or with nil if it
+  /// succeeded.
   func probe(_ completion: @escaping WriteProbe.Completion) {
     writeProbe.run(on: self, completion)
   }
 
-  /// What `reader` has still to read is not forgotten, as long as it makes progress.
+  /// Keeps the history that `reader` still has to read from being pruned, as long as the reader
+  /// makes progress.
   ///
-  /// Whoever demands ``RetentionDemand/new`` before it begins to read finds everything that is
-  /// committed after the state that it reads: what is being forgotten meanwhile is older.
+  /// A reader that demands ``RetentionDemand/new`` before it begins to read finds every change that
+  /// is committed after the state that it reads: pruning that runs meanwhile removes only older
+  /// history.
   func demand(_ demand: RetentionDemand, of reader: ObjectIdentifier) {
     let position: Int64? =
       switch demand {
@@ -170,7 +175,7 @@ final class Writer: Sendable {
     waiting.withLock { $0.readers[reader] = position }
   }
 
-  /// Others may have written: look soon.
+  /// Tells the writer to look for commits of other processes soon.
   func hint() {
     let isAsleep = waiting.withLock { waiting in
       waiting.isHinted = true
@@ -180,15 +185,15 @@ final class Writer: Sendable {
     if isAsleep { wakeUp.signal() }
   }
 
-  /// From now on a file that is not what was opened is told as such; before, it is served on as far
-  /// as that goes.
+  /// From now on, publishes ``Commit/outdated(_:)`` if the file is not the one that was opened.
+  /// Before this call, the writer serves such a file for as long as it can.
   func watchFile() { waiting.withLock { $0.isWatched = true } }
 
-  /// Carries out what waits, then ends the thread and closes its connection. Later saves are
+  /// Executes the waiting saves, then ends the thread and closes its connection. Later saves are
   /// refused.
   ///
-  /// Whoever closes a file last puts its log away; that has to be the writer. So close the readers
-  /// in `closeReaders`, which is called when the last save is answered.
+  /// The connection that closes the file last removes the log; that has to be the writer's. So
+  /// close the readers in `closeReaders`, which is called after the last save has completed.
   func close(_ closeReaders: () -> Void = {}) {
     let wasClosing = waiting.withLock { waiting in
       defer { waiting.isClosing = true }
@@ -206,24 +211,26 @@ final class Writer: Sendable {
 // MARK: - The thread
 
 extension Writer {
-  /// Milliseconds of waiting for another process after which its earlier commits are looked for.
-  private static let patienceBetweenLooks: Int32 = 50
+  /// The milliseconds that the writer waits for another process's lock before it looks for commits
+  /// that this process has already made.
+  private static let lockPollMilliseconds: Int32 = 50
 
   private func work(
-    _ group: consuming WriterGroup, _ upkeep: consuming WriterMaintenance, _ pollInterval: UInt64,
+    _ group: consuming WriterGroup, _ maintenance: consuming WriterMaintenance,
+    _ pollInterval: UInt64,
     _ onCommit: (Commit) -> Void
   ) {
     while let jobs = take() {
-      // A save that ends the sleep is not to wait for the upkeep.
-      if jobs.isEmpty, !sleep(nanoseconds: upkeep.isBusy ? 5_000_000 : pollInterval),
-        let commit = upkeep.run(&group, takeNotice())
+      // A save that ends the sleep does not wait for maintenance.
+      if jobs.isEmpty, !sleep(nanoseconds: maintenance.isBusy ? 5_000_000 : pollInterval),
+        let commit = maintenance.run(&group, takeRequests())
       {
         publish(commit, group.token, onCommit)
       }
       var rest = jobs[...]
       while !rest.isEmpty {
         let began = monotonicNanoseconds()
-        let outcome = run(rest, &group, &upkeep, onCommit)
+        let outcome = run(rest, &group, &maintenance, onCommit)
         counted.withLock { $0.count(outcome) }
         writeProbe.note(didCommit: outcome.commitNanoseconds > 0)
         if outcome.didCommit { publish(.saves(group.token), group.token, onCommit) }
@@ -232,62 +239,65 @@ extension Writer {
         }
         rest = rest.dropFirst(outcome.results.count)
         rest = refuseEnded(rest)
-        if let commit = upkeep.run(&group, takeNotice()) { publish(commit, group.token, onCommit) }
+        if let commit = maintenance.run(&group, takeRequests()) {
+          publish(commit, group.token, onCommit)
+        }
       }
-      let (bytes, rows) = (upkeep.size.total, upkeep.size.rows)
+      let (bytes, rows) = (maintenance.size.total, maintenance.size.rows)
       counted.withLock { $0.holds(historyBytes: bytes, rows: rows) }
     }
     drained.signal()
     mayEnd.wait()
-    upkeep.finish()
+    maintenance.finish()
     finished.signal()
   }
 
-  /// Carries saves out. While another process holds the file, what was committed before is told.
+  /// Executes saves. While another process holds the write lock, publishes the commits that were
+  /// made before.
   private func run(
-    _ jobs: ArraySlice<Job>, _ group: inout WriterGroup, _ upkeep: inout WriterMaintenance,
+    _ jobs: ArraySlice<Job>, _ group: inout WriterGroup, _ maintenance: inout WriterMaintenance,
     _ onCommit: (Commit) -> Void
   ) -> WriterGroup.Outcome {
-    var patience = group.connection.busyTimeout
+    var remaining = group.connection.busyTimeout
     group.connection.cancels { [self] in isCancelling.load(ordering: .relaxed) }
     defer { group.connection.cancels(nil) }
     while true {
-      let share = min(patience, Self.patienceBetweenLooks)
-      let outcome = group.run(jobs, patience: share)
-      patience -= share
-      guard outcome.isHeldUp, patience > 0, !isCancelling.load(ordering: .relaxed) else {
+      let share = min(remaining, Self.lockPollMilliseconds)
+      let outcome = group.run(jobs, busyTimeout: share)
+      remaining -= share
+      guard outcome.isLocked, remaining > 0, !isCancelling.load(ordering: .relaxed) else {
         return outcome
       }
-      let commit = upkeep.lookForOthers(&group, takeNotice())
+      let commit = maintenance.checkForExternalCommits(&group, takeRequests())
       if let commit { publish(commit, group.token, onCommit) }
     }
   }
 
-  /// Saves that were taken and not begun are refused once the server ends.
+  /// Refuses saves that were taken from the queue but not begun when the server shuts down.
   private func refuseEnded(_ jobs: ArraySlice<Job>) -> ArraySlice<Job> {
     guard !jobs.isEmpty, waiting.withLock({ $0.isEnding }) else { return jobs }
     refuse(jobs.map { Refusal($0, .shuttingDown) })
     return []
   }
 
-  /// Why a save that ran out of time was refused: it was cancelled, it waited for longer than it
-  /// ran, or it takes too long.
+  /// The reason for which a save that ran out of time is refused: it was cancelled, it waited for
+  /// longer than it ran, or it takes too long.
   private func cause(of error: SaveError, _ job: Job, _ began: UInt64) -> SaveError {
     guard error == .store(.queryTimeout) else { return error }
     if isCancelling.load(ordering: .relaxed) { return .store(.shuttingDown) }
     return began &- job.arrival > waitLimit / 2 ? .store(.overloaded) : error
   }
 
-  private func takeNotice() -> WriterMaintenance.Notice {
+  private func takeRequests() -> WriterMaintenance.Requests {
     waiting.withLock { waiting in
       defer { waiting.isHinted = false }
-      return WriterMaintenance.Notice(
+      return WriterMaintenance.Requests(
         isHinted: waiting.isHinted, isWatched: waiting.isWatched,
         unread: waiting.readers.values.min())
     }
   }
 
-  /// The saves that are made next, none if none wait; nil when there will be no more. Refuses those
+  /// The saves of the next group; empty if none wait, nil if there will be no more. Refuses saves
   /// that have waited for too long.
   private func take() -> [Job]? {
     let (jobs, expired): ([Job]?, [Job]) = waiting.withLock { waiting in
@@ -303,7 +313,7 @@ extension Writer {
     return jobs
   }
 
-  /// Whether a save came before the time was over.
+  /// Sleeps. Returns true if a save arrived before the time was over.
   private func sleep(nanoseconds: UInt64) -> Bool {
     let (isAsleep, isHinted) = waiting.withLock { ($0.isAsleep, $0.isHinted) }
     if isHinted { return false }

@@ -1,29 +1,30 @@
-// Waiting saves → one transaction with a savepoint each.
+// Waiting saves → one transaction with one savepoint per save. A save that fails does not affect
+// the others of its group.
 
 import CSQLite
 import FetchModel
 
-/// Carries groups of saves out. Belongs to the writer's thread.
+/// Executes groups of saves. Used only on the writer's thread.
 struct WriterGroup {
   struct Outcome {
-    /// Parallel to the jobs that were taken.
+    /// The results, in the order of the jobs that were executed.
     var results: [Result<SaveResult, SaveError>]
-    /// Whether there is a newer state than before.
+    /// True if the group made a new state.
     var didCommit: Bool
-    /// How long the commit took; 0 without one.
+    /// The duration of the commit; 0 if there was none.
     var commitNanoseconds: UInt64 = 0
-    /// Whether another process held the file: nothing was tried.
-    var isHeldUp = false
+    /// True if another process held the write lock, so that nothing was executed.
+    var isLocked = false
   }
 
   let connection: Connection
   let history: History
-  /// nil where nobody watches the files.
+  /// The files that are checked before and after each commit; nil if they are not monitored.
   let files: ServedFiles?
   let duration: UInt64
-  /// The newest state that this thread knows to be committed.
+  /// The newest token that this thread knows to be committed.
   var token: Token
-  /// The last position that is the end of a save in `livefetch_save`.
+  /// The last position that `livefetch_save` records as the end of a save.
   var stamped: Int64
 
   init(
@@ -38,17 +39,17 @@ struct WriterGroup {
     stamped = 0
   }
 
-  /// Takes jobs from the front, as many as fit into the time of a group, and commits them.
+  /// Executes jobs from the front, as many as fit into the duration of a group, and commits them.
   ///
-  /// - Parameter patience: how many milliseconds to wait for another process that holds the file.
-  mutating func run(_ jobs: ArraySlice<Writer.Job>, patience: Int32) -> Outcome {
+  /// - Parameter busyTimeout: the milliseconds to wait for another process that holds the write lock.
+  mutating func run(_ jobs: ArraySlice<Writer.Job>, busyTimeout: Int32) -> Outcome {
     var state: State
     do {
-      state = try begin(patience)
+      state = try begin(busyTimeout)
     } catch {
       return Outcome(
         results: jobs.map { _ in .failure(.store(error)) }, didCommit: false,
-        isHeldUp: error == .busy)
+        isLocked: error == .busy)
     }
     let start = monotonicNanoseconds()
     for job in jobs {
@@ -64,10 +65,11 @@ struct WriterGroup {
     var results: [Result<SaveResult, SaveError>] = []
   }
 
-  /// What others committed since the last stamp becomes a save of its own.
-  private mutating func begin(_ patience: Int32) throws(StoreError) -> State {
+  /// Begins the transaction. Commits of other processes since the last stamp become a save of their
+  /// own.
+  private mutating func begin(_ busyTimeout: Int32) throws(StoreError) -> State {
     try files?.check()
-    try connection.withPatience(patience) { () throws(StoreError) in
+    try connection.withPatience(busyTimeout) { () throws(StoreError) in
       try connection.run("BEGIN IMMEDIATE")
     }
     do {
@@ -80,18 +82,19 @@ struct WriterGroup {
     }
   }
 
-  /// SQLite gave the whole transaction up because of the last job: none of the jobs happened.
+  /// SQLite rolled the whole transaction back because of the last job, so none of the jobs took
+  /// effect. Runs each of them in a transaction of its own.
   private mutating func runAlone(_ jobs: ArraySlice<Writer.Job>, _ state: State) -> Outcome {
     guard jobs.count > 1 else { return Outcome(results: state.results, didCommit: false) }
     var outcome = Outcome(results: [], didCommit: false)
-    // What took too long in company does so alone.
+    // The last job has run out of time already and would do so again.
     let isSlow = state.results.last == .failure(.store(.queryTimeout))
     for index in jobs.indices {
       if isSlow, index == jobs.indices.last {
         outcome.results += state.results.suffix(1)
         break
       }
-      let alone = run(jobs[index...index], patience: connection.busyTimeout)
+      let alone = run(jobs[index...index], busyTimeout: connection.busyTimeout)
       outcome.results += alone.results
       outcome.didCommit = outcome.didCommit || alone.didCommit
     }
@@ -116,8 +119,8 @@ struct WriterGroup {
       commitNanoseconds: max(1, duration))
   }
 
-  /// The results, where they are in files that somebody finds again: these may have been removed
-  /// while the commit ran.
+  /// The results if the files are still in place, otherwise errors: the files may have been removed
+  /// during the commit.
   private func acknowledged(
     _ results: [Result<SaveResult, SaveError>]
   ) -> [Result<SaveResult, SaveError>] {
@@ -177,7 +180,8 @@ extension WriterGroup {
     do { return try body() } catch { throw .store(error) }
   }
 
-  /// A violation that waits for the commit would survive the savepoint's release and fail all.
+  /// Fails if the save violates a deferred foreign key. Such a violation would survive the
+  /// savepoint's release and make the commit of the whole group fail.
   private func checkDeferredKeys() throws(SaveError) {
     var violations: Int32 = 0
     var highest: Int32 = 0

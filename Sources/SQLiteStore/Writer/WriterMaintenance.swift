@@ -1,11 +1,13 @@
-// What the writer's thread does between groups: commits of others, checkpoints, forgetting.
+// The work of the writer's thread between groups: it detects commits of other processes,
+// checkpoints the log, and measures and prunes the history. It reports commits of other processes
+// and files that were replaced.
 
 import CSQLite
 import FetchModel
 
-/// Looks after the file. Belongs to the writer's thread.
+/// Maintains the database file. Used only on the writer's thread.
 struct WriterMaintenance {
-  /// What SQLite tells after each commit of this connection.
+  /// The length of the log in pages, which SQLite reports after each commit of this connection.
   private final class LogGauge {
     var pages: Int32 = 0
   }
@@ -21,27 +23,27 @@ struct WriterMaintenance {
   private var nextPoll: UInt64 = 0
   private var nextPruning: UInt64 = 0
   private var nextMeasuring: UInt64 = 0
-  private var held = RetentionHolds()
-  private var reserve = WALPreallocation()
-  private var unstamped = PendingExternalCommits()
-  /// What history takes.
+  private var holds = RetentionHolds()
+  private var preallocation = WALPreallocation()
+  private var pendingCommits = PendingExternalCommits()
+  /// The size of the history.
   private(set) var size = HistorySize()
 
-  /// What the thread was told since the last time.
-  struct Notice {
-    /// Whether others may have written.
+  /// The requests of other threads since the last call.
+  struct Requests {
+    /// True if other processes may have written.
     let isHinted: Bool
-    /// Whether somebody wants to know when the file is not what was opened.
+    /// True if a file or schema that is not the one that was opened is to be reported.
     let isWatched: Bool
-    /// The position after which somebody has still to read.
+    /// The position after which the slowest reader still has to read; nil if no reader does.
     let unread: Int64?
   }
 
   private var watch: FileIdentityMonitor?
   private var isOutdated = false
-  /// How the files stood when that was reported last.
+  /// The condition of the files when it was last reported.
   private var reported = FileCondition.intact
-  /// The schema's version at which the tables were last found to be those that were opened.
+  /// The schema version at which the tables were last found to be the opened ones.
   private var watchedVersion: Int64?
 
   init(
@@ -53,8 +55,8 @@ struct WriterMaintenance {
     self.history = history
     self.settings = settings
     pageSize = Int(Self.pragma("page_size", connection) ?? 4_096)
-    // None that SQLite gives: others may have written since the writer read its token, so the first
-    // look checks everything.
+    // -1 is no value that SQLite returns. Other processes may have written since the writer read
+    // its token, so the first run checks everything.
     dataVersion = -1
     schemaVersion = -1
     sqlite3_wal_hook(
@@ -69,34 +71,34 @@ struct WriterMaintenance {
     (try? connection.first("PRAGMA main.\(name)") { $0.integer(0) }) ?? nil
   }
 
-  /// Does what is due. Gives what others committed.
-  mutating func run(_ group: inout WriterGroup, _ notice: Notice) -> Writer.Commit? {
-    if hasChangedFiles { return reportFiles(notice) }
+  /// Does the work that is due. Returns the commits of other processes.
+  mutating func run(_ group: inout WriterGroup, _ requests: Requests) -> Writer.Commit? {
+    if hasChangedFiles { return reportFiles(requests) }
     checkpointIfDue()
-    reserve.extend(pages: gauge.pages, pageSize: pageSize, on: connection)
+    preallocation.extend(pages: gauge.pages, pageSize: pageSize, on: connection)
     let now = monotonicNanoseconds()
     measureIfDue(now, group.token.position)
-    pruneIfDue(now, group.token.position, notice.unread)
+    pruneIfDue(now, group.token.position, requests.unread)
     stampIfDue(now, &group)
-    guard now >= nextPoll || notice.isHinted else { return nil }
-    return lookForOthers(&group, notice)
+    guard now >= nextPoll || requests.isHinted else { return nil }
+    return checkForExternalCommits(&group, requests)
   }
 
-  /// What others committed, at once.
-  mutating func lookForOthers(
-    _ group: inout WriterGroup, _ notice: Notice
+  /// Looks for commits of other processes at once, without other maintenance.
+  mutating func checkForExternalCommits(
+    _ group: inout WriterGroup, _ requests: Requests
   ) -> Writer.Commit? {
     guard !isOutdated else { return nil }
-    if hasChangedFiles { return reportFiles(notice) }
+    if hasChangedFiles { return reportFiles(requests) }
     nextPoll = monotonicNanoseconds() &+ settings.pollInterval
-    let commit = try? noticeOthers(&group, isWatched: notice.isWatched)
+    let commit = try? detectExternalCommits(&group, isWatched: requests.isWatched)
     if case .outdated? = commit { isOutdated = true }
     return commit
   }
 
-  /// Whether there is more to measure or to forget than was done.
+  /// True if measuring, pruning or stamping has more to do soon.
   var isBusy: Bool {
-    min(nextMeasuring, nextPruning, unstamped.due) < monotonicNanoseconds() &+ 30_000_000
+    min(nextMeasuring, nextPruning, pendingCommits.due) < monotonicNanoseconds() &+ 30_000_000
   }
 
   /// Copies the whole log into the file and closes the connection.
@@ -115,7 +117,7 @@ struct WriterMaintenance {
 // MARK: - Files that were removed or replaced
 
 extension WriterMaintenance {
-  /// Whether the files are not those that were opened; then nothing more is written to them.
+  /// True if the files are not those that were opened. Then nothing more is written to them.
   private var hasChangedFiles: Bool {
     guard let files = watch?.files else { return false }
     do {
@@ -126,17 +128,17 @@ extension WriterMaintenance {
     }
   }
 
-  /// Has the store opened again where there is a file to open: under another file's name, with a
-  /// log that is not this one, or without one. What the log holds is copied into the file first,
-  /// where nobody else has opened that since.
-  private mutating func reportFiles(_ notice: Notice) -> Writer.Commit? {
+  /// Reports that the store has to be opened again, if there is a file to open: the opened file has
+  /// another name, its log was replaced, or its log was removed. In the last case the content of
+  /// the log is copied into the file first, unless another process has opened the file since.
+  private mutating func reportFiles(_ requests: Requests) -> Writer.Commit? {
     let condition = watch?.files.condition ?? .intact
     if condition != reported, let fault = condition.fault {
       SQLiteStore.report(.changed(fault.detail))
     }
     reported = condition
     if condition == .logRemoved { checkpoint(SQLITE_CHECKPOINT_PASSIVE) }
-    guard notice.isWatched, !isOutdated, condition != .removed, condition != .intact else {
+    guard requests.isWatched, !isOutdated, condition != .removed, condition != .intact else {
       return nil
     }
     isOutdated = true
@@ -147,17 +149,18 @@ extension WriterMaintenance {
 // MARK: - Others
 
 extension WriterMaintenance {
-  /// SQLite counts `data_version` up for commits of other connections alone.
-  private mutating func noticeOthers(
+  /// Detects commits of other processes. SQLite increments `data_version` only for commits of other
+  /// connections.
+  private mutating func detectExternalCommits(
     _ group: inout WriterGroup, isWatched: Bool
   ) throws(StoreError) -> Writer.Commit? {
     let version = Self.pragma("data_version", connection)
     guard let version, version != dataVersion else { return nil }
     if isWatched, try hasOtherTables() { return .outdated(.schemaChanged) }
-    switch try hole(since: group.token) {
+    switch try gap(since: group.token) {
     case nil: break
     case .everything:
-      // The tables may have changed since they were compared.
+      // The tables may have changed since they were last compared.
       if isWatched, try hasOtherTables() { return .outdated(.schemaChanged) }
       return try restart(&group, dataVersion: version)
     case .triggers:
@@ -168,11 +171,11 @@ extension WriterMaintenance {
     dataVersion = version
     guard token != group.token else { return nil }
     group.token = token
-    unstamped.append(token.position, monotonicNanoseconds())
+    pendingCommits.append(token.position, monotonicNanoseconds())
     return .others(token)
   }
 
-  /// Whether the tables are not those that were opened.
+  /// True if the tables are not those that were opened.
   private mutating func hasOtherTables() throws(StoreError) -> Bool {
     let version = Self.pragma("schema_version", connection)
     guard version != watchedVersion else { return false }
@@ -181,15 +184,15 @@ extension WriterMaintenance {
     return false
   }
 
-  /// Why changes may not have been recorded.
-  private enum Hole {
+  /// A reason for which changes may not have been recorded.
+  private enum Gap {
     /// The file has the content of another one, or its history was deleted.
     case everything
-    /// Triggers or history tables are not as they were made.
+    /// Triggers or history tables are not as LiveFetch created them.
     case triggers
   }
 
-  private mutating func hole(since token: Token) throws(StoreError) -> Hole? {
+  private mutating func gap(since token: Token) throws(StoreError) -> Gap? {
     let version = Self.pragma("schema_version", connection) ?? schemaVersion
     if version != schemaVersion, try !History.isWhole(on: connection) { return .everything }
     if try history.standing(of: token, on: connection) == .expired { return .everything }
@@ -203,7 +206,7 @@ extension WriterMaintenance {
     _ group: inout WriterGroup, dataVersion version: Int64
   ) throws(StoreError) -> Writer.Commit {
     try history.restart(on: connection)
-    size.startAnew()
+    size.reset()
     schemaVersion = Self.pragma("schema_version", connection) ?? schemaVersion
     dataVersion = version
     group.token = try history.newestToken(on: connection)
@@ -211,10 +214,11 @@ extension WriterMaintenance {
     return .restarted(group.token)
   }
 
-  /// If nobody holds the file; else the next group does it.
+  /// Stamps pending commits if no other process holds the write lock; otherwise the next group does
+  /// it.
   private mutating func stampIfDue(_ now: UInt64, _ group: inout WriterGroup) {
-    guard now >= unstamped.due else { return }
-    for position in unstamped.takeAll() {
+    guard now >= pendingCommits.due else { return }
+    for position in pendingCommits.takeAll() {
       let isStamped: Void? = try? connection.withPatience(0) { () throws(StoreError) in
         try History.stamp(position: position, on: connection)
       }
@@ -235,46 +239,49 @@ extension WriterMaintenance {
     checkpoint(isLong ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE)
   }
 
-  /// Waits for no reader: what cannot be done now is done the next time.
+  /// Checkpoints without waiting for readers. Frames that a reader still needs stay for the next
+  /// time.
   private func checkpoint(_ mode: Int32) {
     try? connection.withPatience(0) { () throws(StoreError) in
       _ = sqlite3_wal_checkpoint_v2(connection.handle, "main", mode, nil, nil)
     }
   }
 
-  /// What is kept is right to a sixteenth of its limit.
-  private var grain: HistorySize.Granularity {
+  /// The granularity of the size measurement: at most a sixteenth of the size limit.
+  private var granularity: HistorySize.Granularity {
     HistorySize.Granularity(
       positions: settings.measuringStep, bytes: max(4_096, settings.retention.bytes / 16))
   }
 
-  /// One slice at a time, more of them while there is more to measure.
+  /// Measures one slice of the history, and schedules the next one soon if there is more to
+  /// measure.
   private mutating func measureIfDue(_ now: UInt64, _ last: Int64) {
     guard now >= nextMeasuring else { return }
     nextMeasuring = now &+ 1_000_000_000
     guard size.end < last, let bounds = try? history.bounds(on: connection) else { return }
     let hasMore = try? size.measure(
-      from: bounds.first, upTo: last, grain: grain, history, on: connection)
+      from: bounds.first, upTo: last, granularity: granularity, history, on: connection)
     if hasMore == true { nextMeasuring = now &+ 5_000_000 }
-    // What is too much is not to wait for the next look.
+    // History beyond its size limit is pruned soon.
     if size.total > settings.retention.bytes { nextPruning = min(nextPruning, now &+ 20_000_000) }
   }
 
-  /// One step at a time, more of them while there is more to forget.
+  /// Prunes one step, and schedules the next one soon if there is more to prune.
   ///
-  /// - Parameter unread: see ``Notice/unread``.
+  /// - Parameter unread: see ``Requests/unread``.
   private mutating func pruneIfDue(_ now: UInt64, _ newest: Int64, _ unread: Int64?) {
-    let last = held.limit(unread, newest: newest, now)
+    let last = holds.limit(unread, newest: newest, now)
     guard now >= nextPruning else { return }
-    let hasMore = try? forget(noticed: last)
-    // Nil where another process holds the file.
+    let hasMore = try? prune(noticed: last)
+    // `hasMore` is nil if another process held the write lock.
     let isDone = hasMore != nil && last >= newest
     let pause = isDone ? settings.pruningInterval : min(settings.pruningInterval, 500_000_000)
     nextPruning = now &+ (hasMore == true ? 20_000_000 : pause)
   }
 
-  /// Whether there is more to forget. Waits no longer for others than their commits may.
-  private mutating func forget(noticed last: Int64) throws(StoreError) -> Bool {
+  /// Prunes one step. Returns true if there is more to prune. Waits only briefly for other
+  /// processes' locks.
+  private mutating func prune(noticed last: Int64) throws(StoreError) -> Bool {
     try connection.withPatience(20) { () throws(StoreError) in
       try IdempotencyTable.prune(limit: settings.pruningStep, on: connection)
       return try history.prune(

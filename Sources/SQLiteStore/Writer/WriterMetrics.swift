@@ -1,18 +1,18 @@
-// What the writer's thread counts, for metrics. It changes them once a group.
+// The metrics of the writer's thread, which updates them once per group.
 
 import FetchModel
 import Metrics
 
-/// Figures of one writer.
+/// Counters and histograms of one writer since its start.
 struct WriterMetrics: Sendable {
   var saves = 0
   var refused = 0
-  /// Commits of others that were noticed.
-  var foreignCommits = 0
-  /// Epochs begun because history had a hole.
+  /// Detected commits of other processes.
+  var externalCommits = 0
+  /// Epochs begun because history had a gap.
   var restarts = 0
   var groupSizes = Histogram(bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256])
-  /// Seconds.
+  /// Durations of commits in seconds.
   var commitTimes = Histogram(
     bounds: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1])
   private var historyBytes: Int64 = 0
@@ -31,7 +31,7 @@ struct WriterMetrics: Sendable {
   mutating func count(_ commit: Writer.Commit) {
     switch commit {
     case .saves: break
-    case .others: foreignCommits += 1
+    case .others: externalCommits += 1
     case .restarted: restarts += 1
     case .outdated: restarts += 1
     }
@@ -52,7 +52,7 @@ struct WriterMetrics: Sendable {
         "livefetch_commit_seconds", "Time of a commit.", .histogram, commitTimes.samples()),
       MetricFamily(
         "livefetch_foreign_commits_total", "Commits of other programs that were noticed.",
-        .counter, foreignCommits),
+        .counter, externalCommits),
       MetricFamily(
         "livefetch_epochs_total", "Epochs begun while the file was served.", .counter, restarts),
       MetricFamily(
@@ -64,6 +64,7 @@ struct WriterMetrics: Sendable {
 }
 
 extension SQLiteStore: MetricsSource {
+  /// The metrics of the writer and of the history; empty for a read-only store.
   public var metrics: [MetricFamily] {
     guard let writer else { return [] }
     return writer.figures.families + [

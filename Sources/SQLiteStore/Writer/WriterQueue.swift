@@ -1,18 +1,18 @@
-// Saves that wait → groups, in an order that is fair between callers.
+// Waiting saves → groups, in an order that is fair between callers.
 //
-// A group is many saves that are brief each, or one batch. Both kinds take turns, so that neither
-// batches hold up the others for longer than one of them takes, nor the others the batches.
+// A group is either many brief saves or one batch. The two kinds alternate: a brief save waits for
+// at most one batch, and a batch for at most one group of brief saves.
 
 import FetchModel
 import Threads
 
-/// The saves that wait for the writer's thread. Guarded by its owner.
+/// The saves that wait for the writer's thread. Protected by its owner's lock.
 struct WriterQueue {
-  /// Where a save stands among those that wait.
+  /// The caller and size of a save, which determine its place in the queue.
   struct Turn: Sendable {
     var key = QueueKey()
     var isBatch = false
-    /// How many changes it makes.
+    /// The number of changes that it makes.
     var size = 1
 
     init() {}
@@ -24,14 +24,14 @@ struct WriterQueue {
     }
   }
 
-  /// The most changes of one group: what comes meanwhile waits for them.
+  /// The most changes of one group. Saves that arrive meanwhile wait for the whole group.
   private static let groupSize = 1_000
 
   private var brief: FairQueue<Writer.Job>
   private var batches: FairQueue<Writer.Job>
   private var isBatchNext = false
 
-  /// - Parameter capacity: how many saves of each kind may wait.
+  /// - Parameter capacity: the most waiting saves of each kind.
   init(capacity: Int) {
     brief = FairQueue(capacity: capacity)
     batches = FairQueue(capacity: capacity)
@@ -45,7 +45,7 @@ struct WriterQueue {
       ? batches.append(job, for: job.turn.key) : brief.append(job, for: job.turn.key)
   }
 
-  /// The saves that are made next, together; none where none wait.
+  /// Removes and returns the saves of the next group; empty if none wait.
   mutating func takeGroup() -> [Writer.Job] {
     if isBatchNext || brief.isEmpty, let batch = batches.popFirst() {
       isBatchNext = false
@@ -61,11 +61,11 @@ struct WriterQueue {
     return group
   }
 
-  /// Takes out the saves that have waited for too long at `now`, on the monotonic clock in
-  /// nanoseconds.
+  /// Removes and returns the saves that have waited for too long at `now`, a time of the monotonic
+  /// clock in nanoseconds.
   ///
-  /// - Parameter limit: nanoseconds that a batch may take, its wait among them. Other saves may
-  ///   wait for half as long again: the batch that runs may take all of that.
+  /// - Parameter limit: the nanoseconds that a batch may take, including its wait. Brief saves may
+  ///   wait for one and a half times as long, because a running batch may take all of `limit`.
   mutating func removeExpired(at now: UInt64, limit: UInt64) -> [Writer.Job] {
     let longer = limit.addingReportingOverflow(limit / 2)
     let briefLimit = longer.overflow ? .max : longer.partialValue

@@ -1,10 +1,10 @@
-// What the writer is told when it starts.
+// The settings of the writer, fixed when it starts.
 
-/// How the writer looks after the file.
+/// Sizes of groups and queues, and the schedule of maintenance.
 struct WriterSettings: Sendable, Hashable {
-  /// How long history is kept: what is beyond any of them is forgotten.
+  /// Limits of the history. What exceeds any of them is pruned.
   struct Retention: Sendable, Hashable {
-    /// Touched rows.
+    /// Changed rows.
     var count: Int64 = 500_000
     /// Seconds.
     var age: Double = 7 * 86_400
@@ -13,25 +13,26 @@ struct WriterSettings: Sendable, Hashable {
   }
 
   var retention = Retention()
-  /// How many positions one step of forgetting takes; the next saves wait for one step at most.
+  /// The number of positions that one pruning step removes. The next saves wait for at most one
+  /// step.
   var pruningStep: Int64 = 1_000
-  /// How often it is looked whether there is something to forget, in nanoseconds.
+  /// The interval between checks for history to prune, in nanoseconds.
   var pruningInterval: UInt64 = 10_000_000_000
-  /// How many positions are measured at once; the next saves wait for that at most.
+  /// The number of positions that are measured in one step. The next saves wait for at most one
+  /// step.
   var measuringStep: Int64 = 2_000
-  /// How often the file is asked whether others committed, in nanoseconds.
+  /// The interval between checks for commits of other processes, in nanoseconds.
   var pollInterval: UInt64 = 50_000_000
-  /// Saves that wait longer than this for others of their group go into the next one, in
-  /// nanoseconds.
+  /// The duration of a group in nanoseconds; saves that do not fit go into the next group.
   var groupDuration: UInt64 = 20_000_000
-  /// How many saves may wait, batches and others each.
+  /// The most waiting saves, for batches and for brief saves each.
   var maxWaiting = 10_000
-  /// How long a batch may wait before it is refused, in nanoseconds; see
-  /// ``WriterQueue/removeExpired(at:limit:)`` for other saves.
+  /// The longest wait of a batch before it is refused, in nanoseconds; see
+  /// ``WriterQueue/removeExpired(at:limit:)`` for brief saves.
   var waitLimit = UInt64.max
-  /// Pages of the write-ahead log after which it is copied into the file.
+  /// The number of pages in the write-ahead log that triggers a checkpoint.
   var checkpointPages = 1_000
-  /// Bytes beyond which the write-ahead log is cut as well.
+  /// The size of the write-ahead log in bytes beyond which a checkpoint also truncates it.
   var truncationBytes = 64 << 20
 }
 

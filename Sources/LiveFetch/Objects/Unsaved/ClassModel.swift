@@ -75,7 +75,7 @@ struct ClassColumns: ColumnTraits {
     case .double: .column(.real)
     case .decimal, .date: .column(.numeric)
     case .string, .uri: .column(.text)
-    case .uuid: .column(.text, form: .uuid(.lower))
+    case .uuid: .column(.text, encoding: .uuid(.lower))
     case .binary: .column(.blob)
     // Values that are stored as a whole are not compared here.
     case .json: nil
