@@ -66,6 +66,8 @@ enum FileCondition: Sendable, Hashable {
   case replaced
   /// The file is shorter than any database.
   case truncated
+  /// The log lacks frames that were committed.
+  case logTruncated
   /// The log or its index is gone, and no other one is there: no other process has opened the file
   /// since.
   case logRemoved
@@ -73,7 +75,12 @@ enum FileCondition: Sendable, Hashable {
   case logReplaced
 
   /// Whether copying the open log into the open file harms nobody.
-  var allowsCheckpoint: Bool { self != .truncated && self != .logReplaced }
+  var allowsCheckpoint: Bool {
+    switch self {
+    case .truncated, .logTruncated, .logReplaced: false
+    case .intact, .removed, .replaced, .logRemoved: true
+    }
+  }
 
   /// What is wrong, and a stable code for it; nil where nothing is.
   var fault: StoreFault? {
@@ -83,6 +90,8 @@ enum FileCondition: Sendable, Hashable {
     case .replaced:
       StoreFault("file-replaced", "Another file has taken the name of the database file.")
     case .truncated: StoreFault("file-truncated", "The database file was cut short.")
+    case .logTruncated:
+      StoreFault("log-truncated", "The write-ahead log was cut short or overwritten.")
     case .logRemoved: StoreFault("log-removed", "The write-ahead log or its index was removed.")
     case .logReplaced:
       StoreFault("log-replaced", "The write-ahead log or its index was replaced.")
@@ -107,6 +116,9 @@ final class ServedFiles: Sendable {
   private let indexBytes: Atomic<Int>
   /// Set for good once the file was seen cut short: whatever it holds later is something else.
   private let isTruncated = Atomic(false)
+  /// Set for good once the log lacked frames: what it holds later has gaps.
+  private let isLogTruncated = Atomic(false)
+  private let logFiles: LogFiles
 
   /// Notes which files `path` names. A connection has to have the database and its log open.
   init(path: String) {
@@ -119,9 +131,10 @@ final class ServedFiles: Sendable {
     let index = FileStatus(indexPath)
     self.index = index?.identity
     indexBytes = Atomic(index?.size ?? 0)
+    logFiles = LogFiles(log: logPath, index: indexPath)
   }
 
-  /// How the files stand now. Three calls of `stat`.
+  /// How the files stand now. Seven calls of the system.
   var condition: FileCondition { condition(index: FileStatus(indexPath)) }
 
   private func condition(index: FileStatus?) -> FileCondition {
@@ -135,6 +148,10 @@ final class ServedFiles: Sendable {
     let log = FileStatus(logPath)
     if Self.isReplaced(self.log, by: log) || Self.isReplaced(self.index, by: index) {
       return .logReplaced
+    }
+    if isLogTruncated.load(ordering: .relaxed) || logFiles.isCut {
+      isLogTruncated.store(true, ordering: .relaxed)
+      return .logTruncated
     }
     let isRemoved = self.log != nil && log == nil || self.index != nil && index == nil
     return isRemoved ? .logRemoved : .intact
@@ -183,20 +200,46 @@ final class ServedFiles: Sendable {
     }
   }
 
-  /// Takes the log away from a name whose file is another one or another content now: SQLite would
-  /// apply it to that. Nothing may have it open. The log of a file that was cut short may hold the
-  /// last copy of some pages: it is kept under the name `FILE-wal-orphan`.
+  /// Keeps a log that may hold the last copy of some saves under the name `FILE-wal-orphan`, and
+  /// takes one away from a name whose file is another one or has another content now: SQLite would
+  /// apply it to that. Nothing may have the log open.
   func removeStaleLog() {
-    let condition = condition
-    guard condition == .replaced || condition == .truncated else { return }
+    switch condition {
+    case .logReplaced: copyReplacedLog()
+    case .replaced, .truncated: removeNamedLog()
+    case .intact, .removed, .logTruncated, .logRemoved: break
+    }
+  }
+
+  private func copyReplacedLog() {
+    guard let log, FileStatus(logPath)?.identity != log else { return }
+    let orphan = orphanPath
+    guard logFiles.copyLog(to: orphan) else {
+      return SQLiteStore.report(.lostLog("the former write-ahead log could not be copied"))
+    }
+    SQLiteStore.report(
+      .lostLog("saves of the former write-ahead log may be missing; it is kept as \(orphan)"))
+  }
+
+  private func removeNamedLog() {
     guard let log, FileStatus(logPath)?.identity == log else { return }
     // Where a symbolic link leads elsewhere now, the log still belongs to the file beside it.
-    guard condition == .truncated || FileStatus(databasePath)?.identity != database else { return }
-    if condition == .truncated {
-      rename(logPath, logPath + "-orphan")
+    let isTruncated = condition == .truncated
+    guard isTruncated || FileStatus(databasePath)?.identity != database else { return }
+    if isTruncated {
+      rename(logPath, orphanPath)
     } else {
       unlink(logPath)
     }
     unlink(indexPath)
+  }
+
+  /// A name that no earlier log has.
+  private var orphanPath: String {
+    let first = logPath + "-orphan"
+    guard FileStatus(first) != nil else { return first }
+    var number = 2
+    while FileStatus("\(first)-\(number)") != nil { number += 1 }
+    return "\(first)-\(number)"
   }
 }

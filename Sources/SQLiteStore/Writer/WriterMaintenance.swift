@@ -136,11 +136,14 @@ extension WriterMaintenance {
     }
     reported = condition
     if condition == .logRemoved { checkpoint(SQLITE_CHECKPOINT_PASSIVE) }
-    guard notice.isWatched, !isOutdated, condition != .removed, condition != .intact else {
-      return nil
+    guard notice.isWatched, !isOutdated else { return nil }
+    switch condition {
+    // Opened again, the store would lack saves that were answered: a person has to decide that.
+    case .intact, .removed, .logTruncated: return nil
+    case .replaced, .truncated, .logRemoved, .logReplaced: break
     }
     isOutdated = true
-    return .outdated(.fileReplaced)
+    return .outdated(condition == .truncated ? .fileTruncated : .fileReplaced)
   }
 }
 
