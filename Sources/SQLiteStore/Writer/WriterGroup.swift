@@ -66,7 +66,7 @@ struct WriterGroup {
 
   /// What others committed since the last stamp becomes a save of its own.
   private mutating func begin(_ patience: Int32) throws(StoreError) -> State {
-    try files?.check()
+    try files?.check(connection)
     try connection.withPatience(patience) { () throws(StoreError) in
       try connection.run("BEGIN IMMEDIATE")
     }
@@ -101,7 +101,7 @@ struct WriterGroup {
   private mutating func commit(_ state: State) -> Outcome {
     let start = monotonicNanoseconds()
     do {
-      try files?.check(inTransaction: true)
+      try files?.check(connection, inTransaction: true)
       try connection.run("COMMIT")
     } catch {
       rollBack()
@@ -122,7 +122,7 @@ struct WriterGroup {
     _ results: [Result<SaveResult, SaveError>]
   ) -> [Result<SaveResult, SaveError>] {
     do {
-      try files?.check()
+      try files?.check(connection)
       return results
     } catch {
       return results.map { $0.flatMap { _ in .failure(.store(error)) } }

@@ -119,7 +119,7 @@ extension WriterMaintenance {
   private var hasChangedFiles: Bool {
     guard let files = watch?.files else { return false }
     do {
-      try files.check()
+      try files.check(connection)
       return false
     } catch {
       return true
@@ -133,6 +133,7 @@ extension WriterMaintenance {
     let condition = watch?.files.condition ?? .intact
     if condition != reported, let fault = condition.fault {
       SQLiteStore.report(.changed(fault.detail))
+      if condition == .logReplaced { watch?.files.keepOrphan(of: connection) }
     }
     reported = condition
     if condition == .logRemoved { checkpoint(SQLITE_CHECKPOINT_PASSIVE) }
@@ -242,6 +243,7 @@ extension WriterMaintenance {
   private func checkpoint(_ mode: Int32) {
     try? connection.withPatience(0) { () throws(StoreError) in
       _ = sqlite3_wal_checkpoint_v2(connection.handle, "main", mode, nil, nil)
+      watch?.files.noteCheckpoint()
     }
   }
 
