@@ -191,6 +191,7 @@ struct ServerOptions {
     store.queryTimeout = settings.number(.queryTimeout)
     store.maxAnswerBytes = settings.integer(.maxAnswer)
     store.isReadOnly = isReadOnly
+    store.isOnlyServer = true
     store.acceptsEmptyFile = false
     store.durability = settings.text(.durability) == "normal" ? .normal : .full
     store.keptPositions = settings.integer(.keepHistory)

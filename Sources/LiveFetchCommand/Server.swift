@@ -20,10 +20,11 @@ struct Server {
     for warning in options.warnings { note(warning) }
     DescriptorLimit.raise()
     TerminationSignal.ignoreOthers()
-    FailureNotes.begin(path)
     // Before the file is opened, which changes it.
     let listener = try listen()
     let store = try openStore()
+    // What is wrong when the file is opened is said once, by the refusal.
+    FailureNotes.begin(path)
     let address = ServedAddress()
     let host: ServiceHost
     let http: HTTPServer
@@ -158,6 +159,7 @@ private enum FailureNotes {
   private static func text(_ failure: SQLiteStore.FileFailure, _ path: String) -> String {
     switch failure {
     case .reported(let text): "\(text); `livefetch check \(path)` looks for damage"
+    case .lostLog(let text): text
     case .changed(let text): "\(text) Saves are refused until the file can be used again."
     }
   }

@@ -20,6 +20,9 @@ public struct SQLiteStoreOptions: Sendable {
   public var maxAnswerBytes = Int.max
   /// Whether it is served without saves and `since`, and left as it is.
   public var isReadOnly = false
+  /// Whether no other process may serve the file, also where it is only read. One that writes it is
+  /// always the only one.
+  public var isOnlyServer = false
   /// Whether a file of 0 bytes is a new store. Otherwise it is refused, as one that was cut short.
   public var acceptsEmptyFile = true
   public var durability = Durability.full

@@ -47,7 +47,9 @@ enum Health {
   }
 
   /// The answer to a probe while no store is open; nil for other requests.
-  static func answer(to request: HTTPRequest, isDraining: Bool) -> HTTPResponse? {
+  static func answer(to request: HTTPRequest, isDraining: Bool, _ fault: StoreFault?)
+    -> HTTPResponse?
+  {
     guard request.method == "GET" || request.method == "HEAD" else { return nil }
     switch try? Route(path: request.path) {
     case .isLive:
@@ -56,7 +58,7 @@ enum Health {
         (name: "Cache-Control", value: "no-store"),
       ]
       return HTTPResponse(headers: headers, body: .bytes(isWell))
-    case .isReady: return notReady([isDraining ? draining : reopening]).response
+    case .isReady: return notReady([isDraining ? draining : fault ?? reopening]).response
     default: return nil
     }
   }

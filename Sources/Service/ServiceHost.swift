@@ -43,9 +43,17 @@ public final class ServiceHost: HTTPHandler {
     var served: Served?
     /// Requests to handle when it is open, and those that failed and are handled again soon.
     var waiting: [Waiting] = []
+    /// Why the file cannot be opened again; nil where that is not known.
+    var fault: StoreFault?
     /// Whether opening has failed for so long that requests are refused.
     var isDown = false
     var isDraining = false
+
+    /// The refusal of requests for which the store is not there; nil where they wait for it.
+    var refusal: Problem? {
+      if let fault { return Problem(StoreError.storageFailed(fault.detail)) }
+      return isDown ? Problem(StoreError.busy) : nil
+    }
   }
 
   /// How often opening is tried before waiting requests are refused.
@@ -86,11 +94,11 @@ public final class ServiceHost: HTTPHandler {
     }
     let turn: Turn = state.withLock { state in
       if let served = state.served { return .served(served.service) }
-      if let answer = Health.answer(to: request, isDraining: state.isDraining) {
+      if let answer = Health.answer(to: request, isDraining: state.isDraining, state.fault) {
         return .answered(answer)
       }
       if state.isDraining { return .answered(Problem.shuttingDown.response) }
-      if state.isDown { return .answered(Problem(StoreError.busy).response) }
+      if let refusal = state.refusal { return .answered(refusal.response) }
       state.waiting.append(Waiting(request: request, exchange: exchange))
       return .waits
     }
@@ -144,6 +152,7 @@ extension ServiceHost {
     let (waiting, isLate) = state.withLock { state in
       if !state.isDraining { state.served = served }
       state.isDown = false
+      state.fault = nil
       defer { state.waiting = [] }
       return (state.waiting, state.isDraining)
     }
@@ -159,6 +168,7 @@ extension ServiceHost {
     let isCurrent = state.withLock { state in
       guard state.served?.service === old.service, !state.isDraining else { return false }
       state.served = nil
+      state.fault = reason.fault
       return true
     }
     guard isCurrent else { return }
@@ -191,12 +201,12 @@ extension ServiceHost {
   }
 
   private func refuseWaiting() {
-    let waiting = state.withLock { state in
+    let (waiting, refusal) = state.withLock { state in
       state.isDown = true
       defer { state.waiting = [] }
-      return state.waiting
+      return (state.waiting, state.refusal ?? Problem(StoreError.busy))
     }
-    for waiting in waiting { waiting.exchange.respond(Problem(StoreError.busy).response) }
+    for waiting in waiting { waiting.exchange.respond(refusal.response) }
   }
 
   private func service(of store: any ReopenableStore) throws(HTTPServerError) -> Service {
@@ -213,8 +223,14 @@ extension OutdatedReason {
   fileprivate var problem: Problem {
     switch self {
     case .schemaChanged: Problem(StoreError.schemaChanged(entity: ""))
-    case .fileReplaced: .tokenExpired
+    case .fileReplaced, .fileTruncated: .tokenExpired
     }
+  }
+
+  /// What keeps the store from being opened again.
+  fileprivate var fault: StoreFault? {
+    guard self == .fileTruncated else { return nil }
+    return StoreFault("file-truncated", "The database file was cut short.")
   }
 }
 

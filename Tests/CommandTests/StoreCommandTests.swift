@@ -53,6 +53,20 @@ struct StoreCommandTests {
     }
   }
 
+  @Test("A file that cannot be made or served is refused by one line with the reason")
+  func unusableFile() throws {
+    let folder = try Folder()
+    let made = try folder.run("serve", "missing/new.sqlite", "--create", "--port", "0")
+    #expect(made.status == 65)
+    #expect(
+      made.errors
+        == "livefetch: missing/new.sqlite: the file cannot be made: its folder does not exist\n")
+    try folder.write(String(repeating: "garbage ", count: 1_000), to: "garbage.sqlite")
+    let served = try folder.run("serve", "garbage.sqlite", "--port", "0")
+    #expect(served.status == 65)
+    #expect(served.errors == "livefetch: garbage.sqlite: the file is not an SQLite database\n")
+  }
+
   @Test("An invalid predicate is shown with a caret under its error")
   func caret() throws {
     let folder = try world()

@@ -39,6 +39,20 @@ struct ServingProcessTests {
     #expect(next.end() == 0)
   }
 
+  @Test(
+    "A second server is refused, also where one of the two only reads",
+    arguments: [([], ["--read-only"]), (["--read-only"], []), (["--read-only"], ["--read-only"])])
+  func secondReader(first: [String], second: [String]) throws {
+    let (directory, path) = try file()
+    defer { withExtendedLifetime(directory) {} }
+    let server = try RunningProgram(["serve", path, "--port", "0"] + first)
+    #expect(try ask(server, "/health/ready").status == 200)
+    #expect(try RunningProgram(["serve", path, "--port", "0"] + second).end() == 65)
+    #expect(try RunningProgram(["fetch", path, "country"]).end() == 0)
+    server.process.terminate()
+    #expect(server.end() == 0)
+  }
+
   @Test("SIGHUP, SIGUSR1 and SIGUSR2 do not end it")
   func signals() throws {
     let (directory, path) = try file()

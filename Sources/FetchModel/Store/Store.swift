@@ -147,6 +147,8 @@ public enum OutdatedReason: Sendable, Hashable {
   case schemaChanged
   /// Another file has taken the place of the one that was opened.
   case fileReplaced
+  /// The file was cut short: it cannot be opened before its content is back.
+  case fileTruncated
 }
 
 /// A store whose schema, or whole file, other programs may replace while it is open.

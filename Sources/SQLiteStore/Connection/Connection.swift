@@ -108,6 +108,15 @@ final class Connection: @unchecked Sendable {
     watchesDeadline(true)
   }
 
+  /// The bytes that the log has to have; nil where that is not known. Its index must have its length.
+  var requiredLogBytes: Int? {
+    let bytes = csqlite_log_bytes(handle)
+    return bytes < 0 ? nil : Int(bytes)
+  }
+
+  /// Writes the log that is open here to a new file at `path`. Returns true if that succeeded.
+  func copyLog(to path: String) -> Bool { csqlite_copy_log(handle, path) == 0 }
+
   /// Has closing this connection leave the log as it is.
   func keepLogOnClose() { _ = csqlite_keep_log_on_close(handle) }
 

@@ -16,8 +16,25 @@ import FetchModel
 /// Holds `FILE-livefetch` locked; unlocks and removes it when it goes.
 final class FileLock: Sendable {
   private let path: String
+  /// -1 where the directory may not be written.
   private let descriptor: Int32
   private let identity: IdentityLock?
+
+  /// The right to serve a file that is only read. Where no file can be made beside it, the lock on
+  /// the file itself has to do.
+  static func forReading(_ file: String) throws(StoreError) -> FileLock {
+    do throws(StoreError) {
+      return try FileLock(beside: file)
+    } catch .readOnly {
+      return try FileLock(on: file)
+    }
+  }
+
+  private init(on file: String) throws(StoreError) {
+    path = ""
+    descriptor = -1
+    identity = try IdentityLock(file)
+  }
 
   /// Throws ``StoreError/unusable(_:)`` where another process serves the file.
   init(beside file: String) throws(StoreError) {
@@ -49,6 +66,7 @@ final class FileLock: Sendable {
   }
 
   deinit {
+    guard descriptor >= 0 else { return }
     unlink(path)
     close(descriptor)
   }
@@ -85,7 +103,7 @@ extension FileLock {
   /// Writes down who holds the lock, and where the file can be reached.
   func write(address: String?) {
     let text = Array("\(getpid())\n\(address ?? "")\n".utf8)
-    guard ftruncate(descriptor, 0) == 0 else { return }
+    guard descriptor >= 0, ftruncate(descriptor, 0) == 0 else { return }
     _ = pwrite(descriptor, text, text.count, 0)
   }
 

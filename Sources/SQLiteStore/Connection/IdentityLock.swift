@@ -57,7 +57,7 @@ import Synchronization
     private static func lock(_ path: String, _ entries: inout [FileIdentity: Entry]) -> Outcome {
       guard let named = FileStatus(path)?.identity, !isOnNetwork(path) else { return .unsupported }
       if entries[named] == nil {
-        let descriptor = open(path, O_RDWR | O_CLOEXEC)
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return .unsupported }
         // Another file may have taken the name meanwhile. Closing its descriptor could drop locks.
         guard let opened = FileStatus(descriptor: descriptor)?.identity, entries[opened] == nil

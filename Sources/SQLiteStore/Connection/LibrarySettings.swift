@@ -17,6 +17,8 @@ extension SQLiteStore {
     case reported(String)
     /// It, its log or the log's index was removed, replaced or cut short.
     case changed(String)
+    /// Saves may be missing from the file.
+    case lostLog(String)
   }
 
   /// Has `report` called, on any thread, when something is wrong with an open file, as often as that

@@ -24,6 +24,7 @@ struct OpenFile {
   init(path: String, options: SQLiteStoreOptions) throws(StoreError) {
     try Self.checkLength(path, options)
     guard !options.isReadOnly, Self.mayWrite(path) else {
+      lock = options.isOnlyServer ? try FileLock.forReading(path) : nil
       let (connection, access) = try Self.openForReading(path)
       let introspection = try Self.introspection(of: connection, options)
       model = try introspection.model.with(options.transformers)
@@ -31,7 +32,6 @@ struct OpenFile {
       history = History(model: model, schema: schema)
       readAccess = access
       writeConnection = nil
-      lock = nil
       isNewlyFollowed = false
       watch = nil
       return

@@ -72,7 +72,7 @@ final class ReaderPool: Sendable {
     let (known, isClosed) = idle.withLock { ($0.connections.popLast(), $0.isClosed) }
     if isClosed { throw .busy }
     if let known { return known }
-    guard files?.condition ?? .intact == .intact else { throw .busy }
+    if let fault = files?.condition.fault { throw .storageFailed(fault.detail) }
     return try Connection(path: path, access: access)
   }
 

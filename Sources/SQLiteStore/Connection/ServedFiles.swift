@@ -27,6 +27,8 @@ struct FileStatus: Sendable {
   let size: Int
   /// How many names the file has.
   let links: Int
+  /// When its content was changed last, in nanoseconds.
+  let modified: Int64
 
   /// nil where there is no file of that name.
   init?(_ path: String) {
@@ -47,6 +49,12 @@ struct FileStatus: Sendable {
       device: UInt64(truncatingIfNeeded: found.st_dev), inode: UInt64(found.st_ino))
     size = Int(found.st_size)
     links = Int(found.st_nlink)
+    #if canImport(Glibc)
+      let time = found.st_mtim
+    #else
+      let time = found.st_mtimespec
+    #endif
+    modified = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
   }
 }
 
@@ -66,6 +74,8 @@ enum FileCondition: Sendable, Hashable {
   case replaced
   /// The file is shorter than any database.
   case truncated
+  /// The log lacks frames that were committed.
+  case logTruncated
   /// The log or its index is gone, and no other one is there: no other process has opened the file
   /// since.
   case logRemoved
@@ -73,7 +83,12 @@ enum FileCondition: Sendable, Hashable {
   case logReplaced
 
   /// Whether copying the open log into the open file harms nobody.
-  var allowsCheckpoint: Bool { self != .truncated && self != .logReplaced }
+  var allowsCheckpoint: Bool {
+    switch self {
+    case .truncated, .logTruncated, .logReplaced: false
+    case .intact, .removed, .replaced, .logRemoved: true
+    }
+  }
 
   /// What is wrong, and a stable code for it; nil where nothing is.
   var fault: StoreFault? {
@@ -83,6 +98,8 @@ enum FileCondition: Sendable, Hashable {
     case .replaced:
       StoreFault("file-replaced", "Another file has taken the name of the database file.")
     case .truncated: StoreFault("file-truncated", "The database file was cut short.")
+    case .logTruncated:
+      StoreFault("log-truncated", "The write-ahead log was cut short.")
     case .logRemoved: StoreFault("log-removed", "The write-ahead log or its index was removed.")
     case .logReplaced:
       StoreFault("log-replaced", "The write-ahead log or its index was replaced.")
@@ -105,8 +122,14 @@ final class ServedFiles: Sendable {
   private let index: FileIdentity?
   /// The length that the index has reached. SQLite never cuts one that is open.
   private let indexBytes: Atomic<Int>
+  /// The length that the index required of the log when it was last read.
+  private let logBytes = Atomic(0)
   /// Set for good once the file was seen cut short: whatever it holds later is something else.
   private let isTruncated = Atomic(false)
+  /// Set for good once the log lacked frames: what it holds later has gaps.
+  private let isLogTruncated = Atomic(false)
+  /// The file's own time when this process last copied the log into it.
+  private let checkpointed: Atomic<Int64>
 
   /// Notes which files `path` names. A connection has to have the database and its log open.
   init(path: String) {
@@ -114,7 +137,9 @@ final class ServedFiles: Sendable {
     databasePath = resolvedPath(path)
     logPath = databasePath + "-wal"
     indexPath = databasePath + "-shm"
-    database = FileStatus(path)?.identity
+    let database = FileStatus(path)
+    self.database = database?.identity
+    checkpointed = Atomic(database?.modified ?? 0)
     log = FileStatus(logPath)?.identity
     let index = FileStatus(indexPath)
     self.index = index?.identity
@@ -136,8 +161,17 @@ final class ServedFiles: Sendable {
     if Self.isReplaced(self.log, by: log) || Self.isReplaced(self.index, by: index) {
       return .logReplaced
     }
+    if isLogTruncated.load(ordering: .relaxed) { return .logTruncated }
     let isRemoved = self.log != nil && log == nil || self.index != nil && index == nil
-    return isRemoved ? .logRemoved : .intact
+    guard isRemoved else { return .intact }
+    // A process that did not see the removed log may have opened, written and closed the file.
+    return now.modified == checkpointed.load(ordering: .relaxed) ? .logRemoved : .logReplaced
+  }
+
+  /// Notes that this process has copied the log into the database file.
+  func noteCheckpoint() {
+    guard let now = FileStatus(path), now.identity == database else { return }
+    checkpointed.store(now.modified, ordering: .relaxed)
   }
 
   /// SQLite makes the log and its index when it opens the file. One that was not there then is not
@@ -171,32 +205,74 @@ final class ServedFiles: Sendable {
     return truncate(indexPath, off_t(known)) == 0 ? .restored : .unusable
   }
 
-  /// - Parameter inTransaction: whether a transaction that writes is open: what it read may be out
-  ///   of an index that has been cut short meanwhile.
-  /// - Throws: where what is committed now would be lost.
-  func check(inTransaction: Bool = false) throws(StoreError) {
+  /// Checks the files before and after a commit.
+  ///
+  /// - Parameters:
+  ///   - connection: the writer's.
+  ///   - inTransaction: true while a transaction that writes is open: what it read may come from an
+  ///     index that has been cut short meanwhile.
+  /// - Throws: ``StoreError/storageFailed(_:)`` where what is committed now would be lost.
+  func check(_ connection: Connection, inTransaction: Bool = false) throws(StoreError) {
     let index = FileStatus(indexPath)
     let state = restore(index)
+    if index?.identity == self.index { checkLog(state, connection) }
     if let fault = condition(index: index).fault { throw .storageFailed(fault.detail) }
     guard state == .whole || state == .restored && !inTransaction else {
       throw .storageFailed("the index of the write-ahead log was cut short")
     }
   }
 
-  /// Takes the log away from a name whose file is another one or another content now: SQLite would
-  /// apply it to that. Nothing may have it open. The log of a file that was cut short may hold the
-  /// last copy of some pages: it is kept under the name `FILE-wal-orphan`.
+  /// Notes for good that the log is shorter than its index requires. SQLite writes frames before it
+  /// counts them in the index, and counts none before it cuts the log: another process may do either
+  /// between two looks, and then both have changed.
+  /// An index that was cut short itself no longer says anything: what it said before counts.
+  private func checkLog(_ state: IndexState, _ connection: Connection) {
+    guard let log = FileStatus(logPath), log.identity == self.log else { return }
+    if state == .whole, let required = connection.requiredLogBytes {
+      logBytes.store(required, ordering: .relaxed)
+    }
+    let required = logBytes.load(ordering: .relaxed)
+    guard log.size < required, FileStatus(logPath)?.size == log.size,
+      state != .whole || connection.requiredLogBytes == required
+    else { return }
+    isLogTruncated.store(true, ordering: .relaxed)
+  }
+
+  /// Keeps the log that the writer has open as `FILE-wal-orphan`, where other processes use another
+  /// log: it may hold the last copy of some saves.
+  func keepOrphan(of connection: Connection) {
+    let orphan = orphanPath
+    guard connection.copyLog(to: orphan) else {
+      return SQLiteStore.report(.lostLog("the former write-ahead log could not be copied"))
+    }
+    SQLiteStore.report(
+      .lostLog("saves of the former write-ahead log may be missing; it is kept as \(orphan)"))
+  }
+
+  /// Takes the log away from a name whose file is another one or has another content now: SQLite
+  /// would apply it to that. Nothing may have it open. The log of a file that was cut short may hold
+  /// the last copy of some pages: it is kept as `FILE-wal-orphan`.
   func removeStaleLog() {
     let condition = condition
     guard condition == .replaced || condition == .truncated else { return }
     guard let log, FileStatus(logPath)?.identity == log else { return }
     // Where a symbolic link leads elsewhere now, the log still belongs to the file beside it.
-    guard condition == .truncated || FileStatus(databasePath)?.identity != database else { return }
-    if condition == .truncated {
-      rename(logPath, logPath + "-orphan")
+    let isTruncated = condition == .truncated
+    guard isTruncated || FileStatus(databasePath)?.identity != database else { return }
+    if isTruncated {
+      rename(logPath, orphanPath)
     } else {
       unlink(logPath)
     }
     unlink(indexPath)
+  }
+
+  /// A name that no earlier log has.
+  private var orphanPath: String {
+    let first = logPath + "-orphan"
+    guard FileStatus(first) != nil else { return first }
+    var number = 2
+    while FileStatus("\(first)-\(number)") != nil { number += 1 }
+    return "\(first)-\(number)"
   }
 }

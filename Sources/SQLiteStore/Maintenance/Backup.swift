@@ -118,7 +118,11 @@ extension SQLiteStore {
     let draft = path + ".new"
     removeFiles(draft)
     defer { removeFiles(draft) }
-    guard makeEmptyFile(draft) else { throw .unusable("the file cannot be made there") }
+    guard makeEmptyFile(draft) else {
+      let reason =
+        errno == ENOENT ? "its folder does not exist" : String(cString: strerror(errno))
+      throw .unusable("the file cannot be made: \(reason)")
+    }
     let connection = try Connection(path: draft, access: .write)
     // Writes the first page.
     try connection.execute("PRAGMA user_version = 0")

@@ -68,7 +68,7 @@ struct WriterGroup {
   /// Begins the transaction. Commits of other processes since the last stamp become a save of their
   /// own.
   private mutating func begin(_ busyTimeout: Int32) throws(StoreError) -> State {
-    try files?.check()
+    try files?.check(connection)
     try connection.withPatience(busyTimeout) { () throws(StoreError) in
       try connection.run("BEGIN IMMEDIATE")
     }
@@ -104,7 +104,7 @@ struct WriterGroup {
   private mutating func commit(_ state: State) -> Outcome {
     let start = monotonicNanoseconds()
     do {
-      try files?.check(inTransaction: true)
+      try files?.check(connection, inTransaction: true)
       try connection.run("COMMIT")
     } catch {
       rollBack()
@@ -125,7 +125,7 @@ struct WriterGroup {
     _ results: [Result<SaveResult, SaveError>]
   ) -> [Result<SaveResult, SaveError>] {
     do {
-      try files?.check()
+      try files?.check(connection)
       return results
     } catch {
       return results.map { $0.flatMap { _ in .failure(.store(error)) } }

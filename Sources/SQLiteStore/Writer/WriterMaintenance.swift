@@ -121,7 +121,7 @@ extension WriterMaintenance {
   private var hasChangedFiles: Bool {
     guard let files = watch?.files else { return false }
     do {
-      try files.check()
+      try files.check(connection)
       return false
     } catch {
       return true
@@ -135,14 +135,18 @@ extension WriterMaintenance {
     let condition = watch?.files.condition ?? .intact
     if condition != reported, let fault = condition.fault {
       SQLiteStore.report(.changed(fault.detail))
+      if condition == .logReplaced { watch?.files.keepOrphan(of: connection) }
     }
     reported = condition
     if condition == .logRemoved { checkpoint(SQLITE_CHECKPOINT_PASSIVE) }
-    guard requests.isWatched, !isOutdated, condition != .removed, condition != .intact else {
-      return nil
+    guard requests.isWatched, !isOutdated else { return nil }
+    switch condition {
+    // Opened again, the store would lack saves that were answered: a person has to decide that.
+    case .intact, .removed, .logTruncated: return nil
+    case .replaced, .truncated, .logRemoved, .logReplaced: break
     }
     isOutdated = true
-    return .outdated(.fileReplaced)
+    return .outdated(condition == .truncated ? .fileTruncated : .fileReplaced)
   }
 }
 
@@ -244,6 +248,7 @@ extension WriterMaintenance {
   private func checkpoint(_ mode: Int32) {
     try? connection.withPatience(0) { () throws(StoreError) in
       _ = sqlite3_wal_checkpoint_v2(connection.handle, "main", mode, nil, nil)
+      watch?.files.noteCheckpoint()
     }
   }
 
