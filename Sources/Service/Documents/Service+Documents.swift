@@ -11,7 +11,8 @@ extension Service {
     case .model: return .response(.json(ModelDescription(model: store.model).json))
     case .openAPI: return .response(.json(openAPI.bytes))
     case .metrics: return .response(metricsResponse)
-    case .options(let resource): return .response(try optionsResponse(resource, context))
+    case .options(let allow, let entity):
+      return .response(try optionsResponse(allow, entity, context))
     case .liveness, .readiness: return .health(context.route)
     default:
       guard var response = fileResponse(to: context.request) else { throw .noSuchPath }
@@ -53,12 +54,11 @@ extension Service {
   ///
   /// - Throws: 404 for an unknown entity, if the caller may know the entities.
   private func optionsResponse(
-    _ resource: Resource, _ context: RequestContext
+    _ methods: String, _ entity: String?, _ context: RequestContext
   ) throws(Problem) -> HTTPResponse {
-    if context.caller.scopes.contains(.read), let entity = resource.entity {
+    if context.caller.scopes.contains(.read), let entity {
       _ = try entityIndex(named: entity)
     }
-    let methods = resource.allowedMethods.joined(separator: ", ")
     let allow = (name: "Allow", value: methods)
     guard !configuration.corsOrigins.isEmpty,
       context.request.header("Access-Control-Request-Method") != nil

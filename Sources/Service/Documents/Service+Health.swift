@@ -48,8 +48,7 @@ enum Health {
 
   /// The response to a probe while no store is open; nil for other requests.
   static func response(to request: HTTPRequest, isDraining: Bool) -> HTTPResponse? {
-    guard let resource = try? Resource(path: request.path) else { return nil }
-    switch Route(resource, method: request.method) {
+    switch (try? Resource(path: request.path))?.route(request.method) {
     case .liveness: return .json(ok)
     case .readiness: return notReady([isDraining ? draining : reopening]).response
     default: return nil

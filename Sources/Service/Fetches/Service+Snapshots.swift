@@ -78,17 +78,7 @@ extension Service {
     let compressed = isCompressed ? Gzip.compress(snapshot.json, level: 3) : nil
     let isTracked = isTracked(plan)
     let etag = etag(of: snapshot, isTracked: isTracked, suffix: compressed == nil ? "" : "-gzip")
-    var headers = [
-      (name: "Content-Type", value: "application/json"),
-      (name: "Vary", value: "Accept-Encoding"),
-    ]
-    if context.route == .postedFetch {
-      headers.append(("Cache-Control", "no-store"))
-    } else {
-      headers += [("Cache-Control", "no-cache"), ("ETag", etag)]
-    }
-    if compressed != nil { headers.append(("Content-Encoding", "gzip")) }
-    headers += context.commonHeaders
+    let headers = headers(etag, isCompressed: compressed != nil, context)
     let full = HTTPResponse(headers: headers, body: .bytes(compressed ?? snapshot.json))
     let notModified = HTTPResponse(status: 304, headers: headers)
     let isKnown = context.cacheKey != nil && context.request.knows(etag)
@@ -100,6 +90,21 @@ extension Service {
       etag: etag, token: snapshot.token, dependencies: plan.dependencies(in: store.model),
       full: PreparedResponse(full), notModified: PreparedResponse(notModified))
     cache.keep(entry, for: key)
+  }
+
+  private func headers(
+    _ etag: String, isCompressed: Bool, _ context: RequestContext
+  ) -> [(name: String, value: String)] {
+    let fixed = [
+      (name: "Content-Type", value: "application/json"),
+      (name: "Vary", value: "Accept-Encoding"),
+    ]
+    let caching =
+      context.route == .postedFetch
+      ? [(name: "Cache-Control", value: "no-store")]
+      : [(name: "Cache-Control", value: "no-cache"), (name: "ETag", value: etag)]
+    let coding = isCompressed ? [(name: "Content-Encoding", value: "gzip")] : []
+    return fixed + caching + coding + context.commonHeaders
   }
 
   private func etag(of snapshot: EncodedSnapshot, isTracked: Bool, suffix: String) -> String {

@@ -50,14 +50,14 @@ extension LiveCounters {
       MetricFamily(
         "livefetch_live_waiting", "Fetches of clients that wait for a change.", .gauge, waiters),
       MetricFamily(
-        "livefetch_live_moments_total", "States of the store that the engine went through.",
+        "livefetch_live_moments_total", "Positions of the history that the engine processed.",
         .counter, moments),
       MetricFamily(
-        "livefetch_live_considered_total", "Fetches that a save had asked whether it changed them.",
+        "livefetch_live_considered_total", "Reads of the store for a fetch that a save may change.",
         .counter, considered),
       MetricFamily(
         "livefetch_live_settled_total",
-        "Fetches that a save touched nothing for, by the values alone; the store was not asked.",
+        "Fetches that a save does not change, as its values alone show.",
         .counter, settled),
       MetricFamily(
         "livefetch_live_changed_total", "Fetches that a save changed.", .counter, changed),

@@ -1,50 +1,59 @@
 // Path and method → the operation that a request asks for.
 //
 // Enters: the raw path and the method. Leaves: a route. Promises: each path segment is decoded once;
-// the table in `Route.init` is the only place that pairs paths and methods.
+// the table in `Resource` is the only place that lists paths and their methods.
 
 import Bytes
 import FetchModel
 
-/// A path that the API knows.
-enum Resource: Hashable {
-  case about, model, openAPI, liveness, readiness, metrics
-  case objects(entity: String)
-  case object(entity: String, id: String)
-  case value(entity: String, id: String, attribute: String)
-  case fetch, fetchGroup, save, changes
-  case template(name: String)
-  /// Any path that is not listed above: a file of the public directory.
-  case file
+/// A path that the API knows, with its operations.
+struct Resource {
+  /// By method, in the order of `Allow`. `HEAD` works wherever `GET` does, and `OPTIONS` everywhere.
+  private let operations: KeyValuePairs<String, Route>
 
   /// - Throws: 404 for an unknown path below `/v1`, 400 for a malformed escape.
   init(path: Substring) throws(Problem) {
-    guard !path.utf8.starts(with: "/v1/".utf8) else {
-      try self.init(segments: Self.segments(of: path.utf8.dropFirst(4)))
-      return
-    }
-    switch path {
-    case "/v1": self = .about
-    case "/openapi.json": self = .openAPI
-    case "/health/live": self = .liveness
-    case "/health/ready": self = .readiness
-    case "/metrics": self = .metrics
-    default: self = .file
+    if path.utf8.starts(with: "/v1/".utf8) {
+      operations = try Self.operations(at: Self.segments(of: path.utf8.dropFirst(4)))
+    } else {
+      operations = ["GET": Self.document(at: path)]
     }
   }
 
-  private init(segments: [String]) throws(Problem) {
-    switch (segments[0], segments.count) {
-    case ("objects", 2): self = .objects(entity: segments[1])
-    case ("objects", 3): self = .object(entity: segments[1], id: segments[2])
-    case ("objects", 4):
-      self = .value(entity: segments[1], id: segments[2], attribute: segments[3])
-    case ("model", 1): self = .model
-    case ("fetch", 1): self = .fetch
-    case ("live", 1): self = .fetchGroup
-    case ("save", 1): self = .save
-    case ("changes", 1): self = .changes
-    case ("fetches", 2): self = .template(name: segments[1])
+  private static func document(at path: Substring) -> Route {
+    switch path {
+    case "/v1": .about
+    case "/openapi.json": .openAPI
+    case "/health/live": .liveness
+    case "/health/ready": .readiness
+    case "/metrics": .metrics
+    default: .file
+    }
+  }
+
+  private static func operations(
+    at path: [String]
+  ) throws(Problem) -> KeyValuePairs<String, Route> {
+    switch (path[0], path.count) {
+    case ("objects", 2):
+      [
+        "GET": .fetch(entity: path[1]), "POST": .insert(entity: path[1]),
+        "PATCH": .batchUpdate(entity: path[1]), "DELETE": .batchDelete(entity: path[1]),
+      ]
+    case ("objects", 3):
+      [
+        "GET": .object(entity: path[1], id: path[2]),
+        "PATCH": .change(.update, entity: path[1], id: path[2]),
+        "PUT": .change(.replace, entity: path[1], id: path[2]),
+        "DELETE": .change(.delete, entity: path[1], id: path[2]),
+      ]
+    case ("objects", 4): ["GET": .value(entity: path[1], id: path[2], attribute: path[3])]
+    case ("model", 1): ["GET": .model]
+    case ("fetch", 1): ["POST": .postedFetch]
+    case ("live", 1): ["POST": .fetchGroup]
+    case ("save", 1): ["POST": .save]
+    case ("changes", 1): ["GET": .changes]
+    case ("fetches", 2): ["GET": .template(name: path[1])]
     default: throw .noSuchPath
     }
   }
@@ -70,18 +79,21 @@ enum Resource: Hashable {
     return segments
   }
 
-  /// The methods that the path takes, in the order of `Allow`.
   var allowedMethods: [String] {
-    ["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"]
-      .filter { Route(self, method: $0) != nil }
+    operations.flatMap { $0.key == "GET" ? ["GET", "HEAD"] : [$0.key] } + ["OPTIONS"]
   }
 
-  /// The entity that the path names.
-  var entity: String? {
-    switch self {
-    case .objects(let entity), .object(let entity, _), .value(let entity, _, _): entity
-    default: nil
+  /// True if the path is none of the API: the path of a file.
+  var isFile: Bool { operations[0].value == .file }
+
+  /// Returns nil if the path does not take the method.
+  func route(_ method: String) -> Route? {
+    if method == "OPTIONS" {
+      let allow = allowedMethods.joined(separator: ", ")
+      return .options(allow: allow, entity: operations[0].value.entity)
     }
+    let wanted = method == "HEAD" ? "GET" : method
+    return operations.first { $0.key == wanted }?.value
   }
 }
 
@@ -90,7 +102,10 @@ enum Route: Hashable {
   /// The request was not routed, or its path is unknown.
   case unrouted
   case about, model, openAPI, liveness, readiness, metrics, file
-  case options(Resource)
+  /// - Parameters:
+  ///   - allow: the methods of the path.
+  ///   - entity: the entity that the path names.
+  case options(allow: String, entity: String?)
   /// `GET /v1/objects/{Entity}`
   case fetch(entity: String)
   /// `POST /v1/fetch`
@@ -108,33 +123,11 @@ enum Route: Hashable {
   case batchUpdate(entity: String)
   case batchDelete(entity: String)
 
-  /// Returns nil if the resource does not take the method.
-  init?(_ resource: Resource, method: String) {
-    switch (resource, method == "HEAD" ? "GET" : method) {
-    case (.objects(let entity), "GET"): self = .fetch(entity: entity)
-    case (_, "OPTIONS"): self = .options(resource)
-    case (.object(let entity, let id), "GET"): self = .object(entity: entity, id: id)
-    case (.value(let entity, let id, let name), "GET"):
-      self = .value(entity: entity, id: id, attribute: name)
-    case (.objects(let entity), "POST"): self = .insert(entity: entity)
-    case (.objects(let entity), "PATCH"): self = .batchUpdate(entity: entity)
-    case (.objects(let entity), "DELETE"): self = .batchDelete(entity: entity)
-    case (.object(let entity, let id), "PATCH"): self = .change(.update, entity: entity, id: id)
-    case (.object(let entity, let id), "PUT"): self = .change(.replace, entity: entity, id: id)
-    case (.object(let entity, let id), "DELETE"): self = .change(.delete, entity: entity, id: id)
-    case (.fetch, "POST"): self = .postedFetch
-    case (.fetchGroup, "POST"): self = .fetchGroup
-    case (.save, "POST"): self = .save
-    case (.changes, "GET"): self = .changes
-    case (.template(let name), "GET"): self = .template(name: name)
-    case (.about, "GET"): self = .about
-    case (.model, "GET"): self = .model
-    case (.openAPI, "GET"): self = .openAPI
-    case (.liveness, "GET"): self = .liveness
-    case (.readiness, "GET"): self = .readiness
-    case (.metrics, "GET"): self = .metrics
-    case (.file, "GET"): self = .file
-    default: return nil
+  /// The entity that a path for `GET` names.
+  fileprivate var entity: String? {
+    switch self {
+    case .fetch(let entity), .object(let entity, _), .value(let entity, _, _): entity
+    default: nil
     }
   }
 

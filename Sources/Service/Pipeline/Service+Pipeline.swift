@@ -60,8 +60,8 @@ extension Service {
   private func route(_ context: RequestContext) throws(Problem) -> Route {
     context.begin(.route)
     let resource = try Resource(path: context.request.path)
-    if resource == .file, !isFile(context.request) { throw .noSuchPath }
-    guard let route = Route(resource, method: context.request.method) else {
+    if resource.isFile, !isFile(context.request) { throw .noSuchPath }
+    guard let route = resource.route(context.request.method) else {
       throw .methodNotAllowed(resource.allowedMethods.joined(separator: ", "))
     }
     context.exchange.mark(route.kind.rawValue)

@@ -3,38 +3,38 @@
 import FetchModel
 
 extension OpenAPIDocument {
-  func schemas(of index: Int) -> [(String, OpenAPINode)] {
+  func schemas(of index: Int) -> OpenAPINode {
     let entity = model.entities[index]
     let name = names[index]
     return [
-      (name, objectSchema(entity)),
-      ("\(name)Insert", valuesSchema(entity, isInsert: true)),
-      ("\(name)Update", valuesSchema(entity, isInsert: false)),
-      ("\(name)Snapshot", snapshotSchema(entity, name)),
-      ("\(name)Diff", diffSchema(entity, name)),
+      name: objectSchema(entity),
+      "\(name)Insert": valuesSchema(entity, isInsert: true),
+      "\(name)Update": valuesSchema(entity, isInsert: false),
+      "\(name)Snapshot": snapshotSchema(entity, name),
+      "\(name)Diff": diffSchema(entity, name),
     ]
   }
 
   /// What an item holds. With `select` it may lack members, and have key paths as further ones.
   private func objectSchema(_ entity: Entity) -> OpenAPINode {
-    var properties: [(String, OpenAPINode)] = [("id", idSchema(entity))]
+    var properties: OpenAPINode = ["id": idSchema(entity)]
     properties +=
-      kinds(of: entity).map { [(Inheritance.key, OpenAPINode(members: [("enum", $0)]))] } ?? []
+      kinds(of: entity).map { [Inheritance.key: ["enum": $0]] } ?? [:]
     for property in entity.propertyOrder {
       switch property {
       case .id: continue
       case .attribute(let index):
         let attribute = entity.attributes[index]
         guard !attribute.isHidden else { continue }
-        properties.append((attribute.name, Self.schema(of: attribute)))
+        properties += [attribute.name: Self.schema(of: attribute)]
       case .relationship(let index):
         let relationship = entity.relationships[index]
-        properties.append((relationship.name, schema(of: relationship)))
+        properties += [relationship.name: schema(of: relationship)]
       }
     }
     return [
       "type": "object", "required": ["id"],
-      "properties": OpenAPINode(members: properties),
+      "properties": properties,
       "description": "An object of \(entity.name). To-many relationships only where selected.",
     ]
   }
@@ -48,7 +48,7 @@ extension OpenAPIDocument {
 
   func idSchema(_ entity: Entity) -> OpenAPINode {
     entity.idType == .integer
-      ? ["type": "integer", "format": "int64"] : ["type": "string"]
+      ? ["type": "integer", "format": "int64"] : .string
   }
 
   private func schema(of relationship: Relationship) -> OpenAPINode {
@@ -57,13 +57,13 @@ extension OpenAPIDocument {
     if relationship.isToMany {
       return ["type": "array", "items": id, "description": "\(to)"]
     }
-    return (relationship.isOptional ? id.orNull : id).adding("description", "\(to)")
+    return (relationship.isOptional ? id.orNull : id) + ["description": "\(to)"]
   }
 
   static func schema(of attribute: Attribute) -> OpenAPINode {
     let type = ruled(schema(of: attribute.type, attribute.dateFormat), attribute.declaration)
     let schema = attribute.isOptional && attribute.type != .json ? type.orNull : type
-    return attribute.isWritable ? schema : schema.adding("readOnly", true)
+    return attribute.isWritable ? schema : schema + ["readOnly": true]
   }
 
   /// With the rules of a model file. Its lengths count UTF-16 and a schema's code points, so that only
@@ -73,18 +73,18 @@ extension OpenAPIDocument {
   ) -> OpenAPINode {
     guard let declaration else { return schema }
     var schema = schema
-    for (name, bound) in [("minimum", declaration.minimum), ("maximum", declaration.maximum)] {
-      if case .number? = bound, let bound { schema = schema.adding(name, OpenAPINode(bound)) }
+    for (name, bound) in ["minimum": declaration.minimum, "maximum": declaration.maximum] {
+      if case .number? = bound, let bound { schema += [name: OpenAPINode(bound)] }
     }
     if schema.json["type"] == .string("string") {
       if let most = declaration.maximumLength {
-        schema = schema.adding("maxLength", OpenAPINode(integerLiteral: most))
+        schema += ["maxLength": OpenAPINode(integerLiteral: most)]
       }
       if let least = declaration.minimumLength, least > 0 {
-        schema = schema.adding("minLength", 1)
+        schema += ["minLength": 1]
       }
     }
-    return declaration.pattern.map { schema.adding("description", "Matches `\($0)`.") } ?? schema
+    return declaration.pattern.map { schema + ["description": "Matches `\($0)`."] } ?? schema
   }
 
   private static func schema(of type: AttributeType, _ format: DateFormat?) -> OpenAPINode {
@@ -93,8 +93,8 @@ extension OpenAPIDocument {
     case .double:
       ["anyOf": [["type": "number"], ["enum": ["Infinity", "-Infinity"]]]]
     case .decimal: ["type": "number"]
-    case .string: ["type": "string"]
-    case .boolean: ["type": "boolean"]
+    case .string: .string
+    case .boolean: .boolean
     case .date: ["type": "string", "format": "date-time"]
     case .binary: ["type": "string", "contentEncoding": "base64"]
     case .uuid: ["type": "string", "format": "uuid"]
@@ -106,24 +106,24 @@ extension OpenAPIDocument {
   // MARK: Saves
 
   private func valuesSchema(_ entity: Entity, isInsert: Bool) -> OpenAPINode {
-    var properties: [(String, OpenAPINode)] = []
-    if isInsert { properties.append(("id", idSchema(entity))) }
+    var properties: OpenAPINode = [:]
+    if isInsert { properties += ["id": idSchema(entity)] }
     properties +=
-      kinds(of: entity).map { [(Inheritance.key, OpenAPINode(members: [("enum", $0)]))] } ?? []
+      kinds(of: entity).map { [Inheritance.key: ["enum": $0]] } ?? [:]
     for attribute in entity.attributes where attribute.isWritable && !attribute.isHidden {
-      properties.append((attribute.name, Self.schema(of: attribute)))
+      properties += [attribute.name: Self.schema(of: attribute)]
     }
     for relationship in entity.relationships {
       let reference = OpenAPINode.schema(relationship.isToMany ? "References" : "Reference")
       let mayBeNil = !relationship.isToMany && relationship.isOptional
-      properties.append((relationship.name, mayBeNil ? reference.orNull : reference))
+      properties += [relationship.name: mayBeNil ? reference.orNull : reference]
     }
     var schema: OpenAPINode = [
-      "type": "object", "properties": OpenAPINode(members: properties),
+      "type": "object", "properties": properties,
     ]
     let kind = entity.inheritance.isAbstract ? [Inheritance.key] : []
     let required = isInsert ? kind + Self.required(entity) : []
-    if !required.isEmpty { schema = schema.adding("required", OpenAPINode(required)) }
+    if !required.isEmpty { schema += ["required": OpenAPINode(required)] }
     return schema
   }
 
@@ -140,40 +140,36 @@ extension OpenAPIDocument {
     var changes: [OpenAPINode] = [.schema("Delete"), .schema("DeleteAll")]
     for (index, entity) in model.entities.enumerated() where entity.isWritable {
       if !entity.inheritance.isAbstract {
-        changes.append([
-          "type": "object", "required": ["insert", "values"],
-          "properties": [
-            "insert": ["const": "\(entity.name)"], "temporaryID": ["type": "string"],
-            "values": .schema("\(names[index])Insert"),
-          ],
-        ])
+        changes.append(
+          .object(
+            [
+              "insert": ["const": "\(entity.name)"], "temporaryID": .string,
+              "values": .schema("\(names[index])Insert"),
+            ], required: ["insert", "values"]))
       }
-      changes.append([
-        "type": "object", "required": ["update", "id", "values"],
-        "properties": [
-          "update": ["const": "\(entity.name)"], "id": .schema("ID"),
-          "values": .schema("\(names[index])Update"), "ifMatch": ["type": "string"],
-          "base": ["type": "object"],
-        ],
-      ])
-      changes.append([
-        "type": "object", "required": ["update", "where", "values"],
-        "properties": [
-          "update": ["const": "\(entity.name)"], "where": ["type": "string"],
-          "arguments": ["type": "array"], "variables": ["type": "object"],
-          "values": .schema("\(names[index])Update"),
-        ],
-      ])
+      changes.append(
+        .object(
+          [
+            "update": ["const": "\(entity.name)"], "id": .schema("ID"),
+            "values": .schema("\(names[index])Update"), "ifMatch": .string,
+            "base": ["type": "object"],
+          ], required: ["update", "id", "values"]))
+      changes.append(
+        .object(
+          [
+            "update": ["const": "\(entity.name)"], "where": .string, "arguments": ["type": "array"],
+            "variables": ["type": "object"], "values": .schema("\(names[index])Update"),
+          ], required: ["update", "where", "values"]))
     }
     return ["anyOf": OpenAPINode(changes)]
   }
 
   // MARK: Snapshots
 
-  private static let summary: [(String, OpenAPINode)] = [
-    ("count", ["type": "integer"]), ("next", ["type": "string"]), ("total", ["type": "integer"]),
-    ("truncated", ["type": "boolean"]), ("digest", ["type": "string"]),
-    ("included", .schema("Included")),
+  private static let summary: OpenAPINode = [
+    "count": .integer, "next": .string, "total": .integer,
+    "truncated": .boolean, "digest": .string,
+    "included": .schema("Included"),
   ]
 
   private func snapshotSchema(_ entity: Entity, _ name: String) -> OpenAPINode {
@@ -181,56 +177,38 @@ extension OpenAPIDocument {
     let section: OpenAPINode = [
       "allOf": [
         .schema("SectionInfo"),
-        [
-          "type": "object", "required": ["items"],
-          "properties": ["items": ["type": "array", "items": item]],
-        ],
+        .object(["items": .array(item)], required: ["items"]),
       ]
     ]
-    let properties: [(String, OpenAPINode)] = [
-      ("entity", ["const": "\(entity.name)"]), ("token", .schema("Token")),
-      ("sections", ["type": "array", "items": section]),
+    let properties: OpenAPINode = [
+      "entity": ["const": "\(entity.name)"], "token": .schema("Token"),
+      "sections": .array(section),
     ]
     return [
       "type": "object", "required": ["entity", "token", "count", "sections"],
-      "properties": OpenAPINode(members: properties + Self.summary),
+      "properties": properties + Self.summary,
     ]
   }
 
   private func diffSchema(_ entity: Entity, _ name: String) -> OpenAPINode {
-    let sections: OpenAPINode = ["type": "array", "items": .schema("SectionChange")]
-    let changed: OpenAPINode = ["type": "array", "items": .schema("Changed")]
-    let inserted: OpenAPINode = [
-      "type": "object", "required": ["to"],
-      "properties": [
-        "to": .schema("Position"), "item": .schema(name), "id": idSchema(entity),
-      ],
-    ]
-    let properties: [(String, OpenAPINode)] = [
-      ("entity", ["const": "\(entity.name)"]), ("from", .schema("Token")),
-      ("to", .schema("Token")),
-      (
-        "sections",
+    let sections: OpenAPINode = .array(.schema("SectionChange"))
+    let changed: OpenAPINode = .array(.schema("Changed"))
+    let inserted: OpenAPINode = .object(
+      ["to": .schema("Position"), "item": .schema(name), "id": idSchema(entity)], required: ["to"])
+    let properties: OpenAPINode = [
+      "entity": ["const": "\(entity.name)"], "from": .schema("Token"),
+      "to": .schema("Token"),
+      "sections": .object(
+        ["deleted": sections, "inserted": sections], required: ["deleted", "inserted"]),
+      "items": .object(
         [
-          "type": "object", "required": ["deleted", "inserted"],
-          "properties": ["deleted": sections, "inserted": sections],
-        ]
-      ),
-      (
-        "items",
-        [
-          "type": "object", "required": ["deleted", "inserted", "moved", "updated"],
-          "properties": [
-            "deleted": ["type": "array", "items": .schema("Deleted")],
-            "inserted": ["type": "array", "items": inserted], "moved": changed,
-            "updated": changed,
-          ],
-        ]
-      ),
+          "deleted": .array(.schema("Deleted")), "inserted": .array(inserted), "moved": changed,
+          "updated": changed,
+        ], required: ["deleted", "inserted", "moved", "updated"]),
     ]
     return [
       "type": "object", "required": ["entity", "from", "to", "count", "sections", "items"],
-      "properties": OpenAPINode(members: properties + Self.summary),
+      "properties": properties + Self.summary,
     ]
   }
 }

@@ -4,30 +4,30 @@ import Bytes
 import FetchModel
 
 extension OpenAPIDocument {
-  func paths(of index: Int) -> [(String, OpenAPINode)] {
+  func paths(of index: Int) -> OpenAPINode {
     let entity = model.entities[index]
     let path = "/v1/objects/\(PercentEncoding.encodeSegment(entity.name))"
     let isWritable = entity.isWritable && !isReadOnly
-    var all: [(String, OpenAPINode)] = [("get", fetch(index).node)]
-    var one: [(String, OpenAPINode)] = [
-      ("parameters", [Self.pathParameter("id", idSchema(entity))]), ("get", object(index).node),
+    var all: OpenAPINode = ["get": fetch(index).node]
+    var one: OpenAPINode = [
+      "parameters": [Self.pathParameter("id", idSchema(entity))], "get": object(index).node,
     ]
     if isWritable {
-      if !entity.inheritance.isAbstract { all.append(("post", insert(index).node)) }
-      all += [("patch", batchUpdate(index).node), ("delete", batchDelete(index).node)]
+      if !entity.inheritance.isAbstract { all += ["post": insert(index).node] }
+      all += ["patch": batchUpdate(index).node, "delete": batchDelete(index).node]
       one += [
-        ("patch", change(index, "update").node), ("put", change(index, "replace").node),
-        ("delete", delete(index).node),
+        "patch": change(index, "update").node, "put": change(index, "replace").node,
+        "delete": delete(index).node,
       ]
     }
-    let paths = [(path, OpenAPINode(members: all)), ("\(path)/{id}", OpenAPINode(members: one))]
+    let paths: OpenAPINode = [path: all, "\(path)/{id}": one]
     guard entity.attributes.contains(where: { !$0.isHidden }) else { return paths }
-    return paths + [("\(path)/{id}/{attribute}", value(index))]
+    return paths + ["\(path)/{id}/{attribute}": value(index)]
   }
 
   private func operation(
     _ verb: String, _ index: Int, _ summary: String, parameters: [String],
-    body: OpenAPINode? = nil, responses: [(String, OpenAPINode)]
+    body: OpenAPINode? = nil, responses: OpenAPINode
   ) -> OpenAPIOperation {
     OpenAPIOperation(
       id: "\(verb)\(names[index])", tag: tag(model.entities[index]), summary: summary,
@@ -47,8 +47,8 @@ extension OpenAPIDocument {
       "fetch", index, "A fetch of \(model.entities[index].name)",
       parameters: Self.allFetchParameters + ["ifNoneMatch", "lastEventID"],
       responses: [
-        ("200", Self.answer("A snapshot or a diff", result, streams: true, headers: ["ETag"])),
-        ("304", Self.notModified),
+        "200": Self.answer("A snapshot or a diff", result, streams: true, headers: ["ETag"]),
+        "304": Self.notModified,
       ] + problems([403, 410, 501, 504]))
   }
 
@@ -60,21 +60,21 @@ extension OpenAPIDocument {
         "select", "int64", "since", "wait", "subentities", "ifNoneMatch", "lastEventID",
       ],
       responses: [
-        ("200", Self.answer("The object", result, streams: true, headers: ["ETag"])),
-        ("304", Self.notModified),
+        "200": Self.answer("The object", result, streams: true, headers: ["ETag"]),
+        "304": Self.notModified,
       ] + problems([410, 504]))
   }
 
   private func value(_ index: Int) -> OpenAPINode {
     let entity = model.entities[index]
-    let bytes: OpenAPINode = ["*/*": ["schema": ["type": "string"]]]
+    let bytes: OpenAPINode = ["*/*": ["schema": .string]]
     let operation = operation(
       "value", index, "One value of a \(entity.name), raw", parameters: ["ifNoneMatch"],
       responses: [
-        ("200", ["description": "The value", "content": bytes]),
-        ("204", Self.empty("The value is nil")),
-        ("206", ["description": "A range of the value", "content": bytes]),
-        ("304", Self.notModified),
+        "200": ["description": "The value", "content": bytes],
+        "204": Self.empty("The value is nil"),
+        "206": ["description": "A range of the value", "content": bytes],
+        "304": Self.notModified,
       ] + problems([416, 504]))
     let names: OpenAPINode = [
       "type": "string", "enum": OpenAPINode(entity.attributes.filter { !$0.isHidden }.map(\.name)),
@@ -96,22 +96,18 @@ extension OpenAPIDocument {
       "insert", index, "Insert a \(model.entities[index].name)",
       parameters: ["prefer", "idempotencyKey"], body: .schema("\(names[index])Insert"),
       responses: [
-        (
-          "201",
-          Self.answer("The new object", .schema(names[index]), headers: ["Location", "ETag"])
-        )
+        "201": Self.answer("The new object", .schema(names[index]), headers: ["Location", "ETag"])
       ] + problems(Self.saveProblems))
   }
 
   private func change(_ index: Int, _ verb: String) -> OpenAPIOperation {
     let schema = OpenAPINode.schema(names[index])
     let isReplace = verb == "replace"
-    var responses = [("200", Self.answer("The object", schema, headers: ["ETag"]))]
+    var responses: OpenAPINode = ["200": Self.answer("The object", schema, headers: ["ETag"])]
     if isReplace {
-      responses.append(
-        ("201", Self.answer("The new object", schema, headers: ["Location", "ETag"])))
+      responses += ["201": Self.answer("The new object", schema, headers: ["Location", "ETag"])]
     }
-    responses.append(("204", Self.empty("Saved, and nothing is shown of it")))
+    responses += ["204": Self.empty("Saved, and nothing is shown of it")]
     return operation(
       verb, index, "\(isReplace ? "Replace or insert" : "Change") a \(model.entities[index].name)",
       parameters: ["ifMatch", "ifNoneMatch", "prefer", "idempotencyKey"],
@@ -123,7 +119,7 @@ extension OpenAPIDocument {
     operation(
       "delete", index, "Delete a \(model.entities[index].name)",
       parameters: ["ifMatch", "idempotencyKey"],
-      responses: [("204", Self.empty("Deleted"))] + problems([403, 409, 412, 507]))
+      responses: ["204": Self.empty("Deleted")] + problems([403, 409, 412, 507]))
   }
 
   private func batchUpdate(_ index: Int) -> OpenAPIOperation {
@@ -131,7 +127,7 @@ extension OpenAPIDocument {
       "updateEach", index, "Change every \(model.entities[index].name) that matches",
       parameters: ["batchWhere", "arg", "prefer", "idempotencyKey"],
       body: .schema("\(names[index])Update"),
-      responses: [("200", Self.answer("How many", .schema("BatchUpdate")))]
+      responses: ["200": Self.answer("How many", .schema("BatchUpdate"))]
         + problems(Self.saveProblems + [504]))
   }
 
@@ -139,7 +135,7 @@ extension OpenAPIDocument {
     operation(
       "deleteEach", index, "Delete every \(model.entities[index].name) that matches",
       parameters: ["batchWhere", "arg", "prefer", "idempotencyKey"],
-      responses: [("200", Self.answer("How many", .schema("BatchDelete")))]
+      responses: ["200": Self.answer("How many", .schema("BatchDelete"))]
         + problems([403, 409, 504, 507]))
   }
 }

@@ -5,50 +5,51 @@ import FetchModel
 extension OpenAPIDocument {
   /// The parameters of a fetch, by the names of ``FetchRequest/parameterNames``.
   static let fetchParameters: [(name: String, schema: OpenAPINode, meaning: String)] = [
-    ("where", ["type": "string"], "A predicate in NSPredicate's format language."),
+    ("where", .string, "A predicate in NSPredicate's format language."),
     (
-      "arg", ["type": "array", "items": ["type": "string"]],
+      "arg", .array(.string),
       "Values for `%@ %K %ld …`, in order; repeated."
     ),
-    ("sort", ["type": "string"], "Comma list of key paths: `-population,name:cd`."),
+    ("sort", .string, "Comma list of key paths: `-population,name:cd`."),
     (
-      "section", ["type": "string"],
+      "section", .string,
       "A key path that groups, or one with `:initial`, `:day`, `:month`, `:year`."
     ),
     ("limit", count, "The most items; the window stays exact while it is live."),
     ("offset", count, "How many items to pass over."),
-    ("after", ["type": "string"], "The `next` cursor of an earlier snapshot."),
-    ("select", ["type": "string"], "Comma list of what an item holds."),
-    ("expand", ["type": "string"], "Comma list of relationships whose objects are sent along."),
+    ("after", .string, "The `next` cursor of an earlier snapshot."),
+    ("select", .string, "Comma list of what an item holds."),
+    ("expand", .string, "Comma list of relationships whose objects are sent along."),
     (
       "as", ["type": "string", "enum": OpenAPINode(ResultShape.allCases.map(\.rawValue))],
       "The shape of the result."
     ),
-    ("group", ["type": "string"], "With `as=dictionaries`: comma list of key paths."),
-    ("having", ["type": "string"], "With `as=dictionaries`: a predicate over the groups."),
-    ("distinct", ["type": "boolean"], "With `as=dictionaries`: each dictionary once."),
+    ("group", .string, "With `as=dictionaries`: comma list of key paths."),
+    ("having", .string, "With `as=dictionaries`: a predicate over the groups."),
+    ("distinct", .boolean, "With `as=dictionaries`: each dictionary once."),
     ("count", ["const": "exact"], "Adds `total`, how many match without the window."),
-    ("subentities", ["type": "boolean"], "Whether objects of subentities are included."),
-    ("digest", ["type": "boolean"], "Adds a digest of the order, to check a diff by."),
+    ("subentities", .boolean, "Whether objects of subentities are included."),
+    ("digest", .boolean, "Adds a digest of the order, to check a diff by."),
     ("int64", ["const": "string"], "Integers beyond ±2^53 as strings."),
     (
-      "since", ["type": "string"],
+      "since", .string,
       "A token, or `now`: answer with the diff from there, waiting for one."
     ),
     (
       "wait", ["type": "number", "minimum": 0, "maximum": 60],
       "Seconds to wait where nothing has changed since."
     ),
-    ("explain", ["type": "boolean"], "The plan instead of the result, where the server allows it."),
+    ("explain", .boolean, "The plan instead of the result, where the server allows it."),
   ]
 
   private static let count: OpenAPINode = [
     "type": "integer", "minimum": 0, "maximum": 2_147_483_647,
   ]
 
-  static let parameters: OpenAPINode = OpenAPINode(
-    members: fetchParameters.map { ($0.name, parameter($0.name, $0.schema, $0.meaning)) }
-      + otherParameters)
+  static let parameters: OpenAPINode =
+    OpenAPINode(
+      members: fetchParameters.map { ($0.name, parameter($0.name, $0.schema, $0.meaning)) })
+    + otherParameters
 
   private static func parameter(
     _ name: String, _ schema: OpenAPINode, _ meaning: String, in place: String = "query"
@@ -56,46 +57,26 @@ extension OpenAPIDocument {
     ["name": "\(name)", "in": "\(place)", "description": "\(meaning)", "schema": schema]
   }
 
-  private static let otherParameters: [(String, OpenAPINode)] = [
-    (
-      "batchWhere",
-      parameter("where", ["type": "string"], "Which objects; `TRUEPREDICATE` for all.")
-        .adding("required", true)
-    ),
-    (
-      "saves",
-      parameter(
-        "limit", ["type": "integer", "minimum": 1, "maximum": 1000], "The most saves.")
-    ),
-    (
-      "ifMatch",
-      parameter(
-        "If-Match", ["type": "string"], "The ETag that the object has to have.", in: "header")
-    ),
-    (
-      "ifNoneMatch",
-      parameter(
-        "If-None-Match", ["type": "string"],
-        "An ETag that the client has (304), or `*` for an object that must not be there.",
-        in: "header")
-    ),
-    (
-      "prefer",
-      parameter(
-        "Prefer", ["type": "string"],
-        "`return=minimal`, `return=representation`, `max-affected=N`, `handling=strict`.",
-        in: "header")
-    ),
-    (
-      "lastEventID",
-      parameter("Last-Event-ID", ["type": "string"], "Where a stream goes on.", in: "header")
-    ),
-    (
-      "idempotencyKey",
-      parameter(
-        "Idempotency-Key", ["type": "string"],
-        "The same key with the same body is answered as the first time.", in: "header")
-    ),
+  private static let otherParameters: OpenAPINode = [
+    "batchWhere": parameter("where", .string, "Which objects; `TRUEPREDICATE` for all.")
+      + ["required": true],
+    "saves": parameter(
+      "limit", ["type": "integer", "minimum": 1, "maximum": 1000], "The most saves."),
+    "ifMatch": parameter(
+      "If-Match", .string, "The ETag that the object has to have.", in: "header"),
+    "ifNoneMatch": parameter(
+      "If-None-Match", .string,
+      "An ETag that the client has (304), or `*` for an object that must not be there.",
+      in: "header"),
+    "prefer": parameter(
+      "Prefer", .string,
+      "`return=minimal`, `return=representation`, `max-affected=N`, `handling=strict`.",
+      in: "header"),
+    "lastEventID": parameter(
+      "Last-Event-ID", .string, "Where a stream goes on.", in: "header"),
+    "idempotencyKey": parameter(
+      "Idempotency-Key", .string,
+      "The same key with the same body is answered as the first time.", in: "header"),
   ]
 
   static let headers: OpenAPINode = [
@@ -103,15 +84,15 @@ extension OpenAPIDocument {
       "description": "The newest moment of the store.", "schema": .schema("Token"),
     ],
     "ETag": [
-      "description": "Changes exactly when the body does.", "schema": ["type": "string"],
+      "description": "Changes exactly when the body does.", "schema": .string,
     ],
-    "Location": ["description": "The path of the new object.", "schema": ["type": "string"]],
-    "Allow": ["description": "The methods of the path.", "schema": ["type": "string"]],
+    "Location": ["description": "The path of the new object.", "schema": .string],
+    "Allow": ["description": "The methods of the path.", "schema": .string],
     "Retry-After": [
-      "description": "Seconds after which to try again.", "schema": ["type": "integer"],
+      "description": "Seconds after which to try again.", "schema": .integer,
     ],
     "WWW-Authenticate": [
-      "description": "How to authenticate.", "schema": ["type": "string"],
+      "description": "How to authenticate.", "schema": .string,
     ],
   ]
 

@@ -3,260 +3,144 @@
 import FetchModel
 
 extension OpenAPIDocument {
-  static let sharedSchemas: [(String, OpenAPINode)] =
+  static let sharedSchemas: OpenAPINode =
     basicSchemas + snapshotSchemas + saveSchemas + problemSchemas
 
-  private static let basicSchemas: [(String, OpenAPINode)] = [
-    (
-      "Token",
-      ["type": "string", "description": "A moment in the store's history; opaque."]
-    ),
-    ("ID", ["type": ["integer", "string"], "description": "The permanent id of an object."]),
-    (
-      "Position",
+  private static let basicSchemas: OpenAPINode = [
+    "Token": ["type": "string", "description": "A moment in the store's history; opaque."],
+    "ID": ["type": ["integer", "string"], "description": "The permanent id of an object."],
+    "Position": [
+      "type": "array", "items": ["type": "integer", "minimum": 0], "minItems": 2, "maxItems": 2,
+      "description": "`[section, item]`",
+    ],
+    "Model": .object(
+      ["entities": .array(["type": "object"]), "fetchTemplates": .array(["type": "object"])],
+      required: ["entities", "fetchTemplates"]),
+    "About": .object(
       [
-        "type": "array", "items": ["type": "integer", "minimum": 0], "minItems": 2, "maxItems": 2,
-        "description": "`[section, item]`",
-      ]
-    ),
-    (
-      "Model",
-      [
-        "type": "object", "required": ["entities", "fetchTemplates"],
-        "properties": [
-          "entities": ["type": "array", "items": ["type": "object"]],
-          "fetchTemplates": ["type": "array", "items": ["type": "object"]],
-        ],
-      ]
-    ),
-    (
-      "About",
-      [
-        "type": "object", "required": ["name", "version", "store", "readOnly", "token", "links"],
-        "properties": [
-          "name": ["type": "string"], "version": ["type": "string"], "store": ["type": "string"],
-          "readOnly": ["type": "boolean"], "token": .schema("Token"),
-          "links": ["type": "object", "additionalProperties": ["type": "string"]],
-        ],
-      ]
-    ),
-    ("Health", ["type": "object", "properties": ["status": ["type": "string"]]]),
+        "name": .string, "version": .string, "store": .string, "readOnly": .boolean,
+        "token": .schema("Token"), "links": ["type": "object", "additionalProperties": .string],
+      ], required: ["name", "version", "store", "readOnly", "token", "links"]),
+    "Health": ["type": "object", "properties": ["status": .string]],
   ]
 
-  private static let snapshotSchemas: [(String, OpenAPINode)] = [
-    (
-      "SectionInfo",
-      [
-        "type": "object", "required": ["name", "value"],
-        "properties": [
-          "name": ["type": "string"], "value": [:], "indexTitle": ["type": "string"],
-        ],
+  private static let snapshotSchemas: OpenAPINode = [
+    "SectionInfo": .object(
+      ["name": .string, "value": [:], "indexTitle": .string], required: ["name", "value"]),
+    "SectionChange": [
+      "allOf": [
+        .schema("SectionInfo"),
+        .object(["index": ["type": "integer", "minimum": 0]], required: ["index"]),
       ]
-    ),
-    (
-      "SectionChange",
+    ],
+    "Included": [
+      "type": "object", "description": "By entity, by id.",
+      "additionalProperties": [
+        "type": "object", "additionalProperties": ["type": "object"],
+      ],
+    ],
+    "Count": .object(
       [
-        "allOf": [
-          .schema("SectionInfo"),
-          [
-            "type": "object", "required": ["index"],
-            "properties": ["index": ["type": "integer", "minimum": 0]],
-          ],
-        ]
-      ]
-    ),
-    (
-      "Included",
+        "entity": .string, "token": .schema("Token"), "from": .schema("Token"),
+        "to": .schema("Token"), "total": .integer,
+      ], required: ["entity", "total"]),
+    "Changed": .object(
       [
-        "type": "object", "description": "By entity, by id.",
-        "additionalProperties": [
-          "type": "object", "additionalProperties": ["type": "object"],
-        ],
-      ]
-    ),
-    (
-      "Count",
+        "from": .schema("Position"), "to": .schema("Position"), "id": .schema("ID"),
+        "changed": ["type": "object"],
+      ], required: ["from", "to", "id"]),
+    "Deleted": .object(
+      ["from": .schema("Position"), "id": .schema("ID")], required: ["from", "id"]),
+    "ObjectDiff": .object(
       [
-        "type": "object", "required": ["entity", "total"],
-        "properties": [
-          "entity": ["type": "string"], "token": .schema("Token"), "from": .schema("Token"),
-          "to": .schema("Token"), "total": ["type": "integer"],
-        ],
-      ]
-    ),
-    (
-      "Changed",
+        "id": .schema("ID"), "from": .schema("Token"), "to": .schema("Token"),
+        "changed": ["type": "object"], "deleted": ["const": true],
+      ], required: ["id", "from", "to"]),
+    "FetchBody": [
+      "type": "object", "required": ["entity"], "additionalProperties": false,
+      "properties": fetchBodyProperties,
+    ],
+    "LiveBody": .object(
       [
-        "type": "object", "required": ["from", "to", "id"],
-        "properties": [
-          "from": .schema("Position"), "to": .schema("Position"), "id": .schema("ID"),
-          "changed": ["type": "object"],
-        ],
-      ]
-    ),
-    (
-      "Deleted",
+        "fetches": ["type": "object", "additionalProperties": .schema("FetchBody")],
+        "wait": ["type": "number", "minimum": 0, "maximum": 60],
+      ], required: ["fetches"]),
+    "LiveAnswer": .object(
       [
-        "type": "object", "required": ["from", "id"],
-        "properties": ["from": .schema("Position"), "id": .schema("ID")],
-      ]
-    ),
-    (
-      "ObjectDiff",
-      [
-        "type": "object", "required": ["id", "from", "to"],
-        "properties": [
-          "id": .schema("ID"), "from": .schema("Token"), "to": .schema("Token"),
-          "changed": ["type": "object"], "deleted": ["const": true],
-        ],
-      ]
-    ),
-    (
-      "FetchBody",
-      OpenAPINode(members: [
-        ("type", "object"), ("required", ["entity"]), ("additionalProperties", false),
-        ("properties", OpenAPINode(members: fetchBodyProperties)),
-      ])
-    ),
-    (
-      "LiveBody",
-      [
-        "type": "object", "required": ["fetches"],
-        "properties": [
-          "fetches": ["type": "object", "additionalProperties": .schema("FetchBody")],
-          "wait": ["type": "number", "minimum": 0, "maximum": 60],
-        ],
-      ]
-    ),
-    (
-      "LiveAnswer",
-      [
-        "type": "object", "required": ["token", "results"],
-        "properties": [
-          "token": .schema("Token"),
-          "results": ["type": "object", "additionalProperties": ["type": "object"]],
-        ],
-      ]
-    ),
+        "token": .schema("Token"),
+        "results": ["type": "object", "additionalProperties": ["type": "object"]],
+      ], required: ["token", "results"]),
   ]
 
   /// The parameters under the same names; lists are arrays here, or the query's comma lists.
-  private static var fetchBodyProperties: [(String, OpenAPINode)] {
-    let list: OpenAPINode = ["type": ["array", "string"], "items": ["type": "string"]]
+  private static var fetchBodyProperties: OpenAPINode {
+    let list: OpenAPINode = ["type": ["array", "string"], "items": .string]
     let lists = ["sort", "select", "expand", "group"]
     let shared = fetchParameters.filter { $0.name != "arg" }.map { parameter in
       (parameter.name, lists.contains(parameter.name) ? list : parameter.schema)
     }
-    return [("entity", ["type": "string"])] + shared + [
-      ("arguments", ["type": "array", "items": [:]]), ("variables", ["type": "object"]),
+    return ["entity": .string] + OpenAPINode(members: shared) + [
+      "arguments": .array([:]), "variables": ["type": "object"],
     ]
   }
 
-  private static let saveSchemas: [(String, OpenAPINode)] = [
-    (
-      "SaveAnswer",
+  private static let saveSchemas: OpenAPINode = [
+    "SaveAnswer": .object(
       [
-        "type": "object", "required": ["token", "ids", "inserted", "updated", "deleted"],
-        "properties": [
-          "token": .schema("Token"),
-          "ids": ["type": "object", "additionalProperties": .schema("ID")],
-          "inserted": ["type": "integer"], "updated": ["type": "integer"],
-          "deleted": ["type": "integer"], "included": .schema("Included"),
-        ],
-      ]
-    ),
-    ("BatchUpdate", batch("updated")),
-    ("BatchDelete", batch("deleted")),
-    (
-      "Delete",
+        "token": .schema("Token"),
+        "ids": ["type": "object", "additionalProperties": .schema("ID")], "inserted": .integer,
+        "updated": .integer, "deleted": .integer, "included": .schema("Included"),
+      ], required: ["token", "ids", "inserted", "updated", "deleted"]),
+    "BatchUpdate": batch("updated"),
+    "BatchDelete": batch("deleted"),
+    "Delete": .object(
+      ["delete": .string, "id": .schema("ID"), "ifMatch": .string, "base": ["type": "object"]],
+      required: ["delete", "id"]),
+    "DeleteAll": .object(
       [
-        "type": "object", "required": ["delete", "id"],
-        "properties": [
-          "delete": ["type": "string"], "id": .schema("ID"), "ifMatch": ["type": "string"],
-          "base": ["type": "object"],
-        ],
-      ]
-    ),
-    (
-      "DeleteAll",
-      [
-        "type": "object", "required": ["delete", "where"],
-        "properties": [
-          "delete": ["type": "string"], "where": ["type": "string"],
-          "arguments": ["type": "array"], "variables": ["type": "object"],
-        ],
-      ]
-    ),
-    (
-      "TemporaryID",
-      [
-        "type": "object", "required": ["temporaryID"], "additionalProperties": false,
-        "properties": ["temporaryID": ["type": "string"]],
-      ]
-    ),
-    ("Reference", ["anyOf": [.schema("ID"), .schema("TemporaryID")]]),
-    (
-      "References",
-      [
-        "anyOf": [
-          ["type": "array", "items": .schema("Reference")],
-          [
-            "type": "object", "additionalProperties": false,
-            "properties": [
-              "add": ["type": "array", "items": .schema("Reference")],
-              "remove": ["type": "array", "items": .schema("Reference")],
-            ],
+        "delete": .string, "where": .string, "arguments": ["type": "array"],
+        "variables": ["type": "object"],
+      ], required: ["delete", "where"]),
+    "TemporaryID": [
+      "type": "object", "required": ["temporaryID"], "additionalProperties": false,
+      "properties": ["temporaryID": .string],
+    ],
+    "Reference": ["anyOf": [.schema("ID"), .schema("TemporaryID")]],
+    "References": [
+      "anyOf": [
+        .array(.schema("Reference")),
+        [
+          "type": "object", "additionalProperties": false,
+          "properties": [
+            "add": .array(.schema("Reference")),
+            "remove": .array(.schema("Reference")),
           ],
-        ]
-      ]
-    ),
-    (
-      "History",
-      [
-        "type": "object", "required": ["from", "to", "saves"],
-        "properties": [
-          "from": .schema("Token"), "to": .schema("Token"),
-          "saves": ["type": "array", "items": .schema("SaveRecord")],
         ],
       ]
-    ),
-    (
-      "SaveRecord",
+    ],
+    "History": .object(
+      ["from": .schema("Token"), "to": .schema("Token"), "saves": .array(.schema("SaveRecord"))],
+      required: ["from", "to", "saves"]),
+    "SaveRecord": .object(
       [
-        "type": "object", "required": ["token", "at", "inserted", "updated", "deleted"],
-        "properties": [
-          "token": .schema("Token"), "at": ["type": "string", "format": "date-time"],
-          "inserted": ids, "updated": updates, "deleted": ids,
-        ],
-      ]
-    ),
+        "token": .schema("Token"), "at": ["type": "string", "format": "date-time"], "inserted": ids,
+        "updated": updates, "deleted": ids,
+      ], required: ["token", "at", "inserted", "updated", "deleted"]),
   ]
 
   private static let ids: OpenAPINode = [
     "type": "object", "description": "Ids by entity.",
-    "additionalProperties": ["type": "array", "items": .schema("ID")],
+    "additionalProperties": .array(.schema("ID")),
   ]
 
   private static let updates: OpenAPINode = [
     "type": "object", "description": "By entity.",
-    "additionalProperties": [
-      "type": "array",
-      "items": [
-        "type": "object", "required": ["id", "properties"],
-        "properties": [
-          "id": .schema("ID"),
-          "properties": ["type": "array", "items": ["type": "string"]],
-        ],
-      ],
-    ],
+    "additionalProperties": .array(
+      .object(
+        ["id": .schema("ID"), "properties": .array(.string)], required: ["id", "properties"])),
   ]
 
   private static func batch(_ name: String) -> OpenAPINode {
-    [
-      "type": "object", "required": ["token", "\(name)"],
-      "properties": OpenAPINode(members: [
-        ("token", .schema("Token")), (name, ["type": "integer"]),
-      ]),
-    ]
+    .object(["token": .schema("Token"), name: .integer], required: ["token", "\(name)"])
   }
 }

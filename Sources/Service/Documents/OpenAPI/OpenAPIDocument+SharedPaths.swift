@@ -10,18 +10,19 @@ struct OpenAPIOperation {
   var parameters: [String] = []
   /// The schema of the body; nil: it takes none.
   var body: OpenAPINode?
-  var responses: [(String, OpenAPINode)]
+  var responses: OpenAPINode
 
   var node: OpenAPINode {
-    var members: [(String, OpenAPINode)] = [
-      ("operationId", "\(id)"), ("tags", ["\(tag)"]), ("summary", "\(summary)"),
+    var members: OpenAPINode = [
+      "operationId": "\(id)", "tags": ["\(tag)"], "summary": "\(summary)",
     ]
-    if !parameters.isEmpty { members.append(("parameters", OpenAPIDocument.use(parameters))) }
+    if !parameters.isEmpty { members += ["parameters": OpenAPIDocument.use(parameters)] }
     if let body {
-      members.append(
-        ("requestBody", ["required": true, "content": ["application/json": ["schema": body]]]))
+      members += [
+        "requestBody": ["required": true, "content": ["application/json": ["schema": body]]]
+      ]
     }
-    return OpenAPINode(members: members + [("responses", OpenAPINode(members: responses))])
+    return members + ["responses": responses]
   }
 }
 
@@ -30,11 +31,11 @@ extension OpenAPIDocument {
   static func answer(
     _ description: String, _ schema: OpenAPINode, streams: Bool = false, headers: [String] = []
   ) -> OpenAPINode {
-    var content: [(String, OpenAPINode)] = [("application/json", ["schema": schema])]
-    if streams { content.append(("text/event-stream", ["schema": ["type": "string"]])) }
+    var content: OpenAPINode = ["application/json": ["schema": schema]]
+    if streams { content += ["text/event-stream": ["schema": .string]] }
     return [
       "description": "\(description)", "headers": refs(["LiveFetch-Token"] + headers),
-      "content": OpenAPINode(members: content),
+      "content": content,
     ]
   }
 
@@ -46,7 +47,7 @@ extension OpenAPIDocument {
     OpenAPINode(members: names.map { ($0, .ref("headers", $0)) })
   }
 
-  var sharedPaths: [(String, OpenAPINode)] { serverPaths + fetchPaths + savePaths }
+  var sharedPaths: OpenAPINode { serverPaths + fetchPaths + savePaths }
 
   private func get(_ operation: OpenAPIOperation) -> OpenAPINode { ["get": operation.node] }
 
@@ -56,64 +57,52 @@ extension OpenAPIDocument {
     get(
       OpenAPIOperation(
         id: id, tag: "server", summary: summary,
-        responses: [("200", Self.answer(summary, schema))] + problems(more)))
+        responses: ["200": Self.answer(summary, schema)] + problems(more)))
   }
 
-  private var serverPaths: [(String, OpenAPINode)] {
+  private var serverPaths: OpenAPINode {
     [
-      ("/", text("page", "The web page, where the server has one", "text/html")),
-      ("/v1", plain("about", "Name, version, store, newest token, links", .schema("About"))),
-      ("/v1/model", plain("model", "The model", .schema("Model"))),
-      ("/openapi.json", plain("openapi", "This document", ["type": "object"])),
-      ("/health/live", plain("live", "Whether the process runs", .schema("Health"))),
-      (
-        "/health/ready",
-        plain(
-          "ready", "Whether the store can be read, written and followed", .schema("Health"),
-          more: [503])
-      ),
-      ("/metrics", text("metrics", "Prometheus' text format", "text/plain")),
+      "/": text("page", "The web page, where the server has one", "text/html"),
+      "/v1": plain("about", "Name, version, store, newest token, links", .schema("About")),
+      "/v1/model": plain("model", "The model", .schema("Model")),
+      "/openapi.json": plain("openapi", "This document", ["type": "object"]),
+      "/health/live": plain("live", "Whether the process runs", .schema("Health")),
+      "/health/ready": plain(
+        "ready", "Whether the store can be read, written and followed", .schema("Health"),
+        more: [503]),
+      "/metrics": text("metrics", "Prometheus' text format", "text/plain"),
     ]
   }
 
   private func text(_ id: String, _ summary: String, _ type: String) -> OpenAPINode {
-    let content = OpenAPINode(members: [(type, ["schema": ["type": "string"]])])
+    let content = [type: ["schema": .string]] as OpenAPINode
     return get(
       OpenAPIOperation(
         id: id, tag: "server", summary: summary,
-        responses: [("200", ["description": "\(summary)", "content": content])]
+        responses: ["200": ["description": "\(summary)", "content": content]]
           + problems([501])))
   }
 
   // MARK: Fetches
 
-  private var fetchPaths: [(String, OpenAPINode)] {
+  private var fetchPaths: OpenAPINode {
     let any: OpenAPINode = ["type": "object", "description": "A snapshot, or a diff."]
     return [
-      (
-        "/v1/fetch",
-        post(
-          "fetch", "fetches", "A fetch of any entity, its request as the body",
-          .schema("FetchBody"), Self.answer("A snapshot or a diff", any, streams: true),
-          problems([403, 410, 413, 415, 501, 504]), ["lastEventID"])
-      ),
-      (
-        "/v1/live",
-        post(
-          "liveFetches", "fetches", "Many fetches at once", .schema("LiveBody"),
-          Self.answer("What has something to say", .schema("LiveAnswer"), streams: true),
-          problems([403, 410, 413, 415, 501, 504]), ["lastEventID"])
-      ),
-      (
-        "/v1/fetches/{name}",
-        get(
-          OpenAPIOperation(
-            id: "fetchTemplate", tag: "fetches", summary: "A fetch template of the model",
-            parameters: Self.allFetchParameters,
-            responses: [("200", Self.answer("A snapshot or a diff", any, streams: true))]
-              + problems([403, 410, 501, 504]))
-        ).adding("parameters", [Self.pathParameter("name", ["type": "string"])])
-      ),
+      "/v1/fetch": post(
+        "fetch", "fetches", "A fetch of any entity, its request as the body",
+        .schema("FetchBody"), Self.answer("A snapshot or a diff", any, streams: true),
+        problems([403, 410, 413, 415, 501, 504]), ["lastEventID"]),
+      "/v1/live": post(
+        "liveFetches", "fetches", "Many fetches at once", .schema("LiveBody"),
+        Self.answer("What has something to say", .schema("LiveAnswer"), streams: true),
+        problems([403, 410, 413, 415, 501, 504]), ["lastEventID"]),
+      "/v1/fetches/{name}": get(
+        OpenAPIOperation(
+          id: "fetchTemplate", tag: "fetches", summary: "A fetch template of the model",
+          parameters: Self.allFetchParameters,
+          responses: ["200": Self.answer("A snapshot or a diff", any, streams: true)]
+            + problems([403, 410, 501, 504]))
+      ) + ["parameters": [Self.pathParameter("name", .string)]],
     ]
   }
 
@@ -123,46 +112,40 @@ extension OpenAPIDocument {
 
   private func post(
     _ id: String, _ tag: String, _ summary: String, _ body: OpenAPINode, _ answer: OpenAPINode,
-    _ problems: [(String, OpenAPINode)], _ parameters: [String]
+    _ problems: OpenAPINode, _ parameters: [String]
   ) -> OpenAPINode {
     [
       "post": OpenAPIOperation(
         id: id, tag: tag, summary: summary, parameters: parameters, body: body,
-        responses: [("200", answer)] + problems
+        responses: ["200": answer] + problems
       ).node
     ]
   }
 
   // MARK: Saves
 
-  private var savePaths: [(String, OpenAPINode)] {
+  private var savePaths: OpenAPINode {
     let body: OpenAPINode = [
       "type": "object", "required": ["changes"], "additionalProperties": false,
       "properties": [
-        "changes": ["type": "array", "items": changeSchema],
+        "changes": .array(changeSchema),
         "mergePolicy": [
           "type": "string", "enum": OpenAPINode(MergePolicy.allCases.map(\.rawValue)),
         ],
       ],
     ]
     return [
-      (
-        "/v1/save",
-        post(
-          "save", "saves", "Many changes as one transaction", body,
-          Self.answer("What was saved", .schema("SaveAnswer")),
-          problems([403, 409, 412, 413, 415, 422, 507]), ["prefer", "idempotencyKey"])
-      ),
-      (
-        "/v1/changes",
-        get(
-          OpenAPIOperation(
-            id: "changes", tag: "saves", summary: "The history of saves",
-            parameters: ["since", "wait", "saves", "lastEventID"],
-            responses: [
-              ("200", Self.answer("Saves, oldest first", .schema("History"), streams: true))
-            ] + problems([410, 504])))
-      ),
+      "/v1/save": post(
+        "save", "saves", "Many changes as one transaction", body,
+        Self.answer("What was saved", .schema("SaveAnswer")),
+        problems([403, 409, 412, 413, 415, 422, 507]), ["prefer", "idempotencyKey"]),
+      "/v1/changes": get(
+        OpenAPIOperation(
+          id: "changes", tag: "saves", summary: "The history of saves",
+          parameters: ["since", "wait", "saves", "lastEventID"],
+          responses: [
+            "200": Self.answer("Saves, oldest first", .schema("History"), streams: true)
+          ] + problems([410, 504]))),
     ]
   }
 }

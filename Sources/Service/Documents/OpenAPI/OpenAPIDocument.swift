@@ -22,7 +22,7 @@ struct OpenAPIDocument {
     self.version = version
     self.isProtected = isProtected
     self.isReadOnly = isReadOnly
-    var taken = Set(Self.sharedSchemas.map(\.0))
+    var taken = Set(Self.sharedSchemas.members.map(\.name))
     names = model.entities.map { entity in
       var name = String(entity.name.unicodeScalars.map { Self.isPlain($0) ? Character($0) : "_" })
       while !["", "Insert", "Update", "Snapshot", "Diff"].allSatisfy({
@@ -46,16 +46,16 @@ struct OpenAPIDocument {
   }
 
   private var node: OpenAPINode {
-    var members: [(String, OpenAPINode)] = [
-      ("openapi", "3.1.0"),
-      ("info", info),
-      ("servers", [["url": "/"]]),
-      ("tags", tags),
-      ("paths", OpenAPINode(members: sharedPaths + model.entities.indices.flatMap(paths))),
-      ("components", components),
+    var members: OpenAPINode = [
+      "openapi": "3.1.0",
+      "info": info,
+      "servers": [["url": "/"]],
+      "tags": tags,
+      "paths": sharedPaths + OpenAPINode.merging(model.entities.indices.map(paths)),
+      "components": components,
     ]
-    if isProtected { members.append(("security", [["bearer": []]])) }
-    return OpenAPINode(members: members)
+    if isProtected { members += ["security": [["bearer": []]]] }
+    return members
   }
 
   private var info: OpenAPINode {
@@ -86,19 +86,16 @@ struct OpenAPIDocument {
   func tag(_ entity: Entity) -> String { "entity \(entity.name)" }
 
   private var components: OpenAPINode {
-    var members: [(String, OpenAPINode)] = [
-      (
-        "schemas",
-        OpenAPINode(members: Self.sharedSchemas + model.entities.indices.flatMap(schemas))
-      ),
-      ("parameters", Self.parameters),
-      ("headers", Self.headers),
-      ("responses", problemResponses),
+    var members: OpenAPINode = [
+      "schemas": Self.sharedSchemas + OpenAPINode.merging(model.entities.indices.map(schemas)),
+      "parameters": Self.parameters,
+      "headers": Self.headers,
+      "responses": problemResponses,
     ]
     if isProtected {
-      members.append(("securitySchemes", ["bearer": ["type": "http", "scheme": "bearer"]]))
+      members += ["securitySchemes": ["bearer": ["type": "http", "scheme": "bearer"]]]
     }
-    return OpenAPINode(members: members)
+    return members
   }
 }
 

@@ -30,12 +30,32 @@ struct OpenAPINode: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral,
     ["$ref": "#/components/\(kind)/\(name)"]
   }
 
+  static let string: OpenAPINode = ["type": "string"]
+  static let integer: OpenAPINode = ["type": "integer"]
+  static let boolean: OpenAPINode = ["type": "boolean"]
+
+  static func array(_ items: OpenAPINode) -> OpenAPINode { ["type": "array", "items": items] }
+
+  /// The schema of an object.
+  static func object(_ properties: OpenAPINode, required: OpenAPINode) -> OpenAPINode {
+    ["type": "object", "required": required, "properties": properties]
+  }
+
   static func schema(_ name: String) -> OpenAPINode { ref("schemas", name) }
 
-  /// With another member at the end; for objects.
-  func adding(_ name: String, _ node: OpenAPINode) -> OpenAPINode {
-    guard case .object(let members) = json else { return self }
-    return OpenAPINode(.object(members + [JSON.Member(name: name, value: node.json)]))
+  /// The members of an object; none of any other value.
+  var members: [JSON.Member] { if case .object(let members) = json { members } else { [] } }
+
+  /// An object with the members of both.
+  static func + (left: OpenAPINode, right: OpenAPINode) -> OpenAPINode {
+    OpenAPINode(.object(left.members + right.members))
+  }
+
+  static func += (left: inout OpenAPINode, right: OpenAPINode) { left = left + right }
+
+  /// An object with the members of all.
+  static func merging(_ nodes: some Sequence<OpenAPINode>) -> OpenAPINode {
+    OpenAPINode(.object(nodes.flatMap(\.members)))
   }
 
   /// The same schema for a value that may be nil.
