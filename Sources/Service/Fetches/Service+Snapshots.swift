@@ -37,7 +37,7 @@ extension Service {
     guard let key = context.cacheKey, let entry = cache.entry(for: key), !context.wantsStream
     else { return nil }
     let isKnown = context.request.knows(entry.etag)
-    let response = entry.answer(in: store, notModified: isKnown) { old in
+    let response = entry.response(in: store, notModified: isKnown) { old in
       let others = old.headers.filter { $0.name != "LiveFetch-Token" }
       let token = (name: "LiveFetch-Token", value: store.newestToken.description)
       return PreparedResponse(

@@ -37,7 +37,7 @@ final class SnapshotCache: Sendable {
       var full: PreparedResponse
       var notModified: PreparedResponse
 
-      func answer(_ isKnown: Bool) -> PreparedResponse { isKnown ? notModified : full }
+      func response(_ isKnown: Bool) -> PreparedResponse { isKnown ? notModified : full }
     }
 
     init(
@@ -119,11 +119,11 @@ extension SnapshotCache.Entry {
   /// The response if it is still valid, otherwise nil.
   ///
   /// - Parameter remake: creates the response with the headers of the newest token.
-  func answer(
+  func response(
     in store: any Store, notModified: Bool, remake: (PreparedResponse) -> PreparedResponse
   ) -> PreparedResponse? {
     let newest = store.newestToken
-    let (good, kept) = state.withLock { ($0.good, $0.answer(notModified)) }
+    let (good, kept) = state.withLock { ($0.good, $0.response(notModified)) }
     if good == newest { return kept }
     guard (try? store.isUntouched(dependencies, since: good, holding: token)) == true else {
       return nil
@@ -132,7 +132,7 @@ extension SnapshotCache.Entry {
       state.good = newest
       state.full = remake(state.full)
       state.notModified = remake(state.notModified)
-      return state.answer(notModified)
+      return state.response(notModified)
     }
   }
 }

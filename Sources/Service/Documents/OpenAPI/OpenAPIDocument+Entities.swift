@@ -1,4 +1,4 @@
-// An entity → the schemas of its objects, of what saves take, of its snapshots and diffs.
+// An entity → the schemas of its objects, of the values of saves, of its snapshots and diffs.
 
 import FetchModel
 
@@ -15,7 +15,7 @@ extension OpenAPIDocument {
     ]
   }
 
-  /// What an item holds. With `select` it may lack members, and have key paths as further ones.
+  /// The schema of an item. With `select` an item may lack members, and have key paths as further ones.
   private func objectSchema(_ entity: Entity) -> OpenAPINode {
     var properties: OpenAPINode = ["id": idSchema(entity)]
     properties +=
@@ -39,7 +39,7 @@ extension OpenAPIDocument {
     ]
   }
 
-  /// The names of the entities that objects of `entity` can be of; nil where it is the only one.
+  /// The names of the entities that objects of `entity` can be of; nil if it is the only one.
   private func kinds(of entity: Entity) -> OpenAPINode? {
     guard !entity.inheritance.subentities.isEmpty else { return nil }
     let below = entity.inheritance.subentities.map { model.entities[$0] }
@@ -66,8 +66,8 @@ extension OpenAPIDocument {
     return attribute.isWritable ? schema : schema + ["readOnly": true]
   }
 
-  /// With the rules of a model file. Its lengths count UTF-16 and a schema's code points, so that only
-  /// what holds for both is said; patterns are of another dialect.
+  /// Adds the rules of a model file. Its lengths count UTF-16 units and a schema's count code points, so
+  /// only limits that hold for both are added; patterns are of another dialect.
   private static func ruled(
     _ schema: OpenAPINode, _ declaration: ModelFile.Attribute?
   ) -> OpenAPINode {

@@ -47,7 +47,7 @@ extension OpenAPIDocument {
       "fetch", index, "A fetch of \(model.entities[index].name)",
       parameters: Self.allFetchParameters + ["ifNoneMatch", "lastEventID"],
       responses: [
-        "200": Self.answer("A snapshot or a diff", result, streams: true, headers: ["ETag"]),
+        "200": Self.response("A snapshot or a diff", result, streams: true, headers: ["ETag"]),
         "304": Self.notModified,
       ] + problems([403, 410, 501, 504]))
   }
@@ -60,7 +60,7 @@ extension OpenAPIDocument {
         "select", "int64", "since", "wait", "subentities", "ifNoneMatch", "lastEventID",
       ],
       responses: [
-        "200": Self.answer("The object", result, streams: true, headers: ["ETag"]),
+        "200": Self.response("The object", result, streams: true, headers: ["ETag"]),
         "304": Self.notModified,
       ] + problems([410, 504]))
   }
@@ -96,16 +96,17 @@ extension OpenAPIDocument {
       "insert", index, "Insert a \(model.entities[index].name)",
       parameters: ["prefer", "idempotencyKey"], body: .schema("\(names[index])Insert"),
       responses: [
-        "201": Self.answer("The new object", .schema(names[index]), headers: ["Location", "ETag"])
+        "201": Self.response(
+          "The new object", .schema(names[index]), headers: ["Location", "ETag"])
       ] + problems(Self.saveProblems))
   }
 
   private func change(_ index: Int, _ verb: String) -> OpenAPIOperation {
     let schema = OpenAPINode.schema(names[index])
     let isReplace = verb == "replace"
-    var responses: OpenAPINode = ["200": Self.answer("The object", schema, headers: ["ETag"])]
+    var responses: OpenAPINode = ["200": Self.response("The object", schema, headers: ["ETag"])]
     if isReplace {
-      responses += ["201": Self.answer("The new object", schema, headers: ["Location", "ETag"])]
+      responses += ["201": Self.response("The new object", schema, headers: ["Location", "ETag"])]
     }
     responses += ["204": Self.empty("Saved, and nothing is shown of it")]
     return operation(
@@ -127,7 +128,7 @@ extension OpenAPIDocument {
       "updateEach", index, "Change every \(model.entities[index].name) that matches",
       parameters: ["batchWhere", "arg", "prefer", "idempotencyKey"],
       body: .schema("\(names[index])Update"),
-      responses: ["200": Self.answer("How many", .schema("BatchUpdate"))]
+      responses: ["200": Self.response("How many", .schema("BatchUpdate"))]
         + problems(Self.saveProblems + [504]))
   }
 
@@ -135,7 +136,7 @@ extension OpenAPIDocument {
     operation(
       "deleteEach", index, "Delete every \(model.entities[index].name) that matches",
       parameters: ["batchWhere", "arg", "prefer", "idempotencyKey"],
-      responses: ["200": Self.answer("How many", .schema("BatchDelete"))]
+      responses: ["200": Self.response("How many", .schema("BatchDelete"))]
         + problems([403, 409, 504, 507]))
   }
 }

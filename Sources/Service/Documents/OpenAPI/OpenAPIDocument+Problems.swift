@@ -1,4 +1,4 @@
-// The schemas and answers of problems, from the catalogue of codes.
+// The catalogue of codes → the schemas and responses of problems.
 
 import FetchModel
 
@@ -37,7 +37,7 @@ extension OpenAPIDocument {
     return codes.filter { seen.insert($0).inserted }
   }
 
-  /// One answer for each status, its description naming the codes.
+  /// One response for each status; its description names the codes.
   var problemResponses: OpenAPINode {
     OpenAPINode(members: ProblemCatalogue.statuses.map { ("Problem\($0)", problemResponse($0)) })
   }
@@ -71,7 +71,7 @@ extension OpenAPIDocument {
     return headers
   }
 
-  /// The problems that every request can meet, and `more`.
+  /// The problems of every request, and `more`.
   func problems(_ more: [Int] = []) -> OpenAPINode {
     let common = [400, 404, 405, 431, 500, 503, 505] + (isProtected ? [401] : [])
     return OpenAPINode(

@@ -8,7 +8,7 @@ struct OpenAPIOperation {
   let tag: String
   let summary: String
   var parameters: [String] = []
-  /// The schema of the body; nil: it takes none.
+  /// The schema of the body; nil if the operation takes none.
   var body: OpenAPINode?
   var responses: OpenAPINode
 
@@ -27,8 +27,8 @@ struct OpenAPIOperation {
 }
 
 extension OpenAPIDocument {
-  /// An answer with a JSON body.
-  static func answer(
+  /// A response with a JSON body.
+  static func response(
     _ description: String, _ schema: OpenAPINode, streams: Bool = false, headers: [String] = []
   ) -> OpenAPINode {
     var content: OpenAPINode = ["application/json": ["schema": schema]]
@@ -57,7 +57,7 @@ extension OpenAPIDocument {
     get(
       OpenAPIOperation(
         id: id, tag: "server", summary: summary,
-        responses: ["200": Self.answer(summary, schema)] + problems(more)))
+        responses: ["200": Self.response(summary, schema)] + problems(more)))
   }
 
   private var serverPaths: OpenAPINode {
@@ -90,17 +90,17 @@ extension OpenAPIDocument {
     return [
       "/v1/fetch": post(
         "fetch", "fetches", "A fetch of any entity, its request as the body",
-        .schema("FetchBody"), Self.answer("A snapshot or a diff", any, streams: true),
+        .schema("FetchBody"), Self.response("A snapshot or a diff", any, streams: true),
         problems([403, 410, 413, 415, 501, 504]), ["lastEventID"]),
       "/v1/live": post(
         "liveFetches", "fetches", "Many fetches at once", .schema("LiveBody"),
-        Self.answer("What has something to say", .schema("LiveAnswer"), streams: true),
+        Self.response("What has something to say", .schema("LiveAnswer"), streams: true),
         problems([403, 410, 413, 415, 501, 504]), ["lastEventID"]),
       "/v1/fetches/{name}": get(
         OpenAPIOperation(
           id: "fetchTemplate", tag: "fetches", summary: "A fetch template of the model",
           parameters: Self.allFetchParameters,
-          responses: ["200": Self.answer("A snapshot or a diff", any, streams: true)]
+          responses: ["200": Self.response("A snapshot or a diff", any, streams: true)]
             + problems([403, 410, 501, 504]))
       ) + ["parameters": [Self.pathParameter("name", .string)]],
     ]
@@ -111,13 +111,13 @@ extension OpenAPIDocument {
   }
 
   private func post(
-    _ id: String, _ tag: String, _ summary: String, _ body: OpenAPINode, _ answer: OpenAPINode,
+    _ id: String, _ tag: String, _ summary: String, _ body: OpenAPINode, _ response: OpenAPINode,
     _ problems: OpenAPINode, _ parameters: [String]
   ) -> OpenAPINode {
     [
       "post": OpenAPIOperation(
         id: id, tag: tag, summary: summary, parameters: parameters, body: body,
-        responses: ["200": answer] + problems
+        responses: ["200": response] + problems
       ).node
     ]
   }
@@ -137,14 +137,14 @@ extension OpenAPIDocument {
     return [
       "/v1/save": post(
         "save", "saves", "Many changes as one transaction", body,
-        Self.answer("What was saved", .schema("SaveAnswer")),
+        Self.response("What was saved", .schema("SaveAnswer")),
         problems([403, 409, 412, 413, 415, 422, 507]), ["prefer", "idempotencyKey"]),
       "/v1/changes": get(
         OpenAPIOperation(
           id: "changes", tag: "saves", summary: "The history of saves",
           parameters: ["since", "wait", "saves", "lastEventID"],
           responses: [
-            "200": Self.answer("Saves, oldest first", .schema("History"), streams: true)
+            "200": Self.response("Saves, oldest first", .schema("History"), streams: true)
           ] + problems([410, 504]))),
     ]
   }

@@ -1,7 +1,7 @@
-// Model → `/openapi.json`: the API as it is for this model, OpenAPI 3.1.
+// Model → `/openapi.json`: the API for this model, as OpenAPI 3.1.
 //
-// Every entity has paths and schemas of its own, so that a generator makes types of them; what is
-// the same for all stands once under `components`.
+// Promises: every entity has paths and schemas of its own, so that a generator makes types of them;
+// parts that are the same for all entities are once under `components`.
 
 import FetchModel
 import Synchronization
@@ -10,11 +10,11 @@ import Synchronization
 struct OpenAPIDocument {
   let model: Model
   let version: String
-  /// Whether requests need a bearer token.
+  /// True if requests need a bearer token.
   let isProtected: Bool
   let isReadOnly: Bool
-  /// For each entity the name of its schema: its own, with what a name of a component may not
-  /// hold replaced.
+  /// For each entity the name of its schema: its own name, without the characters that are not allowed
+  /// in a component's name.
   let names: [String]
 
   init(model: Model, version: String, isProtected: Bool, isReadOnly: Bool) {
@@ -99,10 +99,10 @@ struct OpenAPIDocument {
   }
 }
 
-/// The bytes of a document, made when they are first asked for.
+/// The bytes of a document, made when they are first requested.
 final class OpenAPIBytes: Sendable {
   private let document: OpenAPIDocument
-  /// Guards the bytes; held while they are made, which others then wait for.
+  /// Protects the bytes; held while they are made, so that other threads wait for them.
   private let made = Mutex<[UInt8]?>(nil)
 
   init(_ document: OpenAPIDocument) { self.document = document }

@@ -1,4 +1,4 @@
-// JSON written as Swift literals, so that a document reads in the source as it reads on the wire.
+// JSON written as Swift literals, so that the source of a document resembles its text.
 
 import FetchModel
 

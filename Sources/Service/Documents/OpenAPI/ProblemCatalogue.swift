@@ -1,9 +1,9 @@
-// Every code that a problem can have, with its status and its meaning. The OpenAPI document lists
-// them, and a test checks that the manual does.
+// Every code of a problem, with its status and its meaning. Promises: the OpenAPI document and the
+// manual list all of them, which tests check.
 
 /// The codes of problems.
 public enum ProblemCatalogue {
-  /// One code. A code that has two statuses stands twice.
+  /// One code. A code with two statuses has two entries.
   public struct Entry: Sendable, Hashable {
     public let status: Int
     public let code: String
