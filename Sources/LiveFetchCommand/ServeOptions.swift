@@ -39,6 +39,7 @@ struct ServeOptions: ParsableArguments {
   @Flag(.create) var create: Bool?
   @Flag(.readOnly) var readOnly: Bool?
   @Flag(.explain) var explain: Bool?
+  @Flag(.serverTiming) var serverTiming: Bool?
 
   private var flags: [String: String] {
     let texts: [(Setting, String?)] = [
@@ -52,6 +53,7 @@ struct ServeOptions: ParsableArguments {
       (.create, create.map { "\($0)" }),
       (.readOnly, readOnly.map { "\($0)" }),
       (.explain, explain.map { "\($0)" }),
+      (.serverTiming, serverTiming.map { "\($0)" }),
     ]
     return Dictionary(
       texts.compactMap { setting, text in text.map { (setting.name, $0) } },
@@ -168,6 +170,7 @@ struct ServerOptions {
     service.publicDirectory = settings.text(.publicDirectory)
     service.builtInFiles = StaticFiles(contents: WebPage.files)
     service.explains = settings.isOn(.explain)
+    service.sendsServerTiming = settings.isOn(.serverTiming)
     return service
   }
 

@@ -1,48 +1,50 @@
-// What a service may be told.
+// The settings of a service, with their defaults.
 
 import HTTPServer
 import LiveQueries
 
 /// The settings of a ``Service``.
 public struct ServiceConfiguration: Sendable {
-  /// The name and version that `GET /v1` tells.
+  /// The version in `GET /v1`.
   public var version = "0.1.0"
   /// The most items of a snapshot.
   public var maxItems = 10_000
-  /// How long a request waits for a change when it does not say, in seconds.
+  /// Seconds that a request without `wait` waits for a change.
   public var defaultWait = 25.0
-  /// How many seconds a fetch that nobody waits for is kept up to date in memory; whoever comes back
-  /// later still gets a diff, made from the history.
+  /// Seconds that a fetch without waiting clients is kept up to date in memory. Clients that return
+  /// later get a diff from the history.
   public var idleSeconds = 60.0
-  /// How the live engine spends its time; ``idleSeconds`` is said instead.
+  /// The limits of the live engine; its idle time is ``idleSeconds``.
   package var engine = LiveConfiguration()
   /// Seconds between two comment lines of a stream.
   public var heartbeat = 15.0
-  /// The bearer token that every request but probes and files needs; nil: none.
+  /// The bearer token that every request except probes and files needs; nil if none is needed.
   public var bearerToken: String?
   /// The origins that browsers may call from, or `*`; empty: none but the server's own.
   public var corsOrigins: [String] = []
   /// A directory of files to serve in place of ``builtInFiles``.
   public var publicDirectory: String?
-  /// The web page and the manual that the program carries; nil: none. The manual, below `/docs/`, is
-  /// served beside ``publicDirectory`` as well.
+  /// The web page and the manual that the program carries; nil if there are none. The manual, below
+  /// `/docs/`, is served in addition to ``publicDirectory`` too.
   public var builtInFiles: StaticFiles?
-  /// Whether `explain=true` is answered.
+  /// True if `explain=true` is answered.
   public var explains = false
-  /// How many bytes of snapshots are kept to be sent again.
+  /// True if responses have `Server-Timing`.
+  public var sendsServerTiming = false
+  /// The most bytes of cached snapshots.
   public var cacheBytes = 64 << 20
-  /// The most bytes of an answer with many parts: those of `/v1/live` and of the history. A store has
-  /// its own limit for each part.
+  /// The most bytes of a response with many parts: of `/v1/live` and of the history. A store has its
+  /// own limit for each part.
   public var maxAnswerBytes = 64 << 20
-  /// The time limit of a query in seconds, which includes the time that it waits for its turn. The
-  /// store has a limit of its own for running queries.
+  /// The time limit of a query in seconds, from the request's arrival on. The store has a limit of its
+  /// own for running queries.
   public var queryTimeout = 10.0
-  /// How many slow queries may run at the same time.
+  /// The number of slow queries that may run at the same time.
   public var slowQueries = 4
-  /// How many slow queries may wait for their turn before new ones are refused with 503.
+  /// The number of slow queries that may wait; further ones are refused with 503.
   public var slowQueryQueue = 1024
 
-  /// Where requests are counted.
+  /// Counts the requests.
   public var metrics = ServiceMetrics()
 
   public init() {}

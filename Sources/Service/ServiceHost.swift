@@ -1,7 +1,7 @@
 // A store whose model may change while clients are connected → one service after the other, behind
 // one handler.
 //
-// Each service knows one model: plans, live fetches and cached snapshots belong to it. When the
+// Promises: each service knows one model: plans, live fetches and cached snapshots belong to it. When the
 // schema changes, the service ends and refuses its waiting requests, the store is opened again with a
 // new epoch, and a new service takes its place. Requests that arrive meanwhile wait for it.
 
@@ -18,7 +18,7 @@ import Threads
 
 /// Serves a store, and opens it again when its schema has changed.
 public final class ServiceHost: HTTPHandler {
-  /// What happened, for a log.
+  /// An event for a log.
   public enum Event: Sendable {
     case reopened
     /// Tried again until it succeeds.
@@ -41,11 +41,11 @@ public final class ServiceHost: HTTPHandler {
   private struct State {
     /// nil while the store is being opened again.
     var served: Served?
-    /// Requests to handle when it is open, and those that failed and are handled again soon.
+    /// Requests to handle when it is open, and failed ones that are handled again soon.
     var waiting: [Waiting] = []
     /// Why the file cannot be opened again; nil where that is not known.
     var fault: StoreFault?
-    /// Whether opening has failed for so long that requests are refused.
+    /// True if opening has failed for so long that requests are refused.
     var isDown = false
     var isDraining = false
 
@@ -66,14 +66,14 @@ public final class ServiceHost: HTTPHandler {
   private let open: Opening
   private let configuration: ServiceConfiguration
   private let onEvent: @Sendable (Event) -> Void
-  // Guards what is served; never held while a service or a store works.
+  // Protects the state; never held while a service or a store is called.
   private let state = Mutex(State())
 
   /// Serves `store`.
   ///
   /// - Parameters:
-  ///   - open: opens it anew, after it was closed.
-  ///   - onEvent: called on a thread of the host's.
+  ///   - open: opens it again after it was closed.
+  ///   - onEvent: called on a thread of the host.
   public init(
     _ store: any ReopenableStore, configuration: ServiceConfiguration = .init(),
     onEvent: @escaping @Sendable (Event) -> Void = { _ in }, open: @escaping Opening
@@ -87,25 +87,25 @@ public final class ServiceHost: HTTPHandler {
   public var metrics: ServiceMetrics { configuration.metrics }
 
   public func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
-    enum Turn {
+    enum Outcome {
       case served(Service)
       case waits
-      case answered(HTTPResponse)
+      case refused(HTTPResponse)
     }
-    let turn: Turn = state.withLock { state in
+    let outcome: Outcome = state.withLock { state in
       if let served = state.served { return .served(served.service) }
-      if let answer = Health.answer(to: request, isDraining: state.isDraining, state.fault) {
-        return .answered(answer)
+      if let answer = Health.response(to: request, isDraining: state.isDraining, state.fault) {
+        return .refused(answer)
       }
-      if state.isDraining { return .answered(Problem.shuttingDown.response) }
-      if let refusal = state.refusal { return .answered(refusal.response) }
+      if state.isDraining { return .refused(Problem.shuttingDown.response) }
+      if let refusal = state.refusal { return .refused(refusal.response) }
       state.waiting.append(Waiting(request: request, exchange: exchange))
       return .waits
     }
-    switch turn {
+    switch outcome {
     case .served(let service): service.handle(request, exchange)
     case .waits: break
-    case .answered(let response): exchange.respond(response)
+    case .refused(let response): exchange.respond(response)
     }
   }
 
@@ -117,7 +117,7 @@ public final class ServiceHost: HTTPHandler {
     configuration.metrics.count(mark, status: status, nanoseconds: nanoseconds)
   }
 
-  /// Answers everyone who waits and takes no more work; see ``Service/drain(within:)``.
+  /// Responds to every waiting request and takes no more work; see ``Service/drain(within:)``.
   public func drain(within seconds: Double = 20) {
     let (served, waiting) = state.withLock { state in
       state.isDraining = true
@@ -134,7 +134,7 @@ public final class ServiceHost: HTTPHandler {
     while configuration.metrics.openStreams.value > 0, ContinuousClock.now < end { usleep(2_000) }
   }
 
-  /// Lets go of the store; after ``drain()``.
+  /// Closes the store; call it after ``drain(within:)``.
   public func close() {
     let served = state.withLock { state in
       defer { state.served = nil }
@@ -144,10 +144,10 @@ public final class ServiceHost: HTTPHandler {
   }
 }
 
-// MARK: - Opening anew
+// MARK: - Opening again
 
 extension ServiceHost {
-  /// Serves what was opened, to those first who waited for it.
+  /// Serves an opened store, to waiting requests first.
   private func begin(_ served: Served) {
     let (waiting, isLate) = state.withLock { state in
       if !state.isDraining { state.served = served }

@@ -89,10 +89,10 @@ struct OpenAPITests {
     for path in members(try document()["paths"]) where path.name != "/" {
       let target = path.name.replacingOccurrences(of: "{attribute}", with: "name")
         .replacingOccurrences(of: "{id}", with: "1").replacingOccurrences(of: "{name}", with: "x")
-      let route = try Route(path: target[...])
-      #expect(route != .file, "\(path.name)")
+      let resource = try Resource(path: target[...])
+      #expect(!resource.isFile, "\(path.name)")
       for operation in members(path.value) where operation.name != "parameters" {
-        #expect(route.allowedMethods.contains(operation.name.uppercased()), "\(path.name)")
+        #expect(resource.allowedMethods.contains(operation.name.uppercased()), "\(path.name)")
       }
     }
   }

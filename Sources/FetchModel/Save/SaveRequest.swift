@@ -13,7 +13,7 @@ public struct SaveRequest: Sendable, Hashable {
   /// True if the result must contain the object with its default values.
   public var showsObject = false
   /// The caller, for the fair order of several callers' saves.
-  public var caller = Caller()
+  public var caller = CallerID()
   /// Problems of the changes that were found without the store. A store refuses such a save; it
   /// receives the save so that the refusal can also list problems with stored objects.
   public var problems: [ChangeProblem] = []

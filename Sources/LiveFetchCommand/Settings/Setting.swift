@@ -147,11 +147,14 @@ extension Setting {
     "read-only", .flag, .flag(false), "fetches only: no saves, no `since`")
   static let explain = Setting(
     "explain", .flag, .flag(false), "answer `explain=true` with the SQL and SQLite's plan")
+  static let serverTiming = Setting(
+    "server-timing", .flag, .flag(false), "send `Server-Timing` with the stages of each request")
 
   /// Every setting, in display order.
   static let all = [
     host, port, model, publicDirectory, token, tokenFile, insecureOpen, allowHost, corsOrigin,
     maxItems, queryTimeout, maxBody, maxAnswer, maxMemoryInFlight, shutdownTimeout, durability,
     keepHistory, keepDays, keepBytes, keepIdle, workers, create, readOnly, explain,
+    serverTiming,
   ]
 }

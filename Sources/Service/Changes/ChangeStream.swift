@@ -1,0 +1,84 @@
+// The history of saves → server-sent events, each read when the socket has taken the one before.
+
+import FetchModel
+import HTTPServer
+import Synchronization
+
+final class ChangeStream: ServedStream, HistoryObserver {
+  private struct State {
+    var output = EventOutput()
+    var position: Token
+  }
+
+  let service: Service
+  let callerID: CallerID
+  private let limit: Int
+  // Protects the state; never held while the store or the socket is called.
+  private let state: Mutex<State>
+
+  init(_ context: RequestContext, _ query: ChangesQuery) {
+    service = context.service
+    callerID = context.callerID
+    limit = query.limit
+    state = Mutex(State(position: query.start ?? context.service.store.newestToken))
+  }
+
+  func withOutput<Result: Sendable>(_ change: (inout EventOutput) -> Result) -> Result {
+    state.withLock { change(&$0.output) }
+  }
+
+  func attach() { service.history.add(self) }
+  func detach() { service.history.remove(self) }
+
+  func next(_ room: Int) -> StreamStep {
+    if let step = withOutput({ $0.step() }) { return step }
+    readLong { [self] in
+      // Read what was saved while the last event was sent.
+      withOutput { $0.isRequesting = false }
+      _ = historyDidChange()
+    }
+    return .wait
+  }
+
+  /// Reads the next saves unless an event waits to be sent; true when the stream is over.
+  func historyDidChange() -> Bool {
+    let start = state.withLock { state in
+      let isFree = state.output.outbox.isEmpty && !state.output.isEnding
+      return isFree ? state.position : nil
+    }
+    guard let start else { return withOutput { $0.isEnding } }
+    do throws(Problem) {
+      if let problem = service.endProblem { throw problem }
+      guard let (json, token) = try read(after: start) else { return false }
+      send(json, token)
+      return false
+    } catch {
+      end(error)
+      return true
+    }
+  }
+
+  /// Returns nil if there are no more saves.
+  private func read(after start: Token) throws(Problem) -> ([UInt8], Token)? {
+    let history: ChangeHistory?
+    do throws(StoreError) {
+      history = try service.store.changes(after: start, limit: limit)
+    } catch {
+      throw service.endProblem ?? Problem(error)
+    }
+    guard let history else { throw .tokenExpired }
+    guard !history.saves.isEmpty else { return nil }
+    return (try service.json(of: history), history.to)
+  }
+
+  private func send(_ diff: [UInt8], _ token: Token) {
+    let event = EventOutput.event("diff", diff, token)
+    let socket = state.withLock { state -> HTTPStream? in
+      guard state.output.outbox.isEmpty, token != state.position else { return nil }
+      state.output.outbox = event
+      state.position = token
+      return state.output.socket
+    }
+    socket?.wake()
+  }
+}

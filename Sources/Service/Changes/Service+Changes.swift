@@ -1,0 +1,176 @@
+// `GET /v1/changes`: the saves after a token, at once, after a wait or as a stream.
+
+import FetchModel
+import HTTPServer
+import Synchronization
+import Threads
+
+/// The parameters of a request for the history.
+struct ChangesQuery: Sendable {
+  /// nil for the whole history.
+  var start: Token?
+  /// The most saves of one response.
+  var limit = 1_000
+  /// Seconds to wait if there are no saves yet.
+  var wait = 0.0
+}
+
+// MARK: - Parse
+
+extension Service {
+  func parseChanges(_ context: RequestContext) throws(Problem) -> ChangesQuery {
+    guard !store.properties.isReadOnly else { throw .withoutHistory }
+    let items = try context.request.queryItems(only: ["since", "limit", "wait"])
+    var query: ChangesQuery
+    do {
+      query = try changesQuery(items)
+    } catch {
+      throw Problem(error, isPath: false)
+    }
+    guard query.limit > 0 else {
+      throw .badRequest("bad-parameter", "`limit`: a whole number above 0")
+    }
+    query.start = try context.lastEventID() ?? query.start
+    return query
+  }
+
+  private func changesQuery(_ items: [String: String]) throws(FetchRequestError) -> ChangesQuery {
+    var query = ChangesQuery()
+    if let text = items["since"] {
+      switch try Parameter(name: "since", value: .text(text)).since() {
+      case .now: query.start = store.newestToken
+      case .token(let token): query.start = token
+      }
+      query.wait = configuration.defaultWait
+    }
+    if let text = items["limit"] {
+      let count = try Parameter(name: "limit", value: .text(text)).count()
+      query.limit = min(count, query.limit)
+    }
+    if let text = items["wait"] {
+      query.wait = try Parameter(name: "wait", value: .text(text))
+        .seconds(atMost: FetchRequest.longestWait)
+    }
+    return query
+  }
+}
+
+// MARK: - Query and respond
+
+extension Service {
+  func follow(_ query: ChangesQuery, _ context: RequestContext) {
+    guard !context.wantsStream else { return context.respond(ChangeStream(context, query)) }
+    context.begin(.wait)
+    pools.readLong(for: context.callerID, refused: context.refuse) { [self] in
+      let poll = ChangePoll(context, query)
+      guard !poll.respond(isFinal: query.wait == 0) else { return }
+      history.add(poll)
+      context.exchange.onDisconnect { [history, weak poll] in poll.map(history.remove) }
+      deadlines.schedule(after: query.wait) { [history, weak poll] in
+        guard let poll else { return }
+        history.remove(poll)
+        _ = poll.respond(isFinal: true)
+      }
+      // A save may have been committed between the first read and the subscription.
+      if poll.respond(isFinal: false) { history.remove(poll) }
+    }
+  }
+
+  /// - Throws: 400 if the response would be too large.
+  func json(of history: ChangeHistory) throws(Problem) -> [UInt8] {
+    let json = history.json(store.model)
+    guard json.count > configuration.maxAnswerBytes else { return json }
+    var problem = Problem.answerTooLarge(configuration.maxAnswerBytes)
+    problem.hint = "a smaller `limit` asks for fewer saves"
+    throw problem
+  }
+}
+
+/// A request that waits for the next save.
+private final class ChangePoll: HistoryObserver {
+  private let context: RequestContext
+  private let query: ChangesQuery
+  private let hasResponded = Mutex(false)
+
+  init(_ context: RequestContext, _ query: ChangesQuery) {
+    self.context = context
+    self.query = query
+  }
+
+  func historyDidChange() -> Bool { respond(isFinal: false) }
+
+  /// Responds if there are saves or an error, and in any case if `isFinal` or at the service's end.
+  /// Returns true once it has responded.
+  func respond(isFinal: Bool) -> Bool {
+    let service = context.service
+    let isFinal = isFinal || service.isDraining
+    let result: Result<ChangeHistory?, StoreError>
+    do {
+      result = .success(try service.store.changes(after: query.start, limit: query.limit))
+    } catch {
+      result = .failure(error)
+    }
+    let hasSaves = (try? result.get()).map { $0.map { !$0.saves.isEmpty } ?? false } ?? false
+    if case .success(_?) = result, !hasSaves, !isFinal { return false }
+    let isFirst = hasResponded.withLock { hasResponded in
+      defer { hasResponded = true }
+      return !hasResponded
+    }
+    guard isFirst else { return true }
+    context.perform { () throws(Problem) in
+      if !hasSaves, let problem = service.replacementProblem { throw problem }
+      context.respond(json: try json(of: result))
+    }
+    return true
+  }
+
+  private func json(
+    of result: Result<ChangeHistory?, StoreError>
+  ) throws(Problem) -> [UInt8] {
+    switch result {
+    case .success(let history?): return try context.service.json(of: history)
+    case .success(nil): throw .tokenExpired
+    case .failure(let error): throw Problem(error)
+    }
+  }
+}
+
+extension Problem {
+  fileprivate static let withoutHistory = badRequest(
+    "not-observable", "This server keeps no history: its store is read only.")
+}
+
+// MARK: - Notifications
+
+/// Something that reads the history again after each commit.
+protocol HistoryObserver: AnyObject, Sendable {
+  /// Returns true if it needs no further notification.
+  func historyDidChange() -> Bool
+}
+
+/// Notifies its observers of commits.
+final class HistoryFeed: Sendable {
+  // Protects the observers; never held while one is notified.
+  private let observers = Mutex<[ObjectIdentifier: any HistoryObserver]>([:])
+  private let pool: ThreadPool
+
+  init(pool: ThreadPool) { self.pool = pool }
+
+  func add(_ observer: any HistoryObserver) {
+    observers.withLock { $0[ObjectIdentifier(observer)] = observer }
+  }
+
+  func remove(_ observer: any HistoryObserver) {
+    observers.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(observer)) }
+  }
+
+  /// Notifies every observer on the feed's thread.
+  func storeDidChange() {
+    guard observers.withLock({ !$0.isEmpty }) else { return }
+    _ = pool.run { [self] in
+      for observer in observers.withLock({ Array($0.values) }) where observer.historyDidChange() {
+        remove(observer)
+      }
+    }
+  }
+}

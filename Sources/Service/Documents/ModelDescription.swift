@@ -1,0 +1,113 @@
+// Model → the JSON of `GET /v1/model`.
+
+import FetchModel
+
+struct ModelDescription {
+  let model: Model
+
+  var json: [UInt8] {
+    var members: [JSON.Member] = [
+      .init(name: "entities", value: .array(model.entities.map(describe)))
+    ]
+    if let version = model.file?.version {
+      members.append(.init(name: "version", value: .string(version)))
+    }
+    if let classes = model.file?.classes, !classes.isEmpty {
+      members.append(.init(name: "classes", value: .array(classes.map(\.json))))
+    }
+    let templates = model.file?.fetchTemplates.map(\.json) ?? []
+    members.append(.init(name: "fetchTemplates", value: .array(templates)))
+    var json: [UInt8] = []
+    json.append(json: .object(members))
+    return json
+  }
+
+  private func describe(_ entity: Entity) -> JSON {
+    var members: [JSON.Member] = [.init(name: "name", value: .string(entity.name))]
+    members += inheritance(of: entity)
+    members += [
+      .init(name: "idType", value: .string(entity.idType.rawValue)),
+      .init(
+        name: "attributes",
+        value: .array(entity.attributes.filter { !$0.isHidden }.map(describe))),
+      .init(
+        name: "relationships",
+        value: .array(entity.relationships.map(describe))),
+    ]
+    if let declared = model.file?.entity(named: entity.name)?.json {
+      for name in ["fetchIndexes", "uniquenessConstraints"] {
+        if let value = declared[name] { members.append(.init(name: name, value: value)) }
+      }
+    }
+    if let sort = model.file?.sort(of: entity.name), !sort.isEmpty {
+      members.append(.init(name: "sort", value: .array(sort.map { .string($0) })))
+    }
+    members += [
+      .init(name: "observable", value: .boolean(entity.isObservable)),
+      .init(name: "readOnly", value: .boolean(!entity.isWritable)),
+    ]
+    return .object(members)
+  }
+
+  private func inheritance(of entity: Entity) -> [JSON.Member] {
+    var members: [JSON.Member] = []
+    if let parent = entity.inheritance.parent {
+      members.append(.init(name: "parent", value: .string(model.entities[parent].name)))
+    }
+    if entity.inheritance.isAbstract {
+      members.append(.init(name: "abstract", value: .boolean(true)))
+    }
+    if !entity.inheritance.subentities.isEmpty {
+      let names = entity.inheritance.subentities.map { JSON.string(model.entities[$0].name) }
+      members.append(.init(name: "subentities", value: .array(names)))
+    }
+    return members
+  }
+
+  private func describe(_ attribute: Attribute) -> JSON {
+    var members: [JSON.Member] = [
+      .init(name: "name", value: .string(attribute.name)),
+      .init(name: "type", value: .string(attribute.type.rawValue)),
+      .init(name: "optional", value: .boolean(attribute.isOptional)),
+      .init(name: "default", value: .boolean(attribute.hasDefault)),
+    ]
+    if let format = attribute.dateFormat {
+      members.append(.init(name: "dateFormat", value: .string(format.rawValue)))
+    }
+    if !attribute.isWritable { members.append(.init(name: "readOnly", value: .boolean(true))) }
+    return .object(members + rules(of: attribute.declaration))
+  }
+
+  /// The model file's rules of an attribute, under their names there.
+  private func rules(of declaration: ModelFile.Attribute?) -> [JSON.Member] {
+    guard let declaration, case .object(let members) = declaration.json else { return [] }
+    let described: Set<String> = ["name", "type", "optional", "default"]
+    return [.init(name: "declaredType", value: .string(declaration.type.rawValue))]
+      + (declaration.defaultValue.map { [.init(name: "defaultValue", value: $0)] } ?? [])
+      + members.filter { !described.contains($0.name) }
+  }
+
+  private func describe(_ relationship: Relationship) -> JSON {
+    let destination = model.entities[relationship.destination]
+    let inverse = relationship.inverse.map { JSON.string(destination.relationships[$0].name) }
+    var members: [JSON.Member] = [
+      .init(name: "name", value: .string(relationship.name)),
+      .init(name: "destination", value: .string(destination.name)),
+      .init(name: "toMany", value: .boolean(relationship.isToMany)),
+      .init(name: "optional", value: .boolean(relationship.isOptional)),
+      .init(name: "inverse", value: inverse ?? .null),
+    ]
+    if relationship.isOrdered { members.append(.init(name: "ordered", value: .boolean(true))) }
+    if let declaration = relationship.declaration {
+      members.append(
+        .init(name: "deleteRule", value: .string(declaration.deleteRule.rawValue)))
+      for (name, count) in [
+        ("minimumCount", declaration.minimumCount), ("maximumCount", declaration.maximumCount),
+      ] {
+        guard let count else { continue }
+        members.append(.init(name: name, value: .number(count.description)))
+      }
+    }
+    return .object(members)
+  }
+}

@@ -1,0 +1,214 @@
+// An entity → the schemas of its objects, of the values of saves, of its snapshots and diffs.
+
+import FetchModel
+
+extension OpenAPIDocument {
+  func schemas(of index: Int) -> OpenAPINode {
+    let entity = model.entities[index]
+    let name = names[index]
+    return [
+      name: objectSchema(entity),
+      "\(name)Insert": valuesSchema(entity, isInsert: true),
+      "\(name)Update": valuesSchema(entity, isInsert: false),
+      "\(name)Snapshot": snapshotSchema(entity, name),
+      "\(name)Diff": diffSchema(entity, name),
+    ]
+  }
+
+  /// The schema of an item. With `select` an item may lack members, and have key paths as further ones.
+  private func objectSchema(_ entity: Entity) -> OpenAPINode {
+    var properties: OpenAPINode = ["id": idSchema(entity)]
+    properties +=
+      kinds(of: entity).map { [Inheritance.key: ["enum": $0]] } ?? [:]
+    for property in entity.propertyOrder {
+      switch property {
+      case .id: continue
+      case .attribute(let index):
+        let attribute = entity.attributes[index]
+        guard !attribute.isHidden else { continue }
+        properties += [attribute.name: Self.schema(of: attribute)]
+      case .relationship(let index):
+        let relationship = entity.relationships[index]
+        properties += [relationship.name: schema(of: relationship)]
+      }
+    }
+    return [
+      "type": "object", "required": ["id"],
+      "properties": properties,
+      "description": "An object of \(entity.name). To-many relationships only where selected.",
+    ]
+  }
+
+  /// The names of the entities that objects of `entity` can be of; nil if it is the only one.
+  private func kinds(of entity: Entity) -> OpenAPINode? {
+    guard !entity.inheritance.subentities.isEmpty else { return nil }
+    let below = entity.inheritance.subentities.map { model.entities[$0] }
+    return OpenAPINode(([entity] + below).filter { !$0.inheritance.isAbstract }.map(\.name))
+  }
+
+  func idSchema(_ entity: Entity) -> OpenAPINode {
+    entity.idType == .integer
+      ? ["type": "integer", "format": "int64"] : .string
+  }
+
+  private func schema(of relationship: Relationship) -> OpenAPINode {
+    let id = idSchema(model.entities[relationship.destination])
+    let to = "To \(model.entities[relationship.destination].name)."
+    if relationship.isToMany {
+      return ["type": "array", "items": id, "description": "\(to)"]
+    }
+    return (relationship.isOptional ? id.orNull : id) + ["description": "\(to)"]
+  }
+
+  static func schema(of attribute: Attribute) -> OpenAPINode {
+    let type = ruled(schema(of: attribute.type, attribute.dateFormat), attribute.declaration)
+    let schema = attribute.isOptional && attribute.type != .json ? type.orNull : type
+    return attribute.isWritable ? schema : schema + ["readOnly": true]
+  }
+
+  /// Adds the rules of a model file. Its lengths count UTF-16 units and a schema's count code points, so
+  /// only limits that hold for both are added; patterns are of another dialect.
+  private static func ruled(
+    _ schema: OpenAPINode, _ declaration: ModelFile.Attribute?
+  ) -> OpenAPINode {
+    guard let declaration else { return schema }
+    var schema = schema
+    for (name, bound) in ["minimum": declaration.minimum, "maximum": declaration.maximum] {
+      if case .number? = bound, let bound { schema += [name: OpenAPINode(bound)] }
+    }
+    if schema.json["type"] == .string("string") {
+      if let most = declaration.maximumLength {
+        schema += ["maxLength": OpenAPINode(integerLiteral: most)]
+      }
+      if let least = declaration.minimumLength, least > 0 {
+        schema += ["minLength": 1]
+      }
+    }
+    return declaration.pattern.map { schema + ["description": "Matches `\($0)`."] } ?? schema
+  }
+
+  private static func schema(of type: AttributeType, _ format: DateFormat?) -> OpenAPINode {
+    switch type {
+    case .integer: ["type": "integer", "format": "int64"]
+    case .double:
+      ["anyOf": [["type": "number"], ["enum": ["Infinity", "-Infinity"]]]]
+    case .decimal: ["type": "number"]
+    case .string: .string
+    case .boolean: .boolean
+    case .date: ["type": "string", "format": "date-time"]
+    case .binary: ["type": "string", "contentEncoding": "base64"]
+    case .uuid: ["type": "string", "format": "uuid"]
+    case .uri: ["type": "string", "format": "uri-reference"]
+    case .json: ["description": "Any JSON."]
+    }
+  }
+
+  // MARK: Saves
+
+  private func valuesSchema(_ entity: Entity, isInsert: Bool) -> OpenAPINode {
+    var properties: OpenAPINode = [:]
+    if isInsert { properties += ["id": idSchema(entity)] }
+    properties +=
+      kinds(of: entity).map { [Inheritance.key: ["enum": $0]] } ?? [:]
+    for attribute in entity.attributes where attribute.isWritable && !attribute.isHidden {
+      properties += [attribute.name: Self.schema(of: attribute)]
+    }
+    for relationship in entity.relationships {
+      let reference = OpenAPINode.schema(relationship.isToMany ? "References" : "Reference")
+      let mayBeNil = !relationship.isToMany && relationship.isOptional
+      properties += [relationship.name: mayBeNil ? reference.orNull : reference]
+    }
+    var schema: OpenAPINode = [
+      "type": "object", "properties": properties,
+    ]
+    let kind = entity.inheritance.isAbstract ? [Inheritance.key] : []
+    let required = isInsert ? kind + Self.required(entity) : []
+    if !required.isEmpty { schema += ["required": OpenAPINode(required)] }
+    return schema
+  }
+
+  /// To-one relationships of composite keys are left out: others may give their columns.
+  private static func required(_ entity: Entity) -> [String] {
+    entity.attributes.filter {
+      $0.isWritable && !$0.isHidden && !$0.isOptional && !$0.hasDefault
+    }.map(\.name)
+      + entity.relationships.filter { !$0.isToMany && !$0.isOptional }.map(\.name)
+  }
+
+  /// A change of any entity, as `POST /v1/save` takes it.
+  var changeSchema: OpenAPINode {
+    var changes: [OpenAPINode] = [.schema("Delete"), .schema("DeleteAll")]
+    for (index, entity) in model.entities.enumerated() where entity.isWritable {
+      if !entity.inheritance.isAbstract {
+        changes.append(
+          .object(
+            [
+              "insert": ["const": "\(entity.name)"], "temporaryID": .string,
+              "values": .schema("\(names[index])Insert"),
+            ], required: ["insert", "values"]))
+      }
+      changes.append(
+        .object(
+          [
+            "update": ["const": "\(entity.name)"], "id": .schema("ID"),
+            "values": .schema("\(names[index])Update"), "ifMatch": .string,
+            "base": ["type": "object"],
+          ], required: ["update", "id", "values"]))
+      changes.append(
+        .object(
+          [
+            "update": ["const": "\(entity.name)"], "where": .string, "arguments": ["type": "array"],
+            "variables": ["type": "object"], "values": .schema("\(names[index])Update"),
+          ], required: ["update", "where", "values"]))
+    }
+    return ["anyOf": OpenAPINode(changes)]
+  }
+
+  // MARK: Snapshots
+
+  private static let summary: OpenAPINode = [
+    "count": .integer, "next": .string, "total": .integer,
+    "truncated": .boolean, "digest": .string,
+    "included": .schema("Included"),
+  ]
+
+  private func snapshotSchema(_ entity: Entity, _ name: String) -> OpenAPINode {
+    let item: OpenAPINode = ["anyOf": [.schema(name), idSchema(entity)]]
+    let section: OpenAPINode = [
+      "allOf": [
+        .schema("SectionInfo"),
+        .object(["items": .array(item)], required: ["items"]),
+      ]
+    ]
+    let properties: OpenAPINode = [
+      "entity": ["const": "\(entity.name)"], "token": .schema("Token"),
+      "sections": .array(section),
+    ]
+    return [
+      "type": "object", "required": ["entity", "token", "count", "sections"],
+      "properties": properties + Self.summary,
+    ]
+  }
+
+  private func diffSchema(_ entity: Entity, _ name: String) -> OpenAPINode {
+    let sections: OpenAPINode = .array(.schema("SectionChange"))
+    let changed: OpenAPINode = .array(.schema("Changed"))
+    let inserted: OpenAPINode = .object(
+      ["to": .schema("Position"), "item": .schema(name), "id": idSchema(entity)], required: ["to"])
+    let properties: OpenAPINode = [
+      "entity": ["const": "\(entity.name)"], "from": .schema("Token"),
+      "to": .schema("Token"),
+      "sections": .object(
+        ["deleted": sections, "inserted": sections], required: ["deleted", "inserted"]),
+      "items": .object(
+        [
+          "deleted": .array(.schema("Deleted")), "inserted": .array(inserted), "moved": changed,
+          "updated": changed,
+        ], required: ["deleted", "inserted", "moved", "updated"]),
+    ]
+    return [
+      "type": "object", "required": ["entity", "from", "to", "count", "sections", "items"],
+      "properties": properties + Self.summary,
+    ]
+  }
+}

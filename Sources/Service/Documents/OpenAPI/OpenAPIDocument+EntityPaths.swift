@@ -1,0 +1,142 @@
+// An entity → its paths: fetches, single objects, single values, batches.
+
+import Bytes
+import FetchModel
+
+extension OpenAPIDocument {
+  func paths(of index: Int) -> OpenAPINode {
+    let entity = model.entities[index]
+    let path = "/v1/objects/\(PercentEncoding.encodeSegment(entity.name))"
+    let isWritable = entity.isWritable && !isReadOnly
+    var all: OpenAPINode = ["get": fetch(index).node]
+    var one: OpenAPINode = [
+      "parameters": [Self.pathParameter("id", idSchema(entity))], "get": object(index).node,
+    ]
+    if isWritable {
+      if !entity.inheritance.isAbstract { all += ["post": insert(index).node] }
+      all += ["patch": batchUpdate(index).node, "delete": batchDelete(index).node]
+      one += [
+        "patch": change(index, "update").node, "put": change(index, "replace").node,
+        "delete": delete(index).node,
+      ]
+    }
+    let paths: OpenAPINode = [path: all, "\(path)/{id}": one]
+    guard entity.attributes.contains(where: { !$0.isHidden }) else { return paths }
+    return paths + ["\(path)/{id}/{attribute}": value(index)]
+  }
+
+  private func operation(
+    _ verb: String, _ index: Int, _ summary: String, parameters: [String],
+    body: OpenAPINode? = nil, responses: OpenAPINode
+  ) -> OpenAPIOperation {
+    OpenAPIOperation(
+      id: "\(verb)\(names[index])", tag: tag(model.entities[index]), summary: summary,
+      parameters: parameters, body: body, responses: responses)
+  }
+
+  private static let notModified = empty("Not modified", headers: ["ETag"])
+
+  // MARK: Reading
+
+  private func fetch(_ index: Int) -> OpenAPIOperation {
+    let name = names[index]
+    let result: OpenAPINode = [
+      "anyOf": [.schema("\(name)Snapshot"), .schema("\(name)Diff"), .schema("Count")]
+    ]
+    return operation(
+      "fetch", index, "A fetch of \(model.entities[index].name)",
+      parameters: Self.allFetchParameters + ["ifNoneMatch", "lastEventID"],
+      responses: [
+        "200": Self.response("A snapshot or a diff", result, streams: true, headers: ["ETag"]),
+        "304": Self.notModified,
+      ] + problems([403, 410, 501, 504]))
+  }
+
+  private func object(_ index: Int) -> OpenAPIOperation {
+    let result: OpenAPINode = ["anyOf": [.schema(names[index]), .schema("ObjectDiff")]]
+    return operation(
+      "get", index, "One \(model.entities[index].name), or its diff",
+      parameters: [
+        "select", "int64", "since", "wait", "subentities", "ifNoneMatch", "lastEventID",
+      ],
+      responses: [
+        "200": Self.response("The object", result, streams: true, headers: ["ETag"]),
+        "304": Self.notModified,
+      ] + problems([410, 504]))
+  }
+
+  private func value(_ index: Int) -> OpenAPINode {
+    let entity = model.entities[index]
+    let bytes: OpenAPINode = ["*/*": ["schema": .string]]
+    let operation = operation(
+      "value", index, "One value of a \(entity.name), raw", parameters: ["ifNoneMatch"],
+      responses: [
+        "200": ["description": "The value", "content": bytes],
+        "204": Self.empty("The value is nil"),
+        "206": ["description": "A range of the value", "content": bytes],
+        "304": Self.notModified,
+      ] + problems([416, 504]))
+    let names: OpenAPINode = [
+      "type": "string", "enum": OpenAPINode(entity.attributes.filter { !$0.isHidden }.map(\.name)),
+    ]
+    return [
+      "parameters": [
+        Self.pathParameter("id", idSchema(entity)), Self.pathParameter("attribute", names),
+      ],
+      "get": operation.node,
+    ]
+  }
+
+  // MARK: Saving
+
+  private static let saveProblems = [403, 409, 412, 413, 415, 422, 507]
+
+  private func insert(_ index: Int) -> OpenAPIOperation {
+    operation(
+      "insert", index, "Insert a \(model.entities[index].name)",
+      parameters: ["prefer", "idempotencyKey"], body: .schema("\(names[index])Insert"),
+      responses: [
+        "201": Self.response(
+          "The new object", .schema(names[index]), headers: ["Location", "ETag"])
+      ] + problems(Self.saveProblems))
+  }
+
+  private func change(_ index: Int, _ verb: String) -> OpenAPIOperation {
+    let schema = OpenAPINode.schema(names[index])
+    let isReplace = verb == "replace"
+    var responses: OpenAPINode = ["200": Self.response("The object", schema, headers: ["ETag"])]
+    if isReplace {
+      responses += ["201": Self.response("The new object", schema, headers: ["Location", "ETag"])]
+    }
+    responses += ["204": Self.empty("Saved, and nothing is shown of it")]
+    return operation(
+      verb, index, "\(isReplace ? "Replace or insert" : "Change") a \(model.entities[index].name)",
+      parameters: ["ifMatch", "ifNoneMatch", "prefer", "idempotencyKey"],
+      body: .schema("\(names[index])\(isReplace ? "Insert" : "Update")"),
+      responses: responses + problems(Self.saveProblems))
+  }
+
+  private func delete(_ index: Int) -> OpenAPIOperation {
+    operation(
+      "delete", index, "Delete a \(model.entities[index].name)",
+      parameters: ["ifMatch", "idempotencyKey"],
+      responses: ["204": Self.empty("Deleted")] + problems([403, 409, 412, 507]))
+  }
+
+  private func batchUpdate(_ index: Int) -> OpenAPIOperation {
+    operation(
+      "updateEach", index, "Change every \(model.entities[index].name) that matches",
+      parameters: ["batchWhere", "arg", "prefer", "idempotencyKey"],
+      body: .schema("\(names[index])Update"),
+      responses: ["200": Self.response("How many", .schema("BatchUpdate"))]
+        + problems(Self.saveProblems + [504]))
+  }
+
+  private func batchDelete(_ index: Int) -> OpenAPIOperation {
+    operation(
+      "deleteEach", index, "Delete every \(model.entities[index].name) that matches",
+      parameters: ["batchWhere", "arg", "prefer", "idempotencyKey"],
+      responses: ["200": Self.response("How many", .schema("BatchDelete"))]
+        + problems([403, 409, 504, 507]))
+  }
+}

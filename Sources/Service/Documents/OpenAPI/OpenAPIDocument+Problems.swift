@@ -1,0 +1,80 @@
+// The catalogue of codes → the schemas and responses of problems.
+
+import FetchModel
+
+extension OpenAPIDocument {
+  static let problemSchemas: OpenAPINode = [
+    "ProblemCode": [
+      "type": "string",
+      "enum": OpenAPINode(unique(ProblemCatalogue.entries.map(\.code))),
+    ],
+    "ChangeProblem": .object(
+      [
+        "change": ["type": "integer", "description": "The index of the change."],
+        "property": .string,
+        "code": [
+          "type": "string", "enum": OpenAPINode(ChangeProblem.Code.allCases.map(\.rawValue)),
+        ], "detail": .string, "hint": .string, "stored": ["description": "What the store holds."],
+        "given": ["description": "What the save wanted."],
+      ], required: ["change", "code", "detail"]),
+    "Problem": [
+      "type": "object", "description": "RFC 9457.",
+      "required": ["type", "title", "status", "detail", "code"],
+      "properties": [
+        "type": .string, "title": .string,
+        "status": .integer, "detail": .string,
+        "code": .schema("ProblemCode"),
+        "offset": ["type": "integer", "description": "The byte at which it went wrong."],
+        "hint": ["type": "string", "description": "What may have been meant."],
+        "found": .string, "expected": .string,
+        "errors": .array(.schema("ChangeProblem")),
+      ],
+    ],
+  ]
+
+  private static func unique(_ codes: [String]) -> [String] {
+    var seen: Set<String> = []
+    return codes.filter { seen.insert($0).inserted }
+  }
+
+  /// One response for each status; its description names the codes.
+  var problemResponses: OpenAPINode {
+    OpenAPINode(members: ProblemCatalogue.statuses.map { ("Problem\($0)", problemResponse($0)) })
+  }
+
+  private func problemResponse(_ status: Int) -> OpenAPINode {
+    let codes = ProblemCatalogue.codes(of: status)
+    let list = codes.map { "- `\($0.code)`: \($0.meaning)" }.joined(separator: "\n")
+    let properties: OpenAPINode = [
+      "status": ["const": OpenAPINode(.number(String(status)))],
+      "code": ["enum": OpenAPINode(codes.map(\.code))],
+    ]
+    let schema: OpenAPINode = [
+      "allOf": [.schema("Problem"), ["type": "object", "properties": properties]]
+    ]
+    return [
+      "description": "\(list)", "headers": Self.problemHeaders(status),
+      "content": ["application/problem+json": ["schema": schema]],
+    ]
+  }
+
+  private static func problemHeaders(_ status: Int) -> OpenAPINode {
+    var headers: OpenAPINode = [
+      "LiveFetch-Token": .ref("headers", "LiveFetch-Token")
+    ]
+    switch status {
+    case 401: headers += ["WWW-Authenticate": .ref("headers", "WWW-Authenticate")]
+    case 405: headers += ["Allow": .ref("headers", "Allow")]
+    case 429, 503: headers += ["Retry-After": .ref("headers", "Retry-After")]
+    default: break
+    }
+    return headers
+  }
+
+  /// The problems of every request, and `more`.
+  func problems(_ more: [Int] = []) -> OpenAPINode {
+    let common = [400, 404, 405, 431, 500, 503, 505] + (isProtected ? [401] : [])
+    return OpenAPINode(
+      members: Set(common + more).sorted().map { ("\($0)", .ref("responses", "Problem\($0)")) })
+  }
+}

@@ -1,0 +1,151 @@
+// The paths that every model has.
+
+import FetchModel
+
+/// One operation of a path.
+struct OpenAPIOperation {
+  let id: String
+  let tag: String
+  let summary: String
+  var parameters: [String] = []
+  /// The schema of the body; nil if the operation takes none.
+  var body: OpenAPINode?
+  var responses: OpenAPINode
+
+  var node: OpenAPINode {
+    var members: OpenAPINode = [
+      "operationId": "\(id)", "tags": ["\(tag)"], "summary": "\(summary)",
+    ]
+    if !parameters.isEmpty { members += ["parameters": OpenAPIDocument.use(parameters)] }
+    if let body {
+      members += [
+        "requestBody": ["required": true, "content": ["application/json": ["schema": body]]]
+      ]
+    }
+    return members + ["responses": responses]
+  }
+}
+
+extension OpenAPIDocument {
+  /// A response with a JSON body.
+  static func response(
+    _ description: String, _ schema: OpenAPINode, streams: Bool = false, headers: [String] = []
+  ) -> OpenAPINode {
+    var content: OpenAPINode = ["application/json": ["schema": schema]]
+    if streams { content += ["text/event-stream": ["schema": .string]] }
+    return [
+      "description": "\(description)", "headers": refs(["LiveFetch-Token"] + headers),
+      "content": content,
+    ]
+  }
+
+  static func empty(_ description: String, headers: [String] = []) -> OpenAPINode {
+    ["description": "\(description)", "headers": refs(["LiveFetch-Token"] + headers)]
+  }
+
+  private static func refs(_ names: [String]) -> OpenAPINode {
+    OpenAPINode(members: names.map { ($0, .ref("headers", $0)) })
+  }
+
+  var sharedPaths: OpenAPINode { serverPaths + fetchPaths + savePaths }
+
+  private func get(_ operation: OpenAPIOperation) -> OpenAPINode { ["get": operation.node] }
+
+  private func plain(
+    _ id: String, _ summary: String, _ schema: OpenAPINode, more: [Int] = []
+  ) -> OpenAPINode {
+    get(
+      OpenAPIOperation(
+        id: id, tag: "server", summary: summary,
+        responses: ["200": Self.response(summary, schema)] + problems(more)))
+  }
+
+  private var serverPaths: OpenAPINode {
+    [
+      "/": text("page", "The web page, where the server has one", "text/html"),
+      "/v1": plain("about", "Name, version, store, newest token, links", .schema("About")),
+      "/v1/model": plain("model", "The model", .schema("Model")),
+      "/openapi.json": plain("openapi", "This document", ["type": "object"]),
+      "/health/live": plain("live", "Whether the process runs", .schema("Health")),
+      "/health/ready": plain(
+        "ready", "Whether the store can be read, written and followed", .schema("Health"),
+        more: [503]),
+      "/metrics": text("metrics", "Prometheus' text format", "text/plain"),
+    ]
+  }
+
+  private func text(_ id: String, _ summary: String, _ type: String) -> OpenAPINode {
+    let content = [type: ["schema": .string]] as OpenAPINode
+    return get(
+      OpenAPIOperation(
+        id: id, tag: "server", summary: summary,
+        responses: ["200": ["description": "\(summary)", "content": content]]
+          + problems([501])))
+  }
+
+  // MARK: Fetches
+
+  private var fetchPaths: OpenAPINode {
+    let any: OpenAPINode = ["type": "object", "description": "A snapshot, or a diff."]
+    return [
+      "/v1/fetch": post(
+        "fetch", "fetches", "A fetch of any entity, its request as the body",
+        .schema("FetchBody"), Self.response("A snapshot or a diff", any, streams: true),
+        problems([403, 410, 413, 415, 501, 504]), ["lastEventID"]),
+      "/v1/live": post(
+        "liveFetches", "fetches", "Many fetches at once", .schema("LiveBody"),
+        Self.response("What has something to say", .schema("LiveAnswer"), streams: true),
+        problems([403, 410, 413, 415, 501, 504]), ["lastEventID"]),
+      "/v1/fetches/{name}": get(
+        OpenAPIOperation(
+          id: "fetchTemplate", tag: "fetches", summary: "A fetch template of the model",
+          parameters: Self.allFetchParameters,
+          responses: ["200": Self.response("A snapshot or a diff", any, streams: true)]
+            + problems([403, 410, 501, 504]))
+      ) + ["parameters": [Self.pathParameter("name", .string)]],
+    ]
+  }
+
+  static func pathParameter(_ name: String, _ schema: OpenAPINode) -> OpenAPINode {
+    ["name": "\(name)", "in": "path", "required": true, "schema": schema]
+  }
+
+  private func post(
+    _ id: String, _ tag: String, _ summary: String, _ body: OpenAPINode, _ response: OpenAPINode,
+    _ problems: OpenAPINode, _ parameters: [String]
+  ) -> OpenAPINode {
+    [
+      "post": OpenAPIOperation(
+        id: id, tag: tag, summary: summary, parameters: parameters, body: body,
+        responses: ["200": response] + problems
+      ).node
+    ]
+  }
+
+  // MARK: Saves
+
+  private var savePaths: OpenAPINode {
+    let body: OpenAPINode = [
+      "type": "object", "required": ["changes"], "additionalProperties": false,
+      "properties": [
+        "changes": .array(changeSchema),
+        "mergePolicy": [
+          "type": "string", "enum": OpenAPINode(MergePolicy.allCases.map(\.rawValue)),
+        ],
+      ],
+    ]
+    return [
+      "/v1/save": post(
+        "save", "saves", "Many changes as one transaction", body,
+        Self.response("What was saved", .schema("SaveAnswer")),
+        problems([403, 409, 412, 413, 415, 422, 507]), ["prefer", "idempotencyKey"]),
+      "/v1/changes": get(
+        OpenAPIOperation(
+          id: "changes", tag: "saves", summary: "The history of saves",
+          parameters: ["since", "wait", "saves", "lastEventID"],
+          responses: [
+            "200": Self.response("Saves, oldest first", .schema("History"), streams: true)
+          ] + problems([410, 504]))),
+    ]
+  }
+}

@@ -1,0 +1,117 @@
+// Model → `/openapi.json`: the API for this model, as OpenAPI 3.1.
+//
+// Promises: every entity has paths and schemas of its own, so that a generator makes types of them;
+// parts that are the same for all entities are once under `components`.
+
+import FetchModel
+import Synchronization
+
+/// The document of one served model.
+struct OpenAPIDocument {
+  let model: Model
+  let version: String
+  /// True if requests need a bearer token.
+  let isProtected: Bool
+  let isReadOnly: Bool
+  /// For each entity the name of its schema: its own name, without the characters that are not allowed
+  /// in a component's name.
+  let names: [String]
+
+  init(model: Model, version: String, isProtected: Bool, isReadOnly: Bool) {
+    self.model = model
+    self.version = version
+    self.isProtected = isProtected
+    self.isReadOnly = isReadOnly
+    var taken = Set(Self.sharedSchemas.members.map(\.name))
+    names = model.entities.map { entity in
+      var name = String(entity.name.unicodeScalars.map { Self.isPlain($0) ? Character($0) : "_" })
+      while !["", "Insert", "Update", "Snapshot", "Diff"].allSatisfy({
+        !taken.contains(name + $0)
+      }) { name += "_" }
+      for end in ["", "Insert", "Update", "Snapshot", "Diff"] { taken.insert(name + end) }
+      return name
+    }
+  }
+
+  private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
+      || scalar == "_" || scalar == "-"
+  }
+
+  /// The document's bytes. O(n) in the model.
+  var bytes: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(json: node.json)
+    return bytes
+  }
+
+  private var node: OpenAPINode {
+    var members: OpenAPINode = [
+      "openapi": "3.1.0",
+      "info": info,
+      "servers": [["url": "/"]],
+      "tags": tags,
+      "paths": sharedPaths + OpenAPINode.merging(model.entities.indices.map(paths)),
+      "components": components,
+    ]
+    if isProtected { members += ["security": [["bearer": []]]] }
+    return members
+  }
+
+  private var info: OpenAPINode {
+    [
+      "title": "LiveFetch", "version": "\(version)",
+      "license": ["name": "See the server's distribution", "identifier": "LicenseRef-LiveFetch"],
+      "description": """
+      Live, sorted, sectioned fetches over a database. A fetch is answered with a snapshot; with \
+      `since` it waits and answers with the diff that leads from there to what is true now; with \
+      `Accept: text/event-stream` it streams. A parameter `var.NAME` gives the value of `$NAME` \
+      in a predicate.
+      """,
+    ]
+  }
+
+  private var tags: OpenAPINode {
+    var tags: [OpenAPINode] = [
+      ["name": "server", "description": "What the server says of itself"],
+      ["name": "fetches", "description": "Fetches of any entity"],
+      ["name": "saves", "description": "Changes, and the history of them"],
+    ]
+    tags += model.entities.map { entity in
+      ["name": "\(tag(entity))", "description": "Objects of \(entity.name)"]
+    }
+    return OpenAPINode(tags)
+  }
+
+  func tag(_ entity: Entity) -> String { "entity \(entity.name)" }
+
+  private var components: OpenAPINode {
+    var members: OpenAPINode = [
+      "schemas": Self.sharedSchemas + OpenAPINode.merging(model.entities.indices.map(schemas)),
+      "parameters": Self.parameters,
+      "headers": Self.headers,
+      "responses": problemResponses,
+    ]
+    if isProtected {
+      members += ["securitySchemes": ["bearer": ["type": "http", "scheme": "bearer"]]]
+    }
+    return members
+  }
+}
+
+/// The bytes of a document, made when they are first requested.
+final class OpenAPIBytes: Sendable {
+  private let document: OpenAPIDocument
+  /// Protects the bytes; held while they are made, so that other threads wait for them.
+  private let made = Mutex<[UInt8]?>(nil)
+
+  init(_ document: OpenAPIDocument) { self.document = document }
+
+  var bytes: [UInt8] {
+    made.withLock { made in
+      let bytes = made ?? document.bytes
+      made = bytes
+      return bytes
+    }
+  }
+}

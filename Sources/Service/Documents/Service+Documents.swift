@@ -1,0 +1,68 @@
+// Routes without parameters → complete responses: version, model, API description, metrics, files,
+// OPTIONS.
+
+import FetchModel
+import HTTPServer
+
+extension Service {
+  func planDocument(_ context: RequestContext) throws(Problem) -> Operation {
+    switch context.route {
+    case .about: return .response(.json(aboutJSON))
+    case .model: return .response(.json(ModelDescription(model: store.model).json))
+    case .openAPI: return .response(.json(openAPI.bytes))
+    case .metrics: return .response(metricsResponse)
+    case .options(let allow, let entity):
+      return .response(try optionsResponse(allow, entity, context))
+    case .liveness, .readiness: return .health(context.route)
+    default:
+      guard var response = fileResponse(to: context.request) else { throw .noSuchPath }
+      response.headers.append(("Content-Security-Policy", "default-src 'self'"))
+      return .response(response)
+    }
+  }
+
+  /// `GET /v1`.
+  private var aboutJSON: [UInt8] {
+    let links = [
+      ("model", "/v1/model"), ("objects", "/v1/objects/{Entity}"), ("fetch", "/v1/fetch"),
+      ("live", "/v1/live"), ("save", "/v1/save"), ("changes", "/v1/changes"),
+      ("openapi", "/openapi.json"),
+    ]
+    var json: [UInt8] = []
+    json.append(
+      json: .object([
+        .init(name: "name", value: .string("LiveFetch")),
+        .init(name: "version", value: .string(configuration.version)),
+        .init(name: "store", value: .string(store.properties.kind)),
+        .init(name: "readOnly", value: .boolean(store.properties.isReadOnly)),
+        .init(name: "token", value: .string(store.newestToken.description)),
+        .init(
+          name: "links",
+          value: .object(links.map { JSON.Member(name: $0.0, value: .string($0.1)) })),
+      ]))
+    return json
+  }
+
+  /// A file of the public directory, or else one that the program carries.
+  func fileResponse(to request: HTTPRequest) -> HTTPResponse? {
+    if let found = files?.response(to: request) { return found }
+    guard files == nil || request.path.hasPrefix("/docs/") else { return nil }
+    return configuration.builtInFiles?.response(to: request)
+  }
+
+  /// The methods that a path takes, and for browsers of other origins the headers they may send.
+  ///
+  /// - Throws: 404 for an unknown entity, if the caller may know the entities.
+  private func optionsResponse(
+    _ methods: String, _ entity: String?, _ context: RequestContext
+  ) throws(Problem) -> HTTPResponse {
+    if context.caller.scopes.contains(.read), let entity {
+      _ = try entityIndex(named: entity)
+    }
+    let allow = (name: "Allow", value: methods)
+    guard !configuration.corsOrigins.isEmpty,
+      context.request.header("Access-Control-Request-Method") != nil
+    else { return HTTPResponse(status: 204, headers: [allow]) }
+    return HTTPResponse(status: 204, headers: [allow] + CORSOrigins.preflightHeaders(methods))
+  }
+}

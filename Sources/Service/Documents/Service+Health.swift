@@ -1,0 +1,59 @@
+// `/health/live` and `/health/ready` → 200, or 503 with the reasons as JSON.
+
+import FetchModel
+import HTTPServer
+
+extension Service {
+  /// Seconds after which a store that has not responded is not ready.
+  private static let healthTimeout = 2.0
+
+  func queryHealth(_ context: RequestContext, _ route: Route) {
+    guard route == .readiness else { return context.respond(json: Health.ok) }
+    if isDraining {
+      return context.refuse(Health.notReady([isStopping ? Health.draining : Health.reopening]))
+    }
+    // The first response counts.
+    let deadline = deadlines.schedule(after: Self.healthTimeout) {
+      context.refuse(Health.notReady([Health.slow]))
+    }
+    store.checkHealth { [weak self] faults in
+      deadline.cancel()
+      let all = self?.isDraining == true ? [Health.draining] + faults : faults
+      all.isEmpty ? context.respond(json: Health.ok) : context.refuse(Health.notReady(all))
+    }
+  }
+}
+
+/// The responses of the probes.
+enum Health {
+  static let ok = Array("{\"status\":\"ok\"}".utf8)
+
+  static let draining = StoreFault("draining", "The server is shutting down.")
+  static let reopening = StoreFault("reopening", "The store is being opened again.")
+  static let slow = StoreFault("busy", "Saves wait for more than two seconds.")
+
+  static func notReady(_ faults: [StoreFault]) -> Problem {
+    var problem = Problem(
+      503, "not-ready", "Service unavailable", faults.map(\.detail).joined(separator: " "))
+    let reasons = faults.map { fault in
+      JSON.object([
+        .init(name: "code", value: .string(fault.code)),
+        .init(name: "detail", value: .string(fault.detail)),
+      ])
+    }
+    problem.members = [.init(name: "reasons", value: .array(reasons))]
+    problem.headers = [("Retry-After", "1")]
+    return problem
+  }
+
+  /// The response to a probe while no store is open; nil for other requests.
+  static func response(to request: HTTPRequest, isDraining: Bool, _ fault: StoreFault?)
+    -> HTTPResponse?
+  {
+    switch (try? Resource(path: request.path))?.route(request.method) {
+    case .liveness: return .json(ok)
+    case .readiness: return notReady([isDraining ? draining : fault ?? reopening]).response
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,146 @@
+// Many fetches and one read transaction → one response body: diffs as far as there is time, then
+// snapshots of the others.
+//
+// Promises: every resumed fetch whose result may have changed is in the response, because a client
+// takes a resumed fetch that is not named as unchanged. A fetch without a token that there is no time
+// for is left out: its client requests it again.
+
+import FetchModel
+import LiveQueries
+
+/// Reads the response to many fetches in one transaction.
+struct BatchedSnapshot {
+  let fetches: [FetchGroup.Named]
+  let service: Service
+  let maxBytes: Int
+  /// The index of the fetch that is being read.
+  private var index = 0
+  /// The diffs and snapshots by the fetches' index.
+  private var results: [Int: [UInt8]] = [:]
+  private var size = 0
+
+  /// The time limit of the diffs; fetches whose diff is not found by then get a snapshot.
+  static let diffTime = Duration.seconds(5)
+  /// The time limit of these snapshots; fetches that have neither by then get a problem.
+  private static let snapshotTime = Duration.seconds(15)
+
+  init(_ fetches: [FetchGroup.Named], in service: Service) {
+    self.fetches = fetches
+    self.service = service
+    maxBytes = service.configuration.maxAnswerBytes
+  }
+
+  /// Returns nil if the body would be too large.
+  ///
+  /// - Throws: ``StoreError/queryTimeout`` if the time ends before anything is read.
+  mutating func read(_ transaction: any StoreReadTransaction) throws(StoreError) -> [UInt8]? {
+    let rest = try readDiffs(transaction)
+    try readSnapshots(ofResumed: rest, transaction)
+    // The others have a time limit of their own.
+    try transaction.within(nil) { () throws(StoreError) in try readNew(transaction) }
+    return size > maxBytes ? nil : body(transaction.token)
+  }
+
+  /// Reads the diffs of the fetches that have a token, as far as there is time.
+  ///
+  /// - Returns: the fetches that need a snapshot.
+  private mutating func readDiffs(_ transaction: any StoreReadTransaction) throws(StoreError)
+    -> [Int]
+  {
+    let resumed = fetches.enumerated().compactMap { index, named in
+      named.start.map { GroupFetch(index: index, plan: named.plan, since: $0) }
+    }
+    let known = try TransactionDiffs(transaction, model: service.store.model).diffs(
+      of: resumed, columns: service.store.columns, within: Self.diffTime, upTo: maxBytes
+    ) { index = $0 }.answers
+    for (index, answer) in known {
+      if case .diff(let json) = answer { add(json, of: index) }
+    }
+    return resumed.map(\.index).filter { known[$0] == nil || known[$0] == .expired }
+  }
+
+  private mutating func readSnapshots(
+    ofResumed rest: [Int], _ transaction: any StoreReadTransaction
+  ) throws(StoreError) {
+    let end = ContinuousClock.now + Self.snapshotTime
+    for index in rest where size <= maxBytes {
+      self.index = index
+      do throws(StoreError) {
+        guard ContinuousClock.now < end else { throw .queryTimeout }
+        try transaction.within(nil) { () throws(StoreError) in
+          try readSnapshot(of: index, transaction)
+        }
+      } catch .queryTimeout {
+        add(Problem.resumeTimedOut.json, of: index)
+      }
+    }
+  }
+
+  private mutating func readNew(_ transaction: any StoreReadTransaction) throws(StoreError) {
+    for index in fetches.indices where fetches[index].start == nil && size <= maxBytes {
+      self.index = index
+      do throws(StoreError) {
+        try readSnapshot(of: index, transaction)
+      } catch .queryTimeout where !results.isEmpty {
+        return
+      }
+    }
+  }
+
+  private mutating func readSnapshot(
+    of index: Int, _ transaction: any StoreReadTransaction
+  ) throws(StoreError) {
+    add(try transaction.snapshot(of: fetches[index].plan).json, of: index)
+  }
+
+  private mutating func add(_ json: [UInt8], of index: Int) {
+    results[index] = json
+    size += json.count + fetches[index].name.utf8.count
+  }
+
+  private func body(_ token: Token) -> [UInt8] {
+    var body = FetchGroupBody()
+    for (index, named) in fetches.enumerated() {
+      if let json = results[index] { body.append(json, under: named.name) }
+    }
+    return body.finish(token)
+  }
+
+  func problem(_ error: StoreError) -> Problem {
+    fetches.indices.contains(index)
+      ? Problem(error).of(fetch: fetches[index].name) : Problem(error)
+  }
+
+  var tooLarge: Problem {
+    Problem.badRequest(
+      "answer-too-large", "The answers to these fetches have more than \(maxBytes) bytes together.",
+      hint: "a smaller `limit` or `select` makes them smaller, and a stream sends them one by one"
+    ).of(fetch: fetches[index].name)
+  }
+}
+
+/// `{"token":"…","results":{"a":{…}}}`
+struct FetchGroupBody {
+  private var results: [UInt8] = []
+
+  /// The bytes of the results.
+  var size: Int { results.count }
+
+  mutating func append(_ json: [UInt8], under name: String) {
+    if !results.isEmpty { results.append(0x2C) }
+    results.append(jsonString: name)
+    results.append(0x3A)
+    results.append(contentsOf: json)
+  }
+
+  func finish(_ token: Token) -> [UInt8] {
+    var json: [UInt8] = []
+    json.reserveCapacity(results.count + 96)
+    json.append(json: "{\"token\":")
+    json.append(jsonString: token.description)
+    json.append(json: ",\"results\":{")
+    json.append(contentsOf: results)
+    json.append(json: "}}")
+    return json
+  }
+}

@@ -1,0 +1,117 @@
+// Fetches: parameters or body → fetch request → plan → what is executed.
+//
+// Promises: the raw target is normalized once, and a target whose plan is cached is not parsed.
+
+import FetchModel
+import HTTPServer
+
+/// A fetch whose parameters are read.
+enum ParsedFetch: Sendable {
+  /// A target that differs from an earlier one only in numbers.
+  case cached(BoundPlan)
+  /// `GET /v1/objects/{Entity}`.
+  case target(NormalizedTarget, FetchRequest)
+  /// `POST /v1/fetch`.
+  case body(FetchRequest)
+  case template(name: String, items: [(name: String, value: String)])
+}
+
+/// A fetch request and its plan.
+struct ResolvedFetch: Sendable {
+  let request: FetchRequest
+  let plan: FetchPlan
+}
+
+// MARK: - Parse
+
+extension Service {
+  func parseFetch(_ context: RequestContext) throws(Problem) -> ParsedFetch {
+    let request = context.request
+    switch context.route {
+    case .fetch(let entity):
+      let target = NormalizedTarget(request.target)
+      if !context.wantsStream, let plan = planCache.fetch(target) { return .cached(plan) }
+      return .target(target, try fetchRequest(entity, try request.queryItems()))
+    case .template(let name): return .template(name: name, items: try request.queryItems())
+    default:
+      let body = try request.jsonBody()
+      try request.queryItems(only: [])
+      return .body(try fetchRequest(body))
+    }
+  }
+
+  func fetchRequest(
+    _ entity: String, _ items: [(name: String, value: String)]
+  ) throws(Problem) -> FetchRequest {
+    do {
+      return try FetchRequest(entity: entity, query: items)
+    } catch {
+      throw Problem(error, isPath: true)
+    }
+  }
+
+  func fetchRequest(_ body: JSON) throws(Problem) -> FetchRequest {
+    do {
+      return try FetchRequest(json: body)
+    } catch {
+      throw Problem(error, isPath: false)
+    }
+  }
+}
+
+// MARK: - Plan
+
+extension Service {
+  func plan(_ fetch: ParsedFetch, _ context: RequestContext) throws(Problem) -> Operation {
+    switch fetch {
+    case .cached(let plan): return .snapshot(.bound(plan))
+    case .target(let target, let request):
+      let fetch = try resolve(request, isPath: true)
+      if request.since == nil, !request.explains {
+        planCache.learn(target, entity: request.entity, plan: fetch.plan)
+      }
+      return try operation(of: fetch, context)
+    case .body(let request): return try operation(of: resolve(request, isPath: false), context)
+    case .template(let name, let items):
+      let request = try templateRequest(name, items)
+      return try operation(of: resolve(request, isPath: false), context)
+    }
+  }
+
+  /// - Parameter isPath: true if the path names the entity; an unknown one is then 404.
+  func resolve(_ request: FetchRequest, isPath: Bool) throws(Problem) -> ResolvedFetch {
+    do {
+      return ResolvedFetch(request: request, plan: try resolver.resolve(request))
+    } catch {
+      throw Problem(error, isPath: isPath)
+    }
+  }
+
+  private func templateRequest(
+    _ name: String, _ items: [(name: String, value: String)]
+  ) throws(Problem) -> FetchRequest {
+    let templates = store.model.file?.fetchTemplates ?? []
+    guard let template = templates.first(where: { $0.name == name }) else {
+      throw .notFound(
+        "unknown-template", "The model has no fetch template `\(name)`.",
+        hint: nearestName(to: name, among: templates.map(\.name)))
+    }
+    do {
+      return try template.request(query: items)
+    } catch {
+      throw Problem(error, isPath: false)
+    }
+  }
+
+  private func operation(
+    of fetch: ResolvedFetch, _ context: RequestContext
+  ) throws(Problem) -> Operation {
+    if fetch.request.explains {
+      guard configuration.explains else { throw .explainDisabled }
+      return .explanation(fetch.plan)
+    }
+    if context.wantsStream { return .stream(try followed(fetch, context)) }
+    if fetch.request.since != nil { return .poll(try followed(fetch, context)) }
+    return .snapshot(.plan(fetch.plan))
+  }
+}

@@ -1,0 +1,126 @@
+// A fetch or an object that is followed: plan → subscription to the live engine → the diff since a
+// token, once (poll) or for every change (stream).
+
+import FetchModel
+import HTTPServer
+import LiveQueries
+
+/// A fetch to follow, or one object of an entity.
+struct FollowedFetch: Sendable {
+  let plan: FetchPlan
+  /// The only object that is followed; nil for the whole fetch.
+  let object: ObjectID?
+  /// nil for a stream that begins with a snapshot.
+  let since: FetchRequest.Since?
+  /// Seconds that a poll waits; nil for the server's default.
+  let wait: Double?
+}
+
+// MARK: - Plan
+
+extension Service {
+  /// - Throws: 400 if the fetch cannot be followed.
+  func followed(
+    _ fetch: ResolvedFetch, object: ObjectID? = nil, _ context: RequestContext
+  ) throws(Problem) -> FollowedFetch {
+    try checkObservable(fetch.plan)
+    let last = context.wantsStream ? try context.lastEventID() : nil
+    return FollowedFetch(
+      plan: fetch.plan, object: object, since: last.map { .token($0) } ?? fetch.request.since,
+      wait: fetch.request.wait)
+  }
+
+  /// Throws 400 if the fetch cannot be followed.
+  func checkObservable(_ plan: FetchPlan) throws(Problem) {
+    let isReadOnly = store.properties.isReadOnly
+    if let problem = Problem(following: plan, in: store.model, isReadOnly: isReadOnly) {
+      throw problem
+    }
+  }
+}
+
+extension RequestContext {
+  /// The token of the last event that the client of a stream has received before.
+  func lastEventID() throws(Problem) -> Token? {
+    guard let text = request.header("Last-Event-ID") else { return nil }
+    guard let token = Token(text) else { throw .badToken }
+    return token
+  }
+}
+
+// MARK: - Query
+
+extension Service {
+  /// Responds with the diff since the token, as soon as there is one or the wait ends.
+  func poll(_ fetch: FollowedFetch, _ context: RequestContext) {
+    requireObject(of: fetch, context) { [self] in
+      context.exchange.mark(RequestKind.poll.rawValue)
+      context.begin(.wait)
+      let wait = fetch.wait ?? configuration.defaultWait
+      let waiter = FetchPoll(context)
+      context.exchange.onDisconnect { [engine, weak waiter] in
+        if let waiter { engine.cancel(waiter) }
+      }
+      engine.follow(
+        fetch.plan, object: fetch.object, since: start(since: fetch.since),
+        until: .now + .seconds(wait), waiter)
+    }
+  }
+
+  /// Responds with a stream: a snapshot unless a token is given, then a diff for each change.
+  func stream(_ fetch: FollowedFetch, _ context: RequestContext) {
+    requireObject(of: fetch, context) { [self] in
+      let start = fetch.since.map { self.start(since: $0).moment }
+      context.respond(FetchStream(context, fetch, start: start))
+    }
+  }
+
+  private func start(since: FetchRequest.Since?) -> LiveStart {
+    if case .token(let token)? = since { .token(token) } else { .arrival(store.newestToken) }
+  }
+
+  /// Calls `body` if the object that is followed exists, or was deleted after the token. Otherwise
+  /// responds with 404.
+  private func requireObject(
+    of fetch: FollowedFetch, _ context: RequestContext, _ body: @escaping @Sendable () -> Void
+  ) {
+    guard let id = fetch.object else { return body() }
+    let token: Token? = if case .token(let token)? = fetch.since { token } else { nil }
+    context.query { [store] effort throws(StoreError) in
+      if try store.object(id, of: fetch.plan, effort: effort) != nil { return true }
+      return try store.hadObject(id, of: fetch.plan, since: token)
+    } then: { isKnown throws(Problem) in
+      guard isKnown else { throw Self.noSuchObject }
+      body()
+    }
+  }
+}
+
+extension Store {
+  /// True if an object that does not exist existed at `token` or later, or if the token has expired:
+  /// the engine then responds with that.
+  fileprivate func hadObject(
+    _ id: ObjectID, of plan: FetchPlan, since token: Token?
+  ) throws(StoreError) -> Bool {
+    guard let token else { return false }
+    return try read { transaction throws(StoreError) in
+      guard try transaction.standing(of: token) != .expired else { return true }
+      let changes = try transaction.touches(after: token.position)
+      return changes.objects[plan.definition.entity]?.contains(id) ?? false
+    }
+  }
+}
+
+extension LiveEngine {
+  /// Follows the object if there is one, otherwise the fetch.
+  func follow(
+    _ plan: FetchPlan, object: ObjectID?, since: LiveStart,
+    until deadline: ContinuousClock.Instant?, _ waiter: any LiveWaiter
+  ) {
+    if let object {
+      observe(object, of: plan, since: since, until: deadline, waiter)
+    } else {
+      follow(plan, since: since, until: deadline, waiter)
+    }
+  }
+}

@@ -1,0 +1,122 @@
+// Snapshots: from the cache, or plan → snapshot → response, which may enter the cache.
+//
+// Promises: a cached response costs no parsing and no copy of its body. A snapshot is cached when its
+// target is requested repeatedly, and only if the store's token changes with everything it shows.
+
+import FetchModel
+import HTTPServer
+
+/// A fetch to execute once.
+enum SnapshotQuery: Sendable {
+  case plan(FetchPlan)
+  case bound(BoundPlan)
+
+  /// The plan that decides which responses may be cached.
+  var plan: FetchPlan {
+    switch self {
+    case .plan(let plan): plan
+    case .bound(let bound): bound.form.plan
+    }
+  }
+}
+
+// MARK: - Cached response
+
+extension Service {
+  /// nil for routes whose responses are never cached.
+  func cacheKey(for context: RequestContext) -> SnapshotCache.Key? {
+    guard context.route.isCached else { return nil }
+    context.begin(.cache)
+    return SnapshotCache.Key(
+      target: context.request.target, coding: context.coding,
+      corsVariant: corsOrigins.variant(of: context.request))
+  }
+
+  /// A cached snapshot that is still valid.
+  func cachedResponse(to context: RequestContext) -> PreparedResponse? {
+    guard let key = context.cacheKey, let entry = cache.entry(for: key), !context.wantsStream
+    else { return nil }
+    let isKnown = context.request.knows(entry.etag)
+    let response = entry.response(in: store, notModified: isKnown) { old in
+      let others = old.headers.filter { $0.name != "LiveFetch-Token" }
+      let token = (name: "LiveFetch-Token", value: store.newestToken.description)
+      return PreparedResponse(
+        HTTPResponse(status: old.status, headers: others + [token], body: .bytes(old.body)))
+    }
+    if response == nil { cache.remove(key) } else { configuration.metrics.cacheHits.add() }
+    return response
+  }
+}
+
+// MARK: - Query and respond
+
+extension Service {
+  func querySnapshot(_ query: SnapshotQuery, _ context: RequestContext) {
+    context.query { [store] effort throws(StoreError) in
+      switch query {
+      case .plan(let plan): try store.snapshot(of: plan, effort: effort)
+      case .bound(let plan): try store.snapshot(of: plan, effort: effort)
+      }
+    } then: { [self] snapshot in
+      respond(with: snapshot, of: query.plan, context)
+    }
+  }
+
+  func queryExplanation(_ plan: FetchPlan, _ context: RequestContext) {
+    context.query { [store] effort throws(StoreError) in
+      try store.explain(plan, effort: effort)
+    } then: { explanation in
+      context.respond(json: explanation.json)
+    }
+  }
+
+  private func respond(
+    with snapshot: EncodedSnapshot, of plan: FetchPlan, _ context: RequestContext
+  ) {
+    configuration.metrics.cacheMisses.add()
+    let isCompressed = snapshot.json.count >= 1024 && context.coding == .gzip
+    let compressed = isCompressed ? Gzip.compress(snapshot.json, level: 3) : nil
+    let isTracked = isTracked(plan)
+    let etag = etag(of: snapshot, isTracked: isTracked, suffix: compressed == nil ? "" : "-gzip")
+    let headers = headers(etag, isCompressed: compressed != nil, context)
+    let full = HTTPResponse(headers: headers, body: .bytes(compressed ?? snapshot.json))
+    let notModified = HTTPResponse(status: 304, headers: headers)
+    let isKnown = context.cacheKey != nil && context.request.knows(etag)
+    context.send(isKnown ? notModified : full)
+    guard isTracked, !plan.isNondeterministic, full.body.bytes.count < 1 << 20,
+      let key = context.cacheKey, cache.isWanted(key)
+    else { return }
+    let entry = SnapshotCache.Entry(
+      etag: etag, token: snapshot.token, dependencies: plan.dependencies(in: store.model),
+      full: PreparedResponse(full), notModified: PreparedResponse(notModified))
+    cache.keep(entry, for: key)
+  }
+
+  private func headers(
+    _ etag: String, isCompressed: Bool, _ context: RequestContext
+  ) -> [(name: String, value: String)] {
+    let fixed = [
+      (name: "Content-Type", value: "application/json"),
+      (name: "Vary", value: "Accept-Encoding"),
+    ]
+    let caching =
+      context.route == .postedFetch
+      ? [(name: "Cache-Control", value: "no-store")]
+      : [(name: "Cache-Control", value: "no-cache"), (name: "ETag", value: etag)]
+    let coding = isCompressed ? [(name: "Content-Encoding", value: "gzip")] : []
+    return fixed + caching + coding + context.commonHeaders
+  }
+
+  private func etag(of snapshot: EncodedSnapshot, isTracked: Bool, suffix: String) -> String {
+    isTracked
+      ? "\"\(snapshot.token)\(suffix)\"" : EntityTag.strong(snapshot.json, suffix: suffix)
+  }
+
+  /// True if the token changes with everything that `plan` shows. False for a store without a
+  /// history, for views and for tables without a key.
+  private func isTracked(_ plan: FetchPlan) -> Bool {
+    if isWhollyTracked { return true }
+    guard !store.properties.isReadOnly else { return false }
+    return plan.dependencies(in: store.model).allSatisfy { store.model.entities[$0].isObservable }
+  }
+}

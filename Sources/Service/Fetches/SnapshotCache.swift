@@ -1,0 +1,138 @@
+// A cache of snapshot responses.
+//
+// Enters: the key of a request. Leaves: the response that an earlier request with this key had, if it
+// is still valid. Promises: a hit needs no parsing of parameters; a response is never sent once an
+// entity that it depends on has changed. An entry is valid at the store's newest position. When that
+// has advanced, the store is asked whether such an entity changed; if not, the entry is valid there
+// too.
+
+import FetchModel
+import HTTPServer
+import Synchronization
+
+/// Cached responses, limited by the bytes of their bodies.
+final class SnapshotCache: Sendable {
+  /// Requests with equal keys have equal responses at one position. Access rules will add the values
+  /// of the caller that they depend on.
+  struct Key: Hashable, Sendable {
+    /// The raw request target.
+    let target: String
+    let coding: ContentCoding
+    /// The variant of the CORS headers.
+    let corsVariant: Int
+  }
+
+  /// One response, and the 304 response for clients that have it.
+  final class Entry: Sendable {
+    let etag: String
+    let token: Token
+    let dependencies: Set<Int>
+    let size: Int
+    /// Protects the responses and the position at which they are valid.
+    fileprivate let state: Mutex<State>
+
+    struct State {
+      /// The newest token at which the responses are known to be valid.
+      var good: Token
+      var full: PreparedResponse
+      var notModified: PreparedResponse
+
+      func response(_ isKnown: Bool) -> PreparedResponse { isKnown ? notModified : full }
+    }
+
+    init(
+      etag: String, token: Token, dependencies: Set<Int>, full: PreparedResponse,
+      notModified: PreparedResponse
+    ) {
+      self.etag = etag
+      self.token = token
+      self.dependencies = dependencies
+      size = full.bodyCount + 1024
+      state = Mutex(State(good: token, full: full, notModified: notModified))
+    }
+  }
+
+  private struct Table {
+    /// Hashes of recently requested keys, indexed by their last bits.
+    var asked = [Int](repeating: 0, count: 1 << 14)
+    var entries: [Key: Entry] = [:]
+    var order: [Key] = []
+    var bytes = 0
+  }
+
+  private let maxBytes: Int
+  // Protects the table; entries have their own locks.
+  private let table = Mutex(Table())
+
+  init(maxBytes: Int) { self.maxBytes = maxBytes }
+
+  var bytes: Int { table.withLock { $0.bytes } }
+
+  func entry(for key: Key) -> Entry? {
+    table.withLock { $0.entries[key] }
+  }
+
+  /// True if `key` was requested before, not long ago, so that it is worth caching.
+  func isWanted(_ key: Key) -> Bool {
+    let hash = key.hashValue
+    return table.withLock { table in
+      let place = hash & (table.asked.count - 1)
+      defer { table.asked[place] = hash }
+      return table.asked[place] == hash
+    }
+  }
+
+  /// Caches `entry` and evicts the oldest entries if there is no room.
+  func keep(_ entry: Entry, for key: Key) {
+    guard entry.size <= maxBytes / 8 else { return }
+    table.withLock { table in
+      if let old = table.entries.updateValue(entry, forKey: key) {
+        table.bytes -= old.size
+      } else {
+        table.order.append(key)
+      }
+      table.bytes += entry.size
+      evict(&table)
+    }
+  }
+
+  func remove(_ key: Key) {
+    table.withLock { table in
+      guard let old = table.entries.removeValue(forKey: key) else { return }
+      table.bytes -= old.size
+      table.order.removeAll { $0 == key }
+    }
+  }
+
+  private func evict(_ table: inout Table) {
+    guard table.bytes > maxBytes || table.order.count > 100_000 else { return }
+    // Evict a quarter at once, so that shifting the queue is amortised.
+    let count = max(1, table.order.count / 4)
+    for key in table.order.prefix(count) {
+      if let old = table.entries.removeValue(forKey: key) { table.bytes -= old.size }
+    }
+    table.order.removeFirst(count)
+  }
+}
+
+extension SnapshotCache.Entry {
+  /// The response if it is still valid, otherwise nil.
+  ///
+  /// - Parameter remake: creates the response with the headers of the newest token.
+  func response(
+    in store: any Store, notModified: Bool, remake: (PreparedResponse) -> PreparedResponse
+  ) -> PreparedResponse? {
+    let newest = store.newestToken
+    let (good, kept) = state.withLock { ($0.good, $0.response(notModified)) }
+    if good == newest { return kept }
+    guard (try? store.isUntouched(dependencies, since: good, holding: token)) == true else {
+      return nil
+    }
+    return state.withLock { state in
+      state.good = newest
+      state.full = remake(state.full)
+      state.notModified = remake(state.notModified)
+      return state.response(notModified)
+    }
+  }
+}

@@ -1,0 +1,69 @@
+// The counters of all parts → `GET /metrics`, in Prometheus' text format.
+
+import FetchModel
+import HTTPServer
+import LiveQueries
+import Metrics
+
+extension Service {
+  /// Counts the service's requests.
+  public var metrics: ServiceMetrics { configuration.metrics }
+
+  public func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64) {
+    configuration.metrics.count(mark, status: status, nanoseconds: nanoseconds)
+  }
+
+  /// `GET /metrics`.
+  var metricsResponse: HTTPResponse {
+    var text = ""
+    for family in families { family.append(to: &text) }
+    let headers = [
+      (name: "Content-Type", value: "text/plain; version=0.0.4; charset=utf-8"),
+      (name: "Cache-Control", value: "no-store"),
+    ]
+    return HTTPResponse(headers: headers, body: .text(text))
+  }
+
+  private var families: [MetricFamily] {
+    configuration.metrics.families + poolFamilies + engine.counters.families
+      + ((store as? any MetricsSource)?.metrics ?? [])
+      + ProcessMetrics.families
+  }
+
+  private var poolFamilies: [MetricFamily] {
+    [
+      MetricFamily(
+        "livefetch_slow_queries_waiting", "Slow queries that wait for a thread.", .gauge,
+        pools.waiting),
+      MetricFamily(
+        "livefetch_slow_queries_running", "Slow queries that run.", .gauge, pools.running),
+      MetricFamily(
+        "livefetch_snapshot_cache_bytes", "Bytes of cached snapshots.", .gauge, cache.bytes),
+    ]
+  }
+}
+
+extension LiveCounters {
+  fileprivate var families: [MetricFamily] {
+    [
+      MetricFamily("livefetch_live_fetches", "Distinct fetches kept live.", .gauge, queries),
+      MetricFamily(
+        "livefetch_live_waiting", "Fetches of clients that wait for a change.", .gauge, waiters),
+      MetricFamily(
+        "livefetch_live_moments_total", "Positions of the history that the engine processed.",
+        .counter, moments),
+      MetricFamily(
+        "livefetch_live_considered_total", "Reads of the store for a fetch that a save may change.",
+        .counter, considered),
+      MetricFamily(
+        "livefetch_live_settled_total",
+        "Fetches that a save does not change, as its values alone show.",
+        .counter, settled),
+      MetricFamily(
+        "livefetch_live_changed_total", "Fetches that a save changed.", .counter, changed),
+      MetricFamily("livefetch_live_diffs_total", "Diffs made.", .counter, diffs),
+      MetricFamily(
+        "livefetch_live_delivered_total", "Answers given to waiting clients.", .counter, delivered),
+    ]
+  }
+}

@@ -1,0 +1,147 @@
+// Counts requests by kind and status, and measures those that do not wait for a change. Promises: a
+// request costs three additions to atomic numbers; everything else is computed when metrics are read.
+
+import FetchModel
+import HTTPServer
+import Metrics
+import Synchronization
+
+/// The kind under which the metrics count a request.
+enum RequestKind: UInt8, CaseIterable {
+  /// Refused before it was routed.
+  case none
+  case about, model, fetch, object, value, write, batch, save, changes, poll, live, stream, openapi,
+    health, metrics, file, options
+
+  /// True if it may wait for a change: then its time is not measured.
+  var mayWait: Bool { [.none, .changes, .poll, .live, .stream].contains(self) }
+}
+
+/// A number that many threads add to.
+final class Counter: Sendable {
+  private let number = Atomic<Int>(0)
+
+  func add(_ amount: Int = 1) { number.add(amount, ordering: .relaxed) }
+
+  var value: Int { number.load(ordering: .relaxed) }
+}
+
+/// The metrics of a service. They outlive the store that it serves.
+public final class ServiceMetrics: Sendable {
+  /// Seconds.
+  private static let bounds = [
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+    10,
+  ]
+  private static let nanoseconds = bounds.map { UInt64($0 * 1e9) }
+  private static let statuses = [
+    200, 201, 204, 206, 304, 400, 401, 403, 404, 405, 409, 410, 412, 413, 415, 416, 422, 429, 431,
+    500, 501, 503, 504, 507,
+  ]
+  /// Indexed by status - 200; statuses that are not among ``statuses`` have the last index.
+  private static let statusIndex: [UInt8] = (200...599).map { status in
+    UInt8(statuses.firstIndex(of: status) ?? statuses.count)
+  }
+  private static let statusCount = statuses.count + 1
+
+  /// By kind and status.
+  private let requests: [Counter]
+  /// By kind and bucket.
+  private let buckets: [Counter]
+  /// By kind, in nanoseconds.
+  private let times: [Counter]
+  let cacheHits = Counter()
+  let cacheMisses = Counter()
+  let openStreams = Counter()
+  // Protects the server; set once.
+  private let server = Mutex(WeakServer())
+
+  private struct WeakServer {
+    weak var server: HTTPServer?
+  }
+
+  public init() {
+    let kinds = RequestKind.allCases.count
+    requests = (0..<kinds * Self.statusCount).map { _ in Counter() }
+    buckets = (0..<kinds * (Self.bounds.count + 1)).map { _ in Counter() }
+    times = (0..<kinds).map { _ in Counter() }
+  }
+
+  /// Adds the metrics of `server`.
+  public func watch(_ server: HTTPServer) {
+    self.server.withLock { $0.server = server }
+  }
+
+  /// Counts a response.
+  func count(_ mark: UInt8, status: Int, nanoseconds: UInt64) {
+    guard (200...599).contains(status), let kind = RequestKind(rawValue: mark) else { return }
+    let index = Int(Self.statusIndex[status - 200])
+    requests[Int(mark) * Self.statusCount + index].add()
+    guard !kind.mayWait else { return }
+    let bucket = Self.nanoseconds.firstIndex { nanoseconds <= $0 } ?? Self.nanoseconds.count
+    buckets[Int(mark) * (Self.bounds.count + 1) + bucket].add()
+    times[Int(mark)].add(Int(truncatingIfNeeded: nanoseconds))
+  }
+}
+
+// MARK: - Families
+
+extension ServiceMetrics {
+  var families: [MetricFamily] {
+    [
+      MetricFamily(
+        "livefetch_requests_total", "Requests answered, by what they asked for and status.",
+        .counter, requestSamples),
+      MetricFamily(
+        "livefetch_request_seconds",
+        "Time from a request's last byte to its answer, of requests that do not wait for a change.",
+        .histogram, timeSamples),
+      MetricFamily(
+        "livefetch_streams_open", "Streams of server-sent events.", .gauge, openStreams.value),
+      MetricFamily(
+        "livefetch_snapshot_cache_hits_total", "Fetches answered with a cached snapshot.", .counter,
+        cacheHits.value),
+      MetricFamily(
+        "livefetch_snapshot_cache_misses_total", "Fetches that were read from the store.", .counter,
+        cacheMisses.value),
+    ] + connectionFamilies
+  }
+
+  private var connectionFamilies: [MetricFamily] {
+    guard let server = server.withLock({ $0.server }) else { return [] }
+    return [
+      MetricFamily(
+        "livefetch_connections_open", "Open connections.", .gauge, server.connectionCount),
+      MetricFamily(
+        "livefetch_connections_waiting", "Connections that wait for an answer or an event.",
+        .gauge, server.waitingCount),
+      MetricFamily(
+        "livefetch_memory_in_flight_bytes", "Bytes of request bodies and answers in memory.",
+        .gauge, server.memoryInFlight),
+    ]
+  }
+
+  private var requestSamples: [MetricFamily.Sample] {
+    RequestKind.allCases.flatMap { kind in
+      (0..<Self.statusCount).compactMap { index -> MetricFamily.Sample? in
+        let count = requests[Int(kind.rawValue) * Self.statusCount + index].value
+        guard count > 0 else { return nil }
+        let status = index < Self.statuses.count ? "\(Self.statuses[index])" : "other"
+        return .init(
+          labels: [.init("kind", "\(kind)"), .init("status", status)], value: Double(count))
+      }
+    }
+  }
+
+  private var timeSamples: [MetricFamily.Sample] {
+    RequestKind.allCases.filter { !$0.mayWait }.flatMap { kind -> [MetricFamily.Sample] in
+      let width = Self.bounds.count + 1
+      let first = Int(kind.rawValue) * width
+      let counts = buckets[first..<(first + width)].map(\.value)
+      guard counts.contains(where: { $0 > 0 }) else { return [] }
+      let sum = Double(times[Int(kind.rawValue)].value) / 1e9
+      return Histogram(bounds: Self.bounds, counts: counts, sum: sum)
+        .samples([.init("kind", "\(kind)")])
+    }
+  }
+}

@@ -1,0 +1,96 @@
+// `GET` of one object by its path: parse → plan → query → its JSON, or a poll or stream of its
+// changes.
+
+import FetchModel
+import HTTPServer
+
+/// An object as a path names it.
+struct ObjectTarget: Sendable {
+  /// The index of the entity.
+  let entity: Int
+  /// nil if the text cannot be an id of the entity.
+  let id: ObjectID?
+}
+
+/// An object to read.
+struct ObjectQuery: Sendable {
+  let id: ObjectID
+  let plan: FetchPlan
+  /// True if it is read with its default selection: only then its ETag is the object's.
+  let isPlain: Bool
+}
+
+// MARK: - Parse
+
+extension Service {
+  func target(_ entity: String, _ id: String) throws(Problem) -> ObjectTarget {
+    let index = try entityIndex(named: entity)
+    return ObjectTarget(entity: index, id: ObjectID(id, type: store.model.entities[index].idType))
+  }
+
+  func entityIndex(named name: String) throws(Problem) -> Int {
+    do {
+      return try resolver.entityIndex(named: name)
+    } catch {
+      throw Problem(error, isPath: true)
+    }
+  }
+
+  func parseObject(
+    _ context: RequestContext, _ entity: String, _ id: String
+  ) throws(Problem) -> ParsedRequest {
+    let target = try target(entity, id)
+    let names = ["select", "int64", "since", "wait", "subentities"]
+    let items = try context.request.queryItems()
+    if let unknown = items.first(where: { !names.contains($0.name) }) {
+      throw .badRequest(
+        "unknown-parameter", "There is no parameter `\(unknown.name)` for one object.",
+        hint: nearestName(to: unknown.name, among: names))
+    }
+    let request = try fetchRequest(store.model.entities[target.entity].name, items)
+    return .object(target, request)
+  }
+}
+
+// MARK: - Plan
+
+extension Service {
+  static let noSuchObject = Problem.notFound("unknown-id", "There is no object with this id.")
+
+  func plan(
+    _ target: ObjectTarget, _ request: FetchRequest, _ context: RequestContext
+  ) throws(Problem) -> Operation {
+    let fetch = try resolve(request, isPath: true)
+    guard let id = target.id else { throw Self.noSuchObject }
+    if context.wantsStream { return .stream(try followed(fetch, object: id, context)) }
+    if request.since != nil { return .poll(try followed(fetch, object: id, context)) }
+    let isPlain = request.select == nil && !request.integersAsStrings
+    return .object(ObjectQuery(id: id, plan: fetch.plan, isPlain: isPlain))
+  }
+}
+
+// MARK: - Query and respond
+
+extension Service {
+  func queryObject(_ query: ObjectQuery, _ context: RequestContext) {
+    context.query { [store] effort throws(StoreError) in
+      try store.object(query.id, of: query.plan, effort: effort)
+    } then: { object throws(Problem) in
+      guard let object else { throw Self.noSuchObject }
+      context.respond(with: object, isPlain: query.isPlain)
+    }
+  }
+}
+
+extension RequestContext {
+  fileprivate func respond(with object: ObjectSnapshot, isPlain: Bool) {
+    guard isPlain else { return respond(json: object.json) }
+    let etag = "\"\(object.etag)\""
+    let headers = [
+      (name: "Content-Type", value: "application/json"),
+      (name: "Cache-Control", value: "no-cache"), (name: "ETag", value: etag),
+    ]
+    if request.knows(etag) { return respond(HTTPResponse(status: 304, headers: headers)) }
+    respond(HTTPResponse(headers: headers, body: .bytes(object.json)))
+  }
+}

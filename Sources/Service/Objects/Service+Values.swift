@@ -1,0 +1,88 @@
+// `GET` of one attribute of an object: its bytes, or a range of them.
+
+import FetchModel
+import HTTPServer
+
+/// An attribute of an object to read.
+struct ValueQuery: Sendable {
+  let id: ObjectID
+  let entity: Int
+  let attribute: Int
+}
+
+extension Service {
+  func plan(_ target: ObjectTarget, attribute name: String) throws(Problem) -> Operation {
+    let entity = store.model.entities[target.entity]
+    guard case .attribute(let index)? = entity.property(named: name) else {
+      throw .notFound(
+        "unknown-attribute", "`\(entity.name)` has no attribute `\(name)`.",
+        hint: nearestName(to: name, among: entity.attributes.map(\.name)))
+    }
+    guard let id = target.id else { throw Self.noSuchObject }
+    return .value(ValueQuery(id: id, entity: target.entity, attribute: index))
+  }
+
+  func queryValue(_ query: ValueQuery, _ context: RequestContext) {
+    context.query { [store] effort throws(StoreError) in
+      try store.rawValue(
+        of: query.id, entity: query.entity, attribute: query.attribute, effort: effort)
+    } then: { value throws(Problem) in
+      guard let value else { throw Self.noSuchObject }
+      try context.respond(with: value)
+    }
+  }
+}
+
+extension RequestContext {
+  fileprivate func respond(with value: RawValue) throws(Problem) {
+    guard let bytes = value.bytes else {
+      return respond(HTTPResponse(status: 204, headers: [("Cache-Control", "no-store")]))
+    }
+    let etag = EntityTag.strong(bytes)
+    var headers = [
+      (name: "Content-Type", value: value.contentType),
+      (name: "Cache-Control", value: "no-cache"),
+      (name: "Accept-Ranges", value: "bytes"),
+      (name: "X-Content-Type-Options", value: "nosniff"),
+      (name: "ETag", value: etag),
+    ]
+    if request.knows(etag) { return respond(HTTPResponse(status: 304, headers: headers)) }
+    let isCurrent = request.header("If-Range").map { EntityTag.ifMatch($0, names: etag) } ?? true
+    let range = isCurrent ? ByteRange(request.header("Range"), count: bytes.count) : .whole
+    if let place = range.contentRange(count: bytes.count) {
+      headers.append(("Content-Range", place))
+    }
+    switch range {
+    case .whole: respond(HTTPResponse(headers: headers, body: .bytes(bytes)))
+    case .part(let part):
+      respond(HTTPResponse(status: 206, headers: headers, body: .bytes(Array(bytes[part]))))
+    case .unsatisfiable:
+      var problem = Problem(
+        416, "range-not-satisfiable", "Range not satisfiable",
+        "The value has \(bytes.count) bytes.")
+      problem.headers = headers.filter { $0.name == "Content-Range" }
+      throw problem
+    }
+  }
+}
+
+extension RawValue {
+  /// The media type: by the attribute's type; for binary values by their first bytes.
+  fileprivate var contentType: String {
+    switch type {
+    case .binary: Self.imageType(bytes ?? []) ?? "application/octet-stream"
+    case .json: "application/json"
+    default: "text/plain; charset=utf-8"
+    }
+  }
+
+  private static func imageType(_ bytes: [UInt8]) -> String? {
+    if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return "image/png" }
+    if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return "image/jpeg" }
+    if bytes.starts(with: Array("GIF8".utf8)) { return "image/gif" }
+    if bytes.starts(with: Array("RIFF".utf8)), bytes.dropFirst(8).starts(with: Array("WEBP".utf8)) {
+      return "image/webp"
+    }
+    return nil
+  }
+}

@@ -1,0 +1,60 @@
+// The origins that browsers may call from → the headers that allow it.
+
+import HTTPServer
+
+/// The allowed origins of other sites.
+struct CORSOrigins: Sendable {
+  typealias Headers = [(name: String, value: String)]
+
+  /// In the order of ``headers``.
+  private let origins: [String]
+  /// One entry for each origin; then one for requests of any other origin.
+  private let headers: [Headers]
+
+  init(_ origins: [String]) {
+    self.origins = origins.contains("*") ? ["*"] : origins
+    headers = self.origins.map { Self.headers(allowing: $0) } + [[("Vary", "Origin")]]
+  }
+
+  /// The headers of an answer to `request`. With one origin they are the same for every request.
+  func headers(for request: HTTPRequest) -> Headers {
+    switch origins.count {
+    case 0: []
+    case 1: headers[0]
+    default: headers[index(of: request)]
+    }
+  }
+
+  /// Differs for requests whose answers have different headers.
+  func variant(of request: HTTPRequest) -> Int {
+    origins.count > 1 ? index(of: request) : 0
+  }
+
+  private func index(of request: HTTPRequest) -> Int {
+    origins.firstIndex { request.hasHeader("Origin", $0) } ?? origins.count
+  }
+
+  /// The headers of a preflight response.
+  static func preflightHeaders(_ methods: String) -> Headers {
+    [
+      ("Access-Control-Allow-Methods", methods),
+      (
+        "Access-Control-Allow-Headers",
+        "Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Prefer, "
+          + "Last-Event-ID"
+      ),
+      ("Access-Control-Max-Age", "86400"),
+    ]
+  }
+
+  private static func headers(allowing origin: String) -> Headers {
+    let exposed =
+      "LiveFetch-Token, ETag, Location, Allow, Retry-After, "
+      + "Idempotency-Replayed"
+    let headers = [
+      (name: "Access-Control-Allow-Origin", value: origin),
+      (name: "Access-Control-Expose-Headers", value: exposed),
+    ]
+    return origin == "*" ? headers : headers + [("Vary", "Origin")]
+  }
+}

@@ -1,0 +1,63 @@
+// Parts of an HTTP request → values that several routes read: query parameters, JSON, `Accept`,
+// `If-None-Match`.
+
+import Bytes
+import FetchModel
+import HTTPServer
+
+extension HTTPRequest {
+  /// The names and values of the query string.
+  func queryItems() throws(Problem) -> [(name: String, value: String)] {
+    do {
+      return try PercentEncoding.decodeQuery(query ?? "")
+    } catch {
+      throw Problem(error, isPath: false)
+    }
+  }
+
+  /// The query string's values by name. Refuses names that are not among `names`, and repeated ones.
+  @discardableResult
+  func queryItems(only names: [String]) throws(Problem) -> [String: String] {
+    var items: [String: String] = [:]
+    for (name, value) in try queryItems() {
+      guard names.contains(name) else {
+        throw .badRequest(
+          "unknown-parameter", "There is no parameter `\(name)` here.",
+          hint: nearestName(to: name, among: names))
+      }
+      guard items.updateValue(value, forKey: name) == nil else {
+        throw .badRequest("repeated-parameter", "`\(name)` may be given once.")
+      }
+    }
+    return items
+  }
+
+  /// The body as JSON.
+  func jsonBody() throws(Problem) -> JSON {
+    try requireJSON()
+    do {
+      return try JSON(parsing: body)
+    } catch {
+      throw .malformedJSON(error)
+    }
+  }
+
+  /// Throws if the body is not declared as JSON.
+  func requireJSON() throws(Problem) {
+    let contentType = header("Content-Type") ?? ""
+    if contentType == "application/json" { return }
+    let type = contentType.lowercased().prefix { $0 != ";" && $0 != " " }
+    guard type == "application/json" || type.hasSuffix("+json") else { throw .notJSON }
+  }
+
+  /// True if the client asks for a stream.
+  var wantsStream: Bool {
+    header("Accept")?.lowercased().contains("text/event-stream") ?? false
+  }
+
+  /// True if the client has the representation that `etag` identifies.
+  func knows(_ etag: String) -> Bool {
+    if hasHeader("If-None-Match", etag) { return true }
+    return header("If-None-Match").map { EntityTag.ifNoneMatch($0, names: etag) } ?? false
+  }
+}

@@ -1,0 +1,45 @@
+// A query and the time that one attempt has → its result, or that it needs a further attempt.
+
+import FetchModel
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// One attempt at a query.
+struct QueryAttempt: Sendable {
+  /// The end of the query's time.
+  let deadline: ContinuousClock.Instant
+  /// The processor time that this attempt may take; nil for the last attempt.
+  let limit: Duration?
+  /// True if the query waited for more than half of its time.
+  let isLate: Bool
+
+  /// Runs `body` within the attempt's time.
+  ///
+  /// - Throws: ``StoreError/tooSlow`` if the query needs a further attempt.
+  func run<Result>(
+    _ store: any Store, cancellation: @escaping @Sendable () -> Bool,
+    _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    // Processor time: on a busy machine, a limit on elapsed time would repeat brief queries.
+    let end = limit.map { Self.processorTime + UInt64($0 / .nanoseconds(1)) }
+    let hasToEnd = { @Sendable in cancellation() || end.map { Self.processorTime > $0 } ?? false }
+    do throws(StoreError) {
+      return try store.unless(hasToEnd, until: deadline, body)
+    } catch {
+      guard error == .queryTimeout, !cancellation() else { throw error }
+      if limit != nil, ContinuousClock.now < deadline { throw .tooSlow }
+      throw isLate ? .overloaded : .queryTimeout
+    }
+  }
+
+  /// The nanoseconds that this thread has run.
+  private static var processorTime: UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+}

@@ -1,0 +1,119 @@
+// One request on its way through the pipeline: the results of the stages so far, and the right to
+// respond.
+//
+// Enters: an HTTP request and its exchange. Leaves: one response. Promises: every response has the
+// common headers, which are added here and nowhere else.
+
+import FetchModel
+import HTTPServer
+
+/// A request, what the stages found out about it, and the right to respond once.
+struct RequestContext: Sendable {
+  let request: HTTPRequest
+  let exchange: HTTPExchange
+  let service: Service
+  /// How often the request failed before because the schema had changed.
+  let attempt: Int
+  /// The end of the time that its queries have, waiting included.
+  let deadline: ContinuousClock.Instant
+  /// nil unless responses have `Server-Timing`.
+  let timings: StageTimings?
+  /// The result of `authenticate`.
+  var caller = Caller.unauthenticated
+  /// The result of `route`.
+  var route = Route.unrouted
+  /// The key of its cached response; nil if none is ever cached.
+  var cacheKey: SnapshotCache.Key?
+
+  init(_ request: HTTPRequest, _ exchange: HTTPExchange, _ service: Service, attempt: Int = 0) {
+    self.request = request
+    self.exchange = exchange
+    self.service = service
+    self.attempt = attempt
+    deadline = .now + .seconds(service.configuration.queryTimeout)
+    timings = service.configuration.sendsServerTiming ? StageTimings() : nil
+  }
+
+  /// Begins a stage, for `Server-Timing`.
+  func begin(_ stage: StageTimings.Stage) { timings?.begin(stage) }
+
+  /// Identifies the caller in fair queues.
+  var callerID: CallerID {
+    CallerID(
+      name: caller.credential ?? request.remoteAddress, connection: request.connectionNumber)
+  }
+
+  /// True if the client asks for a stream.
+  var wantsStream: Bool { request.wantsStream }
+
+  /// The content coding of the response.
+  var coding: ContentCoding {
+    cacheKey?.coding ?? ContentCoding.preferred(request.header("Accept-Encoding"))
+  }
+}
+
+// MARK: - Responses
+
+extension RequestContext {
+  /// `LiveFetch-Token`, and the headers for browsers of other origins.
+  var commonHeaders: [(name: String, value: String)] {
+    let token = service.store.newestToken.description
+    return [("LiveFetch-Token", token)] + service.corsOrigins.headers(for: request)
+  }
+
+  /// Responds, with the common headers added.
+  func respond(_ response: HTTPResponse) {
+    var response = response
+    response.headers += commonHeaders
+    send(response)
+  }
+
+  func respond(json: [UInt8]) { respond(.json(json)) }
+
+  func refuse(_ problem: Problem) { respond(problem.response) }
+
+  /// Responds with a stream of server-sent events.
+  func respond(_ stream: some StreamSource) {
+    exchange.mark(RequestKind.stream.rawValue)
+    let headers = EventOutput.headers + commonHeaders
+    exchange.stream(headers: headers + (timings.map { [$0.header] } ?? []), stream)
+  }
+
+  /// Runs `body`. Responds with the problem if it throws one.
+  func perform(_ body: () throws(Problem) -> Void) {
+    do throws(Problem) {
+      try body()
+    } catch {
+      refuse(error)
+    }
+  }
+
+  /// Sends a response that has all its headers but `Server-Timing`.
+  func send(_ response: HTTPResponse) {
+    guard let timings else { return exchange.respond(response) }
+    var response = response
+    response.headers.append(timings.header)
+    exchange.respond(response)
+  }
+
+  /// Sends a prepared response. Costs no copy of the body unless the request is timed.
+  func send(_ prepared: PreparedResponse, _ wakeups: WakeupBatch? = nil) {
+    guard timings == nil else {
+      let body = HTTPBody.bytes(prepared.body)
+      return send(HTTPResponse(status: prepared.status, headers: prepared.headers, body: body))
+    }
+    exchange.respond(prepared, wakeups)
+  }
+}
+
+extension HTTPResponse {
+  /// JSON that caches do not store.
+  static func json(
+    _ json: [UInt8], status: Int = 200, headers: [(name: String, value: String)] = []
+  ) -> HTTPResponse {
+    let fixed = [
+      (name: "Content-Type", value: "application/json"), (name: "Cache-Control", value: "no-store"),
+    ]
+    return HTTPResponse(status: status, headers: fixed + headers, body: .bytes(json))
+  }
+}

@@ -1,0 +1,192 @@
+// The thread pools of a service. This is the only place that decides which thread runs a stage:
+//
+//     authenticate … cached response   the HTTP worker
+//     parse, plan                      the worker; bodies over 16 KiB: `parsing`
+//     query                            the worker for a few milliseconds, then the pools of
+//                                      `attempts`, each with more time than the one before
+//     query of many fetches, history   `longReads`
+//     respond                          the query's thread; after a save: the writer's thread where
+//                                      no other save is in flight, otherwise `saveResponses`
+//     diffs                            the engine's thread; to more than 16 clients: `deliveries`
+//
+// The attempts and the long reads are queues that are fair between callers, and between the
+// connections of one caller. The time that a query waits counts towards its time limit.
+
+import FetchModel
+import HTTPServer
+import Threads
+
+/// The threads that run what takes too long for an HTTP worker.
+final class RequestPools: Sendable {
+  /// Why a query is not run.
+  enum Refusal: Sendable {
+    case overloaded(Problem)
+    case closed
+  }
+
+  /// One attempt at each query.
+  private struct Attempt: Sendable {
+    let pool: ThreadPool
+    /// The processor time that it may take; nil without a limit.
+    let limit: Duration?
+  }
+
+  /// The longest body in bytes that is parsed on an HTTP worker.
+  private static let maxBytesOnWorker = 16 << 10
+  /// The most clients that receive a diff on the engine's thread.
+  private static let maxClientsOnEngine = 16
+
+  private let parsing = ThreadPool(name: "livefetch-parse", threads: 2, queue: 1_024)
+  /// In the order in which a query goes through them.
+  private let attempts: [Attempt]
+  private let longReads = ThreadPool(name: "livefetch-many", threads: 2, queue: 1_024)
+  private let saveResponses = ThreadPool(threads: 2, queue: .max)
+  private let deliveries = ThreadPool(threads: 1, queue: .max)
+  /// Observers of the history look at it here, one after the other.
+  let history = ThreadPool(threads: 1, queue: .max)
+  private let timeLimit: Duration
+  private let deadlines: Deadlines
+
+  init(_ configuration: ServiceConfiguration, _ deadlines: Deadlines) {
+    let queue = configuration.slowQueryQueue
+    attempts = [
+      ("livefetch-50ms", 2, .milliseconds(50)), ("livefetch-500ms", 2, .milliseconds(500)),
+      ("livefetch-slow", configuration.slowQueries, nil),
+    ].map { name, threads, limit in
+      Attempt(pool: ThreadPool(name: name, threads: threads, queue: queue), limit: limit)
+    }
+    timeLimit = .seconds(configuration.queryTimeout)
+    self.deadlines = deadlines
+  }
+
+  /// The number of queries that wait for a thread.
+  var waiting: Int { queryPools.reduce(0) { $0 + $1.waiting } }
+
+  /// The number of queries that run.
+  var running: Int { queryPools.reduce(0) { $0 + $1.running } }
+
+  private var queryPools: [ThreadPool] { attempts.map(\.pool) + [longReads] }
+}
+
+// MARK: - Stages
+
+extension RequestPools {
+  /// Parses a request: at once, or on a thread of `parsing` if its body is long.
+  func parse(
+    _ context: RequestContext, _ body: @escaping @Sendable () throws(Problem) -> Void
+  ) throws(Problem) {
+    guard context.request.body.count > Self.maxBytesOnWorker else { return try body() }
+    context.begin(.wait)
+    let isTaken = parsing.run { context.perform(body) }
+    if !isTaken, !context.retry() { throw .overloaded("Too many large requests wait; try again.") }
+  }
+
+  /// Runs a query that took too long for a worker: in each pool of `attempts` until one completes it.
+  ///
+  /// - Parameters:
+  ///   - refused: called instead, or after an attempt, if there is no time for the query; perhaps
+  ///     on this thread.
+  ///   - attempt: returns true once it has responded, false if the query needs more time.
+  func query(
+    for caller: CallerID, until deadline: ContinuousClock.Instant,
+    refused: @escaping @Sendable (Refusal) -> Void,
+    _ attempt: @escaping @Sendable (QueryAttempt) -> Bool
+  ) {
+    let query = Query(caller: caller, deadline: deadline, refused: refused, attempt: attempt)
+    run(query, in: attempts[...], waited: .zero)
+  }
+
+  /// Runs work that reads for as long as it takes.
+  ///
+  /// - Parameter refused: called instead if its turn does not come in time.
+  func readLong(
+    for caller: CallerID, refused: @escaping @Sendable (Refusal) -> Void,
+    _ work: @escaping @Sendable () -> Void
+  ) {
+    enter(longReads, caller, until: .now + timeLimit, refused, work)
+  }
+
+  /// Responds to a save.
+  ///
+  /// - Parameter isBrief: true if the writer's thread may do it.
+  func respondToSave(isBrief: Bool, _ work: @escaping @Sendable () -> Void) {
+    if isBrief || !saveResponses.run(work) { work() }
+  }
+
+  /// Delivers something to clients that wait for a diff.
+  ///
+  /// - Parameter count: how many clients or parts there are.
+  func deliver(count: Int, _ work: @escaping @Sendable () -> Void) {
+    if count <= Self.maxClientsOnEngine || !deliveries.run(work) { work() }
+  }
+
+  /// Releases the clients of a delivery later: that takes as long as their responses, and should not
+  /// happen while these are sent.
+  func release(_ waiters: [any Sendable]) {
+    guard waiters.count > Self.maxClientsOnEngine else { return }
+    deadlines.schedule(after: 0.2) { [deliveries] in
+      _ = deliveries.run { withExtendedLifetime(waiters) {} }
+    }
+  }
+}
+
+// MARK: - Closing
+
+extension RequestPools {
+  /// Refuses queries and large requests, those that wait included. Those that run are completed.
+  func closeQueries() {
+    for pool in queryPools { pool.close(refusesWaiting: true) }
+    parsing.close()
+  }
+
+  /// Returns when every diff has been delivered.
+  func closeResponses() {
+    history.finish()
+    saveResponses.close()
+    deliveries.finish()
+  }
+}
+
+// MARK: - Attempts
+
+extension RequestPools {
+  private struct Query: Sendable {
+    let caller: CallerID
+    let deadline: ContinuousClock.Instant
+    let refused: @Sendable (Refusal) -> Void
+    let attempt: @Sendable (QueryAttempt) -> Bool
+  }
+
+  /// - Parameter waited: how long the query has waited for earlier attempts.
+  private func run(_ query: Query, in attempts: ArraySlice<Attempt>, waited: Duration) {
+    guard let attempt = attempts.first else { return }
+    let arrival = ContinuousClock.now
+    enter(attempt.pool, query.caller, until: query.deadline, query.refused) { [self] in
+      let waited = waited + (ContinuousClock.now - arrival)
+      let isLate = waited > timeLimit / 2
+      let current = QueryAttempt(deadline: query.deadline, limit: attempt.limit, isLate: isLate)
+      if !query.attempt(current) { run(query, in: attempts.dropFirst(), waited: waited) }
+    }
+  }
+
+  private func enter(
+    _ pool: ThreadPool, _ caller: CallerID, until end: ContinuousClock.Instant,
+    _ refused: @escaping @Sendable (Refusal) -> Void, _ work: @escaping @Sendable () -> Void
+  ) {
+    let key = QueueKey(caller: caller.name, connection: caller.connection)
+    pool.run(for: key, until: end, refused: { refused(Refusal($0)) }, work)
+    guard pool.waiting > 0 else { return }
+    let seconds = ContinuousClock.now.duration(to: end) / .seconds(1)
+    deadlines.schedule(after: seconds) { [weak pool] in pool?.refuseExpired() }
+  }
+}
+
+extension RequestPools.Refusal {
+  fileprivate init(_ refusal: ThreadPool.Refusal) {
+    switch refusal {
+    case .full: self = .overloaded(.overloaded("Too many slow queries wait already; try again."))
+    case .expired: self = .overloaded(Problem(StoreError.overloaded))
+    case .closed: self = .closed
+    }
+  }
+}

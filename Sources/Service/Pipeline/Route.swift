@@ -1,0 +1,181 @@
+// Path and method → the operation that a request asks for.
+//
+// Enters: the raw path and the method. Leaves: a route. Promises: each path segment is decoded once;
+// the table in `Resource` is the only place that lists paths and their methods.
+
+import Bytes
+import FetchModel
+
+/// A path that the API knows, with its operations.
+struct Resource {
+  /// By method, in the order of `Allow`. `HEAD` works wherever `GET` does, and `OPTIONS` everywhere.
+  private let operations: KeyValuePairs<String, Route>
+
+  /// - Throws: 404 for an unknown path below `/v1`, 400 for a malformed escape.
+  init(path: Substring) throws(Problem) {
+    if path.utf8.starts(with: "/v1/".utf8) {
+      operations = try Self.operations(at: Self.segments(of: path.utf8.dropFirst(4)))
+    } else {
+      operations = ["GET": Self.document(at: path)]
+    }
+  }
+
+  private static func document(at path: Substring) -> Route {
+    switch path {
+    case "/v1": .about
+    case "/openapi.json": .openAPI
+    case "/health/live": .liveness
+    case "/health/ready": .readiness
+    case "/metrics": .metrics
+    default: .file
+    }
+  }
+
+  private static func operations(
+    at path: [String]
+  ) throws(Problem) -> KeyValuePairs<String, Route> {
+    switch (path[0], path.count) {
+    case ("objects", 2):
+      [
+        "GET": .fetch(entity: path[1]), "POST": .insert(entity: path[1]),
+        "PATCH": .batchUpdate(entity: path[1]), "DELETE": .batchDelete(entity: path[1]),
+      ]
+    case ("objects", 3):
+      [
+        "GET": .object(entity: path[1], id: path[2]),
+        "PATCH": .change(.update, entity: path[1], id: path[2]),
+        "PUT": .change(.replace, entity: path[1], id: path[2]),
+        "DELETE": .change(.delete, entity: path[1], id: path[2]),
+      ]
+    case ("objects", 4): ["GET": .value(entity: path[1], id: path[2], attribute: path[3])]
+    case ("model", 1): ["GET": .model]
+    case ("fetch", 1): ["POST": .postedFetch]
+    case ("live", 1): ["POST": .fetchGroup]
+    case ("save", 1): ["POST": .save]
+    case ("changes", 1): ["GET": .changes]
+    case ("fetches", 2): ["GET": .template(name: path[1])]
+    default: throw .noSuchPath
+    }
+  }
+
+  /// Returns at least one segment.
+  private static func segments(of path: Substring.UTF8View) throws(Problem) -> [String] {
+    var segments: [String] = []
+    segments.reserveCapacity(4)
+    var rest: Substring.UTF8View? = path
+    while let current = rest {
+      let slash = current.firstIndex(of: UInt8(ascii: "/"))
+      let part = current[..<(slash ?? current.endIndex)]
+      rest = slash.map { current[current.index(after: $0)...] }
+      guard let segment = PercentEncoding.decode(part, plus: .itself) else {
+        throw .badRequest("malformed-encoding", "The path is not percent-encoded UTF-8.")
+      }
+      // An id may be the empty text.
+      guard !segment.isEmpty || (segments.count == 2 && segments[0] == "objects") else {
+        throw .noSuchPath
+      }
+      segments.append(segment)
+    }
+    return segments
+  }
+
+  var allowedMethods: [String] {
+    operations.flatMap { $0.key == "GET" ? ["GET", "HEAD"] : [$0.key] } + ["OPTIONS"]
+  }
+
+  /// True if the path is none of the API: the path of a file.
+  var isFile: Bool { operations[0].value == .file }
+
+  /// Returns nil if the path does not take the method.
+  func route(_ method: String) -> Route? {
+    if method == "OPTIONS" {
+      let allow = allowedMethods.joined(separator: ", ")
+      return .options(allow: allow, entity: operations[0].value.entity)
+    }
+    let wanted = method == "HEAD" ? "GET" : method
+    return operations.first { $0.key == wanted }?.value
+  }
+}
+
+/// The operation that a request asks for.
+enum Route: Hashable {
+  /// The request was not routed, or its path is unknown.
+  case unrouted
+  case about, model, openAPI, liveness, readiness, metrics, file
+  /// - Parameters:
+  ///   - allow: the methods of the path.
+  ///   - entity: the entity that the path names.
+  case options(allow: String, entity: String?)
+  /// `GET /v1/objects/{Entity}`
+  case fetch(entity: String)
+  /// `POST /v1/fetch`
+  case postedFetch
+  case template(name: String)
+  case object(entity: String, id: String)
+  case value(entity: String, id: String, attribute: String)
+  /// `POST /v1/live`
+  case fetchGroup
+  case changes
+  /// `POST /v1/save`
+  case save
+  case insert(entity: String)
+  case change(ChangeDraft.Kind, entity: String, id: String)
+  case batchUpdate(entity: String)
+  case batchDelete(entity: String)
+
+  /// The entity that a path for `GET` names.
+  fileprivate var entity: String? {
+    switch self {
+    case .fetch(let entity), .object(let entity, _), .value(let entity, _, _): entity
+    default: nil
+    }
+  }
+
+  /// True if the request changes the store.
+  var isSave: Bool {
+    switch self {
+    case .save, .insert, .change, .batchUpdate, .batchDelete: true
+    default: false
+    }
+  }
+
+  /// True if a response may be cached for further requests with the same target.
+  var isCached: Bool {
+    switch self {
+    case .fetch, .template: true
+    default: false
+    }
+  }
+
+  /// The scope that the caller needs; nil if the route is open to everyone. Browsers send OPTIONS
+  /// without a credential.
+  var scope: Caller.Scopes? {
+    switch self {
+    case .unrouted, .liveness, .readiness, .file, .options: nil
+    case .metrics: .admin
+    default: isSave ? .write : .read
+    }
+  }
+
+  /// The kind under which the metrics count the request.
+  var kind: RequestKind {
+    switch self {
+    case .unrouted: .none
+    case .about: .about
+    case .model: .model
+    case .openAPI: .openapi
+    case .liveness, .readiness: .health
+    case .metrics: .metrics
+    case .file: .file
+    case .options: .options
+    case .fetch, .postedFetch, .template: .fetch
+    case .object: .object
+    case .value: .value
+    case .fetchGroup: .live
+    case .changes: .changes
+    case .save: .save
+    case .insert, .change: .write
+    case .batchUpdate, .batchDelete: .batch
+    }
+  }
+}

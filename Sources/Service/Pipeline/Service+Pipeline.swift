@@ -1,0 +1,175 @@
+// The way of every request: authenticate → route → authorize → cached response → parse → plan →
+// query → respond.
+//
+// Enters: a request and the right to respond. Leaves: one response. Promises: each stage runs once, in
+// this order, and knows only the values of earlier stages. `plan` is the last stage that refuses a
+// request for what it says; later ones fail only for the state of the store.
+
+import FetchModel
+import HTTPServer
+
+extension Service {
+  public func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
+    handle(request, exchange, attempt: 0)
+  }
+
+  /// - Parameter attempt: how often the request failed before because the schema had changed.
+  func handle(_ request: HTTPRequest, _ exchange: HTTPExchange, attempt: Int) {
+    var context = RequestContext(request, exchange, self, attempt: attempt)
+    do throws(Problem) {
+      context.caller = authenticate(context)
+      context.route = try route(context)
+      try authorize(context)
+      context.cacheKey = cacheKey(for: context)
+      if let response = cachedResponse(to: context) { return context.send(response) }
+      try pools.parse(context) { [self, context] () throws(Problem) in
+        let parsed = try parse(context)
+        let operation = try plan(parsed, context)
+        try query(operation, context)
+      }
+    } catch {
+      context.refuse(error)
+    }
+  }
+
+  /// Refuses a request that its head alone shows to be wrong, before its body is read.
+  public func refusal(of head: HTTPRequest) -> HTTPResponse? {
+    var context = RequestContext(head, HTTPExchange { _ in }, self)
+    do throws(Problem) {
+      context.caller = authenticate(context)
+      context.route = try route(context)
+      try authorize(context)
+      if context.route.isSave, store.properties.isReadOnly { throw .readOnly }
+      if ["POST", "PATCH", "PUT"].contains(head.method) { try head.requireJSON() }
+      return nil
+    } catch {
+      var response = error.response
+      response.headers += context.commonHeaders
+      return response
+    }
+  }
+}
+
+// MARK: - The stages before the cached response
+
+extension Service {
+  private func authenticate(_ context: RequestContext) -> Caller {
+    authenticator.caller(of: context.request)
+  }
+
+  private func route(_ context: RequestContext) throws(Problem) -> Route {
+    context.begin(.route)
+    let resource = try Resource(path: context.request.path)
+    if resource.isFile, !isFile(context.request) { throw .noSuchPath }
+    guard let route = resource.route(context.request.method) else {
+      throw .methodNotAllowed(resource.allowedMethods.joined(separator: ", "))
+    }
+    context.exchange.mark(route.kind.rawValue)
+    return route
+  }
+
+  /// True if the file exists, or the method will show whether it does.
+  private func isFile(_ request: HTTPRequest) -> Bool {
+    guard request.method != "GET", request.method != "HEAD" else { return true }
+    let head = HTTPRequest(method: "HEAD", target: request.target)
+    return request.target == "*" || fileResponse(to: head) != nil
+  }
+
+  private func authorize(_ context: RequestContext) throws(Problem) {
+    context.begin(.authorize)
+    guard let scope = context.route.scope else { return }
+    guard context.caller.scopes.contains(scope) else { throw .unauthorized }
+  }
+}
+
+// MARK: - Parse
+
+/// A request with its parameters and body read. Only names in its path are looked up.
+enum ParsedRequest: Sendable {
+  /// A route without parameters.
+  case plain
+  case fetch(ParsedFetch)
+  case object(ObjectTarget, FetchRequest)
+  case value(ObjectTarget, attribute: String)
+  case fetchGroup(ParsedFetchGroup)
+  case changes(ChangesQuery)
+  case save(ParsedSave)
+}
+
+extension Service {
+  private func parse(_ context: RequestContext) throws(Problem) -> ParsedRequest {
+    context.begin(.parse)
+    switch context.route {
+    case .about, .model, .openAPI, .metrics:
+      try context.request.queryItems(only: [])
+      return .plain
+    case .fetch, .postedFetch, .template: return .fetch(try parseFetch(context))
+    case .object(let entity, let id): return try parseObject(context, entity, id)
+    case .value(let entity, let id, let attribute):
+      let target = try target(entity, id)
+      try context.request.queryItems(only: [])
+      return .value(target, attribute: attribute)
+    case .fetchGroup: return .fetchGroup(try ParsedFetchGroup(context))
+    case .changes: return .changes(try parseChanges(context))
+    case .save, .insert, .change, .batchUpdate, .batchDelete:
+      return .save(try parseSave(context))
+    case .unrouted, .options, .liveness, .readiness, .file: return .plain
+    }
+  }
+}
+
+// MARK: - Plan
+
+/// A request resolved against the model: all that is left is to execute it.
+enum Operation: Sendable {
+  case response(HTTPResponse)
+  case health(Route)
+  case snapshot(SnapshotQuery)
+  case explanation(FetchPlan)
+  case poll(FollowedFetch)
+  case stream(FollowedFetch)
+  case object(ObjectQuery)
+  case value(ValueQuery)
+  case fetchGroup(FetchGroup)
+  case changes(ChangesQuery)
+  case save(SaveOperation)
+}
+
+extension Service {
+  private func plan(
+    _ request: ParsedRequest, _ context: RequestContext
+  ) throws(Problem) -> Operation {
+    context.begin(.plan)
+    switch request {
+    case .plain: return try planDocument(context)
+    case .fetch(let fetch): return try plan(fetch, context)
+    case .object(let target, let request): return try plan(target, request, context)
+    case .value(let target, let attribute): return try plan(target, attribute: attribute)
+    case .fetchGroup(let group): return .fetchGroup(try FetchGroup(group, context))
+    case .changes(let query): return .changes(query)
+    case .save(let save): return .save(try plan(save))
+    }
+  }
+}
+
+// MARK: - Query and respond
+
+extension Service {
+  /// Executes an operation and responds, now or later.
+  private func query(_ operation: Operation, _ context: RequestContext) throws(Problem) {
+    context.begin(.query)
+    switch operation {
+    case .response(let response): context.respond(response)
+    case .health(let route): queryHealth(context, route)
+    case .snapshot(let query): querySnapshot(query, context)
+    case .explanation(let plan): queryExplanation(plan, context)
+    case .poll(let fetch): poll(fetch, context)
+    case .stream(let fetch): stream(fetch, context)
+    case .object(let query): queryObject(query, context)
+    case .value(let query): queryValue(query, context)
+    case .fetchGroup(let group): try follow(group, context)
+    case .changes(let query): follow(query, context)
+    case .save(let save): try execute(save, context)
+    }
+  }
+}

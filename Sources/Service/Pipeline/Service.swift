@@ -1,0 +1,128 @@
+// A store → an HTTP handler.
+//
+// `Service+Pipeline` is the way of every request. The folders beside this one have, for each kind of
+// request, its part of the stages `parse`, `plan`, `query` and `respond`.
+
+import FetchModel
+import HTTPServer
+import LiveQueries
+import Synchronization
+import Threads
+
+/// Serves a store over HTTP.
+///
+/// A service knows its store only by the protocol: any ``Store`` can be served.
+public final class Service: HTTPHandler {
+  let store: any Store
+  let configuration: ServiceConfiguration
+  let authenticator: Authenticator
+  let corsOrigins: CORSOrigins
+  let pools: RequestPools
+  let deadlines: Deadlines
+  let cache: SnapshotCache
+  let planCache: PlanCache
+  let resolver: FetchResolver
+  let saveResolver: SaveResolver
+  let engine: LiveEngine
+  let history: HistoryFeed
+  let inFlightSaves = InFlightSaves()
+  let files: StaticFiles?
+  let openAPI: OpenAPIBytes
+  /// True if every change of the store changes its token.
+  let isWhollyTracked: Bool
+  /// Handles a request in the service that replaces this one.
+  typealias Retry =
+    @Sendable (_ request: HTTPRequest, _ exchange: HTTPExchange, _ attempt: Int) -> Void
+  /// nil if no service ever replaces this one.
+  let retry: Retry?
+  private let draining = Atomic(false)
+  // Protects the problem that ends waiting requests once another service replaces this one.
+  private let replacement = Mutex<Problem?>(nil)
+
+  /// - Throws: ``HTTPServerError/cannotStart`` if the system has no thread left.
+  public convenience init(
+    store: some Store, configuration: ServiceConfiguration = .init()
+  ) throws(HTTPServerError) {
+    try self.init(store, configuration, retry: nil)
+  }
+
+  init(
+    _ store: some Store, _ configuration: ServiceConfiguration, retry: Retry?
+  ) throws(HTTPServerError) {
+    self.store = store
+    self.configuration = configuration
+    self.retry = retry
+    authenticator = Authenticator(serverToken: configuration.bearerToken)
+    corsOrigins = CORSOrigins(configuration.corsOrigins)
+    deadlines = try Deadlines()
+    pools = RequestPools(configuration, deadlines)
+    cache = SnapshotCache(maxBytes: configuration.cacheBytes)
+    resolver = FetchResolver(model: store.model, maxItems: configuration.maxItems)
+    planCache = PlanCache(resolver: resolver)
+    saveResolver = SaveResolver(model: store.model)
+    var live = configuration.engine
+    live.idleTime = .seconds(configuration.idleSeconds)
+    engine = LiveEngine(store: store, configuration: live, delivery: DiffDelivery(pools: pools))
+    history = HistoryFeed(pool: pools.history)
+    files = configuration.publicDirectory.flatMap { StaticFiles(directory: $0) }
+    openAPI = OpenAPIBytes(
+      OpenAPIDocument(
+        model: store.model, version: configuration.version,
+        isProtected: configuration.bearerToken != nil, isReadOnly: store.properties.isReadOnly))
+    isWhollyTracked =
+      !store.properties.isReadOnly && store.model.entities.allSatisfy(\.isObservable)
+    store.onChange { [engine, history] in
+      engine.storeDidChange()
+      history.storeDidChange()
+    }
+  }
+}
+
+// MARK: - The end of a service
+
+extension Service {
+  /// Ends because another service replaces this one. Refuses every waiting request with `problem`.
+  func retire(_ problem: Problem) {
+    replacement.withLock { $0 = problem }
+    drain { inFlightSaves in
+      // Closing the store completes the saves that still wait.
+      _ = inFlightSaves.wait(seconds: 10)
+    }
+  }
+
+  /// Responds to every waiting request and takes no more work. Returns within about `seconds`.
+  ///
+  /// For a quarter of the time, waiting saves are executed; then those that have not begun are
+  /// refused. After another quarter the save that runs is rolled back and refused.
+  public func drain(within seconds: Double = 20) {
+    drain { [store] inFlightSaves in
+      if inFlightSaves.wait(seconds: seconds / 4) { return }
+      store.endSaves(cancellingRunning: false)
+      if inFlightSaves.wait(seconds: seconds / 4) { return }
+      store.endSaves(cancellingRunning: true)
+      _ = inFlightSaves.wait(seconds: seconds / 8)
+    }
+  }
+
+  private func drain(_ awaitSaves: (InFlightSaves) -> Void) {
+    draining.store(true, ordering: .sequentiallyConsistent)
+    pools.closeQueries()
+    inFlightSaves.close()
+    awaitSaves(inFlightSaves)
+    engine.drain()
+    history.storeDidChange()
+    pools.closeResponses()
+    deadlines.stop()
+  }
+
+  var isDraining: Bool { draining.load(ordering: .relaxed) }
+
+  /// The problem that ends waiting requests once another service replaces this one.
+  var replacementProblem: Problem? { isDraining ? replacement.withLock { $0 } : nil }
+
+  /// The problem that ends streams; nil while the service runs.
+  var endProblem: Problem? { isDraining ? replacementProblem ?? .shuttingDown : nil }
+
+  /// True if the server stops and no other service replaces this one.
+  var isStopping: Bool { isDraining && replacementProblem == nil }
+}

@@ -1,0 +1,136 @@
+// The `Idempotency-Key` header. Promises: a save with a key is executed once, and every request with the
+// same key and content gets the same response.
+
+import Bytes
+import FetchModel
+import HTTPServer
+
+/// The key that a client chose for one save, and a hash of what a repetition must not change.
+struct IdempotencyKey: Sendable {
+  static let maxBytes = 255
+
+  let key: String
+  /// A hash of the method, the target, the headers that affect the save or its response, and the body.
+  let fingerprint: String
+
+  /// Returns nil without the header.
+  init?(_ request: HTTPRequest) throws(Problem) {
+    let values = request.headerValues("Idempotency-Key")
+    guard let value = values.first else { return nil }
+    let isPrintable = value.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
+    guard values.count == 1, (1...Self.maxBytes).contains(value.utf8.count), isPrintable else {
+      throw .badRequest(
+        "bad-idempotency-key",
+        "`Idempotency-Key` is given once and has 1 to \(Self.maxBytes) printable ASCII characters.")
+    }
+    key = value
+    fingerprint = Self.fingerprint(of: request)
+  }
+
+  private static func fingerprint(of request: HTTPRequest) -> String {
+    var hash = WideHash()
+    hash.combine(request.method.utf8)
+    hash.combine(request.target.utf8)
+    for name in ["If-Match", "If-None-Match", "Prefer"] {
+      hash.combine(request.headerValues(name).joined(separator: ",").utf8)
+    }
+    hash.combine(request.body)
+    return hash.text
+  }
+}
+
+/// Two FNV-1a hashes of 64 bits with different start values. Detects mistakes, not attacks: the same
+/// client chooses the key and both requests.
+private struct WideHash {
+  private var first = WideFNV1a()
+  private var second = WideFNV1a(start: 0x6C62_272E_07BB_0142)
+
+  mutating func combine(_ bytes: some Sequence<UInt8>) {
+    for byte in bytes { combine(byte) }
+    // A separator, so that moving a byte from one part to the next changes the hash.
+    combine(0xFF)
+    combine(0x00)
+  }
+
+  private mutating func combine(_ byte: UInt8) {
+    first.combine(byte)
+    second.combine(byte)
+  }
+
+  var text: String { first.text + "-" + second.text }
+}
+
+// MARK: - Query and respond
+
+extension Service {
+  /// Executes a save unless one with its key was executed before, and responds as the first time.
+  func executeOnce(
+    _ request: SaveRequest, _ save: SaveOperation, _ key: IdempotencyKey, _ context: RequestContext
+  ) {
+    let once = IdempotentSave(key: key.key, fingerprint: key.fingerprint) {
+      [self] outcome, transaction throws(StoreError) in
+      try response(to: save, outcome, save.preferences) { plan, id throws(StoreError) in
+        try transaction.object(id, of: plan)
+      }.stored
+    }
+    store.save(request, once: once) { [self] result in
+      respond(to: context, isBrief: false) { () throws(Problem) in
+        switch result {
+        case .success(let stored): try self.respond(with: stored, context)
+        case .failure(let error): throw Problem(error, model: self.store.model)
+        }
+      }
+    }
+  }
+
+  /// Responds as the first request with the key did; false if the key was not used.
+  ///
+  /// - Throws: 422 if the key belongs to a different request.
+  func replay(_ key: IdempotencyKey, _ context: RequestContext) throws(Problem) -> Bool {
+    let stored: StoredResponse?
+    do throws(SaveError) {
+      stored = try store.keptAnswer(under: key.key, fingerprint: key.fingerprint)
+    } catch {
+      throw Problem(error, model: store.model)
+    }
+    guard let stored else { return false }
+    try respond(with: stored, context)
+    return true
+  }
+
+  private func respond(with stored: StoredResponse, _ context: RequestContext) throws(Problem) {
+    guard var response = HTTPResponse(stored: stored.bytes) else {
+      throw Problem(StoreError.failed("a stored response cannot be read"))
+    }
+    if stored.isRepeated { response.headers.append(("Idempotency-Replayed", "true")) }
+    response.headers += corsOrigins.headers(for: context.request)
+    context.send(response)
+  }
+}
+
+extension HTTPResponse {
+  /// The response as bytes for the store: status, headers, an empty line, the body.
+  var stored: [UInt8] {
+    var head = "\(status)\n"
+    for header in headers { head += "\(header.name): \(header.value)\n" }
+    return Array((head + "\n").utf8) + body.bytes
+  }
+
+  /// Reads the bytes of ``stored``; nil if they have another form.
+  init?(stored bytes: [UInt8]) {
+    var rest = bytes[...]
+    func line() -> String? {
+      guard let end = rest.firstIndex(of: 0x0A) else { return nil }
+      defer { rest = rest[(end + 1)...] }
+      return String(decoding: rest[..<end], as: UTF8.self)
+    }
+    guard let status = line().flatMap({ Int($0) }) else { return nil }
+    var headers: [(name: String, value: String)] = []
+    while let line = line(), !line.isEmpty {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      guard parts.count == 2 else { return nil }
+      headers.append((String(parts[0]), String(parts[1].dropFirst())))
+    }
+    self.init(status: status, headers: headers, body: .bytes(Array(rest)))
+  }
+}

@@ -1,0 +1,257 @@
+// Requests that change the store: parse → plan → one save → respond.
+//
+// Promises: a request that cannot be parsed or planned, but whose idempotency key was used, gets the
+// response of the first request with this key.
+
+import FetchModel
+import HTTPServer
+
+/// A request to save, parsed.
+struct ParsedSave: Sendable {
+  let preferences: Preferences
+  let key: IdempotencyKey?
+  let draft: Result<SaveDraft, Problem>
+}
+
+/// The changes of a request, before their names are resolved.
+enum SaveDraft: Sendable {
+  case changes(JSON)
+  case insert(entity: Int, values: JSON)
+  case change(ChangeDraft.Kind, ObjectTarget, values: JSON?, Precondition)
+  case batchUpdate(entity: Int, FetchRequest, values: JSON)
+  case batchDelete(entity: Int, FetchRequest)
+}
+
+/// A save and the form of its response.
+struct SaveOperation: Sendable {
+  enum ResponseForm: Sendable {
+    /// The ids and the counts.
+    case summary
+    /// The object, with 201 if it was inserted.
+    case object
+    case deletion
+    case batchUpdate
+    case batchDelete
+  }
+
+  let preferences: Preferences
+  let key: IdempotencyKey?
+  let form: ResponseForm
+  /// The save, or the problem for which it is refused unless its key was used.
+  let request: Result<SaveRequest, Problem>
+}
+
+// MARK: - Parse
+
+extension Service {
+  func parseSave(_ context: RequestContext) throws(Problem) -> ParsedSave {
+    guard !store.properties.isReadOnly else { throw .readOnly }
+    let preferences = try Preferences(context.request.headerValues("Prefer"))
+    try refuseUselessPrecondition(context)
+    let key = try IdempotencyKey(context.request)
+    return ParsedSave(
+      preferences: preferences, key: key,
+      draft: Result { () throws(Problem) in try parseDraft(context) })
+  }
+
+  /// Refuses `If-Match` unless one object is changed: ignored, it would not limit the change.
+  private func refuseUselessPrecondition(_ context: RequestContext) throws(Problem) {
+    if case .change = context.route { return }
+    guard context.request.header("If-Match") == nil else {
+      throw .badRequest(
+        "bad-etag", "`If-Match` is for a change of one object by its path.",
+        hint: "in POST /v1/save each change takes `ifMatch`")
+    }
+  }
+
+  private func parseDraft(_ context: RequestContext) throws(Problem) -> SaveDraft {
+    let request = context.request
+    switch context.route {
+    case .insert(let entity):
+      try request.queryItems(only: [])
+      return .insert(entity: try entityIndex(named: entity), values: try request.jsonBody())
+    case .change(let kind, let entity, let id):
+      try request.queryItems(only: [])
+      let target = try target(entity, id)
+      let precondition = try request.precondition()
+      let values = kind == .delete ? nil : try request.jsonBody()
+      return .change(kind, target, values: values, precondition)
+    case .batchUpdate(let entity):
+      let (index, fetch) = try parseBatch(request, entity)
+      return .batchUpdate(entity: index, fetch, values: try request.jsonBody())
+    case .batchDelete(let entity):
+      let (index, fetch) = try parseBatch(request, entity)
+      return .batchDelete(entity: index, fetch)
+    default:
+      try request.queryItems(only: [])
+      return .changes(try request.jsonBody())
+    }
+  }
+
+  /// The entity and the condition of a batch; `where` is required.
+  private func parseBatch(
+    _ request: HTTPRequest, _ entity: String
+  ) throws(Problem) -> (entity: Int, FetchRequest) {
+    let items = try request.queryItems()
+    let index = try entityIndex(named: entity)
+    if let unknown = items.first(where: {
+      $0.name != "where" && $0.name != "arg" && !$0.name.hasPrefix("var.")
+    }) {
+      throw .badRequest(
+        "unknown-parameter", "A batch has no parameter `\(unknown.name)`.",
+        hint: nearestName(to: unknown.name, among: ["where", "arg"]))
+    }
+    guard items.contains(where: { $0.name == "where" }) else {
+      throw .badRequest(
+        "missing-where", "A batch needs `where`.", hint: "where=TRUEPREDICATE means every object")
+    }
+    return (index, try fetchRequest(entity, items))
+  }
+}
+
+extension HTTPRequest {
+  /// The condition that `If-Match` and `If-None-Match` set for the object that is changed.
+  fileprivate func precondition() throws(Problem) -> Precondition {
+    let match = headerValues("If-Match")
+    let noneMatch = headerValues("If-None-Match")
+    switch (match.isEmpty, noneMatch.isEmpty) {
+    case (true, true): return .none
+    case (false, true):
+      guard let precondition = Precondition(ifMatch: match.joined(separator: ",")) else {
+        throw .badRequest(
+          "bad-etag", "`If-Match` takes an ETag in double quotes, a list of them, or `*`.")
+      }
+      return precondition
+    case (true, false):
+      guard noneMatch == ["*"] else {
+        throw .badRequest("bad-etag", "`If-None-Match` of a change takes `*`.")
+      }
+      return .absent
+    case (false, false):
+      throw .badRequest("bad-etag", "`If-Match` and `If-None-Match` exclude each other.")
+    }
+  }
+}
+
+// MARK: - Plan
+
+extension Service {
+  func plan(_ save: ParsedSave) throws(Problem) -> SaveOperation {
+    let form: SaveOperation.ResponseForm =
+      switch save.draft {
+      case .success(.insert): .object
+      case .success(.change(let kind, _, _, _)): kind == .delete ? .deletion : .object
+      case .success(.batchUpdate): .batchUpdate
+      case .success(.batchDelete): .batchDelete
+      case .success(.changes), .failure: .summary
+      }
+    var request = Result { () throws(Problem) in
+      try resolve(try save.draft.get(), limit: save.preferences.maxAffected)
+    }
+    if case .object = form, save.preferences.answer != .minimal, case .success(var shown) = request
+    {
+      shown.showsObject = true
+      request = .success(shown)
+    }
+    if save.key == nil { _ = try request.get() }
+    return SaveOperation(
+      preferences: save.preferences, key: save.key, form: form, request: request)
+  }
+
+  /// - Parameter limit: the most objects that a batch may change.
+  private func resolve(_ draft: SaveDraft, limit: Int?) throws(Problem) -> SaveRequest {
+    switch draft {
+    case .batchUpdate(let entity, let fetch, let values):
+      let predicate = try batchPredicate(of: fetch)
+      return try resolving { () throws(SaveError) in
+        try saveResolver.batch(entity: entity, values: values, where: predicate, limit: limit)
+      }
+    case .batchDelete(let entity, let fetch):
+      let predicate = try batchPredicate(of: fetch)
+      return try batchDelete(entity, predicate, limit)
+    case .change(let kind, let target, let values, let precondition):
+      guard let id = target.id else { throw Self.noSuchObject }
+      return try resolving { () throws(SaveError) in
+        try saveResolver.single(
+          kind, entity: target.entity, id: id, values: values, precondition: precondition)
+      }
+    case .insert(let entity, let values):
+      return try resolving { () throws(SaveError) in
+        try saveResolver.single(.insert, entity: entity, id: nil, values: values)
+      }
+    case .changes(let body):
+      return try resolving { () throws(SaveError) in try saveResolver.resolve(body) }
+    }
+  }
+
+  private func batchPredicate(of fetch: FetchRequest) throws(Problem) -> ResolvedPredicate {
+    do {
+      return try resolver.batchPredicate(of: fetch)
+    } catch {
+      throw Problem(error, isPath: true)
+    }
+  }
+
+  private func batchDelete(
+    _ entity: Int, _ predicate: ResolvedPredicate, _ limit: Int?
+  ) throws(Problem) -> SaveRequest {
+    guard store.model.entities[entity].isWritable else {
+      let name = store.model.entities[entity].name
+      let detail = "`\(name)` is read only"
+      let problem = ChangeProblem(change: 0, code: .readOnlyEntity, detail: detail)
+      throw Problem(.invalid([problem]), model: store.model)
+    }
+    return SaveRequest(changes: [Change(.deleteAll(predicate, limit: limit), entity: entity)])
+  }
+
+  private func resolving<Value>(
+    _ body: () throws(SaveError) -> Value
+  ) throws(Problem) -> Value {
+    do {
+      return try body()
+    } catch {
+      throw Problem(error, model: store.model)
+    }
+  }
+}
+
+// MARK: - Query
+
+extension Service {
+  func execute(_ save: SaveOperation, _ context: RequestContext) throws(Problem) {
+    var request: SaveRequest
+    switch save.request {
+    case .success(let resolved): request = resolved
+    case .failure(let problem):
+      if let key = save.key, try replay(key, context) { return }
+      throw problem
+    }
+    guard inFlightSaves.begin() else {
+      if context.retry() { return }
+      throw .shuttingDown
+    }
+    context.exchange.forbidRefusal()
+    request.caller = context.callerID
+    context.begin(.wait)
+    if let key = save.key { return executeOnce(request, save, key, context) }
+    let isBrief = request.changes.count == 1
+    store.save(request) { [self] result in
+      respond(to: context, isBrief: isBrief) { () throws(Problem) in
+        try self.respond(with: result, of: save, context)
+      }
+    }
+  }
+
+  /// Runs `body`, which responds to a save: on another thread if the writer has other saves to
+  /// execute.
+  func respond(
+    to context: RequestContext, isBrief: Bool,
+    _ body: @escaping @Sendable () throws(Problem) -> Void
+  ) {
+    pools.respondToSave(isBrief: isBrief && inFlightSaves.isAlone) { [inFlightSaves] in
+      context.begin(.respond)
+      context.perform(body)
+      inFlightSaves.end()
+    }
+  }
+}

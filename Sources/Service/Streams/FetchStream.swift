@@ -1,0 +1,106 @@
+// A followed fetch or object → server-sent events.
+//
+// Promises: the stream holds its last token and at most one event that is being sent. It asks the
+// engine for the next diff only when the socket has taken the last one, so a slow reader costs no
+// memory and gets one combined diff.
+
+import FetchModel
+import HTTPServer
+import LiveQueries
+import Synchronization
+
+final class FetchStream: ServedStream, LiveWaiter {
+  private struct State {
+    var output = EventOutput()
+    /// The state that the client has when every event is sent; nil before the first.
+    var position: Token?
+  }
+
+  let service: Service
+  let callerID: CallerID
+  private let fetch: FollowedFetch
+  // Protects the state; never held while the service, the engine or the socket is called.
+  private let state: Mutex<State>
+
+  /// - Parameter start: the token from which diffs are sent; nil sends a snapshot first.
+  init(_ context: RequestContext, _ fetch: FollowedFetch, start: Token?) {
+    service = context.service
+    callerID = context.callerID
+    self.fetch = fetch
+    state = Mutex(State(position: start))
+  }
+
+  func withOutput<Result: Sendable>(_ change: (inout EventOutput) -> Result) -> Result {
+    state.withLock { change(&$0.output) }
+  }
+
+  func next(_ room: Int) -> StreamStep {
+    let (step, position) = state.withLock { ($0.output.step(), $0.position) }
+    if let step { return step }
+    if let problem = service.endProblem {
+      end(problem)
+    } else if let position {
+      // No deadline: heartbeats keep the stream alive while nothing changes.
+      service.engine.follow(
+        fetch.plan, object: fetch.object, since: .token(position), until: nil, self)
+    } else {
+      querySnapshot()
+    }
+    return .wait
+  }
+
+  /// Receives the engine's answer.
+  func receive(_ answer: LiveAnswer) {
+    if case .diff(let json, let token, false) = answer {
+      return send(EventOutput.event("diff", json, token), position: token)
+    }
+    if let problem = service.endProblem { return end(problem) }
+    switch answer {
+    // The client does not know this state: the next diff begins at its last event.
+    case .diff: send(nil, position: nil)
+    case .expired: querySnapshot()
+    case .failed(let error): end(Problem(error))
+    }
+  }
+
+  private func querySnapshot() {
+    let deadline = ContinuousClock.now + .seconds(service.configuration.queryTimeout)
+    service.pools.query(for: callerID, until: deadline, refused: end) { [self] attempt in
+      if endIfMemoryIsExhausted() { return true }
+      do throws(StoreError) {
+        let isOver = { @Sendable [self] in service.isStopping || withOutput { $0.isEnding } }
+        try attempt.run(service.store, cancellation: isOver) { () throws(StoreError) in
+          try sendSnapshot()
+        }
+      } catch .tooSlow {
+        return false
+      } catch {
+        end(service.endProblem ?? Problem(error))
+      }
+      return true
+    }
+  }
+
+  private func sendSnapshot() throws(StoreError) {
+    let (json, token): ([UInt8], Token)
+    if let object = fetch.object {
+      let snapshot = try service.store.object(object, of: fetch.plan, effort: .full)
+      guard let snapshot else { return end(Service.noSuchObject) }
+      (json, token) = (snapshot.json, snapshot.token)
+    } else {
+      let snapshot = try service.store.snapshot(of: fetch.plan, effort: .full)
+      (json, token) = (snapshot.json, snapshot.token)
+    }
+    send(EventOutput.event("snapshot", json, token), position: token)
+  }
+
+  private func send(_ event: [UInt8]?, position: Token?) {
+    let socket = state.withLock { state in
+      if let event { state.output.outbox += event }
+      state.position = position ?? state.position
+      state.output.isRequesting = false
+      return state.output.socket
+    }
+    socket?.wake()
+  }
+}

@@ -1,0 +1,159 @@
+// The common part of all streams of server-sent events: the socket with the events that wait for it,
+// heartbeats, and the event that ends the stream.
+
+import FetchModel
+import HTTPServer
+import LiveQueries
+
+/// The output of a stream.
+struct EventOutput {
+  static let headers: [(name: String, value: String)] = [
+    ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"),
+    ("X-Accel-Buffering", "no"),
+  ]
+
+  var socket: HTTPStream?
+  /// Complete events to send.
+  var outbox: [UInt8] = Array("retry: 2000\n\n".utf8)
+  /// True while the next events are being read.
+  var isRequesting = false
+  var isEnding = false
+  var heartbeat: Deadline?
+
+  /// The socket's next step; nil if the next events have to be requested. Then they count as being
+  /// read.
+  ///
+  /// - Parameter isOver: true if nothing more can come.
+  mutating func step(isOver: Bool = false) -> StreamStep? {
+    if !outbox.isEmpty {
+      defer { outbox = [] }
+      return .bytes(outbox)
+    }
+    if isEnding || isOver { return .end }
+    if isRequesting { return .wait }
+    isRequesting = true
+    return nil
+  }
+
+  static func event(_ name: StaticString, _ json: [UInt8], _ token: Token?) -> [UInt8] {
+    var event: [UInt8] = []
+    event.reserveCapacity(json.count + 64)
+    event.append(json: "event: ")
+    event.append(json: name)
+    if let token {
+      event.append(json: "\nid: ")
+      event.append(contentsOf: token.description.utf8)
+    }
+    event.append(json: "\ndata: ")
+    event.append(contentsOf: json)
+    event.append(json: "\n\n")
+    return event
+  }
+}
+
+/// A stream of a fetch, of many, or of the history. It decides what is read and sent.
+protocol ServedStream: StreamSource {
+  var service: Service { get }
+  /// Identifies the caller in fair queues.
+  var callerID: CallerID { get }
+  /// Runs under the lock of the stream's state, so `change` must not call the service, the engine or
+  /// the socket.
+  func withOutput<Result: Sendable>(_ change: (inout EventOutput) -> Result) -> Result
+  /// Subscribes to changes, unless each one is requested.
+  func attach()
+  /// Unsubscribes from the service.
+  func detach()
+}
+
+extension ServedStream {
+  /// Runs a query that ends soon after the stream or once the server stops.
+  func withCancellation<Result>(
+    _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try service.store.unless(
+      { [self] in service.isStopping || withOutput { $0.isEnding } }, until: nil, body)
+  }
+
+  /// Reads events in the pool of long reads. Ends the stream instead if its turn does not come or
+  /// there is no memory for another event.
+  func readLong(_ read: @escaping @Sendable () -> Void) {
+    service.pools.readLong(for: callerID, refused: end) { [self] in
+      if !endIfMemoryIsExhausted() { read() }
+    }
+  }
+
+  /// Ends the stream if there is no memory for another event, and returns true then.
+  func endIfMemoryIsExhausted() -> Bool {
+    guard withOutput({ $0.socket })?.isMemoryExhausted == true else { return false }
+    end(.memoryExhausted)
+    return true
+  }
+
+  func attach() {}
+
+  func opened(_ stream: HTTPStream) {
+    service.configuration.metrics.openStreams.add()
+    withOutput { $0.socket = stream }
+    attach()
+    scheduleHeartbeat()
+  }
+
+  func closed() {
+    service.configuration.metrics.openStreams.add(-1)
+    let heartbeat = withOutput { output in
+      output.isEnding = true
+      output.socket = nil
+      defer { output.heartbeat = nil }
+      return output.heartbeat
+    }
+    _ = heartbeat?.cancel()
+    detach()
+  }
+
+  /// Has the socket request the next step after a change.
+  func wake(_ change: (inout EventOutput) -> Void = { _ in }) {
+    let socket = withOutput { output in
+      change(&output)
+      return output.socket
+    }
+    socket?.wake()
+  }
+
+  /// Sends the problem and ends the stream.
+  func end(_ problem: Problem) {
+    wake { output in
+      guard !output.isEnding else { return }
+      output.outbox += EventOutput.event("error", problem.json, nil)
+      output.isEnding = true
+    }
+  }
+
+  /// Ends the stream because a query is not run.
+  func end(_ refusal: RequestPools.Refusal) {
+    switch refusal {
+    case .overloaded(let problem): end(problem)
+    case .closed: end(service.endProblem ?? .shuttingDown)
+    }
+  }
+
+  private func scheduleHeartbeat() {
+    let deadline = service.deadlines.schedule(after: service.configuration.heartbeat) {
+      [weak self] in self?.beat()
+    }
+    withOutput { $0.heartbeat = deadline }
+  }
+
+  private func beat() {
+    let socket = withOutput { output in
+      if !output.isEnding, output.outbox.isEmpty { output.outbox = Array(":\n\n".utf8) }
+      return output.socket
+    }
+    guard let socket else { return }
+    socket.wake()
+    scheduleHeartbeat()
+  }
+}
+
+extension ServedStream where Self: LiveWaiter {
+  func detach() { service.engine.cancel(self) }
+}

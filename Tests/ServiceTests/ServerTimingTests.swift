@@ -1,0 +1,63 @@
+import FetchModel
+import Service
+import TestSupport
+import Testing
+
+@Suite("Server-Timing", .mayBlock)
+struct ServerTimingTests {
+  private static func file() throws -> ServedFile {
+    var configuration = ServiceConfiguration()
+    configuration.sendsServerTiming = true
+    return try ServedFile(contractWorld, configuration: configuration)
+  }
+
+  /// The stages that the header names, except `wait`, which a busy machine adds to queries.
+  private static func stages(_ answer: Answer) throws -> [String] {
+    let headers = answer.headers.filter { $0.name == "Server-Timing" }
+    #expect(headers.count == 1)
+    let entries = try #require(headers.first).value.split(separator: ", ")
+    return try entries.map { entry in
+      let match = try #require(entry.wholeMatch(of: /([a-z]+);dur=([0-9.]+)/))
+      #expect(try #require(Double(match.2)) >= 0)
+      return String(match.1)
+    }.filter { $0 != "wait" }
+  }
+
+  @Test func aFetchNamesEachStageOnceInItsOrder() throws {
+    let file = try Self.file()
+    let all = ["authenticate", "route", "authorize", "cache", "parse", "plan", "query", "respond"]
+    #expect(try Self.stages(file.ask("/v1/objects/city?limit=1")) == all)
+    #expect(
+      try Self.stages(file.ask("POST", "/v1/fetch", body: #"{"entity":"city"}"#))
+        == all.filter { $0 != "cache" })
+  }
+
+  @Test func aCachedResponseHasTheStagesOfItsOwnRequest() throws {
+    let file = try Self.file()
+    let target = "/v1/objects/city?limit=1"
+    _ = try (file.ask(target), file.ask(target))
+    let cached = try file.ask(target)
+    #expect(try Self.stages(cached) == ["authenticate", "route", "authorize", "cache"])
+    #expect(cached.json["count"] == .number("1"))
+  }
+
+  @Test func aSaveAPollAndARefusalNameTheirStages() throws {
+    let file = try Self.file()
+    let poll = file.begin("GET", "/v1/objects/city?since=now&wait=60")
+    let save = try file.ask("POST", "/v1/objects/city", body: #"{"name":"Nowhere"}"#)
+    #expect(save.status == 201)
+    let all = ["authenticate", "route", "authorize", "parse", "plan", "query", "respond"]
+    #expect(try Self.stages(save) == all)
+    let diff = try #require(poll.wait())
+    #expect(diff.status == 200)
+    #expect(
+      try Self.stages(diff)
+        == ["authenticate", "route", "authorize", "cache", "parse", "plan", "query", "respond"])
+    #expect(try Self.stages(file.ask("/v1/nothing")) == ["authenticate", "route"])
+  }
+
+  @Test func withoutTheOptionThereIsNoHeader() throws {
+    let file = try ServedFile(contractWorld)
+    #expect(try file.ask("/v1/objects/city?limit=1")["Server-Timing"] == nil)
+  }
+}
