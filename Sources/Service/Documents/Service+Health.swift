@@ -48,7 +48,7 @@ enum Health {
 
   /// The response to a probe while no store is open; nil for other requests.
   static func response(to request: HTTPRequest, isDraining: Bool) -> HTTPResponse? {
-    switch (try? Resource(path: request.path))?.route(request.method) {
+    switch (try? Resource(target: request.target))?.route(request.method) {
     case .liveness: return .json(ok)
     case .readiness: return notReady([isDraining ? draining : reopening]).response
     default: return nil
