@@ -23,7 +23,7 @@ struct CutIndexTests {
       let names = try connection.all("SELECT name FROM city ORDER BY 1", []) { $0.text(0) }
       #expect(names.count == 1 + round)
       #expect(truncate(index, size) == 0)
-      try files.check()
+      try files.check(connection)
       try connection.execute("INSERT INTO city VALUES ('Bern')")
     }
   }
@@ -36,7 +36,7 @@ struct CutIndexTests {
     try connection.execute("INSERT INTO city VALUES ('Rome')")
     let files = ServedFiles(path: file.path)
     #expect(truncate(file.path + "-shm", 0) == 0)
-    #expect(throws: (any Error).self) { try files.check(inTransaction: true) }
-    try files.check(inTransaction: true)
+    #expect(throws: (any Error).self) { try files.check(connection, inTransaction: true) }
+    try files.check(connection, inTransaction: true)
   }
 }

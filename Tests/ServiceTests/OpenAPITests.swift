@@ -89,7 +89,7 @@ struct OpenAPITests {
     for path in members(try document()["paths"]) where path.name != "/" {
       let target = path.name.replacingOccurrences(of: "{attribute}", with: "name")
         .replacingOccurrences(of: "{id}", with: "1").replacingOccurrences(of: "{name}", with: "x")
-      let resource = try Resource(path: target[...])
+      let resource = try Resource(target: target)
       #expect(!resource.isFile, "\(path.name)")
       for operation in members(path.value) where operation.name != "parameters" {
         #expect(resource.allowedMethods.contains(operation.name.uppercased()), "\(path.name)")

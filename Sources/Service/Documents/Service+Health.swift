@@ -50,7 +50,7 @@ enum Health {
   static func response(to request: HTTPRequest, isDraining: Bool, _ fault: StoreFault?)
     -> HTTPResponse?
   {
-    switch (try? Resource(path: request.path))?.route(request.method) {
+    switch (try? Resource(target: request.target))?.route(request.method) {
     case .liveness: return .json(ok)
     case .readiness: return notReady([isDraining ? draining : fault ?? reopening]).response
     default: return nil

@@ -11,12 +11,17 @@ struct Resource {
   /// By method, in the order of `Allow`. `HEAD` works wherever `GET` does, and `OPTIONS` everywhere.
   private let operations: KeyValuePairs<String, Route>
 
+  /// - Parameter target: the raw request target.
   /// - Throws: 404 for an unknown path below `/v1`, 400 for a malformed escape.
-  init(path: Substring) throws(Problem) {
-    if path.utf8.starts(with: "/v1/".utf8) {
-      operations = try Self.operations(at: Self.segments(of: path.utf8.dropFirst(4)))
+  init(target: String) throws(Problem) {
+    var target = target
+    let segments = try target.withUTF8 { bytes in
+      Result { () throws(Problem) in try Self.segments(of: bytes) }
+    }.get()
+    if let segments {
+      operations = try Self.operations(at: segments)
     } else {
-      operations = ["GET": Self.document(at: path)]
+      operations = ["GET": Self.document(at: target.prefix { $0 != "?" })]
     }
   }
 
@@ -58,27 +63,39 @@ struct Resource {
     }
   }
 
-  /// Returns at least one segment.
-  private static func segments(of path: Substring.UTF8View) throws(Problem) -> [String] {
+  /// The decoded segments of a path below `/v1`, at least one; nil for another path. Every request is
+  /// routed here, so it reads bytes: with a string's indexes it takes five times as long.
+  private static func segments(
+    of target: UnsafeBufferPointer<UInt8>
+  ) throws(Problem) -> [String]? {
+    let path = target.prefix { $0 != UInt8(ascii: "?") }
+    guard path.starts(with: "/v1/".utf8) else { return nil }
     var segments: [String] = []
     segments.reserveCapacity(4)
-    var rest: Substring.UTF8View? = path
-    while let current = rest {
-      let slash = current.firstIndex(of: UInt8(ascii: "/"))
-      let part = current[..<(slash ?? current.endIndex)]
-      rest = slash.map { current[current.index(after: $0)...] }
-      guard let segment = PercentEncoding.decode(part, plus: .itself) else {
-        throw .badRequest("malformed-encoding", "The path is not percent-encoded UTF-8.")
-      }
+    var start = 4
+    while start <= path.endIndex {
+      let end = path[start...].firstIndex(of: UInt8(ascii: "/")) ?? path.endIndex
+      let segment = try decode(path[start..<end])
       // An id may be the empty text.
       guard !segment.isEmpty || (segments.count == 2 && segments[0] == "objects") else {
         throw .noSuchPath
       }
       segments.append(segment)
+      start = end + 1
     }
     return segments
   }
 
+  private static func decode(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) throws(Problem) -> String {
+    let text = String(decoding: bytes, as: UTF8.self)
+    guard bytes.contains(UInt8(ascii: "%")) else { return text }
+    guard let decoded = PercentEncoding.decode(text[...], plus: .itself) else {
+      throw .badRequest("malformed-encoding", "The path is not percent-encoded UTF-8.")
+    }
+    return decoded
+  }
+
+  /// The methods that the path takes, in the order of `Allow`.
   var allowedMethods: [String] {
     operations.flatMap { $0.key == "GET" ? ["GET", "HEAD"] : [$0.key] } + ["OPTIONS"]
   }

@@ -59,7 +59,7 @@ extension Service {
 
   private func route(_ context: RequestContext) throws(Problem) -> Route {
     context.begin(.route)
-    let resource = try Resource(path: context.request.path)
+    let resource = try Resource(target: context.request.target)
     if resource.isFile, !isFile(context.request) { throw .noSuchPath }
     guard let route = resource.route(context.request.method) else {
       throw .methodNotAllowed(resource.allowedMethods.joined(separator: ", "))
