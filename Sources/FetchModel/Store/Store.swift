@@ -114,6 +114,9 @@ public protocol Store: LiveStore, AnyObject {
   /// later.
   func checkHealth(_ completion: @escaping @Sendable ([StoreFault]) -> Void)
 
+  /// Returns every stored API key, revoked and expired ones included. O(keys).
+  func apiKeys() throws(StoreError) -> [APIKeyRecord]
+
   /// Calls `body` after every commit with changes, of this process or another.
   func onChange(_ body: @escaping @Sendable () -> Void)
 
@@ -177,6 +180,9 @@ extension Store {
   public func checkHealth(_ completion: @escaping @Sendable ([StoreFault]) -> Void) {
     completion([])
   }
+
+  /// The default for a store without API keys.
+  public func apiKeys() throws(StoreError) -> [APIKeyRecord] { [] }
 }
 
 extension Store {
