@@ -9,6 +9,8 @@ struct Call: Sendable {
   let request: HTTPRequest
   let exchange: HTTPExchange
   let service: Service
+  /// nil for a request without a valid credential where one is required.
+  var caller: Caller?
   /// How often it failed before because the schema had changed.
   var attempt = 0
 
@@ -53,7 +55,7 @@ struct Call: Sendable {
       let answer = try run(.quick)
       answering { () throws(Problem) in try respond(answer) }
     } catch .tooSlow {
-      service.lanes.run(for: caller, refused: refuse) { turn in
+      service.lanes.run(for: callerID, refused: refuse) { turn in
         self.query(in: turn, run, then: respond)
       }
     } catch {

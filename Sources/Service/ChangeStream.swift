@@ -12,11 +12,11 @@ final class ChangeStream: ServedStream, ChangeObserver {
 
   let service: Service
   private let limit: Int
-  private let caller: Caller
+  private let caller: CallerID
   // Guards the state; never held while the store or the socket is called.
   private let state: Mutex<State>
 
-  init(service: Service, caller: Caller, limit: Int, start: Token) {
+  init(service: Service, caller: CallerID, limit: Int, start: Token) {
     self.service = service
     self.limit = limit
     self.caller = caller

@@ -15,7 +15,7 @@ final class EventStream: ServedStream, LiveWaiter {
   }
 
   let service: Service
-  private let caller: Caller
+  private let caller: CallerID
   private let plan: FetchPlan
   private let object: ObjectID?
   // Protects the state; never held while the service, the engine or the socket is called.
@@ -26,7 +26,7 @@ final class EventStream: ServedStream, LiveWaiter {
   ///   - start: the token from which diffs are sent; nil sends a snapshot first.
   init(_ call: Call, _ plan: FetchPlan, object: ObjectID?, start: Token?) {
     service = call.service
-    caller = call.caller
+    caller = call.callerID
     self.plan = plan
     self.object = object
     state = Mutex(State(position: start))

@@ -71,7 +71,7 @@ extension Service {
         try moment.object(id, of: plan)
       }.kept
     }
-    store.save(change.request(preferences, of: call.caller), once: once) { [self] result in
+    store.save(change.request(preferences, of: call.callerID), once: once) { [self] result in
       reply(to: call) { () throws(Problem) in
         switch result {
         case .success(let answer): try self.send(answer, call)

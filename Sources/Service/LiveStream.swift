@@ -32,11 +32,11 @@ final class LiveStream: ServedStream, LiveWaiter {
   let fetches: [LiveFetches.Named]
   // Protects the state; never held while the service, the engine or the socket is called.
   let state: Mutex<State>
-  let caller: Caller
+  let caller: CallerID
 
   init(_ call: Call, _ fetches: [LiveFetches.Named]) throws(Problem) {
     service = call.service
-    caller = call.caller
+    caller = call.callerID
     self.fetches = fetches
     var state = State(alive: Set(fetches.indices))
     var resumed: Token?

@@ -69,7 +69,7 @@ final class QueryLanes: Sendable {
   ///     perhaps on this thread.
   ///   - attempt: true once it has answered; false where it needs more time.
   func run(
-    for caller: Caller, refused: @escaping @Sendable (Refusal) -> Void,
+    for caller: CallerID, refused: @escaping @Sendable (Refusal) -> Void,
     _ attempt: @escaping @Sendable (QueryTurn) -> Bool
   ) {
     let query = Query(caller: caller, end: .now + timeLimit, refused: refused, attempt: attempt)
@@ -77,7 +77,7 @@ final class QueryLanes: Sendable {
   }
 
   private struct Query: Sendable {
-    let caller: Caller
+    let caller: CallerID
     let end: ContinuousClock.Instant
     let refused: @Sendable (Refusal) -> Void
     let attempt: @Sendable (QueryTurn) -> Bool
@@ -99,7 +99,7 @@ final class QueryLanes: Sendable {
   ///
   /// - Parameter refused: called instead where it does not get its turn in time.
   func gather(
-    for caller: Caller, refused: @escaping @Sendable (Refusal) -> Void,
+    for caller: CallerID, refused: @escaping @Sendable (Refusal) -> Void,
     _ work: @escaping @Sendable () -> Void
   ) {
     enter(gathering, caller, until: .now + timeLimit, refused, work)
@@ -111,7 +111,7 @@ final class QueryLanes: Sendable {
   }
 
   private func enter(
-    _ lane: ThreadPool, _ caller: Caller, until end: ContinuousClock.Instant,
+    _ lane: ThreadPool, _ caller: CallerID, until end: ContinuousClock.Instant,
     _ refused: @escaping @Sendable (Refusal) -> Void, _ work: @escaping @Sendable () -> Void
   ) {
     let key = QueueKey(caller: caller.name, connection: caller.connection)
@@ -168,15 +168,10 @@ struct QueryTurn: Sendable {
   }
 }
 
-extension Service {
-  /// Who asks: the credential where there is one, otherwise the client's address.
-  func caller(of request: HTTPRequest) -> Caller {
-    Caller(
-      name: configuration.bearerToken == nil ? request.remoteAddress : "token",
-      connection: request.connectionNumber)
-  }
-}
-
 extension Call {
-  var caller: Caller { service.caller(of: request) }
+  /// Identifies the caller in fair queues.
+  var callerID: CallerID {
+    CallerID(
+      name: caller?.credential ?? request.remoteAddress, connection: request.connectionNumber)
+  }
 }

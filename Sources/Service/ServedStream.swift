@@ -52,7 +52,7 @@ struct EventOutput {
 }
 
 /// A stream of a fetch, of many, or of the history. It decides what is asked for and sent.
-protocol ServedStream: StreamSource {
+protocol ServedStream: StreamSource, CredentialHolder {
   var service: Service { get }
   /// Under the lock of the stream's state, so `change` may not call the service, the engine or the
   /// socket.

@@ -17,13 +17,15 @@ extension Service {
       call.exchange.mark(RequestKind.stream.rawValue)
       let start = query.start ?? store.newestToken
       let stream = ChangeStream(
-        service: self, caller: call.caller, limit: query.limit, start: start)
+        service: self, caller: call.callerID, limit: query.limit, start: start)
+      call.endsWithCredential(stream)
       return call.exchange.stream(headers: EventOutput.headers + call.commonHeaders, stream)
     }
-    lanes.gather(for: call.caller, refused: call.refuse) { [self] in
+    lanes.gather(for: call.callerID, refused: call.refuse) { [self] in
       let waiter = ChangeWaiter(call: call, query: query, store: store)
       guard !waiter.answer(isFinal: query.wait == 0) else { return }
       feed.add(waiter)
+      call.endsWithCredential(waiter)
       call.exchange.onDisconnect { [feed, weak waiter] in waiter.map(feed.remove) }
       deadlines.schedule(after: query.wait) { [feed, weak waiter] in
         guard let waiter else { return }
@@ -122,7 +124,7 @@ final class ChangeFeed: Sendable {
 }
 
 /// A request that waits for the next save.
-private final class ChangeWaiter: ChangeObserver {
+private final class ChangeWaiter: ChangeObserver, CredentialHolder {
   private let call: Call
   private let query: ChangesQuery
   private let store: any Store
@@ -136,6 +138,19 @@ private final class ChangeWaiter: ChangeObserver {
 
   func look() -> Bool { answer(isFinal: false) }
 
+  func end(_ problem: Problem) {
+    call.service.feed.remove(self)
+    if takeAnswer() { call.refuse(problem) }
+  }
+
+  /// True for the first call: the request is answered once.
+  private func takeAnswer() -> Bool {
+    isAnswered.withLock { isAnswered in
+      defer { isAnswered = true }
+      return !isAnswered
+    }
+  }
+
   /// Answers if there is something to tell, or whatever there is if `isFinal` or at the end.
   func answer(isFinal: Bool) -> Bool {
     let isDraining = call.service.isDraining
@@ -147,11 +162,7 @@ private final class ChangeWaiter: ChangeObserver {
     }
     let isNews = if case .success(let history?) = result { !history.saves.isEmpty } else { false }
     if case .success(_?) = result, !isNews, !isFinal, !isDraining { return false }
-    let isFirst = isAnswered.withLock { isAnswered in
-      defer { isAnswered = true }
-      return !isAnswered
-    }
-    guard isFirst else { return true }
+    guard takeAnswer() else { return true }
     if !isNews, let problem = call.service.replacementProblem {
       call.refuse(problem)
     } else {

@@ -47,6 +47,7 @@ extension Service {
 
   /// Answers with how the store goes about the fetch.
   private func explain(_ call: Call, _ plan: FetchPlan) throws(Problem) {
+    try call.require(.admin)
     guard configuration.explains else { throw .explainDisabled }
     call.query { [store] effort throws(StoreError) in
       try store.explain(plan, effort: effort)

@@ -14,6 +14,7 @@ extension Service {
     let deadline = ContinuousClock.now + .seconds(wait)
     let start = start(since: fetch.request.since)
     let waiter = DiffWaiter(call)
+    call.endsWithCredential(waiter)
     call.exchange.onDisconnect { [engine, weak waiter] in
       if let waiter { engine.cancel(waiter) }
     }
@@ -30,6 +31,7 @@ extension Service {
     }
     call.exchange.mark(RequestKind.stream.rawValue)
     let stream = EventStream(call, fetch.plan, object: object, start: start)
+    call.endsWithCredential(stream)
     call.exchange.stream(headers: EventOutput.headers + call.commonHeaders, stream)
   }
 }
@@ -65,6 +67,13 @@ final class DiffWaiter: LiveWaiter {
   let call: Call
 
   init(_ call: Call) { self.call = call }
+}
+
+extension DiffWaiter: CredentialHolder {
+  func end(_ problem: Problem) {
+    call.service.engine.cancel(self)
+    call.refuse(problem)
+  }
 }
 
 extension LiveAnswer {

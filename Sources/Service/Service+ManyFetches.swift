@@ -17,15 +17,18 @@ extension Service {
       call.exchange.mark(RequestKind.stream.rawValue)
       try live.checkObservable(self)
       let stream = try LiveStream(call, live.fetches)
+      call.endsWithCredential(stream)
       return call.exchange.stream(headers: EventOutput.headers + call.commonHeaders, stream)
     }
     let deadline = ContinuousClock.now + .seconds(live.wait ?? configuration.defaultWait)
-    LivePoll(call, live.fetches, until: deadline).begin()
+    let poll = LivePoll(call, live.fetches, until: deadline)
+    call.endsWithCredential(poll)
+    poll.begin()
   }
 }
 
 /// A request that waits for the next change of any of its fetches.
-final class LivePoll: LiveWaiter {
+final class LivePoll: LiveWaiter, CredentialHolder {
   private let call: Call
   private let fetches: [LiveFetches.Named]
   private let until: ContinuousClock.Instant
@@ -36,6 +39,11 @@ final class LivePoll: LiveWaiter {
     self.call = call
     self.fetches = fetches
     self.until = until
+  }
+
+  func end(_ problem: Problem) {
+    end()
+    call.refuse(problem)
   }
 
   /// Whether every fetch has a token.
@@ -97,7 +105,7 @@ final class LivePoll: LiveWaiter {
 extension LivePoll {
   /// Answers with what there is to say now, on a thread where that may take its time.
   private func answerAtOneMoment() {
-    call.service.lanes.gather(for: call.caller) { [self] refusal in
+    call.service.lanes.gather(for: call.callerID) { [self] refusal in
       switch refusal {
       case .overloaded(let problem): call.refuse(problem)
       case .closed: refuse(.shuttingDown, after: .busy)

@@ -26,7 +26,7 @@ extension Service {
     }
     call.exchange.forbidRefusal()
     if let key { return saveOnce(call, change, preferences, key) }
-    store.save(change.request(preferences, of: call.caller)) { [self] result in
+    store.save(change.request(preferences, of: call.callerID)) { [self] result in
       reply(to: call, isBrief: change.request.changes.count == 1) { () throws(Problem) in
         try self.answer(call, change, result, preferences)
       }
@@ -59,7 +59,7 @@ extension Service {
     let answer: Answer
 
     /// The request, showing its object where the answer does.
-    func request(_ preferences: Preferences, of caller: Caller) -> SaveRequest {
+    func request(_ preferences: Preferences, of caller: CallerID) -> SaveRequest {
       var request = request
       request.caller = caller
       if case .object = answer { request.showsObject = preferences.answer != .minimal }

@@ -25,6 +25,10 @@ public final class Service: HTTPHandler {
   let files: StaticFiles?
   let deadlines: Deadlines
   let corsOrigins: CORSOrigins
+  let authenticator: Authenticator
+  let credentialWatch = CredentialWatch()
+  /// Where the API keys are read.
+  let credentialLane = ThreadPool(name: "livefetch-keys", threads: 1, queue: 1)
 
   let feed = ChangeFeed()
   let savesUnderWay = InFlightSaves()
@@ -46,14 +50,17 @@ public final class Service: HTTPHandler {
   public convenience init(
     store: some Store, configuration: ServiceConfiguration = .init()
   ) throws(HTTPServerError) {
-    try self.init(store, configuration, retry: nil)
+    try self.init(store, configuration, Authenticator(configuration), retry: nil)
   }
 
   init(
-    _ store: some Store, _ configuration: ServiceConfiguration, retry: Retry?
+    _ store: some Store, _ configuration: ServiceConfiguration, _ authenticator: Authenticator,
+    retry: Retry?
   ) throws(HTTPServerError) {
     self.store = store
     self.retry = retry
+    self.authenticator = authenticator
+    authenticator.readKeys(of: store)
     deadlines = try Deadlines()
     deliveries = Deliveries(deadlines)
     var live = configuration.engine
@@ -69,7 +76,7 @@ public final class Service: HTTPHandler {
     openAPI = OpenAPIBytes(
       OpenAPIDocument(
         model: store.model, version: configuration.version,
-        isProtected: configuration.bearerToken != nil, isReadOnly: store.properties.isReadOnly))
+        isProtected: authenticator.requiresCredential, isReadOnly: store.properties.isReadOnly))
     isWhollyTracked =
       !store.properties.isReadOnly && store.model.entities.allSatisfy(\.isObservable)
     corsOrigins = CORSOrigins(configuration.corsOrigins)
@@ -77,6 +84,8 @@ public final class Service: HTTPHandler {
       engine.storeDidChange()
       feed.storeDidChange()
     }
+    authenticator.jwt?.refreshIfDue()
+    scheduleKeyRefresh()
   }
 
   public func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {
@@ -85,19 +94,29 @@ public final class Service: HTTPHandler {
 
   /// - Parameter attempt: how often the request failed before because the schema had changed.
   func handle(_ request: HTTPRequest, _ exchange: HTTPExchange, attempt: Int) {
+    var caller: Caller?
+    switch authenticator.authenticate(request) {
+    case .caller(let known): caller = known
+    case .refused: break
+    case .pending:
+      authenticator.jwt?.whenFetched { [self] in handle(request, exchange, attempt: attempt) }
+      return
+    }
     let isRead = request.method == "GET" || request.method == "HEAD"
-    let isQuick = isRead && isAuthorized(request)
+    let isQuick = isRead && caller?.scopes.contains(.read) == true
     if isQuick { exchange.mark(RequestKind.fetch.rawValue) }
     if isQuick, let kept = keptAnswer(to: request) {
       configuration.metrics.cacheHits.add()
       return exchange.respond(kept)
     }
-    let call = Call(request: request, exchange: exchange, service: self, attempt: attempt)
+    let call = Call(
+      request: request, exchange: exchange, service: self, caller: caller, attempt: attempt)
     if isQuick, respondByForm(call) { return }
     call.answering { () throws(Problem) in
       let route = try Route(path: request.path)
       exchange.mark(RequestKind(route, method: request.method).rawValue)
       try check(request, route)
+      if let scope = route.scope(request.method) { try call.require(scope) }
       if request.method == "OPTIONS" { return try allow(call, route) }
       guard request.body.count > Self.longestQuickBody else { return try answer(call, route) }
       let isTaken = bodyLane.run { [self] in
@@ -144,6 +163,7 @@ public final class Service: HTTPHandler {
     feed.storeDidChange()
     feed.close()
     repliers.close()
+    credentialLane.close()
     deliveries.close()
     deadlines.stop()
   }
@@ -164,6 +184,13 @@ public final class Service: HTTPHandler {
     do throws(Problem) {
       let route = try Route(path: head.path)
       try check(head, route)
+      if let scope = route.scope(head.method) {
+        switch authenticator.authenticate(head) {
+        case .caller(let caller): try caller.require(scope)
+        case .refused: throw .unauthorized
+        case .pending: break
+        }
+      }
       if route.saves(head.method), store.properties.isReadOnly { throw .readOnly }
       if route.takesBody(head.method) { try head.requireJSON() }
       return nil
@@ -178,10 +205,6 @@ public final class Service: HTTPHandler {
     if route == .file, !isFile(request) { throw .noSuchPath }
     guard route.allowedMethods.contains(request.method) else {
       throw .methodNotAllowed(route.allowedMethods.joined(separator: ", "))
-    }
-    // Browsers ask OPTIONS without a credential before they send one.
-    guard route.isPublic || request.method == "OPTIONS" || isAuthorized(request) else {
-      throw .unauthorized
     }
   }
 

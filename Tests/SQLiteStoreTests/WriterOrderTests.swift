@@ -39,17 +39,17 @@ private final class HeldWriter: Sendable {
     let change = Change(
       .insert(temporaryID: nil), entity: 0,
       values: [PropertyValue(.attribute(0, .string(text)))])
-    save(text, SaveRequest(changes: [change]), Caller(name: caller, connection: connection))
+    save(text, SaveRequest(changes: [change]), CallerID(name: caller, connection: connection))
   }
 
   /// Queues a batch that deletes nothing.
   func batch(_ name: String, caller: String) {
     let change = Change(
       .deleteAll(ResolvedPredicate(condition: .constant(false)), limit: nil), entity: 0)
-    save(name, SaveRequest(changes: [change]), Caller(name: caller))
+    save(name, SaveRequest(changes: [change]), CallerID(name: caller))
   }
 
-  private func save(_ name: String, _ request: SaveRequest, _ caller: Caller) {
+  private func save(_ name: String, _ request: SaveRequest, _ caller: CallerID) {
     var request = request
     request.caller = caller
     store.save(request) { [self] in note(name, $0) }

@@ -11,7 +11,7 @@ public struct SaveRequest: Sendable, Hashable {
   /// True if the result must contain the object with its default values.
   public var showsObject = false
   /// Whose turn the save takes where several callers' saves wait.
-  public var caller = Caller()
+  public var caller = CallerID()
   /// What is wrong with the changes in themselves. A store refuses such a save; it gets to see it so
   /// that the refusal can list what is wrong with the store's objects as well.
   public var problems: [ChangeProblem] = []

@@ -96,7 +96,7 @@ extension OpenAPIDocument {
 
   /// The problems that every request can meet, and `more`.
   func problems(_ more: [Int] = []) -> [(String, OpenAPINode)] {
-    let common = [400, 404, 405, 431, 500, 503, 505] + (isProtected ? [401] : [])
+    let common = [400, 404, 405, 431, 500, 503, 505] + (isProtected ? [401, 403] : [])
     return Set(common + more).sorted().map { ("\($0)", .ref("responses", "Problem\($0)")) }
   }
 }

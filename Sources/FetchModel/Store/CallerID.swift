@@ -1,10 +1,10 @@
-// Who sent a request, as far as queues have to know.
+// The identity of a request's sender, as far as queues need it.
 
 /// The sender of a request. Queues take turns between callers, and between the connections of one.
-public struct Caller: Sendable, Hashable {
-  /// Names the credential where there is one, otherwise the client's address.
+public struct CallerID: Sendable, Hashable {
+  /// The name of the credential, or the client's address without one.
   public var name: String
-  /// Tells the connections of one caller apart.
+  /// Distinguishes the connections of one caller.
   public var connection: UInt64
 
   public init(name: String = "", connection: UInt64 = 0) {
