@@ -12,6 +12,8 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+    .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
   ],
   targets: [
     // The C libraries
@@ -80,6 +82,9 @@ let package = Package(
       name: "Service",
       dependencies: [
         "Bytes", "FetchModel", "LiveQueries", "HTTPServer", "Metrics", "Threads",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "CryptoExtras", package: "swift-crypto"),
+        .product(name: "JWTKit", package: "jwt-kit"),
       ]),
     .target(
       name: "LiveFetch",
@@ -123,6 +128,9 @@ let package = Package(
       name: "ServiceTests",
       dependencies: [
         "CoreDataModels", "Service", "SQLiteStore", "HTTPClient", "TestSupport",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "CryptoExtras", package: "swift-crypto"),
+        .product(name: "JWTKit", package: "jwt-kit"),
         // Run as a program by the tests of the command line.
         "LiveFetchCommand",
       ]),

@@ -8,12 +8,6 @@
 # of them, so each prints what to do.
 set -eu
 
-if [ -z "${LIVEFETCH_TOKEN:-}" ] && [ -z "${LIVEFETCH_TOKEN_FILE:-}" ]; then
-  echo "Set LIVEFETCH_TOKEN, or LIVEFETCH_TOKEN_FILE to a mounted secret: clients send the token" >&2
-  echo "as 'Authorization: Bearer …'." >&2
-  exit 64
-fi
-
 # Only the default store is made: a name that is given by hand and does not exist is a slip.
 make_store() {
   [ -e "$1" ] && return

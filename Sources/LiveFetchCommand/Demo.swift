@@ -29,6 +29,7 @@ struct Demo: ParsableCommand {
   func run() throws {
     let options = try options.resolved()
     let path = data ?? sample.defaultPath
+    try options.checkAccess(to: path)
     if try isFile(path) {
       try sample.check(path)
     } else {

@@ -24,6 +24,7 @@ struct Serve: ParsableCommand {
   func run() throws {
     let isThere = try isFile(store)
     let options = try options.resolved()
+    try options.checkAccess(to: store)
     let model = try options.modelPath.map { try modelAnywhere($0) }
     // A model makes the tables of a new file.
     guard isThere || model != nil || options.createsFile else {

@@ -21,6 +21,11 @@ struct ServeOptions: ParsableArguments {
   @Option(.publicDirectory) var publicDirectory: String?
   @Option(.token) var token: String?
   @Option(.tokenFile) var tokenFile: String?
+  @Option(.jwtKey) var jwtKey: String?
+  @Option(.jwksURL) var jwksURL: String?
+  @Option(.jwtIssuer) var jwtIssuer: String?
+  @Option(.jwtAudience) var jwtAudience: String?
+  @Option(.jwtRolesClaim) var jwtRolesClaim: String?
   @Flag(.insecureOpen) var insecureOpen: Bool?
   @Option(.allowHost) var allowHost: [String] = []
   @Option(.corsOrigin) var corsOrigin: [String] = []
@@ -44,7 +49,9 @@ struct ServeOptions: ParsableArguments {
   private var flags: [String: String] {
     let texts: [(Setting, String?)] = [
       (.host, host), (.port, port), (.model, model), (.publicDirectory, publicDirectory),
-      (.token, token), (.tokenFile, tokenFile), (.allowHost, Self.joined(allowHost)),
+      (.token, token), (.tokenFile, tokenFile), (.jwtKey, jwtKey), (.jwksURL, jwksURL),
+      (.jwtIssuer, jwtIssuer), (.jwtAudience, jwtAudience), (.jwtRolesClaim, jwtRolesClaim),
+      (.allowHost, Self.joined(allowHost)),
       (.insecureOpen, insecureOpen.map { "\($0)" }), (.corsOrigin, Self.joined(corsOrigin)),
       (.maxItems, maxItems), (.queryTimeout, queryTimeout), (.maxBody, maxBody),
       (.maxAnswer, maxAnswer), (.maxMemoryInFlight, maxMemoryInFlight),
@@ -80,7 +87,7 @@ struct ServeOptions: ParsableArguments {
   /// The settings, checked against each other.
   func resolved() throws -> ServerOptions {
     var options = try checked()
-    try options.readToken()
+    try options.readCredentials()
     return options
   }
 
@@ -100,14 +107,15 @@ struct ServeOptions: ParsableArguments {
 struct ServerOptions {
   private let settings: Settings
   private let tokenSource: TokenSource
-  /// nil: requests need none.
-  private var bearerToken: String?
+  private var serverToken: String?
+  private var jwt: JWTVerifier?
 
   /// - Throws: what can be said without reading files.
   init(_ settings: Settings) throws(SettingError) {
     self.settings = settings
     tokenSource = try settings.tokenSource()
-    try checkAccess()
+    try checkHosts()
+    try settings.checkJWT()
     try checkMemory()
     try checkDirectory()
   }
@@ -115,8 +123,33 @@ struct ServerOptions {
   var host: String { settings.text(.host) ?? "127.0.0.1" }
   var port: Int { settings.integer(.port) }
 
-  /// Reads the token's file, if there is one.
-  fileprivate mutating func readToken() throws { bearerToken = try tokenSource.token() }
+  /// Reads the files of the token and of the key of JWTs.
+  fileprivate mutating func readCredentials() throws {
+    serverToken = try tokenSource.token()
+    jwt = try settings.jwtVerifier()
+  }
+
+  /// Refuses to serve everyone on an address that is not loopback.
+  ///
+  /// - Parameter path: The store, whose API keys count; it does not have to exist.
+  func checkAccess(to path: String) throws {
+    guard serverToken == nil, jwt == nil, !HostNames.isLoopback(host),
+      !settings.isOn(.insecureOpen)
+    else { return }
+    if try isFile(path) {
+      do throws(StoreError) {
+        if try !SQLiteStore.apiKeys(path: path).isEmpty { return }
+      } catch {
+        throw error.failure(path)
+      }
+    }
+    throw failure(
+      """
+      Listening on \(host) needs a way to authenticate: --token-file FILE, LIVEFETCH_TOKEN in the \
+      environment, --jwt-key FILE, --jwks-url URL, or an API key made by `livefetch key create`; \
+      --insecure-open serves everyone.
+      """, .usage)
+  }
 
   /// What the person who starts the server should know.
   var warnings: [String] {
@@ -126,12 +159,7 @@ struct ServerOptions {
     ]
   }
 
-  private func checkAccess() throws(SettingError) {
-    guard tokenSource != .none || HostNames.isLoopback(host) || settings.isOn(.insecureOpen) else {
-      throw SettingError(
-        "Listening on \(host) needs a token: --token-file FILE, or LIVEFETCH_TOKEN in the "
-          + "environment; --insecure-open serves everyone.")
-    }
+  private func checkHosts() throws(SettingError) {
     for name in settings.texts(.allowHost) where !HostNames.isName(name) {
       throw SettingError("--allow-host takes a host name without a port, not '\(name)'")
     }
@@ -165,7 +193,8 @@ struct ServerOptions {
     service.maxAnswerBytes = settings.integer(.maxAnswer)
     service.queryTimeout = settings.number(.queryTimeout)
     service.idleSeconds = settings.number(.keepIdle)
-    service.bearerToken = bearerToken
+    service.bearerToken = serverToken
+    service.jwt = jwt
     service.corsOrigins = settings.texts(.corsOrigin)
     service.publicDirectory = settings.text(.publicDirectory)
     service.builtInFiles = StaticFiles(contents: WebPage.files)

@@ -18,8 +18,11 @@ public struct ServiceConfiguration: Sendable {
   package var engine = LiveConfiguration()
   /// Seconds between two comment lines of a stream.
   public var heartbeat = 15.0
-  /// The bearer token that every request except probes and files needs; nil if none is needed.
+  /// The token with which a request may do everything; nil without one. With it, every request but
+  /// those for probes and files needs a credential.
   public var bearerToken: String?
+  /// Verifies JWTs; nil accepts none.
+  package var jwt: JWTVerifier?
   /// The origins that browsers may call from, or `*`; empty: none but the server's own.
   public var corsOrigins: [String] = []
   /// A directory of files to serve in place of ``builtInFiles``.

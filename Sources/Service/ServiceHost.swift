@@ -65,6 +65,7 @@ public final class ServiceHost: HTTPHandler {
 
   private let open: Opening
   private let configuration: ServiceConfiguration
+  private let authenticator: Authenticator
   private let onEvent: @Sendable (Event) -> Void
   // Protects the state; never held while a service or a store is called.
   private let state = Mutex(State())
@@ -80,6 +81,7 @@ public final class ServiceHost: HTTPHandler {
   ) throws(HTTPServerError) {
     self.open = open
     self.configuration = configuration
+    authenticator = Authenticator(configuration)
     self.onEvent = onEvent
     begin(Served(store: store, service: try service(of: store)))
   }
@@ -210,7 +212,7 @@ extension ServiceHost {
   }
 
   private func service(of store: any ReopenableStore) throws(HTTPServerError) -> Service {
-    try Service(store, configuration) { [weak self] request, exchange, attempt in
+    try Service(store, configuration, authenticator) { [weak self] request, exchange, attempt in
       let waiting = Waiting(request: request, exchange: exchange, attempt: attempt)
       guard let self else { return exchange.respond(Problem.shuttingDown.response) }
       retry(waiting)

@@ -143,13 +143,13 @@ struct AccessTests {
   // MARK: Addresses
 
   @Test(
-    "On another address than loopback a server without a token is refused",
+    "On another address than loopback a server without a way to authenticate is refused",
     arguments: ["0.0.0.0", "::", "127.evil.example", "192.0.2.1"])
   func openAddress(host: String) throws {
     let folder = try folder()
     let run = try folder.run("serve", "w.sqlite", "--port", "0", "--host", host)
     #expect(run.status == 64)
-    #expect(run.errors.contains("Listening on \(host) needs a token"))
+    #expect(run.errors.contains("Listening on \(host) needs a way to authenticate"))
     #expect(run.errors.contains("--insecure-open serves everyone"))
   }
 

@@ -95,7 +95,7 @@ struct ManualTests {
     "Every console block shows what the program really prints",
     arguments: [
       ("README.md", 6), ("Public/docs/predicates.md", 1), ("Public/docs/api.md", 4),
-      ("Public/docs/protocol.md", 6), ("Public/docs/cli.md", 6),
+      ("Public/docs/protocol.md", 6), ("Public/docs/cli.md", 6), ("Public/docs/access.md", 8),
     ])
   func consoleBlocks(page: String, leastCommands: Int) async throws {
     let sample = try Self.sampleFile()

@@ -71,5 +71,5 @@ extension StoredValue {
 }
 
 extension Instant {
-  fileprivate var secondsSince1970: Double { Double(seconds) + Double(nanoseconds) / 1e9 }
+  package var secondsSince1970: Double { Double(seconds) + Double(nanoseconds) / 1e9 }
 }

@@ -114,7 +114,8 @@ extension Problem {
 
   package static let unauthorized: Problem = {
     var problem = Problem(
-      401, "unauthorized", "Unauthorized", "A bearer token is required: `Authorization: Bearer …`.")
+      401, "unauthorized", "Unauthorized",
+      "A valid credential is required: `Authorization: Bearer …`.")
     problem.headers = [("WWW-Authenticate", "Bearer realm=\"LiveFetch\"")]
     return problem
   }()

@@ -113,6 +113,9 @@ public protocol Store: LiveStore, AnyObject {
   /// cannot read, write (unless it is read-only) or be followed; empty if it can.
   func checkHealth(_ completion: @escaping @Sendable ([StoreFault]) -> Void)
 
+  /// Returns every stored API key, revoked and expired ones included. O(keys).
+  func apiKeys() throws(StoreError) -> [APIKeyRecord]
+
   /// Calls `body` after every commit with changes, of this process or another.
   func onChange(_ body: @escaping @Sendable () -> Void)
 
@@ -178,6 +181,9 @@ extension Store {
   public func checkHealth(_ completion: @escaping @Sendable ([StoreFault]) -> Void) {
     completion([])
   }
+
+  /// The default for a store without API keys.
+  public func apiKeys() throws(StoreError) -> [APIKeyRecord] { [] }
 }
 
 extension Store {

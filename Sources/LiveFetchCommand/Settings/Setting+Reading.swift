@@ -16,7 +16,7 @@ extension Setting {
     if text.isEmpty, isNeverEmpty { throw emptiness(from: origin) }
     let value: SettingValue? =
       switch kind {
-      case .text, .secret, .path, .directory: .text(text)
+      case .text, .secret, .nonEmptyText, .path, .directory: .text(text)
       case .list: Self.list(text).map { .list($0) }
       case .integer(let range):
         Int(text).flatMap { range.contains($0) ? .integer($0) : nil }
@@ -32,7 +32,9 @@ extension Setting {
   func value(of json: JSON, from origin: SettingOrigin) throws(SettingError) -> SettingValue {
     switch (kind, json) {
     case (.text, .string(let text)), (.secret, .string(let text)), (.path, .string(let text)),
-      (.directory, .string(let text)), (.choice, .string(let text)), (.list, .string(let text)):
+      (.nonEmptyText, .string(let text)), (.directory, .string(let text)),
+      (.choice, .string(let text)),
+      (.list, .string(let text)):
       return try value(of: text, from: origin)
     case (.integer, .number), (.number, .number):
       guard let double = json.double else { throw refusal("that number", from: origin) }
@@ -53,7 +55,7 @@ extension Setting {
   /// variable of any other setting counts as absent.
   var isNeverEmpty: Bool {
     switch kind {
-    case .secret, .path, .list, .flag: true
+    case .secret, .nonEmptyText, .path, .list, .flag: true
     case .text, .directory, .integer, .number, .choice: false
     }
   }
@@ -85,7 +87,7 @@ extension Setting {
 
   private var expectation: String {
     switch kind {
-    case .text, .secret, .path, .directory: "a text"
+    case .text, .secret, .nonEmptyText, .path, .directory: "a text"
     case .list: "one or more texts"
     case .integer(let range):
       range.upperBound == .max

@@ -8,6 +8,8 @@ struct Setting: Sendable, Hashable {
   /// The type of a setting's value.
   enum Kind: Sendable, Hashable {
     case text
+    /// A text that restricts or grants access; never empty.
+    case nonEmptyText
     /// A text that is never printed and never empty.
     case secret
     /// The path of a file; never empty.
@@ -50,7 +52,7 @@ struct Setting: Sendable, Hashable {
   /// The placeholder of the value in a flag's help.
   var placeholder: String {
     switch kind {
-    case .text, .secret: name
+    case .text, .nonEmptyText, .secret: name
     case .path: "file"
     case .list: name == "cors-origin" ? "origin" : "name"
     case .directory: "directory"
@@ -85,7 +87,8 @@ enum SettingValue: Sendable, Hashable, CustomStringConvertible {
 extension Setting {
   static let host = Setting(
     "host", .text, .text("127.0.0.1"),
-    "the address to listen on; anything but loopback needs a token or `--insecure-open`")
+    "the address to listen on; anything but loopback needs a way to authenticate or `--insecure-open`"
+  )
   static let port = Setting(
     "port", .integer(0...65_535), .integer(8080), "the port; 0 picks a free one")
   static let model = Setting(
@@ -96,11 +99,23 @@ extension Setting {
     "a directory of files to serve in place of the program's own web page")
   static let token = Setting(
     "token", .secret, nil,
-    "the bearer token that requests need; as a flag it shows in the list of processes")
+    "the token that may do everything; as a flag it shows in the list of processes")
   static let tokenFile = Setting(
-    "token-file", .path, nil, "a file that holds the bearer token")
+    "token-file", .path, nil, "a file that holds the token")
+  static let jwtKey = Setting(
+    "jwt-key", .path, nil,
+    "a file with the key of JWTs: a PEM public key, a JWKS, or the secret of HS256")
+  static let jwksURL = Setting(
+    "jwks-url", .nonEmptyText, nil, "the `https` address of a JWKS with the keys of JWTs")
+  static let jwtIssuer = Setting(
+    "jwt-issuer", .nonEmptyText, nil, "the `iss` that JWTs must have")
+  static let jwtAudience = Setting(
+    "jwt-audience", .nonEmptyText, nil, "what the `aud` of JWTs must be or contain")
+  static let jwtRolesClaim = Setting(
+    "jwt-roles-claim", .nonEmptyText, .text("roles"),
+    "the claim with the roles of a JWT; dots lead into objects")
   static let insecureOpen = Setting(
-    "insecure-open", .flag, .flag(false), "serve everyone without a token on any address")
+    "insecure-open", .flag, .flag(false), "start on any address without a way to authenticate")
   static let allowHost = Setting(
     "allow-host", .list, nil,
     "a host name that requests may name, besides those of loopback; may be repeated")
@@ -152,8 +167,9 @@ extension Setting {
 
   /// Every setting, in display order.
   static let all = [
-    host, port, model, publicDirectory, token, tokenFile, insecureOpen, allowHost, corsOrigin,
-    maxItems, queryTimeout, maxBody, maxAnswer, maxMemoryInFlight, shutdownTimeout, durability,
+    host, port, model, publicDirectory, token, tokenFile, jwtKey, jwksURL, jwtIssuer, jwtAudience,
+    jwtRolesClaim, insecureOpen, allowHost, corsOrigin, maxItems, queryTimeout, maxBody, maxAnswer,
+    maxMemoryInFlight, shutdownTimeout, durability,
     keepHistory, keepDays, keepBytes, keepIdle, workers, create, readOnly, explain,
     serverTiming,
   ]

@@ -61,6 +61,8 @@ extension History {
       try begin(on: connection)
       return .restarted
     }
+    // A file that an earlier version has served lacks it.
+    try connection.execute(APIKeyTable.tables)
     return .continued
   }
 
@@ -69,7 +71,7 @@ extension History {
     CREATE TABLE IF NOT EXISTS livefetch_position(position INTEGER PRIMARY KEY, \
     nonce INTEGER NOT NULL, source INTEGER NOT NULL);
     CREATE TABLE IF NOT EXISTS livefetch_save(position INTEGER PRIMARY KEY, at REAL NOT NULL);
-    """ + IdempotencyTable.tables
+    """ + IdempotencyTable.tables + APIKeyTable.tables
   /// Drops the tables that only formats 1 and 2 had.
   private static let removalOfOlderTables =
     "DROP TABLE IF EXISTS livefetch_table; DROP TABLE IF EXISTS livefetch_column;"
@@ -188,7 +190,12 @@ extension History {
   /// Removes all of LiveFetch's tables and triggers from the file, and restores its journal mode;
   /// returns false if there were none. No other process may have the file open.
   static func detach(on connection: Connection) throws(StoreError) -> Bool {
-    guard try isPresent(on: connection) else { return false }
+    guard try isPresent(on: connection) else {
+      // Keys may have been created before the file was served for the first time.
+      let hasKeys = try APIKeyTable.isPresent(on: connection)
+      if hasKeys { try connection.execute(APIKeyTable.removal) }
+      return hasKeys
+    }
     try checkFormat(on: connection)
     let mode = try connection.first(
       "SELECT value FROM main.livefetch_store WHERE key = 'journal_mode'"
@@ -200,7 +207,7 @@ extension History {
         """
         DROP TABLE livefetch_store; DROP TABLE IF EXISTS livefetch_position;
         DROP TABLE IF EXISTS livefetch_save;
-        """ + Self.removalOfOlderTables + IdempotencyTable.removal)
+        """ + Self.removalOfOlderTables + IdempotencyTable.removal + APIKeyTable.removal)
       try connection.execute("COMMIT")
     } catch {
       if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }

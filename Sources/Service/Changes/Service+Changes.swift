@@ -65,6 +65,7 @@ extension Service {
       let poll = ChangePoll(context, query)
       guard !poll.respond(isFinal: query.wait == 0) else { return }
       history.add(poll)
+      context.endsWithCredential(poll)
       context.exchange.onDisconnect { [history, weak poll] in poll.map(history.remove) }
       deadlines.schedule(after: query.wait) { [history, weak poll] in
         guard let poll else { return }
@@ -87,7 +88,7 @@ extension Service {
 }
 
 /// A request that waits for the next save.
-private final class ChangePoll: HistoryObserver {
+private final class ChangePoll: HistoryObserver, CredentialHolder {
   private let context: RequestContext
   private let query: ChangesQuery
   private let hasResponded = Mutex(false)
@@ -112,16 +113,25 @@ private final class ChangePoll: HistoryObserver {
     }
     let hasSaves = (try? result.get()).map { $0.map { !$0.saves.isEmpty } ?? false } ?? false
     if case .success(_?) = result, !hasSaves, !isFinal { return false }
-    let isFirst = hasResponded.withLock { hasResponded in
-      defer { hasResponded = true }
-      return !hasResponded
-    }
-    guard isFirst else { return true }
+    guard takeResponse() else { return true }
     context.perform { () throws(Problem) in
       if !hasSaves, let problem = service.replacementProblem { throw problem }
       context.respond(json: try json(of: result))
     }
     return true
+  }
+
+  func end(_ problem: Problem) {
+    context.service.history.remove(self)
+    if takeResponse() { context.refuse(problem) }
+  }
+
+  /// Returns true for the first call: one response is sent.
+  private func takeResponse() -> Bool {
+    hasResponded.withLock { hasResponded in
+      defer { hasResponded = true }
+      return !hasResponded
+    }
   }
 
   private func json(

@@ -56,7 +56,7 @@ extension Service {
   private func optionsResponse(
     _ methods: String, _ entity: String?, _ context: RequestContext
   ) throws(Problem) -> HTTPResponse {
-    if context.caller.scopes.contains(.read), let entity {
+    if context.caller?.scopes.contains(.read) == true, let entity {
       _ = try entityIndex(named: entity)
     }
     let allow = (name: "Allow", value: methods)

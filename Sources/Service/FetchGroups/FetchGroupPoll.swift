@@ -15,12 +15,14 @@ extension Service {
       return context.respond(try FetchGroupStream(context, group.fetches))
     }
     let deadline = ContinuousClock.now + .seconds(group.wait ?? configuration.defaultWait)
-    FetchGroupPoll(context, group.fetches, until: deadline).begin()
+    let poll = FetchGroupPoll(context, group.fetches, until: deadline)
+    context.endsWithCredential(poll)
+    poll.begin()
   }
 }
 
 /// A request that waits for the next change of any of its fetches.
-final class FetchGroupPoll: FetchGroupWaiter {
+final class FetchGroupPoll: FetchGroupWaiter, CredentialHolder {
   private let context: RequestContext
   private let fetches: [FetchGroup.Named]
   private let until: ContinuousClock.Instant
@@ -85,6 +87,11 @@ final class FetchGroupPoll: FetchGroupWaiter {
       }
     }
     return hasExpired ? nil : body
+  }
+
+  func end(_ problem: Problem) {
+    end()
+    context.refuse(problem)
   }
 
   private func end() {

@@ -14,6 +14,13 @@ final class FetchPoll: LiveWaiter {
   init(_ context: RequestContext) { self.context = context }
 }
 
+extension FetchPoll: CredentialHolder {
+  func end(_ problem: Problem) {
+    context.service.engine.cancel(self)
+    context.refuse(problem)
+  }
+}
+
 /// A client that follows many fetches together.
 protocol FetchGroupWaiter: LiveWaiter {
   /// - Parameter token: the client is then up to date with it; nil if the store could not be read.

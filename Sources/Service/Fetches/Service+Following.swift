@@ -58,6 +58,7 @@ extension Service {
       context.begin(.wait)
       let wait = fetch.wait ?? configuration.defaultWait
       let waiter = FetchPoll(context)
+      context.endsWithCredential(waiter)
       context.exchange.onDisconnect { [engine, weak waiter] in
         if let waiter { engine.cancel(waiter) }
       }

@@ -18,8 +18,8 @@ struct RequestContext: Sendable {
   let deadline: ContinuousClock.Instant
   /// nil unless responses have `Server-Timing`.
   let timings: StageTimings?
-  /// The result of `authenticate`.
-  var caller = Caller.unauthenticated
+  /// The result of `authenticate`; nil without a valid credential where one is required.
+  var caller: Caller?
   /// The result of `route`.
   var route = Route.unrouted
   /// The key of its cached response; nil if none is ever cached.
@@ -40,7 +40,7 @@ struct RequestContext: Sendable {
   /// Identifies the caller in fair queues.
   var callerID: CallerID {
     CallerID(
-      name: caller.credential ?? request.remoteAddress, connection: request.connectionNumber)
+      name: caller?.credential ?? request.remoteAddress, connection: request.connectionNumber)
   }
 
   /// True if the client asks for a stream.
@@ -73,7 +73,8 @@ extension RequestContext {
   func refuse(_ problem: Problem) { respond(problem.response) }
 
   /// Responds with a stream of server-sent events.
-  func respond(_ stream: some StreamSource) {
+  func respond(_ stream: some ServedStream) {
+    endsWithCredential(stream)
     exchange.mark(RequestKind.stream.rawValue)
     let headers = EventOutput.headers + commonHeaders
     exchange.stream(headers: headers + (timings.map { [$0.header] } ?? []), stream)

@@ -44,6 +44,8 @@ final class RequestPools: Sendable {
   private let deliveries = ThreadPool(threads: 1, queue: .max)
   /// Observers of the history look at it here, one after the other.
   let history = ThreadPool(threads: 1, queue: .max)
+  /// Reads the store's API keys.
+  let credentials = ThreadPool(name: "livefetch-keys", threads: 1, queue: 1)
   private let timeLimit: Duration
   private let deadlines: Deadlines
 
@@ -143,6 +145,7 @@ extension RequestPools {
   func closeResponses() {
     history.finish()
     saveResponses.close()
+    credentials.close()
     deliveries.finish()
   }
 }

@@ -17,7 +17,13 @@ extension Service {
   func handle(_ request: HTTPRequest, _ exchange: HTTPExchange, attempt: Int) {
     var context = RequestContext(request, exchange, self, attempt: attempt)
     do throws(Problem) {
-      context.caller = authenticate(context)
+      switch authenticator.authenticate(request) {
+      case .caller(let caller): context.caller = caller
+      case .refused: break
+      case .pending:
+        authenticator.jwt?.whenFetched { [self] in handle(request, exchange, attempt: attempt) }
+        return
+      }
       context.route = try route(context)
       try authorize(context)
       context.cacheKey = cacheKey(for: context)
@@ -36,8 +42,13 @@ extension Service {
   public func refusal(of head: HTTPRequest) -> HTTPResponse? {
     var context = RequestContext(head, HTTPExchange { _ in }, self)
     do throws(Problem) {
-      context.caller = authenticate(context)
       context.route = try route(context)
+      switch authenticator.authenticate(head) {
+      case .caller(let caller): context.caller = caller
+      case .refused: break
+      // The request is authenticated once its body is read.
+      case .pending: context.caller = .anonymous
+      }
       try authorize(context)
       if context.route.isSave, store.properties.isReadOnly { throw .readOnly }
       if ["POST", "PATCH", "PUT"].contains(head.method) { try head.requireJSON() }
@@ -53,10 +64,6 @@ extension Service {
 // MARK: - The stages before the cached response
 
 extension Service {
-  private func authenticate(_ context: RequestContext) -> Caller {
-    authenticator.caller(of: context.request)
-  }
-
   private func route(_ context: RequestContext) throws(Problem) -> Route {
     context.begin(.route)
     let resource = try Resource(target: context.request.target)
@@ -77,8 +84,7 @@ extension Service {
 
   private func authorize(_ context: RequestContext) throws(Problem) {
     context.begin(.authorize)
-    guard let scope = context.route.scope else { return }
-    guard context.caller.scopes.contains(scope) else { throw .unauthorized }
+    if let scope = context.route.scope { try context.require(scope) }
   }
 }
 

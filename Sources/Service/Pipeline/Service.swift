@@ -16,6 +16,7 @@ public final class Service: HTTPHandler {
   let store: any Store
   let configuration: ServiceConfiguration
   let authenticator: Authenticator
+  let credentialWatch = CredentialWatch()
   let corsOrigins: CORSOrigins
   let pools: RequestPools
   let deadlines: Deadlines
@@ -43,16 +44,18 @@ public final class Service: HTTPHandler {
   public convenience init(
     store: some Store, configuration: ServiceConfiguration = .init()
   ) throws(HTTPServerError) {
-    try self.init(store, configuration, retry: nil)
+    try self.init(store, configuration, Authenticator(configuration), retry: nil)
   }
 
   init(
-    _ store: some Store, _ configuration: ServiceConfiguration, retry: Retry?
+    _ store: some Store, _ configuration: ServiceConfiguration, _ authenticator: Authenticator,
+    retry: Retry?
   ) throws(HTTPServerError) {
     self.store = store
     self.configuration = configuration
     self.retry = retry
-    authenticator = Authenticator(serverToken: configuration.bearerToken)
+    self.authenticator = authenticator
+    authenticator.readKeys(of: store)
     corsOrigins = CORSOrigins(configuration.corsOrigins)
     deadlines = try Deadlines()
     pools = RequestPools(configuration, deadlines)
@@ -68,13 +71,15 @@ public final class Service: HTTPHandler {
     openAPI = OpenAPIBytes(
       OpenAPIDocument(
         model: store.model, version: configuration.version,
-        isProtected: configuration.bearerToken != nil, isReadOnly: store.properties.isReadOnly))
+        isProtected: authenticator.requiresCredential, isReadOnly: store.properties.isReadOnly))
     isWhollyTracked =
       !store.properties.isReadOnly && store.model.entities.allSatisfy(\.isObservable)
     store.onChange { [engine, history] in
       engine.storeDidChange()
       history.storeDidChange()
     }
+    authenticator.jwt?.refreshIfDue()
+    scheduleKeyRefresh()
   }
 }
 

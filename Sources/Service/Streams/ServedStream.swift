@@ -52,7 +52,7 @@ struct EventOutput {
 }
 
 /// A stream of a fetch, of many, or of the history. It decides what is read and sent.
-protocol ServedStream: StreamSource {
+protocol ServedStream: StreamSource, CredentialHolder {
   var service: Service { get }
   /// Identifies the caller in fair queues.
   var callerID: CallerID { get }

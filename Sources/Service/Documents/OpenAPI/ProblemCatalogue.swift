@@ -80,11 +80,12 @@ public enum ProblemCatalogue {
     codes(
       401,
       [
-        "unauthorized": "a bearer token is required"
+        "unauthorized": "a valid credential is required"
       ])
     + codes(
       403,
       [
+        "forbidden": "the credential lacks the scope that the request needs",
         "read-only": "the store, or the entity, cannot be saved to",
         "explain-disabled": "the server was started without `--explain`",
       ])

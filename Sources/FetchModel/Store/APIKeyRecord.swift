@@ -1,0 +1,39 @@
+// An API key as a store keeps it: everything but the key itself.
+
+/// A stored API key. Of the key the store has only the id and the hash.
+public struct APIKeyRecord: Sendable, Hashable {
+  /// The part of the key that identifies it.
+  public var id: String
+  /// Unique among the keys that are not revoked.
+  public var name: String
+  /// The SHA-256 of the key.
+  public var digest: [UInt8]
+  /// `read`, `write`, `admin`.
+  public var scopes: [String]
+  public var roles: [String]
+  public var userID: String?
+  /// Seconds since 1970, as are the other dates.
+  public var created: Double
+  public var expires: Double?
+  public var revoked: Double?
+
+  public init(
+    id: String, name: String, digest: [UInt8], scopes: [String], roles: [String] = [],
+    userID: String? = nil, created: Double, expires: Double? = nil, revoked: Double? = nil
+  ) {
+    self.id = id
+    self.name = name
+    self.digest = digest
+    self.scopes = scopes
+    self.roles = roles
+    self.userID = userID
+    self.created = created
+    self.expires = expires
+    self.revoked = revoked
+  }
+
+  /// True if requests may use the key at `time`, in seconds since 1970.
+  public func isValid(at time: Double) -> Bool {
+    revoked == nil && expires.map { time < $0 } ?? true
+  }
+}

@@ -1,0 +1,104 @@
+// `jwt-key`, `jwks-url` and the rules for claims → what verifies JWTs.
+
+import Dispatch
+import Foundation
+import HTTPClient
+import HTTPServer
+import Service
+import Synchronization
+
+extension Settings {
+  /// Refuses rules for JWTs where none are accepted, and an address from which keys could be
+  /// changed on the way.
+  func checkJWT() throws(SettingError) {
+    for setting in [Setting.jwtIssuer, .jwtAudience] {
+      guard let entry = self[setting], self[.jwtKey] == nil, self[.jwksURL] == nil else { continue }
+      throw SettingError("\(entry.origin.name(of: setting)) needs --jwt-key or --jwks-url")
+    }
+    guard let entry = self[.jwksURL], let text = text(.jwksURL) else { return }
+    let url = URLComponents(string: text)
+    let isSafe =
+      switch url?.scheme?.lowercased() {
+      case "https": true
+      case "http": HostNames.isLoopback(url?.host ?? "")
+      default: false
+      }
+    guard isSafe, url?.host?.isEmpty == false else {
+      throw SettingError(
+        "\(entry.origin.name(of: .jwksURL)) takes an https address; http on loopback alone")
+    }
+  }
+
+  /// Returns nil if JWTs are not accepted. Ends the command if the key's file cannot be used.
+  func jwtVerifier() throws -> JWTVerifier? {
+    let path = text(.jwtKey)
+    let url = text(.jwksURL)
+    guard path != nil || url != nil else { return nil }
+    let rules = JWTRules(
+      issuer: text(.jwtIssuer), audience: text(.jwtAudience),
+      rolesClaim: text(.jwtRolesClaim) ?? "roles")
+    return JWTVerifier(
+      rules: rules, keys: try path.map(Self.keys) ?? [], source: url.map(Self.source))
+  }
+
+  private static func keys(atPath path: String) throws -> [JWTKey] {
+    try requireFile(path)
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw failure("\(path): cannot be read", .failed)
+    }
+    let bytes = [UInt8](data)
+    switch wait({ () async throws(JWTKeyError) in try await JWTKey.keys(of: bytes) }) {
+    case .success(let keys): return keys
+    case .failure(let error): throw failure("\(path): \(error)", .usage)
+    }
+  }
+
+  /// Blocks the command's thread, which is none of the cooperative pool.
+  private static func wait<Value: Sendable>(
+    _ body: @escaping @Sendable () async throws(JWTKeyError) -> Value
+  ) -> Result<Value, JWTKeyError> {
+    let done = DispatchSemaphore(value: 0)
+    // Protects the result, which is set once.
+    let result = Mutex<Result<Value, JWTKeyError>?>(nil)
+    Task.detached {
+      let value: Result<Value, JWTKeyError>
+      do throws(JWTKeyError) {
+        value = .success(try await body())
+      } catch {
+        value = .failure(error)
+      }
+      result.withLock { $0 = value }
+      done.signal()
+    }
+    done.wait()
+    return result.withLock { $0 } ?? .failure(.unreadable)
+  }
+
+  /// The largest JWKS that is read, in bytes.
+  private static let maxJWKSBytes = 1 << 20
+
+  private static func source(_ url: String) -> JWTVerifier.Source {
+    let limits = TransferTimeLimits(connect: 5, response: 5, idle: 5)
+    let request = ClientRequest(
+      "GET", url, headers: [("Accept", "application/json")], limits: limits)
+    return JWTVerifier.Source {
+      let response: ClientResponse
+      do throws(TransferError) {
+        response = try await request.response()
+      } catch {
+        throw FetchFailure(description: error.reason(within: limits))
+      }
+      guard response.status == 200, response.body.count <= maxJWKSBytes else {
+        throw FetchFailure(description: "the answer has the status \(response.status)")
+      }
+      return response.body
+    } onFailure: { reason in
+      note("\(url): \(reason); the keys from before stay")
+    }
+  }
+}
+
+/// The reason why a JWKS could not be fetched.
+private struct FetchFailure: Error, CustomStringConvertible {
+  let description: String
+}

@@ -1,0 +1,62 @@
+// The API keys of a file, for the server that has it open and for programs beside it. The file may
+// be served meanwhile: the server reads the table again every few seconds.
+
+import FetchModel
+
+extension SQLiteStore {
+  public func apiKeys() throws(StoreError) -> [APIKeyRecord] {
+    try moment(.full) { moment throws(StoreError) in
+      try APIKeyTable.all(on: moment.connection)
+    }
+  }
+
+  /// Returns the API keys of the file at `path`, oldest first, without changing it.
+  public static func apiKeys(path: String) throws(StoreError) -> [APIKeyRecord] {
+    let (connection, _) = try OpenFile.openForReading(path)
+    defer { connection.close() }
+    return try APIKeyTable.all(on: connection)
+  }
+
+  /// Stores `key` in the file at `path`; returns false if a key that is not revoked has its name.
+  public static func addAPIKey(_ key: APIKeyRecord, path: String) throws(StoreError) -> Bool {
+    try changeAPIKeys(path) { keys, connection throws(StoreError) in
+      guard !keys.contains(where: { $0.name == key.name && $0.revoked == nil }) else {
+        return false
+      }
+      try connection.execute(APIKeyTable.tables)
+      try APIKeyTable.insert(key, on: connection)
+      return true
+    }
+  }
+
+  /// Revokes the key with the name or the id `name` in the file at `path`, and returns it; nil if
+  /// there is none that is not revoked.
+  public static func revokeAPIKey(
+    _ name: String, path: String
+  ) throws(StoreError) -> APIKeyRecord? {
+    try changeAPIKeys(path) { keys, connection throws(StoreError) in
+      let live = keys.filter { $0.revoked == nil }
+      let key = live.first { $0.name == name } ?? live.first { $0.id == name }
+      if let key { try APIKeyTable.revoke(id: key.id, on: connection) }
+      return key
+    }
+  }
+
+  /// Runs `change` on the keys of a file in one transaction. A running server keeps the file open,
+  /// so this connection never checkpoints then.
+  private static func changeAPIKeys<Result>(
+    _ path: String, _ change: ([APIKeyRecord], Connection) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let connection = try Connection(path: path, access: .write)
+    defer { connection.close() }
+    try connection.execute("BEGIN IMMEDIATE")
+    do {
+      let result = try change(try APIKeyTable.all(on: connection), connection)
+      try connection.execute("COMMIT")
+      return result
+    } catch {
+      if !connection.isInAutocommit { try? connection.execute("ROLLBACK") }
+      throw error
+    }
+  }
+}

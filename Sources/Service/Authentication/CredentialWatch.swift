@@ -1,0 +1,39 @@
+// Ends requests that wait, and streams, whose credential has ended.
+
+import FetchModel
+import Synchronization
+
+/// A response that is not complete while the credential of its request may end.
+protocol CredentialHolder: AnyObject, Sendable {
+  /// Ends the response with `problem`.
+  func end(_ problem: Problem)
+}
+
+/// The requests that wait and the streams of a service.
+final class CredentialWatch: Sendable {
+  private struct Entry {
+    let caller: Caller
+    weak var holder: (any CredentialHolder)?
+  }
+
+  // Protects the entries; not held while one ends.
+  private let entries = Mutex<[Entry]>([])
+
+  /// Watches `holder` for as long as it exists. O(1).
+  func add(_ holder: any CredentialHolder, _ caller: Caller) {
+    // The server's own token never ends.
+    guard caller.kind != .serverToken else { return }
+    entries.withLock { $0.append(Entry(caller: caller, holder: holder)) }
+  }
+
+  /// Ends every response for whose caller `isCurrent` is false. O(entries).
+  func sweep(_ isCurrent: (Caller) -> Bool) {
+    let ended = entries.withLock { entries in
+      entries.removeAll { $0.holder == nil }
+      let ended = entries.filter { !isCurrent($0.caller) }.compactMap(\.holder)
+      if !ended.isEmpty { entries.removeAll { !isCurrent($0.caller) } }
+      return ended
+    }
+    for holder in ended { holder.end(.unauthorized) }
+  }
+}

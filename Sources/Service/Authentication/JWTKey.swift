@@ -1,0 +1,184 @@
+// The text of keys → keys that verify JWTs.
+//
+// Enters: a PEM public key, a JWK or JWKS, or a secret. Leaves: keys, each bound to one algorithm.
+// Promises: a public key never verifies HS256, whatever the header of a token says.
+
+import Crypto
+import CryptoExtras
+import FetchModel
+import JWTKit
+
+/// The reason why keys cannot be used, for the person who runs the server.
+package struct JWTKeyError: Error, Equatable, CustomStringConvertible {
+  package let description: String
+}
+
+/// A key that verifies the signatures of one algorithm.
+package struct JWTKey: Sendable {
+  /// The algorithms that are accepted, as the header of a token names them.
+  enum Algorithm: String, Sendable {
+    case hs256 = "HS256"
+    case rs256 = "RS256"
+    case es256 = "ES256"
+    case eddsa = "EdDSA"
+  }
+
+  /// The `kid` of a JWK.
+  let id: String?
+  let algorithm: Algorithm
+  /// The length of every signature.
+  let signatureBytes: Int
+  let verifier: any JWTAlgorithm
+  /// A JWT of usual size, which this key does not verify.
+  let decoy: String
+
+  func verify(_ signature: [UInt8], signs text: [UInt8]) -> Bool {
+    guard signature.count == signatureBytes else { return false }
+    return (try? verifier.verify(signature, signs: text)) ?? false
+  }
+
+  /// The most keys of a set. The others are ignored.
+  private static let maxKeys = 100
+  /// The fewest bytes of a secret.
+  private static let minSecretBytes = 32
+
+  /// Reads the content of a key file.
+  package static func keys(of bytes: [UInt8]) async throws(JWTKeyError) -> [JWTKey] {
+    let text = String(decoding: bytes, as: UTF8.self)
+    let start = text.drop { $0.isWhitespace }
+    if start.hasPrefix("-----BEGIN") { return [try await key(ofPEM: text)] }
+    if start.hasPrefix("{") { return try await keys(ofJSON: bytes) }
+    var secret = bytes
+    while let last = secret.last, last == 0x0A || last == 0x0D { secret.removeLast() }
+    return [try await key(secret: secret, id: nil)]
+  }
+}
+
+// MARK: - One key
+
+extension JWTKey {
+  private init(
+    _ id: String?, _ algorithm: Algorithm, signatureBytes: Int,
+    _ add: @Sendable (JWTKeyCollection) async -> Void
+  ) async throws(JWTKeyError) {
+    let collection = JWTKeyCollection()
+    await add(collection)
+    do {
+      verifier = try await collection.getKey()
+    } catch {
+      throw JWTKeyError(description: "holds a key that cannot be used")
+    }
+    self.id = id
+    self.algorithm = algorithm
+    self.signatureBytes = signatureBytes
+    decoy = Self.decoy(algorithm, signatureBytes)
+  }
+
+  private static func decoy(_ algorithm: Algorithm, _ signatureBytes: Int) -> String {
+    var text: [UInt8] = []
+    text.append(base64: #"{"alg":"\#(algorithm.rawValue)","typ":"JWT"}"#.utf8, .urlSafe)
+    text.append(0x2E)
+    text.append(base64: #"{"sub":"nobody","scope":"read","exp":0}"#.utf8, .urlSafe)
+    text.append(0x2E)
+    text.append(base64: [UInt8](repeating: 1, count: signatureBytes), .urlSafe)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private static func key(rsa: JWTKit.Insecure.RSA.PublicKey, id: String?) async throws(JWTKeyError)
+    -> JWTKey
+  {
+    let key = try? _RSA.Signing.PublicKey(derRepresentation: rsa.derRepresentation)
+    let bits = key?.keySizeInBits ?? 0
+    return try await JWTKey(id, .rs256, signatureBytes: (bits + 7) / 8) {
+      await $0.add(rsa: rsa, digestAlgorithm: .sha256)
+    }
+  }
+
+  private static func key(ecdsa: ES256PublicKey, id: String?) async throws(JWTKeyError) -> JWTKey {
+    try await JWTKey(id, .es256, signatureBytes: 64) { await $0.add(ecdsa: ecdsa) }
+  }
+
+  private static func key(eddsa: EdDSA.PublicKey, id: String?) async throws(JWTKeyError) -> JWTKey {
+    try await JWTKey(id, .eddsa, signatureBytes: 64) { await $0.add(eddsa: eddsa) }
+  }
+
+  private static func key(secret: [UInt8], id: String?) async throws(JWTKeyError) -> JWTKey {
+    guard secret.count >= minSecretBytes else {
+      throw JWTKeyError(description: "holds a secret of fewer than \(minSecretBytes) bytes")
+    }
+    // A public key as the secret would let everyone sign who knows it.
+    guard !String(decoding: secret, as: UTF8.self).contains("-----BEGIN") else {
+      throw JWTKeyError(description: "holds a PEM key where a secret is expected")
+    }
+    return try await JWTKey(id, .hs256, signatureBytes: 32) {
+      await $0.add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256)
+    }
+  }
+
+  private static func key(ofPEM text: String) async throws(JWTKeyError) -> JWTKey {
+    guard !text.contains("PRIVATE KEY") else {
+      throw JWTKeyError(description: "holds a private key; the server needs the public one alone")
+    }
+    if let key = try? JWTKit.Insecure.RSA.PublicKey(pem: text) {
+      return try await self.key(rsa: key, id: nil)
+    }
+    if let key = try? ES256PublicKey(pem: text) { return try await self.key(ecdsa: key, id: nil) }
+    if let key = try? EdDSA.PublicKey(pem: text) { return try await self.key(eddsa: key, id: nil) }
+    throw JWTKeyError(
+      description: "holds no RSA (2048 bits or more), P-256 or Ed25519 public key")
+  }
+}
+
+// MARK: - JWK and JWKS
+
+extension JWTKey {
+  private static func keys(ofJSON bytes: [UInt8]) async throws(JWTKeyError) -> [JWTKey] {
+    guard let json = try? JSON(parsing: bytes) else {
+      throw JWTKeyError(description: "is not JSON")
+    }
+    var members = [json]
+    if case .array(let keys)? = json["keys"] { members = keys }
+    var keys: [JWTKey] = []
+    for member in members.prefix(maxKeys) {
+      if let key = try await key(ofJWK: member) { keys.append(key) }
+    }
+    guard !keys.isEmpty else {
+      throw JWTKeyError(description: "holds no key for HS256, RS256, ES256 or EdDSA")
+    }
+    return keys
+  }
+
+  /// Returns nil for a key of another kind or for another use.
+  private static func key(ofJWK jwk: JSON) async throws(JWTKeyError) -> JWTKey? {
+    guard jwk["use"].map({ $0.string == "sig" }) ?? true,
+      let key = try await keyOfKind(jwk),
+      jwk["alg"].map({ $0.string == key.algorithm.rawValue }) ?? true
+    else { return nil }
+    return key
+  }
+
+  private static func keyOfKind(_ jwk: JSON) async throws(JWTKeyError) -> JWTKey? {
+    let id = jwk["kid"]?.string
+    func text(_ name: String) -> String { jwk[name]?.string ?? "" }
+    switch (text("kty"), text("crv")) {
+    case ("RSA", _):
+      guard let key = try? JWTKit.Insecure.RSA.PublicKey(modulus: text("n"), exponent: text("e"))
+      else { return nil }
+      return try await self.key(rsa: key, id: id)
+    case ("EC", "P-256"):
+      guard let key = try? ES256PublicKey(parameters: (text("x"), text("y"))) else { return nil }
+      return try await self.key(ecdsa: key, id: id)
+    case ("OKP", "Ed25519"):
+      guard let key = try? EdDSA.PublicKey(x: text("x"), curve: .ed25519) else { return nil }
+      return try await self.key(eddsa: key, id: id)
+    case ("oct", _):
+      guard let secret = [UInt8](base64: text("k"), .urlSafe) else { return nil }
+      return try await key(secret: secret, id: id)
+    default: return nil
+    }
+  }
+}
+
+extension JWTKeyError {
+  package static let unreadable = JWTKeyError(description: "cannot be read")
+}

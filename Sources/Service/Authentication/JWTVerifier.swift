@@ -1,0 +1,179 @@
+// JWT → caller.
+//
+// Promises: a verified token is kept until it expires, so that its signature is verified once. Every
+// refusal costs one signature, also of a text that is no JWT. Fetching keys never blocks a request's thread:
+// a request whose key is not there yet is handled again once the keys were fetched.
+
+import Crypto
+import FetchModel
+import JWTKit
+import Synchronization
+import Threads
+
+/// Verifies JWTs by keys from a file and from a URL.
+package final class JWTVerifier: Sendable {
+  /// The keys of a URL.
+  package struct Source: Sendable {
+    /// Returns the JWKS.
+    let fetch: @Sendable () async throws -> [UInt8]
+    /// Called when fetching fails, with the reason.
+    let onFailure: @Sendable (String) -> Void
+
+    package init(
+      fetch: @escaping @Sendable () async throws -> [UInt8],
+      onFailure: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+      self.fetch = fetch
+      self.onFailure = onFailure
+    }
+  }
+
+  private struct State {
+    var fetched: [JWTKey] = []
+    /// Verified tokens by their hashes.
+    var verified: [SHA256Digest: Caller] = [:]
+    var lastFetch: ContinuousClock.Instant?
+    var hasFailed = false
+    var isFetching = false
+    /// Called once the fetch has ended.
+    var waiting: [@Sendable () -> Void] = []
+  }
+
+  /// Seconds by which clocks may differ.
+  static let skew = 30.0
+  private static let maxVerified = 10_000
+  private static let maxWaiting = 1_000
+  /// The most keys that a token is tried with.
+  private static let maxTries = 8
+  /// How long after a fetch an unknown key may cause the next one.
+  private static let minInterval = Duration.seconds(30)
+  private static let maxInterval = Duration.seconds(600)
+
+  private let rules: JWTRules
+  private let ownKeys: [JWTKey]
+  private let source: Source?
+  // Protects the fetched keys and the verified tokens; not held while a signature is verified.
+  private let state = Mutex(State())
+
+  package init(rules: JWTRules = JWTRules(), keys: [JWTKey] = [], source: Source? = nil) {
+    self.rules = rules
+    ownKeys = keys
+    self.source = source
+  }
+
+  /// - Parameter digest: The SHA-256 of `text`.
+  func verify(
+    _ text: String, _ digest: SHA256Digest, at time: Double
+  ) -> Authenticator.Result {
+    let (known, fetched) = state.withLock { ($0.verified[digest], $0.fetched) }
+    if let known, time < known.expires + Self.skew { return .caller(known) }
+    let keys = ownKeys + fetched
+    guard let token = JSONWebToken(text) else { return refuse(keys, at: time) }
+    let fitting = keys.filter { $0.fits(token) }.prefix(Self.maxTries)
+    if let caller = caller(of: token, fitting, at: time) {
+      keep(caller, digest)
+      return .caller(caller)
+    }
+    let isKnownKey = token.keyID.map { id in keys.contains { $0.id == id } } ?? !fitting.isEmpty
+    if !isKnownKey, mayFetch { return .pending }
+    return fitting.isEmpty ? refuse(keys, at: time) : .refused
+  }
+
+  /// Verifies the signature, and checks the claims also where the signature is wrong: both refusals
+  /// take the same time.
+  private func caller(
+    of token: JSONWebToken, _ keys: ArraySlice<JWTKey>, at time: Double
+  ) -> Caller? {
+    let isSigned = keys.contains { $0.verify(token.signature, signs: token.signedText) }
+    let caller = token.claims.flatMap { rules.caller($0, at: time) }
+    return isSigned ? caller : nil
+  }
+
+  /// Refuses a text without a signature to verify, in the time that refusing a JWT takes.
+  private func refuse(_ keys: [JWTKey], at time: Double) -> Authenticator.Result {
+    if let key = keys.first, let decoy = JSONWebToken(key.decoy) {
+      _ = caller(of: decoy, [key], at: time)
+    }
+    return .refused
+  }
+
+  private func keep(_ caller: Caller, _ digest: SHA256Digest) {
+    state.withLock { state in
+      if state.verified.count >= Self.maxVerified { state.verified = [:] }
+      state.verified[digest] = caller
+    }
+  }
+}
+
+extension JWTKey {
+  /// True if the token's header admits this key.
+  fileprivate func fits(_ token: JSONWebToken) -> Bool {
+    algorithm == token.algorithm && signatureBytes == token.signature.count
+      && (id == nil || token.keyID == nil || id == token.keyID)
+  }
+}
+
+// MARK: - Fetching keys
+
+extension JWTVerifier {
+  /// True if an unknown key is a reason to fetch, or a fetch runs that a request may wait for.
+  private var mayFetch: Bool {
+    guard source != nil else { return false }
+    return state.withLock { state in
+      guard state.waiting.count < Self.maxWaiting else { return false }
+      return state.isFetching || Self.age(state) >= Self.minInterval
+    }
+  }
+
+  private static func age(_ state: State) -> Duration {
+    state.lastFetch.map { ContinuousClock.now - $0 } ?? maxInterval
+  }
+
+  /// Fetches the keys if none are there or they are old.
+  package func refreshIfDue() {
+    let isDue = state.withLock { state in
+      Self.age(state) >= (state.hasFailed ? Self.minInterval : Self.maxInterval)
+    }
+    if isDue { fetch {} }
+  }
+
+  /// Fetches the keys unless that happens already, and calls `body` on another thread afterwards.
+  func whenFetched(_ body: @escaping @Sendable () -> Void) { fetch(body) }
+
+  private func fetch(_ body: @escaping @Sendable () -> Void) {
+    guard let source else { return body() }
+    let isFirst = state.withLock { state in
+      state.waiting.append(body)
+      defer { state.isFetching = true }
+      return !state.isFetching
+    }
+    guard isFirst else { return }
+    Task {
+      do {
+        let keys = try await JWTKey.keys(of: try await source.fetch())
+        // A secret that a URL shows is none.
+        self.finish(keys.filter { $0.algorithm != .hs256 })
+      } catch {
+        self.finish(nil)
+        source.onFailure("\(error)")
+      }
+    }
+  }
+
+  /// - Parameter keys: nil if fetching failed; the keys from before stay then.
+  private func finish(_ keys: [JWTKey]?) {
+    let waiting = state.withLock { state in
+      state.lastFetch = .now
+      state.isFetching = false
+      state.hasFailed = keys == nil
+      if let keys {
+        state.fetched = keys
+        // Their keys may be gone.
+        state.verified = [:]
+      }
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    startThread { for body in waiting { body() } }
+  }
+}

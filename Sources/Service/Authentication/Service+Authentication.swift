@@ -1,0 +1,68 @@
+// A service's part of authentication: it reads the store's API keys again every few seconds, and
+// ends what waits for a caller whose credential has ended.
+
+import FetchModel
+import HTTPServer
+
+extension Service {
+  /// Seconds between two reads of the API keys.
+  private static let keyInterval = 2.0
+
+  /// Has the API keys read again, and the credentials of what waits checked.
+  func scheduleKeyRefresh() {
+    deadlines.schedule(after: Self.keyInterval) { [weak self] in
+      guard let self else { return }
+      // Reading may take long: not on the deadlines' thread.
+      let isTaken = pools.credentials.run { [weak self] in
+        guard let self else { return }
+        authenticator.readKeys(of: store)
+        credentialWatch.sweep(authenticator.isCurrent)
+        authenticator.jwt?.refreshIfDue()
+        scheduleKeyRefresh()
+      }
+      if !isTaken { scheduleKeyRefresh() }
+    }
+  }
+}
+
+extension RequestContext {
+  /// Has `holder` end with 401 soon after the caller's credential has ended.
+  func endsWithCredential(_ holder: any CredentialHolder) {
+    if let caller { service.credentialWatch.add(holder, caller) }
+  }
+
+  /// - Throws: 401 without a caller, 403 if the caller lacks `scope`.
+  func require(_ scope: Caller.Scopes) throws(Problem) {
+    guard let caller else { throw .unauthorized }
+    try caller.require(scope)
+  }
+}
+
+extension Caller {
+  /// - Throws: 403 if the caller lacks `scope`.
+  func require(_ scope: Scopes) throws(Problem) {
+    guard scopes.contains(scope) else { throw .forbidden(scope) }
+  }
+}
+
+extension Authenticator {
+  convenience init(_ configuration: ServiceConfiguration) {
+    self.init(serverToken: configuration.bearerToken, jwt: configuration.jwt)
+  }
+}
+
+extension Problem {
+  /// The caller lacks a scope.
+  static func forbidden(_ scope: Caller.Scopes) -> Problem {
+    var problem = Problem(
+      403, "forbidden", "Forbidden",
+      "The credential lacks the scope `\(scope.name)`, which this request needs.")
+    problem.headers = [
+      (
+        "WWW-Authenticate",
+        "Bearer realm=\"LiveFetch\", error=\"insufficient_scope\", scope=\"\(scope.name)\""
+      )
+    ]
+    return problem
+  }
+}
