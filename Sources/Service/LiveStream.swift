@@ -10,7 +10,7 @@ import HTTPServer
 import LiveQueries
 import Synchronization
 
-final class LiveStream: ServedStream, LiveWaiter {
+final class LiveStream: ServedStream, GroupWaiter {
   struct State {
     var output = EventOutput()
     /// Fetches that the engine does not tell of, the next one last: those that ``held`` names a

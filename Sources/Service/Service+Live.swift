@@ -95,17 +95,11 @@ final class Deliveries: LiveDelivery {
     }
   }
 
-  func deliver(_ results: [GroupResult], at token: Token?, to waiter: any LiveWaiter) {
-    let tell = { @Sendable in
-      if let poll = waiter as? LivePoll {
-        poll.receive(results, at: token)
-      } else if let stream = waiter as? LiveStream {
-        stream.receive(results, at: token)
-      }
-    }
-    // A group is told nothing more until it asks again, so nothing is overtaken.
-    if results.count > Self.fewWaiters, lane.run(tell) { return }
-    tell()
+  func deliver(_ results: [GroupResult], at token: Token?, to waiter: any GroupWaiter) {
+    let notify = { @Sendable in waiter.receive(results, at: token) }
+    // A group gets one answer per request, so answers keep their order.
+    if results.count > Self.fewWaiters, lane.run(notify) { return }
+    notify()
   }
 
   private func letGo(_ waiters: [any LiveWaiter]) {

@@ -25,7 +25,7 @@ extension Service {
 }
 
 /// A request that waits for the next change of any of its fetches.
-final class LivePoll: LiveWaiter {
+final class LivePoll: GroupWaiter {
   private let call: Call
   private let fetches: [LiveFetches.Named]
   private let until: ContinuousClock.Instant

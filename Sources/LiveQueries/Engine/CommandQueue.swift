@@ -1,4 +1,4 @@
-// What other threads tell the engine's thread: wishes enter from anywhere, batches leave on one.
+// What other threads tell the engine's thread: commands enter from anywhere, batches leave on one.
 
 import Dispatch
 import FetchModel
@@ -9,28 +9,28 @@ import Threads
 struct CommandBatch: Sendable {
   enum Command: Sendable {
     case follow(FollowRequest)
-    case followGroup(GroupWish)
+    case followGroup(GroupCommand)
     case cancel(any LiveWaiter)
   }
 
   /// In the order in which they were told.
-  var wishes: [Command] = []
+  var commands: [Command] = []
   /// Whether the store may have a newer moment.
   var storeDidChange = false
   var drains: [DispatchSemaphore] = []
   /// Resumes that were found out apart.
-  var finished: [FinishedResume] = []
+  var finished: [FinishedCatchUp] = []
   var isStopped = false
 
   var isEmpty: Bool {
-    wishes.isEmpty && !storeDidChange && drains.isEmpty && !isStopped && finished.isEmpty
+    commands.isEmpty && !storeDidChange && drains.isEmpty && !isStopped && finished.isEmpty
   }
 }
 
 /// A resume and what became of it.
-struct FinishedResume: Sendable {
-  let job: ResumeJob
-  let outcome: ResumeOutcome
+struct FinishedCatchUp: Sendable {
+  let job: CatchUpJob
+  let outcome: CatchUpOutcome
 }
 
 /// The engine's letter box.
@@ -64,9 +64,9 @@ final class CommandQueue: Sendable {
     if wasEmpty { signal.signal() }
   }
 
-  /// Takes wishes back for the next batch, before those that came since.
+  /// Takes commands back for the next batch, before those that came since.
   func putBack(_ requests: [FollowRequest]) {
-    tell { $0.wishes.insert(contentsOf: requests.map(CommandBatch.Command.follow), at: 0) }
+    tell { $0.commands.insert(contentsOf: requests.map(CommandBatch.Command.follow), at: 0) }
   }
 
   /// Waits until there is something or `deadline` has come, and takes it all.

@@ -1,4 +1,4 @@
-// Every live query of a store with the clients that wait for them: moments of the store, wishes
+// Every live query of a store with the clients that wait for them: moments of the store, commands
 // and deadlines enter, answers gather in the outbox. A plain value for one thread; it waits for
 // nothing and hands nothing out.
 
@@ -14,7 +14,7 @@ struct FollowRequest: Sendable {
   let waiter: any LiveWaiter
   /// Whether it is not to be answered from memory: its answer has to be true of the moment that
   /// the store is at, like those of others.
-  var onlyWaits = false
+  var needsConsistentSnapshot = false
 }
 
 /// An answer on its way to those it is for.
@@ -58,9 +58,9 @@ struct LiveQueries {
   var deadlines = DeadlineHeap()
   var outbox: [OutgoingAnswer] = []
   /// Who waits for what is being found out elsewhere.
-  var resumes: [ResumeKey: Resuming] = [:]
+  var resumes: [CatchUpKey: PendingCatchUp] = [:]
   /// What is to be found out elsewhere and nobody was told of yet.
-  var newResumes: [ResumeJob] = []
+  var newResumes: [CatchUpJob] = []
   /// Requests that are to be served anew, after what came meanwhile.
   var returned: [FollowRequest] = []
   /// Whether nothing is to be begun any more.
@@ -92,12 +92,12 @@ struct LiveQueries {
     }
     guard token != last else { return }
     guard token.epoch == last.epoch, token.position > last.position else {
-      startAnew(token)
+      restart(token)
       return
     }
     if hasActiveQueries {
       // What was forgotten of the history since then cannot be told.
-      guard try isWhole(since: last.position, context) else { return startAnew(token) }
+      guard try isHistoryComplete(since: last.position, context) else { return restart(token) }
       let candidates = try candidates(after: last.position, context)
       let latest = ContinuousClock.now + configuration.longPatience * 2
       for candidate in candidates {
@@ -122,11 +122,11 @@ struct LiveQueries {
   ) throws(StoreError) -> [Candidate] {
     let moment = context.moment
     let touched = try moment.within(nil) { () throws(StoreError) in
-      try context.touched(after: base, in: model)
+      try context.changes(after: base, in: model)
     }
     var search = CandidateSearch(index, touched, after: base, moment)
     try moment.within(configuration.longPatience * 2) { () throws(StoreError) in search.run() }
-    counters.settled += search.settled
+    counters.settled += search.filteredOut
     return search.found.all
       .map { Candidate(query: $0, objects: search.objects(for: $0)) }
       .sorted { ($0.objects?.count ?? .max) < ($1.objects?.count ?? .max) }
@@ -139,7 +139,9 @@ struct LiveQueries {
   func token(at position: Int64) -> Token? { known[position] }
 
   /// Whether the store can still tell all that was touched after `position`.
-  func isWhole(since position: Int64, _ context: CatchUpContext) throws(StoreError) -> Bool {
+  func isHistoryComplete(since position: Int64, _ context: CatchUpContext) throws(StoreError)
+    -> Bool
+  {
     if position == context.token.position { return true }
     guard let token = known[position] else { return false }
     return try context.moment.standing(of: token) == .known
@@ -160,7 +162,7 @@ struct LiveQueries {
   }
 
   /// Another history: whatever was known of the old one is worth nothing.
-  private mutating func startAnew(_ token: Token) {
+  private mutating func restart(_ token: Token) {
     for query in queries.values { dismiss(query, .expired) }
     queries = [:]
     index = QueryIndex()
@@ -216,7 +218,7 @@ struct LiveQueries {
   ) throws(StoreError) -> [RowChange]? {
     do throws(StoreError) {
       return try context.moment.within(configuration.longPatience) { () throws(StoreError) in
-        try candidate.query.advance(context, for: candidate.objects)
+        try candidate.query.advance(context, affected: candidate.objects)
       }
     } catch .queryTimeout {
       return nil

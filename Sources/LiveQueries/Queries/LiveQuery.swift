@@ -81,14 +81,14 @@ final class LiveQuery {
 
   /// Moves everything on to the context's moment.
   ///
-  /// - Parameter concerned: the touched objects whose rows may differ, where that is known.
+  /// - Parameter known: the ids whose rows may differ; nil to query the store for them.
   /// - Returns: what became of each object; empty if the result and its related objects are as
   ///   they were.
   func advance(
-    _ context: CatchUpContext, for concerned: Set<ObjectID>? = nil
+    _ context: CatchUpContext, affected known: Set<ObjectID>? = nil
   ) throws(StoreError) -> [RowChange] {
     let base = position
-    let found = try rowChanges(after: base, for: concerned, context)
+    let found = try rowChanges(after: base, known: known, context)
     position = context.token.position
     guard let found else { return [] }
     note(found, after: base)
@@ -117,25 +117,23 @@ final class LiveQuery {
   /// What became of each object after `start`, up to the context's moment; nil where nothing that
   /// matters was touched. Empty where things are again as they were.
   func rowChanges(
-    after start: Int64, for concerned: Set<ObjectID>? = nil, _ context: CatchUpContext
+    after start: Int64, known: Set<ObjectID>? = nil, _ context: CatchUpContext
   ) throws(StoreError) -> FoundChanges? {
-    let ids = try touchedIDs(after: start, for: concerned, context)
+    let ids = try affectedIDs(after: start, known: known, context)
     guard !ids.isEmpty else { return nil }
     return try rowChanges(of: ids, after: start, context)
   }
 
-  /// The objects whose rows may differ from those at `start`.
-  func touchedIDs(
-    after start: Int64, for concerned: Set<ObjectID>? = nil, _ context: CatchUpContext
+  /// The objects whose rows may differ from those at `start`; `known` if that is not nil.
+  func affectedIDs(
+    after start: Int64, known: Set<ObjectID>? = nil, _ context: CatchUpContext
   ) throws(StoreError) -> Set<ObjectID> {
-    let touched = try context.touched(after: start, in: model)
-    guard routing.readSet.isTouched(by: touched, only: key.only) else { return [] }
-    let concern = concerned.map { .objects($0) } ?? context.concern(of: key, after: start)
-    var ids: Set<ObjectID> =
-      switch concern {
-      case .nothing: []
-      case .objects(let concerned): concerned
-      case .everything: try context.moment.roots(of: plan, touchedBy: touched.touches)
+    let changed = try context.changes(after: start, in: model)
+    guard routing.readSet.isTouched(by: changed, only: key.only) else { return [] }
+    let known = known ?? context.affectedIDs(of: key, after: start)
+    var ids =
+      if let known { known } else {
+        try context.moment.roots(of: plan, touchedBy: changed.touches)
       }
     if let only = key.only { ids.formIntersection([only]) }
     return ids

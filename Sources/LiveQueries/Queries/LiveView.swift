@@ -25,8 +25,9 @@ struct ViewKey: Hashable {
   let withTotal: Bool
   let withDigest: Bool
 
-  init(_ plan: FetchPlan, shape: Shape) {
-    self.shape = shape
+  /// - Parameter only: the only object observed; nil for a fetch.
+  init(_ plan: FetchPlan, only: ObjectID?) {
+    shape = Self.shape(of: plan, only: only)
     let showsItems = shape == .objects || shape == .ids
     after = showsItems ? plan.window.after : nil
     limit = showsItems ? plan.window.limit.map { max(0, $0) } : nil
@@ -37,6 +38,16 @@ struct ViewKey: Hashable {
     isCapped = plan.isCapped && showsItems
     withTotal = plan.withTotal && showsItems || shape == .count
     withDigest = plan.withDigest && showsItems
+  }
+
+  private static func shape(of plan: FetchPlan, only: ObjectID?) -> Shape {
+    if only != nil { return .object }
+    return switch plan.shape {
+    case .count: .count
+    case .ids: .ids
+    case .objects: .objects
+    case .dictionaries: .dictionaries(plan)
+    }
   }
 }
 

@@ -34,24 +34,20 @@ public struct TransactionDiffs {
     try context.search(for: keys, after: token, in: model, columns)
   }
 
-  /// The diff of `plan` from `since` on. A fetch of which nothing was touched costs one look at
-  /// what was; others cost no more than their snapshot.
+  /// The diff of `plan` from `since` on. For a fetch without affected objects, only the changes are
+  /// read; for others, no more than their snapshot.
   public func diff(of plan: FetchPlan, since: Token) throws(StoreError) -> Answer {
-    let newest = context.token
-    if since == newest { return .unchanged }
-    guard since.epoch == newest.epoch, since.position <= newest.position else { return .expired }
-    guard try context.moment.standing(of: since) == .known else { return .expired }
-    let request = FollowRequest(
-      plan: plan, only: nil, since: .token(since), deadline: nil, waiter: Nobody.waiter)
+    if since == context.token { return .unchanged }
+    guard try context.canContinue(from: since) else { return .expired }
     let query = LiveQuery(
-      key: QueryKey(plan, only: nil), model: model, columns: nil, position: newest.position)
-    let touched = try query.touchedIDs(after: since.position, context)
-    guard !touched.isEmpty else { return .unchanged }
-    let view = try query.view(request.viewKey, context, now: .now)
-    let found = try query.rowChanges(of: touched, after: since.position, context)
-    let body = try query.body(
-      for: view, found.changes, from: since.position, isStep: false, context)
-    return body.map { .diff($0.json(from: since)) } ?? .unchanged
+      key: QueryKey(plan, only: nil), model: model, columns: nil, position: context.token.position)
+    let affected = try query.affectedIDs(after: since.position, context)
+    if affected.isEmpty { return .unchanged }
+    context.note(affected, of: query.key, after: since.position)
+    let found = try query.catchUp(
+      ViewKey(plan, only: nil), from: since, context, limit: .surrounding, now: .now)
+    guard let found else { return .expired }
+    return found.body.map { .diff($0.json(from: since)) } ?? .unchanged
   }
 }
 
@@ -117,9 +113,4 @@ extension TransactionDiffs {
       return nil
     }
   }
-}
-
-/// Stands where a client would wait.
-private final class Nobody: LiveWaiter {
-  static let waiter = Nobody()
 }

@@ -8,8 +8,8 @@ extension LiveQueries {
   /// one from a moment no earlier is being found out already.
   func isSlow(_ request: FollowRequest, from: Token, _ context: CatchUpContext) -> Bool {
     let key = QueryKey(request.plan, only: request.only)
-    if context.isTooMuch(after: from.position), queries[key]?.isActive != true { return true }
-    guard !resumes.isEmpty, !request.onlyWaits else { return false }
+    if context.searchTimedOut(after: from.position), queries[key]?.isActive != true { return true }
+    guard !resumes.isEmpty, !request.needsConsistentSnapshot else { return false }
     return resumes.keys.contains { $0.query == key && from.position <= $0.from.position }
   }
 
@@ -19,29 +19,29 @@ extension LiveQueries {
   /// - Parameters:
   ///   - from: the token that the client has.
   ///   - start: a later one up to which nothing happened to the fetch, where that is known.
-  mutating func handOver(_ request: FollowRequest, from: Token, start: Token? = nil) {
-    if request.onlyWaits { return send(.expired, to: request.waiter) }
+  mutating func continueInBackground(_ request: FollowRequest, from: Token, start: Token? = nil) {
+    if request.needsConsistentSnapshot { return send(.expired, to: request.waiter) }
     if isEnding { return send(.failed(.busy), to: request.waiter) }
-    let key = ResumeKey(
+    let key = CatchUpKey(
       query: QueryKey(request.plan, only: request.only), view: request.viewKey,
       from: start ?? from)
-    var resuming = resumes[key] ?? Resuming()
+    var resuming = resumes[key] ?? PendingCatchUp()
     if resuming.isEmpty {
       newResumes.append(
-        ResumeJob(
+        CatchUpJob(
           key: key, plan: request.plan, model: model, columns: columns, ticket: resuming.ticket))
     }
-    resuming.later.append(Resuming.Waiting(request: request, from: from))
+    resuming.later.append(PendingCatchUp.Waiting(request: request, from: from))
     resumes[key] = resuming
   }
 
   /// Whether somebody still waits for just this.
-  func isAwaited(_ finished: FinishedResume) -> Bool {
+  func isAwaited(_ finished: FinishedCatchUp) -> Bool {
     resumes[finished.job.key]?.ticket === finished.job.ticket
   }
 
   /// What is to be found out elsewhere, each once.
-  mutating func takeNewResumes() -> [ResumeJob] {
+  mutating func takeNewResumes() -> [CatchUpJob] {
     defer { newResumes = [] }
     for job in newResumes { resumes[job.key]?.begin() }
     return newResumes
@@ -58,10 +58,10 @@ extension LiveQueries {
           let deadline = places[ticket]?.deadline
           forget(ticket)
           guard let plan = view.plan else { continue }
-          handOver(
+          continueInBackground(
             FollowRequest(
               plan: plan, only: query.key.only, since: .token(from), deadline: deadline,
-              waiter: waiter, onlyWaits: waiter is GroupMember), from: from,
+              waiter: waiter, needsConsistentSnapshot: waiter.groupMember != nil), from: from,
             start: base)
         }
       }
@@ -97,8 +97,8 @@ extension LiveQueries {
   /// happened when it was found out, so that the client gets on however much is saved.
   ///
   /// - Parameter latest: when nothing more is asked of the store here.
-  mutating func takeBack(
-    _ finished: FinishedResume, _ context: CatchUpContext, now: ContinuousClock.Instant,
+  mutating func complete(
+    _ finished: FinishedCatchUp, _ context: CatchUpContext, now: ContinuousClock.Instant,
     until latest: ContinuousClock.Instant
   ) {
     let key = finished.job.key
@@ -108,31 +108,24 @@ extension LiveQueries {
     case .ready(let prepared):
       let known = prepared.query.views[key.view]?.bodies[key.from.position] ?? nil
       do throws(StoreError) {
-        guard try isOfThisHistory(prepared, context) else { return endResume(key, .expired) }
+        guard try context.canContinue(from: prepared.token) else { return endResume(key, .expired) }
         guard prepared.token == context.token || ContinuousClock.now < latest else {
           throw .queryTimeout
         }
         try serve(prepared, key, context, now: now)
       } catch .queryTimeout {
-        lead(key, to: prepared, known, now: now)
+        respondWithStale(key, to: prepared, known, now: now)
       } catch {
         endResume(key, .failed(context.moment.meaning(of: error)))
       }
     }
   }
 
-  private func isOfThisHistory(
-    _ prepared: PreparedQuery, _ context: CatchUpContext
-  ) throws(StoreError) -> Bool {
-    guard prepared.token.epoch == context.token.epoch else { return false }
-    return try context.moment.standing(of: prepared.token) == .known
-  }
-
   /// Tells those who waited when the resume was begun what had happened by then; where that is
   /// nothing, what comes after it is found out. Those who came later may know of newer saves, and
   /// are served like anyone else.
-  private mutating func lead(
-    _ key: ResumeKey, to prepared: PreparedQuery, _ body: AnswerBody?,
+  private mutating func respondWithStale(
+    _ key: CatchUpKey, to prepared: PreparedQuery, _ body: AnswerBody?,
     now: ContinuousClock.Instant
   ) {
     let query = prepared.query
@@ -142,7 +135,9 @@ extension LiveQueries {
     returned += waiting.later.map(\.request)
     note(shown: prepared.token)
     guard let body else {
-      for one in waiting.begun { handOver(one.request, from: one.from, start: prepared.token) }
+      for one in waiting.begun {
+        continueInBackground(one.request, from: one.from, start: prepared.token)
+      }
       return
     }
     view.lastUse = now
@@ -154,45 +149,44 @@ extension LiveQueries {
   }
 
   /// Gives the same answer to everyone who waits for a resume.
-  mutating func endResume(_ key: ResumeKey, _ answer: LiveAnswer) {
+  mutating func endResume(_ key: CatchUpKey, _ answer: LiveAnswer) {
     for waiting in resumes.removeValue(forKey: key)?.all ?? [] {
       send(answer, to: waiting.request.waiter)
     }
   }
 
-  /// Answers those who waited, or has them wait on. Nobody was answered where it throws.
+  /// Answers the waiting clients, or registers them. If it throws, no client was answered.
   private mutating func serve(
-    _ prepared: PreparedQuery, _ key: ResumeKey, _ context: CatchUpContext,
+    _ prepared: PreparedQuery, _ key: CatchUpKey, _ context: CatchUpContext,
     now: ContinuousClock.Instant
   ) throws(StoreError) {
     let query = prepared.query
-    // Where nothing was saved meanwhile there is nothing to ask.
-    let patience = prepared.token == context.token ? nil : configuration.longPatience
-    let (own, body) = try context.moment.within(patience) { () throws(StoreError) in
-      _ = try query.advance(context)
-      let view = try query.view(key.view, context, now: now)
-      return (view, try query.body(for: view, from: key.from.position, context))
-    }
+    let limit: CatchUpLimit =
+      prepared.token == context.token ? .eachStep : .total(configuration.longPatience)
+    let found = try query.catchUp(
+      key.view, from: key.from, context, limit: limit, needsHistory: false, now: now)
+    guard let found else { return endResume(key, .expired) }
     query.log.trim(to: configuration.maxLoggedChanges)
-    let kept = adopt(query)
-    guard let body else {
-      // One that others wait in knows perhaps less of its order than this view needs.
-      let view = try context.moment.within(patience) { () throws(StoreError) in
-        try kept.view(key.view, context, now: now)
+    let installed = install(query)
+    guard let body = found.body else {
+      // The installed query may know fewer keys than this view needs.
+      var limit = limit
+      let view = try limit.run(isView: true, context) { () throws(StoreError) in
+        try installed.view(key.view, context, now: now)
       }
       view.lastUse = now
       for waiting in resumes.removeValue(forKey: key)?.all ?? [] {
-        register(waiting.request, from: waiting.from, kept, view, now: now)
+        register(waiting.request, from: waiting.from, installed, view, now: now)
       }
       return
     }
     for waiting in resumes.removeValue(forKey: key)?.all ?? [] {
-      send(body, of: own, from: waiting.from, to: waiting.request.waiter)
+      send(body, of: found.view, from: waiting.from, to: waiting.request.waiter)
     }
   }
 
-  /// The query that serves the fetch from now on.
-  private mutating func adopt(_ query: LiveQuery) -> LiveQuery {
+  /// Makes `query` the fetch's query, unless another one is active. Returns the fetch's query.
+  private mutating func install(_ query: LiveQuery) -> LiveQuery {
     if let known = queries[query.key], known.isActive { return known }
     queries[query.key] = query
     return query
