@@ -1,11 +1,11 @@
-// Resumes that take longer than others can wait: handed over to be found out elsewhere, and taken
-// back. Clients that ask for the same one wait for it together.
+// Slow catch-ups: requests that exceed the engine's time limit enter, jobs for background threads
+// leave; finished jobs enter, answers leave. Clients with the same catch-up wait for one job.
 
 import FetchModel
 
 extension LiveQueries {
-  /// Whether a resume of this fetch would keep the others waiting: too much was touched since, or
-  /// one from a moment no earlier is being found out already.
+  /// True if this catch-up would exceed the time limit: the search for its token did, or a job for the
+  /// same fetch from the same or a later token is running.
   func isSlow(_ request: FollowRequest, from: Token, _ context: CatchUpContext) -> Bool {
     let key = QueryKey(request.plan, only: request.only)
     if context.searchTimedOut(after: from.position), queries[key]?.isActive != true { return true }
@@ -13,12 +13,12 @@ extension LiveQueries {
     return resumes.keys.contains { $0.query == key && from.position <= $0.from.position }
   }
 
-  /// Has what `request` asks found out elsewhere. Fetches of a group have one moment together,
-  /// which another one's answer cannot be of: they are told to begin anew.
+  /// Starts or joins the background catch-up of `request`. A fetch of a group expires instead, because
+  /// all answers of a group refer to one snapshot.
   ///
   /// - Parameters:
-  ///   - from: the token that the client has.
-  ///   - start: a later one up to which nothing happened to the fetch, where that is known.
+  ///   - from: the client's token.
+  ///   - start: a later token at which the result is still the same, if known.
   mutating func continueInBackground(_ request: FollowRequest, from: Token, start: Token? = nil) {
     if request.needsConsistentSnapshot { return send(.expired, to: request.waiter) }
     if isEnding { return send(.failed(.busy), to: request.waiter) }
@@ -35,22 +35,22 @@ extension LiveQueries {
     resumes[key] = resuming
   }
 
-  /// Whether somebody still waits for just this.
+  /// True while clients wait for this job.
   func isAwaited(_ finished: FinishedCatchUp) -> Bool {
     resumes[finished.job.key]?.ticket === finished.job.ticket
   }
 
-  /// What is to be found out elsewhere, each once.
+  /// Returns the jobs to be started, each once.
   mutating func takeNewResumes() -> [CatchUpJob] {
     defer { newResumes = [] }
     for job in newResumes { resumes[job.key]?.begin() }
     return newResumes
   }
 
-  /// Has a query whose step takes too long go on elsewhere, as a resume of everyone who waits;
-  /// those that follow it together with others begin anew.
+  /// Continues a query whose step exceeds the time limit in the background, for all of its waiters.
+  /// Fetches of groups expire.
   ///
-  /// - Parameter base: the moment that the query is true of.
+  /// - Parameter base: the snapshot that the query is up to date with.
   mutating func postpone(_ query: LiveQuery, at base: Token?) {
     for view in query.views.values {
       for (from, waiters) in view.waiters {
@@ -72,7 +72,7 @@ extension LiveQueries {
     queries[query.key] = nil
   }
 
-  /// Forgets a client that waits for a resume.
+  /// Removes a client that waits for a background catch-up.
   mutating func cancelResume(of waiter: ObjectIdentifier) {
     guard !resumes.isEmpty else { return }
     for key in Array(resumes.keys) {
@@ -83,7 +83,7 @@ extension LiveQueries {
     }
   }
 
-  /// Tells everyone who waits for a resume that there will be none.
+  /// Answers every client that waits for a background catch-up with ``StoreError/busy``.
   mutating func endResumes() {
     for waiting in resumes.values.flatMap(\.all) {
       send(.failed(.busy), to: waiting.request.waiter)
@@ -92,11 +92,10 @@ extension LiveQueries {
     newResumes = []
   }
 
-  /// Serves who waits for a resume that was found out: with what happened up to the context's
-  /// moment, to which ``catchUp(_:)`` went; or where there is no time for that, with what had
-  /// happened when it was found out, so that the client gets on however much is saved.
+  /// Answers the clients that wait for a finished job: with the diff up to the context's snapshot, or,
+  /// if there is no time for that, up to the job's snapshot, so that they make progress under load.
   ///
-  /// - Parameter latest: when nothing more is asked of the store here.
+  /// - Parameter latest: when no more queries of the store are started.
   mutating func complete(
     _ finished: FinishedCatchUp, _ context: CatchUpContext, now: ContinuousClock.Instant,
     until latest: ContinuousClock.Instant
@@ -121,9 +120,9 @@ extension LiveQueries {
     }
   }
 
-  /// Tells those who waited when the resume was begun what had happened by then; where that is
-  /// nothing, what comes after it is found out. Those who came later may know of newer saves, and
-  /// are served like anyone else.
+  /// Sends the diff up to the job's snapshot to the clients that waited when it started; if that is
+  /// empty, continues from that snapshot. Later clients may know newer saves, so their requests are
+  /// served again.
   private mutating func respondWithStale(
     _ key: CatchUpKey, to prepared: PreparedQuery, _ body: AnswerBody?,
     now: ContinuousClock.Instant
@@ -148,7 +147,7 @@ extension LiveQueries {
     }
   }
 
-  /// Gives the same answer to everyone who waits for a resume.
+  /// Sends the same answer to every client that waits for a background catch-up.
   mutating func endResume(_ key: CatchUpKey, _ answer: LiveAnswer) {
     for waiting in resumes.removeValue(forKey: key)?.all ?? [] {
       send(answer, to: waiting.request.waiter)

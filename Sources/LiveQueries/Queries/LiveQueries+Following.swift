@@ -1,12 +1,11 @@
-// Wishes to be told: answered at once where there is a diff already, registered where there is
-// none yet.
+// Requests to follow enter; each is answered at once if there is a diff, and registered if not.
 
 import FetchModel
 
 extension LiveQueries {
-  /// Tries to serve `request` by what is in memory alone; false if the store has to be asked.
+  /// Serves `request` from memory; returns false if the store must be read.
   ///
-  /// Only to be called while the engine knows of no newer moment of the store.
+  /// Call it only while the engine knows of no newer snapshot.
   mutating func followFromMemory(_ request: FollowRequest, now: ContinuousClock.Instant) -> Bool {
     guard let current else { return false }
     let from = request.from(current)
@@ -27,8 +26,8 @@ extension LiveQueries {
     return true
   }
 
-  /// Looks once at what was touched for all of `requests` that have to ask the store what happened
-  /// after the same moment; a failure is heard by those that ask then.
+  /// Examines the changes once for all of `requests` that start from the same token. If that fails,
+  /// each request fails or succeeds by itself.
   func prepare(_ requests: [FollowRequest], _ context: CatchUpContext) {
     var keys: [Token: Set<QueryKey>] = [:]
     for request in requests where request.only == nil {
@@ -38,7 +37,7 @@ extension LiveQueries {
     search(for: keys, context)
   }
 
-  /// The same for resumes that were found out: what happened since.
+  /// The same for finished jobs, from their snapshots.
   func prepare(_ finished: [FinishedCatchUp], _ context: CatchUpContext) {
     var keys: [Token: Set<QueryKey>] = [:]
     for resume in finished where resume.job.key.query.only == nil {
@@ -47,7 +46,7 @@ extension LiveQueries {
       else { continue }
       keys[prepared.token, default: []].insert(resume.job.key.query)
     }
-    // Each of them has to know this; what it takes is not to be any one's alone.
+    // Every job needs the changes, so reading them has a time limit of its own.
     for start in keys.keys {
       _ = try? context.moment.within(nil) { () throws(StoreError) in
         try context.changes(after: start.position, in: model)
@@ -64,8 +63,7 @@ extension LiveQueries {
     }
   }
 
-  /// The moments after which the store has to be asked what happened to a fetch: where its query
-  /// rests, and where the client is.
+  /// The tokens after which the store must be read for a fetch: its inactive query's and the client's.
   private func unread(_ request: FollowRequest, _ key: QueryKey) -> [Token] {
     var starts: [Token] = []
     let query = queries[key]
@@ -80,7 +78,7 @@ extension LiveQueries {
     return starts + [from]
   }
 
-  /// Serves `request` at the context's moment, up to which ``catchUp(_:)`` went.
+  /// Serves `request` at the context's snapshot, with which ``catchUp(_:)`` is up to date.
   mutating func follow(
     _ request: FollowRequest, _ context: CatchUpContext, now: ContinuousClock.Instant
   ) {
@@ -126,7 +124,7 @@ extension LiveQueries {
     do throws(StoreError) {
       found = try query.catchUp(request.viewKey, from: from, context, limit: limit, now: now)
     } catch {
-      // A query that did not reach the snapshot is of no use.
+      // A query that did not reach the snapshot is dropped.
       if query.position != context.token.position, !query.isActive { queries[query.key] = nil }
       throw error
     }
@@ -195,7 +193,7 @@ extension LiveQueries {
     counters.delivered += 1
   }
 
-  /// Forgets a client that waits no more, without an answer.
+  /// Removes a waiter without an answer.
   mutating func cancel(_ waiter: ObjectIdentifier) {
     cancelResume(of: waiter)
     guard let ticket = tickets[waiter], let place = remove(ticket) else { return }
@@ -205,12 +203,12 @@ extension LiveQueries {
     }
   }
 
-  /// Answers those whose wait is over at `now` with a diff without entries.
+  /// Answers the waiters whose deadline has passed with an empty diff.
   mutating func expire(_ now: ContinuousClock.Instant) {
     expire(deadlines.removeDue(now))
   }
 
-  /// Answers everyone with a diff without entries.
+  /// Answers all waiters with an empty diff.
   mutating func expireAll() {
     expire(Array(places.keys))
     deadlines = DeadlineHeap()
@@ -243,7 +241,7 @@ extension LiveQueries {
     return place
   }
 
-  /// Drops the queries and views that nobody used since `moment`.
+  /// Drops the queries and views that were not used since `moment`.
   mutating func dropIdle(unusedSince moment: ContinuousClock.Instant) {
     for (key, query) in queries {
       query.dropViews(unusedSince: moment)
