@@ -60,6 +60,7 @@ struct ManualTests {
     let path = try Self.sampleFile()
     var options = SQLiteStoreOptions()
     options.isReadOnly = true
+    options.queryTimeout = 600
     let store = try SQLiteStore(path: path, options: options)
     defer { store.close() }
     let resolver = FetchResolver(model: store.model, maxItems: 10)
