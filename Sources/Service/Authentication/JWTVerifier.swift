@@ -65,7 +65,9 @@ package final class JWTVerifier: Sendable {
   func verify(
     _ text: String, _ digest: SHA256Digest, at time: Double
   ) -> Authenticator.Result {
-    let (known, fetched) = state.withLock { ($0.verified[digest], $0.fetched) }
+    let (known, fetched, lastFetch) = state.withLock {
+      ($0.verified[digest], $0.fetched, $0.lastFetch)
+    }
     if let known, time < known.expires + Self.skew { return .caller(known) }
     let keys = ownKeys + fetched
     guard let token = JSONWebToken(text) else { return refuse(keys, at: time) }
@@ -75,7 +77,11 @@ package final class JWTVerifier: Sendable {
       return .caller(caller)
     }
     let isKnownKey = token.keyID.map { id in keys.contains { $0.id == id } } ?? !fitting.isEmpty
-    if !isKnownKey, mayFetch { return .pending }
+    if !isKnownKey {
+      if mayFetch { return .pending }
+      // Keys may have arrived since they were read above.
+      if state.withLock({ $0.lastFetch }) != lastFetch { return verify(text, digest, at: time) }
+    }
     return fitting.isEmpty ? refuse(keys, at: time) : .refused
   }
 
@@ -138,7 +144,9 @@ extension JWTVerifier {
   }
 
   /// Fetches the keys unless that happens already, and calls `body` on another thread afterwards.
-  func whenFetched(_ body: @escaping @Sendable () -> Void) { fetch(body) }
+  func whenFetched(_ body: @escaping @Sendable () -> Void) {
+    if mayFetch { fetch(body) } else { startThread(body) }
+  }
 
   private func fetch(_ body: @escaping @Sendable () -> Void) {
     guard let source else { return body() }
