@@ -5,13 +5,19 @@ import Synchronization
 @testable import LiveQueries
 
 /// A client that keeps what it is told.
-final class Asker: LiveWaiter {
+final class Asker: GroupWaiter {
   private let answers = Mutex<[String]>([])
   private let signal = DispatchSemaphore(value: 0)
 
   func receive(_ answer: String) {
     answers.withLock { $0.append(answer) }
     signal.signal()
+  }
+
+  /// Takes all results of a group at once.
+  func receive(_ results: [GroupResult], at token: Token?) {
+    let texts = results.map { "\($0.index): \($0.answer.text)" }.sorted()
+    receive(texts.joined(separator: "; "))
   }
 
   /// The next answer, for which it waits 20 seconds at the most.
@@ -34,14 +40,9 @@ extension LiveAnswer {
   }
 }
 
-/// Tells askers what an engine says, and all that it says of a group at once.
+/// Passes an engine's answers on to ``Asker``.
 struct AskerDelivery: LiveDelivery {
   func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter]) {
     for case let client as Asker in waiters { client.receive(answer.text) }
-  }
-
-  func deliver(_ results: [GroupResult], at token: Token?, to waiter: any LiveWaiter) {
-    let texts = results.map { "\($0.index): \($0.answer.text)" }.sorted()
-    (waiter as? Asker)?.receive(texts.joined(separator: "; "))
   }
 }

@@ -23,7 +23,7 @@ extension LiveStore {
     try read { moment throws(StoreError) in
       let context = CatchUpContext(moment)
       let all = try query.rowChanges(after: base, context)?.changes ?? []
-      let told = try query.rowChanges(after: base, for: objects, context)?.changes ?? []
+      let told = try query.rowChanges(after: base, known: objects, context)?.changes ?? []
       let shown = { (changes: [RowChange]) in
         changes.filter { !$0.isSameRow }
           .map { "\($0.id) \($0.touch) \($0.new?.json ?? [])" }.sorted()

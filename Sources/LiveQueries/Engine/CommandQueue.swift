@@ -1,47 +1,48 @@
-// What other threads tell the engine's thread: wishes enter from anywhere, batches leave on one.
+// The queue of the engine's thread: commands and notifications enter on any thread, batches leave
+// on one.
 
 import Dispatch
 import FetchModel
 import Synchronization
 import Threads
 
-/// Everything told since the last batch was taken.
+/// Everything added since the last batch was taken.
 struct CommandBatch: Sendable {
   enum Command: Sendable {
     case follow(FollowRequest)
-    case followGroup(GroupWish)
+    case followGroup(GroupCommand)
     case cancel(any LiveWaiter)
   }
 
-  /// In the order in which they were told.
-  var wishes: [Command] = []
-  /// Whether the store may have a newer moment.
+  /// In order of arrival.
+  var commands: [Command] = []
+  /// True if the store may have a newer snapshot.
   var storeDidChange = false
   var drains: [DispatchSemaphore] = []
-  /// Resumes that were found out apart.
-  var finished: [FinishedResume] = []
+  /// Finished background catch-ups.
+  var finished: [FinishedCatchUp] = []
   var isStopped = false
 
   var isEmpty: Bool {
-    wishes.isEmpty && !storeDidChange && drains.isEmpty && !isStopped && finished.isEmpty
+    commands.isEmpty && !storeDidChange && drains.isEmpty && !isStopped && finished.isEmpty
   }
 }
 
-/// A resume and what became of it.
-struct FinishedResume: Sendable {
-  let job: ResumeJob
-  let outcome: ResumeOutcome
+/// A background catch-up and its outcome.
+struct FinishedCatchUp: Sendable {
+  let job: CatchUpJob
+  let outcome: CatchUpOutcome
 }
 
-/// The engine's letter box.
+/// The engine's command queue.
 final class CommandQueue: Sendable {
-  /// Guards the batch that gathers.
+  /// Protects the next batch.
   private let batch = Mutex(CommandBatch())
   private let signal = MonotonicSemaphore()
-  /// When the engine was told to end, in nanoseconds since the system started; 0 before.
+  /// When the engine was stopped or drained, in nanoseconds since the system started; 0 before.
   private let end = Atomic<UInt64>(0)
 
-  /// Has the engine end, with what `note` tells it: nothing long is begun any more.
+  /// Adds a command that ends the engine; nothing long is started any more.
   func end(_ note: (inout CommandBatch) -> Void) {
     end.store(DispatchTime.now().uptimeNanoseconds, ordering: .sequentiallyConsistent)
     tell(note)
@@ -49,7 +50,7 @@ final class CommandQueue: Sendable {
 
   var isEnding: Bool { end.load(ordering: .relaxed) != 0 }
 
-  /// Whether that was so long ago that what still runs is to be broken off.
+  /// True one second after the end; running reads are then cancelled.
   var isOverdue: Bool {
     let end = end.load(ordering: .relaxed)
     return end != 0 && DispatchTime.now().uptimeNanoseconds > end &+ 1_000_000_000
@@ -64,12 +65,12 @@ final class CommandQueue: Sendable {
     if wasEmpty { signal.signal() }
   }
 
-  /// Takes wishes back for the next batch, before those that came since.
+  /// Returns requests to the next batch, before newer commands.
   func putBack(_ requests: [FollowRequest]) {
-    tell { $0.wishes.insert(contentsOf: requests.map(CommandBatch.Command.follow), at: 0) }
+    tell { $0.commands.insert(contentsOf: requests.map(CommandBatch.Command.follow), at: 0) }
   }
 
-  /// Waits until there is something or `deadline` has come, and takes it all.
+  /// Waits for commands until `deadline`, and takes all of them.
   func take(until deadline: ContinuousClock.Instant?) -> CommandBatch {
     if let deadline {
       let seconds = ContinuousClock.now.duration(to: deadline) / .seconds(1)

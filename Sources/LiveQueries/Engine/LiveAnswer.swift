@@ -4,7 +4,21 @@ import FetchModel
 
 /// A client that waits for a diff. The engine retains it until it is answered and identifies it by
 /// object identity.
-public protocol LiveWaiter: AnyObject, Sendable {}
+public protocol LiveWaiter: AnyObject, Sendable {
+  /// The fetch of a group that waits; nil for a client that waits for itself.
+  var groupMember: GroupMember? { get }
+}
+
+extension LiveWaiter {
+  public var groupMember: GroupMember? { nil }
+}
+
+/// A client that follows a group of fetches.
+public protocol GroupWaiter: LiveWaiter {
+  /// Takes the results of the group's fetches that have any. The client is then up to date with
+  /// `token`, which is nil if the store could not be read.
+  func receive(_ results: [GroupResult], at token: Token?)
+}
 
 /// The answer to a waiter; each waiter gets one.
 public enum LiveAnswer: Sendable {
@@ -36,14 +50,16 @@ public protocol LiveDelivery: Sendable {
   /// Delivers the same `answer` to each of `waiters`. Called on the engine's thread; must return
   /// quickly.
   func deliver(_ answer: LiveAnswer, to waiters: [any LiveWaiter])
-  /// Delivers the results of a group of fetches. The client is then up to date with `token`, which
-  /// is nil if the store could not be read. Called on the engine's thread.
-  func deliver(_ results: [GroupResult], at token: Token?, to waiter: any LiveWaiter)
+  /// Passes the results of a group of fetches to ``GroupWaiter/receive(_:at:)``. Called on the
+  /// engine's thread; must return quickly.
+  func deliver(_ results: [GroupResult], at token: Token?, to waiter: any GroupWaiter)
 }
 
 extension LiveDelivery {
-  /// The default for receivers without groups.
-  public func deliver(_ results: [GroupResult], at token: Token?, to waiter: any LiveWaiter) {}
+  /// Calls the waiter at once.
+  public func deliver(_ results: [GroupResult], at token: Token?, to waiter: any GroupWaiter) {
+    waiter.receive(results, at: token)
+  }
 }
 
 /// Limits of the engine.

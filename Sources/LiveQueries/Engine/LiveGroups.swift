@@ -1,16 +1,16 @@
-// Clients that follow many fetches at once: the answers to their fetches enter one by one, one
-// answer for each client leaves, and all of it is true of one moment.
+// Clients that follow several fetches: answers to single fetches enter, one answer per client
+// leaves, and all of it refers to one snapshot.
 //
-// A fetch of a group waits in its live query like any other client. The group is armed while its
-// client wants an answer; one that fell out of its query while the group was not armed is followed
-// again, from the moment that the client has of it, when the client asks the next time. So a group
-// costs per change, not per question, and keeps nothing for a client that does not read.
+// A fetch of a group waits in its live query like any other client. A group is armed while its
+// client waits for an answer. A fetch that was answered while the group is not armed is followed
+// again, from the client's token, when the client waits the next time. A group therefore costs per
+// change, not per request, and buffers nothing for a client that does not read.
 
 import FetchModel
 
-/// One of the fetches that a client follows together.
+/// One fetch of a group.
 public struct GroupFetch: Sendable {
-  /// Chosen by the client; tells its fetches apart.
+  /// Chosen by the client; identifies the fetch in the group.
   public let index: Int
   public let plan: FetchPlan
   public let since: Token
@@ -22,29 +22,29 @@ public struct GroupFetch: Sendable {
   }
 }
 
-/// What became of one fetch of a group.
+/// The result of one fetch of a group.
 public struct GroupResult: Sendable {
   public let index: Int
   public let answer: LiveAnswer
 }
 
-/// A client's wish about many fetches.
-struct GroupWish: Sendable {
-  /// Fetches that are new to the group, or followed from another moment than it knows.
+/// A client's command to follow a group of fetches.
+struct GroupCommand: Sendable {
+  /// Fetches that are new to the group, or followed from another token than before.
   let fetches: [GroupFetch]
-  /// Whether it is to be answered at once, whatever there is.
+  /// True to answer at once, even without changes.
   let isFinal: Bool
-  let waiter: any LiveWaiter
+  let waiter: any GroupWaiter
 }
 
-/// A fetch of a group, as the client that its live query knows.
-final class GroupMember: LiveWaiter {
+/// The waiter of one fetch of a group. Only the engine makes and uses it.
+public final class GroupMember: LiveWaiter {
   let group: Group
   let index: Int
   let plan: FetchPlan
-  /// From when its client wants to know. Touched on the engine's thread alone.
+  /// The client's token. Accessed on the engine's thread only.
   nonisolated(unsafe) var since: Token
-  /// Whether it stands in a live query. Touched on the engine's thread alone.
+  /// True while it is registered in a live query. Accessed on the engine's thread only.
   nonisolated(unsafe) var isWaiting = false
 
   init(_ fetch: GroupFetch, of group: Group) {
@@ -54,37 +54,40 @@ final class GroupMember: LiveWaiter {
     since = fetch.since
   }
 
-  /// The wish to stand in the live query again.
+  public var groupMember: GroupMember? { self }
+
+  /// The request to follow the fetch from the client's token.
   var request: FollowRequest {
     FollowRequest(
-      plan: plan, only: nil, since: .token(since), deadline: nil, waiter: self, onlyWaits: true)
+      plan: plan, only: nil, since: .token(since), deadline: nil, waiter: self,
+      needsConsistentSnapshot: true)
   }
 }
 
-/// The fetches of one client. Touched on the engine's thread alone.
+/// The fetches of one client. Accessed on the engine's thread only.
 final class Group: Sendable {
-  let waiter: any LiveWaiter
+  let waiter: any GroupWaiter
   nonisolated(unsafe) var members: [Int: GroupMember] = [:]
   nonisolated(unsafe) var results: [GroupResult] = []
-  /// Members that do not stand in their query.
-  nonisolated(unsafe) var loose: [Int] = []
+  /// Members that are not registered in a query.
+  nonisolated(unsafe) var unregistered: [Int] = []
   nonisolated(unsafe) var isArmed = false
   nonisolated(unsafe) var mustAnswer = false
 
-  init(_ waiter: any LiveWaiter) { self.waiter = waiter }
+  init(_ waiter: any GroupWaiter) { self.waiter = waiter }
 
-  /// Whether its client is to be answered now.
+  /// True if its client must be answered now.
   var isDue: Bool { isArmed && (mustAnswer || !results.isEmpty) }
 
   func add(_ fetch: GroupFetch) {
     members[fetch.index] = GroupMember(fetch, of: self)
-    loose.append(fetch.index)
+    unregistered.append(fetch.index)
   }
 
-  /// What the members that stand nowhere wish; they stand somewhere or are answered soon.
+  /// The requests of the unregistered members.
   func takeRequests() -> [FollowRequest] {
-    defer { loose = [] }
-    return loose.compactMap { index in
+    defer { unregistered = [] }
+    return unregistered.compactMap { index in
       guard let member = members[index], !member.isWaiting else { return nil }
       member.isWaiting = true
       return member.request
@@ -94,7 +97,7 @@ final class Group: Sendable {
   func receive(_ answer: LiveAnswer, _ member: GroupMember) {
     guard members[member.index] === member else { return }
     member.isWaiting = false
-    loose.append(member.index)
+    unregistered.append(member.index)
     guard isArmed else { return }
     switch answer {
     case .diff(_, let token, let isEmpty):
@@ -111,70 +114,70 @@ final class Group: Sendable {
 struct LiveGroups {
   struct Outgoing {
     let results: [GroupResult]
-    let waiter: any LiveWaiter
+    let waiter: any GroupWaiter
   }
 
   private var groups: [ObjectIdentifier: Group] = [:]
-  /// Groups that may have something to be told at the end of the batch.
-  private var touched: [ObjectIdentifier: Group] = [:]
+  /// Groups that may have an answer at the end of the batch.
+  private var pending: [ObjectIdentifier: Group] = [:]
   private var postponed: [GroupMember] = []
 
-  /// Arms a group and gives what its members wish of the live queries.
-  mutating func follow(_ wish: GroupWish) -> [FollowRequest] {
+  /// Arms a group and returns the requests of its unregistered members.
+  mutating func follow(_ wish: GroupCommand) -> [FollowRequest] {
     let identity = ObjectIdentifier(wish.waiter)
     let group = groups[identity] ?? Group(wish.waiter)
     groups[identity] = group
-    touched[identity] = group
+    pending[identity] = group
     for fetch in wish.fetches { group.add(fetch) }
     group.isArmed = true
     group.mustAnswer = group.mustAnswer || wish.isFinal
     return group.takeRequests()
   }
 
-  /// Forgets a client's group and gives the members that stand in a query.
+  /// Removes a client's group and returns its registered members.
   mutating func remove(_ waiter: any LiveWaiter) -> [GroupMember] {
     let identity = ObjectIdentifier(waiter)
-    touched[identity] = nil
+    pending[identity] = nil
     guard let group = groups.removeValue(forKey: identity) else { return [] }
     defer { group.members = [:] }
     return group.members.values.filter(\.isWaiting)
   }
 
-  /// Takes in what is for members; the waiters that are left are clients of their own.
+  /// Stores the answer for the members of groups and returns the other waiters.
   mutating func collect(_ outgoing: OutgoingAnswer) -> [any LiveWaiter] {
     guard !groups.isEmpty else { return outgoing.waiters }
     var others: [any LiveWaiter] = []
     for waiter in outgoing.waiters {
-      guard let member = waiter as? GroupMember else {
+      guard let member = waiter.groupMember else {
         others.append(waiter)
         continue
       }
       member.group.receive(outgoing.answer, member)
-      touched[ObjectIdentifier(member.group.waiter)] = member.group
+      pending[ObjectIdentifier(member.group.waiter)] = member.group
     }
     return others
   }
 
-  /// There was no time for this one.
+  /// Stores a member for which there was no time.
   mutating func postpone(_ member: GroupMember) { postponed.append(member) }
 
-  /// The members that there was no time for, to be served later. Where their client is to be answered
-  /// now they are told to begin anew, since its answer has to be true of all of them at this moment:
-  /// whoever asked makes it elsewhere, where that may take long.
+  /// The requests of postponed members, to be served later. A member whose client must be answered
+  /// now expires instead, because the answer must refer to this snapshot; the service then reads the
+  /// fetch on another thread.
   mutating func takePostponed(isEnding: Bool) -> [FollowRequest] {
     defer { postponed = [] }
     return postponed.compactMap { member in
       guard isEnding || member.group.isDue else { return member.request }
       member.group.receive(.expired, member)
-      touched[ObjectIdentifier(member.group.waiter)] = member.group
+      pending[ObjectIdentifier(member.group.waiter)] = member.group
       return nil
     }
   }
 
-  /// The answers that are due at the end of a batch.
+  /// Returns the answers that are due at the end of a batch.
   mutating func takeAnswers(isDraining: Bool) -> [Outgoing] {
-    let candidates = isDraining ? groups : touched
-    touched = [:]
+    let candidates = isDraining ? groups : pending
+    pending = [:]
     var answers: [Outgoing] = []
     for group in candidates.values {
       guard group.isDue || group.isArmed && isDraining else { continue }

@@ -1,58 +1,82 @@
-// One open read transaction, for as long as the engine works in it.
+// One read transaction, with the results that several fetches share while it is open.
+//
+// Invariant: everything in a context refers to the same snapshot.
 
 import FetchModel
 
-/// A moment of the store with what was asked of it already.
+/// A read transaction and what was already read in it.
 final class CatchUpContext {
   let moment: any ReadTransaction
   let token: Token
-  private var touches: [Int64: ChangedObjects] = [:]
+  private var changes: [Int64: ChangedObjects] = [:]
 
   init(_ moment: any ReadTransaction) {
     self.moment = moment
     token = moment.token
   }
 
-  /// What was touched after `position`, asked once for every query.
-  func touched(after position: Int64, in model: Model) throws(StoreError) -> ChangedObjects {
+  /// The objects that changed after `position`. The store is queried once per position.
+  func changes(after position: Int64, in model: Model) throws(StoreError) -> ChangedObjects {
     if position == token.position { return ChangedObjects(ChangeSet(), in: model) }
-    if let known = touches[position] { return known }
+    if let known = changes[position] { return known }
     let found = ChangedObjects(try moment.touches(after: position), in: model)
-    touches[position] = found
+    changes[position] = found
     return found
   }
 
-  /// What was found out for many fetches together, by position.
-  private var searches: [Int64: SharedSearch] = [:]
-  /// After which positions so much was touched that there was no time to look at it.
-  private var unsearched: Set<Int64> = []
+  /// True if the store's history reaches from `token` to this snapshot.
+  func canContinue(from token: Token) throws(StoreError) -> Bool {
+    guard token.epoch == self.token.epoch, token.position <= self.token.position else {
+      return false
+    }
+    return try moment.standing(of: token) == .known
+  }
 
-  /// Whether more was touched after `position` than there was time to look at for many fetches
-  /// together.
-  func isTooMuch(after position: Int64) -> Bool { unsearched.contains(position) }
+  // MARK: Searches for many fetches
 
-  /// For fewer fetches each asks by itself.
-  private static let fewestTogether = 8
+  /// By position and fetch, the ids whose rows may differ; nil inside if any row may.
+  private var affected: [Int64: [QueryKey: Set<ObjectID>?]] = [:]
+  /// The positions for which a search ran out of time.
+  private var unfinished: Set<Int64> = []
+  /// Fewer fetches query the store one by one.
+  private static let leastSearched = 8
 
-  /// Looks once for all of `keys` at what was touched after `start`, where they are enough for that
-  /// to be of use and the store can tell.
+  /// True if a search after `position` ran out of time.
+  func searchTimedOut(after position: Int64) -> Bool { unfinished.contains(position) }
+
+  /// Examines the changes after `start` once for all fetches in `keys`, if there are enough of
+  /// them and the store's history reaches back to it.
   func search(
     for keys: Set<QueryKey>, after start: Token, in model: Model, _ columns: (any ColumnTraits)?
   ) throws(StoreError) {
     let position = start.position
-    guard keys.count >= Self.fewestTogether, start.epoch == token.epoch,
-      position < token.position, try moment.standing(of: start) == .known
+    guard keys.count >= Self.leastSearched, position != token.position,
+      try canContinue(from: start)
     else { return }
-    unsearched.insert(position)
-    let search = try SharedSearch(
-      for: keys, after: position, self, model: model, columns: columns)
+    unfinished.insert(position)
+    var index = QueryIndex()
+    let queries = keys.map {
+      LiveQuery(key: $0, model: model, columns: columns, position: position)
+    }
+    for query in queries { index.insert(query) }
+    let changed = try changes(after: position, in: model)
+    var search = CandidateSearch(index, changed, after: position, moment)
+    search.run()
     guard !search.hasFailed else { return }
-    unsearched.remove(position)
-    searches[position] = search
+    unfinished.remove(position)
+    affected[position] = Dictionary(
+      uniqueKeysWithValues: queries.map { query in
+        (query.key, search.found.contains(query) ? search.objects(for: query) : .some([]))
+      })
   }
 
-  /// What the fetch of that key has to ask of what was touched after `position`.
-  func concern(of key: QueryKey, after position: Int64) -> AffectedScope {
-    searches[position]?.concern(of: key) ?? .everything
+  /// The ids of a fetch whose rows may differ from those at `position`; nil if any row may.
+  func affectedIDs(of key: QueryKey, after position: Int64) -> Set<ObjectID>? {
+    affected[position]?[key] ?? nil
+  }
+
+  /// Stores the ids of a fetch whose rows may differ from those at `position`.
+  func note(_ ids: Set<ObjectID>, of key: QueryKey, after position: Int64) {
+    affected[position, default: [:]][key] = ids
   }
 }

@@ -1,12 +1,11 @@
-// Wishes to be told: answered at once where there is a diff already, registered where there is
-// none yet.
+// Requests to follow enter; each is answered at once if there is a diff, and registered if not.
 
 import FetchModel
 
 extension LiveQueries {
-  /// Tries to serve `request` by what is in memory alone; false if the store has to be asked.
+  /// Serves `request` from memory; returns false if the store must be read.
   ///
-  /// Only to be called while the engine knows of no newer moment of the store.
+  /// Call it only while the engine knows of no newer snapshot.
   mutating func followFromMemory(_ request: FollowRequest, now: ContinuousClock.Instant) -> Bool {
     guard let current else { return false }
     let from = request.from(current)
@@ -20,15 +19,15 @@ extension LiveQueries {
     case nil: return false
     case .some(nil): register(request, from: from, query, view, now: now)
     case .some(let body?):
-      if request.onlyWaits { return false }
+      if request.needsConsistentSnapshot { return false }
       send(body, of: view, from: from, to: request.waiter)
     }
     view.lastUse = now
     return true
   }
 
-  /// Looks once at what was touched for all of `requests` that have to ask the store what happened
-  /// after the same moment; a failure is heard by those that ask then.
+  /// Examines the changes once for all of `requests` that start from the same token. If that fails,
+  /// each request fails or succeeds by itself.
   func prepare(_ requests: [FollowRequest], _ context: CatchUpContext) {
     var keys: [Token: Set<QueryKey>] = [:]
     for request in requests where request.only == nil {
@@ -38,8 +37,8 @@ extension LiveQueries {
     search(for: keys, context)
   }
 
-  /// The same for resumes that were found out: what happened since.
-  func prepare(_ finished: [FinishedResume], _ context: CatchUpContext) {
+  /// The same for finished jobs, from their snapshots.
+  func prepare(_ finished: [FinishedCatchUp], _ context: CatchUpContext) {
     var keys: [Token: Set<QueryKey>] = [:]
     for resume in finished where resume.job.key.query.only == nil {
       guard case .ready(let prepared) = resume.outcome,
@@ -47,10 +46,10 @@ extension LiveQueries {
       else { continue }
       keys[prepared.token, default: []].insert(resume.job.key.query)
     }
-    // Each of them has to know this; what it takes is not to be any one's alone.
+    // Every job needs the changes, so reading them has a time limit of its own.
     for start in keys.keys {
       _ = try? context.moment.within(nil) { () throws(StoreError) in
-        try context.touched(after: start.position, in: model)
+        try context.changes(after: start.position, in: model)
       }
     }
     search(for: keys, context)
@@ -64,8 +63,7 @@ extension LiveQueries {
     }
   }
 
-  /// The moments after which the store has to be asked what happened to a fetch: where its query
-  /// rests, and where the client is.
+  /// The tokens after which the store must be read for a fetch: its inactive query's and the client's.
   private func unread(_ request: FollowRequest, _ key: QueryKey) -> [Token] {
     var starts: [Token] = []
     let query = queries[key]
@@ -80,7 +78,7 @@ extension LiveQueries {
     return starts + [from]
   }
 
-  /// Serves `request` at the context's moment, up to which ``catchUp(_:)`` went.
+  /// Serves `request` at the context's snapshot, with which ``catchUp(_:)`` is up to date.
   mutating func follow(
     _ request: FollowRequest, _ context: CatchUpContext, now: ContinuousClock.Instant
   ) {
@@ -88,12 +86,12 @@ extension LiveQueries {
     do throws(StoreError) {
       start = try startingToken(request, context)
       if let from = start, isSlow(request, from: from, context) {
-        return handOver(request, from: from)
+        return continueInBackground(request, from: from)
       }
       guard let from = start, try follow(request, from: from, context, now: now)
       else { return send(.expired, to: request.waiter) }
     } catch {
-      if error == .queryTimeout, let start { return handOver(request, from: start) }
+      if error == .queryTimeout, let start { return continueInBackground(request, from: start) }
       send(.failed(context.moment.meaning(of: error)), to: request.waiter)
     }
   }
@@ -112,72 +110,48 @@ extension LiveQueries {
     return nil
   }
 
-  /// Whether `from` can be continued from.
+  /// Answers or registers the request. Returns false if `from` cannot be continued from.
   private mutating func follow(
     _ request: FollowRequest, from: Token, _ context: CatchUpContext,
     now: ContinuousClock.Instant
   ) throws(StoreError) -> Bool {
-    let moment = context.moment
-    var patience = Patience(
-      request.onlyWaits ? configuration.longPatience : configuration.patience)
-    let query = try patience.spend(in: moment) { () throws(StoreError) in
-      try upToDateQuery(request, context)
+    let query = try query(for: request, context)
+    // Only the engine's thread reads the keys of a group's fetch.
+    let limit: CatchUpLimit =
+      request.needsConsistentSnapshot
+      ? .totalExceptView(configuration.longPatience) : .total(configuration.patience)
+    let found: CaughtUp?
+    do throws(StoreError) {
+      found = try query.catchUp(request.viewKey, from: from, context, limit: limit, now: now)
+    } catch {
+      // A query that did not reach the snapshot is dropped.
+      if query.position != context.token.position, !query.isActive { queries[query.key] = nil }
+      throw error
     }
-    guard try isContinuable(from, query, context) else { return false }
-    let makeView = { () throws(StoreError) -> LiveView in
-      try query.view(request.viewKey, context, now: now)
-    }
-    // Nobody else can read for a group what makes up its fetch.
-    let view =
-      request.onlyWaits
-      ? try moment.within(nil, makeView) : try patience.spend(in: moment, makeView)
-    view.lastUse = now
-    let body = try patience.spend(in: moment) { () throws(StoreError) in
-      try query.body(for: view, from: from.position, context)
-    }
-    if let body {
-      send(body, of: view, from: from, to: request.waiter)
+    guard let found else { return false }
+    query.log.trim(to: configuration.maxLoggedChanges)
+    if let body = found.body {
+      send(body, of: found.view, from: from, to: request.waiter)
     } else {
-      register(request, from: from, query, view, now: now)
+      register(request, from: from, query, found.view, now: now)
     }
     return true
   }
 
-  /// Whether what happened to the result since `from` can be told. A token that the store showed
-  /// once may be of a time that it has forgotten.
-  private func isContinuable(
-    _ from: Token, _ query: LiveQuery, _ context: CatchUpContext
-  ) throws(StoreError) -> Bool {
-    if query.lastChange <= from.position { return true }
-    return try context.moment.standing(of: from) == .known
-  }
-
-  private mutating func upToDateQuery(
-    _ request: FollowRequest, _ context: CatchUpContext
+  /// The query of a fetch, which may be behind the context's snapshot; a fresh one if the history
+  /// since its position has a gap.
+  private mutating func query(
+    for request: FollowRequest, _ context: CatchUpContext
   ) throws(StoreError) -> LiveQuery {
     let key = QueryKey(request.plan, only: request.only)
     if let query = queries[key] {
       if query.isActive { return query }
-      if try isWhole(since: query.position, context) {
-        try wake(query, context)
-        return query
-      }
+      if try isHistoryComplete(since: query.position, context) { return query }
     }
     let query = LiveQuery(
       key: key, model: model, columns: columns, position: context.token.position)
     queries[key] = query
     return query
-  }
-
-  /// Brings a resting query up to the context's moment.
-  private mutating func wake(_ query: LiveQuery, _ context: CatchUpContext) throws(StoreError) {
-    do throws(StoreError) {
-      _ = try query.advance(context)
-      query.log.trim(to: configuration.maxLoggedChanges)
-    } catch {
-      queries[query.key] = nil
-      throw error
-    }
   }
 
   mutating func register(
@@ -219,7 +193,7 @@ extension LiveQueries {
     counters.delivered += 1
   }
 
-  /// Forgets a client that waits no more, without an answer.
+  /// Removes a waiter without an answer.
   mutating func cancel(_ waiter: ObjectIdentifier) {
     cancelResume(of: waiter)
     guard let ticket = tickets[waiter], let place = remove(ticket) else { return }
@@ -229,12 +203,12 @@ extension LiveQueries {
     }
   }
 
-  /// Answers those whose wait is over at `now` with a diff without entries.
+  /// Answers the waiters whose deadline has passed with an empty diff.
   mutating func expire(_ now: ContinuousClock.Instant) {
     expire(deadlines.removeDue(now))
   }
 
-  /// Answers everyone with a diff without entries.
+  /// Answers all waiters with an empty diff.
   mutating func expireAll() {
     expire(Array(places.keys))
     deadlines = DeadlineHeap()
@@ -267,7 +241,7 @@ extension LiveQueries {
     return place
   }
 
-  /// Drops the queries and views that nobody used since `moment`.
+  /// Drops the queries and views that were not used since `moment`.
   mutating func dropIdle(unusedSince moment: ContinuousClock.Instant) {
     for (key, query) in queries {
       query.dropViews(unusedSince: moment)
@@ -277,17 +251,7 @@ extension LiveQueries {
 }
 
 extension FollowRequest {
-  var viewKey: ViewKey { ViewKey(plan, shape: shape) }
-
-  private var shape: ViewKey.Shape {
-    if only != nil { return .object }
-    return switch plan.shape {
-    case .count: .count
-    case .ids: .ids
-    case .objects: .objects
-    case .dictionaries: .dictionaries(plan)
-    }
-  }
+  var viewKey: ViewKey { ViewKey(plan, only: only) }
 
   /// The token that the client starts from.
   func from(_ current: Token) -> Token {
@@ -296,23 +260,5 @@ extension FollowRequest {
     case .arrival(let token):
       token.epoch == current.epoch && token.position <= current.position ? token : current
     }
-  }
-}
-
-extension LiveQuery {
-  /// The diff of `view` from `position` on; nil if its snapshot is the same.
-  func body(
-    for view: LiveView, from position: Int64, _ context: CatchUpContext
-  ) throws(StoreError) -> AnswerBody? {
-    if lastChange <= position { return nil }
-    if let body = view.bodies[position] { return body }
-    let changes =
-      if let logged = log.changes(after: position) { logged } else {
-        try rowChanges(after: position, context)?.changes ?? []
-      }
-    let body = try body(for: view, changes, from: position, isStep: false, context)
-    if view.bodies.count >= 8 { view.bodies = [:] }
-    view.bodies[position] = body
-    return body
   }
 }

@@ -1,10 +1,9 @@
-// Every live query of a store with the clients that wait for them: moments of the store, wishes
-// and deadlines enter, answers gather in the outbox. A plain value for one thread; it waits for
-// nothing and hands nothing out.
+// All live queries of a store and their waiters: snapshots, requests and deadlines enter, answers
+// are appended to the outbox. A plain value for one thread; it never blocks.
 
 import FetchModel
 
-/// What a client asks to be told.
+/// A client's request to follow one fetch.
 struct FollowRequest: Sendable {
   let plan: FetchPlan
   /// The only object observed; nil for a fetch.
@@ -12,20 +11,19 @@ struct FollowRequest: Sendable {
   let since: LiveStart
   let deadline: ContinuousClock.Instant?
   let waiter: any LiveWaiter
-  /// Whether it is not to be answered from memory: its answer has to be true of the moment that
-  /// the store is at, like those of others.
-  var onlyWaits = false
+  /// True if the answer must refer to the store's newest snapshot, together with other answers.
+  var needsConsistentSnapshot = false
 }
 
-/// An answer on its way to those it is for.
+/// An answer and its receivers.
 struct OutgoingAnswer {
   let answer: LiveAnswer
   var waiters: [any LiveWaiter]
-  /// Whose diff it is and from when, so that others who ask for the same can be told together.
+  /// The diff's view and start, so that requests for the same diff share it.
   var origin: AnswerOrigin?
 }
 
-/// A view and the token that its clients have.
+/// A view and its clients' token.
 struct AnswerOrigin: Hashable {
   let view: ObjectIdentifier
   let from: Token
@@ -33,7 +31,7 @@ struct AnswerOrigin: Hashable {
 
 /// The live queries of one store.
 struct LiveQueries {
-  /// Where a registered waiter stands.
+  /// Where a waiter is registered.
   struct Place {
     let query: LiveQuery
     let view: LiveView
@@ -43,12 +41,12 @@ struct LiveQueries {
   }
 
   let model: Model
-  /// How the store compares values; nil where it cannot tell.
+  /// How the store compares values; nil if unknown.
   let columns: (any ColumnTraits)?
   let configuration: LiveConfiguration
-  /// The moment that everything active is true of; nil before the store was first read.
+  /// The snapshot that every active query is up to date with; nil before the first read.
   private(set) var current: Token?
-  /// Tokens that the store has shown, so that clients' tokens need no query.
+  /// Recent tokens of the store, which need no query to be verified.
   private var known: [Int64: Token] = [:]
   var queries: [QueryKey: LiveQuery] = [:]
   var index = QueryIndex()
@@ -57,13 +55,13 @@ struct LiveQueries {
   var nextTicket: UInt64 = 0
   var deadlines = DeadlineHeap()
   var outbox: [OutgoingAnswer] = []
-  /// Who waits for what is being found out elsewhere.
-  var resumes: [ResumeKey: Resuming] = [:]
-  /// What is to be found out elsewhere and nobody was told of yet.
-  var newResumes: [ResumeJob] = []
-  /// Requests that are to be served anew, after what came meanwhile.
+  /// The clients that wait for background catch-ups.
+  var resumes: [CatchUpKey: PendingCatchUp] = [:]
+  /// Background catch-ups that were not started yet.
+  var newResumes: [CatchUpJob] = []
+  /// Requests to be served again, after newer commands.
   var returned: [FollowRequest] = []
-  /// Whether nothing is to be begun any more.
+  /// True once nothing new may be started.
   var isEnding = false
   var counters = LiveCounters()
 
@@ -75,15 +73,15 @@ struct LiveQueries {
     self.configuration = configuration
   }
 
-  /// Those whose answer is in the outbox: they are forgotten when it has been handed out.
+  /// Waiters whose answer is in the outbox; removed after its delivery.
   private var answered: [UInt64] = []
-  /// How many clients wait for a moment that changes something for them.
+  /// The number of waiting clients.
   var waiterCount: Int { places.count - answered.count }
 
-  /// Whether a moment of the store would be of use to someone now.
+  /// True if a newer snapshot must be examined now.
   var hasActiveQueries: Bool { waiterCount > 0 || !resumes.isEmpty }
 
-  /// Goes on to the context's moment and answers everyone whom it changes something for.
+  /// Advances to the context's snapshot and answers every client whose result changed.
   mutating func catchUp(_ context: CatchUpContext) throws(StoreError) {
     let token = context.token
     guard let last = current else {
@@ -92,12 +90,12 @@ struct LiveQueries {
     }
     guard token != last else { return }
     guard token.epoch == last.epoch, token.position > last.position else {
-      startAnew(token)
+      restart(token)
       return
     }
     if hasActiveQueries {
-      // What was forgotten of the history since then cannot be told.
-      guard try isWhole(since: last.position, context) else { return startAnew(token) }
+      // With a gap in the history the changes are unknown.
+      guard try isHistoryComplete(since: last.position, context) else { return restart(token) }
       let candidates = try candidates(after: last.position, context)
       let latest = ContinuousClock.now + configuration.longPatience * 2
       for candidate in candidates {
@@ -108,38 +106,39 @@ struct LiveQueries {
     note(token)
   }
 
-  /// A query that a moment may change, and the touched objects that it has to ask of; nil where
-  /// that is everything.
+  /// A query that the changes may affect, and the ids whose rows may differ; nil for all.
   private struct Candidate {
     let query: LiveQuery
     let objects: Set<ObjectID>?
   }
 
-  /// The active queries that what was touched after `base` may change, those first that ask least;
-  /// where there is no time to look at what was touched, all that look at something of it.
+  /// The active queries that the changes after `base` may affect, those with the fewest affected ids
+  /// first. If the time limit is exceeded, all that read a changed property.
   private mutating func candidates(
     after base: Int64, _ context: CatchUpContext
   ) throws(StoreError) -> [Candidate] {
     let moment = context.moment
     let touched = try moment.within(nil) { () throws(StoreError) in
-      try context.touched(after: base, in: model)
+      try context.changes(after: base, in: model)
     }
     var search = CandidateSearch(index, touched, after: base, moment)
     try moment.within(configuration.longPatience * 2) { () throws(StoreError) in search.run() }
-    counters.settled += search.settled
+    counters.settled += search.filteredOut
     return search.found.all
       .map { Candidate(query: $0, objects: search.objects(for: $0)) }
       .sorted { ($0.objects?.count ?? .max) < ($1.objects?.count ?? .max) }
   }
 
-  /// Whether `token` is one that the store showed lately.
+  /// True if `token` is a recent token of the store.
   func isKnown(_ token: Token) -> Bool { known[token.position] == token }
 
-  /// The token that the store showed lately at `position`.
+  /// The recent token at `position`.
   func token(at position: Int64) -> Token? { known[position] }
 
-  /// Whether the store can still tell all that was touched after `position`.
-  func isWhole(since position: Int64, _ context: CatchUpContext) throws(StoreError) -> Bool {
+  /// True if the store still has all changes after `position`.
+  func isHistoryComplete(since position: Int64, _ context: CatchUpContext) throws(StoreError)
+    -> Bool
+  {
     if position == context.token.position { return true }
     guard let token = known[position] else { return false }
     return try context.moment.standing(of: token) == .known
@@ -150,7 +149,7 @@ struct LiveQueries {
     note(shown: token)
   }
 
-  /// Remembers a token that the store has shown in this history.
+  /// Stores a token of the current epoch.
   mutating func note(shown token: Token) {
     known[token.position] = token
     if known.count > 4_096 {
@@ -159,8 +158,8 @@ struct LiveQueries {
     }
   }
 
-  /// Another history: whatever was known of the old one is worth nothing.
-  private mutating func startAnew(_ token: Token) {
+  /// Drops everything after a change of the epoch; all waiters expire.
+  private mutating func restart(_ token: Token) {
     for query in queries.values { dismiss(query, .expired) }
     queries = [:]
     index = QueryIndex()
@@ -168,12 +167,12 @@ struct LiveQueries {
     note(token)
   }
 
-  /// Takes one active query a moment further. One that fails ends; its clients are told. One that
-  /// there is no time for goes on elsewhere.
+  /// Advances one active query. If it fails, it ends and its clients get the error; if it exceeds the
+  /// time limit, it continues in the background.
   ///
   /// - Parameters:
-  ///   - base: the position that everything active is true of.
-  ///   - latest: when nothing more is begun here, so that others are not kept waiting.
+  ///   - base: the position that every active query is up to date with.
+  ///   - latest: when no more queries are advanced here, so that other clients need not wait.
   private mutating func step(
     _ candidate: Candidate, from base: Int64, _ context: CatchUpContext,
     until latest: ContinuousClock.Instant
@@ -197,7 +196,7 @@ struct LiveQueries {
           hasDiff = true
           answer(view, of: query, body)
         } catch .answerTooLarge(let limit) {
-          // Others may look at less of the same result.
+          // Other views may show less of the same result.
           refuse(view, of: query, .answerTooLarge(limit: limit))
         }
       }
@@ -210,13 +209,13 @@ struct LiveQueries {
     }
   }
 
-  /// What the moment did to a query; nil where that takes too long.
+  /// The query's changes at this snapshot; nil if they exceed the time limit.
   private func changes(
     of candidate: Candidate, _ context: CatchUpContext
   ) throws(StoreError) -> [RowChange]? {
     do throws(StoreError) {
       return try context.moment.within(configuration.longPatience) { () throws(StoreError) in
-        try candidate.query.advance(context, for: candidate.objects)
+        try candidate.query.advance(context, affected: candidate.objects)
       }
     } catch .queryTimeout {
       return nil
@@ -237,7 +236,7 @@ struct LiveQueries {
     query.isActive = false
   }
 
-  /// Gives every client of `view` the diff, those of one token the same bytes.
+  /// Sends the diff to every client of `view`; clients with the same token share its bytes.
   mutating func answer(_ view: LiveView, of query: LiveQuery, _ body: AnswerBody) {
     counters.diffs += 1
     for (from, waiters) in view.waiters {
@@ -248,7 +247,7 @@ struct LiveQueries {
     rest(query)
   }
 
-  /// Ends the waiting of every client of `view`, whose diff cannot be sent.
+  /// Sends the error to every client of `view`.
   private mutating func refuse(_ view: LiveView, of query: LiveQuery, _ error: StoreError) {
     for waiters in view.waiters.values { send(.failed(error), to: waiters, of: query) }
     view.waiters = [:]
@@ -264,8 +263,8 @@ struct LiveQueries {
     answered += waiters.keys
   }
 
-  /// Forgets those whose answer was in the outbox, when it has been handed out: thousands are not
-  /// to wait for that.
+  /// Removes the waiters whose answers were delivered: after the delivery, because thousands of
+  /// removals would delay it.
   mutating func forgetAnswered() {
     for ticket in answered { forgetPlace(of: ticket) }
     answered = []
@@ -281,7 +280,7 @@ struct LiveQueries {
     return place
   }
 
-  /// Lets `query` rest if nobody waits for it any more: it is true of the current moment.
+  /// Deactivates `query` if it has no waiters; it is up to date with the current snapshot.
   mutating func rest(_ query: LiveQuery) {
     guard query.isActive, query.waiterCount == 0 else { return }
     query.isActive = false

@@ -15,7 +15,7 @@ extension LiveQuery {
     guard ids.count >= Self.fewestLeftOut, !ranges.isEmpty, key.only == nil else { return ids }
     let count = ranges.values.reduce(0) { $0 + $1.keys.count }
     guard count < ids.count / 2 else { return ids }
-    let touched = try context.touched(after: start, in: model)
+    let touched = try context.changes(after: start, in: model)
     let deciding = ReadSet(of: FetchPlan(definition: key.definition), in: model)
     guard !deciding.isTouchedBehindSteps(by: touched) else { return ids }
     let (kept, mask) = (keptIDs, deciding.mask(at: []))

@@ -1,12 +1,12 @@
-// One distinct fetch, kept as its ordered keys: the store's touches enter, row changes leave, and
-// the keys, the total and the log of changes move on with them.
+// One distinct fetch, kept as its ordered keys: change sets enter, row changes leave, and the keys,
+// the total and the change log advance.
 //
-// State is that of one position of the history. While clients wait, every moment that may change
-// the result is gone through; without clients the query rests and catches up when it is asked.
+// All state refers to one position of the history. With waiters, the query advances with every
+// snapshot that may change its result; without, it is inactive until the next request.
 
 import FetchModel
 
-/// What tells one live query from another.
+/// Identifies a live query.
 struct QueryKey: Hashable {
   let definition: ResultDefinition
   let selection: [SelectedValue]
@@ -14,7 +14,7 @@ struct QueryKey: Hashable {
   let integersAsStrings: Bool
   /// The only object of interest; nil for a whole result.
   let only: ObjectID?
-  /// Whether rows only tell whether dictionaries may differ.
+  /// True if rows only indicate whether dictionaries may differ.
   let isTabulated: Bool
 
   init(_ plan: FetchPlan, only: ObjectID?) {
@@ -36,10 +36,10 @@ struct QueryKey: Hashable {
   }
 }
 
-/// What became of objects since a position.
+/// The row changes since a position.
 struct FoundChanges {
   let changes: [RowChange]
-  /// Whether they are of every object, also of those that no view shows.
+  /// True if no object is left out; false if objects that no view shows are.
   var isWhole = true
 }
 
@@ -47,21 +47,21 @@ struct FoundChanges {
 final class LiveQuery {
   let key: QueryKey
   let model: Model
-  /// How rows are asked of the store: no window, whole items.
+  /// The plan by which rows are read: no window, whole items.
   let plan: FetchPlan
   let cursor: Cursor
-  /// How it is found by what saves touch.
+  /// Its entries in the query index.
   var routing: QueryRouting
-  /// Of what position everything here is true.
+  /// The position that all state refers to.
   var position: Int64
-  /// The position after which nothing that matters was touched.
+  /// The position after which nothing relevant changed.
   var lastChange: Int64 { log.end }
-  /// Whether clients wait, so that every moment is gone through.
+  /// True while clients wait, so that the query advances with every snapshot.
   var isActive = false
   var waiterCount = 0
   var views: [ViewKey: LiveView] = [:]
   var ranges: [OrderKey?: KeyRange] = [:]
-  /// How many objects match, where a view tells it.
+  /// The number of matching objects, if a view shows it.
   var total: Int?
   var log: RowChangeLog
 
@@ -79,22 +79,21 @@ final class LiveQuery {
     log = RowChangeLog(start: position)
   }
 
-  /// Moves everything on to the context's moment.
+  /// Advances all state to the context's snapshot.
   ///
-  /// - Parameter concerned: the touched objects whose rows may differ, where that is known.
-  /// - Returns: what became of each object; empty if the result and its related objects are as
-  ///   they were.
+  /// - Parameter known: the ids whose rows may differ; nil to query the store for them.
+  /// - Returns: the change of each object; empty if the result and its related objects are the same.
   func advance(
-    _ context: CatchUpContext, for concerned: Set<ObjectID>? = nil
+    _ context: CatchUpContext, affected known: Set<ObjectID>? = nil
   ) throws(StoreError) -> [RowChange] {
     let base = position
-    let found = try rowChanges(after: base, for: concerned, context)
+    let found = try rowChanges(after: base, known: known, context)
     position = context.token.position
     guard let found else { return [] }
     note(found, after: base)
     let changes = found.changes
     guard !changes.isEmpty else { return [] }
-    // A list of its own: while the dictionary is shared with its keys, it would be copied.
+    // A copy of the keys, because sharing them with the dictionary would copy it.
     for key in Array(ranges.keys) { ranges[key]?.apply(changes) }
     total = total.map { $0 + changes.reduce(0) { $0 + $1.countChange } }
     for view in views.values {
@@ -104,45 +103,43 @@ final class LiveQuery {
     return changes
   }
 
-  /// Takes what was found into the log, which tells of every object or of nothing.
+  /// Appends the changes to the log, or restarts it if they are incomplete.
   private func note(_ found: FoundChanges, after base: Int64) {
     if found.isWhole { return log.append(found.changes, from: base, to: position) }
     log = RowChangeLog(start: position)
     for view in views.values { view.bodies = [:] }
   }
 
-  /// Beyond this many touched objects, dictionaries are made anew without a look at rows.
+  /// With more changed objects, dictionaries are recomputed without comparing rows.
   private static let maxRowsCompared = 1_000
 
-  /// What became of each object after `start`, up to the context's moment; nil where nothing that
-  /// matters was touched. Empty where things are again as they were.
+  /// The change of each object after `start`, up to the context's snapshot; nil if nothing relevant
+  /// changed, empty if all changes were reverted.
   func rowChanges(
-    after start: Int64, for concerned: Set<ObjectID>? = nil, _ context: CatchUpContext
+    after start: Int64, known: Set<ObjectID>? = nil, _ context: CatchUpContext
   ) throws(StoreError) -> FoundChanges? {
-    let ids = try touchedIDs(after: start, for: concerned, context)
+    let ids = try affectedIDs(after: start, known: known, context)
     guard !ids.isEmpty else { return nil }
     return try rowChanges(of: ids, after: start, context)
   }
 
-  /// The objects whose rows may differ from those at `start`.
-  func touchedIDs(
-    after start: Int64, for concerned: Set<ObjectID>? = nil, _ context: CatchUpContext
+  /// The objects whose rows may differ from those at `start`; `known` if that is not nil.
+  func affectedIDs(
+    after start: Int64, known: Set<ObjectID>? = nil, _ context: CatchUpContext
   ) throws(StoreError) -> Set<ObjectID> {
-    let touched = try context.touched(after: start, in: model)
-    guard routing.readSet.isTouched(by: touched, only: key.only) else { return [] }
-    let concern = concerned.map { .objects($0) } ?? context.concern(of: key, after: start)
-    var ids: Set<ObjectID> =
-      switch concern {
-      case .nothing: []
-      case .objects(let concerned): concerned
-      case .everything: try context.moment.roots(of: plan, touchedBy: touched.touches)
+    let changed = try context.changes(after: start, in: model)
+    guard routing.readSet.isTouched(by: changed, only: key.only) else { return [] }
+    let known = known ?? context.affectedIDs(of: key, after: start)
+    var ids =
+      if let known { known } else {
+        try context.moment.roots(of: plan, touchedBy: changed.touches)
       }
     if let only = key.only { ids.formIntersection([only]) }
     return ids
   }
 
-  /// What became of `touched` objects after `start`. Of many, those are left out that show nowhere:
-  /// what differs of them moves nothing either.
+  /// The changes of the objects `touched` after `start`. If they are many, objects that no view shows
+  /// and that move nothing are left out.
   func rowChanges(
     of touched: Set<ObjectID>, after start: Int64, _ context: CatchUpContext
   ) throws(StoreError) -> FoundChanges {
@@ -154,14 +151,14 @@ final class LiveQuery {
     let old = try oldRows(ids, at: start, context)
     let changes = ids.compactMap { id -> RowChange? in
       let change = RowChange(id: id, old: old[id], new: new[id])
-      // An object that came and went is gone all the same to who asks for it by its id.
+      // An object that was inserted and deleted is deleted for a client that observes its id.
       if change.old == nil && change.new == nil { return key.only == nil ? nil : change }
       return change.isSameRow && key.expansion.isEmpty ? nil : change
     }
     return FoundChanges(changes: changes, isWhole: ids.count == touched.count)
   }
 
-  /// The rows at `start`: remembered ones, as far as `start` is where the query stands.
+  /// The rows at `start`, from the log if `start` is the query's position.
   private func oldRows(
     _ ids: Set<ObjectID>, at start: Int64, _ context: CatchUpContext
   ) throws(StoreError) -> [ObjectID: Row] {
@@ -179,7 +176,7 @@ final class LiveQuery {
     return rows
   }
 
-  /// The view of that key, with what it needs to be told; made if it is new.
+  /// The view of `key`; reads what it needs from the store if it is new.
   func view(
     _ key: ViewKey, _ context: CatchUpContext, now: ContinuousClock.Instant
   ) throws(StoreError) -> LiveView {
@@ -205,12 +202,12 @@ final class LiveQuery {
     }
   }
 
-  /// Whether the keys reach as far as `view` needs them.
+  /// True if the keys suffice for `view`.
   func isCovered(_ view: ViewKey) -> Bool {
     ranges[view.after]?.isCovered(to: view.window.upperBound) ?? true
   }
 
-  /// Drops views that nobody used since `moment`, and the keys that only they needed.
+  /// Drops views that were not used since `moment`, and the keys that only they needed.
   func dropViews(unusedSince moment: ContinuousClock.Instant) {
     views = views.filter { !$0.value.waiters.isEmpty || $0.value.lastUse > moment }
     let starts = Set(views.keys.filter { $0.shape == .objects || $0.shape == .ids }.map(\.after))

@@ -1,17 +1,16 @@
-// One way of looking at a live query: a window and what is told of it. Clients with the same view
-// wait together and share every answer.
+// One view of a live query: its window and form. Clients with the same view share every answer.
 
 import FetchModel
 
-/// What a view shows of a result.
+/// The part of a result that a view shows, and its form.
 struct ViewKey: Hashable {
   enum Shape: Hashable {
     case objects, ids
-    /// The total alone.
+    /// Only the total.
     case count
-    /// One object alone.
+    /// Only one object.
     case object
-    /// What the plan makes of the objects, as a whole. Apart: a key is to be small.
+    /// The dictionaries of a plan; indirect to keep the key small.
     indirect case dictionaries(FetchPlan)
   }
 
@@ -25,8 +24,9 @@ struct ViewKey: Hashable {
   let withTotal: Bool
   let withDigest: Bool
 
-  init(_ plan: FetchPlan, shape: Shape) {
-    self.shape = shape
+  /// - Parameter only: the only object observed; nil for a fetch.
+  init(_ plan: FetchPlan, only: ObjectID?) {
+    shape = Self.shape(of: plan, only: only)
     let showsItems = shape == .objects || shape == .ids
     after = showsItems ? plan.window.after : nil
     limit = showsItems ? plan.window.limit.map { max(0, $0) } : nil
@@ -38,22 +38,31 @@ struct ViewKey: Hashable {
     withTotal = plan.withTotal && showsItems || shape == .count
     withDigest = plan.withDigest && showsItems
   }
+
+  private static func shape(of plan: FetchPlan, only: ObjectID?) -> Shape {
+    if only != nil { return .object }
+    return switch plan.shape {
+    case .count: .count
+    case .ids: .ids
+    case .objects: .objects
+    case .dictionaries: .dictionaries(plan)
+    }
+  }
 }
 
 /// The waiting clients of one view and what they share.
 final class LiveView {
   let key: ViewKey
-  /// What its clients asked, or a plan that is the same; nil before one waited.
+  /// The plan of its clients, or an equivalent one; nil before one waited.
   var plan: FetchPlan?
-  /// By the token that each client has, by ticket.
+  /// By the clients' token, then by ticket.
   var waiters: [Token: [UInt64: any LiveWaiter]] = [:]
-  /// Brought along while clients wait; nil where it has to be summed up anew.
+  /// Updated while clients wait; nil if it must be recomputed.
   var digest: Digest?
-  /// What dictionaries there were at earlier positions, where nothing happened before: see
+  /// Fingerprints of the dictionaries at the start of each unchanged period: see
   /// ``RowChangeLog/quietStart(of:)``.
   var results = KnownResults()
-  /// Answers made for the result as it is now, by the position they start from; nil inside where
-  /// there is nothing to tell.
+  /// Diffs to the current state, by start position; nil inside if there is no change.
   var bodies: [Int64: AnswerBody?] = [:]
   var lastUse: ContinuousClock.Instant
 
@@ -63,15 +72,15 @@ final class LiveView {
   }
 }
 
-/// A diff's JSON but for the token it starts from.
+/// A diff's JSON without the token it starts from.
 struct AnswerBody {
   /// Up to `"from":`.
   let head: [UInt8]
-  /// Behind the token.
+  /// After the token.
   let tail: [UInt8]
   let to: Token
 
-  /// How many bytes it has.
+  /// The size in bytes, without the token.
   var size: Int { head.count + tail.count }
 
   func json(from: Token) -> [UInt8] {

@@ -1,13 +1,13 @@
-// Diffs for clients that do not wait: everything that one call asks is answered at one moment, by
-// whoever holds that moment, and nothing is kept of it.
+// Diffs for clients that do not wait: fetches with tokens and a read transaction enter, diffs to its
+// snapshot leave. No state is kept.
 
 import FetchModel
 
-/// The diffs that lead to one moment of a store.
+/// The diffs of fetches to one snapshot of a store.
 public struct TransactionDiffs {
-  /// What is there to tell of a fetch.
+  /// The result of one fetch.
   public enum Answer: Sendable, Hashable {
-    /// Nothing: it is as it was.
+    /// The result is the same.
     case unchanged
     /// The diff's JSON.
     case diff([UInt8])
@@ -23,8 +23,8 @@ public struct TransactionDiffs {
     self.model = model
   }
 
-  /// Looks once at what was touched since `token` for all of `plans`, whose diffs from there are
-  /// asked next: without that each reads every object that was touched.
+  /// Examines the changes since `token` once for all of `plans`, whose diffs are computed next.
+  /// Otherwise each of them reads every changed object.
   ///
   /// - Parameter columns: how the store compares values.
   func prepare(
@@ -34,33 +34,29 @@ public struct TransactionDiffs {
     try context.search(for: keys, after: token, in: model, columns)
   }
 
-  /// The diff of `plan` from `since` on. A fetch of which nothing was touched costs one look at
-  /// what was; others cost no more than their snapshot.
+  /// The diff of `plan` from `since` on. For a fetch without affected objects, only the changes are
+  /// read; for others, no more than their snapshot.
   public func diff(of plan: FetchPlan, since: Token) throws(StoreError) -> Answer {
-    let newest = context.token
-    if since == newest { return .unchanged }
-    guard since.epoch == newest.epoch, since.position <= newest.position else { return .expired }
-    guard try context.moment.standing(of: since) == .known else { return .expired }
-    let request = FollowRequest(
-      plan: plan, only: nil, since: .token(since), deadline: nil, waiter: Nobody.waiter)
+    if since == context.token { return .unchanged }
+    guard try context.canContinue(from: since) else { return .expired }
     let query = LiveQuery(
-      key: QueryKey(plan, only: nil), model: model, columns: nil, position: newest.position)
-    let touched = try query.touchedIDs(after: since.position, context)
-    guard !touched.isEmpty else { return .unchanged }
-    let view = try query.view(request.viewKey, context, now: .now)
-    let found = try query.rowChanges(of: touched, after: since.position, context)
-    let body = try query.body(
-      for: view, found.changes, from: since.position, isStep: false, context)
-    return body.map { .diff($0.json(from: since)) } ?? .unchanged
+      key: QueryKey(plan, only: nil), model: model, columns: nil, position: context.token.position)
+    let affected = try query.affectedIDs(after: since.position, context)
+    if affected.isEmpty { return .unchanged }
+    context.note(affected, of: query.key, after: since.position)
+    let found = try query.catchUp(
+      ViewKey(plan, only: nil), from: since, context, limit: .surrounding, now: .now)
+    guard let found else { return .expired }
+    return found.body.map { .diff($0.json(from: since)) } ?? .unchanged
   }
 }
 
 extension TransactionDiffs {
-  /// What there is to tell of several fetches.
+  /// The results of several fetches.
   public struct Found: Sendable {
-    /// By the fetches' index. There is none for a fetch that there was no time or no room for.
+    /// By the fetches' index. Fetches that exceeded the time or size limit are missing.
     public fileprivate(set) var answers: [Int: Answer] = [:]
-    /// Whether there was no room for more.
+    /// True if the size limit was reached.
     public fileprivate(set) var isFull = false
     fileprivate var size = 0
 
@@ -71,17 +67,15 @@ extension TransactionDiffs {
     }
   }
 
-  /// The diffs of `fetches` from where each is on, those first that missed least; what was touched
-  /// is looked at once for those that begin together.
+  /// The diffs of `fetches`, those with the newest tokens first. The changes since a token are examined
+  /// once for all fetches that start from it.
   ///
   /// - Parameters:
   ///   - columns: how the store compares values.
-  ///   - time: how long that may take in all; what is found by then is given. A fetch that alone
-  ///     takes
-  ///     longer than the store lets a question take is passed over.
-  ///   - bytes: beyond how many nothing more is looked for.
-  ///   - asking: told the index of each fetch before the store is asked for it.
-  /// - Throws: the store's error, but for the time that is over.
+  ///   - time: the time limit of the call. A fetch that alone exceeds the store's limit is skipped.
+  ///   - bytes: the size from which no more diffs are computed.
+  ///   - asking: receives the index of each fetch before its diff is computed.
+  /// - Throws: the store's error, except timeouts.
   public func diffs(
     of fetches: [GroupFetch], columns: (any ColumnTraits)?, within time: Duration, upTo bytes: Int,
     asking: (Int) -> Void = { _ in }
@@ -105,7 +99,7 @@ extension TransactionDiffs {
     return found
   }
 
-  /// nil where the time is over, or a question's own.
+  /// Returns nil if the time limit is exceeded, the call's or the store's.
   private func inTime<Result>(
     until end: ContinuousClock.Instant, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result? {
@@ -117,9 +111,4 @@ extension TransactionDiffs {
       return nil
     }
   }
-}
-
-/// Stands where a client would wait.
-private final class Nobody: LiveWaiter {
-  static let waiter = Nobody()
 }

@@ -46,7 +46,7 @@ struct CandidateSearch {
   private var noted = 0
 
   /// How many queries were looked up whose condition holds for no changed object.
-  var settled: Int { dismissed.all.count { !found.contains($0) } }
+  var filteredOut: Int { dismissed.all.count { !found.contains($0) } }
 
   init(
     _ index: QueryIndex, _ touched: ChangedObjects, after base: Int64,

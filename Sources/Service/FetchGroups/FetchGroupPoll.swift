@@ -22,7 +22,7 @@ extension Service {
 }
 
 /// A request that waits for the next change of any of its fetches.
-final class FetchGroupPoll: FetchGroupWaiter, CredentialHolder {
+final class FetchGroupPoll: GroupWaiter, CredentialHolder {
   private let context: RequestContext
   private let fetches: [FetchGroup.Named]
   private let until: ContinuousClock.Instant

@@ -10,7 +10,7 @@ import HTTPServer
 import LiveQueries
 import Synchronization
 
-final class FetchGroupStream: ServedStream, FetchGroupWaiter {
+final class FetchGroupStream: ServedStream, GroupWaiter {
   struct State {
     var output = EventOutput()
     /// Fetches that the engine does not answer, the next one last: those that ``held`` has a token

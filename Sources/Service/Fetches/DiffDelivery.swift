@@ -21,12 +21,6 @@ extension FetchPoll: CredentialHolder {
   }
 }
 
-/// A client that follows many fetches together.
-protocol FetchGroupWaiter: LiveWaiter {
-  /// - Parameter token: the client is then up to date with it; nil if the store could not be read.
-  func receive(_ results: [GroupResult], at token: Token?)
-}
-
 /// Passes the engine's answers on to the clients that wait for them.
 struct DiffDelivery: LiveDelivery {
   let pools: RequestPools
@@ -39,9 +33,8 @@ struct DiffDelivery: LiveDelivery {
   }
 
   /// A group gets nothing more until it follows again, so no delivery overtakes another.
-  func deliver(_ results: [GroupResult], at token: Token?, to waiter: any LiveWaiter) {
-    guard let group = waiter as? any FetchGroupWaiter else { return }
-    pools.deliver(count: results.count) { group.receive(results, at: token) }
+  func deliver(_ results: [GroupResult], at token: Token?, to waiter: any GroupWaiter) {
+    pools.deliver(count: results.count) { waiter.receive(results, at: token) }
   }
 
   private static func respond(_ answer: LiveAnswer, _ waiters: [any LiveWaiter]) {

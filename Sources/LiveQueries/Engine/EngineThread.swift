@@ -1,0 +1,260 @@
+// The engine's thread: commands enter, its live queries and groups change, deliveries leave.
+//
+// The thread owns every live query. It waits for commands, opens one read transaction if the store
+// changed or must be read, catches up with that snapshot, and then serves new followers.
+
+import FetchModel
+import Threads
+
+/// The state and the loop of the engine's thread.
+final class EngineThread {
+  private let store: any LiveStore
+  private let configuration: LiveConfiguration
+  private let delivery: any LiveDelivery
+  private let commandQueue: CommandQueue
+  /// Receives the counters before each delivery.
+  private let report: (LiveCounters) -> Void
+  /// Runs catch-ups that take too long for this thread.
+  private let background = ThreadPool(name: "livefetch-resume", threads: 2, queue: 1_000)
+  /// The pause before the store is read again after a failure.
+  private static let retryDelay = Duration.milliseconds(50)
+
+  private var queries: LiveQueries
+  private var groups = LiveGroups()
+  /// True if the store may have changed since it was last read.
+  private var isStale = true
+  private var retry: ContinuousClock.Instant?
+  private var nextSweep: ContinuousClock.Instant
+  private var isDraining = false
+  /// The retention demand last sent to the store.
+  private var demand = RetentionDemand.nothing
+
+  init(
+    _ store: any LiveStore, _ configuration: LiveConfiguration, _ delivery: any LiveDelivery,
+    _ commandQueue: CommandQueue, report: @escaping (LiveCounters) -> Void
+  ) {
+    self.store = store
+    self.configuration = configuration
+    self.delivery = delivery
+    self.commandQueue = commandQueue
+    self.report = report
+    queries = LiveQueries(
+      model: store.model, columns: store.columns, configuration: configuration)
+    nextSweep = .now + configuration.idleTime
+  }
+
+  private var neededHistory: RetentionDemand {
+    guard queries.hasActiveQueries else { return .nothing }
+    return queries.current.map { .after($0.position) } ?? .new
+  }
+
+  /// Executes commands until the engine is stopped.
+  func run() {
+    while true {
+      let batch = commandQueue.take(until: wakeTime())
+      if batch.isStopped {
+        send(.nothing)
+        for drain in batch.drains { drain.signal() }
+        return background.close()
+      }
+      // Prevent pruning of history that is about to be read.
+      if demand == .nothing, !batch.commands.isEmpty { send(.new) }
+      handle(batch)
+      answer()
+      for drain in batch.drains { drain.signal() }
+    }
+  }
+
+  /// Sends the retention demand to the store if it changed.
+  private func send(_ demand: RetentionDemand) {
+    guard demand != self.demand else { return }
+    self.demand = demand
+    store.demand(demand, of: ObjectIdentifier(commandQueue))
+  }
+
+  /// Delivers the available answers.
+  private func answer() {
+    answerClients()
+    answerGroups()
+  }
+
+  private func wakeTime() -> ContinuousClock.Instant? {
+    let sweep = queries.queries.isEmpty ? nil : nextSweep
+    return [queries.deadlines.next, retry, sweep].compactMap { $0 }.min()
+  }
+
+  private func handle(_ batch: CommandBatch) {
+    let now = ContinuousClock.now
+    if batch.storeDidChange { isStale = true }
+    queries.isEnding = commandQueue.isEnding
+    let unserved = serveFromMemory(batch.commands, now)
+    let finished = batch.finished.filter(queries.isAwaited)
+    if isStale && queries.hasActiveQueries || !unserved.isEmpty || !finished.isEmpty {
+      serveFromStore(unserved, finished, now)
+    }
+    startResumes()
+    if !batch.drains.isEmpty { isDraining = true }
+    if isDraining {
+      queries.endResumes()
+      queries.expireAll()
+    } else {
+      queries.expire(now)
+    }
+    if now >= nextSweep {
+      queries.dropIdle(unusedSince: now - configuration.idleTime)
+      nextSweep = now + configuration.idleTime / 2
+    }
+  }
+
+  /// Executes the commands that need no read of the store, and returns the others.
+  private func serveFromMemory(
+    _ commands: [CommandBatch.Command], _ now: ContinuousClock.Instant
+  ) -> [FollowRequest] {
+    var unserved: [FollowRequest] = []
+    for command in commands {
+      switch command {
+      case .cancel(let waiter):
+        queries.cancel(ObjectIdentifier(waiter))
+        unserved.removeAll { $0.waiter === waiter }
+        cancelGroup(of: waiter, &unserved)
+      case .follow(let request):
+        if isStale || !queries.followFromMemory(request, now: now) {
+          unserved.append(request)
+        }
+      case .followGroup(let group):
+        for request in groups.follow(group)
+        where isStale || !queries.followFromMemory(request, now: now) {
+          unserved.append(request)
+        }
+      }
+    }
+    return unserved
+  }
+
+  private func cancelGroup(
+    of waiter: any LiveWaiter, _ unserved: inout [FollowRequest]
+  ) {
+    let members = groups.remove(waiter)
+    guard !members.isEmpty else { return }
+    for member in members { queries.cancel(ObjectIdentifier(member)) }
+    let gone = Set(members.map { ObjectIdentifier($0) })
+    unserved.removeAll { gone.contains(ObjectIdentifier($0.waiter)) }
+  }
+
+  private func serveFromStore(
+    _ requests: [FollowRequest], _ finished: [FinishedCatchUp], _ now: ContinuousClock.Instant
+  ) {
+    let isOver = { @Sendable [commandQueue] in commandQueue.isOverdue }
+    do throws(StoreError) {
+      try store.read(unless: isOver) { moment throws(StoreError) in
+        let context = CatchUpContext(moment)
+        try queries.catchUp(context)
+        isStale = false
+        retry = nil
+        if !queries.outbox.isEmpty { answerClients() }
+        complete(finished, context, now)
+        serve(requests, context, now)
+        // Deliver answers before the transaction ends.
+        if !isDraining { answer() }
+      }
+    } catch {
+      let error = commandQueue.isEnding && error == .queryTimeout ? .busy : error
+      for request in requests { queries.send(.failed(error), to: request.waiter) }
+      for resume in finished { queries.endResume(resume.job.key, .failed(error)) }
+      isStale = true
+      retry = queries.hasActiveQueries ? now + Self.retryDelay : nil
+    }
+  }
+
+  private func complete(
+    _ finished: [FinishedCatchUp], _ context: CatchUpContext,
+    _ now: ContinuousClock.Instant
+  ) {
+    guard !finished.isEmpty else { return }
+    queries.prepare(finished, context)
+    let latest = ContinuousClock.now + configuration.longPatience
+    for resume in finished {
+      queries.complete(resume, context, now: now, until: latest)
+    }
+  }
+
+  /// Serves as many requests as the time limit allows and puts the others back, behind newer
+  /// positions.
+  private func serve(
+    _ requests: [FollowRequest], _ context: CatchUpContext, _ now: ContinuousClock.Instant
+  ) {
+    var later = queries.returned
+    queries.returned = []
+    let groupsEnd = ContinuousClock.now + configuration.longPatience * 2
+    queries.prepare(requests, context)
+    // Serve at least one request, however long the steps before took.
+    let end = ContinuousClock.now + configuration.longPatience
+    var isFirst = true
+    for request in requests.sortedByToken {
+      if isFirst || ContinuousClock.now < (request.needsConsistentSnapshot ? groupsEnd : end) {
+        isFirst = false
+        queries.follow(request, context, now: now)
+      } else if let member = request.waiter.groupMember {
+        groups.postpone(member)
+      } else if queries.isEnding {
+        queries.send(.failed(.busy), to: request.waiter)
+      } else {
+        later.append(request)
+      }
+    }
+    if !later.isEmpty { commandQueue.putBack(later) }
+  }
+
+  /// Starts catch-ups that take too long for this thread, grouped by start token.
+  private func startResumes() {
+    let together = Dictionary(grouping: queries.takeNewResumes(), by: \.key.from)
+    for jobs in together.values {
+      let isTaken = background.run { [store, commandQueue] in
+        CatchUpJob.run(jobs, store) {
+          commandQueue.isEnding
+        } report: { finished in
+          commandQueue.tell { $0.finished += finished }
+        }
+      }
+      guard !isTaken else { continue }
+      for job in jobs { queries.endResume(job.key, .failed(.busy)) }
+    }
+  }
+
+  /// Delivers the pending answers; those of groups' members are stored in their groups.
+  private func answerClients() {
+    send(neededHistory)
+    queries.counters.queries = queries.queries.count
+    queries.counters.waiters =
+      queries.waiterCount + queries.resumes.reduce(0) { $0 + $1.value.all.count }
+    report(queries.counters)
+    let outbox = queries.outbox
+    queries.outbox = []
+    for outgoing in outbox {
+      let waiters = groups.collect(outgoing)
+      if !waiters.isEmpty { delivery.deliver(outgoing.answer, to: waiters) }
+    }
+    queries.forgetAnswered()
+  }
+
+  private func answerGroups() {
+    let later = groups.takePostponed(isEnding: isDraining || queries.isEnding)
+    if !later.isEmpty { commandQueue.putBack(later) }
+    let token = queries.current
+    for answer in groups.takeAnswers(isDraining: isDraining) {
+      delivery.deliver(answer.results, at: token, to: answer.waiter)
+    }
+  }
+}
+
+extension [FollowRequest] {
+  /// Sorted by token, so that the store materialises each past snapshot once. Groups have more time
+  /// and come last.
+  fileprivate var sortedByToken: [FollowRequest] {
+    guard count > 1 else { return self }
+    let place = { (request: FollowRequest) in
+      (request.needsConsistentSnapshot ? 1 : 0, request.since.moment.position)
+    }
+    return sorted { place($0) < place($1) }
+  }
+}

@@ -1,0 +1,107 @@
+// A fetch, a token and a read transaction enter; the diff from the token to the transaction's
+// snapshot leaves. Polls, streams, groups, late readers and resumed clients all use this function,
+// on the engine's thread or in the background.
+//
+// The query may be fresh, inactive or active: it is brought up to date first. A query that knows
+// the changes since the token asks the store for nothing. O(m log n) for m changed objects.
+
+import FetchModel
+
+/// Identifies a catch-up: clients with equal keys get the same diff.
+struct CatchUpKey: Hashable, Sendable {
+  let query: QueryKey
+  let view: ViewKey
+  let from: Token
+}
+
+/// The result of a catch-up.
+struct CaughtUp {
+  let view: LiveView
+  /// The diff; nil if the view's snapshot is the same.
+  let body: AnswerBody?
+}
+
+/// The time limit of one catch-up.
+enum CatchUpLimit {
+  /// The limit that surrounds the call.
+  case surrounding
+  /// The store's own limit, for each step.
+  case eachStep
+  /// A limit for all steps together; one for all steps but reading the keys of a new view.
+  case total(Duration)
+  case totalExceptView(Duration)
+
+  /// Runs `body` within the limit and subtracts what it took.
+  mutating func run<Result>(
+    isView: Bool = false, _ context: CatchUpContext, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    switch self {
+    case .surrounding: return try body()
+    case .totalExceptView where isView: return try context.moment.within(nil, body)
+    case .eachStep: return try context.moment.within(nil, body)
+    case .total(let limit), .totalExceptView(let limit):
+      let start = ContinuousClock.now
+      defer { self = .total(limit - start.duration(to: .now)) }
+      return try context.moment.within(limit, body)
+    }
+  }
+}
+
+extension LiveQuery {
+  /// Brings the query up to the context's snapshot, and computes the diff of a view from `token`.
+  ///
+  /// - Parameter needsHistory: false if the query may answer from its own log although the store
+  ///   has pruned its history meanwhile.
+  /// - Returns: nil if the store's history does not reach back to the token.
+  /// - Throws: ``StoreError/queryTimeout`` if `limit` is exceeded. The query is then up to date, or
+  ///   as it was.
+  func catchUp(
+    _ key: ViewKey, from token: Token, _ context: CatchUpContext, limit: CatchUpLimit,
+    needsHistory: Bool = true, now: ContinuousClock.Instant
+  ) throws(StoreError) -> CaughtUp? {
+    var limit = limit
+    if !isActive {
+      _ = try limit.run(context) { () throws(StoreError) -> [RowChange] in
+        try advance(context)
+      }
+    }
+    if needsHistory, lastChange > token.position {
+      guard try context.canContinue(from: token) else { return nil }
+    }
+    let view = try limit.run(isView: true, context) { () throws(StoreError) in
+      try self.view(key, context, now: now)
+    }
+    view.lastUse = now
+    let body = try limit.run(context) { () throws(StoreError) in
+      try self.body(for: view, from: token.position, context)
+    }
+    return CaughtUp(view: view, body: body)
+  }
+
+  /// The diff of `view` from `position` on; nil if its snapshot is the same.
+  private func body(
+    for view: LiveView, from position: Int64, _ context: CatchUpContext
+  ) throws(StoreError) -> AnswerBody? {
+    if lastChange <= position { return nil }
+    if let body = view.bodies[position] { return body }
+    let changes = try changes(after: position, context)
+    let body = try body(for: view, changes, from: position, isStep: false, context)
+    if view.bodies.count >= 8 { view.bodies = [:] }
+    view.bodies[position] = body
+    return body
+  }
+
+  /// The changes after `position`: from the log, or from the store. An empty log then keeps them,
+  /// for other views and for the next catch-up.
+  private func changes(
+    after start: Int64, _ context: CatchUpContext
+  ) throws(StoreError) -> [RowChange] {
+    if let logged = log.changes(after: start) { return logged }
+    let found = try rowChanges(after: start, context) ?? FoundChanges(changes: [])
+    if found.isWhole, log.start == position {
+      log = RowChangeLog(start: start)
+      log.append(found.changes, from: start, to: position)
+    }
+    return found.changes
+  }
+}

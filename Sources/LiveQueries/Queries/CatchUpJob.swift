@@ -1,0 +1,163 @@
+// Catch-ups that are too slow for the engine's thread: a fetch and a token enter, a query that is up
+// to date and has its diff leaves.
+//
+// The engine's thread starts a job when its own attempt exceeds the time limit, or is known to. The
+// prepared query belongs to the engine's thread from then on, which brings it up to its own snapshot
+// and installs it.
+
+import FetchModel
+import Synchronization
+
+/// Identifies one attempt, and cancels it.
+final class CatchUpTicket: Sendable {
+  private let cancelled = Atomic(false)
+
+  var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
+  func cancel() { cancelled.store(true, ordering: .relaxed) }
+}
+
+/// The clients that wait for a background catch-up.
+struct PendingCatchUp {
+  /// A client and its token. Its result is the same at that token and at the key's.
+  struct Waiting {
+    let request: FollowRequest
+    let from: Token
+  }
+
+  let ticket = CatchUpTicket()
+  /// Requests from before the job was started.
+  private(set) var begun: [Waiting] = []
+  var later: [Waiting] = []
+
+  var all: [Waiting] { begun + later }
+  var isEmpty: Bool { begun.isEmpty && later.isEmpty }
+
+  mutating func begin() { (begun, later) = (all, []) }
+
+  mutating func remove(_ waiter: ObjectIdentifier) {
+    begun.removeAll { ObjectIdentifier($0.request.waiter) == waiter }
+    later.removeAll { ObjectIdentifier($0.request.waiter) == waiter }
+    if isEmpty { ticket.cancel() }
+  }
+}
+
+/// The tickets of the jobs that a thread executes; it stops when all of them are cancelled.
+private final class AwaitedCatchUps: Sendable {
+  // Protects the tickets; read repeatedly while the store executes a query.
+  private let tickets = Mutex<[CatchUpTicket]>([])
+
+  func begin(_ jobs: ArraySlice<CatchUpJob>) {
+    let begun = jobs.map(\.ticket)
+    tickets.withLock { $0 = begun }
+  }
+
+  var areCancelled: Bool { tickets.withLock { $0.allSatisfy(\.isCancelled) } }
+}
+
+/// The outcome of a background catch-up.
+enum CatchUpOutcome: Sendable {
+  case ready(PreparedQuery)
+  /// The token cannot be continued from, or not within the store's time limit: another attempt would
+  /// fail as well, a new fetch would not.
+  case expired
+  case failed(StoreError)
+}
+
+/// A query that one thread passes to another; the first must not use it afterwards.
+final class PreparedQuery: @unchecked Sendable {
+  let query: LiveQuery
+  /// The snapshot that it is up to date with.
+  let token: Token
+
+  init(_ query: LiveQuery, at token: Token) {
+    self.query = query
+    self.token = token
+  }
+}
+
+/// One background catch-up.
+struct CatchUpJob: Sendable {
+  let key: CatchUpKey
+  let plan: FetchPlan
+  let model: Model
+  let columns: (any ColumnTraits)?
+  let ticket: CatchUpTicket
+
+  /// The number of outcomes that are reported together.
+  private static let reportSize = 50
+  /// After this time the remaining jobs use a newer snapshot, because an old one keeps the WAL long.
+  private static let transactionTime = Duration.seconds(5)
+
+  /// Executes jobs that start from the same token, in one read transaction as far as its time
+  /// limit allows. The changes since the token are examined once for all.
+  ///
+  /// - Parameters:
+  ///   - isOver: true once the engine is about to end.
+  ///   - report: receives each outcome once, several at a time.
+  static func run(
+    _ jobs: [CatchUpJob], _ store: any LiveStore, unless isOver: @escaping @Sendable () -> Bool,
+    report: ([FinishedCatchUp]) -> Void
+  ) {
+    var rest = jobs[...]
+    let awaited = AwaitedCatchUps()
+    let isCancelled = { @Sendable in isOver() || awaited.areCancelled }
+    while !rest.isEmpty {
+      awaited.begin(rest)
+      do throws(StoreError) {
+        try store.read(unless: isCancelled) { moment in
+          let end = ContinuousClock.now + transactionTime
+          let context = CatchUpContext(moment)
+          search(for: rest, context)
+          repeat {
+            let some = rest.prefix(reportSize)
+            rest = rest.dropFirst(reportSize)
+            report(
+              some.map { job in
+                awaited.begin([job])
+                return FinishedCatchUp(job: job, outcome: job.outcome(context, isOver))
+              })
+          } while !rest.isEmpty && ContinuousClock.now < end
+        }
+      } catch {
+        let outcome = CatchUpOutcome.failed(isOver() ? .busy : error)
+        return report(rest.map { FinishedCatchUp(job: $0, outcome: outcome) })
+      }
+    }
+  }
+
+  /// Searches once for all jobs. If that fails, each job fails or succeeds by itself.
+  private static func search(for jobs: ArraySlice<CatchUpJob>, _ context: CatchUpContext) {
+    guard let first = jobs.first else { return }
+    let keys = Set(jobs.filter { $0.key.query.only == nil }.map(\.key.query))
+    try? context.moment.within(nil) { () throws(StoreError) in
+      try context.search(for: keys, after: first.key.from, in: first.model, first.columns)
+    }
+  }
+
+  private func outcome(_ context: CatchUpContext, _ isOver: () -> Bool) -> CatchUpOutcome {
+    do throws(StoreError) {
+      guard !isOver(), !ticket.isCancelled else { return .failed(.busy) }
+      let outcome = try prepare(context)
+      // A cancelled read looks like a timeout.
+      return isOver() ? .failed(.busy) : outcome
+    } catch {
+      return .failed(isOver() ? .busy : context.moment.meaning(of: error))
+    }
+  }
+
+  private func prepare(_ context: CatchUpContext) throws(StoreError) -> CatchUpOutcome {
+    guard try context.canContinue(from: key.from) else { return .expired }
+    let query = LiveQuery(
+      key: key.query, model: model, columns: columns, position: context.token.position)
+    // If this times out, the client's next fetch would as well.
+    _ = try context.moment.within(nil) { () throws(StoreError) in
+      try query.view(key.view, context, now: .now)
+    }
+    do throws(StoreError) {
+      _ = try query.catchUp(key.view, from: key.from, context, limit: .eachStep, now: .now)
+    } catch .queryTimeout {
+      return .expired
+    }
+    return .ready(PreparedQuery(query, at: context.token))
+  }
+}

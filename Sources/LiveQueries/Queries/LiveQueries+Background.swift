@@ -1,0 +1,193 @@
+// Slow catch-ups: requests that exceed the engine's time limit enter, jobs for background threads
+// leave; finished jobs enter, answers leave. Clients with the same catch-up wait for one job.
+
+import FetchModel
+
+extension LiveQueries {
+  /// True if this catch-up would exceed the time limit: the search for its token did, or a job for the
+  /// same fetch from the same or a later token is running.
+  func isSlow(_ request: FollowRequest, from: Token, _ context: CatchUpContext) -> Bool {
+    let key = QueryKey(request.plan, only: request.only)
+    if context.searchTimedOut(after: from.position), queries[key]?.isActive != true { return true }
+    guard !resumes.isEmpty, !request.needsConsistentSnapshot else { return false }
+    return resumes.keys.contains { $0.query == key && from.position <= $0.from.position }
+  }
+
+  /// Starts or joins the background catch-up of `request`. A fetch of a group expires instead, because
+  /// all answers of a group refer to one snapshot.
+  ///
+  /// - Parameters:
+  ///   - from: the client's token.
+  ///   - start: a later token at which the result is still the same, if known.
+  mutating func continueInBackground(_ request: FollowRequest, from: Token, start: Token? = nil) {
+    if request.needsConsistentSnapshot { return send(.expired, to: request.waiter) }
+    if isEnding { return send(.failed(.busy), to: request.waiter) }
+    let key = CatchUpKey(
+      query: QueryKey(request.plan, only: request.only), view: request.viewKey,
+      from: start ?? from)
+    var resuming = resumes[key] ?? PendingCatchUp()
+    if resuming.isEmpty {
+      newResumes.append(
+        CatchUpJob(
+          key: key, plan: request.plan, model: model, columns: columns, ticket: resuming.ticket))
+    }
+    resuming.later.append(PendingCatchUp.Waiting(request: request, from: from))
+    resumes[key] = resuming
+  }
+
+  /// True while clients wait for this job.
+  func isAwaited(_ finished: FinishedCatchUp) -> Bool {
+    resumes[finished.job.key]?.ticket === finished.job.ticket
+  }
+
+  /// Returns the jobs to be started, each once.
+  mutating func takeNewResumes() -> [CatchUpJob] {
+    defer { newResumes = [] }
+    for job in newResumes { resumes[job.key]?.begin() }
+    return newResumes
+  }
+
+  /// Continues a query whose step exceeds the time limit in the background, for all of its waiters.
+  /// Fetches of groups expire.
+  ///
+  /// - Parameter base: the snapshot that the query is up to date with.
+  mutating func postpone(_ query: LiveQuery, at base: Token?) {
+    for view in query.views.values {
+      for (from, waiters) in view.waiters {
+        for (ticket, waiter) in waiters {
+          let deadline = places[ticket]?.deadline
+          forget(ticket)
+          guard let plan = view.plan else { continue }
+          continueInBackground(
+            FollowRequest(
+              plan: plan, only: query.key.only, since: .token(from), deadline: deadline,
+              waiter: waiter, needsConsistentSnapshot: waiter.groupMember != nil), from: from,
+            start: base)
+        }
+      }
+      view.waiters = [:]
+    }
+    query.isActive = false
+    index.remove(query)
+    queries[query.key] = nil
+  }
+
+  /// Removes a client that waits for a background catch-up.
+  mutating func cancelResume(of waiter: ObjectIdentifier) {
+    guard !resumes.isEmpty else { return }
+    for key in Array(resumes.keys) {
+      resumes[key]?.remove(waiter)
+      guard resumes[key]?.isEmpty == true else { continue }
+      resumes[key] = nil
+      newResumes.removeAll { $0.key == key }
+    }
+  }
+
+  /// Answers every client that waits for a background catch-up with ``StoreError/busy``.
+  mutating func endResumes() {
+    for waiting in resumes.values.flatMap(\.all) {
+      send(.failed(.busy), to: waiting.request.waiter)
+    }
+    resumes = [:]
+    newResumes = []
+  }
+
+  /// Answers the clients that wait for a finished job: with the diff up to the context's snapshot, or,
+  /// if there is no time for that, up to the job's snapshot, so that they make progress under load.
+  ///
+  /// - Parameter latest: when no more queries of the store are started.
+  mutating func complete(
+    _ finished: FinishedCatchUp, _ context: CatchUpContext, now: ContinuousClock.Instant,
+    until latest: ContinuousClock.Instant
+  ) {
+    let key = finished.job.key
+    switch finished.outcome {
+    case .expired: endResume(key, .expired)
+    case .failed(let error): endResume(key, .failed(error))
+    case .ready(let prepared):
+      let known = prepared.query.views[key.view]?.bodies[key.from.position] ?? nil
+      do throws(StoreError) {
+        guard try context.canContinue(from: prepared.token) else { return endResume(key, .expired) }
+        guard prepared.token == context.token || ContinuousClock.now < latest else {
+          throw .queryTimeout
+        }
+        try serve(prepared, key, context, now: now)
+      } catch .queryTimeout {
+        respondWithStale(key, to: prepared, known, now: now)
+      } catch {
+        endResume(key, .failed(context.moment.meaning(of: error)))
+      }
+    }
+  }
+
+  /// Sends the diff up to the job's snapshot to the clients that waited when it started; if that is
+  /// empty, continues from that snapshot. Later clients may know newer saves, so their requests are
+  /// served again.
+  private mutating func respondWithStale(
+    _ key: CatchUpKey, to prepared: PreparedQuery, _ body: AnswerBody?,
+    now: ContinuousClock.Instant
+  ) {
+    let query = prepared.query
+    guard let view = query.views[key.view], let waiting = resumes.removeValue(forKey: key) else {
+      return
+    }
+    returned += waiting.later.map(\.request)
+    note(shown: prepared.token)
+    guard let body else {
+      for one in waiting.begun {
+        continueInBackground(one.request, from: one.from, start: prepared.token)
+      }
+      return
+    }
+    view.lastUse = now
+    for one in waiting.begun { send(body, of: view, from: one.from, to: one.request.waiter) }
+    if query.position == prepared.token.position, queries[query.key] == nil {
+      query.log.trim(to: configuration.maxLoggedChanges)
+      queries[query.key] = query
+    }
+  }
+
+  /// Sends the same answer to every client that waits for a background catch-up.
+  mutating func endResume(_ key: CatchUpKey, _ answer: LiveAnswer) {
+    for waiting in resumes.removeValue(forKey: key)?.all ?? [] {
+      send(answer, to: waiting.request.waiter)
+    }
+  }
+
+  /// Answers the waiting clients, or registers them. If it throws, no client was answered.
+  private mutating func serve(
+    _ prepared: PreparedQuery, _ key: CatchUpKey, _ context: CatchUpContext,
+    now: ContinuousClock.Instant
+  ) throws(StoreError) {
+    let query = prepared.query
+    let limit: CatchUpLimit =
+      prepared.token == context.token ? .eachStep : .total(configuration.longPatience)
+    let found = try query.catchUp(
+      key.view, from: key.from, context, limit: limit, needsHistory: false, now: now)
+    guard let found else { return endResume(key, .expired) }
+    query.log.trim(to: configuration.maxLoggedChanges)
+    let installed = install(query)
+    guard let body = found.body else {
+      // The installed query may know fewer keys than this view needs.
+      var limit = limit
+      let view = try limit.run(isView: true, context) { () throws(StoreError) in
+        try installed.view(key.view, context, now: now)
+      }
+      view.lastUse = now
+      for waiting in resumes.removeValue(forKey: key)?.all ?? [] {
+        register(waiting.request, from: waiting.from, installed, view, now: now)
+      }
+      return
+    }
+    for waiting in resumes.removeValue(forKey: key)?.all ?? [] {
+      send(body, of: found.view, from: waiting.from, to: waiting.request.waiter)
+    }
+  }
+
+  /// Makes `query` the fetch's query, unless another one is active. Returns the fetch's query.
+  private mutating func install(_ query: LiveQuery) -> LiveQuery {
+    if let known = queries[query.key], known.isActive { return known }
+    queries[query.key] = query
+    return query
+  }
+}
