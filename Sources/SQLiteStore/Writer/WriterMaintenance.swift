@@ -24,7 +24,6 @@ struct WriterMaintenance {
   private var nextPruning: UInt64 = 0
   private var nextMeasuring: UInt64 = 0
   private var holds = RetentionHolds()
-  private var preallocation = WALPreallocation()
   private var pendingCommits = PendingExternalCommits()
   /// The size of the history.
   private(set) var size = HistorySize()
@@ -75,7 +74,6 @@ struct WriterMaintenance {
   mutating func run(_ group: inout WriterGroup, _ requests: Requests) -> Writer.Commit? {
     if hasChangedFiles { return reportFiles(requests) }
     checkpointIfDue()
-    preallocation.extend(pages: gauge.pages, pageSize: pageSize, on: connection)
     let now = monotonicNanoseconds()
     measureIfDue(now, group.token.position)
     pruneIfDue(now, group.token.position, requests.unread)
