@@ -39,8 +39,8 @@ extension SQLiteStore {
 
   private var readFault: StoreFault? {
     do throws(StoreError) {
-      _ = try moment(.quick) { moment throws(StoreError) in
-        try moment.connection.first("SELECT count(*) FROM main.sqlite_schema") { _ in true }
+      _ = try read(.quick) { transaction throws(StoreError) in
+        try transaction.connection.first("SELECT count(*) FROM main.sqlite_schema") { _ in true }
       }
       return nil
     } catch .tooSlow {

@@ -96,7 +96,7 @@ public final class SQLiteStore: ReopenableStore {
       try Writer(
         connection: connection, history: file.history, settings: WriterSettings(options),
         watch: watch
-      ) { commit in observers.tell(commit) }
+      ) { commit in observers.notify(commit) }
     }
     self.writer = writer
     notice = writer.flatMap { writer in FileEvents(path: path) { writer.hint() } }
@@ -214,13 +214,13 @@ private final class Observers: Sendable {
     if isOver { body() }
   }
 
-  func tell(_ commit: Writer.Commit) {
+  func notify(_ commit: Writer.Commit) {
     switch commit {
     case .saves: break
-    case .others: tellOfForeignCommit()
-    case .restarted: tellOfForeignCommit()
+    case .others: notifyOfExternalCommit()
+    case .restarted: notifyOfExternalCommit()
     case .outdated(let reason):
-      tellOfForeignCommit()
+      notifyOfExternalCommit()
       let bodies = outdated.withLock { outdated in
         outdated.reason = reason
         return outdated.bodies
@@ -231,7 +231,7 @@ private final class Observers: Sendable {
     for body in bodies.withLock({ $0 }) { body() }
   }
 
-  private func tellOfForeignCommit() {
+  private func notifyOfExternalCommit() {
     let bodies = foreign.withLock { foreign in
       defer { foreign = nil }
       return foreign ?? []
@@ -249,22 +249,24 @@ extension SQLiteStore {
   public func read<Result>(
     _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try moment(.full) { moment throws(StoreError) in try body(moment) }
+    try read(.full) { transaction throws(StoreError) in try body(transaction) }
   }
 
   public func read<Result>(
-    unless isOver: @escaping @Sendable () -> Bool,
+    cancelledWhen isOver: @escaping @Sendable () -> Bool,
     _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try moment(.full) { moment throws(StoreError) in
-      try moment.connection.unless(isOver) { () throws(StoreError) in try body(moment) }
+    try read(.full) { transaction throws(StoreError) in
+      try transaction.connection.withCancellation(isOver) { () throws(StoreError) in
+        try body(transaction)
+      }
     }
   }
 
   public func readAnswers<Result>(
     _ body: (any StoreReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try moment(.full) { moment throws(StoreError) in try body(moment) }
+    try read(.full) { transaction throws(StoreError) in try body(transaction) }
   }
 
   /// What ends the queries of this thread before their time limit.
@@ -282,7 +284,7 @@ extension SQLiteStore {
 
   @TaskLocal private static var cancellation: Cancellation?
 
-  public func unless<Result>(
+  public func withCancellation<Result>(
     _ isOver: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -292,27 +294,29 @@ extension SQLiteStore {
     }.get()
   }
 
-  func moment<Result>(
-    _ effort: QueryClass, _ body: (SQLiteReadTransaction) throws(StoreError) -> Result
+  func read<Result>(
+    _ queryClass: QueryClass, _ body: (SQLiteReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     do throws(StoreError) {
-      let cancellation = effort == .full ? Self.cancellation : nil
+      let cancellation = queryClass == .full ? Self.cancellation : nil
       let limit = min(
-        timeLimit, effort == .quick ? Self.quickLimit : cancellation?.timeLeft ?? .max)
+        timeLimit, queryClass == .quick ? Self.quickLimit : cancellation?.timeLeft ?? .max)
       return try readers.read(limit: limit) { connection throws(StoreError) in
         let token = writer == nil ? .unfollowed : try history.newestToken(on: connection)
         var composer = composer
-        composer.uniform = try forms?.uniform(at: token, on: connection) ?? []
-        let moment = SQLiteReadTransaction(
+        composer.homogeneous = try forms?.homogeneous(at: token, on: connection) ?? []
+        let transaction = SQLiteReadTransaction(
           connection: connection, composer: composer, history: history,
           objectStatements: objectStatements, token: token, timeLimit: limit)
-        connection.effort = effort
-        defer { connection.effort = .full }
+        connection.queryClass = queryClass
+        defer { connection.queryClass = .full }
         return try connection.withAnswerLimit(maxAnswerBytes) { () throws(StoreError) in
-          try connection.unless(cancellation?.isOver) { () throws(StoreError) in try body(moment) }
+          try connection.withCancellation(cancellation?.isOver) { () throws(StoreError) in
+            try body(transaction)
+          }
         }
       }
-    } catch .queryTimeout where effort == .quick {
+    } catch .queryTimeout where queryClass == .quick {
       throw .tooSlow
     } catch {
       throw error.ofPlan
@@ -320,59 +324,59 @@ extension SQLiteStore {
   }
 
   /// The state that `connection` sees, inside a transaction of its own.
-  func moment(of connection: Connection, at token: Token) -> SQLiteReadTransaction {
+  func readTransaction(of connection: Connection, at token: Token) -> SQLiteReadTransaction {
     SQLiteReadTransaction(
       connection: connection, composer: composer, history: history,
       objectStatements: objectStatements, token: token)
   }
 
   public func snapshot(
-    of plan: FetchPlan, effort: QueryClass
+    of plan: FetchPlan, queryClass: QueryClass
   ) throws(StoreError) -> EncodedSnapshot {
-    try moment(effort) { moment throws(StoreError) in try moment.snapshot(of: plan) }
+    try read(queryClass) { transaction throws(StoreError) in try transaction.snapshot(of: plan) }
   }
 
   public func snapshot(
-    of filled: BoundPlan, effort: QueryClass
+    of filled: BoundPlan, queryClass: QueryClass
   ) throws(StoreError) -> EncodedSnapshot {
-    try moment(effort) { moment throws(StoreError) in try moment.snapshot(of: filled) }
+    try read(queryClass) { transaction throws(StoreError) in try transaction.snapshot(of: filled) }
   }
 
   public func explain(
-    _ plan: FetchPlan, effort: QueryClass
+    _ plan: FetchPlan, queryClass: QueryClass
   ) throws(StoreError) -> Explanation {
-    try moment(effort) { moment throws(StoreError) in try moment.explanation(of: plan) }
+    try read(queryClass) { transaction throws(StoreError) in try transaction.explanation(of: plan) }
   }
 
   public func object(
-    _ id: ObjectID, of plan: FetchPlan, effort: QueryClass
+    _ id: ObjectID, of plan: FetchPlan, queryClass: QueryClass
   ) throws(StoreError) -> ObjectSnapshot? {
-    try moment(effort) { moment throws(StoreError) in try moment.object(id, of: plan) }
+    try read(queryClass) { transaction throws(StoreError) in try transaction.object(id, of: plan) }
   }
 
   public func rawValue(
-    of id: ObjectID, entity: Int, attribute: Int, effort: QueryClass
+    of id: ObjectID, entity: Int, attribute: Int, queryClass: QueryClass
   ) throws(StoreError) -> RawValue? {
-    try moment(effort) { moment throws(StoreError) in
-      try moment.rawValue(of: id, entity: entity, attribute: attribute)
+    try read(queryClass) { transaction throws(StoreError) in
+      try transaction.rawValue(of: id, entity: entity, attribute: attribute)
     }
   }
 
-  public func isUntouched(
+  public func isUnchanged(
     _ entities: Set<Int>, since last: Token, holding token: Token
   ) throws(StoreError) -> Bool {
     guard writer != nil else { return false }
-    return try moment(.quick) { moment throws(StoreError) in
-      guard try moment.standing(of: token) == .known else { return false }
-      return try moment.isUntouched(entities, since: last)
+    return try read(.quick) { transaction throws(StoreError) in
+      guard try transaction.validity(of: token) == .known else { return false }
+      return try transaction.isUnchanged(entities, since: last)
     }
   }
 
   public func changes(
     after token: Token?, limit: Int
   ) throws(StoreError) -> ChangeHistory? {
-    try moment(.full) { moment throws(StoreError) in
-      let connection = moment.connection
+    try read(.full) { transaction throws(StoreError) in
+      let connection = transaction.connection
       var limit = limit
       // The rows of all saves are in memory at the same time. If they are too large, the answer has
       // fewer saves, at least one.

@@ -129,13 +129,13 @@ private final class Scenario {
 
   /// Of what a save changes no more objects are told as moved than have to be.
   private func countMoves(to new: [ReplayedContent<City>.Section]) {
-    let told = changes.filter { $0.type == .move }
-    moves += told.count
+    let received = changes.filter { $0.type == .move }
+    moves += received.count
     guard let key else { return }
     let fewest = ReplayedContent.fewestMoves(from: replayed.sections, to: new) {
       key($0) == key($1)
     }
-    if told.count != fewest { faults.append("\(told.count) moves for \(fewest)") }
+    if received.count != fewest { faults.append("\(received.count) moves for \(fewest)") }
   }
 
   private func changeRequest(of controller: FetchedResultsController<City>) async throws {
@@ -164,9 +164,9 @@ private final class Scenario {
 
   private func save() -> String {
     var parts: [String] = []
-    var (touched, gone) = (Set<Int>(), Set<Int>())
+    var (changed, gone) = (Set<Int>(), Set<Int>())
     for _ in 0..<Int.random(in: 1...4, using: &random) {
-      guard let id = ids.randomElement(using: &random), touched.insert(id).inserted else {
+      guard let id = ids.randomElement(using: &random), changed.insert(id).inserted else {
         continue
       }
       switch Int.random(in: 0...9, using: &random) {

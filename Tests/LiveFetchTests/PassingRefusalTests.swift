@@ -12,7 +12,7 @@ import Testing
 @Suite("A refusal that passes", .mayBlock)
 struct PassingRefusalTests {
   /// What a file's error is here, and what it is over HTTP.
-  private func told(_ error: StoreError) -> [ObjectStoreError] {
+  private func received(_ error: StoreError) -> [ObjectStoreError] {
     let problem = Problem(error)
     let pause = problem.headers.first { $0.name == "Retry-After" }?.value
     let answer = RemoteResponse(status: problem.status, body: problem.json, retryAfter: pause)
@@ -28,15 +28,15 @@ struct PassingRefusalTests {
       (.diskFull, 507, "disk-full", nil), (.failed("what?"), 500, "internal-error", nil),
     ] as [(StoreError, Int, String, Double?)])
   func passing(error: StoreError, status: Int, code: String, pause: Double?) throws {
-    for told in told(error) {
-      let unavailability = try #require(told.unavailability)
+    for received in received(error) {
+      let unavailability = try #require(received.unavailability)
       #expect(unavailability.reason == Problem(error).detail)
       #expect(
         unavailability.status == status && unavailability.code == code
           && unavailability.retryAfter == pause)
-      #expect(told.status == status && told.code == code)
-      #expect(FetchError.store(told).unavailability == unavailability)
-      #expect(told.mayPass && !unavailability.isAnswerLost)
+      #expect(received.status == status && received.code == code)
+      #expect(FetchError.store(received).unavailability == unavailability)
+      #expect(received.mayPass && !unavailability.isAnswerLost)
     }
   }
 
@@ -47,9 +47,9 @@ struct PassingRefusalTests {
     ]
       as [(StoreError, Int, String)])
   func lasting(error: StoreError, status: Int, code: String) {
-    for told in told(error) {
-      #expect(told.unavailability == nil && !told.mayPass)
-      #expect(told.status == status && told.code == code)
+    for received in received(error) {
+      #expect(received.unavailability == nil && !received.mayPass)
+      #expect(received.status == status && received.code == code)
     }
   }
 
@@ -65,11 +65,12 @@ struct PassingRefusalTests {
 
   @Test("is one of a store of one's own too")
   func storeOfOnesOwn() {
-    let told = ObjectStoreError.refused(
+    let received = ObjectStoreError.refused(
       Problem(503, "resting", "Service unavailable", "The store rests."))
     #expect(
-      told.unavailability == ServiceUnavailable("The store rests.", status: 503, code: "resting"))
-    #expect(told.mayPass)
+      received.unavailability
+        == ServiceUnavailable("The store rests.", status: 503, code: "resting"))
+    #expect(received.mayPass)
   }
 
   @Test("of a save tells that it was not made", arguments: [Kind.local, .remote])

@@ -24,32 +24,32 @@ struct RemoteObserverTests {
     let context = ManagedObjectContext(store: bed.store)
     let town = try await context.materializedObject(ObservedTown.self, with: .integer(1))
     bed.proxy.set(.refused)
-    var told: [String] = []
-    let observer = ManagedObjectObserver(town) { told.append("\($0) \(town.population ?? 0)") }
+    var received: [String] = []
+    let observer = ManagedObjectObserver(town) { received.append("\($0) \(town.population ?? 0)") }
     try await change(bed)
     try await Task.sleep(for: .milliseconds(150))
-    #expect(told.isEmpty)
+    #expect(received.isEmpty)
     bed.proxy.set(.none)
-    try await eventually(seconds: 10) { told.count == 1 }
+    try await eventually(seconds: 10) { received.count == 1 }
     if count > 1 {
       try await bed.grow(1, to: 77)
-      try await eventually(seconds: 10) { told.count == 2 }
+      try await eventually(seconds: 10) { received.count == 2 }
     }
     #expect(observer.isEnded == (count == 1))
-    return told
+    return received
   }
 
   @Test("tells what happened meanwhile, and follows", arguments: RemoteStore.Transport.all)
   func update(transport: RemoteStore.Transport) async throws {
-    let told = try await observed(transport, until: 2) { try await $0.grow(1, to: 5000) }
-    #expect(told == ["update 5000", "update 77"])
+    let received = try await observed(transport, until: 2) { try await $0.grow(1, to: 5000) }
+    #expect(received == ["update 5000", "update 77"])
   }
 
   @Test("tells that the object went meanwhile", arguments: RemoteStore.Transport.all)
   func delete(transport: RemoteStore.Transport) async throws {
-    let told = try await observed(transport, until: 1) {
+    let received = try await observed(transport, until: 1) {
       try await $0.save(#"{"delete":"City","id":1}"#)
     }
-    #expect(told == ["delete 900"])
+    #expect(received == ["delete 900"])
   }
 }

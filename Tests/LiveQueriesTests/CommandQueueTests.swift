@@ -7,8 +7,8 @@ import Testing
 @Suite(.mayBlock) struct MailboxTests {
   @Test func `what is told is taken, all of it at once`() {
     let mailbox = CommandQueue()
-    mailbox.tell { $0.storeDidChange = true }
-    mailbox.tell { $0.isStopped = true }
+    mailbox.update { $0.storeDidChange = true }
+    mailbox.update { $0.isStopped = true }
     let batch = mailbox.take(until: nil)
     #expect(batch.storeDidChange)
     #expect(batch.isStopped)

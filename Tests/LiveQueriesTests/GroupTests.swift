@@ -17,7 +17,7 @@ import Testing
       ]
     }
     var configuration = LiveConfiguration()
-    configuration.longPatience = .zero
+    configuration.longTimeLimit = .zero
     engine = LiveEngine(store: store, configuration: configuration, delivery: AskerDelivery())
   }
 

@@ -47,13 +47,13 @@ struct IndexableConjunctFinderTests {
     #expect(found.joined(separator: " ") == expected)
   }
 
-  private static func description(_ anchor: IndexableConjunct) -> String {
-    let options = anchor.place.options
+  private static func description(_ conjunct: IndexableConjunct) -> String {
+    let options = conjunct.place.options
     let letters =
       (options.contains(.caseInsensitive) ? "c" : "")
       + (options.contains(.diacriticInsensitive) ? "d" : "")
-    let place = model.text(of: anchor.place.path) + (letters.isEmpty ? "" : "(\(letters))")
-    switch anchor.demand {
+    let place = model.text(of: conjunct.place.path) + (letters.isEmpty ? "" : "(\(letters))")
+    switch conjunct.demand {
     case .values(let values):
       return "\(place) in {\(values.map(description).joined(separator: ", "))}"
     case .range(let range):

@@ -82,8 +82,8 @@ private final class Delivery: LiveDelivery {
     engine.storeDidChange()
     store.save { $0.cities[1] = nil }
     engine.storeDidChange()
-    let told = waiter.next()
-    #expect(told == #"{"entity":"City","from":"t1-1-9e3779b1","to":"t1-3-daa66d13","total":1}"#)
+    let received = waiter.next()
+    #expect(received == #"{"entity":"City","from":"t1-1-9e3779b1","to":"t1-3-daa66d13","total":1}"#)
   }
 
   @Test("The store is told what is still to be read, as long as somebody waits")
@@ -131,10 +131,10 @@ private final class Delivery: LiveDelivery {
     store.save { $0.cities[1]?.name = "x" }
     engine.storeDidChange()
     engine.follow(plan, since: .token(start), until: soon, waiter)
-    let told = waiter.next()
-    #expect(told.hasPrefix(#"{"entity":"Country","from":"t1-1-9e3779b1","to":"t1-2-3c6ef362""#))
-    #expect(told.contains(#""digest":"#))
-    #expect(told.hasSuffix(#""moved":[],"updated":[]}}"#))
+    let received = waiter.next()
+    #expect(received.hasPrefix(#"{"entity":"Country","from":"t1-1-9e3779b1","to":"t1-2-3c6ef362""#))
+    #expect(received.contains(#""digest":"#))
+    #expect(received.hasSuffix(#""moved":[],"updated":[]}}"#))
   }
 
   @Test("A save of which the engine was told before is in the answer, without a wait")
@@ -216,8 +216,8 @@ private final class Delivery: LiveDelivery {
     let start = store.token
     store.save { $0.cities[1]?.population = 99 }
     var queries = LiveQueries(model: store.model, configuration: LiveConfiguration())
-    try store.read { moment throws(StoreError) in
-      let context = CatchUpContext(moment)
+    try store.read { transaction throws(StoreError) in
+      let context = CatchUpContext(transaction)
       try queries.catchUp(context)
       for _ in 0..<1_000 {
         let request = FollowRequest(

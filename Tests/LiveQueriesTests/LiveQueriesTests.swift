@@ -33,7 +33,7 @@ final class Simulation {
     self.seed = seed
     self.maxLoggedChanges = maxLoggedChanges
     generator = Generator(seed: seed, cities: cities)
-    store = MemoryStore(tellsValues: seed % 5 != 0)
+    store = MemoryStore(reportsValues: seed % 5 != 0)
     queries = Self.engine(store, maxLoggedChanges)
     let world = generator.world()
     store.save { $0 = world }
@@ -60,14 +60,14 @@ final class Simulation {
       plan: client.plan, only: nil, since: .token(client.token), deadline: nil, waiter: client)
     let isFresh = queries.current == store.token
     if !isFresh || !queries.followFromMemory(request, now: .now) {
-      try inMoment { queries.follow(request, $0, now: .now) }
+      try inTransaction { queries.follow(request, $0, now: .now) }
     }
     try takeAnswers()
   }
 
-  func inMoment(_ body: (CatchUpContext) throws(StoreError) -> Void) throws {
-    try store.read { moment throws(StoreError) in
-      let context = CatchUpContext(moment)
+  func inTransaction(_ body: (CatchUpContext) throws(StoreError) -> Void) throws {
+    try store.read { transaction throws(StoreError) in
+      let context = CatchUpContext(transaction)
       try queries.catchUp(context)
       try body(context)
     }
@@ -149,7 +149,7 @@ final class Simulation {
     if generator.oneIn(4) { store.save { generator.save(&$0) } }
     if generator.oneIn(15) { restart() }
     if !generator.oneIn(3) {
-      try inMoment { _ in }
+      try inTransaction { _ in }
       try takeAnswers()
       checkSilence()
     }

@@ -41,7 +41,7 @@ final class MemoryStore: LiveStore {
 
   struct State: Sendable {
     var worlds: [World] = [World()]
-    var touches: [ChangeSet] = [ChangeSet()]
+    var changeSet: [ChangeSet] = [ChangeSet()]
     var epoch = "t1"
     /// The oldest position that can be continued from.
     var oldest = 0
@@ -55,10 +55,10 @@ final class MemoryStore: LiveStore {
   let asked = Asked()
   let model = MemoryStore.cityModel
   /// Whether it tells what differs of an object, and values.
-  let tellsValues: Bool
-  var columns: (any ColumnTraits)? { tellsValues ? MemoryColumns() : nil }
+  let reportsValues: Bool
+  var columns: (any ColumnTraits)? { reportsValues ? MemoryColumns() : nil }
 
-  init(tellsValues: Bool = true) { self.tellsValues = tellsValues }
+  init(reportsValues: Bool = true) { self.reportsValues = reportsValues }
 
   static func token(_ position: Int, epoch: String = "t1") -> Token {
     Token(epoch: epoch, position: Int64(position), nonce: UInt32(position) &* 2_654_435_761)
@@ -78,11 +78,11 @@ final class MemoryStore: LiveStore {
         old.countries[$0] != new.countries[$0]
       }
       state.worlds.append(new)
-      var touches = ChangeSet()
-      if !cities.isEmpty { touches.objects[0] = Set(cities.map { .integer(Int64($0)) }) }
-      if !countries.isEmpty { touches.objects[1] = Set(countries.map { .integer(Int64($0)) }) }
-      if tellsValues { touches.changes = old.changes(to: new) }
-      state.touches.append(touches)
+      var changeSet = ChangeSet()
+      if !cities.isEmpty { changeSet.objects[0] = Set(cities.map { .integer(Int64($0)) }) }
+      if !countries.isEmpty { changeSet.objects[1] = Set(countries.map { .integer(Int64($0)) }) }
+      if reportsValues { changeSet.changes = old.changes(to: new) }
+      state.changeSet.append(changeSet)
       return Self.token(state.worlds.count - 1, epoch: state.epoch)
     }
   }
@@ -107,7 +107,7 @@ final class MemoryStore: LiveStore {
       return state
     }
     if let failure = state.failure { throw failure }
-    return try body(MemoryMoment(state: state, tellsValues: tellsValues, asked: asked))
+    return try body(MemoryReadTransaction(state: state, reportsValues: reportsValues, asked: asked))
   }
 }
 
@@ -120,33 +120,34 @@ final class Asked: Sendable {
   let rows = Atomic(0)
 }
 
-private struct MemoryMoment: ReadTransaction {
+private struct MemoryReadTransaction: ReadTransaction {
   let state: MemoryStore.State
-  let tellsValues: Bool
+  let reportsValues: Bool
   let asked: Asked
   var now: World { state.worlds[state.worlds.count - 1] }
   var token: Token { MemoryStore.token(state.worlds.count - 1, epoch: state.epoch) }
 
-  func standing(of token: Token) throws(StoreError) -> TokenValidity {
+  func validity(of token: Token) throws(StoreError) -> TokenValidity {
     token.position >= 0 && token == MemoryStore.token(Int(token.position), epoch: state.epoch)
       && token.position >= state.oldest ? .known : .expired
   }
 
-  func touches(after position: Int64) throws(StoreError) -> ChangeSet {
-    let recent = state.touches[min(Int(position) + 1, state.touches.count)...]
+  func changes(after position: Int64) throws(StoreError) -> ChangeSet {
+    let recent = state.changeSet[min(Int(position) + 1, state.changeSet.count)...]
     var all = ChangeSet()
-    for touches in recent { all.objects.merge(touches.objects) { $0.union($1) } }
-    if tellsValues { all.changes = state.worlds[Int(position)].changes(to: now) }
+    for changeSet in recent { all.objects.merge(changeSet.objects) { $0.union($1) } }
+    if reportsValues { all.changes = state.worlds[Int(position)].changes(to: now) }
     return all
   }
 
   func dictionaries(
-    of plan: FetchPlan, at moment: Moment
+    of plan: FetchPlan, at position: ReadPosition
   ) throws(StoreError) -> GroupedResult { GroupedResult() }
 
-  func roots(of plan: FetchPlan, touchedBy touches: ChangeSet) throws(StoreError) -> Set<ObjectID> {
-    var roots = touches.objects[0] ?? []
-    guard plan.paths.contains(where: { !$0.steps.isEmpty }), let countries = touches.objects[1]
+  func affectedIDs(of plan: FetchPlan, by changeSet: ChangeSet) throws(StoreError) -> Set<ObjectID>
+  {
+    var roots = changeSet.objects[0] ?? []
+    guard plan.paths.contains(where: { !$0.steps.isEmpty }), let countries = changeSet.objects[1]
     else { return roots }
     for (id, city) in now.cities {
       if let country = city.country, countries.contains(.integer(Int64(country))) {
@@ -172,10 +173,10 @@ private struct MemoryMoment: ReadTransaction {
   }
 
   func rows(
-    of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
+    of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ObjectID: Row] {
     asked.rows.add(ids.count, ordering: .relaxed)
-    let world = world(moment)
+    let world = world(position)
     let matches = Matcher(plan.definition)
     var rows: [ObjectID: Row] = [:]
     for case .integer(let id) in ids {
@@ -188,10 +189,10 @@ private struct MemoryMoment: ReadTransaction {
   }
 
   func values(
-    of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment
+    of paths: [PropertyPath], ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ObjectID: [StoredValue?]]? {
-    guard tellsValues else { return nil }
-    let world = world(moment)
+    guard reportsValues else { return nil }
+    let world = world(position)
     var values: [ObjectID: [StoredValue?]] = [:]
     for case .integer(let id) in ids {
       let row = paths.map { world.stored($0, Int(id)) }
@@ -207,9 +208,9 @@ private struct MemoryMoment: ReadTransaction {
   }
 
   func expandedObjects(
-    of plan: FetchPlan, roots ids: Set<ObjectID>, at moment: Moment
+    of plan: FetchPlan, roots ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ExpandedObject] {
-    let world = world(moment)
+    let world = world(position)
     let countries = Set(
       ids.compactMap { id -> Int? in
         guard case .integer(let id) = id else { return nil }
@@ -222,8 +223,8 @@ private struct MemoryMoment: ReadTransaction {
     }
   }
 
-  private func world(_ moment: Moment) -> World {
-    switch moment {
+  private func world(_ position: ReadPosition) -> World {
+    switch position {
     case .now: now
     case .past(let position): state.worlds[Int(position)]
     }

@@ -14,7 +14,7 @@ private final class SlowStore: LiveStore {
     /// How many questions wait for the gate.
     var waiting = 0
     /// How many moments asked such a question without a limit.
-    var patientMoments = 0
+    var unlimitedReads = 0
     /// How many there were, with too little time or with enough.
     var asked = 0
     /// What limits questions had, one after the other.
@@ -32,21 +32,21 @@ private final class SlowStore: LiveStore {
   func slow(before position: Int64) { state.withLock { $0.position = position } }
   func open() { state.withLock { $0.isOpen = true } }
   var waiting: Int { state.withLock(\.waiting) }
-  var patientMoments: Int { state.withLock(\.patientMoments) }
+  var unlimitedReads: Int { state.withLock(\.unlimitedReads) }
 
   /// Whether such a question comes.
   func isAsked() -> Bool { eventually(within: .seconds(300)) { waiting > 0 } }
 
   func read<Result>(
     _ body: (any ReadTransaction) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result { try read(unless: { false }, body) }
+  ) throws(StoreError) -> Result { try read(cancelledWhen: { false }, body) }
 
   func read<Result>(
-    unless isOver: @escaping @Sendable () -> Bool,
+    cancelledWhen isOver: @escaping @Sendable () -> Bool,
     _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try inner.read { moment throws(StoreError) in
-      try body(SlowMoment(inner: moment, store: self, isOver: isOver))
+    try inner.read { transaction throws(StoreError) in
+      try body(SlowReadTransaction(inner: transaction, store: self, isOver: isOver))
     }
   }
 
@@ -63,12 +63,12 @@ private final class SlowStore: LiveStore {
   }
 }
 
-private final class SlowMoment: ReadTransaction {
+private final class SlowReadTransaction: ReadTransaction {
   private let inner: any ReadTransaction
   private let store: SlowStore
   private let isOver: () -> Bool
   private var limit: Duration?
-  private var isPatient = false
+  private var isUnlimited = false
 
   init(inner: any ReadTransaction, store: SlowStore, isOver: @escaping () -> Bool) {
     self.inner = inner
@@ -78,7 +78,7 @@ private final class SlowMoment: ReadTransaction {
 
   var token: Token { inner.token }
 
-  func within<Result>(
+  func withTimeLimit<Result>(
     _ limit: Duration?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     self.limit = limit
@@ -87,16 +87,17 @@ private final class SlowMoment: ReadTransaction {
     return try body()
   }
 
-  func standing(of token: Token) throws(StoreError) -> TokenValidity {
-    try inner.standing(of: token)
+  func validity(of token: Token) throws(StoreError) -> TokenValidity {
+    try inner.validity(of: token)
   }
 
-  func touches(after position: Int64) throws(StoreError) -> ChangeSet {
-    try inner.touches(after: position)
+  func changes(after position: Int64) throws(StoreError) -> ChangeSet {
+    try inner.changes(after: position)
   }
 
-  func roots(of plan: FetchPlan, touchedBy touches: ChangeSet) throws(StoreError) -> Set<ObjectID> {
-    try inner.roots(of: plan, touchedBy: touches)
+  func affectedIDs(of plan: FetchPlan, by changeSet: ChangeSet) throws(StoreError) -> Set<ObjectID>
+  {
+    try inner.affectedIDs(of: plan, by: changeSet)
   }
 
   func keys(
@@ -108,36 +109,36 @@ private final class SlowMoment: ReadTransaction {
   }
 
   func rows(
-    of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
+    of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ObjectID: Row] {
-    if case .past(let position) = moment {
-      try store.ask(position, limit, isOver)
-      if limit == nil, !isPatient {
-        isPatient = true
-        store.state.withLock { $0.patientMoments += 1 }
+    if case .past(let past) = position {
+      try store.ask(past, limit, isOver)
+      if limit == nil, !isUnlimited {
+        isUnlimited = true
+        store.state.withLock { $0.unlimitedReads += 1 }
       }
     }
-    return try inner.rows(of: plan, ids: ids, at: moment)
+    return try inner.rows(of: plan, ids: ids, at: position)
   }
 
   func values(
-    of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment
+    of paths: [PropertyPath], ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ObjectID: [StoredValue?]]? {
-    try inner.values(of: paths, ids: ids, at: moment)
+    try inner.values(of: paths, ids: ids, at: position)
   }
 
   func dictionaries(
-    of plan: FetchPlan, at moment: Moment
-  ) throws(StoreError) -> GroupedResult { try inner.dictionaries(of: plan, at: moment) }
+    of plan: FetchPlan, at position: ReadPosition
+  ) throws(StoreError) -> GroupedResult { try inner.dictionaries(of: plan, at: position) }
 
   func expandedObjects(
     of plan: FetchPlan, roots ids: Set<ObjectID>
   ) throws(StoreError) -> [ExpandedObject] { try inner.expandedObjects(of: plan, roots: ids) }
 
   func expandedObjects(
-    of plan: FetchPlan, roots ids: Set<ObjectID>, at moment: Moment
+    of plan: FetchPlan, roots ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ExpandedObject] {
-    try inner.expandedObjects(of: plan, roots: ids, at: moment)
+    try inner.expandedObjects(of: plan, roots: ids, at: position)
   }
 }
 
@@ -181,9 +182,9 @@ struct ResumeTests {
   private func expectNews(of population: Int, at token: String, _ client: Asker) {
     store.inner.save { $0.cities[1]?.population = population }
     engine.storeDidChange()
-    let told = client.next()
-    #expect(told.contains(#""from":"t1-1-9e3779b1","to":"\#(token)""#))
-    #expect(told.contains(#""changed":{"population":\#(population)}"#))
+    let received = client.next()
+    #expect(received.contains(#""from":"t1-1-9e3779b1","to":"\#(token)""#))
+    #expect(received.contains(#""changed":{"population":\#(population)}"#))
   }
 
   @Test("Others are answered meanwhile, and the answer tells what was saved meanwhile as well")
@@ -199,14 +200,14 @@ struct ResumeTests {
       other.next() == #"{"entity":"City","from":"t1-3-daa66d13","to":"t1-4-78dde6c4","total":1}"#)
     #expect(!slow.isTold)
     store.open()
-    let told = slow.next()
+    let received = slow.next()
     let expected = #"""
       {"entity":"City","from":"t1-1-9e3779b1","to":"t1-4-78dde6c4","count":1,\#
       "sections":{"deleted":[],"inserted":[]},\#
       "items":{"deleted":[{"from":[0,1],"id":2}],"inserted":[],"moved":[],\#
       "updated":[{"from":[0,0],"to":[0,0],"id":1,"changed":{"population":31}}]}}
       """#
-    #expect(told == expected)
+    #expect(received == expected)
   }
 
   @Test("Where nothing has changed the client waits on, from its own token")
@@ -332,9 +333,10 @@ struct ResumeTests {
     engine.follow(plan(.count), since: .token(store.inner.token), until: .now, began)
     _ = began.next()
     store.open()
-    let told = first.next()
-    #expect(told.contains(#""from":"t1-1-9e3779b1","to":"t1-3-daa66d13","count":2"#), "\(told)")
-    #expect(told.contains(#""changed":{"population":31}"#))
+    let received = first.next()
+    #expect(
+      received.contains(#""from":"t1-1-9e3779b1","to":"t1-3-daa66d13","count":2"#), "\(received)")
+    #expect(received.contains(#""changed":{"population":31}"#))
     // It may know of the save that came before it asked.
     let whole = late.next()
     #expect(whole.contains(#""from":"t1-1-9e3779b1","to":"t1-4-78dde6c4","count":1"#), "\(whole)")
@@ -357,7 +359,7 @@ struct ResumeTests {
     for asker in askers {
       #expect(asker.next().contains(#""from":"t1-1-9e3779b1","to":"t1-3-daa66d13""#))
     }
-    #expect(store.patientMoments < 10)
+    #expect(store.unlimitedReads < 10)
   }
 
   @Test("Who asks again after everyone left is not told by the try that was begun for them")
@@ -376,8 +378,9 @@ struct ResumeTests {
     engine.follow(plan(.count), since: .token(store.inner.token), until: .now, began)
     _ = began.next()
     store.open()
-    let told = again.next()
-    #expect(told.contains(#""from":"t1-1-9e3779b1","to":"t1-4-78dde6c4","count":1"#), "\(told)")
+    let received = again.next()
+    #expect(
+      received.contains(#""from":"t1-1-9e3779b1","to":"t1-4-78dde6c4","count":1"#), "\(received)")
   }
 
   @Test("Where nothing had changed and more is saved than there is time for, the client waits on")
@@ -418,10 +421,10 @@ struct ResumeTests {
     store.inner.save { $0.cities[1]?.population = 30 }
     engine.storeDidChange()
     for (token, asker) in zip(tokens, askers) {
-      let told = asker.next()
-      #expect(told.contains("\"from\":\"\(token)\""), "\(told)")
-      #expect(told.contains(#""changed":{"population":30}"#))
+      let received = asker.next()
+      #expect(received.contains("\"from\":\"\(token)\""), "\(received)")
+      #expect(received.contains(#""changed":{"population":30}"#))
     }
-    #expect(store.patientMoments == 1)
+    #expect(store.unlimitedReads == 1)
   }
 }

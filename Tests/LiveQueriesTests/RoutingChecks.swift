@@ -7,9 +7,9 @@ import Testing
 extension LiveStore {
   /// The queries that what was touched after `base` may change.
   func search(_ index: QueryIndex, after base: Int64) throws -> CandidateSearch {
-    try read { moment throws(StoreError) in
-      let touched = ChangedObjects(try moment.touches(after: base), in: model)
-      var search = CandidateSearch(index, touched, after: base, moment, narrowingFrom: 1)
+    try read { transaction throws(StoreError) in
+      let changed = ChangedObjects(try transaction.changes(after: base), in: model)
+      var search = CandidateSearch(index, changed, after: base, transaction, narrowingFrom: 1)
       search.run()
       return search
     }
@@ -20,15 +20,15 @@ extension LiveStore {
     _ search: CandidateSearch, _ query: LiveQuery, after base: Int64, _ seed: UInt64
   ) throws {
     guard let objects = search.objects(for: query) else { return }
-    try read { moment throws(StoreError) in
-      let context = CatchUpContext(moment)
+    try read { transaction throws(StoreError) in
+      let context = CatchUpContext(transaction)
       let all = try query.rowChanges(after: base, context)?.changes ?? []
-      let told = try query.rowChanges(after: base, known: objects, context)?.changes ?? []
+      let received = try query.rowChanges(after: base, known: objects, context)?.changes ?? []
       let shown = { (changes: [RowChange]) in
         changes.filter { !$0.isSameRow }
-          .map { "\($0.id) \($0.touch) \($0.new?.json ?? [])" }.sorted()
+          .map { "\($0.id) \($0.keyChange) \($0.new?.json ?? [])" }.sorted()
       }
-      #expect(shown(told) == shown(all), "seed \(seed): \(query.plan)")
+      #expect(shown(received) == shown(all), "seed \(seed): \(query.plan)")
     }
   }
 }

@@ -99,14 +99,14 @@ struct RoutingTests {
     for query in queries.shuffled(using: &generator.random) { index.remove(query) }
     #expect(index.count == 0)
     #expect(index.routes.isEmpty)
-    #expect(index.lookouts.values.allSatisfy { $0.isEmpty })
+    #expect(index.pathIndexes.values.allSatisfy { $0.isEmpty })
     #expect(index.tables.values.allSatisfy { $0.used.isEmpty })
   }
 }
 
 /// A save of very many objects: each fetch asks of those that concern it.
 @Suite("A save of many objects beside many fetches", .mayBlock)
-struct ManyTouchedTests {
+struct ManyChangedObjectsTests {
   private static let name = PropertyPath(root: 0, target: .attribute(0))
   private static let population = PropertyPath(root: 0, target: .attribute(1))
 
@@ -120,7 +120,7 @@ struct ManyTouchedTests {
 
   /// Saves every one of 4,000 cities under fetches of `predicates`; tells how many rows were asked
   /// for, and how many clients heard something.
-  private func rowsAsked(_ predicates: [String]) throws -> (asked: Int, told: Int) {
+  private func rowsAsked(_ predicates: [String]) throws -> (asked: Int, received: Int) {
     let store = MemoryStore()
     store.save { world in
       for id in 1...4_000 {
@@ -131,8 +131,8 @@ struct ManyTouchedTests {
     var queries = LiveQueries(
       model: store.model, columns: store.columns, configuration: LiveConfiguration())
     let waiters = predicates.map { _ in Waiter() }
-    try store.read { moment throws(StoreError) in
-      let context = CatchUpContext(moment)
+    try store.read { transaction throws(StoreError) in
+      let context = CatchUpContext(transaction)
       try queries.catchUp(context)
       for (predicate, waiter) in zip(predicates, waiters) {
         guard let plan = try? plan(predicate) else { continue }
@@ -145,37 +145,37 @@ struct ManyTouchedTests {
       for id in 1...4_000 { world.cities[id]?.population += 10_000 }
     }
     let before = store.asked.rows.load(ordering: .relaxed)
-    try store.read { moment throws(StoreError) in
-      try queries.catchUp(CatchUpContext(moment))
+    try store.read { transaction throws(StoreError) in
+      try queries.catchUp(CatchUpContext(transaction))
     }
     return (store.asked.rows.load(ordering: .relaxed) - before, queries.outbox.count)
   }
 
   @Test func whoIsLookedUpTwiceByOneValueAsksOfEverything() throws {
-    let (asked, told) = try rowsAsked(["population >= 0 OR population >= -5", "name == 'n1'"])
-    #expect(told == 2)
+    let (asked, received) = try rowsAsked(["population >= 0 OR population >= -5", "name == 'n1'"])
+    #expect(received == 2)
     // All of 4,000 for the one, those called n1 for the other; each before and after.
     #expect(asked == 8_200)
   }
 
   @Test func eachAsksOfItsOwnObjects() throws {
-    let (asked, told) = try rowsAsked((0..<40).map { "name == 'n\($0)'" })
-    #expect(told == 40)
+    let (asked, received) = try rowsAsked((0..<40).map { "name == 'n\($0)'" })
+    #expect(received == 40)
     // Before and after, each object once.
     #expect(asked == 8_000)
   }
 
   @Test func whoLeavesAndWhoComesIsAskedOf() throws {
-    let (asked, told) = try rowsAsked([
+    let (asked, received) = try rowsAsked([
       "population BETWEEN {1, 300}", "population BETWEEN {11001, 11200}", "population > 90000",
     ])
-    #expect(told == 2)
+    #expect(received == 2)
     #expect(asked == 1_000)
   }
 
   @Test func whoIsConcernedByMostAsksOfAll() throws {
-    let (asked, told) = try rowsAsked(["population > 0", "name == 'n1'"])
-    #expect(told == 2)
+    let (asked, received) = try rowsAsked(["population > 0", "name == 'n1'"])
+    #expect(received == 2)
     #expect(asked == 8_200)
   }
 }
@@ -194,15 +194,15 @@ struct ResumedTogetherTests {
       let since = store.token
       let plans = (0..<30).map { _ in generator.plan(store.world(at: since.position)) }
       for _ in 0..<generator.number(1...4) { store.save { generator.save(&$0) } }
-      try store.read { moment throws(StoreError) in
-        let together = TransactionDiffs(moment, model: store.model)
+      try store.read { transaction throws(StoreError) in
+        let together = TransactionDiffs(transaction, model: store.model)
         try together.prepare(plans, since: since, columns: store.columns)
         for plan in plans {
-          let alone = TransactionDiffs(moment, model: store.model)
-          let (told, expected) = (
+          let alone = TransactionDiffs(transaction, model: store.model)
+          let (received, expected) = (
             try together.diff(of: plan, since: since), try alone.diff(of: plan, since: since)
           )
-          #expect(Self.text(told) == Self.text(expected), "seed \(seed): \(plan)")
+          #expect(Self.text(received) == Self.text(expected), "seed \(seed): \(plan)")
         }
       }
     }
@@ -212,7 +212,7 @@ struct ResumedTogetherTests {
     if case .diff(let json) = answer { String(decoding: json, as: UTF8.self) } else { "\(answer)" }
   }
 
-  @Test func whatWasTouchedIsReadOnceForAll() throws {
+  @Test func changedObjectsAreReadOnceForAllFetches() throws {
     let store = MemoryStore()
     store.save { world in
       for id in 1...1_000 {
@@ -226,8 +226,8 @@ struct ResumedTogetherTests {
         entity: "City", query: [("where", "name == 'n\(number)'"), ("select", "population")])
       return try FetchResolver(model: store.model, maxItems: 10_000).resolve(request)
     }
-    try store.read { moment throws(StoreError) in
-      let diffs = TransactionDiffs(moment, model: store.model)
+    try store.read { transaction throws(StoreError) in
+      let diffs = TransactionDiffs(transaction, model: store.model)
       try diffs.prepare(plans, since: since, columns: store.columns)
       for plan in plans { _ = try diffs.diff(of: plan, since: since) }
     }

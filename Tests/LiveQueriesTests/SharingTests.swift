@@ -32,12 +32,12 @@ struct SharingTests {
       model: store.model, columns: store.columns, configuration: LiveConfiguration())
   }
 
-  private func inMoment(
+  private func inTransaction(
     _ queries: inout LiveQueries,
     _ body: (inout LiveQueries, CatchUpContext) -> Void = { _, _ in }
   ) throws {
-    try store.read { moment throws(StoreError) in
-      let context = CatchUpContext(moment)
+    try store.read { transaction throws(StoreError) in
+      let context = CatchUpContext(transaction)
       try queries.catchUp(context)
       body(&queries, context)
     }
@@ -47,7 +47,7 @@ struct SharingTests {
     let waiter = Waiter()
     let request = FollowRequest(
       plan: Self.plan, only: nil, since: .token(token), deadline: nil, waiter: waiter)
-    try inMoment(&queries) { $0.follow(request, $1, now: .now) }
+    try inTransaction(&queries) { $0.follow(request, $1, now: .now) }
     return waiter
   }
 
@@ -57,7 +57,7 @@ struct SharingTests {
     let waiters = try (0..<100).map { _ in try follow(&queries, since: token) }
     #expect(queries.queries.count == 1)
     store.save { $0.cities[1]?.name = "c" }
-    try inMoment(&queries)
+    try inTransaction(&queries)
     #expect(queries.outbox.count == 1)
     #expect(queries.outbox.first?.waiters.count == waiters.count)
     #expect(queries.counters.diffs == 1)
@@ -104,10 +104,10 @@ struct SharingTests {
       try follow(&queries, since: token), try follow(&queries, since: token),
     ]
     store.save { $0.cities[1]?.isCapital = true }
-    try inMoment(&queries)
+    try inTransaction(&queries)
     #expect(queries.counters.considered == 0)
     store.save { $0.cities[1]?.name = "c" }
-    try inMoment(&queries)
+    try inTransaction(&queries)
     #expect(queries.counters.considered == 1)
     withExtendedLifetime(waiters) {}
   }
@@ -125,7 +125,7 @@ struct SharingTests {
   @Test func aTokenThatWasShownOnceAndIsForgottenSinceIsExpired() throws {
     var queries = engine()
     let token = store.token
-    try inMoment(&queries)
+    try inTransaction(&queries)
     saveAndForget("c")
     _ = try follow(&queries, since: token)
     #expect(hasExpired(queries))
@@ -147,7 +147,7 @@ struct SharingTests {
     var queries = engine()
     _ = try follow(&queries, since: store.token)
     saveAndForget("c")
-    try inMoment(&queries)
+    try inTransaction(&queries)
     #expect(hasExpired(queries))
     #expect(!queries.hasActiveQueries)
   }

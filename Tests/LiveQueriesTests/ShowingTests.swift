@@ -41,7 +41,7 @@ struct ShowingTests {
 
   private func save(_ simulation: Simulation, _ change: (inout World) -> Void) throws {
     simulation.store.save(change)
-    try simulation.inMoment { _ in }
+    try simulation.inTransaction { _ in }
     try simulation.takeAnswers()
     simulation.checkSilence()
     for client in simulation.clients where !client.isWaiting { try simulation.follow(client) }

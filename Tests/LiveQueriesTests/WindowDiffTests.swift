@@ -28,7 +28,7 @@ private struct Case {
   var new: [Int: Thing] = [:]
   var window = 0..<Int.max
   var isSectioned = false
-  var touched: Set<Int> = []
+  var changed: Set<Int> = []
   var random: SeededRandom
 
   init(seed: UInt64) {
@@ -38,7 +38,7 @@ private struct Case {
     for id in 0..<things where Int.random(in: 0...3, using: &random) > 0 { old[id] = thing() }
     new = old
     for id in 0..<things + 2 where Int.random(in: 0...2, using: &random) == 0 {
-      touched.insert(id)
+      changed.insert(id)
       change(id)
     }
     let offset = [0, 0, Int.random(in: 0...6, using: &random)].randomElement(using: &random) ?? 0
@@ -80,9 +80,9 @@ private struct Case {
     return sections
   }
 
-  var touches: [Touch] {
-    touched.sorted().map { id in
-      Touch(
+  var keyChanges: [KeyChange] {
+    changed.sorted().map { id in
+      KeyChange(
         id: .integer(Int64(id)), oldKey: old[id]?.key(id), newKey: new[id]?.key(id),
         valuesChanged: old[id]?.shown != new[id]?.shown && old[id] != nil && new[id] != nil)
     }
@@ -98,7 +98,7 @@ private struct Case {
     for length in 1..<max(all.count, 1) {
       var shorter = ranked
       shorter.trim(to: length)
-      let shift = RankShift(keys: shorter, touches: touches)
+      let shift = RankShift(keys: shorter, keyChanges: keyChanges)
       if shift.oldCount > window.upperBound && shift.newCount > window.upperBound {
         ranked = shorter
         break
@@ -156,7 +156,7 @@ private struct Case {
     var generated = Case(seed: seed)
     let (old, new) = (generated.visible(generated.old), generated.visible(generated.new))
     let diff = WindowDiff(
-      keys: generated.rankedKeys(), touches: generated.touches, window: generated.window)
+      keys: generated.rankedKeys(), keyChanges: generated.keyChanges, window: generated.window)
     #expect(apply(diff, to: old) == new, "seed \(seed)")
     #expect(diff.moved.count == fewestMoves(generated), "seed \(seed)")
     let named = (diff.deleted + diff.inserted + diff.moved + diff.updated).map(\.id)

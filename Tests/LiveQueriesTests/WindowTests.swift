@@ -55,7 +55,7 @@ struct WindowTests {
     _ simulation: Simulation, _ change: (inout World) -> Void
   ) throws {
     simulation.store.save(change)
-    try simulation.inMoment { _ in }
+    try simulation.inTransaction { _ in }
     try simulation.takeAnswers()
     simulation.checkSilence()
   }

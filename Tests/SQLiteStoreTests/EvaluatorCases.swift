@@ -178,12 +178,12 @@ struct EvaluatorCases: Drawing {
   }
 
   private mutating func dated(_ entity: String) -> String {
-    let left = moment(entity)
+    let left = dateExpression(entity)
     switch number(0...4) {
     case 0: return "\(left) BETWEEN {\(dateLiteral()), \(dateLiteral())}"
     case 1: return "\(left) IN {\(dateLiteral()), \(dateLiteral())}"
     case 2: return "\(left) \(pick(["==", "!=", "<="])) nil"
-    default: return "\(left) \(relation()) \(oneIn(2) ? moment(entity) : dateLiteral())"
+    default: return "\(left) \(relation()) \(oneIn(2) ? dateExpression(entity) : dateLiteral())"
     }
   }
 
@@ -191,7 +191,7 @@ struct EvaluatorCases: Drawing {
     oneIn(4) ? "CAST(\(number(-1...1)), 'NSDate')" : "'\(pick(Self.dates))'"
   }
 
-  private mutating func moment(_ entity: String) -> String {
+  private mutating func dateExpression(_ entity: String) -> String {
     let paths =
       entity == "team" ? ["since"] : ["made", "seen", "day", "stamp", "born", "team.since"]
     switch number(0...7) {

@@ -79,7 +79,7 @@ final class EvaluatorWorld {
 
   init(_ generator: inout EvaluatorCases) throws {
     fixture = try PredicateFixture(Self.schema)
-    fixture.isUniform = false
+    fixture.isHomogeneous = false
     // Links may refer to missing rows, as in files of other programs.
     try fixture.connection.execute("PRAGMA foreign_keys = OFF")
     for id in 2...5 { try fixture.insert("team", generator.team(id)) }

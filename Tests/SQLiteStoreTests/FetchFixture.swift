@@ -20,14 +20,14 @@ struct FetchFixture {
     return try FetchResolver(model: model, maxItems: maxItems).resolve(request)
   }
 
-  var moment: SQLiteReadTransaction {
-    get throws { try moment(of: followed.connection) }
+  var transaction: SQLiteReadTransaction {
+    get throws { try readTransaction(of: followed.connection) }
   }
 
-  func moment(of connection: Connection) throws(StoreError) -> SQLiteReadTransaction {
+  func readTransaction(of connection: Connection) throws(StoreError) -> SQLiteReadTransaction {
     let schema = followed.history.schema
     var composer = FetchComposer(model: model, schema: schema)
-    composer.uniform = .everyColumn(of: schema)
+    composer.homogeneous = .everyColumn(of: schema)
     return SQLiteReadTransaction(
       connection: connection, composer: composer, history: followed.history,
       objectStatements: ObjectStatements(),
@@ -36,21 +36,21 @@ struct FetchFixture {
 
   /// A read transaction whose queries of the past use materialized overlays from the first query
   /// on.
-  func gatheredMoment() throws -> SQLiteReadTransaction {
+  func materializedTransaction() throws -> SQLiteReadTransaction {
     let reader = try followed.file.connect(.read)
     try reader.execute("BEGIN")
     reader.past.minimumRows = 0
     reader.past.queriesBefore = 0
-    return try moment(of: reader)
+    return try readTransaction(of: reader)
   }
 
   func sql(_ entity: String, _ query: String) throws -> String {
-    try moment.composer.window(of: plan(entity, query)).sql
+    try transaction.composer.window(of: plan(entity, query)).sql
   }
 
   /// Returns the snapshot's JSON from its sections on.
   func sections(_ entity: String, _ query: String, maxItems: Int = 1000) throws -> String {
-    let json = try moment.snapshot(of: plan(entity, query, maxItems: maxItems)).json
+    let json = try transaction.snapshot(of: plan(entity, query, maxItems: maxItems)).json
     let text = String(decoding: json, as: UTF8.self)
     return String(text[text.range(of: "\"sections\":")!.upperBound...].dropLast())
   }
@@ -58,7 +58,7 @@ struct FetchFixture {
   /// Returns the snapshot's JSON without the token.
   func snapshot(_ entity: String, _ query: String, maxItems: Int = 1000) throws -> String {
     let token = try followed.token.description
-    let json = try moment.snapshot(of: plan(entity, query, maxItems: maxItems)).json
+    let json = try transaction.snapshot(of: plan(entity, query, maxItems: maxItems)).json
     return String(decoding: json, as: UTF8.self).replacing(token, with: "T")
   }
 

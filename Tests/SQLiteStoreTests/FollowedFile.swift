@@ -22,12 +22,12 @@ struct FollowedFile {
 
   var token: Token { get throws { try history.newestToken(on: connection) } }
 
-  func touches(after token: Token) throws -> ChangeSet {
+  func changes(after token: Token) throws -> ChangeSet {
     try history.changeSet(after: token.position, upTo: self.token.position, on: connection)
   }
 
-  func standing(of token: Token) throws -> TokenValidity {
-    try history.standing(of: token, on: connection)
+  func validity(of token: Token) throws -> TokenValidity {
+    try history.validity(of: token, on: connection)
   }
 
   /// Returns rows of SQL as text, with columns joined by `|`.

@@ -14,9 +14,9 @@ struct HistoryEpochTests {
     try first.file.outsider("DELETE FROM City")
     let second = try FollowedFile(first.file)
     #expect(second.setup == .continued)
-    #expect(try second.history.standing(of: token, on: second.connection) == .known)
+    #expect(try second.history.validity(of: token, on: second.connection) == .known)
     #expect(try second.token.epoch == token.epoch)
-    #expect(try second.touches(after: token).objects == [1: [.integer(10), .integer(20)]])
+    #expect(try second.changes(after: token).objects == [1: [.integer(10), .integer(20)]])
   }
 
   @Test(
@@ -52,16 +52,16 @@ struct HistoryEpochTests {
     let second = try FollowedFile(first.file)
     #expect(second.setup == .restarted)
     #expect(try second.token.epoch != token.epoch)
-    #expect(try second.standing(of: token) == .expired)
-    #expect(try second.standing(of: second.token) == .known)
+    #expect(try second.validity(of: token) == .expired)
+    #expect(try second.validity(of: second.token) == .known)
     let start = try second.token
     try first.file.outsider("UPDATE City SET country = 2 WHERE id = 10")
     let city = try #require(second.history.model.entityIndex(named: "City"))
-    #expect(try second.touches(after: start).objects == [city: [.integer(10)]])
+    #expect(try second.changes(after: start).objects == [city: [.integer(10)]])
     #expect(try second.history.changes(after: token, limit: 9, on: second.connection) == nil)
     let third = try FollowedFile(first.file)
     #expect(third.setup == .continued)
-    #expect(try third.standing(of: start) == .known)
+    #expect(try third.validity(of: start) == .known)
     #expect(try History.detach(on: first.file.connect()))
     #expect(
       try first.file.connect().all("SELECT name FROM sqlite_schema WHERE name LIKE 'livefetch%'") {
@@ -101,9 +101,9 @@ struct HistoryEpochTests {
       Token(epoch: token.epoch, position: token.position + 1, nonce: token.nonce),
       Token(epoch: token.epoch, position: 0, nonce: 0),
     ]
-    #expect(try store.history.standing(of: token, on: store.connection) == .known)
+    #expect(try store.history.validity(of: token, on: store.connection) == .known)
     for other in others {
-      #expect(try store.history.standing(of: other, on: store.connection) == .expired)
+      #expect(try store.history.validity(of: other, on: store.connection) == .expired)
     }
     #expect(Token(token.description) == token)
   }
@@ -120,7 +120,7 @@ struct HistoryEpochTests {
       """)
     let second = try FollowedFile(store.file)
     #expect(second.setup == .restarted)
-    #expect(try second.standing(of: token) == .expired)
+    #expect(try second.validity(of: token) == .expired)
     #expect(try FollowedFile(store.file).setup == .continued)
     #expect(
       try store.rows(

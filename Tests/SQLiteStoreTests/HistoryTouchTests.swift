@@ -5,7 +5,7 @@ import Testing
 @testable import SQLiteStore
 
 @Suite("History: change sets", .mayBlock)
-struct HistoryTouchTests {
+struct ChangeSetTests {
   private func place(_ store: FollowedFile, _ path: String) throws -> RelationshipPlace {
     let names = path.split(separator: ".").map(String.init)
     let entity = try #require(store.history.model.entityIndex(named: names[0]))
@@ -21,10 +21,10 @@ struct HistoryTouchTests {
     let store = try FollowedFile(historyWorld)
     let start = try store.token
     try store.file.outsider("UPDATE City SET country = 2 WHERE id = 10")
-    let touches = try store.touches(after: start)
-    #expect(touches.objects == [1: [.integer(10)]])
+    let changeSet = try store.changes(after: start)
+    #expect(changeSet.objects == [1: [.integer(10)]])
     #expect(
-      touches.members == [try place(store, "Country.City"): [.integer(1), .integer(2)]])
+      changeSet.members == [try place(store, "Country.City"): [.integer(1), .integer(2)]])
   }
 
   @Test("an update of other properties does not change the owner; an insert or a delete does")
@@ -32,16 +32,16 @@ struct HistoryTouchTests {
     let store = try FollowedFile(historyWorld)
     let start = try store.token
     try store.file.outsider("UPDATE City SET name = 'S' WHERE id = 10")
-    #expect(try store.touches(after: start).members == [:])
+    #expect(try store.changes(after: start).members == [:])
     try store.file.outsider("INSERT INTO City VALUES (30, 'Kobe', 1, 2)")
     try store.file.outsider("INSERT INTO City VALUES (40, 'Rome', 1, NULL)")
     #expect(
-      try store.touches(after: start).members == [
+      try store.changes(after: start).members == [
         try place(store, "Country.City"): [.integer(2)]
       ])
     try store.file.outsider("DELETE FROM City WHERE id IN (10, 30)")
     #expect(
-      try store.touches(after: start).members == [
+      try store.changes(after: start).members == [
         try place(store, "Country.City"): [.integer(1)]
       ], "what came and went is no member before or now")
   }
@@ -52,11 +52,11 @@ struct HistoryTouchTests {
     let start = try store.token
     try store.file.outsider("UPDATE City_Tag SET tag = 'old'")
     #expect(
-      try store.touches(after: start).members == [
+      try store.changes(after: start).members == [
         try place(store, "City.Tag"): [.integer(10)],
         try place(store, "Tag.City"): [.text("big"), .text("old")],
       ])
-    #expect(try store.touches(after: start).objects == [:])
+    #expect(try store.changes(after: start).objects == [:])
   }
 
   @Test("a foreign key to a unique column finds the old and the new owner")
@@ -71,7 +71,7 @@ struct HistoryTouchTests {
     let start = try store.token
     try store.file.outsider("UPDATE b SET code = 'y'; DELETE FROM a WHERE id = 1")
     #expect(
-      try store.touches(after: start).members == [
+      try store.changes(after: start).members == [
         try place(store, "a.b"): [.integer(1), .integer(2)]
       ])
   }

@@ -55,20 +55,20 @@ struct IndexAdviceTests {
     entity: String, query: String, indexes: [String]
   ) throws {
     let file = try FetchFixture(FetchFixture.world)
-    let explanation = try file.moment.explanation(of: file.plan(entity, query))
+    let explanation = try file.transaction.explanation(of: file.plan(entity, query))
     let hints = explanation.statements[0].hints
     #expect(hints.map(\.index) == indexes)
     guard let index = indexes.first else { return }
     // The statement is valid, and after it was run there are no more suggestions.
     try file.followed.file.outsider(index)
-    let helped = try file.moment.explanation(of: file.plan(entity, query))
+    let helped = try file.transaction.explanation(of: file.plan(entity, query))
     #expect(helped.statements[0].hints.isEmpty)
     #expect(helped.statements[0].plan != explanation.statements[0].plan)
   }
 
   @Test func everyStatementOfAFetchIsShownWithTypesAndWithoutValues() throws {
     let file = try FetchFixture(FetchFixture.world)
-    let explanation = try file.moment.explanation(
+    let explanation = try file.transaction.explanation(
       of: file.plan(
         "City", "where=name=='secret' AND population>1&count=exact&expand=country&limit=3"))
     #expect(explanation.statements.map(\.purpose) == ["items", "item", "total", "included"])

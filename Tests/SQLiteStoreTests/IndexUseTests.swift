@@ -188,7 +188,7 @@ struct IndexUseTests {
   @Test(arguments: table)
   func aFetchUsesItsIndex(row: Row) throws {
     let file = try FetchFixture(Self.world)
-    let explanation = try file.moment.explanation(of: file.plan(row.entity, row.query))
+    let explanation = try file.transaction.explanation(of: file.plan(row.entity, row.query))
     #expect(Self.text(explanation.statements[0].plan) == row.plan)
     #expect(explanation.statements.flatMap(\.hints) == [])
   }
@@ -223,9 +223,9 @@ struct IndexUseTests {
   func theNextPageUsesTheIndexOfItsOrder(row: Row) throws {
     let file = try FetchFixture(Self.world)
     let query = row.query.isEmpty ? "" : row.query + "&"
-    let first = try file.moment.snapshot(of: file.plan("City", query + "limit=1"))
+    let first = try file.transaction.snapshot(of: file.plan("City", query + "limit=1"))
     let next = try #require(JSON(parsing: first.json)["next"]?.string)
-    let explanation = try file.moment.explanation(
+    let explanation = try file.transaction.explanation(
       of: file.plan("City", query + "limit=5&after=\(next)"))
     #expect(Self.text(explanation.statements[0].plan) == row.plan)
   }
@@ -281,19 +281,19 @@ struct LooseLinkIndexTests {
   ])
   func aLinkUsesItsIndex(_ row: (entity: String, query: String, plan: String)) throws {
     let file = try FetchFixture(Self.world)
-    let explanation = try file.moment.explanation(of: file.plan(row.entity, row.query))
+    let explanation = try file.transaction.explanation(of: file.plan(row.entity, row.query))
     #expect(IndexUseTests.text(explanation.statements[0].plan) == row.plan)
   }
 
   @Test func anIndexWithTheOwnersCollationIsSuggestedAndServes() throws {
     let file = try FetchFixture(Self.world)
     let plan = try file.plan("land", "where=city.@count>3&as=count")
-    let hints = try file.moment.explanation(of: plan).statements.flatMap(\.hints)
+    let hints = try file.transaction.explanation(of: plan).statements.flatMap(\.hints)
     #expect(
       hints.map(\.index) == [#"CREATE INDEX "city_land" ON "city"("land" COLLATE "NOCASE")"#])
     try file.followed.file.outsider(hints[0].index)
     #expect(
-      try IndexUseTests.text(file.moment.explanation(of: plan).statements[0].plan)
+      try IndexUseTests.text(file.transaction.explanation(of: plan).statements[0].plan)
         == "SCAN t0 USING COVERING INDEX sqlite_autoindex_land_1; CORRELATED SCALAR SUBQUERY 1 "
         + "[SEARCH t1 USING COVERING INDEX city_land (land=?)]")
   }

@@ -9,16 +9,17 @@ import Testing
 struct MaterializedHistoryTests {
   private static let shadow = "temp.\"livefetch_shadow_City\""
 
-  private static func gathered(_ moment: SQLiteReadTransaction) throws -> [String] {
-    try moment.connection.all("SELECT id, name FROM \(shadow) ORDER BY livefetch_position") {
+  private static func gathered(_ transaction: SQLiteReadTransaction) throws -> [String] {
+    try transaction.connection.all("SELECT id, name FROM \(shadow) ORDER BY livefetch_position") {
       "\($0.integer(0)) \($0.text(1))"
     }
   }
 
   private static func names(
-    _ moment: SQLiteReadTransaction, _ plan: FetchPlan, _ ids: Set<ObjectID>, at position: Int64
+    _ transaction: SQLiteReadTransaction, _ plan: FetchPlan, _ ids: Set<ObjectID>,
+    at position: Int64
   ) throws -> [ObjectID: String] {
-    try moment.rows(of: plan, ids: ids, at: .past(position)).mapValues {
+    try transaction.rows(of: plan, ids: ids, at: .past(position)).mapValues {
       String(decoding: $0.json, as: UTF8.self)
     }
   }
@@ -35,27 +36,27 @@ struct MaterializedHistoryTests {
 
   @Test func fewQueriesUseTheirOwnOverlayAndManyMaterializeIt() throws {
     let (file, plan, position) = try Self.cities("UPDATE City SET name = 'x' WHERE id IN (10, 11)")
-    let moment = try file.gatheredMoment()
-    moment.connection.past.minimumRows = 2
-    moment.connection.past.queriesBefore = 2
+    let transaction = try file.materializedTransaction()
+    transaction.connection.past.minimumRows = 2
+    transaction.connection.past.queriesBefore = 2
     for _ in 0..<2 {
-      _ = try moment.rows(of: plan, ids: [.integer(10)], at: .past(position))
-      #expect(throws: StoreError.self) { try Self.gathered(moment) }
+      _ = try transaction.rows(of: plan, ids: [.integer(10)], at: .past(position))
+      #expect(throws: StoreError.self) { try Self.gathered(transaction) }
     }
-    let names = try Self.names(moment, plan, [.integer(10), .integer(20)], at: position)
+    let names = try Self.names(transaction, plan, [.integer(10), .integer(20)], at: position)
     #expect(
       names == [
         .integer(10): #"{"id":10,"name":"Shanghai"}"#, .integer(20): #"{"id":20,"name":"Tokyo"}"#,
       ])
-    #expect(try Self.gathered(moment) == ["10 Shanghai", "11 Beijing"])
+    #expect(try Self.gathered(transaction) == ["10 Shanghai", "11 Beijing"])
   }
 
   @Test func anOverlayOfFewRowsIsNotMaterialized() throws {
     let (file, plan, position) = try Self.cities("UPDATE City SET name = 'x' WHERE id = 10")
-    let moment = try file.gatheredMoment()
-    moment.connection.past.minimumRows = 2
-    for _ in 0..<5 { _ = try moment.rows(of: plan, ids: [.integer(10)], at: .past(position)) }
-    #expect(throws: StoreError.self) { try Self.gathered(moment) }
+    let transaction = try file.materializedTransaction()
+    transaction.connection.past.minimumRows = 2
+    for _ in 0..<5 { _ = try transaction.rows(of: plan, ids: [.integer(10)], at: .past(position)) }
+    #expect(throws: StoreError.self) { try Self.gathered(transaction) }
   }
 
   /// The first history row of each key counts, at whatever position a step of filling ends.
@@ -68,7 +69,7 @@ struct MaterializedHistoryTests {
       UPDATE City SET name = 'last' WHERE id IN (10, 11);
       """)
     let ids: Set<ObjectID> = [.integer(10), .integer(11), .integer(1001), .integer(9999)]
-    let names = try Self.names(try file.gatheredMoment(), plan, ids, at: position)
+    let names = try Self.names(try file.materializedTransaction(), plan, ids, at: position)
     #expect(
       names == [
         .integer(10): #"{"id":10,"name":"Shanghai"}"#,
@@ -84,10 +85,10 @@ struct MaterializedHistoryTests {
       positions.append(try file.followed.token.position)
       try file.followed.file.outsider("UPDATE City SET name = '\(name)' WHERE id = 10")
     }
-    let moment = try file.gatheredMoment()
+    let transaction = try file.materializedTransaction()
     for (position, name) in zip(positions + positions.reversed(), "Sab" + "baS") {
       let expected = name == "S" ? "Shanghai" : "\(name)"
-      let names = try Self.names(moment, plan, [.integer(10)], at: position)
+      let names = try Self.names(transaction, plan, [.integer(10)], at: position)
       #expect(names == [.integer(10): "{\"id\":10,\"name\":\"\(expected)\"}"])
     }
   }
@@ -103,21 +104,21 @@ struct MaterializedHistoryTests {
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000)
         INSERT INTO City SELECT 1000 + i, 'new', i, 1 FROM n;
       """)
-    let moment = try file.gatheredMoment()
-    let connection = moment.connection
+    let transaction = try file.materializedTransaction()
+    let connection = transaction.connection
     let looks = Atomic(0)
     // The first check precedes all steps, the second follows the first step.
     let isOver = { @Sendable in looks.add(1, ordering: .relaxed).newValue > 1 }
     #expect(throws: StoreError.queryTimeout) {
-      try connection.unless(isOver) { () throws(StoreError) in
-        try moment.rows(of: plan, ids: [.integer(10)], at: .past(position))
+      try connection.withCancellation(isOver) { () throws(StoreError) in
+        try transaction.rows(of: plan, ids: [.integer(10)], at: .past(position))
       }
     }
     #expect(!connection.isInAutocommit)
-    #expect(try Self.gathered(moment).count == 2_000)
-    let names = try Self.names(moment, plan, [.integer(10)], at: position)
+    #expect(try Self.gathered(transaction).count == 2_000)
+    let names = try Self.names(transaction, plan, [.integer(10)], at: position)
     #expect(names == [.integer(10): #"{"id":10,"name":"Shanghai"}"#])
-    #expect(try Self.gathered(moment).count == 9_001)
+    #expect(try Self.gathered(transaction).count == 9_001)
   }
 
   @Test func withoutSpaceEachQueryUsesItsOwnOverlay() throws {
@@ -136,9 +137,9 @@ struct MaterializedHistoryTests {
         PRAGMA query_only = OFF; CREATE TEMP TABLE room(x);
         PRAGMA temp.max_page_count = 20; PRAGMA query_only = ON
         """)
-      let moment = try file.moment(of: connection)
+      let transaction = try file.readTransaction(of: connection)
       return (0..<3).map { _ in
-        Result { try moment.rows(of: plan, ids: [.integer(10)], at: .past(position)) }
+        Result { try transaction.rows(of: plan, ids: [.integer(10)], at: .past(position)) }
       }
     }
     // Either the transaction ended with the failure, or it continues and the query of the past
@@ -160,16 +161,16 @@ struct MaterializedHistoryTests {
     let plan = try file.plan("City", "select=name")
     let pool = ReaderPool(path: file.followed.file.path, access: .read, capacity: 1)
     try pool.read { connection throws(StoreError) in
-      let moment = try file.moment(of: connection)
-      _ = try moment.rows(of: plan, ids: [.integer(10)], at: .now)
+      let transaction = try file.readTransaction(of: connection)
+      _ = try transaction.rows(of: plan, ids: [.integer(10)], at: .now)
       try connection.execute("ROLLBACK")
       #expect(throws: StoreError.busy) {
-        try moment.rows(of: plan, ids: [.integer(10)], at: .now)
+        try transaction.rows(of: plan, ids: [.integer(10)], at: .now)
       }
     }
     try pool.read { connection throws(StoreError) in
-      let moment = try file.moment(of: connection)
-      #expect(try moment.rows(of: plan, ids: [.integer(10)], at: .now).count == 1)
+      let transaction = try file.readTransaction(of: connection)
+      #expect(try transaction.rows(of: plan, ids: [.integer(10)], at: .now).count == 1)
     }
   }
 
@@ -178,11 +179,11 @@ struct MaterializedHistoryTests {
     let position = try file.followed.token.position
     try file.followed.file.outsider(
       "UPDATE City SET country = 3; UPDATE Country SET name = 'y' WHERE id = 1")
-    let moment = try file.gatheredMoment()
+    let transaction = try file.materializedTransaction()
     let city = try #require(file.model.entities.firstIndex { $0.name == "City" })
     let paths = try ["name", "country.name"].map { try file.model.path($0, from: city) }
     let values = try #require(
-      try moment.values(of: paths, ids: [.integer(10), .integer(20)], at: .past(position)))
+      try transaction.values(of: paths, ids: [.integer(10), .integer(20)], at: .past(position)))
     #expect(
       values == [
         .integer(10): [.text("Shanghai"), .text("China")],
@@ -204,9 +205,9 @@ struct MaterializedHistoryTests {
       """)
     let position = try file.followed.token.position
     try file.followed.file.outsider("UPDATE a SET c = NULL; UPDATE \"a.b\" SET c = NULL")
-    let moment = try file.gatheredMoment()
+    let transaction = try file.materializedTransaction()
     for entity in file.model.entities.map(\.name) where entity != "Owner" {
-      let rows = try moment.rows(
+      let rows = try transaction.rows(
         of: try file.plan(entity, "select=c"), ids: [.integer(1)], at: .past(position))
       #expect(rows.values.map { String(decoding: $0.json, as: UTF8.self) } == [#"{"id":1,"c":1}"#])
     }
@@ -225,8 +226,8 @@ struct MaterializedHistoryTests {
         #expect(throws: StoreError.self) {
           try connection.first("SELECT 1 FROM \(Self.shadow)") { _ in true }
         }
-        let moment = try file.moment(of: connection)
-        let rows = try moment.rows(of: plan, ids: [.integer(20)], at: .past(position))
+        let transaction = try file.readTransaction(of: connection)
+        let rows = try transaction.rows(of: plan, ids: [.integer(20)], at: .past(position))
         #expect(rows.values.map(\.json) == [Array(#"{"id":20,"name":"Tokyo"}"#.utf8)])
         #expect(throws: StoreError.self) { try connection.execute("DELETE FROM City") }
       }
@@ -240,11 +241,11 @@ struct MaterializedHistoryTests {
     let position = try file.followed.token.position
     try file.followed.file.outsider(
       "UPDATE City SET name = 'x'; UPDATE Country SET name = 'y'")
-    let moment = try file.gatheredMoment()
-    _ = try moment.rows(of: plan, ids: [.integer(10)], at: .past(position))
-    let statement = try moment.rowStatement(
+    let transaction = try file.materializedTransaction()
+    _ = try transaction.rows(of: plan, ids: [.integer(10)], at: .past(position))
+    let statement = try transaction.rowStatement(
       of: plan, ids: [.integer(10), .integer(11)], at: .past(position))
-    let steps = try moment.connection.allOnce(
+    let steps = try transaction.connection.allOnce(
       "EXPLAIN QUERY PLAN " + statement.sql, statement.bindings
     ) { $0.text(3) }
     #expect(!steps.contains { $0.contains("MATERIALIZE") || $0.contains("AUTOMATIC") }, "\(steps)")

@@ -39,7 +39,7 @@ final class NestedWorld {
 
   init(_ sql: String) throws {
     fixture = try PredicateFixture("PRAGMA foreign_keys = OFF;" + sql)
-    fixture.isUniform = false
+    fixture.isHomogeneous = false
     file = try ScratchFile(sql)
     store = try SQLiteStore(path: file.path)
     resolver = FetchResolver(model: store.model, maxItems: 1_000)
@@ -71,7 +71,7 @@ final class NestedWorld {
   func pastIDs(_ text: String, entity: String, at position: Int64) throws -> Set<String> {
     let history = followed.history
     let composer = FetchComposer(model: history.model, schema: history.schema)
-    let moment = SQLiteReadTransaction(
+    let transaction = SQLiteReadTransaction(
       connection: followed.connection, composer: composer, history: history,
       objectStatements: ObjectStatements(), token: try followed.token)
     let ids = (tables[entity] ?? []).map { values -> ObjectID in
@@ -81,14 +81,14 @@ final class NestedWorld {
       default: .integer(0)
       }
     }
-    let rows = try moment.rows(
+    let rows = try transaction.rows(
       of: plan(text, entity: entity), ids: Set(ids), at: .past(position))
     return Set(rows.keys.map { "\($0)" })
   }
 
   /// The ids that a fetch of the store finds.
   func fetchedIDs(_ text: String, entity: String) throws -> Set<String> {
-    let snapshot = try store.snapshot(of: plan(text, entity: entity), effort: .full).json
+    let snapshot = try store.snapshot(of: plan(text, entity: entity), queryClass: .full).json
     guard case .array(let sections)? = try JSON(parsing: snapshot)["sections"],
       case .array(let items)? = sections.first?["items"]
     else { return [] }

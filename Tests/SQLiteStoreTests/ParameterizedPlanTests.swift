@@ -48,7 +48,8 @@ struct ParameterizedPlanTests {
         let plan = try file.plan("City", query)
         if let filled = forms.fetch(target) {
           #expect(
-            try file.moment.snapshot(of: filled).json == file.moment.snapshot(of: plan).json,
+            try file.transaction.snapshot(of: filled).json
+              == file.transaction.snapshot(of: plan).json,
             "seed \(seed): \(query)")
           compared += 1
         } else {
@@ -79,7 +80,8 @@ struct ParameterizedPlanTests {
         "INSERT INTO City VALUES (\(id), 'n', \(id / 3), 0, 0)")
     }
     let plan = try file.plan("City", "where=population>=0&sort=-population&limit=5")
-    let brief = try file.moment.composer.window(of: plan, extra: 1, items: .apart, order: .terms)
+    let brief = try file.transaction.composer.window(
+      of: plan, extra: 1, items: .apart, order: .terms)
     #expect(
       brief.sql == """
         SELECT "t0"."id", "t0"."population" FROM "City" AS "t0" WHERE "t0"."population" >= ? \
@@ -94,7 +96,7 @@ struct ParameterizedPlanTests {
     _ file: FetchFixture, _ statement: FetchStatement, limit: Int
   ) throws -> TieOrderedRows {
     var rows = TieOrderedRows(limit: limit)
-    try file.moment.run(statement) { reader in
+    try file.transaction.run(statement) { reader in
       rows.add(reader)
       return true
     }

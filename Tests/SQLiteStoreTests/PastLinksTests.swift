@@ -61,13 +61,15 @@ struct PastLinksTests {
       history.append((try file.followed.token, try plans.map { try PastTests.allRows(file, $0) }))
       for _ in 0..<12 { try file.followed.file.outsider(Self.randomChange(&random)) }
     }
-    let (moment, gathered) = (try file.moment, try file.gatheredMoment())
+    let (transaction, gathered) = (try file.transaction, try file.materializedTransaction())
     for (token, then) in history {
       for (number, plan) in plans.enumerated() {
         let ids = all[number]
         let few = Set(ids.sorted().shuffled(using: &random).prefix(5))
-        for (moment, ids) in [(moment, ids), (gathered, ids), (moment, few), (gathered, few)] {
-          let past = try moment.rows(of: plan, ids: ids, at: .past(token.position))
+        for (transaction, ids) in [
+          (transaction, ids), (gathered, ids), (transaction, few), (gathered, few),
+        ] {
+          let past = try transaction.rows(of: plan, ids: ids, at: .past(token.position))
           #expect(
             past == then[number].filter { ids.contains($0.key) },
             "seed \(seed), from \(token), \(Self.queries[number])")
@@ -139,13 +141,13 @@ struct PastLinksTests {
       UPDATE Mark SET size = size + 1 WHERE size % 3 = 0;
       UPDATE Owner_Mark SET mark = 'm' || (1 + owner % \(count)) WHERE owner % 3 = 0;
       """)
-    let moment = try isGathered ? file.gatheredMoment() : file.moment
+    let transaction = try isGathered ? file.materializedTransaction() : file.transaction
     let ids = Set((1...count).map { ObjectID.integer(Int64($0)) })
     // Overlays are materialized before the measurement.
-    _ = try moment.rows(of: plan, ids: [.integer(1)], at: .past(position))
-    let steps = MachineSteps(on: moment.connection)
-    #expect(try moment.rows(of: plan, ids: ids, at: .past(position)).count == count)
-    _ = try moment.rows(of: plan, ids: ids, at: .now)
+    _ = try transaction.rows(of: plan, ids: [.integer(1)], at: .past(position))
+    let steps = MachineSteps(on: transaction.connection)
+    #expect(try transaction.rows(of: plan, ids: ids, at: .past(position)).count == count)
+    _ = try transaction.rows(of: plan, ids: ids, at: .now)
     return steps.thousands
   }
 
@@ -161,10 +163,10 @@ struct PastLinksTests {
     let plan = try file.plan("Owner", "where=Mark.@sum.size==7")
     let position = try file.followed.token.position
     try file.followed.file.outsider("UPDATE Mark SET size = 8 WHERE code = 'm7'")
-    let moment = try file.moment
-    let steps = MachineSteps(on: moment.connection)
-    #expect(try moment.rows(of: plan, ids: [.integer(1)], at: .past(position)).count == 1)
-    #expect(try moment.rows(of: plan, ids: [.integer(1)], at: .now).isEmpty)
+    let transaction = try file.transaction
+    let steps = MachineSteps(on: transaction.connection)
+    #expect(try transaction.rows(of: plan, ids: [.integer(1)], at: .past(position)).count == 1)
+    #expect(try transaction.rows(of: plan, ids: [.integer(1)], at: .now).isEmpty)
     #expect(steps.thousands < 5, "\(steps.thousands)")
   }
 }

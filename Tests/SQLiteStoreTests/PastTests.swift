@@ -52,13 +52,14 @@ struct PastTests {
     for _ in 0..<6 {
       let (token, then) = (try file.followed.token, try Self.allRows(file, plan))
       for _ in 0..<12 { try file.followed.file.outsider(Self.randomMove(&random)) }
-      let moment = try file.moment
+      let transaction = try file.transaction
       let now = try Self.allRows(file, plan)
-      let roots = try moment.roots(of: plan, touchedBy: moment.touches(after: token.position))
+      let roots = try transaction.affectedIDs(
+        of: plan, by: transaction.changes(after: token.position))
       let changed = Set(then.keys).union(now.keys).filter { then[$0] != now[$0] }
       #expect(changed.isSubset(of: roots), "seed \(seed), from \(token)")
-      for moment in [moment, try file.gatheredMoment()] {
-        let past = try moment.rows(of: plan, ids: roots, at: .past(token.position))
+      for transaction in [transaction, try file.materializedTransaction()] {
+        let past = try transaction.rows(of: plan, ids: roots, at: .past(token.position))
         #expect(past == then.filter { roots.contains($0.key) }, "seed \(seed), from \(token)")
       }
     }
@@ -99,7 +100,7 @@ struct PastTests {
     let plan = try file.plan("Node", "select=\(ups)name")
     let position = try file.followed.token.position
     try file.followed.file.outsider("UPDATE Node SET name = 'new' WHERE id IN (1, 30)")
-    let rows = try file.moment.rows(
+    let rows = try file.transaction.rows(
       of: plan, ids: [.integer(57), .integer(58), .integer(60)], at: .past(position))
     let names = rows.mapValues { row in
       row.values.map { String(decoding: row.json[$0], as: UTF8.self) }
@@ -112,21 +113,25 @@ struct PastTests {
 
   @Test func queriesEndAtTheirTimeLimitAndOnCancellation() throws {
     let file = try FetchFixture(FetchFixture.world)
-    var moment = try file.moment
-    moment.timeLimit = 20_000_000_000
+    var transaction = try file.transaction
+    transaction.timeLimit = 20_000_000_000
     let endless =
       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
-    let connection = moment.connection
+    let connection = transaction.connection
     #expect(throws: StoreError.queryTimeout) {
-      try moment.within(.milliseconds(5)) { () throws(StoreError) in try connection.run(endless) }
+      try transaction.withTimeLimit(.milliseconds(5)) { () throws(StoreError) in
+        try connection.run(endless)
+      }
     }
     let nobodyWaits = { @Sendable in true }
     #expect(throws: StoreError.queryTimeout) {
-      try connection.unless(nobodyWaits) { () throws(StoreError) in try connection.run(endless) }
+      try connection.withCancellation(nobodyWaits) { () throws(StoreError) in
+        try connection.run(endless)
+      }
     }
     let plan = try file.plan("City")
-    let rows = try moment.within(nil) { () throws(StoreError) in
-      try moment.rows(of: plan, ids: [.integer(10)], at: .now)
+    let rows = try transaction.withTimeLimit(nil) { () throws(StoreError) in
+      try transaction.rows(of: plan, ids: [.integer(10)], at: .now)
     }
     #expect(rows.count == 1)
   }
@@ -155,10 +160,10 @@ struct PastTests {
     for table in ["Region", "Country", "City", "Street"] {
       try file.followed.file.outsider("UPDATE \(table) SET name = name || 'x'")
     }
-    let moment = try file.moment
-    let steps = MachineSteps(on: moment.connection)
-    let roots = try moment.roots(of: plan, touchedBy: moment.touches(after: position))
-    let rows = try moment.rows(of: plan, ids: roots, at: .past(position))
+    let transaction = try file.transaction
+    let steps = MachineSteps(on: transaction.connection)
+    let roots = try transaction.affectedIDs(of: plan, by: transaction.changes(after: position))
+    let rows = try transaction.rows(of: plan, ids: roots, at: .past(position))
     #expect(rows.count == count)
     return steps.thousands
   }
@@ -175,16 +180,16 @@ struct PastTests {
         try file.followed.file.outsider(Self.randomChange(&random))
       }
     }
-    let (moment, gathered) = (try file.moment, try file.gatheredMoment())
+    let (transaction, gathered) = (try file.transaction, try file.materializedTransaction())
     for (token, then) in history {
-      let touches = try moment.touches(after: token.position)
+      let changeSet = try transaction.changes(after: token.position)
       for (plan, old) in zip(plans, then) {
         let now = try Self.allRows(file, plan)
-        let roots = try moment.roots(of: plan, touchedBy: touches)
+        let roots = try transaction.affectedIDs(of: plan, by: changeSet)
         let changed = Set(old.keys).union(now.keys).filter { old[$0] != now[$0] }
         #expect(changed.isSubset(of: roots), "seed \(seed), from \(token)")
-        for moment in [moment, gathered] {
-          let past = try moment.rows(of: plan, ids: roots, at: .past(token.position))
+        for transaction in [transaction, gathered] {
+          let past = try transaction.rows(of: plan, ids: roots, at: .past(token.position))
           #expect(past == old.filter { roots.contains($0.key) }, "seed \(seed), from \(token)")
         }
       }
@@ -209,9 +214,9 @@ struct PastTests {
       positions.append(try file.followed.token.position)
       try file.followed.file.outsider("UPDATE Region SET size = \(size)")
     }
-    let moment = try file.moment
+    let transaction = try file.transaction
     let found = try positions.map {
-      try moment.rows(of: plan, ids: [.integer(1)], at: .past($0)).count
+      try transaction.rows(of: plan, ids: [.integer(1)], at: .past($0)).count
     }
     #expect(found == [1, 0, 1])
   }
@@ -220,7 +225,7 @@ struct PastTests {
     var rows: [ObjectID: Row] = [:]
     var open = plan
     open.window = Window()
-    try file.moment.run(file.moment.composer.window(of: open)) { reader in
+    try file.transaction.run(file.transaction.composer.window(of: open)) { reader in
       rows[reader.id()] = reader.row()
       return true
     }

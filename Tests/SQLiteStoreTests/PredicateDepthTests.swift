@@ -290,13 +290,13 @@ private final class DepthWorld: Sendable {
   private func runFetch(_ text: String) throws {
     let plan = try #require(
       try plan(text, ("sort", "-country.name,rating"), ("count", "exact"), ("limit", "3")))
-    _ = try store.snapshot(of: plan, effort: .full)
-    try store.read { moment throws(StoreError) in
-      let keys = try moment.keys(of: plan.definition, after: nil, limit: nil)
-      _ = try moment.keys(of: plan.definition, after: keys.first, limit: 2)
+    _ = try store.snapshot(of: plan, queryClass: .full)
+    try store.read { transaction throws(StoreError) in
+      let keys = try transaction.keys(of: plan.definition, after: nil, limit: nil)
+      _ = try transaction.keys(of: plan.definition, after: keys.first, limit: 2)
       let ids = Set([1, 2, 3].map { ObjectID.integer($0) })
-      for state in [Moment.now, .past(before.position)] {
-        _ = try moment.rows(of: plan, ids: ids, at: state)
+      for state in [ReadPosition.now, .past(before.position)] {
+        _ = try transaction.rows(of: plan, ids: ids, at: state)
       }
     }
   }
@@ -309,9 +309,9 @@ private final class DepthWorld: Sendable {
         ("having", "n > 0"), ("count", "exact")),
     ]
     for plan in dictionaries.compactMap({ $0 }) {
-      try store.read { moment throws(StoreError) in
-        for state in [Moment.now, .past(before.position)] {
-          _ = try moment.dictionaries(of: plan, at: state)
+      try store.read { transaction throws(StoreError) in
+        for state in [ReadPosition.now, .past(before.position)] {
+          _ = try transaction.dictionaries(of: plan, at: state)
         }
       }
     }

@@ -13,7 +13,7 @@ final class PredicateFixture {
   let schema: Schema
 
   /// True if the compiler may assume that every value has its column's encoding.
-  var isUniform = true
+  var isHomogeneous = true
 
   static let sql = """
     CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT NOT NULL, code TEXT COLLATE NOCASE,
@@ -83,7 +83,7 @@ final class PredicateFixture {
   ) -> (query: String, SQLFragment) {
     let index = model.entityIndex(named: entity) ?? 0
     let context = QueryContext(
-      model: model, schema: schema, uniform: isUniform ? .everyColumn(of: schema) : [])
+      model: model, schema: schema, homogeneous: isHomogeneous ? .everyColumn(of: schema) : [])
     let alias = context.nextAlias()
     var scope = JoinBuilder(
       context: context, entity: index, alias: alias, source: "\"\(entity)\" AS \(alias)")

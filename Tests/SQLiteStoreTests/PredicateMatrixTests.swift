@@ -97,7 +97,7 @@ struct PredicateMatrixTests {
       }.joined(separator: ", "));
       CREATE INDEX thing_a ON thing(a);
       """)
-    fixture.isUniform = false
+    fixture.isHomogeneous = false
     return fixture
   }
 

@@ -56,12 +56,12 @@ struct WorkerWorkTests {
       withExtendedLifetime(file) {}
     }
     let plan = try Self.plan(store, entity, query)
-    #expect(throws: StoreError.tooSlow) { try store.snapshot(of: plan, effort: .quick) }
+    #expect(throws: StoreError.tooSlow) { try store.snapshot(of: plan, queryClass: .quick) }
     // Without the restriction the query succeeds, and later quick queries on the same thread do
     // too.
-    #expect(!(try store.snapshot(of: plan, effort: .full).json.isEmpty))
+    #expect(!(try store.snapshot(of: plan, queryClass: .full).json.isEmpty))
     let brief = try Self.plan(store, "many", "where=id==1&select=id")
-    #expect(!(try store.snapshot(of: brief, effort: .full).json.isEmpty))
+    #expect(!(try store.snapshot(of: brief, queryClass: .full).json.isEmpty))
   }
 
   @Test func aLongValueIsTooSlowToBeReadRaw() throws {
@@ -72,9 +72,9 @@ struct WorkerWorkTests {
     }
     let entity = try #require(store.model.entityIndex(named: "long"))
     #expect(throws: StoreError.tooSlow) {
-      try store.rawValue(of: .integer(1), entity: entity, attribute: 1, effort: .quick)
+      try store.rawValue(of: .integer(1), entity: entity, attribute: 1, queryClass: .quick)
     }
-    let value = try store.rawValue(of: .integer(1), entity: entity, attribute: 1, effort: .full)
+    let value = try store.rawValue(of: .integer(1), entity: entity, attribute: 1, queryClass: .full)
     #expect(value?.bytes?.count == Self.longText)
   }
 }

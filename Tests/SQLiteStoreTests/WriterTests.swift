@@ -26,9 +26,9 @@ private final class WrittenFile: Sendable {
   let commits: Commits
 
   final class Commits: Sendable {
-    private let told = Mutex<[Writer.Commit]>([])
-    func append(_ commit: Writer.Commit) { told.withLock { $0.append(commit) } }
-    var all: [Writer.Commit] { told.withLock { $0 } }
+    private let received = Mutex<[Writer.Commit]>([])
+    func append(_ commit: Writer.Commit) { received.withLock { $0.append(commit) } }
+    var all: [Writer.Commit] { received.withLock { $0 } }
   }
 
   init(_ sql: String = world, settings: WriterSettings = WriterSettings()) throws {
@@ -215,7 +215,7 @@ struct WriterTests {
   func oneFileLeft() async throws {
     let file = try ScratchFile(world)
     let store = try SQLiteStore(path: file.path)
-    _ = try store.read { moment throws(StoreError) in moment.token }
+    _ = try store.read { transaction throws(StoreError) in transaction.token }
     let change = Change(
       .insert(temporaryID: nil), entity: 0,
       values: [PropertyValue(.attribute(0, .string("Peru")))])
@@ -287,11 +287,11 @@ struct WriterTests {
       try store.rows("SELECT min(position) FROM livefetch_position") == ["\(last.position - 10)"])
     #expect(
       try store.rows("SELECT count(*) FROM livefetch_history_City") == ["10"])
-    #expect(try store.history.standing(of: first, on: connection) == .expired)
-    #expect(try store.history.standing(of: last, on: connection) == .known)
+    #expect(try store.history.validity(of: first, on: connection) == .expired)
+    #expect(try store.history.validity(of: last, on: connection) == .known)
     let everything = WriterSettings.Retention(count: 0, age: -10)
     while try store.history.prune(everything, &size, step: 7, noticed: .max, on: connection) {}
-    #expect(try store.history.standing(of: last, on: connection) == .known)
+    #expect(try store.history.validity(of: last, on: connection) == .known)
     #expect(try store.rows("SELECT count(*) FROM livefetch_position") == ["1"])
   }
 }
@@ -360,7 +360,7 @@ struct WriterHeldHistoryTests {
   }
 
   @Test("a reader without progress for a minute no longer delays pruning")
-  func patience() {
+  func readerTimeLimit() {
     var held = RetentionHolds()
     let second: UInt64 = 1_000_000_000
     #expect(held.limit(nil, newest: 9, second) == 9)

@@ -120,16 +120,16 @@ struct ExistingFileTests {
   @Test(arguments: misfits.indices)
   func everyDifferenceIsToldWithItsPlaceAndReason(_ index: Int) throws {
     let (sql, problems) = Self.misfits[index]
-    let told = try Self.refusal(sql)
-    for problem in problems { #expect(told.contains(problem), "\(told)") }
+    let reported = try Self.refusal(sql)
+    for problem in problems { #expect(reported.contains(problem), "\(reported)") }
   }
 
   @Test func everyDifferenceIsToldAtOnce() throws {
-    let told = try Self.refusal(
+    let reported = try Self.refusal(
       Self.country + Self.tag
         + Self.city.replacing(" people INTEGER,", with: "").replacing(
           "founded TEXT", with: "founded BLOB"))
-    #expect(told.count == 2, "\(told)")
+    #expect(reported.count == 2, "\(reported)")
   }
 
   @Test func aRefusedFileIsLeftAsItWas() throws {

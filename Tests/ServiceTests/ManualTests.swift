@@ -68,7 +68,8 @@ struct ManualTests {
     #expect(examples.count >= 80)
     for example in examples {
       let json = try JSON(
-        parsing: store.snapshot(of: resolver.resolve(Self.request(example)), effort: .full).json)
+        parsing: store.snapshot(of: resolver.resolve(Self.request(example)), queryClass: .full).json
+      )
       #expect(json["total"]?.integer == example.count, "\(example.text)")
     }
   }

@@ -18,13 +18,13 @@ struct MigrationLossTests {
     var options = MigrationOptions()
     options.isDryRun = true
     let plan = try SQLiteStore.migrate(path: file.path, to: model, options: options)
-    let told = plan.refusals + plan.losses.map { "would lose \($0)" }
+    let reported = plan.refusals + plan.losses.map { "would lose \($0)" }
     do {
       _ = try SQLiteStore.migrate(path: file.path, to: model)
-      return told
+      return reported
     } catch {
-      #expect(error == .unusable(told.joined(separator: "\n")))
-      return told
+      #expect(error == .unusable(reported.joined(separator: "\n")))
+      return reported
     }
   }
 

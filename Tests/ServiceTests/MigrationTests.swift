@@ -275,11 +275,11 @@ struct MigrationTests {
       """)
     let text = Self.version(
       bookAuthor: #"{"name":"author","destination":"Author","toMany":true,"inverse":"books"}"#)
-    var told = 0
+    var received = 0
     _ = try SQLiteStore.migrate(
       path: file.path, to: ModelFile(parsing: Array(text.utf8))
-    ) { done, all, _ in told = max(told, done == all ? all : 0) }
-    #expect(told > 0)
+    ) { done, all, _ in received = max(received, done == all ? all : 0) }
+    #expect(received > 0)
     let again = try ServedFile("", adopting: file)
     #expect(try again.ask("/v1/objects/Book?as=count").json["total"]?.integer == 100_000)
     #expect(try again.ask("/v1/objects/Book/99999").json["title"]?.string == "b99999")

@@ -49,10 +49,10 @@ struct ShortOfTimeTests {
 
   /// - Parameter patience: the engine's limits in microseconds.
   @Test(arguments: zip([21, 22, 23, 24] as [UInt64], [0, 300, 3_000, 30_000]))
-  func areExact(seed: UInt64, patience: Int) throws {
+  func areExact(seed: UInt64, limit: Int) throws {
     var configuration = ServiceConfiguration()
-    configuration.engine.patience = .microseconds(patience / 4)
-    configuration.engine.longPatience = .microseconds(patience)
+    configuration.engine.timeLimit = .microseconds(limit / 4)
+    configuration.engine.longTimeLimit = .microseconds(limit)
     let file = try ServedFile(Self.world, configuration: configuration)
     var random = SeededRandom(seed: seed)
     var held = try Self.fetches.map { try Self.snapshot(file, $0) }

@@ -61,8 +61,8 @@ struct TransformableRuleTests {
     let (values, detail) = Self.refusals[index]
     let answer = try file.ask("POST", "/v1/objects/Figure", body: values)
     #expect(answer.status == 422)
-    let told = answer.json["detail"]?.string ?? ""
-    #expect(told.hasPrefix(detail), "\(answer.text)")
+    let reported = answer.json["detail"]?.string ?? ""
+    #expect(reported.hasPrefix(detail), "\(answer.text)")
     #expect(answer.text.contains("invalid-value"))
   }
 

@@ -7,16 +7,16 @@ import Testing
 
 @Suite(.mayBlock) struct StartThreadTests {
   @Test func `a thread runs its body beside its maker, under its name`() throws {
-    let told = Mutex("")
+    let received = Mutex("")
     let done = MonotonicSemaphore()
     let isStarted = startThread(name: "a-name-of-more-than-15") {
       let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)
-      told.withLock { $0 = name ?? "" }
+      received.withLock { $0 = name ?? "" }
       done.signal()
     }
     #expect(isStarted)
     try #require(done.wait(seconds: 300))
-    #expect(told.withLock { $0 } == "a-name-of-more-\n")
+    #expect(received.withLock { $0 } == "a-name-of-more-\n")
   }
 
   @Test func `a joined thread has ended, and knows itself`() throws {

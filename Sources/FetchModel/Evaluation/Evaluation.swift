@@ -74,7 +74,7 @@ struct Evaluation<Row: EvaluatedRow> {
     guard let elements = scopes[scope].elements(of: collection) else { return nil }
     var isKnown = true
     for element in elements {
-      switch within(element).holds(test) {
+      switch scoped(to: element).holds(test) {
       case true?: return true
       case false?: break
       case nil: isKnown = false
@@ -83,7 +83,7 @@ struct Evaluation<Row: EvaluatedRow> {
     return isKnown ? false : nil
   }
 
-  private func within(_ element: Row) -> Evaluation { Evaluation(scopes: scopes + [element]) }
+  private func scoped(to element: Row) -> Evaluation { Evaluation(scopes: scopes + [element]) }
 
   /// The value of each element that fulfils `test`, or of each `object` of these.
   private func values(
@@ -93,7 +93,7 @@ struct Evaluation<Row: EvaluatedRow> {
     var values: [StoredValue] = []
     var objects: Set<StoredValue> = []
     for element in elements {
-      let inner = within(element)
+      let inner = scoped(to: element)
       guard let isMeant = inner.holds(test) else { return nil }
       guard isMeant else { continue }
       if let object {

@@ -26,7 +26,7 @@ extension FetchResolver {
     _ request: FetchRequest, entity: Int
   ) throws(FetchRequestError) -> FetchPlan {
     let (objects, groups) = try Self.divided(request)
-    let predicate = try predicate(of: objects, entity: entity).within(
+    let predicate = try predicate(of: objects, entity: entity).and(
       model.membership(of: entity, subentities: request.withSubentities))
     try checkDepth(of: predicate, atMost: ParserStackBudget.ofTabulation)
     var resolver = GroupedQueryResolver(model: model, entity: entity)

@@ -26,7 +26,7 @@ public struct FetchResolver: Sendable {
     }
     let definition = ResultDefinition(
       entity: entity,
-      predicate: try predicate(of: request, entity: entity).within(
+      predicate: try predicate(of: request, entity: entity).and(
         model.membership(of: entity, subentities: request.withSubentities)),
       section: section,
       order: try order(of: request, entity: entity, section: section))

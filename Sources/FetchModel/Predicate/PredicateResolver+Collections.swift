@@ -50,7 +50,7 @@ extension PredicateResolver {
   ) throws(PredicateError) -> Condition {
     guard let filter = walk.filter else { return .constant(true) }
     track(collection.scope, collection.steps, .object)
-    return try within(elements(of: collection, variable: filter.variable)) {
+    return try withScope(elements(of: collection, variable: filter.variable)) {
       resolver throws(PredicateError) in try resolver.resolve(filter.predicate)
     }
   }
@@ -70,7 +70,7 @@ extension PredicateResolver {
     let reach = try reach(walk)
     let collection = reach.collection
     track(collection.scope, collection.steps, .object)
-    let condition = try within(elements(of: collection)) { resolver throws(PredicateError) in
+    let condition = try withScope(elements(of: collection)) { resolver throws(PredicateError) in
       try body(&resolver, reach.value)
     }
     if condition == .constant(false) { return .constant(false) }

@@ -124,7 +124,7 @@ extension PredicateResolver {
   ) throws(PredicateError) -> Condition {
     guard let element = walk.element else { return .constant(true) }
     let way = try inverse(of: collection, from: element.stepCount, at: walk.range)
-    return try within(elements(of: collection)) { resolver throws(PredicateError) in
+    return try withScope(elements(of: collection)) { resolver throws(PredicateError) in
       guard way.isCollection else { return try resolver.isElement(way, element) }
       return try resolver.exists(way) { (resolver, object) throws(PredicateError) in
         try resolver.isElement(object, element)

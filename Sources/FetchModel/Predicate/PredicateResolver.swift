@@ -89,7 +89,7 @@ struct PredicateResolver {
   }
 
   /// Runs `body` with the elements of a collection as the innermost scope.
-  mutating func within<Result>(
+  mutating func withScope<Result>(
     _ scope: Scope, _ body: (inout Self) throws(PredicateError) -> Result
   ) throws(PredicateError) -> Result {
     scopes.append(scope)

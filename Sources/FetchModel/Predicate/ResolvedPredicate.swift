@@ -21,7 +21,7 @@ public struct ResolvedPredicate: Sendable, Hashable {
   public static let everything = ResolvedPredicate(condition: .constant(true))
 
   /// The conjunction of this predicate and `other`.
-  public func within(_ other: ResolvedPredicate) -> ResolvedPredicate {
+  public func and(_ other: ResolvedPredicate) -> ResolvedPredicate {
     guard other != .everything else { return self }
     return ResolvedPredicate(
       condition: .all([other.condition, condition]),

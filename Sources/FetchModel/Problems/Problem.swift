@@ -89,7 +89,7 @@ extension Problem {
     410, "token-expired", "Token expired",
     "The history does not reach back to this token; fetch a new snapshot.")
 
-  package static let resumeTimedOut = Problem(
+  package static let catchUpTimedOut = Problem(
     410, "token-expired", "Token expired",
     "There was no time to find out what happened since this token; fetch a new snapshot.")
 

@@ -58,7 +58,7 @@ public struct ChangeSet: Sendable {
 }
 
 /// The state of the store from which rows are read.
-public enum Moment: Sendable, Hashable {
+public enum ReadPosition: Sendable, Hashable {
   /// The state of the read transaction.
   case now
   /// The state at an earlier position of the history.
@@ -92,7 +92,7 @@ public protocol LiveStore: Sendable {
   /// Runs `body` in a read transaction on the newest committed state. When `isOver` becomes true, a
   /// running query ends soon with ``StoreError/queryTimeout``.
   func read<Result>(
-    unless isOver: @escaping @Sendable () -> Bool,
+    cancelledWhen isOver: @escaping @Sendable () -> Bool,
     _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result
   /// Sets the part of the history that `reader` still needs. A store that prunes its history keeps
@@ -109,47 +109,48 @@ public protocol ReadTransaction {
   /// Runs `body` with a total time budget for its queries: the shorter of `limit` and the store's
   /// own limit (nil: only the store's own). The budget replaces any outer one. After it, queries
   /// throw ``StoreError/queryTimeout``.
-  func within<Result>(
+  func withTimeLimit<Result>(
     _ limit: Duration?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result
   /// Returns whether the history reaches back to `token` without a gap.
-  func standing(of token: Token) throws(StoreError) -> TokenValidity
+  func validity(of token: Token) throws(StoreError) -> TokenValidity
   /// The error that clients get if a query of this transaction failed with `error`:
   /// ``StoreError/schemaChanged(entity:)`` if a table differs from the model.
-  func meaning(of error: StoreError) -> StoreError
+  func mapError(_ error: StoreError) -> StoreError
   /// Returns the changes after `position`, up to this state. O(changed rows).
-  func touches(after position: Int64) throws(StoreError) -> ChangeSet
-  /// Returns the ids of `plan`'s entity whose row may differ because of `touches`: changed objects,
+  func changes(after position: Int64) throws(StoreError) -> ChangeSet
+  /// Returns the ids of `plan`'s entity whose row may differ because of `changeSet`: changed objects,
   /// and objects that reach a changed object over a key path of the plan.
-  func roots(of plan: FetchPlan, touchedBy touches: ChangeSet) throws(StoreError) -> Set<ObjectID>
+  func affectedIDs(of plan: FetchPlan, by changeSet: ChangeSet) throws(StoreError) -> Set<ObjectID>
   /// Returns the keys of a result in order, at most `limit`, strictly after `after`.
   func keys(
     of definition: ResultDefinition, after: OrderKey?, limit: Int?
   ) throws(StoreError) -> [OrderKey]
   /// Returns the number of objects in the result without a window.
   func total(of definition: ResultDefinition) throws(StoreError) -> Int
-  /// Returns those of `ids` that are in the result at `moment`, with their values at that position.
+  /// Returns those of `ids` that are in the result at `position`, with their values at that position.
   func rows(
-    of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
+    of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ObjectID: Row]
   /// Returns the values at the ends of to-one `paths`, all from one entity, for those of `ids` that
-  /// exist at `moment`. An element is nil if its value cannot be represented exactly. Returns nil
+  /// exist at `position`. An element is nil if its value cannot be represented exactly. Returns nil
   /// if the store cannot provide values, so that every fetch has to be queried.
   func values(
-    of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment
+    of paths: [PropertyPath], ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ObjectID: [StoredValue?]]?
-  /// Returns the dictionaries of `plan.tabulation` at `moment`. Equal values give equal bytes, in
+  /// Returns the dictionaries of `plan.tabulation` at `position`. Equal values give equal bytes, in
   /// whatever order the store reads its rows.
-  func dictionaries(of plan: FetchPlan, at moment: Moment) throws(StoreError) -> GroupedResult
+  func dictionaries(of plan: FetchPlan, at position: ReadPosition) throws(StoreError)
+    -> GroupedResult
   /// Returns the objects that `plan.expansion` reaches from the root objects `ids`, as JSON, by
   /// entity.
   func expandedObjects(
     of plan: FetchPlan, roots ids: Set<ObjectID>
   ) throws(StoreError) -> [ExpandedObject]
-  /// Returns the expanded objects as they were at `moment`, so that a diff need not send them
+  /// Returns the expanded objects as they were at `position`, so that a diff need not send them
   /// again.
   func expandedObjects(
-    of plan: FetchPlan, roots ids: Set<ObjectID>, at moment: Moment
+    of plan: FetchPlan, roots ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ExpandedObject]
 }
 
@@ -158,7 +159,7 @@ extension LiveStore {
 
   /// The default for a store without cancellation.
   public func read<Result>(
-    unless isOver: @escaping @Sendable () -> Bool,
+    cancelledWhen isOver: @escaping @Sendable () -> Bool,
     _ body: (any ReadTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result { try read(body) }
 
@@ -170,23 +171,23 @@ extension ReadTransaction {
   /// A store without limits.
   public var maxAnswerBytes: Int { .max }
 
-  public func meaning(of error: StoreError) -> StoreError { error }
+  public func mapError(_ error: StoreError) -> StoreError { error }
 
   /// The default for a store without time limits.
-  public func within<Result>(
+  public func withTimeLimit<Result>(
     _ limit: Duration?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result { try body() }
 
   public func values(
-    of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment
+    of paths: [PropertyPath], ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ObjectID: [StoredValue?]]? { nil }
 
   /// The default for a store that cannot read past related objects. It sends more of them than
   /// necessary.
   public func expandedObjects(
-    of plan: FetchPlan, roots ids: Set<ObjectID>, at moment: Moment
+    of plan: FetchPlan, roots ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ExpandedObject] {
-    moment == .now ? try expandedObjects(of: plan, roots: ids) : []
+    position == .now ? try expandedObjects(of: plan, roots: ids) : []
   }
 }
 

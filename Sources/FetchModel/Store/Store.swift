@@ -80,29 +80,29 @@ public protocol Store: LiveStore, AnyObject {
 
   /// Runs `body` on this thread. When `isOver` becomes true, a running query with the full time
   /// limit ends soon with ``StoreError/queryTimeout``.
-  func unless<Result>(
+  func withCancellation<Result>(
     _ isOver: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result
 
   /// Returns a fetch's snapshot as the JSON of API.md section 4.
-  func snapshot(of plan: FetchPlan, effort: QueryClass) throws(StoreError) -> EncodedSnapshot
+  func snapshot(of plan: FetchPlan, queryClass: QueryClass) throws(StoreError) -> EncodedSnapshot
   /// Returns the snapshot of a bound plan. Statements prepared for the same parameterized plan are
   /// reused.
-  func snapshot(of filled: BoundPlan, effort: QueryClass) throws(StoreError) -> EncodedSnapshot
+  func snapshot(of filled: BoundPlan, queryClass: QueryClass) throws(StoreError) -> EncodedSnapshot
   /// Returns how the store would execute a fetch, without running it.
-  func explain(_ plan: FetchPlan, effort: QueryClass) throws(StoreError) -> Explanation
+  func explain(_ plan: FetchPlan, queryClass: QueryClass) throws(StoreError) -> Explanation
   /// Returns an object with the values of `plan.selection`; nil if it does not exist.
   func object(
-    _ id: ObjectID, of plan: FetchPlan, effort: QueryClass
+    _ id: ObjectID, of plan: FetchPlan, queryClass: QueryClass
   ) throws(StoreError) -> ObjectSnapshot?
   /// Returns one attribute of an object; nil if the object does not exist.
   func rawValue(
-    of id: ObjectID, entity: Int, attribute: Int, effort: QueryClass
+    of id: ObjectID, entity: Int, attribute: Int, queryClass: QueryClass
   ) throws(StoreError) -> RawValue?
   /// True if no object of `entities` changed after `last`, and the history still reaches back to
   /// `token`.
-  func isUntouched(
+  func isUnchanged(
     _ entities: Set<Int>, since last: Token, holding token: Token
   ) throws(StoreError) -> Bool
   /// Returns at most `limit` saves after `token`, oldest first; nil if the token has expired.
@@ -141,7 +141,7 @@ public protocol Store: LiveStore, AnyObject {
   /// The answer of the save that was made under `key`; nil where none was.
   ///
   /// - Throws: ``SaveError/keyReused`` if the key belongs to a different save.
-  func keptAnswer(under key: String, fingerprint: String) throws(SaveError) -> StoredResponse?
+  func storedResponse(under key: String, fingerprint: String) throws(SaveError) -> StoredResponse?
 }
 
 /// Why a store has to be opened again.
@@ -164,12 +164,12 @@ public protocol ReopenableStore: Store {
 }
 
 extension Store {
-  public func keptAnswer(
+  public func storedResponse(
     under key: String, fingerprint: String
   ) throws(SaveError) -> StoredResponse? { nil }
 
   /// The default for a store without cancellation.
-  public func unless<Result>(
+  public func withCancellation<Result>(
     _ isOver: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result { try body() }
@@ -188,13 +188,13 @@ extension Store {
 
 extension Store {
   public func snapshot(
-    of filled: BoundPlan, effort: QueryClass
+    of filled: BoundPlan, queryClass: QueryClass
   ) throws(StoreError) -> EncodedSnapshot {
-    try snapshot(of: filled.plan, effort: effort)
+    try snapshot(of: filled.plan, queryClass: queryClass)
   }
 
   /// The default for a store that cannot explain its queries.
-  public func explain(_ plan: FetchPlan, effort: QueryClass) throws(StoreError) -> Explanation {
+  public func explain(_ plan: FetchPlan, queryClass: QueryClass) throws(StoreError) -> Explanation {
     Explanation(entity: model.entities[plan.definition.entity].name, statements: [])
   }
 }

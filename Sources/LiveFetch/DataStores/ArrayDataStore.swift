@@ -41,7 +41,7 @@ public final class ArrayDataStore<
       var results = state.results
       for change in changes { try Self.apply(change, to: &results) }
       state.results = results
-      for query in state.queries { Self.tell(changes, to: query) }
+      for query in state.queries { Self.notify(changes, to: query) }
       return state.queries
     }
     for query in queries { query.processPendingChanges() }
@@ -59,7 +59,7 @@ public final class ArrayDataStore<
     }
   }
 
-  private static func tell(_ changes: [Change], to query: Query) {
+  private static func notify(_ changes: [Change], to query: Query) {
     for change in changes {
       let isIncluded = change.type != .delete && query.request.includes(change.result) ?? true
       query.enqueue(change.result, as: isIncluded ? change.type : .delete)

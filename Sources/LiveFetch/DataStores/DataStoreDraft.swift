@@ -57,7 +57,7 @@ public final class DataStoreDraft<
         try Self.add(change, base: Self.base(of: change, in: state), state.version, to: &draft)
       }
       state.changes = draft
-      tell(Set(changes.map(\.result.instanceID)), &state)
+      notify(Set(changes.map(\.result.instanceID)), &state)
     }
     widen()
   }
@@ -77,7 +77,7 @@ public final class DataStoreDraft<
         let request = state.overlays[index].query.request
         state.overlays[index].base.commit(committed, request)
       }
-      tell(Set(committed.map(\.id)), &state)
+      notify(Set(committed.map(\.id)), &state)
     }
   }
 
@@ -86,7 +86,7 @@ public final class DataStoreDraft<
     state.withLock { state in
       let ids = Set(state.changes.map(\.id))
       state.changes = []
-      tell(ids, &state)
+      notify(ids, &state)
     }
   }
 
@@ -172,9 +172,9 @@ public final class DataStoreDraft<
       guard let place = state.overlays.firstIndex(where: { $0.reads(inner) }) else { return nil }
       let replaced = state.overlays[place].take(inner)
       state.overlays[place].hasBase = true
-      var touched = state.overlays[place].base.apply(batch).touched
-      if replaced != nil { touched.formUnion(state.changes.map(\.id)) }
-      Self.tell(touched, state.changes, to: state.overlays[place])
+      var changed = state.overlays[place].base.apply(batch).changed
+      if replaced != nil { changed.formUnion(state.changes.map(\.id)) }
+      Self.notify(changed, state.changes, to: state.overlays[place])
       return replaced
     }
     if let replaced { end(replaced) }
@@ -196,14 +196,14 @@ public final class DataStoreDraft<
     for query in begun { run(query) }
   }
 
-  private func tell(_ ids: Set<ID>, _ state: inout State) {
+  private func notify(_ ids: Set<ID>, _ state: inout State) {
     guard !ids.isEmpty else { return }
     for overlay in state.overlays where overlay.hasBase {
-      Self.tell(ids, state.changes, to: overlay)
+      Self.notify(ids, state.changes, to: overlay)
     }
   }
 
-  private static func tell(
+  private static func notify(
     _ ids: Set<ID>, _ changes: [DraftChange<Result>], to overlay: Overlay
   ) {
     let request = overlay.query.request

@@ -104,16 +104,16 @@ extension DataStoreResultsController {
     let batch = hasResults ? batch : batch.replacingAll
     hasResults = true
     let old = results
-    let (touched, isReordered) = results.apply(batch)
-    let arranged = isReordered ? arrangedAnew() : arranged(touched)
+    let (changed, isReordered) = results.apply(batch)
+    let arranged = isReordered ? arrangedAnew() : arranged(changed)
     show(arranged) { [arrangement, results] id in
-      guard touched.contains(id) else { return true }
+      guard changed.contains(id) else { return true }
       guard let before = old.entries[id].flatMap(arrangement.place),
         let now = results.entries[id].flatMap(arrangement.place)
       else { return false }
       return arrangement.isSamePlace(before, now)
     } isUpdated: {
-      touched.contains($0)
+      changed.contains($0)
     }
   }
 
@@ -127,11 +127,11 @@ extension DataStoreResultsController {
     results.entries.values.compactMap(arrangement.place).sorted(by: arrangement.precedes)
   }
 
-  /// The results in order after the results in `touched` changed.
-  private func arranged(_ touched: Set<Result.InstanceID>) -> [PlacedResult<Result>] {
-    let others = ordered.filter { !touched.contains($0.id) }
-    let changed = touched.compactMap { results.entries[$0].flatMap(arrangement.place) }
-    return arrangement.merged(others, changed.sorted(by: arrangement.precedes))
+  /// The results in order after the results in `changed` changed.
+  private func arranged(_ changed: Set<Result.InstanceID>) -> [PlacedResult<Result>] {
+    let others = ordered.filter { !changed.contains($0.id) }
+    let places = changed.compactMap { results.entries[$0].flatMap(arrangement.place) }
+    return arrangement.merged(others, places.sorted(by: arrangement.precedes))
   }
 
   private func show(

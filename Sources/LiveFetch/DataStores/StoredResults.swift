@@ -22,20 +22,20 @@ struct StoredResults<Result: InstanceIdentifiable> {
   ///
   /// - Returns: the ids of inserted, deleted and possibly changed results, and whether the order of
   ///   all results was replaced.
-  mutating func apply(_ batch: DataStoreBatch<Result>) -> (touched: Set<ID>, isReordered: Bool) {
-    var touched: Set<ID> = []
-    if let all = batch.all { touched = replace(with: all, changed: batch.changed) }
+  mutating func apply(_ batch: DataStoreBatch<Result>) -> (changed: Set<ID>, isReordered: Bool) {
+    var changed: Set<ID> = []
+    if let all = batch.all { changed = replace(with: all, onlyChanged: batch.changed) }
     for (id, result) in batch.changes {
       if let result {
-        set(result, id, &touched)
+        set(result, id, &changed)
       } else if entries.removeValue(forKey: id) != nil {
-        touched.insert(id)
+        changed.insert(id)
       }
     }
-    return (touched, batch.all != nil)
+    return (changed, batch.all != nil)
   }
 
-  private mutating func set(_ result: Result, _ id: ID, _ touched: inout Set<ID>) {
+  private mutating func set(_ result: Result, _ id: ID, _ changed: inout Set<ID>) {
     if let old = entries[id] {
       guard !isKnownSame(old.result, result) else { return }
       entries[id]?.result = result
@@ -43,24 +43,24 @@ struct StoredResults<Result: InstanceIdentifiable> {
       entries[id] = Entry(result: result, sequence: nextSequence)
       nextSequence += 1
     }
-    touched.insert(id)
+    changed.insert(id)
   }
 
-  private mutating func replace(with all: [Result], changed: Set<ID>?) -> Set<ID> {
-    var touched: Set<ID> = []
+  private mutating func replace(with all: [Result], onlyChanged limit: Set<ID>?) -> Set<ID> {
+    var changed: Set<ID> = []
     var new: [ID: Entry] = [:]
     new.reserveCapacity(all.count)
     for (sequence, result) in all.enumerated() {
       let id = result.instanceID
       new[id] = Entry(result: result, sequence: sequence)
       guard let old = entries[id] else {
-        touched.insert(id)
+        changed.insert(id)
         continue
       }
-      if changed?.contains(id) ?? true, !isKnownSame(old.result, result) { touched.insert(id) }
+      if limit?.contains(id) ?? true, !isKnownSame(old.result, result) { changed.insert(id) }
     }
-    for id in entries.keys where new[id] == nil { touched.insert(id) }
+    for id in entries.keys where new[id] == nil { changed.insert(id) }
     (entries, nextSequence) = (new, all.count)
-    return touched
+    return changed
   }
 }

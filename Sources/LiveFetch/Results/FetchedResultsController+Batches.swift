@@ -126,33 +126,35 @@ extension FetchedResultsController {
 
 extension FetchedResultsController {
   /// Records an access to an element that is not loaded.
-  func touch(_ position: Position) {
-    guard let touches, let state = storedContent?.state, state[position] != nil else { return }
+  func requestBatch(of position: Position) {
+    guard let batchRequests, let state = storedContent?.state, state[position] != nil else {
+      return
+    }
     let batch = batch(at: state.number(of: position))
-    if touched.insert(batch.lowerBound).inserted { touches.yield(batch) }
+    if requestedBatches.insert(batch.lowerBound).inserted { batchRequests.yield(batch) }
   }
 
   /// Loads accessed batches and reports them.
-  func loadTouchedBatches(isolation: isolated (any Actor)?) {
+  func loadRequestedBatches(isolation: isolated (any Actor)?) {
     let (batches, continuation) = AsyncStream.makeStream(of: Range<Int>.self)
-    touches = continuation
-    touched = []
+    batchRequests = continuation
+    requestedBatches = []
     Task { [weak self] in
       _ = isolation
-      for await batch in batches { await self?.loadTouched(batch, isolation: isolation) }
+      for await batch in batches { await self?.loadRequestedBatch(batch, isolation: isolation) }
     }
   }
 
-  private func loadTouched(_ batch: Range<Int>, isolation: isolated (any Actor)?) async {
+  private func loadRequestedBatch(_ batch: Range<Int>, isolation: isolated (any Actor)?) async {
     let before = storedContent
     let elements = try? await load(batch, isolation: isolation)
-    touched.remove(batch.lowerBound)
+    requestedBatches.remove(batch.lowerBound)
     guard elements?.isEmpty == false, let before, let now = storedContent else { return }
     let arrived = now.loaded.keys.filter { before.loaded[$0] == nil }
     let updates = arrived.compactMap { id in
       position(of: id).map { ObjectChange(.update, id, from: $0, to: $0) }
     }
-    tell(now, ContentChange(updates: updates))
+    notify(now, ContentChange(updates: updates))
   }
 }
 

@@ -68,8 +68,8 @@ extension FetchedResultsController {
   func endFollowing() {
     following?.cancel()
     following = nil
-    touches?.finish()
-    touches = nil
+    batchRequests?.finish()
+    batchRequests = nil
   }
 
   /// - Parameter update: the number of the calling update; nil for a plain fetch.
@@ -183,9 +183,9 @@ extension FetchedResultsController {
   ) {
     var content = FetchedContent<Element>(state, isBatched: isBatched, in: context)
     for (id, element) in kept { content.load(element, of: id) }
-    guard let old = storedContent else { return tell(content, nil) }
+    guard let old = storedContent else { return notify(content, nil) }
     let changed = old.isBatched ? content.changes(from: old, in: context) : []
-    tell(content, ContentChange(old.state.difference(to: content.state, changed: changed)))
+    notify(content, ContentChange(old.state.difference(to: content.state, changed: changed)))
   }
 }
 
@@ -202,7 +202,7 @@ extension FetchedResultsController {
       token: storedContent?.state.token, after: unavailability)
     guard isolation != nil else { return detach() }
     if unavailability == nil { set(.following) }
-    if fetchRequest.fetchBatchSize > 0 { loadTouchedBatches(isolation: isolation) }
+    if fetchRequest.fetchBatchSize > 0 { loadRequestedBatches(isolation: isolation) }
     following = Task { [weak self] in
       _ = isolation
       while !Task.isCancelled {
@@ -284,7 +284,7 @@ extension FetchedResultsController {
       storedContent = content
       noteUnreadable(in: content)
     } else {
-      tell(content, change)
+      notify(content, change)
     }
     return .goOn(token: state.token)
   }

@@ -2,7 +2,7 @@
 
 extension FetchedResultsController {
   /// Sets the content and reports it; `change` is nil for the first content.
-  func tell(_ content: FetchedContent<Element>, _ change: ContentChange?) {
+  func notify(_ content: FetchedContent<Element>, _ change: ContentChange?) {
     let old = storedContent
     // Report objects that changed in place after the content shows them.
     defer { context.processChangesOfTree() }
@@ -56,14 +56,16 @@ extension FetchedResultsController {
   }
 
   /// For a delegate that does not receive snapshots.
-  func tellDifference<Delegate: FetchedResultsControllerDelegate<Element>>(to delegate: Delegate) {
+  func reportDifference<Delegate: FetchedResultsControllerDelegate<Element>>(to delegate: Delegate)
+  {
     guard let pending else { return }
     let difference = pending.new.ids.difference(from: pending.old?.ids ?? [])
     relay(to: delegate).controller(self, didChangeContentWith: difference.inferringMoves())
   }
 
   /// For a delegate that receives neither snapshots nor differences.
-  func tellEachChange<Delegate: FetchedResultsControllerDelegate<Element>>(to delegate: Delegate) {
+  func reportEachChange<Delegate: FetchedResultsControllerDelegate<Element>>(to delegate: Delegate)
+  {
     guard let pending, let old = pending.old, let change = pending.change else { return }
     let delegate = relay(to: delegate)
     (storedContent, storedPositions) = (old, nil)
@@ -75,11 +77,11 @@ extension FetchedResultsController {
         self, didChange: content.section(at: section.index), atSectionIndex: section.index,
         for: section.type)
     }
-    for object in change.objects { tell(object, from: old, to: pending.new, delegate) }
+    for object in change.objects { notify(object, from: old, to: pending.new, delegate) }
     delegate.controllerDidChangeContent(self)
   }
 
-  private func tell(
+  private func notify(
     _ object: ObjectChange, from old: FetchedContent<Element>, to new: FetchedContent<Element>,
     _ delegate: any FetchedResultsControllerDelegate<Element>
   ) {

@@ -70,9 +70,9 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
   /// not.
   var channels: [WeakChannel] = []
   /// Receives accessed batches; nil unless in batch mode.
-  var touches: AsyncStream<Range<Int>>.Continuation?
+  var batchRequests: AsyncStream<Range<Int>>.Continuation?
   /// The first indexes of the batches that are being loaded.
-  var touched: Set<Int> = []
+  var requestedBatches: Set<Int> = []
   /// Objects that changed while elements were loaded, by the number of the load.
   var changedWhileLoading: [Int: Set<ObjectID>] = [:]
   var lastLoad = 0
@@ -108,7 +108,7 @@ public final class FetchedResultsController<Element: Fetchable>: Observable {
 
   deinit {
     following?.cancel()
-    touches?.finish()
+    batchRequests?.finish()
     for entry in channels { entry.channel?.finish() }
   }
 }
@@ -138,7 +138,7 @@ extension FetchedResultsController {
   /// ``load(_:isolation:)``.
   public func object(at position: Position) -> Element? {
     if let element = content?[position] { return element }
-    touch(position)
+    requestBatch(of: position)
     return nil
   }
 

@@ -42,14 +42,14 @@ open class FetchedResultsControllerAdapter<Delegate: FetchedResultsControllerDel
   // MARK: - Callbacks
 
   open func controller(_ controller: Controller, didChangeContentWith snapshot: ResultsSnapshot) {
-    guard let delegate else { return controller.tellDifference(to: self) }
+    guard let delegate else { return controller.reportDifference(to: self) }
     delegate.controller(controller, didChangeContentWith: snapshot)
   }
 
   open func controller(
     _ controller: Controller, didChangeContentWith difference: CollectionDifference<ObjectID>
   ) {
-    guard let delegate else { return controller.tellEachChange(to: self) }
+    guard let delegate else { return controller.reportEachChange(to: self) }
     delegate.controller(controller, didChangeContentWith: difference)
   }
 

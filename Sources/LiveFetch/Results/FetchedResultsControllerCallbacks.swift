@@ -39,14 +39,14 @@ public final class FetchedResultsControllerCallbacks<Element: Fetchable>:
   public func controller(
     _ controller: Controller, didChangeContentWith snapshot: ResultsSnapshot
   ) {
-    guard let didChangeContentWithSnapshot else { return controller.tellDifference(to: self) }
+    guard let didChangeContentWithSnapshot else { return controller.reportDifference(to: self) }
     didChangeContentWithSnapshot(snapshot)
   }
 
   public func controller(
     _ controller: Controller, didChangeContentWith difference: CollectionDifference<ObjectID>
   ) {
-    guard let didChangeContentWithDifference else { return controller.tellEachChange(to: self) }
+    guard let didChangeContentWithDifference else { return controller.reportEachChange(to: self) }
     didChangeContentWithDifference(difference)
   }
 

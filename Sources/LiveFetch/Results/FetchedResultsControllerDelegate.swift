@@ -60,13 +60,13 @@ extension FetchedResultsControllerDelegate {
   public func controller(
     _ controller: Controller, didChangeContentWith snapshot: ResultsSnapshot
   ) {
-    controller.tellDifference(to: self)
+    controller.reportDifference(to: self)
   }
 
   public func controller(
     _ controller: Controller, didChangeContentWith difference: CollectionDifference<ObjectID>
   ) {
-    controller.tellEachChange(to: self)
+    controller.reportEachChange(to: self)
   }
 
   public func controllerWillChangeContent(_ controller: Controller) {}

@@ -161,7 +161,7 @@ public final class LocalStore: ObjectStore {
       queue.async { [store] in
         continuation.resume(
           returning: Result { () throws(StoreError) in
-            try store.snapshot(of: plan, effort: .full)
+            try store.snapshot(of: plan, queryClass: .full)
           })
       }
     }

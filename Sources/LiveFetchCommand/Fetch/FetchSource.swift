@@ -53,7 +53,7 @@ final class FileFetch: FetchSource {
 
   func snapshot() throws -> JSON {
     do {
-      let snapshot = try store.snapshot(of: plan, effort: .full)
+      let snapshot = try store.snapshot(of: plan, queryClass: .full)
       return try JSON(parsing: snapshot.json)
     } catch let error as StoreError {
       throw error.failure(path)

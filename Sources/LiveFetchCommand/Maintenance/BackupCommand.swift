@@ -37,8 +37,8 @@ struct BackupCommand: ParsableCommand {
     }
     try OutputFile(path: copy).checkIsNotServed(apartFrom: [store])
     let report = try copying("backup", store, to: copy, isShown: !quiet) {
-      tell throws(CopyError) in
-      try SQLiteStore.backUp(path: store, to: copy, progress: tell)
+      report throws(CopyError) in
+      try SQLiteStore.backUp(path: store, to: copy, progress: report)
     }
     guard !quiet else { return }
     let token = report.token.map { ", at token \($0)" } ?? ""
@@ -72,8 +72,8 @@ struct RestoreCommand: ParsableCommand {
     try requireFile(backup)
     _ = try isFile(store)
     let report = try copying("restore", backup, to: store, isShown: !quiet) {
-      tell throws(CopyError) in
-      try SQLiteStore.restore(backup, to: store, progress: tell)
+      report throws(CopyError) in
+      try SQLiteStore.restore(backup, to: store, progress: report)
     }
     guard !quiet else { return }
     let token = report.token.map { ", new epoch begins at token \($0)" } ?? ""

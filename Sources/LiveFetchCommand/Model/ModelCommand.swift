@@ -115,7 +115,7 @@ struct ModelCommand: ParsableCommand {
     var output: String?
 
     func run() throws {
-      let model = try modelAnywhere(path, tellsRemarks: true)
+      let model = try modelAnywhere(path, reportsRemarks: true)
       guard let output else { return try write(model.text) }
       guard !FileManager.default.fileExists(atPath: output) else {
         throw failure("\(output): already exists and would be overwritten", .unusableStore)
@@ -154,11 +154,11 @@ private func write(_ bytes: [UInt8]) throws { try Terminal.output.put(bytes) }
 
 /// Returns the model of a JSON file, of a Core Data model, or of a store.
 ///
-/// - Parameter tellsRemarks: True to print everything that was left out to standard error.
-func modelAnywhere(_ path: String, tellsRemarks: Bool = false) throws -> ModelFile {
+/// - Parameter reportsRemarks: True to print everything that was left out to standard error.
+func modelAnywhere(_ path: String, reportsRemarks: Bool = false) throws -> ModelFile {
   if path.hasSuffix(".xcdatamodeld") || path.hasSuffix(".xcdatamodel") {
     let read = try CoreDataModel(atPath: path)
-    if tellsRemarks { for remark in read.remarks { note("\(path): \(remark)") } }
+    if reportsRemarks { for remark in read.remarks { note("\(path): \(remark)") } }
     return read.model
   }
   try requireFile(path)
@@ -170,7 +170,7 @@ func modelAnywhere(_ path: String, tellsRemarks: Bool = false) throws -> ModelFi
   do throws(StoreError) {
     if let model = try SQLiteStore.rememberedModel(path: path) { return model }
     let inferred = try SQLiteStore.inferredModel(path: path)
-    if tellsRemarks { for remark in inferred.remarks { note("\(path): \(remark)") } }
+    if reportsRemarks { for remark in inferred.remarks { note("\(path): \(remark)") } }
     return inferred.model
   } catch {
     throw error.failure(path)

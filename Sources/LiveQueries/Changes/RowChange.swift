@@ -11,8 +11,8 @@ struct RowChange {
   /// An unspecified change.
   static let unknown = RowChange(id: .integer(0), old: nil, new: nil)
 
-  var touch: Touch {
-    Touch(id: id, oldKey: old?.key, newKey: new?.key, valuesChanged: valuesChanged)
+  var keyChange: KeyChange {
+    KeyChange(id: id, oldKey: old?.key, newKey: new?.key, valuesChanged: valuesChanged)
   }
 
   /// 1 if the object entered the result, -1 if it left, otherwise 0.

@@ -57,10 +57,10 @@ struct MoveFinder {
     }
 
     private func fixedBefore(_ place: ChangedKey) -> Int {
-      let (old, new) = (comparison.oldUntouched, comparison.newUntouched)
+      let (old, new) = (comparison.oldUnchanged, comparison.newUnchanged)
       let first = max(old.lowerBound, new.lowerBound)
       let end = max(first, min(old.upperBound, new.upperBound))
-      return min(max(place.untouchedBefore, first), end) + fixed.countBefore(place.key)
+      return min(max(place.unchangedBefore, first), end) + fixed.countBefore(place.key)
     }
   }
 

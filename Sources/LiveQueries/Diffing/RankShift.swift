@@ -7,7 +7,7 @@
 import FetchModel
 
 /// The old and the new key of one object.
-struct Touch: Sendable, Hashable {
+struct KeyChange: Sendable, Hashable {
   let id: ObjectID
   /// nil if it was not in the result.
   let oldKey: OrderKey?
@@ -22,13 +22,13 @@ struct ChangedKey {
   let key: OrderKey
   let rank: Int
   /// The number of unchanged keys before it.
-  let untouchedBefore: Int
+  let unchangedBefore: Int
 
   /// - Parameter index: the number of changed keys before it.
   init(_ key: OrderKey, rank: Int, index: Int) {
     self.key = key
     self.rank = rank
-    untouchedBefore = rank - index
+    unchangedBefore = rank - index
   }
 }
 
@@ -36,96 +36,96 @@ struct ChangedKey {
 struct RankShift {
   let keys: RankedKeys
   /// The changed keys within the known part, sorted.
-  let oldTouched: [OrderKey]
-  let newTouched: [OrderKey]
+  let oldChanged: [OrderKey]
+  let newChanged: [OrderKey]
   /// Their ranks, in the old and in the new numbering.
   private let oldRanks: [Int]
   private let newRanks: [Int]
-  /// For each changed object, the index of its key in `oldTouched` or `newTouched`; nil if it is
+  /// For each changed object, the index of its key in `oldChanged` or `newChanged`; nil if it is
   /// not there.
   private let oldIndexes: [Int?]
   private let newIndexes: [Int?]
 
   /// O(m log n) for m changed objects.
-  init(keys: RankedKeys, touches: [Touch]) {
+  init(keys: RankedKeys, keyChanges: [KeyChange]) {
     self.keys = keys
-    let (old, oldIndexes) = Self.sorted(touches.map(\.oldKey), keys)
-    let (new, newIndexes) = Self.sorted(touches.map(\.newKey), keys)
+    let (old, oldIndexes) = Self.sorted(keyChanges.map(\.oldKey), keys)
+    let (new, newIndexes) = Self.sorted(keyChanges.map(\.newKey), keys)
     newRanks = new.map { keys.keys.lowerBound(of: $0.bytes) }
     oldRanks = old.enumerated().map { index, key in
       keys.keys.lowerBound(of: key.bytes) - new.countBefore(key) + index
     }
-    oldTouched = old
-    newTouched = new
+    oldChanged = old
+    newChanged = new
     self.oldIndexes = oldIndexes
     self.newIndexes = newIndexes
   }
 
-  /// The keys within the known part, sorted, and for each of `touched` its index there.
+  /// The keys within the known part, sorted, and for each of `changed` its index there.
   private static func sorted(
-    _ touched: [OrderKey?], _ keys: RankedKeys
+    _ changed: [OrderKey?], _ keys: RankedKeys
   ) -> (keys: [OrderKey], indexes: [Int?]) {
-    var covered: [(key: OrderKey, touch: Int)] = []
-    for (touch, key) in touched.enumerated() {
-      if let key, keys.covers(key) { covered.append((key, touch)) }
+    var covered: [(key: OrderKey, change: Int)] = []
+    for (change, key) in changed.enumerated() {
+      if let key, keys.covers(key) { covered.append((key, change)) }
     }
     covered.sort { $0.key < $1.key }
-    var indexes = [Int?](repeating: nil, count: touched.count)
-    for (index, entry) in covered.enumerated() { indexes[entry.touch] = index }
+    var indexes = [Int?](repeating: nil, count: changed.count)
+    for (index, entry) in covered.enumerated() { indexes[entry.change] = index }
     return (covered.map(\.key), indexes)
   }
 
   /// The old and the new place of a changed object; nil where it is unknown or absent.
-  func places(ofTouch touch: Int) -> (old: ChangedKey?, new: ChangedKey?) {
+  func places(ofChange change: Int) -> (old: ChangedKey?, new: ChangedKey?) {
     (
-      oldIndexes[touch].map { ChangedKey(oldTouched[$0], rank: oldRanks[$0], index: $0) },
-      newIndexes[touch].map { ChangedKey(newTouched[$0], rank: newRanks[$0], index: $0) }
+      oldIndexes[change].map { ChangedKey(oldChanged[$0], rank: oldRanks[$0], index: $0) },
+      newIndexes[change].map { ChangedKey(newChanged[$0], rank: newRanks[$0], index: $0) }
     )
   }
 
-  var oldCount: Int { keys.count - newTouched.count + oldTouched.count }
+  var oldCount: Int { keys.count - newChanged.count + oldChanged.count }
   var newCount: Int { keys.count }
 
   /// The number of unchanged keys among the first `rank` of the old numbering.
-  func untouched(beforeOldRank rank: Int) -> Int { rank - oldRanks.partitionPoint { $0 < rank } }
+  func unchanged(beforeOldRank rank: Int) -> Int { rank - oldRanks.partitionPoint { $0 < rank } }
 
   /// The number of unchanged keys among the first `rank` of the new numbering.
-  func untouched(beforeNewRank rank: Int) -> Int { rank - newRanks.partitionPoint { $0 < rank } }
+  func unchanged(beforeNewRank rank: Int) -> Int { rank - newRanks.partitionPoint { $0 < rank } }
 
   /// The number of unchanged keys before `key`.
-  func untouched(before key: OrderKey) -> Int {
-    keys.keys.lowerBound(of: key.bytes) - newTouched.countBefore(key)
+  func unchanged(before key: OrderKey) -> Int {
+    keys.keys.lowerBound(of: key.bytes) - newChanged.countBefore(key)
   }
 
-  func oldRank(of key: OrderKey) -> Int { untouched(before: key) + oldTouched.countBefore(key) }
+  func oldRank(of key: OrderKey) -> Int { unchanged(before: key) + oldChanged.countBefore(key) }
 
   func newRank(of key: OrderKey) -> Int { keys.keys.lowerBound(of: key.bytes) }
 
   /// The old ranks of a section's keys.
   func oldRanks(ofSection section: [UInt8]) -> Range<Int> {
     let new = keys.ranks(ofSection: section)
-    let newTouched = newTouched.range(ofPrefix: section)
-    let oldTouched = oldTouched.range(ofPrefix: section)
-    let start = new.lowerBound - newTouched.lowerBound + oldTouched.lowerBound
-    return start..<(start + new.count - newTouched.count + oldTouched.count)
+    let newChanged = newChanged.range(ofPrefix: section)
+    let oldChanged = oldChanged.range(ofPrefix: section)
+    let start = new.lowerBound - newChanged.lowerBound + oldChanged.lowerBound
+    return start..<(start + new.count - newChanged.count + oldChanged.count)
   }
 
   /// The new rank of the unchanged key with this index among the unchanged keys.
-  func newRank(ofUntouched index: Int) -> Int {
+  func newRank(ofUnchanged index: Int) -> Int {
     index + newRanks.partitionPointByIndex { newRanks[$0] - $0 <= index }
   }
 
-  func oldRank(ofUntouched index: Int) -> Int {
+  func oldRank(ofUnchanged index: Int) -> Int {
     index + oldRanks.partitionPointByIndex { oldRanks[$0] - $0 <= index }
   }
 
   /// The key with `rank` in the old numbering, which must be in 0..<oldCount.
   func oldKey(at rank: Int) -> OrderKey {
-    let touchedBefore = oldRanks.partitionPoint { $0 < rank }
-    if touchedBefore < oldRanks.count, oldRanks[touchedBefore] == rank {
-      return oldTouched[touchedBefore]
+    let changedBefore = oldRanks.partitionPoint { $0 < rank }
+    if changedBefore < oldRanks.count, oldRanks[changedBefore] == rank {
+      return oldChanged[changedBefore]
     }
-    return keys.keys[newRank(ofUntouched: rank - touchedBefore)]
+    return keys.keys[newRank(ofUnchanged: rank - changedBefore)]
   }
 }
 

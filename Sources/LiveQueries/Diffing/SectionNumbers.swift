@@ -44,8 +44,8 @@ struct SectionNumbers {
 
   private mutating func findCreatedAndRemoved() {
     var sections = Set<[UInt8]>()
-    for key in shift.oldTouched { sections.insert(Array(key.section)) }
-    for key in shift.newTouched { sections.insert(Array(key.section)) }
+    for key in shift.oldChanged { sections.insert(Array(key.section)) }
+    for key in shift.newChanged { sections.insert(Array(key.section)) }
     for section in sections {
       let isNow = !shift.keys.ranks(ofSection: section).isEmpty
       let wasThen = !shift.oldRanks(ofSection: section).isEmpty

@@ -11,26 +11,26 @@ struct WindowComparison {
   let newVisible: Range<Int>
   /// The unchanged objects in the window, as indexes among all unchanged objects; these indexes are
   /// the same before and after.
-  let oldUntouched: Range<Int>
-  let newUntouched: Range<Int>
+  let oldUnchanged: Range<Int>
+  let newUnchanged: Range<Int>
   private let window: Range<Int>
   var numbers: SectionNumbers
   /// The old keys of items that leave their position, and the new keys of items that arrive at one.
   var leaving: [OrderKey] = []
   var arriving: [OrderKey] = []
 
-  init(keys: RankedKeys, touches: [Touch], window: Range<Int>) {
-    shift = RankShift(keys: keys, touches: touches)
+  init(keys: RankedKeys, keyChanges: [KeyChange], window: Range<Int>) {
+    shift = RankShift(keys: keys, keyChanges: keyChanges)
     self.window = window
     oldVisible = window.clamped(to: 0..<shift.oldCount)
     newVisible = window.clamped(to: 0..<shift.newCount)
-    oldUntouched =
-      shift.untouched(
-        beforeOldRank: oldVisible.lowerBound)..<shift.untouched(
+    oldUnchanged =
+      shift.unchanged(
+        beforeOldRank: oldVisible.lowerBound)..<shift.unchanged(
         beforeOldRank: oldVisible.upperBound)
-    newUntouched =
-      shift.untouched(
-        beforeNewRank: newVisible.lowerBound)..<shift.untouched(
+    newUnchanged =
+      shift.unchanged(
+        beforeNewRank: newVisible.lowerBound)..<shift.unchanged(
         beforeNewRank: newVisible.upperBound)
     numbers = SectionNumbers(shift: shift, oldVisible: oldVisible, newVisible: newVisible)
   }
@@ -49,13 +49,13 @@ struct WindowComparison {
       hasMore: shift.newCount > window.upperBound || !shift.keys.isComplete)
   }
 
-  func untouchedKey(_ index: Int) -> OrderKey {
-    shift.keys.keys[shift.newRank(ofUntouched: index)]
+  func unchangedKey(_ index: Int) -> OrderKey {
+    shift.keys.keys[shift.newRank(ofUnchanged: index)]
   }
 
   /// The old and the new place of a changed object; nil where it is outside the window.
-  func places(ofTouch touch: Int) -> (old: ChangedKey?, new: ChangedKey?) {
-    let (old, new) = shift.places(ofTouch: touch)
+  func places(ofChange change: Int) -> (old: ChangedKey?, new: ChangedKey?) {
+    let (old, new) = shift.places(ofChange: change)
     return (
       old.flatMap { oldVisible.contains($0.rank) ? $0 : nil },
       new.flatMap { newVisible.contains($0.rank) ? $0 : nil }

@@ -40,16 +40,16 @@ struct WindowDiff {
   ///   - keys: the new keys of the result, known at least up to both ends of the window.
   ///   - touches: every object whose row may differ, once each.
   ///   - window: ranks, from the offset to the offset plus the limit.
-  init(keys: RankedKeys, touches: [Touch], window: Range<Int>) {
-    var comparison = WindowComparison(keys: keys, touches: touches, window: window)
-    self.init(&comparison, touches: touches)
+  init(keys: RankedKeys, keyChanges: [KeyChange], window: Range<Int>) {
+    var comparison = WindowComparison(keys: keys, keyChanges: keyChanges, window: window)
+    self.init(&comparison, keyChanges: keyChanges)
   }
 
-  init(_ comparison: inout WindowComparison, touches: [Touch]) {
+  init(_ comparison: inout WindowComparison, keyChanges: [KeyChange]) {
     old = comparison.oldExtent
     new = comparison.newExtent
     addCrossers(&comparison)
-    addTouched(touches, &comparison)
+    addChanged(keyChanges, &comparison)
     findSections(&comparison)
     deleted.sort { $0.from ?? .first < $1.from ?? .first }
     inserted.sort(by: Self.byTo)
@@ -63,44 +63,45 @@ struct WindowDiff {
 
   /// Adds unchanged objects that are in the window only before or only after.
   private mutating func addCrossers(_ comparison: inout WindowComparison) {
-    let (old, new) = (comparison.oldUntouched, comparison.newUntouched)
+    let (old, new) = (comparison.oldUnchanged, comparison.newUnchanged)
     for index in old.subtracting(new) {
-      let key = comparison.untouchedKey(index)
+      let key = comparison.unchangedKey(index)
       deleted.append(Item(id: key.id, from: comparison.oldPosition(key)))
       comparison.leaving.append(key)
     }
     for index in new.subtracting(old) {
-      let key = comparison.untouchedKey(index)
+      let key = comparison.unchangedKey(index)
       inserted.append(Item(id: key.id, to: comparison.newPosition(key)))
       comparison.arriving.append(key)
     }
   }
 
-  private mutating func addTouched(_ touches: [Touch], _ comparison: inout WindowComparison) {
-    let places = touches.indices.map { comparison.places(ofTouch: $0) }
+  private mutating func addChanged(_ keyChanges: [KeyChange], _ comparison: inout WindowComparison)
+  {
+    let places = keyChanges.indices.map { comparison.places(ofChange: $0) }
     let moves = MoveFinder(places: places, comparison: comparison).moved
     for (index, place) in places.enumerated() {
       switch (place.old, place.new) {
       case (let old?, nil):
-        deleted.append(Item(id: touches[index].id, from: comparison.oldPosition(old)))
+        deleted.append(Item(id: keyChanges[index].id, from: comparison.oldPosition(old)))
         comparison.leaving.append(old.key)
       case (nil, let new?):
-        inserted.append(Item(id: touches[index].id, to: comparison.newPosition(new)))
+        inserted.append(Item(id: keyChanges[index].id, to: comparison.newPosition(new)))
         comparison.arriving.append(new.key)
       case (let old?, let new?):
-        add(touches[index], old, new, isMoved: moves.contains(index), &comparison)
+        add(keyChanges[index], old, new, isMoved: moves.contains(index), &comparison)
       case (nil, nil): break
       }
     }
   }
 
   private mutating func add(
-    _ touch: Touch, _ old: ChangedKey, _ new: ChangedKey, isMoved: Bool,
+    _ change: KeyChange, _ old: ChangedKey, _ new: ChangedKey, isMoved: Bool,
     _ comparison: inout WindowComparison
   ) {
-    guard isMoved || touch.valuesChanged else { return }
+    guard isMoved || change.valuesChanged else { return }
     let item = Item(
-      id: touch.id, from: comparison.oldPosition(old), to: comparison.newPosition(new))
+      id: change.id, from: comparison.oldPosition(old), to: comparison.newPosition(new))
     if isMoved {
       moved.append(item)
       comparison.leaving.append(old.key)

@@ -53,9 +53,9 @@ extension Digest {
   /// - Parameter comparison: after the diff was computed, so that it contains what left and
   ///   arrived.
   mutating func advance(
-    _ comparison: WindowComparison, touches: [Touch], _ terms: inout DigestTerms
+    _ comparison: WindowComparison, keyChanges: [KeyChange], _ terms: inout DigestTerms
   ) {
-    let affected = AffectedRanks(comparison, touches)
+    let affected = AffectedRanks(comparison, keyChanges)
     for rank in affected.old {
       let (key, previous) = comparison.oldPair(rank)
       subtract(
@@ -76,7 +76,7 @@ private struct AffectedRanks {
   var old: Set<Int> = []
   var new: Set<Int> = []
 
-  init(_ comparison: WindowComparison, _ touches: [Touch]) {
+  init(_ comparison: WindowComparison, _ keyChanges: [KeyChange]) {
     let shift = comparison.shift
     let leaving = Set(comparison.leaving.map(shift.oldRank(of:)))
     let arriving = Set(comparison.arriving.map(shift.newRank(of:)))
@@ -84,8 +84,8 @@ private struct AffectedRanks {
     new = arriving.union(arriving.map { $0 + 1 }).filter(comparison.newVisible.contains)
     var newKeys: [OrderKey: OrderKey] = [:]
     var oldKeys: [OrderKey: OrderKey] = [:]
-    for touch in touches {
-      guard let oldKey = touch.oldKey, let newKey = touch.newKey else { continue }
+    for change in keyChanges {
+      guard let oldKey = change.oldKey, let newKey = change.newKey else { continue }
       newKeys[oldKey] = newKey
       oldKeys[newKey] = oldKey
     }

@@ -45,7 +45,7 @@ final class CommandQueue: Sendable {
   /// Adds a command that ends the engine; nothing long is started any more.
   func end(_ note: (inout CommandBatch) -> Void) {
     end.store(DispatchTime.now().uptimeNanoseconds, ordering: .sequentiallyConsistent)
-    tell(note)
+    update(note)
   }
 
   var isEnding: Bool { end.load(ordering: .relaxed) != 0 }
@@ -56,7 +56,7 @@ final class CommandQueue: Sendable {
     return end != 0 && DispatchTime.now().uptimeNanoseconds > end &+ 1_000_000_000
   }
 
-  func tell(_ note: (inout CommandBatch) -> Void) {
+  func update(_ note: (inout CommandBatch) -> Void) {
     let wasEmpty = batch.withLock { batch in
       let wasEmpty = batch.isEmpty
       note(&batch)
@@ -67,7 +67,7 @@ final class CommandQueue: Sendable {
 
   /// Returns requests to the next batch, before newer commands.
   func putBack(_ requests: [FollowRequest]) {
-    tell { $0.commands.insert(contentsOf: requests.map(CommandBatch.Command.follow), at: 0) }
+    update { $0.commands.insert(contentsOf: requests.map(CommandBatch.Command.follow), at: 0) }
   }
 
   /// Waits for commands until `deadline`, and takes all of them.

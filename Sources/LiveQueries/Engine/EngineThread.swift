@@ -92,10 +92,10 @@ final class EngineThread {
     if isStale && queries.hasActiveQueries || !unserved.isEmpty || !finished.isEmpty {
       serveFromStore(unserved, finished, now)
     }
-    startResumes()
+    startCatchUps()
     if !batch.drains.isEmpty { isDraining = true }
     if isDraining {
-      queries.endResumes()
+      queries.endCatchUps()
       queries.expireAll()
     } else {
       queries.expire(now)
@@ -146,8 +146,8 @@ final class EngineThread {
   ) {
     let isOver = { @Sendable [commandQueue] in commandQueue.isOverdue }
     do throws(StoreError) {
-      try store.read(unless: isOver) { moment throws(StoreError) in
-        let context = CatchUpContext(moment)
+      try store.read(cancelledWhen: isOver) { transaction throws(StoreError) in
+        let context = CatchUpContext(transaction)
         try queries.catchUp(context)
         isStale = false
         retry = nil
@@ -160,7 +160,7 @@ final class EngineThread {
     } catch {
       let error = commandQueue.isEnding && error == .queryTimeout ? .busy : error
       for request in requests { queries.send(.failed(error), to: request.waiter) }
-      for resume in finished { queries.endResume(resume.job.key, .failed(error)) }
+      for catchUp in finished { queries.endCatchUp(catchUp.job.key, .failed(error)) }
       isStale = true
       retry = queries.hasActiveQueries ? now + Self.retryDelay : nil
     }
@@ -172,9 +172,9 @@ final class EngineThread {
   ) {
     guard !finished.isEmpty else { return }
     queries.prepare(finished, context)
-    let latest = ContinuousClock.now + configuration.longPatience
-    for resume in finished {
-      queries.complete(resume, context, now: now, until: latest)
+    let latest = ContinuousClock.now + configuration.longTimeLimit
+    for catchUp in finished {
+      queries.complete(catchUp, context, now: now, until: latest)
     }
   }
 
@@ -185,10 +185,10 @@ final class EngineThread {
   ) {
     var later = queries.returned
     queries.returned = []
-    let groupsEnd = ContinuousClock.now + configuration.longPatience * 2
+    let groupsEnd = ContinuousClock.now + configuration.longTimeLimit * 2
     queries.prepare(requests, context)
     // Serve at least one request, however long the steps before took.
-    let end = ContinuousClock.now + configuration.longPatience
+    let end = ContinuousClock.now + configuration.longTimeLimit
     var isFirst = true
     for request in requests.sortedByToken {
       if isFirst || ContinuousClock.now < (request.needsConsistentSnapshot ? groupsEnd : end) {
@@ -206,18 +206,18 @@ final class EngineThread {
   }
 
   /// Starts catch-ups that take too long for this thread, grouped by start token.
-  private func startResumes() {
-    let together = Dictionary(grouping: queries.takeNewResumes(), by: \.key.from)
+  private func startCatchUps() {
+    let together = Dictionary(grouping: queries.takeNewJobs(), by: \.key.from)
     for jobs in together.values {
       let isTaken = background.run { [store, commandQueue] in
         CatchUpJob.run(jobs, store) {
           commandQueue.isEnding
         } report: { finished in
-          commandQueue.tell { $0.finished += finished }
+          commandQueue.update { $0.finished += finished }
         }
       }
       guard !isTaken else { continue }
-      for job in jobs { queries.endResume(job.key, .failed(.busy)) }
+      for job in jobs { queries.endCatchUp(job.key, .failed(.busy)) }
     }
   }
 
@@ -226,7 +226,7 @@ final class EngineThread {
     send(neededHistory)
     queries.counters.queries = queries.queries.count
     queries.counters.waiters =
-      queries.waiterCount + queries.resumes.reduce(0) { $0 + $1.value.all.count }
+      queries.waiterCount + queries.pendingCatchUps.reduce(0) { $0 + $1.value.all.count }
     report(queries.counters)
     let outbox = queries.outbox
     queries.outbox = []
@@ -253,7 +253,7 @@ extension [FollowRequest] {
   fileprivate var sortedByToken: [FollowRequest] {
     guard count > 1 else { return self }
     let place = { (request: FollowRequest) in
-      (request.needsConsistentSnapshot ? 1 : 0, request.since.moment.position)
+      (request.needsConsistentSnapshot ? 1 : 0, request.since.start.position)
     }
     return sorted { place($0) < place($1) }
   }

@@ -38,7 +38,7 @@ public enum LiveStart: Sendable, Hashable {
   case arrival(Token)
 
   /// The newest token when the request arrived.
-  public var moment: Token {
+  public var start: Token {
     switch self {
     case .token(let token), .arrival(let token): token
     }
@@ -70,10 +70,10 @@ public struct LiveConfiguration: Sendable {
   public var maxLoggedChanges: Int
   /// The time limit on the engine's thread for one client's catch-up; a longer one continues on
   /// another thread.
-  public var patience = Duration.milliseconds(250)
+  public var timeLimit = Duration.milliseconds(250)
   /// The time limit for catching up fetches that have waiters, and for groups, whose answer must
   /// refer to one token.
-  public var longPatience = Duration.seconds(1)
+  public var longTimeLimit = Duration.seconds(1)
 
   public init(idleTime: Duration = .seconds(60), maxLoggedChanges: Int = 64) {
     self.idleTime = idleTime
@@ -87,14 +87,14 @@ public struct LiveCounters: Sendable, Hashable {
   public var queries = 0
   public var waiters = 0
   /// The number of positions that the engine processed; saves committed together count once.
-  public var moments = 0
+  public var positions = 0
   /// How often a fetch was a candidate for a change, so that the store was read, and how often it
   /// did change.
   public var considered = 0
   public var changed = 0
   /// How often a fetch was looked up for a changed object whose old and new values do not satisfy
   /// its condition; the store was not read.
-  public var settled = 0
+  public var filteredOut = 0
   /// The number of diffs, and of clients that received them.
   public var diffs = 0
   public var delivered = 0

@@ -29,7 +29,7 @@ public final class LiveEngine: Sendable {
 
   /// Notifies the engine that the store may have changed. O(1); call it after a commit and before
   /// its answer, and when a commit of another process is noticed.
-  public func storeDidChange() { commandQueue.tell { $0.storeDidChange = true } }
+  public func storeDidChange() { commandQueue.update { $0.storeDidChange = true } }
 
   /// Answers `waiter` with the diff of `plan` from `since` as soon as there is one.
   ///
@@ -40,7 +40,7 @@ public final class LiveEngine: Sendable {
   ) {
     let request = FollowRequest(
       plan: plan, only: nil, since: since, deadline: deadline, waiter: waiter)
-    commandQueue.tell { $0.commands.append(.follow(request)) }
+    commandQueue.update { $0.commands.append(.follow(request)) }
   }
 
   /// Answers `waiter` when the object `id` changes or is deleted.
@@ -53,7 +53,7 @@ public final class LiveEngine: Sendable {
   ) {
     let request = FollowRequest(
       plan: plan, only: id, since: since, deadline: deadline, waiter: waiter)
-    commandQueue.tell { $0.commands.append(.follow(request)) }
+    commandQueue.update { $0.commands.append(.follow(request)) }
   }
 
   /// Answers `waiter` with all changes of a group of fetches, at one token, as soon as there are
@@ -66,12 +66,12 @@ public final class LiveEngine: Sendable {
   /// - Parameter isFinal: true to answer at once, even without changes.
   public func follow(_ fetches: [GroupFetch], isFinal: Bool, _ waiter: any GroupWaiter) {
     let command = GroupCommand(fetches: fetches, isFinal: isFinal, waiter: waiter)
-    commandQueue.tell { $0.commands.append(.followGroup(command)) }
+    commandQueue.update { $0.commands.append(.followGroup(command)) }
   }
 
   /// Removes `waiter` without an answer, unless one is already being delivered.
   public func cancel(_ waiter: any LiveWaiter) {
-    commandQueue.tell { $0.commands.append(.cancel(waiter)) }
+    commandQueue.update { $0.commands.append(.cancel(waiter)) }
   }
 
   /// Answers every waiter, and every later one, with an empty diff. Returns when the answers were

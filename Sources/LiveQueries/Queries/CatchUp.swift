@@ -37,12 +37,12 @@ enum CatchUpLimit {
   ) throws(StoreError) -> Result {
     switch self {
     case .surrounding: return try body()
-    case .totalExceptView where isView: return try context.moment.within(nil, body)
-    case .eachStep: return try context.moment.within(nil, body)
+    case .totalExceptView where isView: return try context.transaction.withTimeLimit(nil, body)
+    case .eachStep: return try context.transaction.withTimeLimit(nil, body)
     case .total(let limit), .totalExceptView(let limit):
       let start = ContinuousClock.now
       defer { self = .total(limit - start.duration(to: .now)) }
-      return try context.moment.within(limit, body)
+      return try context.transaction.withTimeLimit(limit, body)
     }
   }
 }

@@ -6,20 +6,20 @@ import FetchModel
 
 /// A read transaction and what was already read in it.
 final class CatchUpContext {
-  let moment: any ReadTransaction
+  let transaction: any ReadTransaction
   let token: Token
   private var changes: [Int64: ChangedObjects] = [:]
 
-  init(_ moment: any ReadTransaction) {
-    self.moment = moment
-    token = moment.token
+  init(_ transaction: any ReadTransaction) {
+    self.transaction = transaction
+    token = transaction.token
   }
 
   /// The objects that changed after `position`. The store is queried once per position.
   func changes(after position: Int64, in model: Model) throws(StoreError) -> ChangedObjects {
     if position == token.position { return ChangedObjects(ChangeSet(), in: model) }
     if let known = changes[position] { return known }
-    let found = ChangedObjects(try moment.touches(after: position), in: model)
+    let found = ChangedObjects(try transaction.changes(after: position), in: model)
     changes[position] = found
     return found
   }
@@ -29,7 +29,7 @@ final class CatchUpContext {
     guard token.epoch == self.token.epoch, token.position <= self.token.position else {
       return false
     }
-    return try moment.standing(of: token) == .known
+    return try transaction.validity(of: token) == .known
   }
 
   // MARK: Searches for many fetches
@@ -60,7 +60,7 @@ final class CatchUpContext {
     }
     for query in queries { index.insert(query) }
     let changed = try changes(after: position, in: model)
-    var search = CandidateSearch(index, changed, after: position, moment)
+    var search = CandidateSearch(index, changed, after: position, transaction)
     search.run()
     guard !search.hasFailed else { return }
     unfinished.remove(position)

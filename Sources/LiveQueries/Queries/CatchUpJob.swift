@@ -95,7 +95,8 @@ struct CatchUpJob: Sendable {
   ///   - isOver: true once the engine is about to end.
   ///   - report: receives each outcome once, several at a time.
   static func run(
-    _ jobs: [CatchUpJob], _ store: any LiveStore, unless isOver: @escaping @Sendable () -> Bool,
+    _ jobs: [CatchUpJob], _ store: any LiveStore,
+    cancelledWhen isOver: @escaping @Sendable () -> Bool,
     report: ([FinishedCatchUp]) -> Void
   ) {
     var rest = jobs[...]
@@ -104,9 +105,9 @@ struct CatchUpJob: Sendable {
     while !rest.isEmpty {
       awaited.begin(rest)
       do throws(StoreError) {
-        try store.read(unless: isCancelled) { moment in
+        try store.read(cancelledWhen: isCancelled) { transaction in
           let end = ContinuousClock.now + transactionTime
-          let context = CatchUpContext(moment)
+          let context = CatchUpContext(transaction)
           search(for: rest, context)
           repeat {
             let some = rest.prefix(reportSize)
@@ -129,7 +130,7 @@ struct CatchUpJob: Sendable {
   private static func search(for jobs: ArraySlice<CatchUpJob>, _ context: CatchUpContext) {
     guard let first = jobs.first else { return }
     let keys = Set(jobs.filter { $0.key.query.only == nil }.map(\.key.query))
-    try? context.moment.within(nil) { () throws(StoreError) in
+    try? context.transaction.withTimeLimit(nil) { () throws(StoreError) in
       try context.search(for: keys, after: first.key.from, in: first.model, first.columns)
     }
   }
@@ -141,7 +142,7 @@ struct CatchUpJob: Sendable {
       // A cancelled read looks like a timeout.
       return isOver() ? .failed(.busy) : outcome
     } catch {
-      return .failed(isOver() ? .busy : context.moment.meaning(of: error))
+      return .failed(isOver() ? .busy : context.transaction.mapError(error))
     }
   }
 
@@ -150,7 +151,7 @@ struct CatchUpJob: Sendable {
     let query = LiveQuery(
       key: key.query, model: model, columns: columns, position: context.token.position)
     // If this times out, the client's next fetch would as well.
-    _ = try context.moment.within(nil) { () throws(StoreError) in
+    _ = try context.transaction.withTimeLimit(nil) { () throws(StoreError) in
       try query.view(key.view, context, now: .now)
     }
     do throws(StoreError) {

@@ -12,11 +12,11 @@ struct KeyRange {
   /// Reads the first keys behind `start`.
   init(
     of definition: ResultDefinition, behind start: OrderKey?, need: Int,
-    _ moment: any ReadTransaction
+    _ transaction: any ReadTransaction
   ) throws(StoreError) {
     self.need = need
     let limit = Self.target(need)
-    let sorted = try moment.keys(
+    let sorted = try transaction.keys(
       of: definition, after: start, limit: limit == .max ? nil : limit)
     keys = RankedKeys(
       sorted: sorted, isSectioned: definition.section != nil,
@@ -38,20 +38,21 @@ struct KeyRange {
   }
 
   /// Makes sure that windows up to `end` are known with what follows them, now and before
-  /// `touches`.
+  /// `keyChanges`.
   mutating func cover(
-    _ end: Int, _ touches: [Touch], of definition: ResultDefinition, _ moment: any ReadTransaction
+    _ end: Int, _ keyChanges: [KeyChange], of definition: ResultDefinition,
+    _ transaction: any ReadTransaction
   ) throws(StoreError) {
     need = max(need, end)
     // Where many came, what is read doubles: each turn looks at every touch.
     var extra = max(16, need / 4)
     while !keys.isComplete {
       let oldCount =
-        keys.count - touches.lazy.compactMap(\.newKey).filter(keys.covers).count
-        + touches.lazy.compactMap(\.oldKey).filter(keys.covers).count
+        keys.count - keyChanges.lazy.compactMap(\.newKey).filter(keys.covers).count
+        + keyChanges.lazy.compactMap(\.oldKey).filter(keys.covers).count
       let missing = end - min(oldCount, keys.count) + 1
       if missing <= 0 { return }
-      try extend(by: missing, extra, of: definition, moment)
+      try extend(by: missing, extra, of: definition, transaction)
       extra = max(extra, keys.count)
     }
   }
@@ -60,10 +61,11 @@ struct KeyRange {
   func isCovered(to end: Int) -> Bool { keys.isComplete || keys.count > end }
 
   private mutating func extend(
-    by missing: Int, _ extra: Int, of definition: ResultDefinition, _ moment: any ReadTransaction
+    by missing: Int, _ extra: Int, of definition: ResultDefinition,
+    _ transaction: any ReadTransaction
   ) throws(StoreError) {
     let limit = missing >= .max / 4 ? nil : missing + extra
-    let more = try moment.keys(of: definition, after: keys.bound, limit: limit)
+    let more = try transaction.keys(of: definition, after: keys.bound, limit: limit)
     keys.append(contentsOf: more, isComplete: limit.map { more.count < $0 } ?? true)
   }
 }

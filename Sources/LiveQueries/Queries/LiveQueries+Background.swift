@@ -9,8 +9,8 @@ extension LiveQueries {
   func isSlow(_ request: FollowRequest, from: Token, _ context: CatchUpContext) -> Bool {
     let key = QueryKey(request.plan, only: request.only)
     if context.searchTimedOut(after: from.position), queries[key]?.isActive != true { return true }
-    guard !resumes.isEmpty, !request.needsConsistentSnapshot else { return false }
-    return resumes.keys.contains { $0.query == key && from.position <= $0.from.position }
+    guard !pendingCatchUps.isEmpty, !request.needsConsistentSnapshot else { return false }
+    return pendingCatchUps.keys.contains { $0.query == key && from.position <= $0.from.position }
   }
 
   /// Starts or joins the background catch-up of `request`. A fetch of a group expires instead, because
@@ -25,26 +25,26 @@ extension LiveQueries {
     let key = CatchUpKey(
       query: QueryKey(request.plan, only: request.only), view: request.viewKey,
       from: start ?? from)
-    var resuming = resumes[key] ?? PendingCatchUp()
-    if resuming.isEmpty {
-      newResumes.append(
+    var pending = pendingCatchUps[key] ?? PendingCatchUp()
+    if pending.isEmpty {
+      newJobs.append(
         CatchUpJob(
-          key: key, plan: request.plan, model: model, columns: columns, ticket: resuming.ticket))
+          key: key, plan: request.plan, model: model, columns: columns, ticket: pending.ticket))
     }
-    resuming.later.append(PendingCatchUp.Waiting(request: request, from: from))
-    resumes[key] = resuming
+    pending.later.append(PendingCatchUp.Waiting(request: request, from: from))
+    pendingCatchUps[key] = pending
   }
 
   /// True while clients wait for this job.
   func isAwaited(_ finished: FinishedCatchUp) -> Bool {
-    resumes[finished.job.key]?.ticket === finished.job.ticket
+    pendingCatchUps[finished.job.key]?.ticket === finished.job.ticket
   }
 
   /// Returns the jobs to be started, each once.
-  mutating func takeNewResumes() -> [CatchUpJob] {
-    defer { newResumes = [] }
-    for job in newResumes { resumes[job.key]?.begin() }
-    return newResumes
+  mutating func takeNewJobs() -> [CatchUpJob] {
+    defer { newJobs = [] }
+    for job in newJobs { pendingCatchUps[job.key]?.begin() }
+    return newJobs
   }
 
   /// Continues a query whose step exceeds the time limit in the background, for all of its waiters.
@@ -73,23 +73,23 @@ extension LiveQueries {
   }
 
   /// Removes a client that waits for a background catch-up.
-  mutating func cancelResume(of waiter: ObjectIdentifier) {
-    guard !resumes.isEmpty else { return }
-    for key in Array(resumes.keys) {
-      resumes[key]?.remove(waiter)
-      guard resumes[key]?.isEmpty == true else { continue }
-      resumes[key] = nil
-      newResumes.removeAll { $0.key == key }
+  mutating func cancelCatchUp(of waiter: ObjectIdentifier) {
+    guard !pendingCatchUps.isEmpty else { return }
+    for key in Array(pendingCatchUps.keys) {
+      pendingCatchUps[key]?.remove(waiter)
+      guard pendingCatchUps[key]?.isEmpty == true else { continue }
+      pendingCatchUps[key] = nil
+      newJobs.removeAll { $0.key == key }
     }
   }
 
   /// Answers every client that waits for a background catch-up with ``StoreError/busy``.
-  mutating func endResumes() {
-    for waiting in resumes.values.flatMap(\.all) {
+  mutating func endCatchUps() {
+    for waiting in pendingCatchUps.values.flatMap(\.all) {
       send(.failed(.busy), to: waiting.request.waiter)
     }
-    resumes = [:]
-    newResumes = []
+    pendingCatchUps = [:]
+    newJobs = []
   }
 
   /// Answers the clients that wait for a finished job: with the diff up to the context's snapshot, or,
@@ -102,12 +102,14 @@ extension LiveQueries {
   ) {
     let key = finished.job.key
     switch finished.outcome {
-    case .expired: endResume(key, .expired)
-    case .failed(let error): endResume(key, .failed(error))
+    case .expired: endCatchUp(key, .expired)
+    case .failed(let error): endCatchUp(key, .failed(error))
     case .ready(let prepared):
       let known = prepared.query.views[key.view]?.bodies[key.from.position] ?? nil
       do throws(StoreError) {
-        guard try context.canContinue(from: prepared.token) else { return endResume(key, .expired) }
+        guard try context.canContinue(from: prepared.token) else {
+          return endCatchUp(key, .expired)
+        }
         guard prepared.token == context.token || ContinuousClock.now < latest else {
           throw .queryTimeout
         }
@@ -115,7 +117,7 @@ extension LiveQueries {
       } catch .queryTimeout {
         respondWithStale(key, to: prepared, known, now: now)
       } catch {
-        endResume(key, .failed(context.moment.meaning(of: error)))
+        endCatchUp(key, .failed(context.transaction.mapError(error)))
       }
     }
   }
@@ -128,7 +130,8 @@ extension LiveQueries {
     now: ContinuousClock.Instant
   ) {
     let query = prepared.query
-    guard let view = query.views[key.view], let waiting = resumes.removeValue(forKey: key) else {
+    guard let view = query.views[key.view], let waiting = pendingCatchUps.removeValue(forKey: key)
+    else {
       return
     }
     returned += waiting.later.map(\.request)
@@ -148,8 +151,8 @@ extension LiveQueries {
   }
 
   /// Sends the same answer to every client that waits for a background catch-up.
-  mutating func endResume(_ key: CatchUpKey, _ answer: LiveAnswer) {
-    for waiting in resumes.removeValue(forKey: key)?.all ?? [] {
+  mutating func endCatchUp(_ key: CatchUpKey, _ answer: LiveAnswer) {
+    for waiting in pendingCatchUps.removeValue(forKey: key)?.all ?? [] {
       send(answer, to: waiting.request.waiter)
     }
   }
@@ -161,10 +164,10 @@ extension LiveQueries {
   ) throws(StoreError) {
     let query = prepared.query
     let limit: CatchUpLimit =
-      prepared.token == context.token ? .eachStep : .total(configuration.longPatience)
+      prepared.token == context.token ? .eachStep : .total(configuration.longTimeLimit)
     let found = try query.catchUp(
       key.view, from: key.from, context, limit: limit, needsHistory: false, now: now)
-    guard let found else { return endResume(key, .expired) }
+    guard let found else { return endCatchUp(key, .expired) }
     query.log.trim(to: configuration.maxLoggedChanges)
     let installed = install(query)
     guard let body = found.body else {
@@ -174,12 +177,12 @@ extension LiveQueries {
         try installed.view(key.view, context, now: now)
       }
       view.lastUse = now
-      for waiting in resumes.removeValue(forKey: key)?.all ?? [] {
+      for waiting in pendingCatchUps.removeValue(forKey: key)?.all ?? [] {
         register(waiting.request, from: waiting.from, installed, view, now: now)
       }
       return
     }
-    for waiting in resumes.removeValue(forKey: key)?.all ?? [] {
+    for waiting in pendingCatchUps.removeValue(forKey: key)?.all ?? [] {
       send(body, of: found.view, from: waiting.from, to: waiting.request.waiter)
     }
   }

@@ -40,15 +40,15 @@ extension LiveQueries {
   /// The same for finished jobs, from their snapshots.
   func prepare(_ finished: [FinishedCatchUp], _ context: CatchUpContext) {
     var keys: [Token: Set<QueryKey>] = [:]
-    for resume in finished where resume.job.key.query.only == nil {
-      guard case .ready(let prepared) = resume.outcome,
+    for catchUp in finished where catchUp.job.key.query.only == nil {
+      guard case .ready(let prepared) = catchUp.outcome,
         prepared.token.epoch == context.token.epoch, prepared.token != context.token
       else { continue }
-      keys[prepared.token, default: []].insert(resume.job.key.query)
+      keys[prepared.token, default: []].insert(catchUp.job.key.query)
     }
     // Every job needs the changes, so reading them has a time limit of its own.
     for start in keys.keys {
-      _ = try? context.moment.within(nil) { () throws(StoreError) in
+      _ = try? context.transaction.withTimeLimit(nil) { () throws(StoreError) in
         try context.changes(after: start.position, in: model)
       }
     }
@@ -56,7 +56,7 @@ extension LiveQueries {
   }
 
   private func search(for keys: [Token: Set<QueryKey>], _ context: CatchUpContext) {
-    try? context.moment.within(configuration.longPatience) { () throws(StoreError) in
+    try? context.transaction.withTimeLimit(configuration.longTimeLimit) { () throws(StoreError) in
       for (start, keys) in keys {
         try context.search(for: keys, after: start, in: model, columns)
       }
@@ -92,7 +92,7 @@ extension LiveQueries {
       else { return send(.expired, to: request.waiter) }
     } catch {
       if error == .queryTimeout, let start { return continueInBackground(request, from: start) }
-      send(.failed(context.moment.meaning(of: error)), to: request.waiter)
+      send(.failed(context.transaction.mapError(error)), to: request.waiter)
     }
   }
 
@@ -105,7 +105,7 @@ extension LiveQueries {
     guard from.epoch == context.token.epoch, from.position <= context.token.position else {
       return nil
     }
-    guard try context.moment.standing(of: from) == .expired else { return from }
+    guard try context.transaction.validity(of: from) == .expired else { return from }
     if case .arrival = request.since { return context.token }
     return nil
   }
@@ -119,7 +119,7 @@ extension LiveQueries {
     // Only the engine's thread reads the keys of a group's fetch.
     let limit: CatchUpLimit =
       request.needsConsistentSnapshot
-      ? .totalExceptView(configuration.longPatience) : .total(configuration.patience)
+      ? .totalExceptView(configuration.longTimeLimit) : .total(configuration.timeLimit)
     let found: CaughtUp?
     do throws(StoreError) {
       found = try query.catchUp(request.viewKey, from: from, context, limit: limit, now: now)
@@ -195,7 +195,7 @@ extension LiveQueries {
 
   /// Removes a waiter without an answer.
   mutating func cancel(_ waiter: ObjectIdentifier) {
-    cancelResume(of: waiter)
+    cancelCatchUp(of: waiter)
     guard let ticket = tickets[waiter], let place = remove(ticket) else { return }
     rest(place.query)
     if deadlines.count > 64 + 2 * places.count {
@@ -241,10 +241,10 @@ extension LiveQueries {
     return place
   }
 
-  /// Drops the queries and views that were not used since `moment`.
-  mutating func dropIdle(unusedSince moment: ContinuousClock.Instant) {
+  /// Drops the queries and views that were not used since `time`.
+  mutating func dropIdle(unusedSince time: ContinuousClock.Instant) {
     for (key, query) in queries {
-      query.dropViews(unusedSince: moment)
+      query.dropViews(unusedSince: time)
       if query.views.isEmpty { queries[key] = nil }
     }
   }

@@ -56,9 +56,9 @@ struct LiveQueries {
   var deadlines = DeadlineHeap()
   var outbox: [OutgoingAnswer] = []
   /// The clients that wait for background catch-ups.
-  var resumes: [CatchUpKey: PendingCatchUp] = [:]
+  var pendingCatchUps: [CatchUpKey: PendingCatchUp] = [:]
   /// Background catch-ups that were not started yet.
-  var newResumes: [CatchUpJob] = []
+  var newJobs: [CatchUpJob] = []
   /// Requests to be served again, after newer commands.
   var returned: [FollowRequest] = []
   /// True once nothing new may be started.
@@ -79,7 +79,7 @@ struct LiveQueries {
   var waiterCount: Int { places.count - answered.count }
 
   /// True if a newer snapshot must be examined now.
-  var hasActiveQueries: Bool { waiterCount > 0 || !resumes.isEmpty }
+  var hasActiveQueries: Bool { waiterCount > 0 || !pendingCatchUps.isEmpty }
 
   /// Advances to the context's snapshot and answers every client whose result changed.
   mutating func catchUp(_ context: CatchUpContext) throws(StoreError) {
@@ -97,12 +97,12 @@ struct LiveQueries {
       // With a gap in the history the changes are unknown.
       guard try isHistoryComplete(since: last.position, context) else { return restart(token) }
       let candidates = try candidates(after: last.position, context)
-      let latest = ContinuousClock.now + configuration.longPatience * 2
+      let latest = ContinuousClock.now + configuration.longTimeLimit * 2
       for candidate in candidates {
         step(candidate, from: last.position, context, until: latest)
       }
     }
-    counters.moments += 1
+    counters.positions += 1
     note(token)
   }
 
@@ -117,13 +117,15 @@ struct LiveQueries {
   private mutating func candidates(
     after base: Int64, _ context: CatchUpContext
   ) throws(StoreError) -> [Candidate] {
-    let moment = context.moment
-    let touched = try moment.within(nil) { () throws(StoreError) in
+    let transaction = context.transaction
+    let changed = try transaction.withTimeLimit(nil) { () throws(StoreError) in
       try context.changes(after: base, in: model)
     }
-    var search = CandidateSearch(index, touched, after: base, moment)
-    try moment.within(configuration.longPatience * 2) { () throws(StoreError) in search.run() }
-    counters.settled += search.filteredOut
+    var search = CandidateSearch(index, changed, after: base, transaction)
+    try transaction.withTimeLimit(configuration.longTimeLimit * 2) { () throws(StoreError) in
+      search.run()
+    }
+    counters.filteredOut += search.filteredOut
     return search.found.all
       .map { Candidate(query: $0, objects: search.objects(for: $0)) }
       .sorted { ($0.objects?.count ?? .max) < ($1.objects?.count ?? .max) }
@@ -141,7 +143,7 @@ struct LiveQueries {
   {
     if position == context.token.position { return true }
     guard let token = known[position] else { return false }
-    return try context.moment.standing(of: token) == .known
+    return try context.transaction.validity(of: token) == .known
   }
 
   private mutating func note(_ token: Token) {
@@ -188,7 +190,7 @@ struct LiveQueries {
       var hasDiff = false
       for view in query.views.values where !view.waiters.isEmpty {
         do throws(StoreError) {
-          let body = try context.moment.within(configuration.longPatience) {
+          let body = try context.transaction.withTimeLimit(configuration.longTimeLimit) {
             () throws(StoreError) in
             try query.body(for: view, changes, from: base, isStep: true, context)
           }
@@ -205,7 +207,7 @@ struct LiveQueries {
     } catch .queryTimeout {
       postpone(query, at: current)
     } catch {
-      end(query, context.moment.meaning(of: error))
+      end(query, context.transaction.mapError(error))
     }
   }
 
@@ -214,7 +216,8 @@ struct LiveQueries {
     of candidate: Candidate, _ context: CatchUpContext
   ) throws(StoreError) -> [RowChange]? {
     do throws(StoreError) {
-      return try context.moment.within(configuration.longPatience) { () throws(StoreError) in
+      return try context.transaction.withTimeLimit(configuration.longTimeLimit) {
+        () throws(StoreError) in
         try candidate.query.advance(context, affected: candidate.objects)
       }
     } catch .queryTimeout {

@@ -16,7 +16,7 @@ extension LiveQuery {
   ) throws(StoreError) -> AnswerBody? {
     guard !changes.isEmpty else { return nil }
     let body = try anyBody(for: view, changes, from: base, isStep: isStep, context)
-    let limit = context.moment.maxAnswerBytes
+    let limit = context.transaction.maxAnswerBytes
     if let body, body.size > limit { throw .answerTooLarge(limit: limit) }
     return body
   }
@@ -48,7 +48,7 @@ extension LiveQuery {
     case .dictionaries: return unchangedDictionariesBody(token)
     case .objects, .ids:
       let comparison = WindowComparison(
-        keys: keys(of: view), touches: [], window: view.key.window)
+        keys: keys(of: view), keyChanges: [], window: view.key.window)
       let summary = summary(of: view, comparison)
       var diff = makeDiff(to: token, summary)
       if view.key.shape == .objects, !key.expansion.isEmpty { diff.included = [:] }
@@ -106,17 +106,17 @@ extension LiveQuery {
     for view: LiveView, _ changes: [RowChange], from base: Int64, isStep: Bool,
     _ context: CatchUpContext
   ) throws(StoreError) -> AnswerBody? {
-    let touches = changes.map(\.touch)
+    let keyChanges = changes.map(\.keyChange)
     try ranges[view.key.after]?.cover(
-      view.key.window.upperBound, touches, of: key.definition, context.moment)
+      view.key.window.upperBound, keyChanges, of: key.definition, context.transaction)
     var comparison = WindowComparison(
-      keys: keys(of: view), touches: touches, window: view.key.window)
-    let difference = WindowDiff(&comparison, touches: touches)
-    if isStep { advanceDigest(of: view, comparison, touches) }
+      keys: keys(of: view), keyChanges: keyChanges, window: view.key.window)
+    let difference = WindowDiff(&comparison, keyChanges: keyChanges)
+    if isStep { advanceDigest(of: view, comparison, keyChanges) }
     let included = try included(for: view, changes, comparison, from: base, context)
     guard
       !difference.isEmpty || included?.isEmpty == false
-        || tellsChange(view, difference, changes)
+        || hasVisibleChange(view, difference, changes)
     else { return nil }
     var diff = makeDiff(to: context.token, summary(of: view, comparison))
     diff.included = included
@@ -126,11 +126,11 @@ extension LiveQuery {
   }
 
   private func advanceDigest(
-    of view: LiveView, _ comparison: WindowComparison, _ touches: [Touch]
+    of view: LiveView, _ comparison: WindowComparison, _ keyChanges: [KeyChange]
   ) {
     guard view.key.withDigest, view.digest != nil else { return }
     var terms = digestTerms
-    view.digest?.advance(comparison, touches: touches, &terms)
+    view.digest?.advance(comparison, keyChanges: keyChanges, &terms)
   }
 
   private var digestTerms: DigestTerms {
@@ -144,7 +144,7 @@ extension LiveQuery {
   }
 
   /// Whether the snapshot tells something else of itself although it shows the same items.
-  private func tellsChange(
+  private func hasVisibleChange(
     _ view: LiveView, _ difference: WindowDiff, _ changes: [RowChange]
   ) -> Bool {
     let (old, new) = (difference.old, difference.new)
@@ -178,7 +178,7 @@ extension LiveQuery {
     for change in changes { rows[change.id] = change.new }
     let missing = Set(difference.inserted.map(\.id).filter { rows[$0] == nil })
     guard !missing.isEmpty else { return rows }
-    let read = try context.moment.rows(of: plan, ids: missing, at: .now)
+    let read = try context.transaction.rows(of: plan, ids: missing, at: .now)
     return rows.merging(read) { $1 }
   }
 

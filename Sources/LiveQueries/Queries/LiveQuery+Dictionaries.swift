@@ -17,10 +17,10 @@ extension LiveQuery {
     let (old, new) = (log.quietStart(of: base), log.quietStart(of: context.token.position))
     var before = view.results[old]
     if before != nil, before == view.results[new] { return nil }
-    let body = Self.members(of: try context.moment.dictionaries(of: plan, at: .now))
+    let body = Self.members(of: try context.transaction.dictionaries(of: plan, at: .now))
     let after = ResultFingerprint(body)
     if before == nil {
-      let past = try context.moment.dictionaries(of: plan, at: .past(base))
+      let past = try context.transaction.dictionaries(of: plan, at: .past(base))
       before = ResultFingerprint(Self.members(of: past))
     }
     view.results[old] = before

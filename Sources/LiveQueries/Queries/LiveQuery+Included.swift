@@ -32,10 +32,10 @@ extension LiveQuery {
   }
 
   private func objects(
-    reachedFrom roots: Set<ObjectID>, _ moment: Moment, _ context: CatchUpContext
+    reachedFrom roots: Set<ObjectID>, _ position: ReadPosition, _ context: CatchUpContext
   ) throws(StoreError) -> [ExpandedPlace: [UInt8]] {
     guard !roots.isEmpty else { return [:] }
-    let objects = try context.moment.expandedObjects(of: plan, roots: roots, at: moment)
+    let objects = try context.transaction.expandedObjects(of: plan, roots: roots, at: position)
     return Dictionary(
       objects.map { (ExpandedPlace(entity: $0.entity, id: $0.id), $0.json) }
     ) { $1 }
@@ -53,8 +53,8 @@ private struct ExpansionRoots {
   var old: Set<ObjectID> = []
 
   init(_ changes: [RowChange], _ comparison: WindowComparison) {
-    for (touch, change) in changes.enumerated() {
-      let places = comparison.places(ofTouch: touch)
+    for (index, change) in changes.enumerated() {
+      let places = comparison.places(ofChange: index)
       if places.new != nil { new.insert(change.id) }
       if places.old != nil { old.insert(change.id) }
     }

@@ -15,11 +15,11 @@ extension LiveQuery {
     guard ids.count >= Self.fewestLeftOut, !ranges.isEmpty, key.only == nil else { return ids }
     let count = ranges.values.reduce(0) { $0 + $1.keys.count }
     guard count < ids.count / 2 else { return ids }
-    let touched = try context.changes(after: start, in: model)
+    let changed = try context.changes(after: start, in: model)
     let deciding = ReadSet(of: FetchPlan(definition: key.definition), in: model)
-    guard !deciding.isTouchedBehindSteps(by: touched) else { return ids }
+    guard !deciding.isAffectedBehindSteps(by: changed) else { return ids }
     let (kept, mask) = (keptIDs, deciding.mask(at: []))
-    let masks = touched.entities[key.definition.entity]?.masks ?? [:]
+    let masks = changed.entities[key.definition.entity]?.masks ?? [:]
     return ids.filter { kept.contains($0) || !(masks[$0] ?? []).isDisjoint(with: mask) }
   }
 

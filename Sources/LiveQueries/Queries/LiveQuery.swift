@@ -128,26 +128,26 @@ final class LiveQuery {
     after start: Int64, known: Set<ObjectID>? = nil, _ context: CatchUpContext
   ) throws(StoreError) -> Set<ObjectID> {
     let changed = try context.changes(after: start, in: model)
-    guard routing.readSet.isTouched(by: changed, only: key.only) else { return [] }
+    guard routing.readSet.isAffected(by: changed, only: key.only) else { return [] }
     let known = known ?? context.affectedIDs(of: key, after: start)
     var ids =
       if let known { known } else {
-        try context.moment.roots(of: plan, touchedBy: changed.touches)
+        try context.transaction.affectedIDs(of: plan, by: changed.changeSet)
       }
     if let only = key.only { ids.formIntersection([only]) }
     return ids
   }
 
-  /// The changes of the objects `touched` after `start`. If they are many, objects that no view shows
+  /// The changes of the objects `affected` after `start`. If they are many, objects that no view shows
   /// and that move nothing are left out.
   func rowChanges(
-    of touched: Set<ObjectID>, after start: Int64, _ context: CatchUpContext
+    of affected: Set<ObjectID>, after start: Int64, _ context: CatchUpContext
   ) throws(StoreError) -> FoundChanges {
-    if key.isTabulated, touched.count > Self.maxRowsCompared {
+    if key.isTabulated, affected.count > Self.maxRowsCompared {
       return FoundChanges(changes: [.unknown])
     }
-    let ids = try showing(touched, after: start, context)
-    let new = try context.moment.rows(of: plan, ids: ids, at: .now)
+    let ids = try showing(affected, after: start, context)
+    let new = try context.transaction.rows(of: plan, ids: ids, at: .now)
     let old = try oldRows(ids, at: start, context)
     let changes = ids.compactMap { id -> RowChange? in
       let change = RowChange(id: id, old: old[id], new: new[id])
@@ -155,7 +155,7 @@ final class LiveQuery {
       if change.old == nil && change.new == nil { return key.only == nil ? nil : change }
       return change.isSameRow && key.expansion.isEmpty ? nil : change
     }
-    return FoundChanges(changes: changes, isWhole: ids.count == touched.count)
+    return FoundChanges(changes: changes, isWhole: ids.count == affected.count)
   }
 
   /// The rows at `start`, from the log if `start` is the query's position.
@@ -163,12 +163,12 @@ final class LiveQuery {
     _ ids: Set<ObjectID>, at start: Int64, _ context: CatchUpContext
   ) throws(StoreError) -> [ObjectID: Row] {
     guard start == position, !key.isTabulated else {
-      return try context.moment.rows(of: plan, ids: ids, at: .past(start))
+      return try context.transaction.rows(of: plan, ids: ids, at: .past(start))
     }
     let unknown = ids.filter { log.latestRow(of: $0) == nil }
     var rows: [ObjectID: Row] = [:]
     if !unknown.isEmpty {
-      rows = try context.moment.rows(of: plan, ids: unknown, at: .past(start))
+      rows = try context.transaction.rows(of: plan, ids: unknown, at: .past(start))
     }
     for id in ids {
       if let row = log.latestRow(of: id) ?? nil { rows[id] = row }
@@ -182,10 +182,12 @@ final class LiveQuery {
   ) throws(StoreError) -> LiveView {
     if let view = views[key] {
       try ranges[key.after]?.cover(
-        key.window.upperBound, [], of: self.key.definition, context.moment)
+        key.window.upperBound, [], of: self.key.definition, context.transaction)
       return view
     }
-    if key.withTotal, total == nil { total = try context.moment.total(of: self.key.definition) }
+    if key.withTotal, total == nil {
+      total = try context.transaction.total(of: self.key.definition)
+    }
     if key.shape == .objects || key.shape == .ids { try makeRange(key, context) }
     let view = LiveView(key: key, now: now)
     views[key] = view
@@ -196,9 +198,9 @@ final class LiveQuery {
     let end = key.window.upperBound
     if ranges[key.after] == nil {
       ranges[key.after] = try KeyRange(
-        of: self.key.definition, behind: key.after, need: end, context.moment)
+        of: self.key.definition, behind: key.after, need: end, context.transaction)
     } else {
-      try ranges[key.after]?.cover(end, [], of: self.key.definition, context.moment)
+      try ranges[key.after]?.cover(end, [], of: self.key.definition, context.transaction)
     }
   }
 
@@ -207,9 +209,9 @@ final class LiveQuery {
     ranges[view.after]?.isCovered(to: view.window.upperBound) ?? true
   }
 
-  /// Drops views that were not used since `moment`, and the keys that only they needed.
-  func dropViews(unusedSince moment: ContinuousClock.Instant) {
-    views = views.filter { !$0.value.waiters.isEmpty || $0.value.lastUse > moment }
+  /// Drops views that were not used since `time`, and the keys that only they needed.
+  func dropViews(unusedSince time: ContinuousClock.Instant) {
+    views = views.filter { !$0.value.waiters.isEmpty || $0.value.lastUse > time }
     let starts = Set(views.keys.filter { $0.shape == .objects || $0.shape == .ids }.map(\.after))
     ranges = ranges.filter { starts.contains($0.key) }
     if !views.keys.contains(where: \.withTotal) { total = nil }

@@ -18,8 +18,8 @@ public struct TransactionDiffs {
   private let context: CatchUpContext
   private let model: Model
 
-  public init(_ moment: any ReadTransaction, model: Model) {
-    context = CatchUpContext(moment)
+  public init(_ transaction: any ReadTransaction, model: Model) {
+    context = CatchUpContext(transaction)
     self.model = model
   }
 
@@ -106,7 +106,7 @@ extension TransactionDiffs {
     let left = ContinuousClock.now.duration(to: end)
     guard left > .zero else { return nil }
     do throws(StoreError) {
-      return try context.moment.within(left, body)
+      return try context.transaction.withTimeLimit(left, body)
     } catch .queryTimeout {
       return nil
     }

@@ -26,10 +26,10 @@ struct CandidateSearch {
   private static let sample = 128
 
   let index: QueryIndex
-  let touched: ChangedObjects
+  let changed: ChangedObjects
   /// The position that all active queries are up to date with.
   let base: Int64
-  let moment: any ReadTransaction
+  let transaction: any ReadTransaction
   private(set) var found = QueryBag()
   /// The objects that affect each candidate, for candidates that need not be re-read for the whole
   /// change set.
@@ -49,14 +49,14 @@ struct CandidateSearch {
   var filteredOut: Int { dismissed.all.count { !found.contains($0) } }
 
   init(
-    _ index: QueryIndex, _ touched: ChangedObjects, after base: Int64,
-    _ moment: any ReadTransaction,
+    _ index: QueryIndex, _ changed: ChangedObjects, after base: Int64,
+    _ transaction: any ReadTransaction,
     narrowingFrom leastNarrowed: Int = 8
   ) {
     self.index = index
-    self.touched = touched
+    self.changed = changed
     self.base = base
-    self.moment = moment
+    self.transaction = transaction
     self.leastNarrowed = leastNarrowed
   }
 
@@ -86,13 +86,13 @@ struct CandidateSearch {
   }
 
   mutating func run() {
-    for (entity, objects) in touched.entities {
-      for (way, lookout) in index.lookouts[entity] ?? [:]
-      where !lookout.watched.union.isDisjoint(with: objects.union) {
+    for (entity, objects) in changed.entities {
+      for (way, pathIndex) in index.pathIndexes[entity] ?? [:]
+      where !pathIndex.watched.union.isDisjoint(with: objects.union) {
         if way.steps.isEmpty {
-          searchRoots(way, lookout, objects)
+          searchRoots(way, pathIndex, objects)
         } else {
-          searchRelated(entity, way, lookout, objects)
+          searchRelated(entity, way, pathIndex, objects)
         }
       }
     }
@@ -101,27 +101,27 @@ struct CandidateSearch {
   // MARK: The fetches' own objects
 
   private mutating func searchRoots(
-    _ way: QueryIndex.RelationshipPath, _ lookout: QueryIndex.PathIndex,
+    _ way: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
     _ objects: ChangedObjects.Objects
   ) {
-    let loose = lookout.loose.all.filter { !isHopeless($0, way, objects.union) }
+    let unindexed = pathIndex.unindexed.all.filter { !isHopeless($0, way, objects.union) }
     guard let table = index.tables[way.root], !table.used.isEmpty else {
-      for query in loose { take(query) }
+      for query in unindexed { take(query) }
       return
     }
     // With a single query, a test costs as much as re-reading it.
-    if index.count == 1 { return takeAll(way, lookout, objects) }
-    let tested = objects.masks.count <= Self.maxTested ? loose : []
-    if tested.isEmpty { for query in loose { take(query) } }
-    for ids in chunks(objects.ids(changedIn: lookout.watched.union)) {
+    if index.count == 1 { return takeAll(way, pathIndex, objects) }
+    let tested = objects.masks.count <= Self.maxTested ? unindexed : []
+    if tested.isEmpty { for query in unindexed { take(query) } }
+    for ids in chunks(objects.ids(changedIn: pathIndex.watched.union)) {
       guard let images = images(of: table, ids) else {
-        return takeAll(way, lookout, objects)
+        return takeAll(way, pathIndex, objects)
       }
       for id in ids {
         let image = images[id]
         let narrowed = objects.masks.count < leastNarrowed ? nil : id
         looked += 1
-        lookUp(narrowed, image, objects.masks[id] ?? .all, lookout, table)
+        lookUp(narrowed, image, objects.masks[id] ?? .all, pathIndex, table)
         for query in tested where !isTaken(query) { test(query, image, of: narrowed) }
       }
     }
@@ -129,7 +129,7 @@ struct CandidateSearch {
 
   private mutating func images(of table: PathTable, _ ids: Set<ObjectID>) -> Images? {
     do throws(StoreError) {
-      return try Images(of: table, ids, after: base, moment)
+      return try Images(of: table, ids, after: base, transaction)
     } catch {
       hasFailed = true
       return nil
@@ -138,10 +138,10 @@ struct CandidateSearch {
 
   /// Looks up queries by one of their own objects whose properties in `mask` differ.
   private mutating func lookUp(
-    _ id: ObjectID?, _ image: Images.Image, _ mask: PropertyMask, _ lookout: QueryIndex.PathIndex,
+    _ id: ObjectID?, _ image: Images.Image, _ mask: PropertyMask, _ pathIndex: QueryIndex.PathIndex,
     _ table: PathTable
   ) {
-    for place in lookout.guarded.keys {
+    for place in pathIndex.indexed.keys {
       lookUp(id, image, at: place, table) { query in
         query.routing.readSet.mask(at: []).isDisjoint(with: mask) ? nil : image
       }
@@ -187,23 +187,23 @@ struct CandidateSearch {
   // MARK: Related objects
 
   private mutating func searchRelated(
-    _ entity: Int, _ way: QueryIndex.RelationshipPath, _ lookout: QueryIndex.PathIndex,
+    _ entity: Int, _ way: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
     _ objects: ChangedObjects.Objects
   ) {
-    searchLoose(entity, way, lookout, objects)
-    guard !lookout.guarded.isEmpty else { return }
-    if index.count == 1 { return takeAll(way, lookout, objects) }
+    searchUnindexed(entity, way, pathIndex, objects)
+    guard !pathIndex.indexed.isEmpty else { return }
+    if index.count == 1 { return takeAll(way, pathIndex, objects) }
     var table = PathTable()
-    for place in lookout.guarded.keys {
+    for place in pathIndex.indexed.keys {
       _ = table.use(place.suffix(behind: way.steps, from: entity))
     }
-    for ids in chunks(objects.ids(changedIn: lookout.watched.union)) {
+    for ids in chunks(objects.ids(changedIn: pathIndex.watched.union)) {
       guard let images = images(of: table, ids) else {
-        return takeAll(way, lookout, objects)
+        return takeAll(way, pathIndex, objects)
       }
       for id in ids {
         let mask = objects.masks[id] ?? .all
-        for place in lookout.guarded.keys {
+        for place in pathIndex.indexed.keys {
           lookUpRelated(images[id], mask, entity, way, place, table)
         }
       }
@@ -232,26 +232,26 @@ struct CandidateSearch {
 
   /// Adds queries whose conjuncts do not pass through this entity: by the objects that reach a
   /// changed one if there are few, otherwise all of them.
-  private mutating func searchLoose(
-    _ entity: Int, _ way: QueryIndex.RelationshipPath, _ lookout: QueryIndex.PathIndex,
+  private mutating func searchUnindexed(
+    _ entity: Int, _ way: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
     _ objects: ChangedObjects.Objects
   ) {
-    let loose = lookout.loose.all.filter {
+    let unindexed = pathIndex.unindexed.all.filter {
       !isTaken($0) && !isHopeless($0, way, objects.union)
     }
-    let anchored = loose.filter { $0.routing.anchors != nil }
-    for query in loose where query.routing.anchors == nil { take(query) }
-    guard !anchored.isEmpty else { return }
-    guard anchored.count > 1, let table = index.tables[way.root],
+    let withConjuncts = unindexed.filter { $0.routing.conjuncts != nil }
+    for query in unindexed where query.routing.conjuncts == nil { take(query) }
+    guard !withConjuncts.isEmpty else { return }
+    guard withConjuncts.count > 1, let table = index.tables[way.root],
       let roots = roots(reaching: entity, over: way),
       let images = images(of: table, roots)
     else {
-      for query in anchored { take(query) }
+      for query in withConjuncts { take(query) }
       return
     }
     var wanted = QueryBag()
-    for query in anchored { wanted.insert(query) }
-    let places = Set(anchored.flatMap { $0.routing.anchors ?? [] }.map(\.place))
+    for query in withConjuncts { wanted.insert(query) }
+    let places = Set(withConjuncts.flatMap { $0.routing.conjuncts ?? [] }.map(\.place))
     for id in roots {
       for place in places {
         lookUp(nil, images[id], at: place, table) { wanted.contains($0) ? images[id] : nil }
@@ -264,13 +264,13 @@ struct CandidateSearch {
   private mutating func roots(
     reaching entity: Int, over way: QueryIndex.RelationshipPath
   ) -> Set<ObjectID>? {
-    let touches = touched.touches(of: entity)
+    let changeSet = changed.changeSet(of: entity)
     var plan = FetchPlan(
       definition: ResultDefinition(entity: way.root, predicate: .everything))
-    let steps = [way.steps] + touches.members.keys.map { way.steps + [$0.relationship] }
+    let steps = [way.steps] + changeSet.members.keys.map { way.steps + [$0.relationship] }
     plan.expansion = steps.map { PropertyPath(root: way.root, steps: $0, target: .object) }
     do throws(StoreError) {
-      let roots = try moment.roots(of: plan, touchedBy: touches)
+      let roots = try transaction.affectedIDs(of: plan, by: changeSet)
       return roots.count <= Self.maxRoots ? roots : nil
     } catch {
       hasFailed = true
@@ -282,13 +282,13 @@ struct CandidateSearch {
 
   /// Adds every query that reads a changed property at the end of `way`.
   private mutating func takeAll(
-    _ way: QueryIndex.RelationshipPath, _ lookout: QueryIndex.PathIndex,
+    _ way: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
     _ objects: ChangedObjects.Objects
   ) {
-    for query in lookout.loose.all where !isHopeless(query, way, objects.union) {
+    for query in pathIndex.unindexed.all where !isHopeless(query, way, objects.union) {
       take(query)
     }
-    for place in lookout.guarded.keys {
+    for place in pathIndex.indexed.keys {
       index.routes[place]?.forEach(at: .anything) { bag in
         for query in bag.all where !isHopeless(query, way, objects.union) { take(query) }
       }

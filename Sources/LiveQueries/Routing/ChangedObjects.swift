@@ -23,28 +23,28 @@ struct ChangedObjects {
   }
 
   /// The change set as the store reported it.
-  let touches: ChangeSet
+  let changeSet: ChangeSet
   private(set) var entities: [Int: Objects] = [:]
 
-  init(_ touches: ChangeSet, in model: Model) {
-    self.touches = touches
-    for (entity, ids) in touches.objects {
-      let changes = touches.changes[entity] ?? [:]
+  init(_ changeSet: ChangeSet, in model: Model) {
+    self.changeSet = changeSet
+    for (entity, ids) in changeSet.objects {
+      let changes = changeSet.changes[entity] ?? [:]
       var objects = Objects()
       objects.masks.reserveCapacity(ids.count)
       for id in ids { objects.add(id, changes[id] ?? .all) }
       entities[entity] = objects
     }
-    for (place, ids) in touches.members {
+    for (place, ids) in changeSet.members {
       let mask = model.entities[place.entity].mask(of: .relationship(place.relationship))
       for id in ids { entities[place.entity, default: Objects()].add(id, mask) }
     }
   }
 
   /// The part of the change set that concerns one entity and relationships to it.
-  func touches(of entity: Int) -> ChangeSet {
+  func changeSet(of entity: Int) -> ChangeSet {
     ChangeSet(
-      objects: touches.objects.filter { $0.key == entity },
-      members: touches.members.filter { $0.key.entity == entity }, start: touches.start)
+      objects: changeSet.objects.filter { $0.key == entity },
+      members: changeSet.members.filter { $0.key.entity == entity }, start: changeSet.start)
   }
 }

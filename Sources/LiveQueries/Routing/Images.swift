@@ -18,12 +18,12 @@ struct Images {
   /// Reads the values of `ids` at position `base` and now. Returns nil if the store cannot provide
   /// values.
   init?(
-    of table: PathTable, _ ids: Set<ObjectID>, after base: Int64, _ moment: any ReadTransaction
+    of table: PathTable, _ ids: Set<ObjectID>, after base: Int64, _ transaction: any ReadTransaction
   ) throws(StoreError) {
     let used = table.used
     let paths = used.map(\.path)
-    guard let old = try moment.values(of: paths, ids: ids, at: .past(base)),
-      let new = try moment.values(of: paths, ids: ids, at: .now)
+    guard let old = try transaction.values(of: paths, ids: ids, at: .past(base)),
+      let new = try transaction.values(of: paths, ids: ids, at: .now)
     else { return nil }
     self.old = old
     self.new = new

@@ -23,9 +23,9 @@ struct IndexableConjunctFinder {
     case .constant(let isTrue): isTrue ? [] : [[]]
     case .and(let conditions): intersected(conditions.flatMap { alternatives($0) })
     case .or(let conditions): united(conditions)
-    case .comparison(let comparison): [anchors(comparison)].compactMap { $0 }
-    case .between(let interval): [anchors(interval)].compactMap { $0 }
-    case .membership(let membership): [anchors(membership)].compactMap { $0 }
+    case .comparison(let comparison): [conjuncts(comparison)].compactMap { $0 }
+    case .between(let interval): [conjuncts(interval)].compactMap { $0 }
+    case .membership(let membership): [conjuncts(membership)].compactMap { $0 }
     case .exists: []
     }
   }
@@ -35,30 +35,30 @@ struct IndexableConjunctFinder {
     alternatives.min { rank($0) < rank($1) }
   }
 
-  static func rank(_ anchors: [IndexableConjunct]) -> (Int, Int) {
-    (anchors.map(\.rank).max() ?? -1, anchors.count)
+  static func rank(_ conjuncts: [IndexableConjunct]) -> (Int, Int) {
+    (conjuncts.map(\.rank).max() ?? -1, conjuncts.count)
   }
 
   /// OR is indexable only if every operand is.
   private func united(_ conditions: [Condition]) -> [[IndexableConjunct]] {
-    var anchors: [IndexableConjunct] = []
+    var conjuncts: [IndexableConjunct] = []
     for condition in conditions {
       guard let best = Self.best(alternatives(condition)) else { return [] }
-      anchors += best
+      conjuncts += best
     }
-    return anchors.count <= Self.maxValues ? [anchors] : []
+    return conjuncts.count <= Self.maxValues ? [conjuncts] : []
   }
 
   /// Intersects ranges of the same path: `x >= 10 AND x < 20`.
   private func intersected(_ alternatives: [[IndexableConjunct]]) -> [[IndexableConjunct]] {
     var ranges: [ConjunctPath: ValueRange] = [:]
     var others: [[IndexableConjunct]] = []
-    for anchors in alternatives {
-      if anchors.count == 1, case .range(let range) = anchors[0].demand {
-        let place = anchors[0].place
+    for conjuncts in alternatives {
+      if conjuncts.count == 1, case .range(let range) = conjuncts[0].demand {
+        let place = conjuncts[0].place
         ranges[place] = ranges[place]?.intersected(with: range) ?? range
       } else {
-        others.append(anchors)
+        others.append(conjuncts)
       }
     }
     return others + ranges.map { [IndexableConjunct(place: $0.key, demand: .range($0.value))] }
@@ -66,7 +66,7 @@ struct IndexableConjunctFinder {
 
   // MARK: Comparisons
 
-  private func anchors(_ comparison: Comparison) -> [IndexableConjunct]? {
+  private func conjuncts(_ comparison: Comparison) -> [IndexableConjunct]? {
     guard let constant = comparison.right.constant,
       let (place, domain) = place(comparison.left, comparison.options)
     else { return nil }
@@ -81,10 +81,10 @@ struct IndexableConjunctFinder {
     guard isOrdered(place, domain), value != .null,
       let range = range(comparison.relation, value, isNegated: comparison.isNegated)
     else { return nil }
-    let anchor = IndexableConjunct(place: place, demand: .range(range))
+    let conjunct = IndexableConjunct(place: place, demand: .range(range))
     // NOT (x > 1) is `x <= 1` or nil.
     return comparison.isNegated
-      ? [anchor, IndexableConjunct(place: place, demand: .values([.null]))] : [anchor]
+      ? [conjunct, IndexableConjunct(place: place, demand: .values([.null]))] : [conjunct]
   }
 
   private func range(
@@ -121,7 +121,7 @@ struct IndexableConjunctFinder {
     return true
   }
 
-  private func anchors(_ interval: Interval) -> [IndexableConjunct]? {
+  private func conjuncts(_ interval: Interval) -> [IndexableConjunct]? {
     guard !interval.isNegated, let (place, domain) = place(interval.value, []),
       isOrdered(place, domain),
       let lower = domain.constant(interval.lower), let upper = domain.constant(interval.upper)
@@ -129,7 +129,7 @@ struct IndexableConjunctFinder {
     return [IndexableConjunct(place: place, demand: .range(ValueRange(lower: lower, upper: upper)))]
   }
 
-  private func anchors(_ membership: Membership) -> [IndexableConjunct]? {
+  private func conjuncts(_ membership: Membership) -> [IndexableConjunct]? {
     guard !membership.isNegated, membership.values.count <= Self.maxValues,
       let (place, domain) = place(membership.value, membership.options)
     else { return nil }

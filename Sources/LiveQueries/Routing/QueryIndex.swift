@@ -26,13 +26,13 @@ struct QueryIndex {
     /// The properties that any of them reads.
     var watched = MaskCounts()
     /// How many queries are indexed by each conjunct path that begins with this relationship path.
-    var guarded: [ConjunctPath: Int] = [:]
+    var indexed: [ConjunctPath: Int] = [:]
     /// Queries that cannot be looked up from this path.
-    var loose = QueryBag()
+    var unindexed = QueryBag()
   }
 
   /// By the entity at the end of the path.
-  private(set) var lookouts: [Int: [RelationshipPath: PathIndex]] = [:]
+  private(set) var pathIndexes: [Int: [RelationshipPath: PathIndex]] = [:]
   private(set) var routes: [ConjunctPath: ValueIndex] = [:]
   /// By the queries' own entity.
   private(set) var tables: [Int: PathTable] = [:]
@@ -40,54 +40,56 @@ struct QueryIndex {
 
   mutating func insert(_ query: LiveQuery) {
     count += 1
-    let anchors = chooseAnchors(query.routing.alternatives)
-    query.routing.anchors = anchors
-    for anchor in anchors ?? [] { route(query, anchor) }
+    let conjuncts = chooseConjuncts(query.routing.alternatives)
+    query.routing.conjuncts = conjuncts
+    for conjunct in conjuncts ?? [] { route(query, conjunct) }
     numberPaths(of: query)
     for reach in query.routing.readSet.reaches {
       let way = RelationshipPath(root: query.entity, steps: reach.steps)
-      var lookout = lookouts[reach.entity]?[way] ?? PathIndex()
-      lookout.watched.add(reach.mask)
-      if query.routing.isGuarded(at: reach.steps) {
-        for place in query.anchorPlaces { lookout.guarded[place, default: 0] += 1 }
+      var pathIndex = pathIndexes[reach.entity]?[way] ?? PathIndex()
+      pathIndex.watched.add(reach.mask)
+      if query.routing.isIndexed(at: reach.steps) {
+        for place in query.conjunctPaths { pathIndex.indexed[place, default: 0] += 1 }
       } else {
-        lookout.loose.insert(query)
+        pathIndex.unindexed.insert(query)
       }
-      lookouts[reach.entity, default: [:]][way] = lookout
+      pathIndexes[reach.entity, default: [:]][way] = pathIndex
     }
   }
 
   mutating func remove(_ query: LiveQuery) {
     count -= 1
     for reach in query.routing.readSet.reaches { leave(query, reach) }
-    for anchor in query.routing.anchors ?? [] {
-      routes[anchor.place]?.remove(query, anchor.demand)
-      if routes[anchor.place]?.isEmpty == true { routes[anchor.place] = nil }
-      tables[query.entity]?.drop(anchor.place.path)
+    for conjunct in query.routing.conjuncts ?? [] {
+      routes[conjunct.place]?.remove(query, conjunct.demand)
+      if routes[conjunct.place]?.isEmpty == true { routes[conjunct.place] = nil }
+      tables[query.entity]?.drop(conjunct.place.path)
     }
-    for path in query.settledPaths { tables[query.entity]?.drop(path) }
-    query.routing.anchors = nil
+    for path in query.numberedPaths { tables[query.entity]?.drop(path) }
+    query.routing.conjuncts = nil
     query.routing.slots = nil
   }
 
   private mutating func leave(_ query: LiveQuery, _ reach: ReadSet.Reach) {
     let way = RelationshipPath(root: query.entity, steps: reach.steps)
-    guard var lookout = lookouts[reach.entity]?[way] else { return }
-    lookouts[reach.entity]?[way] = nil
-    lookout.watched.remove(reach.mask)
-    lookout.loose.remove(query)
-    if query.routing.isGuarded(at: reach.steps) {
-      for place in query.anchorPlaces {
-        lookout.guarded[place, default: 1] -= 1
-        if lookout.guarded[place] == 0 { lookout.guarded[place] = nil }
+    guard var pathIndex = pathIndexes[reach.entity]?[way] else { return }
+    pathIndexes[reach.entity]?[way] = nil
+    pathIndex.watched.remove(reach.mask)
+    pathIndex.unindexed.remove(query)
+    if query.routing.isIndexed(at: reach.steps) {
+      for place in query.conjunctPaths {
+        pathIndex.indexed[place, default: 1] -= 1
+        if pathIndex.indexed[place] == 0 { pathIndex.indexed[place] = nil }
       }
     }
-    if lookout.loose.isEmpty && lookout.guarded.isEmpty && lookout.watched.isEmpty { return }
-    lookouts[reach.entity]?[way] = lookout
+    if pathIndex.unindexed.isEmpty && pathIndex.indexed.isEmpty && pathIndex.watched.isEmpty {
+      return
+    }
+    pathIndexes[reach.entity]?[way] = pathIndex
   }
 
   /// The most selective alternative; among equals the one with the fewest queries at its value.
-  private func chooseAnchors(_ alternatives: [[IndexableConjunct]]) -> [IndexableConjunct]? {
+  private func chooseConjuncts(_ alternatives: [[IndexableConjunct]]) -> [IndexableConjunct]? {
     alternatives.min { left, right in
       let (leftRank, rightRank) = (
         IndexableConjunctFinder.rank(left).0, IndexableConjunctFinder.rank(right).0
@@ -97,16 +99,16 @@ struct QueryIndex {
     }
   }
 
-  private func crowd(_ anchors: [IndexableConjunct]) -> Int {
-    anchors.map { routes[$0.place]?.crowd($0.demand) ?? 0 }.max() ?? 0
+  private func crowd(_ conjuncts: [IndexableConjunct]) -> Int {
+    conjuncts.map { routes[$0.place]?.crowd($0.demand) ?? 0 }.max() ?? 0
   }
 
-  private mutating func route(_ query: LiveQuery, _ anchor: IndexableConjunct) {
-    if routes[anchor.place] == nil {
-      routes[anchor.place] = ValueIndex(domain: RoutingDomain(anchor.place, in: query.model))
+  private mutating func route(_ query: LiveQuery, _ conjunct: IndexableConjunct) {
+    if routes[conjunct.place] == nil {
+      routes[conjunct.place] = ValueIndex(domain: RoutingDomain(conjunct.place, in: query.model))
     }
-    routes[anchor.place]?.insert(query, anchor.demand)
-    _ = tables[query.entity, default: PathTable()].use(anchor.place.path)
+    routes[conjunct.place]?.insert(query, conjunct.demand)
+    _ = tables[query.entity, default: PathTable()].use(conjunct.place.path)
   }
 
   /// Assigns numbers to the paths of the query's condition if the table has room.
@@ -125,10 +127,10 @@ extension LiveQuery {
   var entity: Int { key.definition.entity }
 
   /// The distinct paths of its conjuncts.
-  fileprivate var anchorPlaces: Set<ConjunctPath> { Set(routing.anchors?.map(\.place) ?? []) }
+  fileprivate var conjunctPaths: Set<ConjunctPath> { Set(routing.conjuncts?.map(\.place) ?? []) }
 
   /// The paths that were numbered to test its condition.
-  fileprivate var settledPaths: [PropertyPath] {
+  fileprivate var numberedPaths: [PropertyPath] {
     routing.slots == nil ? [] : routing.evaluator?.paths.map(\.path) ?? []
   }
 }

@@ -10,7 +10,7 @@ struct QueryRouting {
   /// Tests its condition on values; nil if only the store can.
   let evaluator: PredicateEvaluator?
   /// The conjuncts by which it is indexed; nil if there are none, or while it is not in the index.
-  var anchors: [IndexableConjunct]?
+  var conjuncts: [IndexableConjunct]?
   /// For each path of the evaluator, its number in the entity's path table; nil if the paths are
   /// not in the table, or while the query is not in the index.
   var slots: [Int]?
@@ -19,14 +19,14 @@ struct QueryRouting {
     readSet = ReadSet(of: plan, in: model)
     let condition = plan.definition.predicate.condition
     let found = IndexableConjunctFinder(model: model, columns: columns).alternatives(condition)
-    alternatives = only.map { [[Self.anchor($0, plan)]] } ?? found
+    alternatives = only.map { [[Self.conjunct($0, plan)]] } ?? found
     evaluator = columns.flatMap { columns in
       let evaluator = PredicateEvaluator(condition, model: model, columns: columns)
       return evaluator.coverage == .none || evaluator.paths.isEmpty ? nil : evaluator
     }
   }
 
-  private static func anchor(_ id: ObjectID, _ plan: FetchPlan) -> IndexableConjunct {
+  private static func conjunct(_ id: ObjectID, _ plan: FetchPlan) -> IndexableConjunct {
     let path = PropertyPath(root: plan.definition.entity, target: .object)
     return IndexableConjunct(
       place: ConjunctPath(path: path, options: []),
@@ -35,8 +35,8 @@ struct QueryRouting {
 
   /// True if every conjunct's path begins with `steps`, so that the objects at their end can be
   /// looked up.
-  func isGuarded(at steps: [Int]) -> Bool {
-    anchors?.allSatisfy { $0.place.path.steps.starts(with: steps) } ?? false
+  func isIndexed(at steps: [Int]) -> Bool {
+    conjuncts?.allSatisfy { $0.place.path.steps.starts(with: steps) } ?? false
   }
 
   /// True if an object with the values of `row` may be in the result.

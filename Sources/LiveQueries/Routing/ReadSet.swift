@@ -58,21 +58,21 @@ struct ReadSet {
   /// True if a changed property is among those read.
   ///
   /// - Parameter only: restricts the fetch's own objects to this one; nil for all.
-  func isTouched(by touched: ChangedObjects, only: ObjectID? = nil) -> Bool {
+  func isAffected(by changed: ChangedObjects, only: ObjectID? = nil) -> Bool {
     reaches.contains { reach in
-      guard isTouched(reach, by: touched) else { return false }
+      guard isAffected(reach, by: changed) else { return false }
       guard let only, reach.steps.isEmpty else { return true }
-      let mask = touched.entities[reach.entity]?.masks[only]
+      let mask = changed.entities[reach.entity]?.masks[only]
       return mask.map { !$0.isDisjoint(with: reach.mask) } ?? false
     }
   }
 
   /// True if a changed property of a related object is among those read.
-  func isTouchedBehindSteps(by touched: ChangedObjects) -> Bool {
-    reaches.contains { !$0.steps.isEmpty && isTouched($0, by: touched) }
+  func isAffectedBehindSteps(by changed: ChangedObjects) -> Bool {
+    reaches.contains { !$0.steps.isEmpty && isAffected($0, by: changed) }
   }
 
-  private func isTouched(_ reach: Reach, by touched: ChangedObjects) -> Bool {
-    touched.entities[reach.entity].map { !$0.union.isDisjoint(with: reach.mask) } ?? false
+  private func isAffected(_ reach: Reach, by changed: ChangedObjects) -> Bool {
+    changed.entities[reach.entity].map { !$0.union.isDisjoint(with: reach.mask) } ?? false
   }
 }

@@ -69,7 +69,7 @@ extension Connection {
   @inline(never)
   private func endAnswer(_ size: Int) throws(StoreError) {
     if size > answerLimit.most { throw answerLimit.error }
-    if effort == .quick, size > AnswerLimit.mostQuickBytes { throw .tooSlow }
+    if queryClass == .quick, size > AnswerLimit.mostQuickBytes { throw .tooSlow }
     if hasToEnd { throw .queryTimeout }
   }
 
@@ -91,7 +91,7 @@ extension Connection {
   /// incomplete, and the next ``checkAnswer(_:)`` throws the reason.
   func admits(_ count: Int, behind size: Int) -> Bool {
     guard answerLimit.failure == nil else { return false }
-    if effort == .quick, count > RunningQuery.longestQuickValue {
+    if queryClass == .quick, count > RunningQuery.longestQuickValue {
       answerLimit.failure = .tooSlow
     } else if count > answerLimit.most || size > answerLimit.most - count {
       answerLimit.failure = answerLimit.error

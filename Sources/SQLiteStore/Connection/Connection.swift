@@ -29,11 +29,11 @@ final class Connection: @unchecked Sendable {
   var rowStatements = RowStatements()
   /// Whether everything has to be read in the transaction that is open: SQLite may end one by
   /// itself after an error, and what is asked then would be of another moment.
-  var holdsMoment = false
+  var holdsReadTransaction = false
   /// What it gathered for the questions of its read transaction.
   var past = MaterializedHistory()
   /// The kind of thread that uses it now.
-  var effort = QueryClass.full
+  var queryClass = QueryClass.full
   /// What the answer that is being written may hold.
   var answerLimit = AnswerLimit()
   /// How many bytes SQLite has allocated in large blocks since the query began.
@@ -135,7 +135,7 @@ final class Connection: @unchecked Sendable {
   func trustSchema() throws(StoreError) { try execute("PRAGMA trusted_schema = ON") }
 
   /// Has `body` wait for what other processes hold at most so many milliseconds at a time.
-  func withPatience<Result>(
+  func withBusyTimeout<Result>(
     _ milliseconds: Int32, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     sqlite3_busy_timeout(handle, milliseconds)
@@ -161,7 +161,7 @@ extension Connection {
   func withStatement<Result>(
     _ sql: String, _ body: (Statement) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    if holdsMoment, isInAutocommit { throw .busy }
+    if holdsReadTransaction, isInAutocommit { throw .busy }
     let entry = try takeEntry(sql)
     defer { statements.giveBack(entry) }
     do throws(StoreError) {
@@ -226,7 +226,7 @@ extension Connection {
   static let longestQuickStatement = 4 << 10
 
   private func prepare(_ sql: String) throws(StoreError) -> OpaquePointer {
-    if effort == .quick, sql.utf8.count > Self.longestQuickStatement { throw .tooSlow }
+    if queryClass == .quick, sql.utf8.count > Self.longestQuickStatement { throw .tooSlow }
     var pointer: OpaquePointer?
     let code = sqlite3_prepare_v3(
       handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &pointer, nil)
@@ -252,7 +252,7 @@ extension Connection {
 
   /// Runs `body`; a query in it that runs when `isOver` comes true ends with
   /// ``StoreError/queryTimeout``. nil: that is never.
-  func unless<Result>(
+  func withCancellation<Result>(
     _ isOver: (@Sendable () -> Bool)?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let outer = self.isOver

@@ -17,7 +17,7 @@ final class ReaderPool: Sendable {
   private let idle = Mutex(Idle())
   /// As many permits as there may be connections.
   private let permits: MonotonicSemaphore
-  private let patience: Double
+  private let waitLimit: Double
   /// nil where nobody watches the files.
   private let files: ServedFiles?
 
@@ -28,12 +28,12 @@ final class ReaderPool: Sendable {
   ///     opened.
   init(
     path: String, access: Connection.Access, capacity: Int = 16,
-    patience: Double = 5, files: ServedFiles? = nil
+    waitLimit: Double = 5, files: ServedFiles? = nil
   ) {
     self.files = files
     self.path = path
     self.access = access
-    self.patience = patience
+    self.waitLimit = waitLimit
     permits = MonotonicSemaphore(value: capacity)
   }
 
@@ -43,20 +43,20 @@ final class ReaderPool: Sendable {
   func read<Result>(
     limit: UInt64? = nil, _ body: (Connection) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    guard permits.wait(seconds: patience) else { throw .busy }
+    guard permits.wait(seconds: waitLimit) else { throw .busy }
     defer { permits.signal() }
     let connection = try take()
     defer { giveBack(connection) }
     return try connection.withDeadline(after: limit) { () throws(StoreError) in
       try connection.run("BEGIN")
-      connection.holdsMoment = true
+      connection.holdsReadTransaction = true
       defer { end(connection) }
       return try body(connection)
     }
   }
 
   private func end(_ connection: Connection) {
-    connection.holdsMoment = false
+    connection.holdsReadTransaction = false
     connection.past.forget()
     guard !connection.isInAutocommit else { return }
     // A deadline that has passed must not end this statement too.

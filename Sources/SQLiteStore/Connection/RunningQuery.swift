@@ -49,7 +49,7 @@ enum RunningQuery {
   /// too long for an HTTP worker.
   static func admits(_ count: Int, _ context: OpaquePointer?) -> Bool {
     guard count >= shortValue, let connection else { return true }
-    let isQuick = connection.effort == .quick
+    let isQuick = connection.queryClass == .quick
     guard isQuick && count > longestQuickValue || connection.hasToEnd else { return true }
     sqlite3_result_error_code(context, SQLITE_INTERRUPT)
     return false

@@ -52,18 +52,18 @@ extension FetchComposer {
       """, bindings: [.integer(position)])
   }
 
-  /// Selects, for each of the root objects `ids` as they were at `moment`, the ids that `path`
+  /// Selects, for each of the root objects `ids` as they were at `position`, the ids that `path`
   /// reaches, as a JSON array.
   ///
   ///     SELECT json_array("t0"."country") FROM "City" AS "t0" WHERE "t0"."id" = ?
   func reached(
-    from ids: Set<ObjectID>, over path: PropertyPath, at moment: Moment
+    from ids: Set<ObjectID>, over path: PropertyPath, at position: ReadPosition
   ) -> SQLFragment {
     let name = "reached"
     var query = FetchQuery(
       composer: self,
       definition: ResultDefinition(entity: path.root, predicate: .everything),
-      moment: moment, ids: ids, needsOrder: false)
+      position: position, ids: ids, needsOrder: false)
     let steps = model.walk(path).relationships
     let isToMany = steps.contains(where: \.isToMany)
     query.selectOnly(

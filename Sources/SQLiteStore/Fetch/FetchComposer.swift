@@ -23,7 +23,7 @@ struct FetchComposer {
   let model: Model
   let schema: Schema
   /// The columns that hold only values in their standard encoding; see ``HomogeneousColumns``.
-  var uniform: Set<ColumnPlace> = []
+  var homogeneous: Set<ColumnPlace> = []
   /// True if the history overlays are materialized as tables; see ``MaterializedHistory``.
   var isPastMaterialized = false
 
@@ -63,10 +63,10 @@ struct FetchComposer {
     return query.countStatement()
   }
 
-  /// Those of `ids` that are in the result at `moment`, in no particular order.
-  func rows(of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment) -> FetchStatement {
+  /// Those of `ids` that are in the result at `position`, in no particular order.
+  func rows(of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition) -> FetchStatement {
     var query = FetchQuery(
-      composer: self, definition: plan.definition, moment: moment, ids: ids)
+      composer: self, definition: plan.definition, position: position, ids: ids)
     query.select(plan)
     return query.statement(.none, limit: nil, offset: 0)
   }

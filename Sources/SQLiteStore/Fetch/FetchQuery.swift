@@ -27,12 +27,12 @@ struct FetchQuery {
   }
 
   init(
-    composer: FetchComposer, definition: ResultDefinition, moment: Moment = .now,
+    composer: FetchComposer, definition: ResultDefinition, position: ReadPosition = .now,
     ids: Set<ObjectID>? = nil, needsOrder: Bool = true
   ) {
     context = QueryContext(
-      composer: composer, moment: moment,
-      looksUpMany: ids.map { IDRestriction.Extent($0) == .many } ?? (moment != .now))
+      composer: composer, position: position,
+      looksUpMany: ids.map { IDRestriction.Extent($0) == .many } ?? (position != .now))
     self.definition = definition
     required = definition.predicate.requiredPaths
     let table = composer.schema.entities[definition.entity]

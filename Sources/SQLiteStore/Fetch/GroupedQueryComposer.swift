@@ -36,12 +36,14 @@ struct GroupedQueryComposer {
   private var query: FetchQuery
   private var writer: ConditionWriter<GroupedQueryScope>
 
-  init(_ composer: FetchComposer, _ plan: FetchPlan, _ tabulation: GroupedQuery, at moment: Moment)
-  {
+  init(
+    _ composer: FetchComposer, _ plan: FetchPlan, _ tabulation: GroupedQuery,
+    at position: ReadPosition
+  ) {
     self.plan = plan
     self.tabulation = tabulation
     query = FetchQuery(
-      composer: composer, definition: plan.definition, moment: moment, needsOrder: false)
+      composer: composer, definition: plan.definition, position: position, needsOrder: false)
     writer = ConditionWriter(GroupedQueryScope(query.scope, tabulation))
   }
 

@@ -61,7 +61,7 @@ struct GroupedQueryScope: SQLScope {
     var column = SQLColumn(sql: sql, type: value.type, dateFormat: value.dateFormat)
     // The selected value already is a comparison key.
     column.encoding = value.encoding
-    column.isUniform = true
+    column.isHomogeneous = true
     return column
   }
 }

@@ -35,7 +35,7 @@ final class HomogeneousColumns: Sendable {
   /// At every position from `first` to `last`, the columns held only values in the standard
   /// encoding.
   private struct Checked {
-    var uniform: Set<ColumnPlace> = []
+    var homogeneous: Set<ColumnPlace> = []
     var first = Token.unfollowed
     var last = Token.unfollowed
   }
@@ -93,12 +93,12 @@ final class HomogeneousColumns: Sendable {
         let token = try history.newestToken(on: connection)
         guard try connection.first(sql, [], { _ in true }) == nil else { return }
         // This also checks the rows of all other columns that changed since their last check.
-        _ = try uniform(at: token, on: connection)
+        _ = try homogeneous(at: token, on: connection)
         checked.withLock { checked in
-          if checked.uniform.isEmpty {
-            checked = Checked(uniform: [candidate.place], first: token, last: token)
+          if checked.homogeneous.isEmpty {
+            checked = Checked(homogeneous: [candidate.place], first: token, last: token)
           } else if checked.last == token {
-            checked.uniform.insert(candidate.place)
+            checked.homogeneous.insert(candidate.place)
             checked.first = token
           }
         }
@@ -117,31 +117,31 @@ final class HomogeneousColumns: Sendable {
   /// `token`, which `connection` sees.
   ///
   /// O(1) if nothing was saved since the last call, otherwise O(rows changed since).
-  func uniform(
+  func homogeneous(
     at token: Token, on connection: Connection
   ) throws(StoreError) -> Set<ColumnPlace> {
     guard !candidates.isEmpty else { return [] }
     let known = checked.withLock { $0 }
-    guard !known.uniform.isEmpty, token.epoch == known.first.epoch,
+    guard !known.homogeneous.isEmpty, token.epoch == known.first.epoch,
       token.position >= known.first.position
     else { return [] }
-    guard token.position > known.last.position else { return known.uniform }
-    let isContinued = try history.standing(of: known.last, on: connection) == .known
+    guard token.position > known.last.position else { return known.homogeneous }
+    let isContinued = try history.validity(of: known.last, on: connection) == .known
     var odd: Set<ColumnPlace> = []
-    for place in known.uniform {
+    for place in known.homogeneous {
       let isNonstandard =
         isContinued
-        ? try wasTouchedOddly(place, after: known.last.position, on: connection) : true
+        ? try hasNonstandardChange(place, after: known.last.position, on: connection) : true
       if isNonstandard { odd.insert(place) }
     }
     return checked.withLock { checked in
-      checked.uniform.subtract(odd)
+      checked.homogeneous.subtract(odd)
       if checked.last.position < token.position { checked.last = token }
-      return checked.uniform
+      return checked.homogeneous
     }
   }
 
-  private func wasTouchedOddly(
+  private func hasNonstandardChange(
     _ place: ColumnPlace, after position: Int64, on connection: Connection
   ) throws(StoreError) -> Bool {
     guard let candidate = candidates.first(where: { $0.place == place }) else { return true }

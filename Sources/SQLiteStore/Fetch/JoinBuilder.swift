@@ -67,9 +67,9 @@ struct JoinBuilder: SQLScope {
         mayBeNull: !column.isNotNull || !path.steps.isEmpty || column.encoding == .json,
         isBinaryCollated: column.isBinary)
       result.encoding = column.encoding
-      result.isUniform =
+      result.isHomogeneous =
         !context.isPast && !column.takesTextForNumbers
-        && context.uniform.contains(ColumnPlace(entity: end, attribute: index))
+        && context.homogeneous.contains(ColumnPlace(entity: end, attribute: index))
       return result
     case .object:
       return SQLColumn(

@@ -11,17 +11,17 @@ struct PreparedPlanCache {
 
   private var composed: [ObjectIdentifier: PreparedPlan] = [:]
   /// The homogeneous columns at the time of composition.
-  private var uniform: Set<ColumnPlace> = []
+  private var homogeneous: Set<ColumnPlace> = []
 
   /// Returns the statements of `parameterized`.
   ///
   /// - Parameter compose: Called for a new plan.
   mutating func composed(
-    _ parameterized: ParameterizedPlan, uniform: Set<ColumnPlace>, _ compose: () -> PreparedPlan
+    _ parameterized: ParameterizedPlan, homogeneous: Set<ColumnPlace>, _ compose: () -> PreparedPlan
   ) -> PreparedPlan {
-    if uniform != self.uniform {
+    if homogeneous != self.homogeneous {
       composed.removeAll()
-      self.uniform = uniform
+      self.homogeneous = homogeneous
     }
     if let known = composed[ObjectIdentifier(parameterized)] { return known }
     if composed.count >= Self.capacity { composed.removeAll() }

@@ -15,9 +15,9 @@ import FetchModel
 final class QueryContext {
   let model: Model
   let schema: Schema
-  let moment: Moment
+  let position: ReadPosition
   /// The columns that hold only values in their standard encoding.
-  let uniform: Set<ColumnPlace>
+  let homogeneous: Set<ColumnPlace>
   /// True if the history overlays are materialized as tables.
   private let isPastMaterialized: Bool
   /// True if subqueries run for many rows.
@@ -26,26 +26,27 @@ final class QueryContext {
   private(set) var overlays: [HistoryLayout] = []
 
   convenience init(
-    composer: FetchComposer, moment: Moment = .now, looksUpMany: Bool = false
+    composer: FetchComposer, position: ReadPosition = .now, looksUpMany: Bool = false
   ) {
     self.init(
-      model: composer.model, schema: composer.schema, moment: moment, uniform: composer.uniform,
+      model: composer.model, schema: composer.schema, position: position,
+      homogeneous: composer.homogeneous,
       isPastMaterialized: composer.isPastMaterialized, looksUpMany: looksUpMany)
   }
 
   init(
-    model: Model, schema: Schema, moment: Moment = .now, uniform: Set<ColumnPlace> = [],
+    model: Model, schema: Schema, position: ReadPosition = .now, homogeneous: Set<ColumnPlace> = [],
     isPastMaterialized: Bool = false, looksUpMany: Bool = false
   ) {
-    self.uniform = uniform
+    self.homogeneous = homogeneous
     self.isPastMaterialized = isPastMaterialized
     self.looksUpMany = looksUpMany
     self.model = model
     self.schema = schema
-    self.moment = moment
+    self.position = position
   }
 
-  var isPast: Bool { moment != .now }
+  var isPast: Bool { position != .now }
 
   /// An alias that this query has not used yet.
   func nextAlias() -> String {
@@ -56,14 +57,14 @@ final class QueryContext {
   /// `WITH …` for every overlay that the query reads; empty in the present, and if the overlays are
   /// materialized.
   func withClause() -> SQLFragment {
-    guard case .past(let position) = moment, !overlays.isEmpty, !isPastMaterialized else {
+    guard case .past(let past) = position, !overlays.isEmpty, !isPastMaterialized else {
       return SQLFragment()
     }
     var fragment = SQLFragment("WITH ")
     for (index, layout) in overlays.enumerated() {
       if index > 0 { fragment.append(", ") }
       fragment.append(layout.overlayExpression)
-      fragment.bindings.append(.integer(position))
+      fragment.bindings.append(.integer(past))
     }
     fragment.append(" ")
     return fragment

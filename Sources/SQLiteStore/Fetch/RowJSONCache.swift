@@ -20,7 +20,7 @@ struct RowJSONCache {
   static let maxChanged = 256
 
   private var kinds: [ItemKind: CachedRows] = [:]
-  private var moment: Token?
+  private var validToken: Token?
 
   /// Makes the cache valid for `token`. `changed` returns the ids changed since then, or nil if
   /// they are unknown or too many.
@@ -28,8 +28,8 @@ struct RowJSONCache {
     to token: Token,
     changed: (_ entity: Int, _ since: Token) throws(StoreError) -> [Int64]?
   ) throws(StoreError) {
-    guard moment != token else { return }
-    if let since = moment, since.epoch == token.epoch, since.position <= token.position {
+    guard validToken != token else { return }
+    if let since = validToken, since.epoch == token.epoch, since.position <= token.position {
       for (kind, items) in kinds {
         if let ids = try changed(kind.entity, since) {
           items.remove(ids)
@@ -40,7 +40,7 @@ struct RowJSONCache {
     } else {
       dropAll()
     }
-    moment = token
+    validToken = token
   }
 
   private mutating func drop(_ kind: ItemKind) { kinds.removeValue(forKey: kind)?.isValid = false }

@@ -18,28 +18,28 @@ struct RowStatements {
 
   private var open: [Shape: RowsTemplate] = [:]
   /// The homogeneous columns at the time of composition.
-  private var uniform: Set<ColumnPlace> = []
+  private var homogeneous: Set<ColumnPlace> = []
 
-  /// Returns the statement that reads those of `ids` that are in the plan's result at `moment`.
+  /// Returns the statement that reads those of `ids` that are in the plan's result at `position`.
   mutating func statement(
-    of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment, _ composer: FetchComposer
+    of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition, _ composer: FetchComposer
   ) -> FetchStatement {
     let key = composer.schema.entities[plan.definition.entity].key
     let bindings = IDRestriction(key: key, ids: ids).bindings
     // The parts of a composite key are bound separately, and a marker cannot be a number or a blob.
     guard bindings.count == 1, key.takesAnyText else {
-      return composer.rows(of: plan, ids: ids, at: moment)
+      return composer.rows(of: plan, ids: ids, at: position)
     }
-    if composer.uniform != uniform {
+    if composer.homogeneous != homogeneous {
       open.removeAll()
-      uniform = composer.uniform
+      homogeneous = composer.homogeneous
     }
     let shape = Shape(
-      plan: plan, isPast: moment != .now, isMaterialized: composer.isPastMaterialized,
+      plan: plan, isPast: position != .now, isMaterialized: composer.isPastMaterialized,
       extent: IDRestriction.Extent(ids))
     let open = rows(shape, key, composer)
-    guard open.isReusable else { return composer.rows(of: plan, ids: ids, at: moment) }
-    return open.filled(ids: bindings[0], moment)
+    guard open.isReusable else { return composer.rows(of: plan, ids: ids, at: position) }
+    return open.filled(ids: bindings[0], position)
   }
 
   private mutating func rows(_ shape: Shape, _ key: Key, _ composer: FetchComposer) -> RowsTemplate
@@ -86,11 +86,11 @@ private struct RowsTemplate {
     }
   }
 
-  func filled(ids: SQLValue, _ moment: Moment) -> FetchStatement {
+  func filled(ids: SQLValue, _ position: ReadPosition) -> FetchStatement {
     var bindings = statement.bindings
     for place in idPlaces { bindings[place] = ids }
-    if case .past(let position) = moment {
-      for place in positionPlaces { bindings[place] = .integer(position) }
+    if case .past(let past) = position {
+      for place in positionPlaces { bindings[place] = .integer(past) }
     }
     return statement.binding(bindings)
   }

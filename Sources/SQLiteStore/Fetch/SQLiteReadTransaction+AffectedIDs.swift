@@ -9,8 +9,8 @@
 import FetchModel
 
 extension SQLiteReadTransaction {
-  func roots(
-    of plan: FetchPlan, touchedBy changeSet: ChangeSet
+  func affectedIDs(
+    of plan: FetchPlan, by changeSet: ChangeSet
   ) throws(StoreError) -> Set<ObjectID> {
     var roots = changeSet.objects[plan.definition.entity] ?? []
     for prefix in prefixes(of: plan) {

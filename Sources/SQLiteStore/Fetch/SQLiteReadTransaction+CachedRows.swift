@@ -58,7 +58,7 @@ extension SQLiteReadTransaction {
   /// Returns the ids changed since `since`; nil if there are too many, or if the history was
   /// pruned.
   private func changedIDs(of entity: Int, since: Token) throws(StoreError) -> [Int64]? {
-    guard try standing(of: since) == .known else { return nil }
+    guard try validity(of: since) == .known else { return nil }
     let shape = TableInfo(composer.schema.entities[entity])
     let layout = HistoryLayout(of: shape)
     let limit = RowJSONCache.maxChanged

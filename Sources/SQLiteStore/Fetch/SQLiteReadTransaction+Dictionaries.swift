@@ -5,17 +5,17 @@ import FetchModel
 
 extension SQLiteReadTransaction {
   func dictionaries(
-    of plan: FetchPlan, at moment: Moment
+    of plan: FetchPlan, at position: ReadPosition
   ) throws(StoreError) -> GroupedResult {
     guard let tabulation = plan.tabulation else { return GroupedResult() }
-    let moment = normalized(moment)
+    let position = normalized(position)
     var result = GroupedResult()
     if plan.window.limit != 0 {
-      var statements = GroupedQueryComposer(composer, plan, tabulation, at: moment)
+      var statements = GroupedQueryComposer(composer, plan, tabulation, at: position)
       try read(statements.window(), of: plan, into: &result)
     }
     if plan.withTotal {
-      var statements = GroupedQueryComposer(composer, plan, tabulation, at: moment)
+      var statements = GroupedQueryComposer(composer, plan, tabulation, at: position)
       let total = statements.total()
       result.total = try connection.first(total.text, total.bindings) { Int($0.integer(0)) } ?? 0
     }

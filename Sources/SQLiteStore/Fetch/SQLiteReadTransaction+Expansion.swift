@@ -10,19 +10,19 @@ extension SQLiteReadTransaction {
   }
 
   func expandedObjects(
-    of plan: FetchPlan, roots ids: Set<ObjectID>, at moment: Moment
+    of plan: FetchPlan, roots ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ExpandedObject] {
-    let moment = normalized(moment)
+    let position = normalized(position)
     var reached: [Int: Set<ObjectID>] = [:]
     for path in plan.expansion where !ids.isEmpty {
       let end = composer.model.walk(path).end
-      let found = try self.reached(from: ids, over: path, at: moment)
+      let found = try self.reached(from: ids, over: path, at: position)
       reached[end, default: []].formUnion(found)
     }
     var objects: [ExpandedObject] = []
     var size = 0
     for (entity, ids) in reached.sorted(by: { $0.key < $1.key }) {
-      let found = try wholeObjects(ids, of: entity, like: plan, at: moment)
+      let found = try wholeObjects(ids, of: entity, like: plan, at: position)
       size = found.reduce(size) { $0 + $1.json.count }
       try connection.checkAnswer(size)
       objects += found
@@ -31,9 +31,9 @@ extension SQLiteReadTransaction {
   }
 
   private func reached(
-    from ids: Set<ObjectID>, over path: PropertyPath, at moment: Moment
+    from ids: Set<ObjectID>, over path: PropertyPath, at position: ReadPosition
   ) throws(StoreError) -> Set<ObjectID> {
-    let statement = composer.reached(from: ids, over: path, at: moment)
+    let statement = composer.reached(from: ids, over: path, at: position)
     let type = composer.model.entities[composer.model.walk(path).end].idType
     var found: Set<ObjectID> = []
     try connection.withStatement(statement.text) { prepared throws(StoreError) in
@@ -55,14 +55,14 @@ extension SQLiteReadTransaction {
   }
 
   private func wholeObjects(
-    _ ids: Set<ObjectID>, of entity: Int, like plan: FetchPlan, at moment: Moment
+    _ ids: Set<ObjectID>, of entity: Int, like plan: FetchPlan, at position: ReadPosition
   ) throws(StoreError) -> [ExpandedObject] {
     let whole = FetchPlan(
       definition: ResultDefinition(entity: entity, predicate: .everything),
       selection: FetchResolver(model: composer.model, maxItems: .max)
         .defaultSelection(of: entity),
       integersAsStrings: plan.integersAsStrings)
-    return try limitedRows(of: whole, ids: ids, at: moment)
+    return try limitedRows(of: whole, ids: ids, at: position)
       .map { ExpandedObject(entity: entity, id: $0.key, json: $0.value.json) }
       .sorted { $0.id < $1.id }
   }

@@ -9,7 +9,7 @@ extension SQLiteReadTransaction {
     guard plan.shape != .count, plan.tabulation == nil, !plan.withTotal, plan.expansion.isEmpty,
       plan.window.limit != 0
     else { return try snapshot(of: filled.plan) }
-    let prepared = connection.forms.composed(filled.form, uniform: composer.uniform) {
+    let prepared = connection.forms.composed(filled.form, homogeneous: composer.homogeneous) {
       PreparedPlan(filled.form, composer: composer, cachesItems: token != .unfollowed)
     }
     var writer = SnapshotWriter(plan: plan, model: composer.model)

@@ -4,14 +4,14 @@ import FetchModel
 
 extension SQLiteReadTransaction {
   func values(
-    of paths: [PropertyPath], ids: Set<ObjectID>, at moment: Moment
+    of paths: [PropertyPath], ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ObjectID: [StoredValue?]]? {
     guard !ids.isEmpty, let root = paths.first?.root else { return [:] }
-    let moment = normalized(moment)
+    let position = normalized(position)
     let plan = FetchPlan(
       definition: ResultDefinition(entity: root, predicate: .everything),
       selection: paths.map { SelectedValue(key: "", source: .path($0)) })
-    let statement = try rowStatement(of: plan, ids: ids, at: moment)
+    let statement = try rowStatement(of: plan, ids: ids, at: position)
     var values: [ObjectID: [StoredValue?]] = [:]
     let most = max(maxAnswerBytes, Self.mostRowBytes)
     var size = 0

@@ -14,7 +14,7 @@ struct SQLiteReadTransaction: StoreReadTransaction {
   /// The time limit of each query, in nanoseconds; nil for none.
   var timeLimit: UInt64?
 
-  func within<Result>(
+  func withTimeLimit<Result>(
     _ limit: Duration?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     guard let timeLimit else { return try body() }
@@ -22,13 +22,13 @@ struct SQLiteReadTransaction: StoreReadTransaction {
     return try connection.withDeadline(after: min(asked, timeLimit), body)
   }
 
-  func standing(of token: Token) throws(StoreError) -> TokenValidity {
-    try history.standing(of: token, on: connection)
+  func validity(of token: Token) throws(StoreError) -> TokenValidity {
+    try history.validity(of: token, on: connection)
   }
 
-  func meaning(of error: StoreError) -> StoreError { error.ofPlan }
+  func mapError(_ error: StoreError) -> StoreError { error.ofPlan }
 
-  func touches(after position: Int64) throws(StoreError) -> ChangeSet {
+  func changes(after position: Int64) throws(StoreError) -> ChangeSet {
     try history.changeSet(after: position, upTo: token.position, on: connection)
   }
 
@@ -51,14 +51,14 @@ struct SQLiteReadTransaction: StoreReadTransaction {
   }
 
   func rows(
-    of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
+    of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ObjectID: Row] {
     // A diff is computed from more rows than it shows. If they are too large, the client starts
     // again with a snapshot, as after a timeout.
     let most = max(connection.answerLimit.most, Self.mostRowBytes)
     return try connection.withAnswerLimit(most, overflow: .queryTimeout) {
       () throws(StoreError) in
-      try limitedRows(of: plan, ids: ids, at: moment)
+      try limitedRows(of: plan, ids: ids, at: position)
     }
   }
 
@@ -68,13 +68,13 @@ struct SQLiteReadTransaction: StoreReadTransaction {
 
   /// Reads rows. Throws if they have more bytes than the limit of the connection's response.
   func limitedRows(
-    of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
+    of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ObjectID: Row] {
     guard !ids.isEmpty else { return [:] }
-    let moment = normalized(moment)
+    let position = normalized(position)
     var rows: [ObjectID: Row] = [:]
     var size = 0
-    let statement = try rowStatement(of: plan, ids: ids, at: moment)
+    let statement = try rowStatement(of: plan, ids: ids, at: position)
     try run(statement) { reader throws(StoreError) in
       let row = reader.row()
       size += row.json.count
@@ -95,10 +95,10 @@ struct SQLiteReadTransaction: StoreReadTransaction {
 
 extension SQLiteReadTransaction {
   /// True if no object of `entities` changed after `token`.
-  func isUntouched(_ entities: Set<Int>, since token: Token) throws(StoreError) -> Bool {
+  func isUnchanged(_ entities: Set<Int>, since token: Token) throws(StoreError) -> Bool {
     if token == self.token { return true }
-    guard try standing(of: token) == .known else { return false }
-    let changeSet = try touches(after: token.position)
+    guard try validity(of: token) == .known else { return false }
+    let changeSet = try changes(after: token.position)
     return changeSet.objects.keys.allSatisfy { !entities.contains($0) }
       && changeSet.members.keys.allSatisfy { !entities.contains($0.entity) }
   }

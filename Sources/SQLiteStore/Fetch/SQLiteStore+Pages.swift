@@ -12,13 +12,13 @@ extension SQLiteStore {
     of plan: FetchPlan, size: Int, _ body: (EncodedSnapshot) throws(StoreError) -> Bool
   ) throws(StoreError) {
     let cursor = Cursor(of: plan.definition, in: model)
-    try moment(.full) { moment throws(StoreError) in
+    try read(.full) { transaction throws(StoreError) in
       var page = plan
       var left = plan.window.limit ?? .max
       while left > 0 {
         page.window = Window(
           offset: page.window.offset, limit: min(size, left), after: page.window.after)
-        let snapshot = try moment.snapshot(of: page)
+        let snapshot = try transaction.snapshot(of: page)
         guard try body(snapshot) else { return }
         left -= size
         guard let json = try? JSON(parsing: snapshot.json),

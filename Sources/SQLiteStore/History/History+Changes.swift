@@ -13,7 +13,7 @@ extension History {
     after token: Token?, limit: Int, on connection: Connection
   ) throws(StoreError) -> ChangeHistory? {
     let newest = try newestToken(on: connection)
-    if let token, try standing(of: token, on: connection) == .expired { return nil }
+    if let token, try validity(of: token, on: connection) == .expired { return nil }
     let oldest = try oldestToken(epoch: newest.epoch, on: connection)
     let from = token ?? oldest ?? newest
     let saves = try SaveRange.all(after: from, upTo: newest, limit: limit, on: connection)

@@ -65,7 +65,7 @@ extension History {
   /// Returns `.known` if the history reaches back to `token` without a gap.
   ///
   /// Pruning deletes only the oldest positions. So if a row exists, all later ones exist as well.
-  func standing(
+  func validity(
     of token: Token, on connection: Connection
   ) throws(StoreError) -> TokenValidity {
     let isKnown = try connection.first(

@@ -40,22 +40,24 @@ struct MaterializedHistory {
 }
 
 extension SQLiteReadTransaction {
-  /// Returns `.now` for the position of this transaction, otherwise `moment`.
-  func normalized(_ moment: Moment) -> Moment { moment == .past(token.position) ? .now : moment }
+  /// Returns `.now` for the position of this transaction, otherwise `position`.
+  func normalized(_ position: ReadPosition) -> ReadPosition {
+    position == .past(token.position) ? .now : position
+  }
 
   /// Returns the statement that reads rows of a plan by id. For a past position it uses
   /// materialized overlays if these save time.
   func rowStatement(
-    of plan: FetchPlan, ids: Set<ObjectID>, at moment: Moment
+    of plan: FetchPlan, ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> FetchStatement {
-    let alone = connection.rowStatements.statement(of: plan, ids: ids, at: moment, composer)
-    guard case .past(let position) = moment, connection.access != .write,
+    let alone = connection.rowStatements.statement(of: plan, ids: ids, at: position, composer)
+    guard case .past(let start) = position, connection.access != .write,
       try connection.materializesOverlays(
-        alone.overlays, of: history, after: position, upTo: token.position)
+        alone.overlays, of: history, after: start, upTo: token.position)
     else { return alone }
     var composer = composer
     composer.isPastMaterialized = true
-    return connection.rowStatements.statement(of: plan, ids: ids, at: moment, composer)
+    return connection.rowStatements.statement(of: plan, ids: ids, at: position, composer)
   }
 }
 

@@ -5,8 +5,8 @@ import FetchModel
 
 extension SQLiteStore {
   public func apiKeys() throws(StoreError) -> [APIKeyRecord] {
-    try moment(.full) { moment throws(StoreError) in
-      try APIKeyTable.all(on: moment.connection)
+    try read(.full) { transaction throws(StoreError) in
+      try APIKeyTable.all(on: transaction.connection)
     }
   }
 

@@ -59,7 +59,7 @@ public struct SQLColumn: Sendable, Hashable {
   /// the values as they are.
   public var encoding: ColumnEncoding?
   /// True if every value is known to be in ``encoding`` already and so is its own comparison key.
-  public var isUniform = false
+  public var isHomogeneous = false
   /// True if it can be NULL: the column allows it, or a step before it can be nil.
   public var mayBeNull: Bool
   /// True if comparisons of it use BINARY collation without a COLLATE clause.
@@ -80,10 +80,10 @@ public struct SQLColumn: Sendable, Hashable {
 extension SQLColumn {
   /// The SQL of the values' comparison keys.
   var comparable: String {
-    guard let encoding, !isUniform else { return sql }
+    guard let encoding, !isHomogeneous else { return sql }
     return "livefetch_value(\(sql), \(encoding.code))"
   }
 
   /// True if ``comparable`` uses BINARY collation without a COLLATE clause.
-  var isComparableBinary: Bool { isBinaryCollated || (encoding != nil && !isUniform) }
+  var isComparableBinary: Bool { isBinaryCollated || (encoding != nil && !isHomogeneous) }
 }

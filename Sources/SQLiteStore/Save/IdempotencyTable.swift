@@ -72,15 +72,15 @@ private final class AnswerSlot: Sendable {
 }
 
 extension SQLiteStore {
-  public func keptAnswer(
+  public func storedResponse(
     under key: String, fingerprint: String
   ) throws(SaveError) -> StoredResponse? {
     guard writer != nil else { return nil }
     let found: Result<[UInt8]?, SaveError>
     do throws(StoreError) {
-      found = try moment(.full) { moment throws(StoreError) in
+      found = try read(.full) { transaction throws(StoreError) in
         Result { () throws(SaveError) in
-          try IdempotencyTable.find(key, fingerprint, on: moment.connection)
+          try IdempotencyTable.find(key, fingerprint, on: transaction.connection)
         }
       }
     } catch {
@@ -106,7 +106,7 @@ extension SQLiteStore {
     }
     let finish: Writer.Finish = { [self] connection, result throws(StoreError) in
       guard slot.value == nil else { return }
-      let answer = try once.answer(result, moment(of: connection, at: result.token))
+      let answer = try once.answer(result, readTransaction(of: connection, at: result.token))
       try IdempotencyTable.keep(answer, once, on: connection)
       slot.value = StoredResponse(bytes: answer, isRepeated: false)
     }

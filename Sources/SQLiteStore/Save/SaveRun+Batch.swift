@@ -20,7 +20,7 @@ private struct Matches {
       source: "\(table.table.quotedName) AS \(quoted(alias))")
     var condition = SQLFragment(table.key.presenceCondition(alias) ?? "")
     let filter = PredicateCompiler.condition(
-      of: predicate.within(model.membership(of: table.index)), in: &scope)
+      of: predicate.and(model.membership(of: table.index)), in: &scope)
     if !condition.text.isEmpty, !filter.text.isEmpty { condition.append(" AND ") }
     condition.append(filter)
     self.table = table

@@ -3,7 +3,7 @@
 import FetchModel
 
 extension SaveRun {
-  enum Standing {
+  enum PreconditionResult {
     /// The change may be made.
     case holds
     /// The change is not made: a problem was reported, or the stored version stays.
@@ -14,7 +14,7 @@ extension SaveRun {
   /// the stored ones.
   mutating func check(
     _ change: inout Change, at index: Int, id: ObjectID, key: [SQLValue]
-  ) throws(StoreError) -> Standing {
+  ) throws(StoreError) -> PreconditionResult {
     switch change.precondition {
     case .none: return .holds
     case .absent:
@@ -36,7 +36,7 @@ extension SaveRun {
 
   private mutating func check(
     _ tags: [String], _ change: Change, at index: Int, id: ObjectID, key: [SQLValue]
-  ) throws(StoreError) -> Standing {
+  ) throws(StoreError) -> PreconditionResult {
     let sql = statements.etag(of: table(change.entity))
     if let stored = try connection.first(sql, key, { $0.text(0) }) {
       if tags.contains(stored) { return .holds }
@@ -52,7 +52,7 @@ extension SaveRun {
   /// Reports that the stored object differs from the expected one, with both versions.
   private mutating func end(
     _ change: Change, at index: Int, id: ObjectID, _ detail: String
-  ) throws(StoreError) -> Standing {
+  ) throws(StoreError) -> PreconditionResult {
     var problem = ChangeProblem(change: index, code: .changed, detail: detail)
     problem.stored = try storedObject(id, entity: change.entity)?.json
     if case .delete = change.operation {} else { problem.given = json(of: change) }
@@ -96,7 +96,7 @@ extension SaveRun {
 extension SaveRun {
   private mutating func check(
     _ base: [PropertyValue], _ change: inout Change, at index: Int, id: ObjectID
-  ) throws(StoreError) -> Standing {
+  ) throws(StoreError) -> PreconditionResult {
     let entity = executor.model.entities[change.entity]
     let selection = base.map { $0.property.selected(of: entity, at: change.entity) }
     guard let row = try storedObject(id, entity: change.entity, selection: selection) else {

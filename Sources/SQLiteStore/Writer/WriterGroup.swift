@@ -69,7 +69,7 @@ struct WriterGroup {
   /// own.
   private mutating func begin(_ busyTimeout: Int32) throws(StoreError) -> State {
     try files?.check(connection)
-    try connection.withPatience(busyTimeout) { () throws(StoreError) in
+    try connection.withBusyTimeout(busyTimeout) { () throws(StoreError) in
       try connection.run("BEGIN IMMEDIATE")
     }
     do {

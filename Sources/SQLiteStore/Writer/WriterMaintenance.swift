@@ -187,17 +187,17 @@ extension WriterMaintenance {
   }
 
   /// A reason for which changes may not have been recorded.
-  private enum Gap {
+  private enum HistoryGap {
     /// The file has the content of another one, or its history was deleted.
     case everything
     /// Triggers or history tables are not as LiveFetch created them.
     case triggers
   }
 
-  private mutating func gap(since token: Token) throws(StoreError) -> Gap? {
+  private mutating func gap(since token: Token) throws(StoreError) -> HistoryGap? {
     let version = Self.pragma("schema_version", connection) ?? schemaVersion
     if version != schemaVersion, try !History.isWhole(on: connection) { return .everything }
-    if try history.standing(of: token, on: connection) == .expired { return .everything }
+    if try history.validity(of: token, on: connection) == .expired { return .everything }
     guard version != schemaVersion else { return nil }
     guard try history.isIntact(on: connection) else { return .triggers }
     schemaVersion = version
@@ -221,7 +221,7 @@ extension WriterMaintenance {
   private mutating func stampIfDue(_ now: UInt64, _ group: inout WriterGroup) {
     guard now >= pendingCommits.due else { return }
     for position in pendingCommits.takeAll() {
-      let isStamped: Void? = try? connection.withPatience(0) { () throws(StoreError) in
+      let isStamped: Void? = try? connection.withBusyTimeout(0) { () throws(StoreError) in
         try History.stamp(position: position, on: connection)
       }
       guard isStamped != nil else { return }
@@ -244,7 +244,7 @@ extension WriterMaintenance {
   /// Checkpoints without waiting for readers. Frames that a reader still needs stay for the next
   /// time.
   private func checkpoint(_ mode: Int32) {
-    try? connection.withPatience(0) { () throws(StoreError) in
+    try? connection.withBusyTimeout(0) { () throws(StoreError) in
       _ = sqlite3_wal_checkpoint_v2(connection.handle, "main", mode, nil, nil)
       watch?.files.noteCheckpoint()
     }
@@ -285,7 +285,7 @@ extension WriterMaintenance {
   /// Prunes one step. Returns true if there is more to prune. Waits only briefly for other
   /// processes' locks.
   private mutating func prune(noticed last: Int64) throws(StoreError) -> Bool {
-    try connection.withPatience(20) { () throws(StoreError) in
+    try connection.withBusyTimeout(20) { () throws(StoreError) in
       try IdempotencyTable.prune(limit: settings.pruningStep, on: connection)
       return try history.prune(
         settings.retention, &size, step: settings.pruningStep, noticed: last, on: connection)

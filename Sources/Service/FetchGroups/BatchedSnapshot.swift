@@ -37,7 +37,7 @@ struct BatchedSnapshot {
     let rest = try readDiffs(transaction)
     try readSnapshots(ofResumed: rest, transaction)
     // The others have a time limit of their own.
-    try transaction.within(nil) { () throws(StoreError) in try readNew(transaction) }
+    try transaction.withTimeLimit(nil) { () throws(StoreError) in try readNew(transaction) }
     return size > maxBytes ? nil : body(transaction.token)
   }
 
@@ -67,11 +67,11 @@ struct BatchedSnapshot {
       self.index = index
       do throws(StoreError) {
         guard ContinuousClock.now < end else { throw .queryTimeout }
-        try transaction.within(nil) { () throws(StoreError) in
+        try transaction.withTimeLimit(nil) { () throws(StoreError) in
           try readSnapshot(of: index, transaction)
         }
       } catch .queryTimeout {
-        add(Problem.resumeTimedOut.json, of: index)
+        add(Problem.catchUpTimedOut.json, of: index)
       }
     }
   }

@@ -80,7 +80,7 @@ extension FetchGroupStream {
     let named = fetches[index]
     do throws(StoreError) {
       let snapshot = try withCancellation { () throws(StoreError) in
-        try service.store.snapshot(of: named.plan, effort: .full)
+        try service.store.snapshot(of: named.plan, queryClass: .full)
       }
       let event = Self.event("snapshot", snapshot.json, named.name)
       return state.withLock { state in

@@ -71,7 +71,7 @@ extension Service {
   /// Responds with a stream: a snapshot unless a token is given, then a diff for each change.
   func stream(_ fetch: FollowedFetch, _ context: RequestContext) {
     requireObject(of: fetch, context) { [self] in
-      let start = fetch.since.map { self.start(since: $0).moment }
+      let start = fetch.since.map { self.start(since: $0).start }
       context.respond(FetchStream(context, fetch, start: start))
     }
   }
@@ -87,8 +87,8 @@ extension Service {
   ) {
     guard let id = fetch.object else { return body() }
     let token: Token? = if case .token(let token)? = fetch.since { token } else { nil }
-    context.query { [store] effort throws(StoreError) in
-      if try store.object(id, of: fetch.plan, effort: effort) != nil { return true }
+    context.query { [store] queryClass throws(StoreError) in
+      if try store.object(id, of: fetch.plan, queryClass: queryClass) != nil { return true }
       return try store.hadObject(id, of: fetch.plan, since: token)
     } then: { isKnown throws(Problem) in
       guard isKnown else { throw Self.noSuchObject }
@@ -105,8 +105,8 @@ extension Store {
   ) throws(StoreError) -> Bool {
     guard let token else { return false }
     return try read { transaction throws(StoreError) in
-      guard try transaction.standing(of: token) != .expired else { return true }
-      let changes = try transaction.touches(after: token.position)
+      guard try transaction.validity(of: token) != .expired else { return true }
+      let changes = try transaction.changes(after: token.position)
       return changes.objects[plan.definition.entity]?.contains(id) ?? false
     }
   }

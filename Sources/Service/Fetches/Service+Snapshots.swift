@@ -52,10 +52,10 @@ extension Service {
 
 extension Service {
   func querySnapshot(_ query: SnapshotQuery, _ context: RequestContext) {
-    context.query { [store] effort throws(StoreError) in
+    context.query { [store] queryClass throws(StoreError) in
       switch query {
-      case .plan(let plan): try store.snapshot(of: plan, effort: effort)
-      case .bound(let plan): try store.snapshot(of: plan, effort: effort)
+      case .plan(let plan): try store.snapshot(of: plan, queryClass: queryClass)
+      case .bound(let plan): try store.snapshot(of: plan, queryClass: queryClass)
       }
     } then: { [self] snapshot in
       respond(with: snapshot, of: query.plan, context)
@@ -63,8 +63,8 @@ extension Service {
   }
 
   func queryExplanation(_ plan: FetchPlan, _ context: RequestContext) {
-    context.query { [store] effort throws(StoreError) in
-      try store.explain(plan, effort: effort)
+    context.query { [store] queryClass throws(StoreError) in
+      try store.explain(plan, queryClass: queryClass)
     } then: { explanation in
       context.respond(json: explanation.json)
     }

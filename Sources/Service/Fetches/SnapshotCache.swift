@@ -125,7 +125,7 @@ extension SnapshotCache.Entry {
     let newest = store.newestToken
     let (good, kept) = state.withLock { ($0.good, $0.response(notModified)) }
     if good == newest { return kept }
-    guard (try? store.isUntouched(dependencies, since: good, holding: token)) == true else {
+    guard (try? store.isUnchanged(dependencies, since: good, holding: token)) == true else {
       return nil
     }
     return state.withLock { state in

@@ -51,14 +51,14 @@ extension LiveCounters {
         "livefetch_live_waiting", "Fetches of clients that wait for a change.", .gauge, waiters),
       MetricFamily(
         "livefetch_live_moments_total", "Positions of the history that the engine processed.",
-        .counter, moments),
+        .counter, positions),
       MetricFamily(
         "livefetch_live_considered_total", "Reads of the store for a fetch that a save may change.",
         .counter, considered),
       MetricFamily(
         "livefetch_live_settled_total",
         "Fetches that a save does not change, as its values alone show.",
-        .counter, settled),
+        .counter, filteredOut),
       MetricFamily(
         "livefetch_live_changed_total", "Fetches that a save changed.", .counter, changed),
       MetricFamily("livefetch_live_diffs_total", "Diffs made.", .counter, diffs),

@@ -73,8 +73,8 @@ extension Service {
 
 extension Service {
   func queryObject(_ query: ObjectQuery, _ context: RequestContext) {
-    context.query { [store] effort throws(StoreError) in
-      try store.object(query.id, of: query.plan, effort: effort)
+    context.query { [store] queryClass throws(StoreError) in
+      try store.object(query.id, of: query.plan, queryClass: queryClass)
     } then: { object throws(Problem) in
       guard let object else { throw Self.noSuchObject }
       context.respond(with: object, isPlain: query.isPlain)

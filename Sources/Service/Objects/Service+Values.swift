@@ -23,9 +23,9 @@ extension Service {
   }
 
   func queryValue(_ query: ValueQuery, _ context: RequestContext) {
-    context.query { [store] effort throws(StoreError) in
+    context.query { [store] queryClass throws(StoreError) in
       try store.rawValue(
-        of: query.id, entity: query.entity, attribute: query.attribute, effort: effort)
+        of: query.id, entity: query.entity, attribute: query.attribute, queryClass: queryClass)
     } then: { value throws(Problem) in
       guard let value else { throw Self.noSuchObject }
       try context.respond(with: value)

@@ -28,7 +28,7 @@ struct QueryAttempt: Sendable {
     let end = limit.map { Self.processorTime + UInt64($0 / .nanoseconds(1)) }
     let hasToEnd = { @Sendable in cancellation() || end.map { Self.processorTime > $0 } ?? false }
     do throws(StoreError) {
-      return try store.unless(hasToEnd, until: deadline, body)
+      return try store.withCancellation(hasToEnd, until: deadline, body)
     } catch {
       guard error == .queryTimeout, !cancellation() else { throw error }
       if limit != nil, ContinuousClock.now < deadline { throw .tooSlow }

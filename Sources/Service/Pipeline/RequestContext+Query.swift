@@ -62,7 +62,7 @@ extension RequestContext {
   func withCancellation<Result>(
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try service.store.unless(
+    try service.store.withCancellation(
       { [exchange, service] in exchange.isLeft || service.isStopping }, until: nil, body)
   }
 

@@ -89,7 +89,7 @@ extension Service {
   func replay(_ key: IdempotencyKey, _ context: RequestContext) throws(Problem) -> Bool {
     let stored: StoredResponse?
     do throws(SaveError) {
-      stored = try store.keptAnswer(under: key.key, fingerprint: key.fingerprint)
+      stored = try store.storedResponse(under: key.key, fingerprint: key.fingerprint)
     } catch {
       throw Problem(error, model: store.model)
     }

@@ -30,7 +30,7 @@ extension Service {
   ) throws(StoreError) -> HTTPResponse {
     do throws(StoreError) {
       return try response(to: save, outcome, save.preferences) { plan, id throws(StoreError) in
-        try store.object(id, of: plan, effort: .full)
+        try store.object(id, of: plan, queryClass: .full)
       }
     } catch {
       return try response(to: save, outcome, save.preferences.minimal) { _, _ in nil }

@@ -84,11 +84,11 @@ final class FetchStream: ServedStream, LiveWaiter {
   private func sendSnapshot() throws(StoreError) {
     let (json, token): ([UInt8], Token)
     if let object = fetch.object {
-      let snapshot = try service.store.object(object, of: fetch.plan, effort: .full)
+      let snapshot = try service.store.object(object, of: fetch.plan, queryClass: .full)
       guard let snapshot else { return end(Service.noSuchObject) }
       (json, token) = (snapshot.json, snapshot.token)
     } else {
-      let snapshot = try service.store.snapshot(of: fetch.plan, effort: .full)
+      let snapshot = try service.store.snapshot(of: fetch.plan, queryClass: .full)
       (json, token) = (snapshot.json, snapshot.token)
     }
     send(EventOutput.event("snapshot", json, token), position: token)

@@ -70,7 +70,7 @@ extension ServedStream {
   func withCancellation<Result>(
     _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try service.store.unless(
+    try service.store.withCancellation(
       { [self] in service.isStopping || withOutput { $0.isEnding } }, until: nil, body)
   }
 

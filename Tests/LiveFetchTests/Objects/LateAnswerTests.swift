@@ -13,12 +13,12 @@ struct LateAnswerTests {
   /// Writes down which population an object shows whenever it is told of.
   private final class Populations: FetchedResultsControllerDelegate {
     typealias Element = City
-    var told: [Int?] = []
+    var received: [Int?] = []
 
     func controller(
       _ controller: Controller, didChange object: City, at indexPath: Position?,
       for type: ObjectChangeType, newIndexPath: Position?
-    ) { told.append(object.population) }
+    ) { received.append(object.population) }
   }
 
   @Test("of a diff leaves what the context saved since", arguments: [false, true])
@@ -43,8 +43,8 @@ struct LateAnswerTests {
       }
     }
     store.open(.diffs)
-    try await eventually { log.told.count == 2 }
-    #expect(log.told == [2, 2])
+    try await eventually { log.received.count == 2 }
+    #expect(log.received == [2, 2])
     cusco.population = 3
     try await context.save()
     if isChild { try await top.save() }

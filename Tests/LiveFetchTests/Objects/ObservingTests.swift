@@ -161,23 +161,23 @@ struct ObservingTests {
     let context = ManagedObjectContext(store: sample.store)
     let osaka = try #require(ids["osaka"])
     let city = try await context.materializedObject(City.self, with: osaka)
-    var told: [String] = []
+    var received: [String] = []
     let observer = ManagedObjectObserver(city) { change in
       switch change {
-      case .update: told.append("update \(city.name)")
-      case .delete: told.append("delete")
+      case .update: received.append("update \(city.name)")
+      case .delete: received.append("delete")
       }
     }
     // Whether the first change is told as one or by the observer's first look, it is told once.
     try await sample.save(#"{"update":"City","id":\#(osaka),"values":{"name":"Ōsaka"}}"#)
-    try await eventually { told == ["update Ōsaka"] }
+    try await eventually { received == ["update Ōsaka"] }
     city.name = "Naniwa"
     try await context.save()
-    try await eventually { told.count == 2 }
-    #expect(told.last == "update Naniwa")
+    try await eventually { received.count == 2 }
+    #expect(received.last == "update Naniwa")
     try await sample.save(#"{"delete":"City","id":\#(osaka)}"#)
-    try await eventually { told.count == 3 }
-    #expect(told.last == "delete")
+    try await eventually { received.count == 3 }
+    #expect(received.last == "delete")
     #expect(observer.isEnded)
   }
 
@@ -189,13 +189,13 @@ struct ObservingTests {
     let context = ManagedObjectContext(store: sample.store)
     let item: ToDo.OpenItem = context.insertObject()
     item.title = "Sweep"
-    var told: [ManagedObjectObserver<ToDo.OpenItem>.Change] = []
-    let observer = ManagedObjectObserver(item) { told.append($0) }
+    var received: [ManagedObjectObserver<ToDo.OpenItem>.Change] = []
+    let observer = ManagedObjectObserver(item) { received.append($0) }
     try await context.save()
     let id = try #require(item.objectID.permanentID)
     try await Task.sleep(for: .milliseconds(100))
     try await sample.save(#"{"update":"Item","id":\#(id),"values":{"done":true}}"#)
-    try await eventually { told.contains(.delete) }
+    try await eventually { received.contains(.delete) }
     #expect(observer.isEnded)
     #expect(try await context.count(FetchRequest<ToDo.Item>()) == 1, "it is still there")
   }

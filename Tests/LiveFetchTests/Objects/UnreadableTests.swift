@@ -130,17 +130,17 @@ struct UnreadableTests {
     let players = try Players()
     let context = ManagedObjectContext(store: players.store)
     let ben = try await context.materializedObject(Player.self, with: .integer(2))
-    var told: [String] = []
-    let observer = ManagedObjectObserver(ben) { told.append("\($0)") }
-    observer.didFail = { told.append($0.description) }
+    var received: [String] = []
+    let observer = ManagedObjectObserver(ben) { received.append("\($0)") }
+    observer.didFail = { received.append($0.description) }
     try await Task.sleep(for: .milliseconds(100))
     try sqlite(players.path, "UPDATE player SET score = 'abc' WHERE id = 2")
-    try await eventually { told == ["player 2: `score` is a string, not a whole number"] }
+    try await eventually { received == ["player 2: `score` is a string, not a whole number"] }
     #expect(!observer.isEnded)
     try sqlite(players.path, "UPDATE player SET score = 21 WHERE id = 2")
-    try await eventually { told.last == "update" && ben.score == 21 }
+    try await eventually { received.last == "update" && ben.score == 21 }
     try sqlite(players.path, "DELETE FROM player WHERE id = 2")
-    try await eventually { told.last == "delete" && observer.isEnded }
+    try await eventually { received.last == "delete" && observer.isEnded }
   }
 
   @Test("does not keep a merge from taking over everything else")

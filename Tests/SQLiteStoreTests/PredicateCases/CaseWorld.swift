@@ -76,7 +76,7 @@ final class CaseWorld {
     request.variables = predicate.variables
     request.shape = .ids
     let json = try JSON(
-      parsing: store.snapshot(of: resolver.resolve(request), effort: .full).json)
+      parsing: store.snapshot(of: resolver.resolve(request), queryClass: .full).json)
     let items = Self.elements(Self.elements(json["sections"]).first?["items"])
     return items.map { $0.string ?? String($0.integer ?? -1) }.joined(separator: " ")
   }

@@ -86,7 +86,7 @@ extension ManagedObjectContext {
   public func observe<Event: ContextEvent>(
     _ event: Event.Type, _ handler: @escaping (Event) -> Void
   ) -> ObservationToken {
-    let number = observers.add { told in if let event = told as? Event { handler(event) } }
+    let number = observers.add { received in if let event = received as? Event { handler(event) } }
     return ObservationToken { [weak self] in self?.observers.remove(number) }
   }
 
@@ -101,10 +101,10 @@ extension ManagedObjectContext {
   /// Sends the changes since the last event. Fetches, merges and saves do this automatically.
   public func processPendingChanges() {
     guard !pending.isEmpty else { return }
-    var told = pending
+    var received = pending
     pending = ObjectsDidChange()
-    told.updatedObjects.subtract(told.insertedObjects)
-    observers.tell(told)
+    received.updatedObjects.subtract(received.insertedObjects)
+    observers.notify(received)
   }
 }
 
@@ -135,7 +135,7 @@ struct ContextObservers {
 
   mutating func remove(_ number: Int) { handlers.removeAll { $0.number == number } }
 
-  func tell(_ event: any ContextEvent) { for entry in handlers { entry.handler(event) } }
+  func notify(_ event: any ContextEvent) { for entry in handlers { entry.handler(event) } }
 }
 
 // MARK: - Sequences

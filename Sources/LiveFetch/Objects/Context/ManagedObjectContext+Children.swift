@@ -19,7 +19,7 @@ extension ManagedObjectContext {
     settleInParent()
     parent.processPendingChanges()
     for object in summary.insertedObjects.union(summary.updatedObjects) { object.didSave() }
-    observers.tell(summary)
+    observers.notify(summary)
   }
 
   /// Clears the changes that the parent received.

@@ -11,10 +11,10 @@ extension ManagedObjectContext {
     isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) {
     if let parent { return try await parent.mergeChanges(isolation: isolation) }
-    guard let start = moment else { return }
-    let touched = try await touched(since: start, isolation: isolation)
-    let problem = try await reread(touched.touched, isolation: isolation)
-    moment = touched.moment
+    guard let start = lastToken else { return }
+    let found = try await remoteChanges(since: start, isolation: isolation)
+    let problem = try await reread(found.changes, isolation: isolation)
+    lastToken = found.token
     forgetMissing()
     processChangesOfTree()
     if let problem { throw .materialization(problem) }
@@ -66,7 +66,7 @@ extension ManagedObjectContext {
   func takeOverSave(
     _ draft: SaveDraft, _ receipt: SaveReceipt, isolation: isolated (any Actor)?
   ) async {
-    var own = Touched()
+    var own = RemoteChanges()
     for origin in draft.origins {
       switch origin {
       case .insertion(let sent), .update(let sent): own.insert(sent.object)
@@ -76,30 +76,30 @@ extension ManagedObjectContext {
         if let id = change.objectID.permanentID { own.ids[change.entity, default: []].insert(id) }
       }
     }
-    let start = moment
-    moment = start ?? receipt.token
+    let start = lastToken
+    lastToken = start ?? receipt.token
     do throws(ContextError) {
-      var told: (touched: Touched, moment: String?)?
-      if let start { told = try? await touched(since: start, isolation: isolation) }
+      var found: (changes: RemoteChanges, token: String?)?
+      if let start { found = try? await remoteChanges(since: start, isolation: isolation) }
       // The history contains net differences only; sent values that had no effect are read as well.
-      if let told { own.merge(told.touched) }
+      if let found { own.merge(found.changes) }
       try await reread(own, isolation: isolation)
-      moment = told?.moment ?? receipt.token
+      lastToken = found?.token ?? receipt.token
     } catch {
       return
     }
   }
 
-  // MARK: - What was touched
+  // MARK: - Changes of the store
 
-  struct Touched {
+  struct RemoteChanges {
     var ids: [String: Set<ObjectID>] = [:]
     /// The entities of all these objects, and entities of which no ids are known.
     var entities: Set<String> = []
     /// True if the history does not reach back, so that everything may have changed.
     var isEverything = false
 
-    mutating func merge(_ other: Touched) {
+    mutating func merge(_ other: RemoteChanges) {
       ids.merge(other.ids) { $0.union($1) }
       entities.formUnion(other.entities)
       isEverything = isEverything || other.isEverything
@@ -112,26 +112,26 @@ extension ManagedObjectContext {
     }
   }
 
-  private func touched(
+  private func remoteChanges(
     since start: String, isolation: isolated (any Actor)?
-  ) async throws(ContextError) -> (touched: Touched, moment: String?) {
-    var touched = Touched()
-    var moment = start
+  ) async throws(ContextError) -> (changes: RemoteChanges, token: String?) {
+    var changes = RemoteChanges()
+    var token = start
     do throws(ObjectStoreError) {
       while true {
-        let answer = try await store.changes(since: moment)
+        let answer = try await store.changes(since: token)
         guard case .array(let saves)? = answer["saves"], let to = answer["to"]?.string else {
           throw .notUnderstood("no history")
         }
-        for save in saves { touched.add(save) }
-        let isEnd = to == moment || saves.count < 1000
-        moment = to
-        if isEnd { return (touched, moment) }
+        for save in saves { changes.add(save) }
+        let isEnd = to == token || saves.count < 1000
+        token = to
+        if isEnd { return (changes, token) }
       }
     } catch {
       guard error.endsHistory else { throw .store(error) }
-      touched.isEverything = true
-      return (touched, nil)
+      changes.isEverything = true
+      return (changes, nil)
     }
   }
 
@@ -141,10 +141,10 @@ extension ManagedObjectContext {
   /// - Returns: the error of the first unreadable object.
   @discardableResult
   private func reread(
-    _ touched: Touched, isolation: isolated (any Actor)?
+    _ changes: RemoteChanges, isolation: isolated (any Actor)?
   ) async throws(ContextError) -> MaterializationError? {
     var problem: MaterializationError?
-    for concerned in concerned(by: touched) {
+    for concerned in concerned(by: changes) {
       let layout = concerned.layout
       var missing = concerned.ids
       for some in concerned.ids.sorted().chunks(of: 1000) {
@@ -155,7 +155,7 @@ extension ManagedObjectContext {
           do throws(MaterializationError) {
             try check(item.values, layout, item)
             let key = RegistryKey(root: layout.root, id: .permanent(item.id))
-            tell(item.values, of: key, asOf: reading)
+            update(item.values, of: key, asOf: reading)
           } catch {
             problem = problem ?? error
           }
@@ -201,18 +201,18 @@ extension ManagedObjectContext {
   }
 
   /// The objects in memory that changed, and those whose members may have changed.
-  private func concerned(by touched: Touched) -> [Concerned] {
+  private func concerned(by changes: RemoteChanges) -> [Concerned] {
     storedObjectsOfTree.map { objects in
       let layout = layout(of: objects[0])
       let ids = familyNames(of: layout.type).reduce(into: Set<ObjectID>()) { ids, name in
-        ids.formUnion(touched.ids[name] ?? [])
+        ids.formUnion(changes.ids[name] ?? [])
       }
       let stale = layout.properties.filter { property in
         guard property.isToMany, let destination = property.destination else { return false }
-        return !familyNames(of: destination).isDisjoint(with: touched.entities)
+        return !familyNames(of: destination).isDisjoint(with: changes.entities)
       }
       let found = objects.filter { object in
-        touched.isEverything || object.objectID.permanentID.map(ids.contains) == true
+        changes.isEverything || object.objectID.permanentID.map(ids.contains) == true
           || stale.contains { object.row[$0.name] != nil }
       }
       let loaded = layout.properties.filter { property in
@@ -225,7 +225,7 @@ extension ManagedObjectContext {
   }
 }
 
-extension ManagedObjectContext.Touched {
+extension ManagedObjectContext.RemoteChanges {
   /// Adds one save of the history.
   fileprivate mutating func add(_ save: JSON) {
     for kind in ["inserted", "updated", "deleted"] {

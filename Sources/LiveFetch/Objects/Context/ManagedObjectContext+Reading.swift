@@ -36,7 +36,7 @@ extension ManagedObjectContext {
     if !extra.isEmpty { asked.propertiesToFetch = names + extra }
     let answer = try await ask(body(of: asked), isolation: isolation)
     let state = try Self.state(of: answer)
-    root.noteMoment(state.token)
+    root.noteToken(state.token)
     await learnDestinations(for: Element.self, isolation: isolation)
     let reading = Reading(saves: start, token: state.token)
     let items = state.sections.flatMap(\.items)
@@ -59,8 +59,8 @@ extension ManagedObjectContext {
   }
 
   /// Records the token from which changes are merged into the objects in memory.
-  func noteMoment(_ token: String) {
-    if moment == nil { moment = token }
+  func noteToken(_ token: String) {
+    if lastToken == nil { lastToken = token }
   }
 
   /// Creates objects from values read at `reading`.
@@ -124,7 +124,7 @@ extension ManagedObjectContext {
       body.append(.init(name: "select", value: .array(names.map { .string($0) })))
     }
     let state = try Self.state(of: await ask(body, isolation: isolation))
-    root.noteMoment(state.token)
+    root.noteToken(state.token)
     await learnDestinations(for: layout.type, isolation: isolation)
     return (
       state.sections.flatMap(\.items), Reading(saves: start, token: state.token)
@@ -174,7 +174,7 @@ extension ManagedObjectContext {
   func completeObjects<Element>(
     of state: ResultState, as type: Element.Type, isolation: isolated (any Actor)?
   ) async {
-    root.noteMoment(state.token)
+    root.noteToken(state.token)
     let items = state.sections.flatMap(\.items)
     try? await completeItems(items, as: type, isolation: isolation)
     await learnDestinations(for: type, isolation: isolation)

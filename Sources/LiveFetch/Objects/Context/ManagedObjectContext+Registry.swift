@@ -71,13 +71,13 @@ extension ManagedObjectContext {
     let reading = currentReading ?? Reading(saves: saves)
     if let object = registry[key]?.object {
       try check(values, layout, item)
-      root.tell(values, of: key, asOf: reading)
+      root.update(values, of: key, asOf: reading)
       return object
     }
     if let problem = layout.problem(in: values) {
       throw MaterializationError(entity: layout.entityName, id: item.id, reason: problem)
     }
-    root.tell(values, of: key, asOf: reading)
+    root.update(values, of: key, asOf: reading)
     guard let object = layout.type.init() as ManagedObject? else {
       throw MaterializationError(entity: layout.entityName, id: item.id, reason: "has no class")
     }

@@ -34,7 +34,7 @@ extension ManagedObjectContext {
       await learnDestinations(for: type(of: object), isolation: isolation)
     }
     processPendingChanges()
-    observers.tell(WillSave(context: self))
+    observers.notify(WillSave(context: self))
     for object in insertions + updates { object.willSave() }
     processPendingChanges()
     let failures = validationFailures()
@@ -93,7 +93,7 @@ extension ManagedObjectContext {
     processChangesOfTree()
     for case .insertion(let sent) in draft.origins { sent.object.didSave() }
     for case .update(let sent) in draft.origins { sent.object.didSave() }
-    observers.tell(summary)
+    observers.notify(summary)
     return receipt
   }
 

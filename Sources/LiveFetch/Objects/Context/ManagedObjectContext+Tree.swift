@@ -31,13 +31,13 @@ extension ManagedObjectContext {
   ///
   /// - Parameter reading: when the values were read. Values older than the last save or read of a
   ///   property are ignored.
-  func tell(_ values: [String: JSON], of key: RegistryKey, asOf reading: Reading) {
+  func update(_ values: [String: JSON], of key: RegistryKey, asOf reading: Reading) {
     var values = values
     if let object = registry[key]?.object {
       if object.take(values, asOf: reading) { pending.refreshedObjects.insert(object) }
       values = object.overlaying(object.held(values))
     }
-    for child in children { child.context?.tell(values, of: key, asOf: reading) }
+    for child in children { child.context?.update(values, of: key, asOf: reading) }
   }
 
   /// Stored values overlaid by the unsaved changes of the parent contexts.
@@ -151,15 +151,15 @@ extension ManagedObjectContext {
 
 extension ManagedObject {
   /// The given values, replaced by those of `row` where it has them.
-  fileprivate func held(_ told: [String: JSON]) -> [String: JSON] {
-    told.merging(row.filter { told[$0.key] != nil }) { $1 }
+  fileprivate func held(_ received: [String: JSON]) -> [String: JSON] {
+    received.merging(row.filter { received[$0.key] != nil }) { $1 }
   }
 
-  /// `told` overlaid by this object's unsaved changes, as child contexts see it.
-  func overlaying(_ told: [String: JSON]) -> [String: JSON] {
-    guard hasEdits else { return told }
-    var shown = told
-    for name in told.keys {
+  /// `received` overlaid by this object's unsaved changes, as child contexts see it.
+  func overlaying(_ received: [String: JSON]) -> [String: JSON] {
+    guard hasEdits else { return received }
+    var shown = received
+    for name in received.keys {
       if let edit = edits[name] { shown[name] = edit }
       guard memberEdits[name] != nil, let ids = memberIDs(of: name) else { continue }
       shown[name] = .array(ids.map(\.json))

@@ -43,7 +43,7 @@ public final class ManagedObjectContext {
   /// The permanent ids of earlier inserts.
   var givenIDs = PermanentIDMap()
   /// The token from which changes are merged; nil if unknown.
-  var moment: String?
+  var lastToken: String?
   /// The number of saves, counted in the root context: see ``saves``.
   var savesOfTree = 0
   /// When the values that are being turned into objects were read.
@@ -214,7 +214,7 @@ public final class ManagedObjectContext {
     deletions = []
     dropValueChanges()
     pending = ObjectsDidChange()
-    moment = nil
+    lastToken = nil
     for context in branch { context.processPendingChanges() }
   }
 

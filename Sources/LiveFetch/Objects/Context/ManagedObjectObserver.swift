@@ -77,7 +77,7 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
     let controller = FetchedResultsController(
       fetchRequest: FetchRequest<Object>(where: .ids([id])), context: context)
     let listener = Listener { [weak self] change in
-      self?.tell(change)
+      self?.notify(change)
     } fail: { [weak self] error, isEnd in
       if isEnd { self?.fail(error) } else { self?.didFail?(error) }
     }
@@ -107,13 +107,13 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
     if controller.isUnreadable {
       return
     } else if controller.fetchedObjects?.isEmpty == true {
-      tell(.delete)
+      notify(.delete)
     } else if object.row != before {
-      tell(.update)
+      notify(.update)
     }
   }
 
-  private func tell(_ change: Change) {
+  private func notify(_ change: Change) {
     guard !isEnded else { return }
     if change == .delete { cancel() }
     handler(change)
@@ -128,13 +128,13 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
   /// Converts the controller's changes into changes of the one object.
   private final class Listener: FetchedResultsControllerDelegate {
     typealias Element = Object
-    private let tell: (Change) -> Void
+    private let notify: (Change) -> Void
     private let fail: (FetchError, _ isEnd: Bool) -> Void
 
     init(
-      _ tell: @escaping (Change) -> Void, fail: @escaping (FetchError, _ isEnd: Bool) -> Void
+      _ notify: @escaping (Change) -> Void, fail: @escaping (FetchError, _ isEnd: Bool) -> Void
     ) {
-      self.tell = tell
+      self.notify = notify
       self.fail = fail
     }
 
@@ -143,8 +143,8 @@ public final class ManagedObjectObserver<Object: ManagedEntity> {
       for type: ObjectChangeType, newIndexPath: Position?
     ) {
       switch type {
-      case .update, .move, .insert: tell(.update)
-      case .delete: if !controller.isUnreadable { tell(.delete) }
+      case .update, .move, .insert: notify(.update)
+      case .delete: if !controller.isUnreadable { notify(.delete) }
       }
     }
 

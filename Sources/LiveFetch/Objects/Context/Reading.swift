@@ -36,10 +36,10 @@ extension ManagedObject {
   /// Merges stored values. Unsaved values and newer values are kept.
   ///
   /// - Returns: true if a visible value differs.
-  func take(_ told: [String: JSON], asOf reading: Reading) -> Bool {
+  func take(_ received: [String: JSON], asOf reading: Reading) -> Bool {
     if let gone = missing, !reading.isOlder(than: gone) { missing = nil }
     let isNew = readings.isEmpty && !reading.isOlder(than: rowReading)
-    let current = isNew ? told : told.filter { !isNewer($0.key, than: reading) }
+    let current = isNew ? received : received.filter { !isNewer($0.key, than: reading) }
     let isShown = take(current)
     note(reading, of: current.keys)
     return isShown

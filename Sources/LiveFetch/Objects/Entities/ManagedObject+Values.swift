@@ -51,9 +51,9 @@ extension ManagedObject {
   ///
   /// - Returns: true if a visible value differs.
   @discardableResult
-  func take(_ told: [String: JSON]) -> Bool {
+  func take(_ received: [String: JSON]) -> Bool {
     var isShown = false
-    for (name, value) in told where row[name] != value {
+    for (name, value) in received where row[name] != value {
       row[name] = value
       guard edits[name] == nil else { continue }
       values[name] = nil

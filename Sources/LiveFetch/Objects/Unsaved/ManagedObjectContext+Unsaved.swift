@@ -116,10 +116,10 @@ extension ManagedObjectContext {
       judge.kept += found
     }
     let unknown = view.candidates.filter { judge.matches($0) == nil }
-    let told = try await stored(unknown, view.request, isolation: isolation)
+    let received = try await stored(unknown, view.request, isolation: isolation)
     return view.candidates.filter { object in
       guard object.managedObjectContext === self, !object.isDeleted else { return false }
-      return judge.matches(object) ?? object.objectID.permanentID.map(told.contains) ?? false
+      return judge.matches(object) ?? object.objectID.permanentID.map(received.contains) ?? false
     }
   }
 
