@@ -55,12 +55,12 @@ private final class FileWorld {
     CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT COLLATE NOCASE, code TEXT UNIQUE,
       size REAL);
     CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT, population INTEGER, capital BOOLEAN,
-      founded DATETIME, seen TIMESTAMP, token UUID, unindexed, country_id INTEGER REFERENCES country,
+      founded DATETIME, seen TIMESTAMP, token UUID, loose, country_id INTEGER REFERENCES country,
       flag TEXT REFERENCES country(code), twin INTEGER REFERENCES city(id),
       land TEXT REFERENCES country);
     CREATE INDEX city_founded ON city(founded);
     CREATE INDEX city_token ON city(token);
-    CREATE INDEX city_loose ON city(unindexed);
+    CREATE INDEX city_loose ON city(loose);
     CREATE TABLE tag(id INTEGER PRIMARY KEY, word TEXT);
     CREATE TABLE city_tag(city_id INTEGER REFERENCES city(id), tag_id INTEGER REFERENCES tag(id));
     INSERT INTO country VALUES (1,'China','cn',9.5),(2,'japan','jp',0.4),(3,'Peru','pe',NULL);

@@ -22,7 +22,7 @@ struct FollowedFile {
 
   var token: Token { get throws { try history.newestToken(on: connection) } }
 
-  func changes(after token: Token) throws -> ChangeSet {
+  func changeSet(after token: Token) throws -> ChangeSet {
     try history.changeSet(after: token.position, upTo: self.token.position, on: connection)
   }
 

@@ -16,7 +16,7 @@ struct HistoryEpochTests {
     #expect(second.setup == .continued)
     #expect(try second.history.validity(of: token, on: second.connection) == .known)
     #expect(try second.token.epoch == token.epoch)
-    #expect(try second.changes(after: token).objects == [1: [.integer(10), .integer(20)]])
+    #expect(try second.changeSet(after: token).objects == [1: [.integer(10), .integer(20)]])
   }
 
   @Test(
@@ -57,7 +57,7 @@ struct HistoryEpochTests {
     let start = try second.token
     try first.file.outsider("UPDATE City SET country = 2 WHERE id = 10")
     let city = try #require(second.history.model.entityIndex(named: "City"))
-    #expect(try second.changes(after: start).objects == [city: [.integer(10)]])
+    #expect(try second.changeSet(after: start).objects == [city: [.integer(10)]])
     #expect(try second.history.changes(after: token, limit: 9, on: second.connection) == nil)
     let third = try FollowedFile(first.file)
     #expect(third.setup == .continued)

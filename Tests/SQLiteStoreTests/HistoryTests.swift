@@ -39,7 +39,7 @@ struct HistoryTests {
     let start = try store.token
     try store.file.outsider("UPDATE Country SET rowid = 3 WHERE id = 2")
     #expect(Set(try store.history("Country", after: start)) == ["1|2|'Japan'", "0|3|nil"])
-    #expect(try store.changes(after: start).objects == [0: [.integer(2), .integer(3)]])
+    #expect(try store.changeSet(after: start).objects == [0: [.integer(2), .integer(3)]])
   }
 
   @Test("rows that REPLACE deletes are recorded, on insert and on update")
@@ -81,7 +81,7 @@ struct HistoryTests {
       DELETE FROM Country WHERE id = 2;
       INSERT INTO City VALUES (30, 'Xi''an', 1.0, 1);
       """)
-    let changeSet = try store.changes(after: start)
+    let changeSet = try store.changeSet(after: start)
     #expect(
       changeSet.objects == [
         0: [.integer(1), .integer(2)], 1: [.integer(20), .integer(30)],
@@ -126,7 +126,7 @@ struct HistoryTests {
       REPLACE INTO "a""b'; --" VALUES ('%', 3, 'x');
       DELETE FROM "a""b'; --";
       """)
-    #expect(try store.changes(after: start).objects == [0: [.text("1%2C2,3"), .text("%25,3")]])
+    #expect(try store.changeSet(after: start).objects == [0: [.text("1%2C2,3"), .text("%25,3")]])
   }
 
   @Test("a refused save records nothing")

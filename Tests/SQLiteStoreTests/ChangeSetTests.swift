@@ -21,7 +21,7 @@ struct ChangeSetTests {
     let store = try FollowedFile(historyWorld)
     let start = try store.token
     try store.file.outsider("UPDATE City SET country = 2 WHERE id = 10")
-    let changeSet = try store.changes(after: start)
+    let changeSet = try store.changeSet(after: start)
     #expect(changeSet.objects == [1: [.integer(10)]])
     #expect(
       changeSet.members == [try place(store, "Country.City"): [.integer(1), .integer(2)]])
@@ -32,16 +32,16 @@ struct ChangeSetTests {
     let store = try FollowedFile(historyWorld)
     let start = try store.token
     try store.file.outsider("UPDATE City SET name = 'S' WHERE id = 10")
-    #expect(try store.changes(after: start).members == [:])
+    #expect(try store.changeSet(after: start).members == [:])
     try store.file.outsider("INSERT INTO City VALUES (30, 'Kobe', 1, 2)")
     try store.file.outsider("INSERT INTO City VALUES (40, 'Rome', 1, NULL)")
     #expect(
-      try store.changes(after: start).members == [
+      try store.changeSet(after: start).members == [
         try place(store, "Country.City"): [.integer(2)]
       ])
     try store.file.outsider("DELETE FROM City WHERE id IN (10, 30)")
     #expect(
-      try store.changes(after: start).members == [
+      try store.changeSet(after: start).members == [
         try place(store, "Country.City"): [.integer(1)]
       ], "what came and went is no member before or now")
   }
@@ -52,11 +52,11 @@ struct ChangeSetTests {
     let start = try store.token
     try store.file.outsider("UPDATE City_Tag SET tag = 'old'")
     #expect(
-      try store.changes(after: start).members == [
+      try store.changeSet(after: start).members == [
         try place(store, "City.Tag"): [.integer(10)],
         try place(store, "Tag.City"): [.text("big"), .text("old")],
       ])
-    #expect(try store.changes(after: start).objects == [:])
+    #expect(try store.changeSet(after: start).objects == [:])
   }
 
   @Test("a foreign key to a unique column finds the old and the new owner")
@@ -71,7 +71,7 @@ struct ChangeSetTests {
     let start = try store.token
     try store.file.outsider("UPDATE b SET code = 'y'; DELETE FROM a WHERE id = 1")
     #expect(
-      try store.changes(after: start).members == [
+      try store.changeSet(after: start).members == [
         try place(store, "a.b"): [.integer(1), .integer(2)]
       ])
   }
