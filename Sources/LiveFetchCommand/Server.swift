@@ -82,7 +82,7 @@ struct Server {
         note("\(path): the file or its directory may not be written: it is served read-only")
       }
       if SQLiteStore.hasFragileLog {
-        store.onForeignCommit { [path] in Self.warnOfFragileLog(path) }
+        store.onExternalCommit { [path] in Self.warnOfFragileLog(path) }
       }
       return store
     } catch {

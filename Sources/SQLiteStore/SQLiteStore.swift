@@ -1,45 +1,48 @@
-// An SQLite file as a store: opened once, read by many threads, written by one.
+// An SQLite file as a store. It is opened once, read by many threads and written by one.
 
 import CSQLite
 import FetchModel
 import Synchronization
 
-/// How a file is served.
+/// The options with which a file is served.
 public struct SQLiteStoreOptions: Sendable {
-  /// How long a save that was answered is safe for.
+  /// The failures that an answered save survives.
   public enum Durability: Sendable {
-    /// It survives the loss of power.
+    /// A power failure.
     case full
-    /// It survives a crash of the process; the last ones may be lost with the power.
+    /// A crash of the process. A power failure may lose the last saves.
     case normal
   }
 
-  /// Seconds that a query may take.
+  /// The time limit of a query, in seconds.
   public var queryTimeout = 10.0
-  /// The most bytes of an answer: a snapshot, an object, a value, or what a diff shows.
+  /// The most bytes of an answer: a snapshot, an object, a value, or the items of a diff.
   public var maxAnswerBytes = Int.max
-  /// Whether it is served without saves and `since`, and left as it is.
+  /// True to serve the file without saves and `since`, and to leave it unchanged.
   public var isReadOnly = false
-  /// Whether no other process may serve the file, also where it is only read. One that writes it is
-  /// always the only one.
+  /// True to exclude other serving processes even if the file is read-only. A process that writes
+  /// the file always excludes them.
   public var isOnlyServer = false
-  /// Whether a file of 0 bytes is a new store. Otherwise it is refused, as one that was cut short.
+  /// True to treat a file of 0 bytes as a new store. False to refuse it as a truncated one.
   public var acceptsEmptyFile = true
+  /// The failures that an answered save survives.
   public var durability = Durability.full
-  /// How many touched rows the history keeps.
+  /// The most changed rows that the history keeps.
   public var keptPositions = 1_000_000
-  /// How many seconds the history keeps.
+  /// The age of the oldest saves that the history keeps, in seconds.
   public var keptSeconds = 7 * 86_400.0
-  /// How many bytes the history keeps, about.
+  /// The approximate size limit of the history, in bytes.
   public var keptBytes = 1 << 30
-  /// What the objects are and which rules they keep. An empty file gets its tables; another one
-  /// has to have them. nil: the model that the file remembers, or else what its tables say.
+  /// The entities and their validation rules. In an empty file, the model's tables are created; any
+  /// other file must have them. nil: the model stored in the file, or else one inferred from its
+  /// tables.
   public var model: ModelFile?
-  /// Transformers of the program's own, by the names that the model's attributes give.
+  /// The program's transformers, by the names that the model's attributes use.
   public var transformers: [String: ValueTransformer] = [:]
-  /// The most connections that read.
+  /// The most connections that read at the same time.
   public var readers = 32
 
+  /// Creates the default options.
   public init() {}
 }
 
@@ -47,28 +50,33 @@ public struct SQLiteStoreOptions: Sendable {
 public final class SQLiteStore: ReopenableStore {
   public let model: Model
   public let properties: StoreProperties
-  /// Whether this process added the history's tables and triggers to the file.
+  /// True if this process added the history's tables and triggers to the file.
   public let isNewlyFollowed: Bool
   let composer: FetchComposer
-  /// nil where nothing is followed: then every column is compared by its stand-ins.
-  private let forms: HomogeneousColumns?
+  /// The columns whose values are all of the declared type; nil for a read-only store, in which every
+  /// column is compared by comparison keys.
+  let forms: HomogeneousColumns?
   let history: History
   let readers: ReaderPool
   let executor: SaveExecutor
-  private let objectStatements = ObjectStatements()
-  /// nil where the store is read only.
+  let objectStatements = ObjectStatements()
+  /// nil if the store is read-only.
   let writer: Writer?
-  /// The right to serve the file, held until it is closed.
+  /// The exclusive right to serve the file, held until it is closed.
   private let lock: Mutex<FileLock?>
-  private let observers: Observers
+  private let observers: CommitObservers
   let watch: FileIdentityMonitor?
   private let notice: FileEvents?
-  /// The file that was opened.
+  /// The path and the identity of the opened file.
   let file: (path: String, identity: FileIdentity?)
-  private let timeLimit: UInt64
-  private let maxAnswerBytes: Int
+  /// The time limit of a query, in nanoseconds.
+  let timeLimit: UInt64
+  let maxAnswerBytes: Int
 
-  /// Opens the file at `path`, which has to exist, and begins to follow it.
+  /// Opens the file at `path`, which must exist, and starts its history unless it is read-only.
+  ///
+  /// - Throws: ``StoreError/unusable(_:)`` if another process serves the file, or the file does not
+  ///   match the options' model.
   public init(path: String, options: SQLiteStoreOptions = .init()) throws(StoreError) {
     let file = try OpenFile(path: path, options: options)
     self.file = (path, FileStatus(path)?.identity)
@@ -90,7 +98,7 @@ public final class SQLiteStore: ReopenableStore {
     lock = Mutex(file.lock)
     timeLimit = UInt64(options.queryTimeout * 1e9)
     maxAnswerBytes = options.maxAnswerBytes
-    let observers = Observers()
+    let observers = CommitObservers()
     self.observers = observers
     let writer = try file.writeConnection.map { connection throws(StoreError) in
       try Writer(
@@ -118,19 +126,19 @@ public final class SQLiteStore: ReopenableStore {
     writer?.watchFile()
   }
 
-  /// Has `body` called once, when the first commit of another program is noticed.
-  public func onForeignCommit(_ body: @escaping @Sendable () -> Void) {
-    observers.addForeign(body)
+  /// Calls `body` once, when the first commit of another process is detected.
+  public func onExternalCommit(_ body: @escaping @Sendable () -> Void) {
+    observers.addExternal(body)
   }
 
-  /// Whether two connections that write or checkpoint at the same moment can damage the log: SQLite
-  /// has mended that in 3.51.3.
+  /// True if two connections that write or checkpoint at the same time can damage the log. SQLite
+  /// fixed that in 3.51.3.
   public static var hasFragileLog: Bool { sqlite3_libversion_number() < 3_051_003 }
 
   /// The version of the SQLite library.
   public static var libraryVersion: String { String(cString: sqlite3_libversion()) }
 
-  /// Carries out the saves that wait and closes the file.
+  /// Executes the waiting saves and closes the file.
   public func close() {
     notice?.stop()
     writer?.close { readers.close() }
@@ -139,18 +147,18 @@ public final class SQLiteStore: ReopenableStore {
     lock.withLock { $0 = nil }
   }
 
-  /// Writes the address at which the store is served beside its file, for other processes to find.
+  /// Writes the address at which the store is served to `FILE-livefetch`, for other processes.
   public func announce(address: String) {
     lock.withLock { $0?.write(address: address) }
   }
 
-  /// Who serves the file at `path`; nil where nobody does.
+  /// Returns the process that serves the file at `path`; nil if there is none.
   public static func server(of path: String) -> ServingProcess? {
     FileLock.holder(beside: path)
   }
 
-  /// Makes the tables of `model` in the empty file at `path`, without a history: for what is loaded
-  /// before anyone follows it.
+  /// Creates the tables of `model` in the empty file at `path`, without a history, so that data can
+  /// be loaded before the file is served.
   public static func createTables(of model: ModelFile, at path: String) throws(StoreError) {
     let lock = try FileLock(beside: path)
     defer { withExtendedLifetime(lock) {} }
@@ -168,7 +176,8 @@ public final class SQLiteStore: ReopenableStore {
     try connection.execute("VACUUM")
   }
 
-  /// Takes the history's tables and triggers out of the file at `path`; false if there were none.
+  /// Removes the history's tables and triggers from the file at `path`. Returns false if there were
+  /// none.
   public static func detach(path: String) throws(StoreError) -> Bool {
     let lock = try FileLock(beside: path)
     defer { withExtendedLifetime(lock) {} }
@@ -179,220 +188,6 @@ public final class SQLiteStore: ReopenableStore {
 extension Token {
   /// The token of a store without a history.
   static let unfollowed = Token(epoch: "r", position: 0, nonce: 0)
-}
-
-/// Whom to tell of commits.
-private final class Observers: Sendable {
-  // Guards the list; never held while one is told.
-  private let bodies = Mutex<[@Sendable () -> Void]>([])
-
-  func add(_ body: @escaping @Sendable () -> Void) { bodies.withLock { $0.append(body) } }
-
-  private struct Outdated {
-    var bodies: [@Sendable (OutdatedReason) -> Void] = []
-    var reason: OutdatedReason?
-  }
-
-  // Protects the observers of a file that is outdated, and the reason once there is one.
-  private let outdated = Mutex(Outdated())
-  // Guards who wants to know of the first commit of others; nil once they were told.
-  private let foreign = Mutex<[@Sendable () -> Void]?>([])
-
-  func addOutdated(_ body: @escaping @Sendable (OutdatedReason) -> Void) {
-    let reason = outdated.withLock { outdated in
-      outdated.bodies.append(body)
-      return outdated.reason
-    }
-    if let reason { body(reason) }
-  }
-
-  func addForeign(_ body: @escaping @Sendable () -> Void) {
-    let isOver = foreign.withLock { foreign in
-      foreign?.append(body)
-      return foreign == nil
-    }
-    if isOver { body() }
-  }
-
-  func notify(_ commit: Writer.Commit) {
-    switch commit {
-    case .saves: break
-    case .others: notifyOfExternalCommit()
-    case .restarted: notifyOfExternalCommit()
-    case .outdated(let reason):
-      notifyOfExternalCommit()
-      let bodies = outdated.withLock { outdated in
-        outdated.reason = reason
-        return outdated.bodies
-      }
-      for body in bodies { body(reason) }
-      return
-    }
-    for body in bodies.withLock({ $0 }) { body() }
-  }
-
-  private func notifyOfExternalCommit() {
-    let bodies = foreign.withLock { foreign in
-      defer { foreign = nil }
-      return foreign ?? []
-    }
-    for body in bodies { body() }
-  }
-}
-
-// MARK: - Reading
-
-extension SQLiteStore {
-  /// How long a query may take on a thread that others wait for, in nanoseconds.
-  private static let quickLimit: UInt64 = 3_000_000
-
-  public func read<Result>(
-    _ body: (any ReadTransaction) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    try read(.full) { transaction throws(StoreError) in try body(transaction) }
-  }
-
-  public func read<Result>(
-    cancelledWhen isOver: @escaping @Sendable () -> Bool,
-    _ body: (any ReadTransaction) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    try read(.full) { transaction throws(StoreError) in
-      try transaction.connection.withCancellation(isOver) { () throws(StoreError) in
-        try body(transaction)
-      }
-    }
-  }
-
-  public func readAnswers<Result>(
-    _ body: (any StoreReadTransaction) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    try read(.full) { transaction throws(StoreError) in try body(transaction) }
-  }
-
-  /// What ends the queries of this thread before their time limit.
-  private struct Cancellation: Sendable {
-    let isOver: @Sendable () -> Bool
-    let deadline: ContinuousClock.Instant?
-
-    /// Nanoseconds until the deadline.
-    var timeLeft: UInt64 {
-      guard let deadline else { return .max }
-      let left = ContinuousClock.now.duration(to: deadline) / .nanoseconds(1)
-      return UInt64(min(max(left, 1), 1e18))
-    }
-  }
-
-  @TaskLocal private static var cancellation: Cancellation?
-
-  public func withCancellation<Result>(
-    _ isOver: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
-    _ body: () throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    let cancellation = Cancellation(isOver: isOver, deadline: deadline)
-    return try Self.$cancellation.withValue(cancellation) {
-      Swift.Result { () throws(StoreError) in try body() }
-    }.get()
-  }
-
-  func read<Result>(
-    _ queryClass: QueryClass, _ body: (SQLiteReadTransaction) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    do throws(StoreError) {
-      let cancellation = queryClass == .full ? Self.cancellation : nil
-      let limit = min(
-        timeLimit, queryClass == .quick ? Self.quickLimit : cancellation?.timeLeft ?? .max)
-      return try readers.read(limit: limit) { connection throws(StoreError) in
-        let token = writer == nil ? .unfollowed : try history.newestToken(on: connection)
-        var composer = composer
-        composer.homogeneous = try forms?.homogeneous(at: token, on: connection) ?? []
-        let transaction = SQLiteReadTransaction(
-          connection: connection, composer: composer, history: history,
-          objectStatements: objectStatements, token: token, timeLimit: limit)
-        connection.queryClass = queryClass
-        defer { connection.queryClass = .full }
-        return try connection.withAnswerLimit(maxAnswerBytes) { () throws(StoreError) in
-          try connection.withCancellation(cancellation?.isOver) { () throws(StoreError) in
-            try body(transaction)
-          }
-        }
-      }
-    } catch .queryTimeout where queryClass == .quick {
-      throw .tooSlow
-    } catch {
-      throw error.ofPlan
-    }
-  }
-
-  /// The state that `connection` sees, inside a transaction of its own.
-  func readTransaction(of connection: Connection, at token: Token) -> SQLiteReadTransaction {
-    SQLiteReadTransaction(
-      connection: connection, composer: composer, history: history,
-      objectStatements: objectStatements, token: token)
-  }
-
-  public func snapshot(
-    of plan: FetchPlan, queryClass: QueryClass
-  ) throws(StoreError) -> EncodedSnapshot {
-    try read(queryClass) { transaction throws(StoreError) in try transaction.snapshot(of: plan) }
-  }
-
-  public func snapshot(
-    of filled: BoundPlan, queryClass: QueryClass
-  ) throws(StoreError) -> EncodedSnapshot {
-    try read(queryClass) { transaction throws(StoreError) in try transaction.snapshot(of: filled) }
-  }
-
-  public func explain(
-    _ plan: FetchPlan, queryClass: QueryClass
-  ) throws(StoreError) -> Explanation {
-    try read(queryClass) { transaction throws(StoreError) in try transaction.explanation(of: plan) }
-  }
-
-  public func object(
-    _ id: ObjectID, of plan: FetchPlan, queryClass: QueryClass
-  ) throws(StoreError) -> ObjectSnapshot? {
-    try read(queryClass) { transaction throws(StoreError) in try transaction.object(id, of: plan) }
-  }
-
-  public func rawValue(
-    of id: ObjectID, entity: Int, attribute: Int, queryClass: QueryClass
-  ) throws(StoreError) -> RawValue? {
-    try read(queryClass) { transaction throws(StoreError) in
-      try transaction.rawValue(of: id, entity: entity, attribute: attribute)
-    }
-  }
-
-  public func isUnchanged(
-    _ entities: Set<Int>, since last: Token, holding token: Token
-  ) throws(StoreError) -> Bool {
-    guard writer != nil else { return false }
-    return try read(.quick) { transaction throws(StoreError) in
-      guard try transaction.validity(of: token) == .known else { return false }
-      return try transaction.isUnchanged(entities, since: last)
-    }
-  }
-
-  public func changes(
-    after token: Token?, limit: Int
-  ) throws(StoreError) -> ChangeHistory? {
-    try read(.full) { transaction throws(StoreError) in
-      let connection = transaction.connection
-      var limit = limit
-      // The rows of all saves are in memory at the same time. If they are too large, the answer has
-      // fewer saves, at least one.
-      while limit > 1 {
-        do throws(StoreError) {
-          return try history.changes(after: token, limit: limit, on: connection)
-        } catch {
-          guard case .answerTooLarge = error else { throw error }
-          limit /= 2
-        }
-      }
-      return try connection.withAnswerLimit(.max) { () throws(StoreError) in
-        try history.changes(after: token, limit: limit, on: connection)
-      }
-    }
-  }
 }
 
 // MARK: - Saving
@@ -418,8 +213,8 @@ extension SQLiteStore {
 }
 
 extension StoreError {
-  /// What a statement that was made of a plan failed with: it names what was there when the model
-  /// was read, so a name that is missing is one that somebody took away.
+  /// The error of a statement that was composed from a plan. Its names existed when the model was
+  /// read, so a missing name means that the schema changed.
   var ofPlan: StoreError {
     guard case .failed(let text) = self, text.hasPrefix("SQLite 1:"),
       text.contains("no such table") || text.contains("no such column")

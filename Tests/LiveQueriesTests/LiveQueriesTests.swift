@@ -79,7 +79,7 @@ final class Simulation {
     for outgoing in outbox {
       for case let client as Client in outgoing.waiters { try take(outgoing.answer, client) }
     }
-    queries.forgetAnswered()
+    queries.removeAnswered()
   }
 
   private func take(_ answer: LiveAnswer, _ client: Client) throws {

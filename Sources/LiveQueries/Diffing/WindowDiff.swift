@@ -38,7 +38,7 @@ struct WindowDiff {
 
   /// - Parameters:
   ///   - keys: the new keys of the result, known at least up to both ends of the window.
-  ///   - touches: every object whose row may differ, once each.
+  ///   - keyChanges: every object whose row may differ, once each.
   ///   - window: ranks, from the offset to the offset plus the limit.
   init(keys: RankedKeys, keyChanges: [KeyChange], window: Range<Int>) {
     var comparison = WindowComparison(keys: keys, keyChanges: keyChanges, window: window)

@@ -234,7 +234,7 @@ final class EngineThread {
       let waiters = groups.collect(outgoing)
       if !waiters.isEmpty { delivery.deliver(outgoing.answer, to: waiters) }
     }
-    queries.forgetAnswered()
+    queries.removeAnswered()
   }
 
   private func answerGroups() {

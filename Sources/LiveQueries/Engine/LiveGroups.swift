@@ -123,14 +123,14 @@ struct LiveGroups {
   private var postponed: [GroupMember] = []
 
   /// Arms a group and returns the requests of its unregistered members.
-  mutating func follow(_ wish: GroupCommand) -> [FollowRequest] {
-    let identity = ObjectIdentifier(wish.waiter)
-    let group = groups[identity] ?? Group(wish.waiter)
+  mutating func follow(_ command: GroupCommand) -> [FollowRequest] {
+    let identity = ObjectIdentifier(command.waiter)
+    let group = groups[identity] ?? Group(command.waiter)
     groups[identity] = group
     pending[identity] = group
-    for fetch in wish.fetches { group.add(fetch) }
+    for fetch in command.fetches { group.add(fetch) }
     group.isArmed = true
-    group.mustAnswer = group.mustAnswer || wish.isFinal
+    group.mustAnswer = group.mustAnswer || command.isFinal
     return group.takeRequests()
   }
 

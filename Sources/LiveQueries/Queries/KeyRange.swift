@@ -1,15 +1,15 @@
-// The keys of one result from a place on, kept as far as the windows over it need them: row
-// changes enter, and the store is asked for more keys when removals have eaten the slack.
+// The keys of one result after a cursor, as many as its windows need. Row changes enter; if
+// removals leave too few keys, more are read from the store.
 
 import FetchModel
 
-/// The part of a result behind a cursor, shared by every window that begins there.
+/// The keys after one cursor, shared by every window that begins there.
 struct KeyRange {
   private(set) var keys: RankedKeys
-  /// How many keys at the front the windows show.
+  /// The number of keys that the windows need.
   private var need: Int
 
-  /// Reads the first keys behind `start`.
+  /// Reads the first keys after `start`.
   init(
     of definition: ResultDefinition, behind start: OrderKey?, need: Int,
     _ transaction: any ReadTransaction
@@ -23,12 +23,12 @@ struct KeyRange {
       isComplete: sorted.count < limit, behind: start)
   }
 
-  /// The keys shown and some to spare.
+  /// The number of keys to read: those needed, and a reserve.
   private static func target(_ need: Int) -> Int {
     need >= .max / 4 ? .max : need + max(16, need / 4)
   }
 
-  /// Moves the keys on by what was changed.
+  /// Applies row changes to the keys.
   mutating func apply(_ changes: [RowChange]) {
     let moved = changes.filter { $0.old?.key != $0.new?.key }
     keys.update(
@@ -37,14 +37,14 @@ struct KeyRange {
     if target < .max / 4, keys.count > 2 * target { keys.trim(to: target) }
   }
 
-  /// Makes sure that windows up to `end` are known with what follows them, now and before
-  /// `keyChanges`.
+  /// Reads keys until windows up to `end`, and whether the result continues after them, are known
+  /// both now and before `keyChanges`.
   mutating func cover(
     _ end: Int, _ keyChanges: [KeyChange], of definition: ResultDefinition,
     _ transaction: any ReadTransaction
   ) throws(StoreError) {
     need = max(need, end)
-    // Where many came, what is read doubles: each turn looks at every touch.
+    // Each round examines every change, so the number of keys read doubles.
     var extra = max(16, need / 4)
     while !keys.isComplete {
       let oldCount =
@@ -57,7 +57,7 @@ struct KeyRange {
     }
   }
 
-  /// Whether windows up to `end` are known with what follows them.
+  /// True if windows up to `end`, and whether the result continues after them, are known.
   func isCovered(to end: Int) -> Bool { keys.isComplete || keys.count > end }
 
   private mutating func extend(

@@ -56,7 +56,7 @@ extension LiveQueries {
       for (from, waiters) in view.waiters {
         for (ticket, waiter) in waiters {
           let deadline = places[ticket]?.deadline
-          forget(ticket)
+          remove(ticket: ticket)
           guard let plan = view.plan else { continue }
           continueInBackground(
             FollowRequest(

@@ -237,7 +237,7 @@ extension LiveQueries {
     guard let place = places[ticket] else { return nil }
     place.view.waiters[place.from]?[ticket] = nil
     if place.view.waiters[place.from]?.isEmpty == true { place.view.waiters[place.from] = nil }
-    forget(ticket)
+    remove(ticket: ticket)
     return place
   }
 

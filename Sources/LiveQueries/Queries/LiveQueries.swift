@@ -268,16 +268,16 @@ struct LiveQueries {
 
   /// Removes the waiters whose answers were delivered: after the delivery, because thousands of
   /// removals would delay it.
-  mutating func forgetAnswered() {
-    for ticket in answered { forgetPlace(of: ticket) }
+  mutating func removeAnswered() {
+    for ticket in answered { removePlace(of: ticket) }
     answered = []
   }
 
-  mutating func forget(_ ticket: UInt64) {
-    if let place = forgetPlace(of: ticket) { place.query.waiterCount -= 1 }
+  mutating func remove(ticket: UInt64) {
+    if let place = removePlace(of: ticket) { place.query.waiterCount -= 1 }
   }
 
-  @discardableResult private mutating func forgetPlace(of ticket: UInt64) -> Place? {
+  @discardableResult private mutating func removePlace(of ticket: UInt64) -> Place? {
     guard let place = places.removeValue(forKey: ticket) else { return nil }
     if tickets[place.waiter] == ticket { tickets[place.waiter] = nil }
     return place

@@ -1,15 +1,14 @@
-// Row changes → the answer that a view's clients get: a diff's bytes, or nothing where the view
-// shows the same as before.
+// Row changes enter; the bytes of a view's diff leave, or nil if the view's snapshot is the same.
 
 import FetchModel
 
 extension LiveQuery {
-  /// The diff of `view` that `changes` lead to; nil if the view's snapshot is the same.
+  /// Returns the diff of `view` for `changes`; nil if the view's snapshot is the same.
   ///
   /// - Parameters:
-  ///   - changes: what became of each object after `base`, up to where the query stands.
-  ///   - isStep: whether `changes` are the last step alone, so that the digest goes along.
-  /// - Throws: ``StoreError/answerTooLarge(limit:)`` where the store allows no answer of that size.
+  ///   - changes: the change of each object from `base` to the query's position.
+  ///   - isStep: true if `changes` are exactly the last step, so that the digest can be updated.
+  /// - Throws: ``StoreError/answerTooLarge(limit:)`` if the diff exceeds the store's limit.
   func body(
     for view: LiveView, _ changes: [RowChange], from base: Int64, isStep: Bool,
     _ context: CatchUpContext
@@ -38,7 +37,7 @@ extension LiveQuery {
     }
   }
 
-  /// A diff without entries at `token`, where the query stands.
+  /// Returns a diff without entries at `token`, the query's position.
   func emptyBody(for view: LiveView, _ token: Token) -> AnswerBody {
     switch view.key.shape {
     case .count: return countBody(token)
@@ -138,12 +137,12 @@ extension LiveQuery {
       term: key.definition.section, model: model, integersAsStrings: key.integersAsStrings)
   }
 
-  /// The cursor's place, where the window is full.
+  /// The cursor for the next page; nil if the window is not full.
   private func next(_ view: LiveView, _ extent: WindowExtent) -> OrderKey? {
     extent.count == view.key.limit ? extent.last : nil
   }
 
-  /// Whether the snapshot tells something else of itself although it shows the same items.
+  /// True if the snapshot's summary differs although its items are the same.
   private func hasVisibleChange(
     _ view: LiveView, _ difference: WindowDiff, _ changes: [RowChange]
   ) -> Bool {
@@ -169,7 +168,8 @@ extension LiveQuery {
     return summary
   }
 
-  /// The rows of inserted objects: those changed are at hand, those pushed into the window not.
+  /// Returns the rows of inserted objects. Those of changed objects are known; those of objects
+  /// that moved into the window are read.
   private func insertedRows(
     _ difference: WindowDiff, _ view: LiveView, _ changes: [RowChange], _ context: CatchUpContext
   ) throws(StoreError) -> [ObjectID: Row] {

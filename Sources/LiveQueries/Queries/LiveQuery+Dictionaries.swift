@@ -1,16 +1,16 @@
-// Dictionaries live: made anew where a touched object can matter, and told as a whole where they
-// are others than the client has.
+// Diffs of dictionaries. They are recomputed when a changed object may affect them, and sent as a
+// whole if they differ from those that the client has.
 //
-// Rows tell whether a touched object can matter: its id and the values of every key path that the
-// dictionaries depend on, as far as the predicate held for it before or holds for it now. What the
-// client has is known by a fingerprint a position, kept while the engine runs; for any other
-// position, also one from before a restart, the dictionaries of the past are asked for.
+// A changed object may affect them if the predicate holds for it before or after the change, and
+// its id or a value of a key path differs that the dictionaries depend on. The client's
+// dictionaries are known by a fingerprint per position, kept while the engine runs. For any other
+// position, for example one from before a restart, the past dictionaries are queried.
 
 import Bytes
 import FetchModel
 
 extension LiveQuery {
-  /// The new dictionaries; nil if they are those at `base`.
+  /// Returns the new dictionaries; nil if they equal those at `base`.
   func dictionariesBody(
     of plan: FetchPlan, for view: LiveView, from base: Int64, _ context: CatchUpContext
   ) throws(StoreError) -> AnswerBody? {
@@ -39,7 +39,7 @@ extension LiveQuery {
     return members
   }
 
-  /// What ends a wait in which nothing changed: no members but the tokens.
+  /// Returns the answer to a wait that ends without a change: only the tokens.
   func unchangedDictionariesBody(_ token: Token) -> AnswerBody {
     var tail = AnswerBody.to(token)
     tail.append(json: "}")
@@ -48,8 +48,8 @@ extension LiveQuery {
 }
 
 extension GroupedQuery {
-  /// What is asked of rows to see whether the dictionaries may differ: the values of key paths to
-  /// one value, and the ways to many, where every touched object matters.
+  /// The row values from which a change of the dictionaries is detected: the values of to-one key
+  /// paths, and the to-many paths, at which every changed object counts.
   var observed: (values: [SelectedValue], ways: [PropertyPath]) {
     let values = values.enumerated().map {
       SelectedValue(key: String($0), source: .path($1))
@@ -58,7 +58,7 @@ extension GroupedQuery {
   }
 }
 
-/// Bytes as far as they have to be told from others.
+/// Identifies bytes by their length and hash.
 struct ResultFingerprint: Hashable {
   private let length: Int
   private var hash = WideFNV1a()
@@ -69,7 +69,7 @@ struct ResultFingerprint: Hashable {
   }
 }
 
-/// Fingerprints by position, the latest few.
+/// The fingerprints of the newest few positions.
 struct KnownResults {
   private static let capacity = 16
   private var fingerprints: [Int64: ResultFingerprint] = [:]

@@ -1,16 +1,16 @@
-// The related objects that a diff sends along: those that are new to the snapshot's `included` or
-// changed in it.
+// The related objects that a diff contains: those that are new to the snapshot's `included`, or
+// that changed.
 //
-// Only objects that came into the window or were touched can reach something new. What they reach
-// now is sent, less what the window reached before and what is the same.
+// Only objects that were changed, or that entered the window, can reach something new. The diff
+// contains what they reach now, without what the window reached before and is unchanged.
 
 import FetchModel
 
 extension LiveQuery {
-  /// Up to how many items the whole window is asked for what it holds already.
+  /// In a window of more items, related objects that the client may already have are sent again.
   private static let maxRootsAsked = 1_000
 
-  /// The related objects to send; nil where the view sends none.
+  /// Returns the related objects to send; nil if the view has none.
   func included(
     for view: LiveView, _ changes: [RowChange], _ comparison: WindowComparison, from base: Int64,
     _ context: CatchUpContext
@@ -21,7 +21,7 @@ extension LiveQuery {
     if objects.isEmpty { return [:] }
     let before = try self.objects(reachedFrom: roots.old, .past(base), context)
     objects = objects.filter { before[$0.key] != $0.value }
-    // Whatever an object that was not touched reaches is as it was, and was sent with it.
+    // An unchanged object reaches what it reached before, and that was sent with it.
     let others = roots.staying(in: comparison)
     if !objects.isEmpty, others.count <= Self.maxRootsAsked {
       for place in try self.objects(reachedFrom: others, .now, context).keys {
@@ -47,7 +47,8 @@ struct ExpandedPlace: Hashable {
   let id: ObjectID
 }
 
-/// The objects of the window that may reach something new, and may have reached what is gone.
+/// The window's objects that may reach something new, and those that may have reached what is no
+/// longer reached.
 private struct ExpansionRoots {
   var new: Set<ObjectID> = []
   var old: Set<ObjectID> = []

@@ -146,7 +146,7 @@ final class LiveQuery {
     if key.isTabulated, affected.count > Self.maxRowsCompared {
       return FoundChanges(changes: [.unknown])
     }
-    let ids = try showing(affected, after: start, context)
+    let ids = try withoutInvisible(affected, after: start, context)
     let new = try context.transaction.rows(of: plan, ids: ids, at: .now)
     let old = try oldRows(ids, at: start, context)
     let changes = ids.compactMap { id -> RowChange? in

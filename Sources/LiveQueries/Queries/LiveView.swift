@@ -16,9 +16,9 @@ struct ViewKey: Hashable {
 
   let shape: Shape
   let after: OrderKey?
-  /// Ranks behind `after`.
+  /// Ranks after the cursor `after`.
   let window: Range<Int>
-  /// How many items make the window full; nil where it is not limited.
+  /// The number of items of a full window; nil if it is unlimited.
   let limit: Int?
   let isCapped: Bool
   let withTotal: Bool
@@ -30,7 +30,7 @@ struct ViewKey: Hashable {
     let showsItems = shape == .objects || shape == .ids
     after = showsItems ? plan.window.after : nil
     limit = showsItems ? plan.window.limit.map { max(0, $0) } : nil
-    // Half of what an Int holds is more than any result, and sums of two still fit.
+    // A quarter of the greatest integer exceeds any result, and sums do not overflow.
     let offset = min(max(0, plan.window.offset), .max / 4)
     let end = limit.map { $0 == 0 ? offset : offset + min($0, .max / 4) } ?? .max / 4 + offset
     window = showsItems ? offset..<end : 0..<0
@@ -53,7 +53,7 @@ struct ViewKey: Hashable {
 /// The waiting clients of one view and what they share.
 final class LiveView {
   let key: ViewKey
-  /// The plan of its clients, or an equivalent one; nil before one waited.
+  /// The plan of its clients, or an equivalent one; nil before the first client.
   var plan: FetchPlan?
   /// By the clients' token, then by ticket.
   var waiters: [Token: [UInt64: any LiveWaiter]] = [:]

@@ -104,7 +104,7 @@ struct CandidateSearch {
     _ way: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
     _ objects: ChangedObjects.Objects
   ) {
-    let unindexed = pathIndex.unindexed.all.filter { !isHopeless($0, way, objects.union) }
+    let unindexed = pathIndex.unindexed.all.filter { !isUnaffected($0, way, objects.union) }
     guard let table = index.tables[way.root], !table.used.isEmpty else {
       for query in unindexed { take(query) }
       return
@@ -225,7 +225,7 @@ struct CandidateSearch {
     }
     for value in values {
       route.forEach(at: value) { bag in
-        for query in bag.all where !isHopeless(query, way, mask) { take(query) }
+        for query in bag.all where !isUnaffected(query, way, mask) { take(query) }
       }
     }
   }
@@ -237,7 +237,7 @@ struct CandidateSearch {
     _ objects: ChangedObjects.Objects
   ) {
     let unindexed = pathIndex.unindexed.all.filter {
-      !isTaken($0) && !isHopeless($0, way, objects.union)
+      !isTaken($0) && !isUnaffected($0, way, objects.union)
     }
     let withConjuncts = unindexed.filter { $0.routing.conjuncts != nil }
     for query in unindexed where query.routing.conjuncts == nil { take(query) }
@@ -285,18 +285,18 @@ struct CandidateSearch {
     _ way: QueryIndex.RelationshipPath, _ pathIndex: QueryIndex.PathIndex,
     _ objects: ChangedObjects.Objects
   ) {
-    for query in pathIndex.unindexed.all where !isHopeless(query, way, objects.union) {
+    for query in pathIndex.unindexed.all where !isUnaffected(query, way, objects.union) {
       take(query)
     }
     for place in pathIndex.indexed.keys {
       index.routes[place]?.forEach(at: .anything) { bag in
-        for query in bag.all where !isHopeless(query, way, objects.union) { take(query) }
+        for query in bag.all where !isUnaffected(query, way, objects.union) { take(query) }
       }
     }
   }
 
   /// True if a query reads none of the changed properties.
-  private func isHopeless(
+  private func isUnaffected(
     _ query: LiveQuery, _ way: QueryIndex.RelationshipPath, _ mask: PropertyMask
   ) -> Bool {
     query.routing.readSet.mask(at: way.steps).isDisjoint(with: mask)

@@ -7,7 +7,7 @@ import FetchModel
 struct AnswerLimit {
   /// The most bytes.
   var most = Int.max
-  /// The error of an answer with more bytes; nil: it is too large.
+  /// The error of an answer with more bytes; nil selects ``StoreError/answerTooLarge(limit:)``.
   var overflow: StoreError?
   /// The most bytes that SQLite may hold for it in large blocks.
   let mostHeld: Int
@@ -33,7 +33,8 @@ struct AnswerLimit {
 
   fileprivate var error: StoreError { overflow ?? .answerTooLarge(limit: most) }
 
-  /// Whether to check the deadline now. Reading the clock costs more than writing a small row.
+  /// True if the deadline is to be checked now. Reading the clock costs more than writing a small
+  /// row.
   fileprivate mutating func isCheckDue(_ size: Int) -> Bool {
     rows &+= 1
     guard rows & 15 == 0 || size < sizeAtCheck || size &- sizeAtCheck > 128 << 10 else {
@@ -73,7 +74,7 @@ extension Connection {
     if hasToEnd { throw .queryTimeout }
   }
 
-  /// Whether SQLite may hold `count` more bytes. If not, its statement fails, and
+  /// True if SQLite may allocate `count` more bytes. If not, its statement fails, and
   /// ``withStatement(_:_:)`` throws the error of an answer that is too large.
   func mayHold(_ count: Int) -> Bool {
     guard count > answerLimit.mostHeld - heldBytes else { return true }
@@ -87,7 +88,7 @@ extension Connection {
     throw answerLimit.takeFailure() ?? .queryTimeout
   }
 
-  /// Whether a value of `count` bytes may be written after `size` others. If not, the answer is
+  /// True if a value of `count` bytes may be written after `size` others. If not, the answer is
   /// incomplete, and the next ``checkAnswer(_:)`` throws the reason.
   func admits(_ count: Int, behind size: Int) -> Bool {
     guard answerLimit.failure == nil else { return false }

@@ -1,5 +1,5 @@
-// The clocks: one that never goes back, for deadlines; the date, for what is told; and a date that
-// does not jump, for what is forgotten by age.
+// The clocks: a monotonic one for deadlines, the date for clients, and a date without jumps for the
+// age of the history.
 
 #if canImport(Glibc)
   import Glibc
@@ -7,7 +7,7 @@
   import Darwin
 #endif
 
-/// Nanoseconds on a clock that never goes back.
+/// Nanoseconds of the monotonic clock.
 func monotonicNanoseconds() -> UInt64 {
   var time = timespec()
   clock_gettime(CLOCK_MONOTONIC, &time)
@@ -21,17 +21,18 @@ func currentSeconds() -> Double {
   return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// Seconds since 1970 for saying how old something is: no later than the date, and from the first
-/// call on not faster than time itself. A date that jumps forward thus makes nothing old at once.
+/// Seconds since 1970 for measuring ages. It is never later than the date, and after the first call
+/// never faster than the monotonic clock, so a date that jumps forward does not make everything old
+/// at once.
 func steadySeconds() -> Double {
   SteadyDate.ofProcess.seconds(date: currentSeconds(), uptime: uptimeSeconds())
 }
 
-/// A date that goes on by the time that passed since it began.
+/// A date that advances with the system's uptime.
 struct SteadyDate: Sendable {
   fileprivate static let ofProcess = SteadyDate(date: currentSeconds(), uptime: uptimeSeconds())
 
-  /// The date when the system started, as far as the beginning knew.
+  /// The date at which the system started, computed at initialization.
   private let origin: Double
 
   init(date: Double, uptime: Double) { origin = date - uptime }
@@ -39,7 +40,7 @@ struct SteadyDate: Sendable {
   func seconds(date: Double, uptime: Double) -> Double { min(date, origin + uptime) }
 }
 
-/// Seconds since the system was started, also those that it slept.
+/// Seconds since the system started, including sleep.
 private func uptimeSeconds() -> Double {
   var time = timespec()
   #if canImport(Glibc)

@@ -1,49 +1,51 @@
-// A path → an open connection with this house's settings, functions and statements.
+// A path enters; an open connection with LiveFetch's settings, functions and prepared statements
+// leaves.
 
 import CSQLite
 import FetchModel
 
-/// One connection to the file. Used by one thread at a time; whoever holds it hands it on whole.
+/// A connection to the file. One thread uses it at a time.
 final class Connection: @unchecked Sendable {
   enum Access: Sendable {
-    /// May write and checkpoint. One of them a process.
+    /// May write and checkpoint. A process has at most one.
     case write
-    /// Of a file that somebody writes.
+    /// Reads a file that another connection writes.
     case read
-    /// Of a file that nobody here may write: opened without touching it.
+    /// Reads a file that this process may not write, without changing it.
     case readOnlyFile
-    /// Of a file that cannot even be locked (a read-only directory).
+    /// Reads a file that cannot even be locked, in a read-only directory.
     case immutableFile
   }
 
   let handle: OpaquePointer
   let access: Access
-  /// Milliseconds to wait for another process's lock.
+  /// The milliseconds to wait for another process's lock.
   let busyTimeout: Int32
   private var isClosed = false
   private var statements = StatementCache(capacity: 256)
-  /// What this connection wrote lately.
+  /// Rows that this connection has recently encoded as JSON.
   var items = RowJSONCache()
-  /// What was composed for this connection.
+  /// Statements composed for this connection.
   var forms = PreparedPlanCache()
   var rowStatements = RowStatements()
-  /// Whether everything has to be read in the transaction that is open: SQLite may end one by
-  /// itself after an error, and what is asked then would be of another moment.
+  /// True while everything must be read in the open transaction. SQLite may end a transaction after
+  /// an error; later queries would read another snapshot.
   var holdsReadTransaction = false
-  /// What it gathered for the questions of its read transaction.
+  /// The history overlays that are materialized for the current read transaction.
   var past = MaterializedHistory()
-  /// The kind of thread that uses it now.
+  /// The class of the running query, which determines its limits.
   var queryClass = QueryClass.full
-  /// What the answer that is being written may hold.
+  /// The limits of the answer that is being written.
   var answerLimit = AnswerLimit()
-  /// How many bytes SQLite has allocated in large blocks since the query began.
+  /// The bytes that SQLite has allocated in large blocks since the query began.
   var heldBytes = 0
-  /// On the monotonic clock in nanoseconds; 0 is no deadline.
+  /// The deadline in nanoseconds of the monotonic clock; 0 for none.
   private(set) var deadline: UInt64 = 0
-  /// Whether nobody waits any more for what runs.
+  /// Returns true if the running query is cancelled, for example because its client has
+  /// disconnected.
   private var isOver: (@Sendable () -> Bool)?
 
-  /// Opens `path`, which has to exist.
+  /// Opens `path`, which must exist.
   init(path: String, access: Access, busyTimeout: Int32 = 5_000) throws(StoreError) {
     SQLiteStore.prepareLibrary()
     var pointer: OpaquePointer?
@@ -62,7 +64,7 @@ final class Connection: @unchecked Sendable {
 
   deinit { close() }
 
-  /// Closes it at once, for good: nothing of it may be used afterwards.
+  /// Closes the connection at once. It must not be used afterwards.
   func close() {
     guard !isClosed else { return }
     isClosed = true
@@ -103,27 +105,28 @@ final class Connection: @unchecked Sendable {
     } else {
       try execute("PRAGMA query_only = ON")
     }
-    // The writer alone copies the log into the file.
+    // Only the writer copies the log into the file.
     if access == .read { keepLogOnClose() }
     watchesDeadline(true)
   }
 
-  /// The bytes that the log has to have; nil where that is not known. Its index must have its length.
+  /// The number of bytes that the log must have; nil if unknown. The log's index must have its full
+  /// length.
   var requiredLogBytes: Int? {
     let bytes = csqlite_log_bytes(handle)
     return bytes < 0 ? nil : Int(bytes)
   }
 
-  /// Writes the log that is open here to a new file at `path`. Returns true if that succeeded.
+  /// Copies the open log to a new file at `path`. Returns true on success.
   func copyLog(to path: String) -> Bool { csqlite_copy_log(handle, path) == 0 }
 
-  /// Has closing this connection leave the log as it is.
+  /// Makes closing this connection leave the log unchanged.
   func keepLogOnClose() { _ = csqlite_keep_log_on_close(handle) }
 
-  /// SQLite 3.40 counts its own JSON functions among those that an untrusted schema may not call,
-  /// and then a table with a CHECK that uses one cannot be read, and a file with such a generated
-  /// column not even be opened: so this asks first. None of the functions that a schema could reach
-  /// here does anything but compute.
+  /// SQLite 3.40 counts its own JSON functions among those that an untrusted schema may not call. A
+  /// table with a CHECK that uses one could then not be read, and a file with such a generated
+  /// column not be opened, so this looks for them first. All functions that a schema can call here
+  /// only compute.
   private func distrustSchemaIfPossible() throws(StoreError) {
     try trustSchema()
     let usesJSON = try first(
@@ -134,7 +137,7 @@ final class Connection: @unchecked Sendable {
 
   func trustSchema() throws(StoreError) { try execute("PRAGMA trusted_schema = ON") }
 
-  /// Has `body` wait for what other processes hold at most so many milliseconds at a time.
+  /// Runs `body` with another busy timeout, in milliseconds.
   func withBusyTimeout<Result>(
     _ milliseconds: Int32, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -143,21 +146,21 @@ final class Connection: @unchecked Sendable {
     return try body()
   }
 
-  /// Runs statements that take and return nothing.
+  /// Runs statements without bindings and results.
   func execute(_ sql: String) throws(StoreError) {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else {
       throw StoreError(of: handle)
     }
   }
 
-  /// Whether no transaction is open: SQLite may end one by itself after an error.
+  /// True if no transaction is open. SQLite may end a transaction by itself after an error.
   var isInAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
 }
 
 // MARK: - Statements
 
 extension Connection {
-  /// Lends a prepared statement, which is kept for the next time. It is reset afterwards.
+  /// Calls `body` with a prepared statement from the cache, and resets it afterwards.
   func withStatement<Result>(
     _ sql: String, _ body: (Statement) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -171,7 +174,7 @@ extension Connection {
     }
   }
 
-  /// The first row that `sql` gives, read by `row`; nil if there is none.
+  /// Returns the first row of `sql`, read by `row`; nil without rows.
   func first<Result>(
     _ sql: String, _ bindings: [SQLValue] = [], _ row: (Statement) -> Result
   ) throws(StoreError) -> Result? {
@@ -181,7 +184,7 @@ extension Connection {
     }
   }
 
-  /// Every row that `sql` gives, read by `row`.
+  /// Returns every row of `sql`, read by `row`.
   func all<Result>(
     _ sql: String, _ bindings: [SQLValue] = [], _ row: (Statement) -> Result
   ) throws(StoreError) -> [Result] {
@@ -193,7 +196,7 @@ extension Connection {
     }
   }
 
-  /// Runs `sql` to its end.
+  /// Runs `sql` and ignores its rows.
   func run(_ sql: String, _ bindings: [SQLValue] = []) throws(StoreError) {
     try withStatement(sql) { statement throws(StoreError) in
       statement.bind(bindings)
@@ -201,8 +204,8 @@ extension Connection {
     }
   }
 
-  /// Every row that `sql` gives, by a statement of its own. EXPLAIN never notices that a schema
-  /// changed since it was prepared.
+  /// Returns every row of `sql`, read with a statement that is not cached. EXPLAIN does not notice
+  /// that the schema changed since it was prepared.
   func allOnce<Result>(
     _ sql: String, _ bindings: [SQLValue], _ row: (Statement) -> Result
   ) throws(StoreError) -> [Result] {
@@ -221,8 +224,8 @@ extension Connection {
     return entry
   }
 
-  /// Longer statements, in bytes, are not prepared on an HTTP worker: SQLite checks no deadline
-  /// while it prepares one.
+  /// Longer statements, in bytes, are not prepared on an HTTP worker, because SQLite checks no
+  /// deadline while it prepares one.
   static let longestQuickStatement = 4 << 10
 
   private func prepare(_ sql: String) throws(StoreError) -> OpaquePointer {
@@ -238,9 +241,9 @@ extension Connection {
 // MARK: - Deadlines
 
 extension Connection {
-  /// Runs `body`; a query in it that lasts longer than `nanoseconds` ends with
-  /// ``StoreError/queryTimeout``. nil: no limit. A statement that writes takes its whole
-  /// transaction with it.
+  /// Runs `body` with a time limit in nanoseconds; nil for none. A query in it that exceeds the
+  /// limit ends with ``StoreError/queryTimeout``, and a statement that writes rolls back its whole
+  /// transaction.
   func withDeadline<Result>(
     after nanoseconds: UInt64?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -250,8 +253,8 @@ extension Connection {
     return try RunningQuery.run(on: self, body)
   }
 
-  /// Runs `body`; a query in it that runs when `isOver` comes true ends with
-  /// ``StoreError/queryTimeout``. nil: that is never.
+  /// Runs `body`. A query in it that is running when `isOver` becomes true ends with
+  /// ``StoreError/queryTimeout``. nil disables cancellation.
   func withCancellation<Result>(
     _ isOver: (@Sendable () -> Bool)?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -261,15 +264,16 @@ extension Connection {
     return try body()
   }
 
-  /// Has every query end with ``StoreError/queryTimeout`` while `isOver` is true. nil: none.
+  /// Makes every query end with ``StoreError/queryTimeout`` while `isOver` is true; nil disables
+  /// this.
   func cancels(_ isOver: (@Sendable () -> Bool)?) { self.isOver = isOver }
 
-  /// Whether what runs has had its time.
+  /// True if the running query must end.
   var hasToEnd: Bool {
     deadline != 0 && monotonicNanoseconds() > deadline || isOver?() == true
   }
 
-  /// SQLite asks every few thousand steps of its machine.
+  /// SQLite calls the handler every few thousand steps of its virtual machine.
   func watchesDeadline(_ watches: Bool) {
     let context = Unmanaged.passUnretained(self).toOpaque()
     sqlite3_progress_handler(handle, 2_000, watches ? isPastDeadline : nil, context)

@@ -1,15 +1,17 @@
-// A row's stored values → the hash that is its ETag: FNV-1a of 64 bits, 16 hexadecimal digits.
-// In Swift over a statement's row, in SQL as livefetch_etag(…). Both hash the same bytes.
+// A row's stored values enter; the hash that is the row's ETag leaves: FNV-1a of 64 bits, 16
+// hexadecimal digits. It is computed in Swift over a statement's row, and in SQL as
+// livefetch_etag(…). Both hash the same bytes.
 
 import Bytes
 import CSQLite
 import FetchModel
 
-/// Hashes stored values one after the other.
+/// Hashes stored values in order.
 struct ETagHasher {
   private var hash = WideFNV1a()
 
-  /// An integer and the double of the same value are the same to a client.
+  /// An integer and a double of equal value have the same hash, because clients cannot distinguish
+  /// them.
   mutating func combine(_ value: OpaquePointer?) {
     switch sqlite3_value_type(value) {
     case SQLITE_INTEGER: combine(0x01, word: UInt64(bitPattern: sqlite3_value_int64(value)))
@@ -48,7 +50,8 @@ struct ETagHasher {
   }
 }
 
-/// Makes `livefetch_etag(…)` known to a connection: any number of values, never NULL.
+/// Registers `livefetch_etag(…)` with a connection. It takes any number of values and never returns
+/// NULL.
 func registerETag(on handle: OpaquePointer) {
   let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
   sqlite3_create_function_v2(
@@ -72,8 +75,8 @@ extension Statement {
   }
 }
 
-/// SQL for the hash of values. A function takes 127 of them at most: beyond that it is the hash of
-/// hashes.
+/// Returns SQL for the hash of values. A function takes at most 127 arguments; for more values it
+/// is a hash of hashes.
 func etagCall(_ values: [String]) -> String {
   let most = 127
   guard values.count > most else { return "livefetch_etag(\(values.joined(separator: ", ")))" }

@@ -1,26 +1,28 @@
-// The system's word that somebody wrote beside or in place of a file: a hint to look, no more. On
-// systems that do not give one, looking at intervals has to do.
+// Notifications of the operating system about writes to a file and its log. They only hint that a
+// check is due. On systems without them, checks at intervals are sufficient.
 
 #if canImport(Glibc)
   import Glibc
   import Synchronization
   import Threads
 
-  /// Reports writes to a file and its log, and that they are removed or others take their names.
+  /// Reports writes to a file and its log, and that one of them was created, removed or renamed.
   final class FileEvents: Sendable {
     private let events: Int32
     /// The ends of a pipe; a byte in it stops the thread.
     private let stopping: [Int32]
-    /// The thread closes the pipe once it was told: its numbers may be others' from then on.
+    /// True once the thread was requested to stop. The thread closes the pipe then; the system may
+    /// reuse the descriptors' numbers.
     private let isStopped = Atomic<Bool>(false)
     private let name: [UInt8]
 
-    /// After a notice, how long further ones gather; so a busy file costs 200 a second.
+    /// The pause in microseconds after a notification, in which further ones are collected. A busy
+    /// file thus causes at most 200 per second.
     private static let pause: UInt32 = 5_000
 
-    /// Watches the directory of `path`; nil where the system does not let it.
+    /// Watches the directory of `path`; nil if the system does not allow it.
     ///
-    /// - Parameter onWrite: called on a thread of the notice's own.
+    /// - Parameter onWrite: called on the watching thread.
     init?(path: String, _ onWrite: @escaping @Sendable () -> Void) {
       let cut = path.lastIndex(of: "/")
       let directory = cut.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
@@ -61,7 +63,7 @@
       for descriptor in [events] + stopping where descriptor >= 0 { _ = Glibc.close(descriptor) }
     }
 
-    /// False once stopped.
+    /// Waits for events. Returns false once stopped.
     private func wait() -> Bool {
       var queries = [
         pollfd(fd: events, events: Int16(POLLIN), revents: 0),
@@ -71,7 +73,7 @@
       return queries[1].revents == 0
     }
 
-    /// Takes everything that was told, and says whether something of it is about the file.
+    /// Reads the available events. Returns true if one of them concerns the file.
     private func isAboutFile() -> Bool {
       var buffer = [UInt8](repeating: 0, count: 16_384)
       let count = read(events, &buffer, buffer.count)

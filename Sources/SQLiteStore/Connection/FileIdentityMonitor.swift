@@ -1,9 +1,9 @@
-// An open file → whether its tables and its files are still those that were opened. The writer's
+// Detects whether an open file's tables and files are still those that were opened. The writer's
 // thread checks that between saves.
 
 import FetchModel
 
-/// What a file was when it was opened.
+/// The identity of a file when it was opened.
 struct FileIdentityMonitor: Sendable {
   /// The files that SQLite has open.
   let files: ServedFiles
@@ -11,7 +11,7 @@ struct FileIdentityMonitor: Sendable {
   private let schema: Schema
   private var catalogue: [String]
 
-  /// - Parameter connection: has read the file, so that its log is there.
+  /// - Parameter connection: must have read the file, so that its log exists.
   init(path: String, on connection: Connection) throws(StoreError) {
     let introspection = try Introspection(of: connection)
     files = ServedFiles(path: path)
@@ -31,7 +31,7 @@ struct FileIdentityMonitor: Sendable {
     ) { $0.text(0) }
   }
 
-  /// Whether the model or the tables behind it are not those that were opened.
+  /// True if the model or its tables are not those that were opened.
   mutating func hasOtherTables(on connection: Connection) throws(StoreError) -> Bool {
     let catalogue = try Self.catalogue(on: connection)
     guard catalogue != self.catalogue else { return false }
@@ -42,7 +42,7 @@ struct FileIdentityMonitor: Sendable {
     return false
   }
 
-  /// nil where the tables are not those of the file's model any more.
+  /// Returns nil if the tables no longer match the file's model.
   private func introspection(
     on connection: Connection
   ) throws(StoreError) -> Introspection? {

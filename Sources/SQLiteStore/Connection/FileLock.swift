@@ -1,9 +1,9 @@
-// A path → the right to serve it, for as long as the process lives.
+// A path enters; the exclusive right to serve it leaves, for the lifetime of the process.
 //
-// Two locks by flock(), which ends with the process, however that ends. One is on a file beside the
-// store's, `FILE-livefetch`, which names its holder. The other one (``IdentityLock``) is on the
-// store's own file: it also keeps out a server that comes by a hard link, or after the file beside
-// it was removed.
+// It consists of two locks by flock(), which ends with the process, even after a crash. One is on
+// `FILE-livefetch`, next to the store's file, which names the process that holds it. The other one
+// (``IdentityLock``) is on the store's file itself. It also excludes a server that opens the file
+// by a hard link, or after `FILE-livefetch` was removed.
 
 import FetchModel
 
@@ -13,15 +13,15 @@ import FetchModel
   import Darwin
 #endif
 
-/// Holds `FILE-livefetch` locked; unlocks and removes it when it goes.
+/// Holds `FILE-livefetch` locked; unlocks and removes it on release.
 final class FileLock: Sendable {
   private let path: String
-  /// -1 where the directory may not be written.
+  /// -1 if the directory is not writable.
   private let descriptor: Int32
   private let identity: IdentityLock?
 
-  /// The right to serve a file that is only read. Where no file can be made beside it, the lock on
-  /// the file itself has to do.
+  /// Returns the right to serve a read-only file. If no file can be created next to it, only the
+  /// file itself is locked.
   static func forReading(_ file: String) throws(StoreError) -> FileLock {
     do throws(StoreError) {
       return try FileLock(beside: file)
@@ -36,7 +36,7 @@ final class FileLock: Sendable {
     identity = try IdentityLock(file)
   }
 
-  /// Throws ``StoreError/unusable(_:)`` where another process serves the file.
+  /// - Throws: ``StoreError/unusable(_:)`` if another process serves the file.
   init(beside file: String) throws(StoreError) {
     path = resolvedPath(file) + "-livefetch"
     while true {
@@ -47,7 +47,7 @@ final class FileLock: Sendable {
         let holder = Self.holder(beside: file)?.description ?? "another process"
         throw .unusable("the file is being served by \(holder)")
       }
-      // Its last holder may have removed it in the meantime.
+      // The previous holder may have removed the file in the meantime.
       guard Self.isSame(descriptor, path) else {
         close(descriptor)
         continue
@@ -71,7 +71,7 @@ final class FileLock: Sendable {
     close(descriptor)
   }
 
-  /// Whoever only looks holds it for an instant.
+  /// A process that only tests the lock holds it for an instant, so this tries a few times.
   private static func lock(_ descriptor: Int32) -> Bool {
     for _ in 0..<4 {
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
@@ -91,7 +91,7 @@ final class FileLock: Sendable {
 /// A process that serves a file.
 public struct ServingProcess: Sendable, Hashable, CustomStringConvertible {
   public let process: Int32
-  /// Where it answers; nil where it does not say.
+  /// The address at which it serves; nil if unknown.
   public let address: String?
 
   public var description: String {
@@ -100,14 +100,14 @@ public struct ServingProcess: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension FileLock {
-  /// Writes down who holds the lock, and where the file can be reached.
+  /// Writes this process's id and the address at which the file is served.
   func write(address: String?) {
     let text = Array("\(getpid())\n\(address ?? "")\n".utf8)
     guard descriptor >= 0, ftruncate(descriptor, 0) == 0 else { return }
     _ = pwrite(descriptor, text, text.count, 0)
   }
 
-  /// Who serves `file`; nil where nobody does.
+  /// Returns the process that serves `file`; nil if there is none.
   static func holder(beside file: String) -> ServingProcess? {
     let descriptor = open(resolvedPath(file) + "-livefetch", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }

@@ -1,10 +1,11 @@
-// A database file → a lock on the file itself, whatever name it was opened by.
+// A database file enters; a lock on the file itself leaves, independent of the name by which it was
+// opened.
 //
-// flock() does not interact with the POSIX locks of SQLite on a local file system of Linux. On network
-// file systems and on Darwin it does, so there the lock beside the file has to do. POSIX drops all of a
-// process's locks on a file when the process closes any descriptor of it. So a descriptor that was
-// opened here stays open, unlocked, for the next one who locks the same file; it is closed once the
-// file has no name any more.
+// flock() does not interact with the POSIX locks of SQLite on a local file system of Linux. On
+// network file systems and on Darwin it does; there only the lock file next to the database is
+// used. POSIX drops all of a process's locks on a file when the process closes any descriptor of
+// it. A descriptor opened here therefore stays open and unlocked for the next lock on the same
+// file. It is closed once the file has no name any more.
 
 import CSQLite
 import FetchModel
@@ -20,14 +21,14 @@ import Synchronization
       var isHeld: Bool
     }
 
-    /// Guards the descriptors of all files that were locked.
+    /// Protects the descriptors of all files that were locked.
     private static let entries = Mutex<[FileIdentity: Entry]>([:])
 
     private let file: FileIdentity
 
-    /// nil where there is no such file, or its file system has no such locks.
+    /// Returns nil if there is no such file, or its file system has no such locks.
     ///
-    /// - Throws: ``StoreError/unusable(_:)`` where the file is locked already.
+    /// - Throws: ``StoreError/unusable(_:)`` if the file is already locked.
     init?(_ path: String) throws(StoreError) {
       let outcome = Self.entries.withLock { entries in
         Self.closeRemoved(&entries)
@@ -81,13 +82,13 @@ import Synchronization
       }
     }
 
-    /// NFS and SMB make POSIX locks of these, which would shut SQLite out.
+    /// NFS and SMB implement these locks as POSIX locks, which would block SQLite.
     private static func isOnNetwork(_ path: String) -> Bool {
       [0x6969, 0x517B, 0xFE53_4D42, 0xFF53_4D42].contains(csqlite_file_system(path))
     }
   }
 #else
-  /// Locks nothing: here flock() would shut SQLite out.
+  /// Locks nothing: on this system flock() would block SQLite.
   struct IdentityLock: Sendable {
     init?(_ path: String) throws(StoreError) { return nil }
   }

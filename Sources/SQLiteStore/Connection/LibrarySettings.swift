@@ -1,5 +1,5 @@
-// Settings of the SQLite library itself, made once, before its first use in the process; and what it
-// says of damaged files and disks that fail, which no answer to a client tells.
+// Settings of the SQLite library, made once before its first use in the process; and its messages
+// about damaged files and failing disks, which no response to a client contains.
 
 import CSQLite
 import Synchronization
@@ -11,18 +11,17 @@ extension SQLiteStore {
   /// the memory of a query has no bound.
   static func prepareLibrary() { _ = libraryPreparation }
 
-  /// What is wrong with a file.
+  /// A failure of a file that an administrator must know.
   public enum FileFailure: Sendable, Hashable {
-    /// SQLite finds it damaged or the disk failing, in SQLite's own words.
+    /// SQLite found the file damaged or the disk failing; the text is SQLite's.
     case reported(String)
-    /// It, its log or the log's index was removed, replaced or cut short.
+    /// The file, its log or the log's index was removed, replaced or truncated.
     case changed(String)
     /// Saves may be missing from the file.
     case lostLog(String)
   }
 
-  /// Has `report` called, on any thread, when something is wrong with an open file, as often as that
-  /// is found.
+  /// Calls `report`, on any thread, for each detected failure of an open file.
   public static func onFailingFile(_ report: @escaping @Sendable (FileFailure) -> Void) {
     prepareLibrary()
     failureReport.withLock { $0 = report }
@@ -34,10 +33,10 @@ extension SQLiteStore {
   }
 }
 
-// Guards the callback for failing files.
+// Protects the callback for failing files.
 private let failureReport = Mutex<(@Sendable (SQLiteStore.FileFailure) -> Void)?>(nil)
 
-/// Only what an administrator has to know: a wrong statement or a busy file is told where it happens.
+/// Reports only failures of files. A wrong statement or a busy file is reported where it occurs.
 private func takeLog(_: UnsafeMutableRawPointer?, _ code: Int32, _ message: UnsafePointer<CChar>?) {
   guard [SQLITE_CORRUPT, SQLITE_IOERR, SQLITE_NOTADB].contains(code & 0xFF), let message else {
     return
@@ -45,6 +44,7 @@ private func takeLog(_: UnsafeMutableRawPointer?, _ code: Int32, _ message: Unsa
   SQLiteStore.report(.reported(String(cString: message)))
 }
 
-// A library in use already refuses, and is only slower and silent then.
+// If the library is already in use, SQLite refuses these settings; it then only works more slowly
+// and logs nothing.
 private let libraryPreparation: Int32 =
   csqlite_stop_counting_memory() | csqlite_log_errors(takeLog) | QueryMemory.install()

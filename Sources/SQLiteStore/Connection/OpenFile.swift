@@ -1,4 +1,4 @@
-// A path → everything that serving the file needs: the right to write it, its model, its history.
+// A path enters; everything needed to serve the file leaves: its lock, its model, its history.
 
 import FetchModel
 
@@ -8,17 +8,17 @@ import FetchModel
   import Darwin
 #endif
 
-/// A file that was opened and made ready to be followed.
+/// A file that is open and prepared for serving.
 struct OpenFile {
   let model: Model
   let schema: Schema
   let history: History
   let readAccess: Connection.Access
-  /// nil where it may only be read.
+  /// nil if the file is read-only.
   let writeConnection: Connection?
   let lock: FileLock?
   let isNewlyFollowed: Bool
-  /// nil where it may only be read.
+  /// nil if the file is read-only.
   let watch: FileIdentityMonitor?
 
   init(path: String, options: SQLiteStoreOptions) throws(StoreError) {
@@ -38,9 +38,9 @@ struct OpenFile {
     }
     lock = try FileLock(beside: path)
     let connection = try Connection(path: path, access: .write)
-    // Before anything is changed: a file of a newer version stays as it is.
+    // This precedes every change, so a file of a newer version stays unchanged.
     if try History.isPresent(on: connection) { try History.checkFormat(on: connection) }
-    // Nor is a table made for a model that cannot be served.
+    // No table is created for a model that cannot be served.
     try options.model?.checkTransformers(among: options.transformers)
     let opening = ModelOpening(connection: connection, given: options.model)
     let introspection =
@@ -60,7 +60,7 @@ struct OpenFile {
     writeConnection = connection
   }
 
-  /// Refuses a file that was evidently cut short. SQLite takes one of 0 or 1 bytes for a new
+  /// Refuses a file that was evidently truncated. SQLite takes one of 0 or 1 bytes for a new
   /// database, and deletes its log.
   private static func checkLength(
     _ path: String, _ options: SQLiteStoreOptions
@@ -76,7 +76,7 @@ struct OpenFile {
     }
   }
 
-  /// Whether the file may be written, and its directory, where the log stands beside it.
+  /// True if the process may write the file and its directory, which contains the log.
   private static func mayWrite(_ path: String) -> Bool {
     let resolved = resolvedPath(path)
     let cut = resolved.lastIndex(of: "/")
@@ -84,7 +84,7 @@ struct OpenFile {
     return access(resolved, W_OK) == 0 && access(directory, W_OK | X_OK) == 0
   }
 
-  /// What a file that may only be read holds.
+  /// Returns the tables of a read-only file.
   private static func introspection(
     of connection: Connection, _ options: SQLiteStoreOptions
   ) throws(StoreError) -> Introspection {
@@ -92,7 +92,7 @@ struct OpenFile {
     return try ModelOpening.introspection(of: ModelTables(model), on: connection)
   }
 
-  /// Gives the journal mode that the file had.
+  /// Switches to a write-ahead log. Returns the previous journal mode.
   private static func switchToWAL(_ connection: Connection) throws(StoreError) -> String {
     let before = try connection.first("PRAGMA journal_mode") { $0.text(0) } ?? "delete"
     let now = try connection.first("PRAGMA journal_mode = WAL") { $0.text(0) }
@@ -100,7 +100,8 @@ struct OpenFile {
     return before
   }
 
-  /// A file in a directory that cannot be written to has nowhere to keep its locks.
+  /// Opens a file for reading. In a directory that is not writable, SQLite has no place for its
+  /// locks.
   static func openForReading(
     _ path: String
   ) throws(StoreError) -> (Connection, Connection.Access) {
@@ -119,7 +120,7 @@ struct OpenFile {
 }
 
 extension ModelFile {
-  /// - Throws: where an attribute names a transformer that there is not.
+  /// - Throws: ``StoreError/unusable(_:)`` if an attribute names an unregistered transformer.
   fileprivate func checkTransformers(
     among registered: [String: ValueTransformer]
   ) throws(StoreError) {
@@ -134,9 +135,9 @@ extension ModelFile {
 }
 
 extension Model {
-  /// The model with transformers of the program's own.
+  /// Returns the model with the program's transformers.
   ///
-  /// - Throws: where an attribute names one that there is not.
+  /// - Throws: ``StoreError/unusable(_:)`` if an attribute names an unregistered transformer.
   fileprivate func with(
     _ transformers: [String: ValueTransformer]
   ) throws(StoreError) -> Model {

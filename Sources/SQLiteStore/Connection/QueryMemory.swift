@@ -11,7 +11,7 @@ enum QueryMemory {
   /// Blocks from this size on are counted.
   fileprivate static let largeBlock = 64 << 10
 
-  /// Has SQLite allocate by the functions below. To be called before the library's first use.
+  /// Makes SQLite allocate with the functions below. Call it before the library's first use.
   ///
   /// - Returns: SQLite's code.
   static func install() -> Int32 {

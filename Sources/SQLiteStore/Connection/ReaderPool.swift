@@ -1,10 +1,10 @@
-// Threads that read → connections, lent one at a time.
+// A pool of connections that read one file. Each is used by one thread at a time.
 
 import FetchModel
 import Synchronization
 import Threads
 
-/// Connections that read one file. Any thread may take one; there are never more than `capacity`.
+/// The connections that read one file. May be used from any thread; there are at most `capacity`.
 final class ReaderPool: Sendable {
   private struct Idle {
     var connections: [Connection] = []
@@ -13,19 +13,19 @@ final class ReaderPool: Sendable {
 
   private let path: String
   private let access: Connection.Access
-  /// Guards the connections that nobody uses. The one used last is lent first: its cache is warm.
+  /// Protects the idle connections. The most recently used one is taken first, because its page
+  /// cache is warm.
   private let idle = Mutex(Idle())
   /// As many permits as there may be connections.
   private let permits: MonotonicSemaphore
   private let waitLimit: Double
-  /// nil where nobody watches the files.
+  /// nil if the files are not monitored.
   private let files: ServedFiles?
 
   /// - Parameters:
-  ///   - patience: how many seconds a thread waits for a connection before it is told
+  ///   - waitLimit: the seconds that a thread waits for a connection before it gets
   ///     ``StoreError/busy``.
-  ///   - files: the files that are served; while they are not intact, no further connection is
-  ///     opened.
+  ///   - files: the served files; while they are not intact, no further connection is opened.
   init(
     path: String, access: Connection.Access, capacity: Int = 16,
     waitLimit: Double = 5, files: ServedFiles? = nil
@@ -37,9 +37,10 @@ final class ReaderPool: Sendable {
     permits = MonotonicSemaphore(value: capacity)
   }
 
-  /// Lends a connection to `body`, inside one read transaction.
+  /// Runs `body` with a connection, inside one read transaction.
   ///
-  /// - Parameter limit: nanoseconds after which its query ends with ``StoreError/queryTimeout``.
+  /// - Parameter limit: the nanoseconds after which its query ends with
+  ///   ``StoreError/queryTimeout``.
   func read<Result>(
     limit: UInt64? = nil, _ body: (Connection) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -57,9 +58,9 @@ final class ReaderPool: Sendable {
 
   private func end(_ connection: Connection) {
     connection.holdsReadTransaction = false
-    connection.past.forget()
+    connection.past.reset()
     guard !connection.isInAutocommit else { return }
-    // A deadline that has passed must not end this statement too.
+    // A deadline that has passed must not end this statement as well.
     try? connection.withDeadline(after: nil) { () throws(StoreError) in
       try connection.run("ROLLBACK")
     }
@@ -76,14 +77,14 @@ final class ReaderPool: Sendable {
     return try Connection(path: path, access: access)
   }
 
-  /// A connection that is still inside a transaction is not lent again.
+  /// Returns a connection to the pool, unless it is still inside a transaction.
   private func giveBack(_ connection: Connection) {
     guard connection.isInAutocommit else { return }
     idle.withLock { if !$0.isClosed { $0.connections.append(connection) } }
   }
 
-  /// Closes every connection, those in use when they come back. Reading ends with
-  /// ``StoreError/busy`` from now on.
+  /// Closes every connection; those in use are closed when they are returned. Later reads throw
+  /// ``StoreError/busy``.
   func close() {
     idle.withLock { $0 = Idle(connections: [], isClosed: true) }
   }

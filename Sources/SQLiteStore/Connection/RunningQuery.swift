@@ -38,15 +38,15 @@ enum RunningQuery {
 
   static var isOver: Bool { connection?.hasToEnd ?? false }
 
-  /// Ends the query of a function's call if its time is over.
+  /// Ends the query of a function's call if its time is over. Returns true if it did.
   static func end(_ context: OpaquePointer?) -> Bool {
     guard isOver else { return false }
     sqlite3_result_error_code(context, SQLITE_INTERRUPT)
     return true
   }
 
-  /// Whether a function may read `count` bytes. If not, the query ends: its time is over, or the value is
-  /// too long for an HTTP worker.
+  /// True if a function may read `count` bytes. If not, the query ends: its time is over, or the
+  /// value is too long for an HTTP worker.
   static func admits(_ count: Int, _ context: OpaquePointer?) -> Bool {
     guard count >= shortValue, let connection else { return true }
     let isQuick = connection.queryClass == .quick

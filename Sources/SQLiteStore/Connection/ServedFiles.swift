@@ -1,10 +1,10 @@
-// The path of a served database → whether its file, its write-ahead log and the log's index are
-// still the ones that SQLite has open.
+// The path of a served database enters; the condition of its files leaves: whether the database,
+// its write-ahead log and the log's index are still the ones that SQLite has open.
 //
-// SQLite goes on with open descriptors when a file is removed, renamed or replaced: what it commits
-// then is in no file that anybody finds again. So the writer compares device and inode before and
-// after each commit. An index that another program has cut short is mapped into memory, and reading
-// behind its end raises SIGBUS: its length is compared before each transaction.
+// SQLite continues with its open descriptors when a file is removed, renamed or replaced. What it
+// commits then is in a file without a name. The writer therefore compares device and inode before
+// and after each commit. The log's index is mapped into memory. If another program truncates it,
+// reading beyond its end raises SIGBUS, so its length is compared before each transaction.
 
 import FetchModel
 import Synchronization
@@ -15,7 +15,7 @@ import Synchronization
   import Darwin
 #endif
 
-/// Tells one file from another, whatever their names.
+/// Identifies a file independently of its names.
 struct FileIdentity: Sendable, Hashable {
   let device: UInt64
   let inode: UInt64
@@ -25,19 +25,19 @@ struct FileIdentity: Sendable, Hashable {
 struct FileStatus: Sendable {
   let identity: FileIdentity
   let size: Int
-  /// How many names the file has.
+  /// The number of the file's names (hard links).
   let links: Int
-  /// When its content was changed last, in nanoseconds.
+  /// The time of the last change of its content, in nanoseconds since 1970.
   let modified: Int64
 
-  /// nil where there is no file of that name.
+  /// Returns nil if no file has that name.
   init?(_ path: String) {
     var found = stat()
     guard stat(path, &found) == 0 else { return nil }
     self.init(found)
   }
 
-  /// nil where the descriptor is none.
+  /// Returns nil for an invalid descriptor.
   init?(descriptor: Int32) {
     var found = stat()
     guard fstat(descriptor, &found) == 0 else { return nil }
@@ -58,14 +58,14 @@ struct FileStatus: Sendable {
   }
 }
 
-/// The absolute path of a file without symbolic links; `path` itself where there is no file.
+/// Returns the absolute path of a file without symbolic links; `path` itself if there is no file.
 func resolvedPath(_ path: String) -> String {
   guard let resolved = realpath(path, nil) else { return path }
   defer { free(resolved) }
   return String(cString: resolved)
 }
 
-/// How the files of an open database stand.
+/// The condition of an open database's files.
 enum FileCondition: Sendable, Hashable {
   case intact
   /// No file has the name.
@@ -74,15 +74,15 @@ enum FileCondition: Sendable, Hashable {
   case replaced
   /// The file is shorter than any database.
   case truncated
-  /// The log lacks frames that were committed.
+  /// The log lacks committed frames.
   case logTruncated
-  /// The log or its index is gone, and no other one is there: no other process has opened the file
-  /// since.
+  /// The log or its index was removed, and there is no other one: no other process has opened the
+  /// file since.
   case logRemoved
-  /// Another log or index is there, which another process uses.
+  /// There is another log or index, which another process uses.
   case logReplaced
 
-  /// Whether copying the open log into the open file harms nobody.
+  /// True if copying the open log into the open file cannot damage anything.
   var allowsCheckpoint: Bool {
     switch self {
     case .truncated, .logTruncated, .logReplaced: false
@@ -90,7 +90,7 @@ enum FileCondition: Sendable, Hashable {
     }
   }
 
-  /// What is wrong, and a stable code for it; nil where nothing is.
+  /// The fault and its stable code; nil if the files are intact.
   var fault: StoreFault? {
     switch self {
     case .intact: nil
@@ -107,31 +107,33 @@ enum FileCondition: Sendable, Hashable {
   }
 }
 
-/// The files of one open database. Any thread may ask.
+/// The files of one open database. May be used from any thread.
 final class ServedFiles: Sendable {
-  /// The smallest page of SQLite: no database is shorter.
+  /// The smallest page size of SQLite; no database is shorter.
   private static let shortest = 512
 
   private let path: String
-  /// The same without symbolic links: SQLite resolves them before it names the log.
+  /// The path without symbolic links: SQLite resolves them before it names the log.
   private let databasePath: String
   private let logPath: String
   private let indexPath: String
   private let database: FileIdentity?
   private let log: FileIdentity?
   private let index: FileIdentity?
-  /// The length that the index has reached. SQLite never cuts one that is open.
+  /// The greatest length of the index so far. SQLite never truncates an open index.
   private let indexBytes: Atomic<Int>
-  /// The length that the index required of the log when it was last read.
+  /// The length of the log that its index required when it was last read.
   private let logBytes = Atomic(0)
-  /// Set for good once the file was seen cut short: whatever it holds later is something else.
+  /// True once the file was truncated; it stays true, because later content is not the one that was
+  /// opened.
   private let isTruncated = Atomic(false)
-  /// Set for good once the log lacked frames: what it holds later has gaps.
+  /// True once the log lacked frames; it stays true, because its later content has gaps.
   private let isLogTruncated = Atomic(false)
-  /// The file's own time when this process last copied the log into it.
+  /// The file's modification time when this process last checkpointed.
   private let checkpointed: Atomic<Int64>
 
-  /// Notes which files `path` names. A connection has to have the database and its log open.
+  /// Records the identities of the files of `path`. A connection must have the database and its log
+  /// open.
   init(path: String) {
     self.path = path
     databasePath = resolvedPath(path)
@@ -146,7 +148,7 @@ final class ServedFiles: Sendable {
     indexBytes = Atomic(index?.size ?? 0)
   }
 
-  /// How the files stand now. Three calls of `stat`.
+  /// The current condition. Costs three calls of `stat`.
   var condition: FileCondition { condition(index: FileStatus(indexPath)) }
 
   private func condition(index: FileStatus?) -> FileCondition {
@@ -164,37 +166,38 @@ final class ServedFiles: Sendable {
     if isLogTruncated.load(ordering: .relaxed) { return .logTruncated }
     let isRemoved = self.log != nil && log == nil || self.index != nil && index == nil
     guard isRemoved else { return .intact }
-    // A process that did not see the removed log may have opened, written and closed the file.
+    // Another process that did not see the removed log may have opened, written and closed the
+    // file.
     return now.modified == checkpointed.load(ordering: .relaxed) ? .logRemoved : .logReplaced
   }
 
-  /// Notes that this process has copied the log into the database file.
+  /// Records that this process has copied the log into the database file.
   func noteCheckpoint() {
     guard let now = FileStatus(path), now.identity == database else { return }
     checkpointed.store(now.modified, ordering: .relaxed)
   }
 
-  /// SQLite makes the log and its index when it opens the file. One that was not there then is not
-  /// watched.
+  /// SQLite creates the log and its index when it opens the file. One that did not exist then is
+  /// not monitored.
   private static func isReplaced(_ known: FileIdentity?, by now: FileStatus?) -> Bool {
     guard let known, let now else { return false }
     return now.identity != known
   }
 
-  /// Whether a transaction may begin on a connection that is open. One call of `stat`.
+  /// True if a transaction may begin on an open connection. Costs one call of `stat`.
   var allowsReading: Bool {
     !isTruncated.load(ordering: .relaxed) && restore(FileStatus(indexPath)) != .unusable
   }
 
   private enum IndexState {
     case whole
-    /// It was cut short, and has its length again.
+    /// It was truncated, and has its length again.
     case restored
     case unusable
   }
 
-  /// Gives an index that was cut short its length back, as zeros. SQLite takes these for an index
-  /// that is not valid, and makes it again from the log when the next transaction begins.
+  /// Extends a truncated index with zeros to its previous length. SQLite considers these an invalid
+  /// index and rebuilds it from the log when the next transaction begins.
   private func restore(_ now: FileStatus?) -> IndexState {
     guard let now, now.identity == index else { return .whole }
     let known = indexBytes.load(ordering: .relaxed)
@@ -209,9 +212,9 @@ final class ServedFiles: Sendable {
   ///
   /// - Parameters:
   ///   - connection: the writer's.
-  ///   - inTransaction: true while a transaction that writes is open: what it read may come from an
-  ///     index that has been cut short meanwhile.
-  /// - Throws: ``StoreError/storageFailed(_:)`` where what is committed now would be lost.
+  ///   - inTransaction: true while a write transaction is open; it may have read from an index that
+  ///     was truncated meanwhile.
+  /// - Throws: ``StoreError/storageFailed(_:)`` if a commit now would be lost.
   func check(_ connection: Connection, inTransaction: Bool = false) throws(StoreError) {
     let index = FileStatus(indexPath)
     let state = restore(index)
@@ -222,10 +225,10 @@ final class ServedFiles: Sendable {
     }
   }
 
-  /// Notes for good that the log is shorter than its index requires. SQLite writes frames before it
-  /// counts them in the index, and counts none before it cuts the log: another process may do either
-  /// between two looks, and then both have changed.
-  /// An index that was cut short itself no longer says anything: what it said before counts.
+  /// Records permanently that the log is shorter than its index requires. SQLite writes frames
+  /// before it counts them in the index, and resets the count before it truncates the log. Another
+  /// process may do either between two reads; then both values have changed. A truncated index
+  /// contains no valid count, so its previous one is used.
   private func checkLog(_ state: IndexState, _ connection: Connection) {
     guard let log = FileStatus(logPath), log.identity == self.log else { return }
     if state == .whole, let required = connection.requiredLogBytes {
@@ -238,8 +241,8 @@ final class ServedFiles: Sendable {
     isLogTruncated.store(true, ordering: .relaxed)
   }
 
-  /// Keeps the log that the writer has open as `FILE-wal-orphan`, where other processes use another
-  /// log: it may hold the last copy of some saves.
+  /// Copies the writer's open log to `FILE-wal-orphan` if other processes use another log. It may
+  /// contain the last copy of some saves.
   func keepOrphan(of connection: Connection) {
     let orphan = orphanPath
     guard connection.copyLog(to: orphan) else {
@@ -249,14 +252,14 @@ final class ServedFiles: Sendable {
       .lostLog("saves of the former write-ahead log may be missing; it is kept as \(orphan)"))
   }
 
-  /// Takes the log away from a name whose file is another one or has another content now: SQLite
-  /// would apply it to that. Nothing may have it open. The log of a file that was cut short may hold
-  /// the last copy of some pages: it is kept as `FILE-wal-orphan`.
+  /// Removes the log from a name whose file is another one, or has other content, because SQLite
+  /// would apply the log to it. No connection may have it open. The log of a truncated file may
+  /// contain the last copy of some pages, so it is kept as `FILE-wal-orphan`.
   func removeStaleLog() {
     let condition = condition
     guard condition == .replaced || condition == .truncated else { return }
     guard let log, FileStatus(logPath)?.identity == log else { return }
-    // Where a symbolic link leads elsewhere now, the log still belongs to the file beside it.
+    // If a symbolic link was redirected, the log still belongs to the old file.
     let isTruncated = condition == .truncated
     guard isTruncated || FileStatus(databasePath)?.identity != database else { return }
     if isTruncated {
@@ -267,7 +270,7 @@ final class ServedFiles: Sendable {
     unlink(indexPath)
   }
 
-  /// A name that no earlier log has.
+  /// A name that no earlier orphaned log has.
   private var orphanPath: String {
     let first = logPath + "-orphan"
     guard FileStatus(first) != nil else { return first }

@@ -1,12 +1,12 @@
-// A prepared statement, borrowed for one use. Binds, steps, reads; nothing is boxed on the way.
+// A prepared statement, borrowed for one use. Binding, stepping and reading allocate no boxes.
 
 import CSQLite
 import FetchModel
 
-/// Tells SQLite to copy what it is given.
+/// Makes SQLite copy the bytes that it receives.
 nonisolated(unsafe) let copiedBytes = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-/// A statement of one connection. Valid inside ``Connection/withStatement(_:_:)`` only.
+/// A statement of one connection. Valid only inside ``Connection/withStatement(_:_:)``.
 struct Statement {
   let pointer: OpaquePointer
 
@@ -15,7 +15,7 @@ struct Statement {
     for (index, value) in values.enumerated() { bind(value, at: Int32(index + 1)) }
   }
 
-  /// Binds the parameter at `index`, which counts from 1.
+  /// Binds the parameter at `index`, counted from 1.
   func bind(_ value: SQLValue, at index: Int32) {
     switch value {
     case .null: sqlite3_bind_null(pointer, index)
@@ -34,7 +34,7 @@ struct Statement {
   private func bind(text: String, at index: Int32) {
     var text = text
     text.withUTF8 { utf8 in
-      // An empty buffer may have no address, and an address of nil binds NULL.
+      // An empty buffer may have the address nil, which would bind NULL.
       guard let start = utf8.baseAddress, !utf8.isEmpty else {
         sqlite3_bind_text(pointer, index, "", 0, copiedBytes)
         return
@@ -46,7 +46,7 @@ struct Statement {
     }
   }
 
-  /// Goes to the next row; false at the end.
+  /// Advances to the next row. Returns false at the end.
   func step() throws(StoreError) -> Bool {
     switch sqlite3_step(pointer) {
     case SQLITE_ROW: return true
@@ -55,17 +55,17 @@ struct Statement {
     }
   }
 
-  /// Runs to the end, whatever it returns.
+  /// Steps to the end and ignores the rows.
   func run() throws(StoreError) {
     while try step() {}
   }
 
-  /// How often it sorted rows since this was asked last.
+  /// The number of sort operations since the last call.
   func takeSortCount() -> Int32 { sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_SORT, 1) }
 
   var columnCount: Int32 { sqlite3_column_count(pointer) }
 
-  /// The bytes of a text or binary value; numbers and NULL have none to speak of.
+  /// The bytes of a text or binary value; 0 for numbers and NULL.
   func byteCount(_ column: Int32) -> Int {
     switch sqlite3_column_type(pointer, column) {
     case SQLITE_TEXT, SQLITE_BLOB: Int(sqlite3_column_bytes(pointer, column))
@@ -73,7 +73,7 @@ struct Statement {
     }
   }
 
-  /// About how much memory the values of columns take.
+  /// The approximate memory size of the columns' values in bytes.
   func byteCount(_ columns: Range<Int32>) -> Int {
     columns.reduce(0) { $0 + byteCount($1) + MemoryLayout<SQLValue>.size }
   }
@@ -105,7 +105,7 @@ struct Statement {
 
   func values(_ columns: Range<Int32>) -> [SQLValue] { columns.map { value($0) } }
 
-  /// The id in a column that a key's id expression made; nil for NULL.
+  /// The id in a column that contains a key's id expression; nil for NULL.
   func id(_ column: Int32) -> ObjectID? {
     switch sqlite3_column_type(pointer, column) {
     case SQLITE_INTEGER: .integer(integer(column))
@@ -116,7 +116,7 @@ struct Statement {
 }
 
 extension StoreError {
-  /// The last failure of a connection.
+  /// The last error of a connection.
   init(of handle: OpaquePointer?) {
     let code = sqlite3_extended_errcode(handle)
     self.init(code: code, message: String(cString: sqlite3_errmsg(handle)))

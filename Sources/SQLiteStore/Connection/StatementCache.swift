@@ -1,4 +1,4 @@
-// SQL text → prepared statements that are kept. The least recently used leaves first.
+// Caches prepared statements by SQL text. The least recently used one is evicted first.
 
 import CSQLite
 import FetchModel
@@ -20,14 +20,14 @@ struct StatementCache {
 
   init(capacity: Int) { self.capacity = capacity }
 
-  /// An idle statement for `sql`, marked as used; nil if there is none.
+  /// Returns an idle statement for `sql` and marks it as in use; nil if there is none.
   mutating func take(_ sql: String) -> Entry? {
     guard let entry = entries[sql], !entry.isInUse else { return nil }
     mark(entry)
     return entry
   }
 
-  /// Keeps a new statement, which is in use. O(n) where one has to leave.
+  /// Stores a new statement, which is in use. O(n) if another one must be evicted.
   mutating func insert(_ entry: Entry, for sql: String) {
     if entries.count >= capacity,
       let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse })

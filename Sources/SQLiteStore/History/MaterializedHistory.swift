@@ -34,7 +34,7 @@ struct MaterializedHistory {
   fileprivate static let step: Int64 = 2_000
 
   /// Resets the state when the transaction ends, which drops the tables.
-  mutating func forget() {
+  mutating func reset() {
     self = MaterializedHistory(minimumRows: minimumRows, queriesBefore: queriesBefore)
   }
 }

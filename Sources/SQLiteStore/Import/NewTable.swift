@@ -156,7 +156,7 @@ public struct NewTable: Sendable {
   public static let mostColumns = 1_900
 
   /// Creates the file at `path` if it does not exist.
-  static func touch(_ path: String) throws(StoreError) {
+  static func createFile(_ path: String) throws(StoreError) {
     var pointer: OpaquePointer?
     let code = sqlite3_open_v2(path, &pointer, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
     defer { sqlite3_close_v2(pointer) }

@@ -45,7 +45,7 @@ public final class TableImport {
     creating new: NewTable? = nil
   ) throws(ImportError) {
     do {
-      if new != nil { try NewTable.touch(path) }
+      if new != nil { try NewTable.createFile(path) }
       lock = try FileLock(beside: path)
       connection = try Connection(path: path, access: .write)
       try connection.execute("PRAGMA cache_size = -65536")

@@ -153,7 +153,7 @@ extension SQLiteStore {
     let (source, token) = try of(.source) { () throws(StoreError) in try openToCopy(path) }
     defer { source.close() }
     let pages = try of(.destination) { () throws(StoreError) in
-      try NewTable.touch(draft)
+      try NewTable.createFile(draft)
       let target = try Connection(path: draft, access: .write)
       defer { target.close() }
       let pages = try copy(from: source, to: target, progress)
@@ -217,7 +217,7 @@ extension SQLiteStore {
     let (connection, _) = try OpenFile.openForReading(copy)
     defer { connection.close() }
     guard try newestToken(on: connection) == token else {
-      throw .unusable("the copy is of another moment than it was begun at")
+      throw .unusable("the copy does not contain the snapshot with which it began")
     }
   }
 

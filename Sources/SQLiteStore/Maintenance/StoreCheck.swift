@@ -122,7 +122,7 @@ extension StoreCheck {
       """)
     let gone = try count(vanished(layout))
     return [
-      (lost, "touched rows whose old values are missing"),
+      (lost, "changed rows whose old values are missing"),
       (stray, "old values that belong to no position"),
       (gone, "rows that were inserted and are gone without a trace"),
     ].filter { $0.0 != 0 }.map { .history("\(layout.table): \($0.0) \($0.1)") }

@@ -175,7 +175,7 @@ final class Writer: Sendable {
     waiting.withLock { $0.readers[reader] = position }
   }
 
-  /// Tells the writer to look for commits of other processes soon.
+  /// Makes the writer look for commits of other processes soon.
   func hint() {
     let isAsleep = waiting.withLock { waiting in
       waiting.isHinted = true

@@ -56,7 +56,7 @@ struct WriterMetrics: Sendable {
       MetricFamily(
         "livefetch_epochs_total", "Epochs begun while the file was served.", .counter, restarts),
       MetricFamily(
-        "livefetch_history_rows", "Touched rows that history holds.", .gauge, historyRows),
+        "livefetch_history_rows", "Changed rows that the history contains.", .gauge, historyRows),
       MetricFamily(
         "livefetch_history_bytes", "Bytes that history takes, about.", .gauge, historyBytes),
     ]

@@ -81,7 +81,7 @@ extension OpenAPIDocument {
 
   static let headers: OpenAPINode = [
     "LiveFetch-Token": [
-      "description": "The newest moment of the store.", "schema": .schema("Token"),
+      "description": "The newest position of the store's history.", "schema": .schema("Token"),
     ],
     "ETag": [
       "description": "Changes exactly when the body does.", "schema": .string,

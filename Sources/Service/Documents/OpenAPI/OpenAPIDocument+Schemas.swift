@@ -7,7 +7,7 @@ extension OpenAPIDocument {
     basicSchemas + snapshotSchemas + saveSchemas + problemSchemas
 
   private static let basicSchemas: OpenAPINode = [
-    "Token": ["type": "string", "description": "A moment in the store's history; opaque."],
+    "Token": ["type": "string", "description": "A position in the store's history; opaque."],
     "ID": ["type": ["integer", "string"], "description": "The permanent id of an object."],
     "Position": [
       "type": "array", "items": ["type": "integer", "minimum": 0], "minItems": 2, "maxItems": 2,

@@ -1,18 +1,18 @@
-// Touched objects → those that a live query has to look at: a save of a hundred thousand objects
-// beside a window of fifty is to cost what the window does.
+// Drops changed objects that no view shows. The cost of a save of a hundred thousand objects then
+// depends on the windows' sizes.
 
 import FetchModel
 
 extension LiveQuery {
-  /// From how many objects on it is seen whether they show.
-  private static let fewestLeftOut = 100
+  /// With fewer changed objects, all of them are read.
+  private static let minimumFiltered = 100
 
-  /// `ids` without those of which nothing differs that decides on what is in the result and in
-  /// which order, and that no window reaches: they change nothing for anyone.
-  func showing(
+  /// Returns `ids` without objects that no window contains and whose changed properties affect
+  /// neither membership nor order. These change no view.
+  func withoutInvisible(
     _ ids: Set<ObjectID>, after start: Int64, _ context: CatchUpContext
   ) throws(StoreError) -> Set<ObjectID> {
-    guard ids.count >= Self.fewestLeftOut, !ranges.isEmpty, key.only == nil else { return ids }
+    guard ids.count >= Self.minimumFiltered, !ranges.isEmpty, key.only == nil else { return ids }
     let count = ranges.values.reduce(0) { $0 + $1.keys.count }
     guard count < ids.count / 2 else { return ids }
     let changed = try context.changes(after: start, in: model)

@@ -1,0 +1,161 @@
+// The reading half of the store: plans enter; snapshots, objects and history leave. Each read borrows
+// a connection of the pool for one read transaction.
+
+import FetchModel
+
+extension SQLiteStore {
+  /// The time limit of a query on an HTTP worker, in nanoseconds.
+  private static let quickLimit: UInt64 = 3_000_000
+
+  public func read<Result>(
+    _ body: (any ReadTransaction) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try read(.full) { transaction throws(StoreError) in try body(transaction) }
+  }
+
+  public func read<Result>(
+    cancelledWhen isOver: @escaping @Sendable () -> Bool,
+    _ body: (any ReadTransaction) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try read(.full) { transaction throws(StoreError) in
+      try transaction.connection.withCancellation(isOver) { () throws(StoreError) in
+        try body(transaction)
+      }
+    }
+  }
+
+  public func readAnswers<Result>(
+    _ body: (any StoreReadTransaction) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try read(.full) { transaction throws(StoreError) in try body(transaction) }
+  }
+
+  /// Ends the queries of a task before their time limit.
+  private struct Cancellation: Sendable {
+    let isOver: @Sendable () -> Bool
+    let deadline: ContinuousClock.Instant?
+
+    /// Nanoseconds until the deadline.
+    var timeLeft: UInt64 {
+      guard let deadline else { return .max }
+      let left = ContinuousClock.now.duration(to: deadline) / .nanoseconds(1)
+      return UInt64(min(max(left, 1), 1e18))
+    }
+  }
+
+  @TaskLocal private static var cancellation: Cancellation?
+
+  public func withCancellation<Result>(
+    _ isOver: @escaping @Sendable () -> Bool, until deadline: ContinuousClock.Instant?,
+    _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let cancellation = Cancellation(isOver: isOver, deadline: deadline)
+    return try Self.$cancellation.withValue(cancellation) {
+      Swift.Result { () throws(StoreError) in try body() }
+    }.get()
+  }
+
+  /// Runs `body` in a read transaction on the newest committed state, within the limits of
+  /// `queryClass`.
+  ///
+  /// - Throws: ``StoreError/tooSlow`` if a quick query exceeds a limit.
+  func read<Result>(
+    _ queryClass: QueryClass, _ body: (SQLiteReadTransaction) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    do throws(StoreError) {
+      let cancellation = queryClass == .full ? Self.cancellation : nil
+      let limit = min(
+        timeLimit, queryClass == .quick ? Self.quickLimit : cancellation?.timeLeft ?? .max)
+      return try readers.read(limit: limit) { connection throws(StoreError) in
+        let token = writer == nil ? .unfollowed : try history.newestToken(on: connection)
+        var composer = composer
+        composer.homogeneous = try forms?.homogeneous(at: token, on: connection) ?? []
+        let transaction = SQLiteReadTransaction(
+          connection: connection, composer: composer, history: history,
+          objectStatements: objectStatements, token: token, timeLimit: limit)
+        connection.queryClass = queryClass
+        defer { connection.queryClass = .full }
+        return try connection.withAnswerLimit(maxAnswerBytes) { () throws(StoreError) in
+          try connection.withCancellation(cancellation?.isOver) { () throws(StoreError) in
+            try body(transaction)
+          }
+        }
+      }
+    } catch .queryTimeout where queryClass == .quick {
+      throw .tooSlow
+    } catch {
+      throw error.ofPlan
+    }
+  }
+
+  /// Returns the read transaction that is open on `connection`.
+  func readTransaction(of connection: Connection, at token: Token) -> SQLiteReadTransaction {
+    SQLiteReadTransaction(
+      connection: connection, composer: composer, history: history,
+      objectStatements: objectStatements, token: token)
+  }
+
+  public func snapshot(
+    of plan: FetchPlan, queryClass: QueryClass
+  ) throws(StoreError) -> EncodedSnapshot {
+    try read(queryClass) { transaction throws(StoreError) in try transaction.snapshot(of: plan) }
+  }
+
+  public func snapshot(
+    of filled: BoundPlan, queryClass: QueryClass
+  ) throws(StoreError) -> EncodedSnapshot {
+    try read(queryClass) { transaction throws(StoreError) in try transaction.snapshot(of: filled) }
+  }
+
+  public func explain(
+    _ plan: FetchPlan, queryClass: QueryClass
+  ) throws(StoreError) -> Explanation {
+    try read(queryClass) { transaction throws(StoreError) in try transaction.explanation(of: plan) }
+  }
+
+  public func object(
+    _ id: ObjectID, of plan: FetchPlan, queryClass: QueryClass
+  ) throws(StoreError) -> ObjectSnapshot? {
+    try read(queryClass) { transaction throws(StoreError) in try transaction.object(id, of: plan) }
+  }
+
+  public func rawValue(
+    of id: ObjectID, entity: Int, attribute: Int, queryClass: QueryClass
+  ) throws(StoreError) -> RawValue? {
+    try read(queryClass) { transaction throws(StoreError) in
+      try transaction.rawValue(of: id, entity: entity, attribute: attribute)
+    }
+  }
+
+  public func isUnchanged(
+    _ entities: Set<Int>, since last: Token, holding token: Token
+  ) throws(StoreError) -> Bool {
+    guard writer != nil else { return false }
+    return try read(.quick) { transaction throws(StoreError) in
+      guard try transaction.validity(of: token) == .known else { return false }
+      return try transaction.isUnchanged(entities, since: last)
+    }
+  }
+
+  public func changes(
+    after token: Token?, limit: Int
+  ) throws(StoreError) -> ChangeHistory? {
+    try read(.full) { transaction throws(StoreError) in
+      let connection = transaction.connection
+      var limit = limit
+      // The rows of all saves are in memory at the same time. If they are too large, the answer has
+      // fewer saves, at least one.
+      while limit > 1 {
+        do throws(StoreError) {
+          return try history.changes(after: token, limit: limit, on: connection)
+        } catch {
+          guard case .answerTooLarge = error else { throw error }
+          limit /= 2
+        }
+      }
+      return try connection.withAnswerLimit(.max) { () throws(StoreError) in
+        try history.changes(after: token, limit: limit, on: connection)
+      }
+    }
+  }
+}
