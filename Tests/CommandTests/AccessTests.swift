@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// API.md, sections 9 and 10: the token, the addresses and the hosts that a server is started with.
-@Suite("Who may reach a server")
+@Suite("Access to a server")
 struct AccessTests {
   private func folder() throws -> Folder {
     let folder = try Folder()

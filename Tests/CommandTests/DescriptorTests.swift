@@ -20,7 +20,9 @@ struct DescriptorTests {
     #expect(line.split(separator: " ").dropFirst(3).prefix(2) == ["400", "400"])
   }
 
-  @Test("With all descriptors in use it is idle, serves those who are in, and lets others in later")
+  @Test(
+    "With all descriptors in use it uses no processor time, serves its clients, and accepts others later"
+  )
   func exhausted() throws {
     let folder = try folder()
     let (process, address) = try folder.serve("w.sqlite", limits: "ulimit -n 80")

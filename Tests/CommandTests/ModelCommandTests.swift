@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `livefetch model`: what goes in comes out, as JSON and as Core Data's own files.
+/// `livefetch model`: models survive conversion between JSON and Core Data's files.
 @Suite("livefetch model", .mayBlock)
 struct ModelCommandTests {
   static let model = """

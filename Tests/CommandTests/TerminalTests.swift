@@ -4,7 +4,7 @@ import Testing
 
 @testable import LiveFetchCommand
 
-@Suite("What is shown on a terminal", .mayBlock)
+@Suite("Output on a terminal", .mayBlock)
 struct TerminalTests {
   @Test(
     "Every command has help with examples, and a place in the completions",

@@ -75,7 +75,7 @@ struct AlteredTableTests {
     try expectNewEpoch(file, after: token)
   }
 
-  /// Old tokens expire, and new ones lead on.
+  /// Old tokens expire, and new ones can be continued from.
   private func expectNewEpoch(_ file: HostedFile, after token: String) throws {
     for target in ["/v1/objects/river?", "/v1/objects/country/1?", "/v1/changes?"] {
       let answer = try file.ask("\(target)since=\(token)&wait=0")
@@ -114,7 +114,7 @@ struct AlteredTableTests {
       #expect(stream.next(seconds: 1) == nil && stream.isOver, "stream \(index)")
     }
     #expect(file.reopenings(atLeast: 1) == 1)
-    // An `EventSource` opens the stream again with the last id that it has.
+    // An `EventSource` reopens the stream with its last event id.
     let again = file.begin(
       "GET", "/v1/objects/river",
       headers: [("Accept", "text/event-stream"), ("Last-Event-ID", token)])
@@ -216,7 +216,7 @@ struct AlteredTableTests {
   }
 }
 
-/// What a client is told when the server ends.
+/// The answer to a waiting client when the server ends.
 @Suite("The server ends while clients wait", .mayBlock)
 struct EndingTests {
   @Test(
@@ -225,7 +225,7 @@ struct EndingTests {
       ("GET", "/v1/changes", ""),
       ("POST", "/v1/live", #"{"fetches":{"a":{"entity":"city"},"b":{"entity":"country"}}}"#),
     ])
-  func aStreamIsToldSo(_ request: (method: String, target: String, body: String)) throws {
+  func aStreamEndsWithTheReason(_ request: (method: String, target: String, body: String)) throws {
     let file = try ServedFile(contractWorld)
     let body = request.body.isEmpty ? nil : request.body
     let pending = file.begin(

@@ -70,7 +70,7 @@ struct AnswerLimitTests {
     #expect(answer.bytes.count <= 2_000)
   }
 
-  @Test func theLimitCountsWhatIsWrittenWithItsEscapes() throws {
+  @Test func theLimitCountsBytesWithEscapes() throws {
     let whole = try Self.file(1 << 20).ask("/v1/objects/item?where=id==7&select=note").bytes
     let text = String(repeating: "\"", count: 2_200)
     #expect(String(decoding: whole, as: UTF8.self).contains(text.replacing("\"", with: "\\\"")))
@@ -178,7 +178,7 @@ struct AnswerLimitTests {
     #expect(event?.data.contains("answer-too-large") == true)
   }
 
-  @Test func longTextsAreWrittenWholeHoweverTheyAreEncoded() throws {
+  @Test func longTextsAreWrittenCompletelyInEveryEncoding() throws {
     // Longer than a piece, with characters of all lengths, escapes, and bytes that are not UTF-8.
     let parts = ["a", "é", "日", "😀", "\"", "\\", "\n", "\u{1}", "z"]
     var random = SeededRandom(seed: 3)
@@ -207,7 +207,7 @@ struct AnswerLimitTests {
 /// The time limit, and the end of the server, while an answer is written.
 @Suite("An answer that takes long to write ends")
 struct SlowAnswerTests {
-  /// Texts that take seconds to write so often.
+  /// Texts that take seconds to write as often as the queries select them.
   private static let world = """
     CREATE TABLE long(id INTEGER PRIMARY KEY, v TEXT, b BLOB);
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)

@@ -36,7 +36,7 @@ struct BatchInSaveTests {
   }
 
   @Test(
-    "is refused where the condition is, or stands beside an id",
+    "is refused with an invalid condition, or together with an id",
     arguments: [
       (#"{"delete":"City","where":"popluation > 1"}"#, "unknown-key-path"),
       (#"{"update":"City","where":"name == 'x'"}"#, "malformed-save"),

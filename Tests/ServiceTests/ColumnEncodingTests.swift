@@ -5,9 +5,8 @@ import TestSupport
 import Testing
 
 /// API.md, section 8: a value that its declared type cannot hold is served as stored, equals
-/// nothing of that type and sorts after it; the values of a type compare as what they mean, however
-/// written.
-@Suite("What SQLite lets columns hold", .mayBlock)
+/// nothing of that type and sorts after it; values of a type compare by meaning, in any notation.
+@Suite("Column values of other types", .mayBlock)
 struct ColumnEncodingTests {
   static let mixed = """
     CREATE TABLE event(id INTEGER PRIMARY KEY, at DATETIME);
@@ -87,7 +86,7 @@ struct ColumnEncodingTests {
     }
   }
 
-  @Test func sectionsShowWhatIsStoredAndPagesGoOnBehindIt() throws {
+  @Test func sectionsShowStoredValuesAndPagesContinueAfterThem() throws {
     let file = try ServedFile(Self.types)
     for (section, values) in [
       ("d", #"null,"2020-01-01T00:00:00Z","2021-01-01T00:00:00Z",7,"x""#),
@@ -159,7 +158,7 @@ struct ColumnEncodingTests {
     #expect(try file.ask("/v1/objects/e/3/at").text == "2024-01-01T12:00:00.000Z")
     #expect(try file.ask(fetch + "&explain=true").text.contains(overIndex))
     #expect(try file.ask(fetch).text.contains("[1,3,2]"))
-    // In another, by somebody else: right at once.
+    // In another table, by another process: correct at once.
     try file.outsider("INSERT INTO e VALUES (4,'2024-01-01T23:00:00-02:00')")
     #expect(try file.ask(fetch).text.contains("[1,3,2,4]"))
     #expect(try file.ask(fetch + "&explain=true").text.contains(overIndex) == false)

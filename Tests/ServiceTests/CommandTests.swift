@@ -54,7 +54,7 @@ struct CommandTests {
     }
   }
 
-  @Test func beingAskedToEndItAnswersThoseWhoWait() async throws {
+  @Test func onTerminationItAnswersWaitingClients() async throws {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }
     let path = directory.file("store.sqlite")
@@ -83,7 +83,7 @@ struct CommandTests {
   }
 }
 
-/// The answers that threads got.
+/// The statuses of the responses to all threads.
 private final class Statuses: Sendable {
   private let statuses = Mutex<[Int?]>([])
 

@@ -1,4 +1,4 @@
-// The console blocks of a page → the differences between what they show and what really happens.
+// The console blocks of a page → the differences between the shown and the actual output.
 //
 // `$ ` begins a command, which continues on the next lines until the shell finds it complete; the
 // lines below it are its output. `…` represents any text, line breaks and indentation do not count,
@@ -110,7 +110,7 @@ final class ConsoleSession {
     return commands
   }
 
-  /// Whether the shell finds nothing missing at the command's end.
+  /// True if the shell finds the command complete.
   private func isWhole(_ command: String) throws -> Bool {
     guard !command.hasSuffix("\\") else { return false }
     let check = Process()

@@ -12,7 +12,7 @@ let contractWorld = """
   INSERT INTO city VALUES (1,'Shanghai',24,1),(2,'Beijing',18,1),(3,'Tokyo',9,2);
   """
 
-/// A request and what it has to be answered with.
+/// A request and its expected response.
 struct Exchange: Sendable, CustomTestStringConvertible {
   let method: String
   let target: String
@@ -20,7 +20,7 @@ struct Exchange: Sendable, CustomTestStringConvertible {
   var header: (name: String, value: String)?
   let status: Int
   var code: String?
-  /// What the body has to contain, as text.
+  /// The text that the body must contain.
   var text = ""
 
   init(

@@ -71,7 +71,7 @@ struct DeleteRuleTests {
     #expect(try Self.count(file, "Node") == 1_200)
   }
 
-  @Test func aRingGoesWhole() throws {
+  @Test func cyclesAreDeletedCompletely() throws {
     let file = try Self.nodes(5)
     let ids = try file.ask("/v1/objects/Node?as=ids&where=next==nil").json
     let last = try #require(ids["sections"]?.elements?.first?["items"]?.elements?.first?.integer)
@@ -90,7 +90,7 @@ struct DeleteRuleTests {
     #expect(try Self.count(file, "Node") == 0)
   }
 
-  /// Two rounds of a → b → c, and one object of each beside them.
+  /// Two cycles of a → b → c, and one further object of each entity.
   private static func triangles() throws -> ServedFile {
     let file = try SampleModel.served(text: triangle)
     try file.outsider(
@@ -130,7 +130,7 @@ struct DeleteRuleTests {
     for entity in ["A", "B", "C"] { #expect(try Self.count(file, entity) == 1) }
   }
 
-  /// The `sqlite3` shell has foreign keys off unless it is told otherwise.
+  /// The `sqlite3` shell disables foreign keys by default.
   @Test func rulesHoldForAProgramThatHasForeignKeysOff() throws {
     let model = """
       {"entities":[
@@ -182,7 +182,7 @@ struct DeleteRuleTests {
     #expect(refused.text.contains("still-referenced"), "\(refused.text)")
     #expect(try Self.count(file, "A") == 1)
     #expect(try Self.count(file, "B") == 3)
-    // With what it denies for gone in the same save, in whichever order, all goes.
+    // If the denying objects are deleted in the same save, in any order, the save succeeds.
     let both = try file.ask(
       "POST", "/v1/save",
       body: #"{"changes":[{"delete":"A","id":\#(a)},{"delete":"C","id":\#(c)}]}"#)

@@ -2,8 +2,8 @@ import FetchModel
 import TestSupport
 import Testing
 
-/// Derived attributes of derived attributes: recomputed when something far away changes, by whomever,
-/// and told to those who follow.
+/// Derived attributes of derived attributes: recomputed after distant changes of any program,
+/// and reported to subscribers.
 @Suite("Derived attributes follow each other", .mayBlock)
 struct DerivedChainTests {
   static let model = """
@@ -52,7 +52,7 @@ struct DerivedChainTests {
         == #"{"id":3,"landName":"Peru","landPeople":12}"#)
   }
 
-  @Test func aFarChangeReachesWhoFollowsTheEnd() throws {
+  @Test func aDistantChangeReachesSubscribersOfTheLastAttribute() throws {
     let file = try Self.file()
     let token = try file.ask(Self.houses).json["token"]?.string ?? ""
     let waiting = file.begin("GET", "\(Self.houses)&since=\(token)&wait=15")

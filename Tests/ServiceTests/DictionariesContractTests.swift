@@ -4,7 +4,7 @@ import Service
 import TestSupport
 import Testing
 
-/// What the tests of dictionaries serve.
+/// The file of the dictionary tests.
 let dictionariesWorld = """
   CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT NOT NULL, continent TEXT);
   CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT, code TEXT COLLATE NOCASE,
@@ -137,7 +137,7 @@ struct DictionariesContractTests {
   ]
 
   @Test(arguments: table)
-  func dictionariesHoldWhatWasAskedFor(row: Row) throws {
+  func dictionariesMatchTheRequest(row: Row) throws {
     let file = try ServedFile(dictionariesWorld)
     let answer = try file.ask("/v1/objects/\(Self.encoded(row.target))&as=dictionaries")
     #expect(answer.status == 200, "\(answer.text)")
@@ -233,7 +233,7 @@ struct DictionariesContractTests {
     #expect(none.text.contains(#""count":0,"total":0,"sections""#))
   }
 
-  @Test func sumsBeyond64BitsGoOnAsDoublesWhateverTheOrder() throws {
+  @Test func sumsBeyond64BitsBecomeDoublesInAnyOrder() throws {
     let file = try ServedFile(
       """
       CREATE TABLE t(id INTEGER PRIMARY KEY, g INTEGER, n INTEGER);
@@ -281,7 +281,7 @@ struct DictionariesContractTests {
         #"[{"n":2}]"#))
   }
 
-  @Test func fetchesThatDifferInTheirNumbersAloneAreEachTheirOwn() throws {
+  @Test func fetchesThatDifferOnlyInNumbersAreDistinct() throws {
     let file = try ServedFile(dictionariesWorld)
     for _ in 0..<3 {
       for (least, people) in [(5, 60), (10, 42), (20, 24), (30, 0)] {

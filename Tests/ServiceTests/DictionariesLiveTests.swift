@@ -5,7 +5,7 @@ import SQLiteStore
 import TestSupport
 import Testing
 
-/// Dictionaries under saves: told as a whole when anything in them differs, and never otherwise.
+/// Dictionaries under saves: sent as a whole if anything in them differs, and never otherwise.
 @Suite("as=dictionaries: live", .mayBlock)
 struct DictionariesLiveTests {
   private static let fetch =
@@ -21,7 +21,7 @@ struct DictionariesLiveTests {
     Thread.sleep(forTimeInterval: 0.15)
   }
 
-  @Test func aChangedGroupIsToldAsAWholeToWhoeverWaits() throws {
+  @Test func aChangedGroupIsSentAsAWholeToEveryWaiter() throws {
     let file = try ServedFile(dictionariesWorld)
     let token = try Self.held(file)
     let waiting = file.begin("GET", "\(Self.fetch)&since=\(token)&wait=10")
@@ -62,7 +62,7 @@ struct DictionariesLiveTests {
     #expect(!waiting.isThere)
     let answer = try #require(waiting.wait())
     #expect(Self.isBare(answer.json), "\(answer.text)")
-    // The same for whoever comes later, and after a restart.
+    // The same for later clients, and after a restart.
     let later = try file.ask("\(Self.fetch)&since=\(token)&wait=0")
     #expect(Self.isBare(later.json), "\(later.text)")
     try file.restart()
@@ -76,7 +76,7 @@ struct DictionariesLiveTests {
     return members.map(\.name) == ["entity", "from", "to"]
   }
 
-  @Test func aChangeWhileTheServerWasDownIsToldFromTheOldToken() throws {
+  @Test func aChangeWhileTheServerWasDownIsReportedFromTheOldToken() throws {
     let file = try ServedFile(dictionariesWorld)
     let token = try Self.held(file)
     try file.restart {
@@ -88,7 +88,7 @@ struct DictionariesLiveTests {
     #expect(answer.text.contains("Nippon"))
   }
 
-  @Test func prunedHistoryIs410AndAStreamBeginsAnew() throws {
+  @Test func prunedHistoryIs410AndAStreamRestarts() throws {
     var options = SQLiteStoreOptions()
     options.keptPositions = 1
     let file = try ServedFile(dictionariesWorld, options: options)
@@ -129,7 +129,7 @@ struct DictionariesLiveTests {
   ]
 
   @Test(arguments: [31, 32, 33] as [UInt64])
-  func whoeverAppliesEveryResetHoldsWhatIsTrueAndIsNeverToldTheSame(seed: UInt64) throws {
+  func clientsThatApplyEveryResetAreCurrentAndGetNoEqualReset(seed: UInt64) throws {
     let file = try ServedFile(PromiseTests.world)
     var random = SeededRandom(seed: seed)
     var held = try Self.fetches.map { try Self.result(file.ask("/v1/objects/\(encoded($0))").json) }
@@ -171,7 +171,7 @@ struct DictionariesLiveTests {
 }
 
 extension DictionariesLiveTests {
-  @Test func aStreamSendsTheDictionariesAndThenWhateverTheyBecome() throws {
+  @Test func aStreamSendsTheDictionariesAndThenEveryChange() throws {
     let file = try ServedFile(dictionariesWorld)
     let pending = file.begin(
       "GET", "/v1/objects/city?as=dictionaries&select=n:@count,s:@sum.population",
@@ -192,7 +192,7 @@ extension DictionariesLiveTests {
     #expect(diff.contains(#""items":[{"n":6,"s":61}]"#), "\(diff)")
   }
 
-  /// The next event of a stream, asked for as a socket would; empty after five seconds.
+  /// The next event of a stream, read as a socket would; empty after five seconds.
   private static func event(_ stream: HTTPStream) -> String {
     for _ in 0..<500 {
       if case .bytes(let bytes) = stream.pull(1 << 16) {

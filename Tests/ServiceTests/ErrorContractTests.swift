@@ -95,7 +95,7 @@ struct ErrorContractTests {
     #expect(answer.json["hint"]?.string?.contains("curl --json") == true)
   }
 
-  @Test func aReadOnlyStoreServesFetchesAlone() throws {
+  @Test func aReadOnlyStoreServesOnlyFetches() throws {
     var options = SQLiteStoreOptions()
     options.isReadOnly = true
     let file = try ServedFile(readingWorld, options: options)

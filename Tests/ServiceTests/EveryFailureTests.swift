@@ -40,7 +40,7 @@ struct EveryFailureTests {
       ])
   }
 
-  @Test func anUpdateIsHeldAgainstWhatIsStored() throws {
+  @Test func anUpdateIsValidatedWithTheStoredValues() throws {
     let file = try ServedFile(Self.tables)
     let answer = try file.ask(
       "PATCH", "/v1/objects/Product/1", body: #"{"sku":"de","code":"Y","price":-2}"#)
@@ -54,7 +54,7 @@ struct EveryFailureTests {
         == 200)
   }
 
-  @Test func whatIsWrongInItselfAndWhatCollidesAreListedTogether() throws {
+  @Test func invalidValuesAndConflictsAreListedTogether() throws {
     let file = try ServedFile(Self.tables)
     let answer = try file.ask(
       "POST", "/v1/save",
@@ -76,7 +76,7 @@ struct EveryFailureTests {
     #expect(try file.ask("/v1/objects/Product?as=count").json["total"]?.integer == 2)
   }
 
-  @Test func countsAreListedBesideOtherFailures() throws {
+  @Test func countsAreListedWithOtherFailures() throws {
     let model = """
       {"entities":[
       {"name":"Order","attributes":[{"name":"number","type":"Integer 32","optional":false}],
@@ -104,7 +104,7 @@ struct EveryFailureTests {
       try Self.failures(answer).filter { !$0.contains("lines") } == [
         "1 number not-unique", "2 amount too-small",
       ], "\(answer.text)")
-    // What a refused line might have made good is not held against the order.
+    // Failures that a refused change might have fixed are not reported.
     let excused = try file.ask(
       "POST", "/v1/save",
       body: """

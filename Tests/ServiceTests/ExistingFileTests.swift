@@ -3,8 +3,8 @@ import SQLiteStore
 import TestSupport
 import Testing
 
-/// A model on a file that has tables already: it is served where they are the model's, and else every
-/// difference is told with its place and reason.
+/// A model on a file with tables: it is served if they match the model; otherwise every
+/// difference is reported with its place and reason.
 @Suite("A model on an existing file", .mayBlock)
 struct ExistingFileTests {
   static let model = """
@@ -118,13 +118,13 @@ struct ExistingFileTests {
   ]
 
   @Test(arguments: misfits.indices)
-  func everyDifferenceIsToldWithItsPlaceAndReason(_ index: Int) throws {
+  func everyDifferenceIsReportedWithItsPlaceAndReason(_ index: Int) throws {
     let (sql, problems) = Self.misfits[index]
     let reported = try Self.refusal(sql)
     for problem in problems { #expect(reported.contains(problem), "\(reported)") }
   }
 
-  @Test func everyDifferenceIsToldAtOnce() throws {
+  @Test func allDifferencesAreReportedTogether() throws {
     let reported = try Self.refusal(
       Self.country + Self.tag
         + Self.city.replacing(" people INTEGER,", with: "").replacing(

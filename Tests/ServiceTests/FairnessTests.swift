@@ -9,8 +9,8 @@ import Testing
   import Glibc
 #endif
 
-/// Clients that ask for more than there are threads for.
-@Suite("Clients that ask for much do not keep others from their answers")
+/// Clients with more requests than there are threads.
+@Suite("Clients with expensive requests do not block other clients")
 struct FairnessTests {
   private static let world = """
     CREATE TABLE tree(id INTEGER PRIMARY KEY, name TEXT);
@@ -35,7 +35,7 @@ struct FairnessTests {
       + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
   }
 
-  /// A client on a socket, whose answer is read when it is asked for.
+  /// A client on a socket that reads its response on demand.
   private final class Client {
     private let descriptor: Int32
 
@@ -47,7 +47,7 @@ struct FairnessTests {
 
     deinit { close(descriptor) }
 
-    /// The answer up to where `end` first stands in it.
+    /// Returns the response up to the first occurrence of `end`.
     func answer(until end: String = "\r\n\r\n") -> String {
       LoopbackSocket.setTimeout(120, of: descriptor)
       var (text, buffer) = ("", [UInt8](repeating: 0, count: 1 << 14))
@@ -131,7 +131,7 @@ struct FairnessTests {
     try Self.serve(configuration, options) { file, port in
       let batch = try Client(
         port, Self.head("PATCH", "/v1/objects/leaf?where=\(Self.endless)", #"{"n":1}"#))
-      // A save that comes before the batch runs is made.
+      // A save that arrives before the batch runs is executed.
       var saves: [Client] = []
       #expect(
         try eventually(within: .seconds(60)) {

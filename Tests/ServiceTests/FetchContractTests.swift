@@ -3,7 +3,7 @@ import Service
 import TestSupport
 import Testing
 
-/// What the tests of reading serve: every type, values that do not fit, names that collide.
+/// The file of the read tests: every type, values of other types, names that collide.
 let readingWorld = """
   CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT);
   CREATE TABLE city(id INTEGER PRIMARY KEY, name TEXT, population INTEGER, area REAL,
@@ -66,7 +66,7 @@ struct FetchContractTests {
     #expect(answer["LiveFetch-Token"] != nil)
   }
 
-  /// Query of a fetch of cities → what its sections are.
+  /// Query of a fetch of cities → its sections.
   @Test(arguments: [
     ("as=ids", #"[{"name":"","value":null,"indexTitle":"","items":[1,2,3,4]}]"#),
     ("as=ids&limit=0", #"[{"name":"","value":null,"indexTitle":"","items":[]}]"#),
@@ -114,7 +114,7 @@ struct FetchContractTests {
         + #"{"id":1,"population":"9007199254740993"},{"id":2,"population":null}]}]"#
     ),
   ])
-  func sectionsHoldWhatWasAskedFor(query: String, sections: String) throws {
+  func sectionsMatchTheRequest(query: String, sections: String) throws {
     let answer = try Self.file().ask(
       "\(Self.city)?\(query.replacingOccurrences(of: "<", with: "%3C"))")
     #expect(answer.status == 200)
@@ -141,7 +141,7 @@ struct FetchContractTests {
     for (id, line) in lines { #expect(try file.ask("\(Self.city)/\(id)").text == line) }
   }
 
-  @Test func aWindowTellsItsTotalItsCursorAndWhereItWasCut() throws {
+  @Test func aWindowReportsTotalCursorAndTruncation() throws {
     let file = try Self.file()
     let first = try file.ask("\(Self.city)?as=ids&sort=name&limit=3&count=exact").json
     #expect(first["count"]?.integer == 3)
@@ -161,7 +161,7 @@ struct FetchContractTests {
     #expect(cut.text.contains(#""count":2,"truncated":true"#))
   }
 
-  @Test func relatedObjectsAreSentOnceEachWithObjectsAlone() throws {
+  @Test func relatedObjectsAreSentOnceAndOnlyWithObjects() throws {
     let file = try Self.file()
     let answer = try file.ask("\(Self.city)?select=name&expand=country,birthplace&where=id!=3")
     #expect(

@@ -5,11 +5,11 @@ import TestSupport
 import Testing
 
 /// API.md, section 3: every parameter in the query string and in the body of `POST /v1/fetch`.
-@Suite("POST /v1/fetch means what the query string means", .mayBlock)
+@Suite("POST /v1/fetch equals the query string", .mayBlock)
 struct FetchParityTests {
   struct Pair: Sendable, CustomTestStringConvertible {
     let query: String
-    /// The members beside `"entity":"city"`.
+    /// The members in addition to `"entity":"city"`.
     let body: String
 
     init(_ query: String, _ body: String) {

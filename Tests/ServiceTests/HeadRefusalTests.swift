@@ -5,7 +5,7 @@ import SQLiteStore
 import Service
 import Testing
 
-/// API.md, section 7: what the head of a request shows to be refused is refused before its body.
+/// API.md, section 7: a request whose head is invalid is refused before its body is read.
 @Suite("Refusals at a request's head")
 struct HeadRefusalTests {
   private static let json = [(name: "Content-Type", value: "application/json")]

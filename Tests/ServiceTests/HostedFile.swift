@@ -60,7 +60,7 @@ final class HostedFile {
     host.close()
   }
 
-  /// How often the store was opened again, when that is `wanted` or some seconds are over.
+  /// Returns how often the store was reopened, once that is `wanted` or after a time limit.
   func reopenings(atLeast wanted: Int) -> Int {
     for _ in 0..<15_000 where count.value < wanted { Thread.sleep(forTimeInterval: 0.02) }
     return count.value
@@ -86,7 +86,7 @@ final class HostedFile {
 
   func ask(_ target: String) throws -> Answer { try ask("GET", target) }
 
-  /// The token of now.
+  /// The newest token.
   func token() throws -> String { try #require(ask("/v1").json["token"]?.string) }
 
   /// Opens a stream.

@@ -34,7 +34,7 @@ struct IdempotencyTests {
       write.method, write.target, body: write.body, headers: key("k1"))
     #expect((200..<300).contains(first.status), "\(first.text)")
     let token = file.store.newestToken
-    // What the answer shows of the store has changed meanwhile; the answer has not.
+    // The objects of the response have changed meanwhile; the stored response has not.
     _ = try file.ask("PATCH", "/v1/objects/city/3", body: #"{"name":"Edo"}"#)
     let second = try file.ask(
       write.method, write.target, body: write.body, headers: key("k1"))
@@ -77,7 +77,7 @@ struct IdempotencyTests {
     #expect(try file.ask("/v1/objects/city/1").json["population"]?.integer == 25)
   }
 
-  @Test func aKeyIsLookedAtBeforeWhatIsSaved() throws {
+  @Test func anIdempotencyKeyIsCheckedBeforeTheBody() throws {
     let file = try ServedFile(contractWorld)
     _ = try file.ask("PATCH", "/v1/objects/city/1", body: #"{"population":25}"#, headers: key("k"))
     let others = [
@@ -105,7 +105,7 @@ struct IdempotencyTests {
     #expect(second.status == 201)
   }
 
-  @Test func aSaveWhosePreconditionNoLongerHoldsIsRepeatedAllTheSame() throws {
+  @Test func aRepeatedSaveIgnoresItsOutdatedPrecondition() throws {
     let file = try ServedFile(contractWorld)
     let etag = try #require(file.ask("/v1/objects/city/1")["ETag"])
     let headers = key("k") + [(name: "If-Match", value: etag)]

@@ -17,8 +17,8 @@ struct JoinTableTests {
     "id INTEGER PRIMARY KEY, post_id INTEGER REFERENCES post, tag_id INTEGER REFERENCES tag",
   ]
 
-  @Test("a row that is inserted, moved or deleted is told to both sides", arguments: keys)
-  func rowsAreTold(columns: String) throws {
+  @Test("a row that is inserted, moved or deleted is reported at both ends", arguments: keys)
+  func bothSidesOfARowAreReported(columns: String) throws {
     let file = try ServedFile(
       """
       CREATE TABLE post(id INTEGER PRIMARY KEY, t TEXT);

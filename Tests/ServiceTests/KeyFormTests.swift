@@ -5,7 +5,7 @@ import Testing
 @Suite("Changes of objects whatever their key is made of", .mayBlock)
 struct KeyFormTests {
   @Test(
-    "are told where one or many of them change",
+    "are reported if one or many of them change",
     arguments: [
       ("x REAL PRIMARY KEY NOT NULL, v INTEGER", "0.5", "1/7.0"),
       ("x PRIMARY KEY NOT NULL, v INTEGER", "'a'", "'b'"),
@@ -13,7 +13,7 @@ struct KeyFormTests {
       ("x TEXT COLLATE NOCASE PRIMARY KEY NOT NULL, v INTEGER", "'Lima'", "'oslo'"),
       ("x REAL, y TEXT, v INTEGER, PRIMARY KEY (x, y)", "0.5, 'a'", "2.5, 'b,%'"),
     ], ["", "WITHOUT ROWID"])
-  func areTold(_ key: (columns: String, first: String, second: String), form: String) throws {
+  func areReported(_ key: (columns: String, first: String, second: String), form: String) throws {
     let file = try ServedFile("CREATE TABLE thing(\(key.columns)) \(form);")
     let fetch = "/v1/objects/thing?select=v&sort=v"
     for (number, value) in [key.first, key.second].enumerated() {

@@ -9,8 +9,8 @@ import Testing
   import Glibc
 #endif
 
-/// Clients that leave while something is read for them that takes long.
-@Suite("What nobody waits for any more is broken off", .mayBlock)
+/// Clients that disconnect during a slow query.
+@Suite("Queries of disconnected clients are cancelled", .mayBlock)
 struct LeftClientsTests {
   /// To count the links of every owner takes 30,000 squared steps.
   private static let world = """
@@ -50,7 +50,7 @@ struct LeftClientsTests {
     let bytes = Array(request.utf8)
     try #require(write(client, bytes, bytes.count) == bytes.count)
     let runs = try eventually(within: .seconds(300)) { try Self.running(file) == 1 }
-    // It is under way, whatever the machine does beside it.
+    // It is running, even on a busy machine.
     Thread.sleep(forTimeInterval: 0.2)
     LoopbackSocket.close(client)
     #expect(runs)
@@ -59,7 +59,7 @@ struct LeftClientsTests {
 
   /// The write lock of another program keeps the saves waiting for longer than other requests of such
   /// clients may wait.
-  @Test func aSaveIsAnsweredWhoseClientHasFinishedSending() throws {
+  @Test func aSaveIsAnsweredAfterItsClientFinishedSending() throws {
     let file = try ServedFile(Self.world)
     var configuration = HTTPServerConfiguration()
     configuration.port = 0

@@ -4,7 +4,7 @@ import SQLiteStore
 import TestSupport
 import Testing
 
-/// API.md, section 4: who waits, and for what.
+/// API.md, section 4: long polls.
 @Suite("Long-polls and changes answer as the contract says", .mayBlock)
 struct LongPollTests {
   static let table: [Exchange] = [
@@ -41,7 +41,7 @@ struct LongPollTests {
     #expect(exchange.text.isEmpty || answer.text.contains(exchange.text), "\(answer.text)")
   }
 
-  @Test func anOutsidersDeleteReachesWhoeverWatchesTheObject() throws {
+  @Test func aDeleteOfAnotherProcessReachesObservers() throws {
     let file = try ServedFile(contractWorld)
     let waiting = file.begin("GET", "/v1/objects/city/3?since=now&wait=10")
     Thread.sleep(forTimeInterval: 0.2)
@@ -50,7 +50,7 @@ struct LongPollTests {
     #expect(answer.json["deleted"] == .boolean(true))
   }
 
-  @Test func idsTellOfAnObjectWhoseValuesChanged() throws {
+  @Test func idsReportObjectsWhoseValuesChanged() throws {
     let file = try ServedFile(contractWorld)
     let token = try #require(file.ask("GET", "/v1").json["token"]?.string)
     try file.outsider("UPDATE city SET population = 5 WHERE id = 1")

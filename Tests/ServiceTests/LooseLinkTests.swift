@@ -1,4 +1,4 @@
-// Foreign keys that equal what they refer to only by its collation or its affinity.
+// Foreign keys that equal the referenced key only by its collation or its affinity.
 
 import FetchModel
 import Foundation
@@ -12,12 +12,12 @@ struct LooseLinkTests {
     let member: String
     /// The key of the first owner and of the second one.
     let keys: [String]
-    /// What members hold that refer to the first one, to the second one, and to none.
+    /// The members' values that refer to the first one, to the second one, and to none.
     let links: [[String]]
     /// The ids of the owners as JSON.
     let ids: [String]
 
-    /// Whether members hold the key itself; then they show it although nobody has it.
+    /// True if members contain the key itself; then they show it even if no object has it.
     var isExact = false
 
     var testDescription: String { "\(member) to \(owner)" }
@@ -76,7 +76,7 @@ struct LooseLinkTests {
       """ + cities.joined()
   }
 
-  // MARK: What is shown
+  // MARK: Snapshots
 
   @Test("show the id of the object that they lead to, on both sides", arguments: kinds)
   func bothSidesAgree(kind: Kind) throws {
@@ -121,7 +121,7 @@ struct LooseLinkTests {
     try "[\(items(file, fetch + "&as=ids").joined(separator: ","))]"
   }
 
-  // MARK: What is told
+  // MARK: Diffs
 
   static let fetches = [
     "city?digest=true", "city?where=land.title=='one'&select=land.title",
@@ -135,8 +135,8 @@ struct LooseLinkTests {
     "land?where=ALL+city.name!='c2'&sort=size&limit=1", "city?where=land.city.@count>1&count=exact",
   ]
 
-  @Test("changes of what they lead to are told, live and after a restart", arguments: kinds)
-  func changesAreTold(kind: Kind) throws {
+  @Test("changes of linked objects are reported, live and after a restart", arguments: kinds)
+  func changesOfLinkedObjectsAreReported(kind: Kind) throws {
     let file = try ServedFile(Self.filled(kind))
     var held = try Self.fetches.map { try Held(file, $0, isUntyped: kind.member.isEmpty) }
     let changes = [
@@ -167,7 +167,7 @@ struct LooseLinkTests {
 
   @Test(
     "diffs lead to every fresh snapshot, whatever is saved", arguments: kinds, [1, 2] as [UInt64])
-  func generatedSavesAreTold(kind: Kind, seed: UInt64) throws {
+  func generatedSavesAreReported(kind: Kind, seed: UInt64) throws {
     let file = try ServedFile(Self.filled(kind))
     var random = SeededRandom(seed: seed)
     var held = try Self.fetches.map { try Held(file, $0, isUntyped: kind.member.isEmpty) }
@@ -211,7 +211,7 @@ struct LooseLinkTests {
 
   // MARK: Links to other columns than the key
 
-  @Test("items of a window show what a link leads to now, and not what it led to")
+  @Test("items of a window show the current linked object, not the previous one")
   func itemsAreNotKeptBeyondTheirOwners() throws {
     let file = try ServedFile(
       """
@@ -229,7 +229,7 @@ struct LooseLinkTests {
     #expect(try Self.items(file, fetch) == [#"{"id":1,"land":null}"#])
   }
 
-  @Test("an object that goes and leaves the rows behind that linked it is told at the other end")
+  @Test("deleting a linked object reports its inverse, although the linking rows stay")
   func linksThatAreLeftBehind() throws {
     let file = try ServedFile(
       """
@@ -249,7 +249,7 @@ struct LooseLinkTests {
     }
   }
 
-  @Test("one object is told where its link leads")
+  @Test("an observed object reports the target of its link")
   func oneObject() throws {
     let file = try ServedFile(Self.filled(Self.kinds[0]))
     let first = try file.ask("/v1/objects/city/2?since=now&wait=0").json["to"]?.string ?? ""
@@ -283,7 +283,7 @@ struct LooseLinkTests {
 
     mutating func advance(_ file: ServedFile, _ change: String) throws {
       let answer = try file.ask("/v1/objects/\(fetch)&since=\(snapshot.token)&wait=0")
-      // What a column without a type is said to hold hangs on its first value.
+      // The type of a column without a declared one is inferred from its first value.
       if isUntyped, answer.status == 410 {
         snapshot = try Held(file, fetch).snapshot
         return

@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 
 /// Many fetches that take longer together than a query may.
-@Suite("Many fetches come one part after the other where there is no time for all", .mayBlock)
+@Suite("Many fetches are answered in parts if there is no time for all", .mayBlock)
 struct ManyFetchesInTimeTests {
-  /// `owner` has a link from each of `size` things that no index leads back over: to count the links
+  /// `owner` has a link from each of `size` things, without an index on the link: counting the links
   /// of every owner takes `size` squared steps.
   private static func world(size: Int) -> String {
     """
@@ -41,7 +41,7 @@ struct ManyFetchesInTimeTests {
   private static let second = #""entity":"owner","where":"v < 2","as":"count""#
   private static let endless = #""entity":"owner","where":"thing.@count >= 1","as":"count""#
 
-  @Test func anAnswerHoldsThoseThatCameAndTheOthersAreAskedAgain() throws {
+  @Test func anAnswerContainsFinishedFetchesAndTheOthersAreRequestedAgain() throws {
     let file = try Self.file(size: 30_000, limit: 0.5)
     let answer = try Self.ask(
       file, [("a", Self.first, nil), ("b", Self.endless, nil), ("c", Self.second, nil)])
@@ -103,8 +103,8 @@ struct ManyFetchesInTimeTests {
     #expect(rounds > 1)
   }
 
-  /// What an answer does not name of those with a token would pass for unchanged.
-  @Test func whatIsResumedAndNotReachedIsToldToBeginAnew() throws {
+  /// A fetch with a token that the response does not name would count as unchanged.
+  @Test func aResumedFetchThatRunsOutOfTimeExpires() throws {
     let file = try Self.file(size: 30_000, limit: 0.5)
     let token = try #require(file.ask("/v1").json["token"]?.string)
     try file.outsider(

@@ -48,7 +48,7 @@ struct ManyFetchesStreamTests {
       "INSERT INTO country(name) VALUES ('Peru'); UPDATE city SET name = 'x' WHERE id = 1")
     let diffs = events.next(2)
     #expect(Set(diffs.compactMap(\.name)) == ["a", "b"])
-    // The first of two events of one moment carries no id: the other is still to come.
+    // The first of two events of one token has no id: the other is still to come.
     #expect(diffs[0].id == nil)
     #expect(diffs[1].id == diffs[1].json["to"]?.string)
     try file.outsider("INSERT INTO country(name) VALUES ('Mali')")
@@ -73,14 +73,14 @@ struct ManyFetchesStreamTests {
       last = event
       count += 1
     }
-    // The first change may have been told by itself; all others are one.
+    // The first change may be an event of its own; all others are one event.
     #expect(count <= 3)
     #expect(last?.data.contains(#""name":"n49""#) == true)
     let fresh = try file.ask("/v1/objects/city?sort=-population&select=name")
     #expect(last?.json["to"]?.string == fresh.json["token"]?.string)
   }
 
-  @Test func aTableThatGoesEndsItsFetchAlone() throws {
+  @Test func aDroppedTableEndsOnlyItsFetch() throws {
     let file = try ServedFile(Self.world)
     let events = try open(
       file, #""a":{"entity":"city","as":"count"},"g":{"entity":"gone","as":"ids"}"#)
@@ -91,7 +91,7 @@ struct ManyFetchesStreamTests {
       guard let event = events.next(seconds: 1) else { break }
       kinds[event.name ?? "", default: []].append(event.kind)
     }
-    // A hole in history gives the others a snapshot.
+    // A gap in the history makes the others restart with a snapshot.
     #expect(kinds["g"]?.last == "error", "\(kinds)")
     #expect(kinds["a"] == nil || kinds["a"] == ["snapshot"], "\(kinds)")
   }

@@ -76,7 +76,7 @@ struct ManyFetchesTests {
     }
   }
 
-  /// What the engine has counted.
+  /// The engine's counters.
   private static func counters(_ file: ServedFile) throws -> [String: Double] {
     var counters: [String: Double] = [:]
     for sample in try MetricsText(file.ask("/metrics").text).samples
@@ -86,7 +86,7 @@ struct ManyFetchesTests {
     return counters
   }
 
-  @Test func aWaitEndsWithTheDiffOfTheFetchThatChangedAlone() throws {
+  @Test func aWaitEndsWithOnlyTheDiffOfTheChangedFetch() throws {
     let file = try ServedFile(contractWorld)
     let first = try token(file.ask("POST", "/v1/live", body: Self.body(Self.both)))
     let pending = file.begin("POST", "/v1/live", body: Self.body(Self.since(first), wait: 10))
@@ -124,7 +124,7 @@ struct ManyFetchesTests {
     #expect(answer.text == #"{"token":"\#(first)","results":{}}"#)
   }
 
-  @Test func aFetchThatIsNewToTheSetComesAsASnapshotBesideTheDiffsOfTheOthers() throws {
+  @Test func aNewFetchOfTheSetIsASnapshotWithTheDiffsOfTheOthers() throws {
     let file = try ServedFile(contractWorld)
     let first = try token(file.ask("POST", "/v1/live", body: Self.body(Self.both)))
     try file.outsider("UPDATE city SET name = 'x' WHERE id = 1")
@@ -208,7 +208,7 @@ struct ManyFetchesTests {
       Issue.record("\(answer.text.prefix(200))")
       return
     }
-    // Those that showed it before tell that it moved or changed, those up to 499 that it came.
+    // Windows that contained it report a move or an update, those up to 499 an insertion.
     #expect(results.count == 500)
     let tooMany = fetches + ["\"g\":{\"entity\":\"city\"}"]
     let refused = try file.ask(
@@ -234,7 +234,7 @@ struct ManyFetchesTests {
     ("tags", #""entity":"tag","select":["word","city"]"#),
   ]
 
-  /// Every answer's one token is given for all fetches, also for those that it said nothing of, and
+  /// The token of each response is used for all fetches, also for those that it does not contain, and
   /// now and then a fetch leaves the set and comes back without a token.
   @Test(arguments: [5, 6] as [UInt64])
   func oneTokenForAllLosesNothingWhileOthersSave(seed: UInt64) throws {
@@ -270,7 +270,7 @@ struct ManyFetchesTests {
           held[name] = snapshot
         } else {
           var diff = try #require(Diff(json: result))
-          // The client's token for a fetch that was not told of is the answer's.
+          // For a fetch that the response does not name, the client continues with the response's token.
           diff.from = try #require(held[name]).token
           try held[name]?.apply(diff)
         }
@@ -283,7 +283,7 @@ struct ManyFetchesTests {
     }
   }
 
-  @Test func aServerThatEndsAnswersWhoeverWaits() throws {
+  @Test func aServerThatEndsAnswersEveryWaiter() throws {
     let file = try ServedFile(contractWorld)
     let pending = file.begin(
       "POST", "/v1/live", body: Self.body(#""a":{"entity":"city","since":"now"}"#, wait: 60))

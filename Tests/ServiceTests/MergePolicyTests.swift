@@ -5,7 +5,7 @@ import Testing
 /// `ifMatch`, `base` and the merge policies over HTTP: two clients that saw the same object.
 @Suite("Conflicts of two clients", .mayBlock)
 struct MergePolicyTests {
-  /// A hero whose power somebody else has changed since it was seen.
+  /// A hero whose power another client changed after it was read.
   private static func file() throws -> (ServedFile, etag: String) {
     let file = try SampleModel.served("heroes")
     _ = try file.insert("Hero", #"{"name":"Ann","power":10,"motto":"Up"}"#)
@@ -38,12 +38,12 @@ struct MergePolicyTests {
   }
 
   @Test(arguments: [("overwrite", 30), ("objectWins", 30), ("storeWins", 20)])
-  func aPolicySaysWhoWinsPropertyByProperty(_ policy: String, _ power: Int64) throws {
+  func aPolicyDecidesConflictsPropertyByProperty(_ policy: String, _ power: Int64) throws {
     let (file, _) = try Self.file()
     #expect(try Self.save(file, policy).status == 200)
     let hero = try file.ask("/v1/objects/Hero/1").json
     #expect(hero["power"]?.integer == power)
-    // Nobody else had changed this one.
+    // No other client changed this one.
     #expect(hero["motto"]?.string == "Away")
   }
 

@@ -74,7 +74,7 @@ struct MetricsText {
 
 @Suite("Metrics are Prometheus text, and count", .mayBlock)
 struct MetricsTests {
-  /// Serves the file on a port and gives what a client gets from there.
+  /// Serves the file on a port and returns the response to a client.
   private func serving(
     _ file: ServedFile, _ body: ((String, [String: String]) throws -> Answer) throws -> Void
   ) throws {

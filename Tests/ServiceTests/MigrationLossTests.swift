@@ -3,11 +3,11 @@ import SQLiteStore
 import TestSupport
 import Testing
 
-/// What another version of a model would lose, or bend, is said in the plan and not done.
+/// A migration that would lose or convert values lists them in its plan and is refused.
 @Suite("Losses of migrations", .mayBlock)
 struct MigrationLossTests {
-  /// What stands against leading a file with `saved` objects from one version to another; the same
-  /// in a dry run and in earnest.
+  /// Returns the refusals and losses of migrating a file with `saved` objects; they are the same
+  /// in a dry run and in a real run.
   private func objections(
     from first: String, to second: String, _ saved: [(entity: String, values: String)]
   ) throws -> [String] {

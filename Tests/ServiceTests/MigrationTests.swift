@@ -79,7 +79,7 @@ struct MigrationTests {
       try file.ask("/v1/objects/Author/1").text
         == #"{"id":1,"name":"Ann","age":40,"note":"n","rank":7}"#)
     #expect(try file.ask("/v1/objects/Author/1?select=books").text.contains("[1,2]"))
-    // Ids go on behind those that were given.
+    // New ids follow the assigned ones.
     #expect(try file.insert("Author", #"{"name":"Cid"}"#) == 3)
   }
 
@@ -251,7 +251,7 @@ struct MigrationTests {
     var options = SQLiteStoreOptions()
     options.model = try ModelFile(parsing: Array(Self.version(more: #",{"name":"Shelf"}"#).utf8))
     #expect(throws: StoreError.self) { _ = try SQLiteStore(path: file.path, options: options) }
-    // Rules that tables do not show change as they like.
+    // Rules that the tables do not express may change freely.
     options.model = try ModelFile(
       parsing: Array(
         Self.version(
@@ -287,7 +287,7 @@ struct MigrationTests {
 
   // MARK: Renaming
 
-  /// One entity with text attributes, each with what it was called.
+  /// One entity with text attributes, each with its previous name.
   private static func names(_ attributes: [(name: String, was: String?)]) throws -> ModelFile {
     let text = attributes.map { name, was in
       #"{"name":"\#(name)","type":"String"\#(was.map { #","renamingIdentifier":"\#($0)""# } ?? "")}"#
@@ -319,7 +319,7 @@ struct MigrationTests {
     file.stop()
     _ = try SQLiteStore.migrate(
       path: file.path, to: Self.names([("a", "b"), ("b", "a")]))
-    // What was `a` at first is called `b` by now, and goes on as `c`.
+    // The attribute `a` was renamed to `b` before, and is renamed to `c` now.
     _ = try SQLiteStore.migrate(
       path: file.path, to: Self.names([("a", nil), ("b", nil), ("c", "a")]))
     let again = try ServedFile("", adopting: file)
@@ -394,8 +394,8 @@ struct MigrationTests {
     "transformable":{"a":[1]}
     """
 
-  /// E0 at the top, every other one below the one a third of its number; each with what a model can
-  /// say of its attributes and with a relationship to the next.
+  /// E0 is the root, and En is a subentity of E(n/3). Each has every option of
+  /// attributes and a relationship to the next.
   private static func large(extra: Bool) throws -> ModelFile {
     var model = ModelFile()
     model.version = "1"
@@ -452,7 +452,7 @@ struct MigrationTests {
     return attribute
   }
 
-  /// Each leads to the next one, which has it as its inverse; the ends lead round.
+  /// A relationship to the next entity, which has the inverse; the last one refers to the first.
   private static func link(_ name: String, _ index: Int, to other: Int) -> ModelFile.Relationship {
     let isNext = name == "next"
     var link = ModelFile.Relationship(

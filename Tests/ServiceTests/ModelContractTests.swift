@@ -21,7 +21,7 @@ struct ModelContractTests {
     return file
   }
 
-  @Test func subentitiesAreFetchedThroughTheirParentAndTellTheirEntity() throws {
+  @Test func subentitiesAreFetchedThroughTheirParentWithTheirEntity() throws {
     let file = try Self.heroes()
     let answer = try file.ask("/v1/objects/Human?select=name")
     #expect(
@@ -36,7 +36,7 @@ struct ModelContractTests {
       try file.ask("/v1/objects/Human?as=ids&where=entity=='Villain'").text.contains("[3]"))
   }
 
-  @Test func anObjectIsFoundUnderItsOwnEntityAndItsAncestorsAlone() throws {
+  @Test func anObjectIsFoundOnlyUnderItsEntityAndItsAncestors() throws {
     let file = try Self.heroes()
     #expect(try file.ask("/v1/objects/Villain/3").status == 200)
     #expect(try file.ask("/v1/objects/Human/3").json["entity"]?.string == "Villain")
@@ -47,7 +47,7 @@ struct ModelContractTests {
     #expect(try file.ask("PATCH", "/v1/objects/Human/3", body: #"{"name":"Dan"}"#).status == 200)
   }
 
-  @Test func aBatchTouchesObjectsOfItsEntityAlone() throws {
+  @Test func aBatchChangesOnlyObjectsOfItsEntity() throws {
     let file = try Self.heroes()
     let answer = try file.ask(
       "PATCH", "/v1/objects/Hero?where=TRUEPREDICATE", body: #"{"name":"X"}"#)
@@ -132,7 +132,7 @@ struct ModelContractTests {
         "\(list): \(diff.text)")
       token = diff.json["to"]?.string ?? ""
     }
-    // The order that is there already is no change.
+    // Setting the current order is no change.
     _ = try file.ask("PATCH", "/v1/objects/Team/1", body: #"{"members":[\#(ids[5]),\#(ids[4])]}"#)
     let silent = try file.ask("\(path)&since=\(token)&wait=0")
     #expect(silent.text.contains(#""updated":[]"#), "\(silent.text)")
@@ -175,7 +175,7 @@ struct ModelContractTests {
     #expect(try file.ask("/v1/objects/Hero?as=ids&sort=id").text.contains("[1,2]"))
   }
 
-  @Test func theDescriptionShowsWhatTheModelSays() throws {
+  @Test func theDescriptionShowsTheModel() throws {
     let file = try SampleModel.served("heroes")
     let text = try file.ask("/v1/model").text
     for part in [

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Promise 1 over inheritance, ordered relationships, derived attributes and values of classes.
-@Suite("Diffs over a model's objects lead to what is there", .mayBlock)
+@Suite("Diffs over a model's objects produce the current snapshot", .mayBlock)
 struct ModelPromiseTests {
   static let fetches = [
     "Human?sort=-name&select=name,mentor.name,skill",

@@ -6,7 +6,7 @@ import Testing
 /// API.md section 6 with a model: no client can break its rules.
 @Suite("Saves keep a model's rules", .mayBlock)
 struct ModelRulesTests {
-  /// Values of a hero, and what is wrong with them.
+  /// Values of a hero, and their failures.
   static let refusals: [(values: String, property: String, code: String)] = [
     (#"{"power":1}"#, "name", "missing"),
     (#"{"name":null}"#, "name", "not-optional"),
@@ -81,7 +81,7 @@ struct ModelRulesTests {
     #expect(answer.text.contains("too-large"))
   }
 
-  @Test func defaultsFillWhatAnInsertLeavesOut() throws {
+  @Test func defaultsFillMissingValuesOfAnInsert() throws {
     let file = try SampleModel.served("heroes")
     let hero = try file.insert("Hero", #"{"name":"A"}"#)
     let villain = try file.insert("Villain", #"{"name":"B"}"#)
@@ -114,7 +114,7 @@ struct ModelRulesTests {
     #expect(try nemesis("Villain/\(cid)") == .null)
   }
 
-  @Test func aRelationshipLeadsToObjectsOfItsEntityAlone() throws {
+  @Test func aRelationshipAcceptsOnlyObjectsOfItsEntity() throws {
     let file = try SampleModel.served("heroes")
     let ann = try file.insert("Hero", #"{"name":"Ann"}"#)
     let answer = try file.ask(
@@ -148,7 +148,7 @@ struct ModelRulesTests {
     let refused = try file.ask("DELETE", "/v1/objects/Author/\(author)")
     #expect(refused.status == 409)
     #expect(refused.text.contains(#""property":"posts","code":"still-referenced""#))
-    // The rule is asked when every change was made.
+    // The rule is checked after all changes.
     let both = try file.ask(
       "POST", "/v1/save",
       body: """
@@ -157,7 +157,7 @@ struct ModelRulesTests {
     #expect(both.status == 200, "\(both.text)")
   }
 
-  @Test func nullifyOfWhatMayNotBeNilIsRefused() throws {
+  @Test func nullifyOfARequiredRelationshipIsRefused() throws {
     let model = """
       {"entities":[
       {"name":"A","relationships":[{"name":"bs","destination":"B","toMany":true,"inverse":"a"}]},
@@ -189,7 +189,7 @@ struct ModelRulesTests {
       try file.ask("/v1/objects/\($0)?as=count").json["total"]?.integer
     }
     switch rule {
-    // Round and round: the other object goes with its owner.
+    // The cascade continues in the cycle: the other object is deleted with its owner.
     case "Cascade":
       #expect(answer.status == 204)
       #expect(left == [0, 0])
@@ -213,7 +213,7 @@ struct ModelRulesTests {
     let b = try file.insert("B", "{}")
     let a = try file.insert("A", #"{"bs":[\#(b)]}"#)
     #expect(try file.ask("DELETE", "/v1/objects/B/\(b)").code == "conflict")
-    // To take a member out deletes nothing.
+    // Removing a member deletes nothing.
     _ = try file.ask("PATCH", "/v1/objects/A/\(a)", body: #"{"bs":[]}"#)
     #expect(try file.ask("/v1/objects/B/\(b)").status == 200)
     _ = try file.ask("PATCH", "/v1/objects/A/\(a)", body: #"{"bs":[\#(b)]}"#)
@@ -312,7 +312,7 @@ struct ModelRulesTests {
     #expect(try read() == #"{"id":1,"memberCount":1,"totalPower":100}"#)
   }
 
-  @Test func theTimeOfTheLastChangeMovesWithChangesAlone() throws {
+  @Test func theModificationTimeChangesOnlyWithChanges() throws {
     let file = try SampleModel.served("heroes")
     let hero = try file.insert("Hero", #"{"name":"A"}"#)
     let first = try file.ask("/v1/objects/Hero/\(hero)").json["changedAt"]?.string ?? ""

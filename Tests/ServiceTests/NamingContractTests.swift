@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// API.md, section 8: what any file is served as.
+/// API.md, section 8: the names of entities and properties of any file.
 @Suite("Names of any file", .mayBlock)
 struct NamingContractTests {
   static let odd = """

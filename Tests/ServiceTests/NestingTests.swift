@@ -4,7 +4,7 @@ import HTTPServer
 import TestSupport
 import Testing
 
-/// What clients nest is parsed on the threads that serve connections, whose stacks are small.
+/// Nested input of clients is parsed on the threads that serve connections, whose stacks are small.
 @Suite("Nesting over a socket", .mayBlock)
 struct NestingTests {
   @Test func deeplyNestedPredicatesDoNotEndTheProcess() async throws {
@@ -46,7 +46,7 @@ struct NestingTests {
     ]
   }
 
-  /// Each operator and function around itself, on either side, ever deeper: it runs or is refused.
+  /// Each operator and function nested in itself, on either side, at growing depth: it runs or is refused.
   @Test func whateverIsNestedRunsOrIsTooComplex() async throws {
     let file = try ServedFile(readingWorld)
     var configuration = HTTPServerConfiguration()
@@ -73,7 +73,7 @@ struct NestingTests {
         #expect([200, 400].contains(status), "\(depth) x \(open)…\(close)")
       }
     }
-    // What is not deep is not refused.
+    // Shallow input is not refused.
     #expect(ran == 4 * Self.surroundings.count)
   }
 

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Columns whose names mean something in a parameter's grammar, and keys that are not what their
+/// Columns whose names have a meaning in a parameter's grammar, and keys of another type than their
 /// column declares.
 @Suite("Odd names and keys", .mayBlock)
 struct OddNameTests {

@@ -144,7 +144,7 @@ struct OpenAPITests {
     }
   }
 
-  /// The first text of every problem that is made anywhere.
+  /// The code of every problem in the sources.
   private static func codesInSources(_ root: URL) throws -> Set<String> {
     let pattern =
       #/(?:badRequest\(|notFound\(|(?:Problem|init)\(\s*[1-5]\d\d,|code:)\s*"([a-z][a-z-]+)"/#

@@ -6,7 +6,7 @@ import Testing
 /// API.md section 5: `[FIRST] [LAST] [SIZE] [n]`.
 @Suite("Elements of ordered relationships", .mayBlock)
 struct OrderedElementTests {
-  /// Two teams: League with Ann (1), Bob (2) and Cid (3) in the order 3, 1, 2; Nobody without.
+  /// Two teams: League with Ann (1), Bob (2) and Cid (3) in the order 3, 1, 2; Nobody has no members.
   static func teams() throws -> ServedFile {
     let file = try SampleModel.served("heroes")
     let answer = try file.ask(
@@ -25,7 +25,7 @@ struct OrderedElementTests {
     return file
   }
 
-  /// Predicate about teams → the teams that it holds for.
+  /// Predicate about teams → the matching teams.
   static let table: [(String, String)] = [
     ("members[FIRST] == 3", "[1]"), ("members[LAST] == 2", "[1]"), ("members[1] == 1", "[1]"),
     ("members[FIRST].name == 'Cid'", "[1]"), ("members[LAST].name == 'Bob'", "[1]"),
@@ -41,7 +41,7 @@ struct OrderedElementTests {
   ]
 
   @Test(arguments: table)
-  func anElementIsWhatStandsAtItsPlace(predicate: String, ids: String) throws {
+  func anElementIsTheObjectAtItsIndex(predicate: String, ids: String) throws {
     let file = try Self.teams()
     let text = DictionariesContractTests.encoded(predicate)
     let variable = predicate.contains("$n") ? "&var.n=1" : ""
@@ -49,7 +49,7 @@ struct OrderedElementTests {
     #expect(answer.text.contains("\"items\":\(ids)}"), "\(answer.text)")
   }
 
-  /// Cid (3), who comes first in League (1), has the apprentices Ann (1) and Bob (2).
+  /// Cid (3), the first member of League (1), has the apprentices Ann (1) and Bob (2).
   @Test(arguments: [
     ("members[FIRST].apprentices.@count == 2", "[1]"),
     ("members[LAST].apprentices.@count == 0", "[1,2]"),
@@ -127,7 +127,7 @@ struct OrderedElementTests {
     let diff = try #require(waiting.wait())
     #expect(diff.text.contains(#""inserted":[{"to":[0,0],"id":\#(team)}]"#), "\(diff.text)")
     #expect(try file.ask(fetch).text.contains("\"items\":\(ids)}"))
-    // The old token says the same after a restart, when the past is asked for.
+    // The old token gives the same answer after a restart, when past values are queried.
     let later = try file.ask("\(fetch)&since=\(token)&wait=0")
     #expect(later.text.contains(#""inserted":[{"to":[0,0],"id":\#(team)}]"#), "\(later.text)")
   }

@@ -4,7 +4,7 @@ import SQLiteStore
 import TestSupport
 import Testing
 
-/// API.md, section 4, promise 10, and what a program does to a file that does not know of us.
+/// API.md, section 4, promise 10, and writes of programs that do not know LiveFetch.
 @Suite(
   "Another program writes the same file", .mayBlock, .enabled(if: Sqlite3.isInstalled), .serialized)
 struct OtherWriterTests {
@@ -60,7 +60,7 @@ struct OtherWriterTests {
       let answer = try file.ask("/v1/objects/\(fetch)&since=\(held[index].token)&wait=0")
       let fresh = try snapshot(file, fetch)
       if answer.status == 410 {
-        // A trigger that is younger than ours may have hidden something.
+        // A trigger that is newer than LiveFetch's may have hidden changes.
         #expect(script.contains("CREATE TRIGGER"), "\(answer.text)")
         continue
       }
@@ -97,9 +97,9 @@ struct RestoredFileTests {
     INSERT INTO country VALUES (1,'China');
     """
 
-  /// Changes a served file so that it holds another history; gives what it held before.
+  /// Changes a served file so that it contains another history. Returns its previous content.
   ///
-  /// - Parameter isReopened: whether the store is opened again, which ends every waiting request.
+  /// - Parameter isReopened: true if the store is opened again, which ends every waiting request.
   private func check(
     _ file: HostedFile, isReopened: Bool = false, _ replace: () throws -> Void
   ) throws {

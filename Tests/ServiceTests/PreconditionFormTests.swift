@@ -2,8 +2,8 @@ import FetchModel
 import Foundation
 import Testing
 
-/// API.md, section 10: what limits a change and cannot be parsed is refused.
-@Suite("Headers that limit a change are never passed over")
+/// API.md, section 10: preconditions that cannot be parsed are refused.
+@Suite("Headers that limit a change are never ignored")
 struct PreconditionFormTests {
   private typealias Headers = [(name: String, value: String)]
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// API.md, section 5, asked of a file: predicate → ids, or the refusal's code, offset and hint.
+/// API.md, section 5, on a file: predicate → ids, or the refusal's code, offset and hint.
 @Suite("Predicates over a file", .mayBlock)
 struct PredicateContractTests {
   @Test func everyOperatorMeetsNilAndNegation() throws {

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// The program itself, started, whose first line was read.
+/// The running program, after its first line of output.
 struct RunningProgram {
   let process = Process()
   private(set) var line = ""
@@ -19,7 +19,7 @@ struct RunningProgram {
     }
   }
 
-  /// Waits for its end and gives its status.
+  /// Waits for its end and returns its status.
   func end() -> Int32 {
     process.waitUntilExit()
     return process.terminationStatus

@@ -1,11 +1,11 @@
 import Foundation
 import TestSupport
 
-/// Another program that writes the same file: foreign keys off, no functions of ours.
+/// Another program that writes the same file, without foreign keys and LiveFetch's functions.
 enum SQLiteShell {
   static func run(_ sql: String, path: String) throws { try sqlite(path, sql) }
 
-  /// The integer that `sql` gives.
+  /// Returns the integer that `sql` selects.
   static func integer(_ sql: String, path: String) throws -> Int64? {
     try sqlite(path, sql).first.flatMap { Int64($0) }
   }
@@ -13,10 +13,10 @@ enum SQLiteShell {
 
 /// The `sqlite3` program: a second process that writes the same file.
 enum Sqlite3 {
-  /// Whether the program is there; where it is not, tests of other processes say nothing.
+  /// True if the program is installed; otherwise tests with other processes are skipped.
   static let isInstalled = FileManager.default.isExecutableFile(atPath: "/usr/bin/sqlite3")
 
-  /// What the program prints for `script`: SQL, and its own commands on lines of their own.
+  /// The program's output for `script`: SQL, and its own commands on separate lines.
   @discardableResult
   static func run(_ script: String, _ path: String) throws -> String {
     let process = Process()

@@ -28,7 +28,7 @@ enum SampleModel {
 }
 
 extension ServedFile {
-  /// The id that an insert got; the answer stands in the failure where it was refused.
+  /// Inserts an object and returns its id; a failure contains the response.
   func insert(_ entity: String, _ values: String) throws -> Int64 {
     let answer = try ask("POST", "/v1/objects/\(entity)", body: values)
     guard answer.status == 201, let id = answer.json["id"]?.integer else {

@@ -2,7 +2,7 @@ import FetchModel
 import TestSupport
 import Testing
 
-/// API.md, section 6: what saves answer.
+/// API.md, section 6: the responses to saves.
 @Suite("Saves answer as the contract says", .mayBlock)
 struct SaveContractTests {
   static let table: [Exchange] = [
@@ -83,7 +83,7 @@ struct SaveContractTests {
     #expect(answer.json["included"]?["country"]?["3"]?["name"]?.string == "N")
   }
 
-  @Test func anObjectThatLacksSeveralValuesIsToldEachOnce() throws {
+  @Test func everyMissingValueOfAnObjectIsReportedOnce() throws {
     let file = try ServedFile(contractWorld)
     let answer = try file.ask("POST", "/v1/objects/city", body: #"{"name":1}"#)
     #expect(!answer.text.contains("missing"))

@@ -24,7 +24,7 @@ struct SectionOptionTests {
       (10, '👩‍👩‍👧 day', '9999-12-31T23:59:59Z', 253402300799, NULL);
     """
 
-  /// `value: ids | value: ids`, as the snapshot has them.
+  /// The snapshot's sections as `value: ids | value: ids`.
   private func sections(_ json: JSON) -> String {
     guard case .array(let sections)? = json["sections"] else { return "no sections" }
     return sections.map { section in
@@ -151,7 +151,7 @@ struct SectionOptionTests {
     #expect(try Self.isApplied(before, diff, try file.ask(path)), "\(diff.text)")
   }
 
-  /// Whether `diff` leads from one snapshot to the other.
+  /// True if `diff` applied to one snapshot gives the other.
   private static func isApplied(_ old: Answer, _ diff: Answer, _ new: Answer) throws -> Bool {
     var snapshot = try #require(ResultSnapshot(json: old.json))
     let expected = try #require(ResultSnapshot(json: new.json))

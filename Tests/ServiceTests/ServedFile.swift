@@ -7,9 +7,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// An SQLite file of a test's own, served without sockets; gone with the test.
+/// An SQLite file of one test, served without sockets and deleted after the test.
 final class ServedFile {
-  /// Gone with the last one on the same file.
+  /// Deleted with the last server of the same file.
   let directory: TemporaryDirectory
   let path: String
   private(set) var store: SQLiteStore
@@ -30,7 +30,7 @@ final class ServedFile {
     service = try Service(store: store, configuration: configuration)
   }
 
-  /// Serves the file of another one, which has to be stopped, without what that was told of it.
+  /// Serves the file of another server, which must be stopped, with none of its state.
   init(_ sql: String, adopting other: ServedFile) throws {
     directory = other.directory
     path = other.path
@@ -59,7 +59,7 @@ final class ServedFile {
   /// Changes the file as another program would.
   func outsider(_ sql: String) throws { try SQLiteShell.run(sql, path: path) }
 
-  /// Waits until the server has noticed everything that other programs have committed.
+  /// Waits until the server has detected all commits of other programs.
   func settle() throws {
     let isSettled = try eventually(within: .seconds(300)) {
       let newest = try SQLiteStore.status(path: path).history?.token.position ?? 0
@@ -68,7 +68,7 @@ final class ServedFile {
     #expect(isSettled)
   }
 
-  /// The answer to a request; waits for it.
+  /// Sends a request and waits for the response.
   func ask(
     _ method: String = "GET", _ target: String, body: String? = nil,
     headers: [(name: String, value: String)] = []
@@ -76,12 +76,12 @@ final class ServedFile {
     try #require(begin(method, target, body: body, headers: headers).wait())
   }
 
-  /// The answer to what `GET` asks for.
+  /// The response to a `GET` request.
   func ask(_ target: String, headers: [(name: String, value: String)] = []) throws -> Answer {
     try ask("GET", target, headers: headers)
   }
 
-  /// Sends a request whose answer is taken later.
+  /// Sends a request; its response is read later.
   func begin(
     _ method: String = "GET", _ target: String, body: String? = nil,
     headers: [(name: String, value: String)] = []
@@ -90,7 +90,7 @@ final class ServedFile {
   }
 }
 
-/// What was answered.
+/// A response.
 struct Answer {
   let status: Int
   let headers: [(name: String, value: String)]
@@ -105,7 +105,7 @@ struct Answer {
   }
 }
 
-/// An answer that may not be there yet.
+/// A response that may not have arrived.
 final class Pending: Sendable {
   /// Sends a request to `handler`.
   static func begin(
@@ -152,7 +152,7 @@ final class Pending: Sendable {
     }
   }
 
-  /// The stream that was answered with.
+  /// The response's stream.
   var stream: HTTPStream? {
     if case .stream(_, _, let stream) = answer.withLock({ $0 }) { stream } else { nil }
   }

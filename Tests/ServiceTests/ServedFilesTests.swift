@@ -17,7 +17,7 @@ private func rename(_ from: String, to: String) throws {
 
 private func cut(_ path: String, to size: off_t = 0) { #expect(truncate(path, size) == 0) }
 
-/// The codes of a probe's reasons; none where it answers 200.
+/// The codes of a probe's reasons; empty with status 200.
 private func reasons(_ answer: Answer) -> [String] {
   if answer.status == 200 { return [] }
   #expect(answer.status == 503)
@@ -123,7 +123,7 @@ struct ServedFilesTests {
     #expect(try file.shell("PRAGMA integrity_check") == "ok\n")
     let count = try file.ask("/v1/objects/city?as=count").json["total"]?.integer
     let orphan = FileManager.default.contents(atPath: file.path + "-wal-orphan")
-    // The save is in the file, where the server noticed in time, or in the log that is kept.
+    // The save is in the file, if the server noticed in time, or else in the preserved log.
     #expect(count == 3 || orphan?.range(of: Data("Rome".utf8)) != nil)
     #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Oslo"}"#).status == 201)
   }
@@ -173,7 +173,7 @@ struct ServedFilesTests {
     unlink(file.path + "-wal")
     unlink(file.path + "-shm")
     #expect(file.reopenings(atLeast: 1) == 1)
-    // What a server that is killed now leaves behind.
+    // The files that a server leaves if it is killed now.
     let copy = file.directory.file("copy.sqlite")
     try FileManager.default.copyItem(atPath: file.path, toPath: copy)
     #expect(try Sqlite3.run("SELECT name FROM city WHERE id = 3", copy) == "Rome\n")
@@ -263,7 +263,7 @@ struct ServedFilesTests {
     #expect(reasons(try file.ask("/health/ready")) == ["file-removed"])
   }
 
-  @Test("A probe changes no token and wakes nobody")
+  @Test("A probe changes no token and ends no wait")
   func silence() throws {
     let file = try ServedFile(world)
     let before = try file.ask("/v1").json["token"]?.string
@@ -285,7 +285,7 @@ struct TruncatedFileTests {
     #expect(throws: StoreError.self) { try SQLiteStore(path: path) }
   }
 
-  @Test("Nothing beside a log that holds something is no new database, and the log is kept")
+  @Test("A missing file with a log that has content is no new database, and the log is kept")
   func log() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.emptyFile()

@@ -5,9 +5,9 @@ import Service
 import TestSupport
 import Testing
 
-/// An engine that has no time for anything: what it does not get to is found out elsewhere, told as far
-/// as it had come, or begun anew, and every diff is exact all the same.
-@Suite("Diffs of an engine that is short of time", .mayBlock)
+/// An engine whose time limits are too short: catch-ups continue in the background, are answered in
+/// parts, or restart. Every diff is exact nevertheless.
+@Suite("Diffs of an engine that runs out of time", .mayBlock)
 struct ShortOfTimeTests {
   static let world = """
     CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT NOT NULL, code TEXT NOT NULL);
@@ -47,7 +47,7 @@ struct ShortOfTimeTests {
     ].randomElement(using: &random)!
   }
 
-  /// - Parameter patience: the engine's limits in microseconds.
+  /// - Parameter limit: the engine's long time limit in microseconds.
   @Test(arguments: zip([21, 22, 23, 24] as [UInt64], [0, 300, 3_000, 30_000]))
   func areExact(seed: UInt64, limit: Int) throws {
     var configuration = ServiceConfiguration()

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The program, asked to end while it has much to do.
-@Suite("A program that is asked to end")
+/// The program, terminated while it is busy.
+@Suite("A program that is terminated")
 struct ShutdownTests {
   private static let world = """
     CREATE TABLE tree(id INTEGER PRIMARY KEY, name TEXT);
@@ -18,7 +18,7 @@ struct ShutdownTests {
     "SUBQUERY(tree.leaf, $a, SUBQUERY(tree.leaf, $b, $a.n * $b.n == -n).@count > 0).@count > 0"
     .addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
 
-  /// What clients are answered, from threads of their own.
+  /// The responses of clients that run on their own threads.
   private final class Answers: @unchecked Sendable {
     private let lock = NSLock()
     private var found: [Answer?] = []
@@ -33,7 +33,7 @@ struct ShutdownTests {
     }
   }
 
-  @Test("It ends in its time limit, refuses what was not made, and says that it did")
+  @Test("It ends within its time limit, refuses unfinished saves, and logs that")
   func inTime() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("store.sqlite")
@@ -48,7 +48,7 @@ struct ShutdownTests {
     let waiting = {
       try MetricsText(Curl.get("\(address)/metrics").text)["livefetch_saves_waiting"] ?? 0
     }
-    // A save that comes before the batch runs is made.
+    // A save that arrives before the batch runs is executed.
     var asked = 1
     #expect(
       try eventually(within: .seconds(60)) {

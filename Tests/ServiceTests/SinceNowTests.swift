@@ -3,10 +3,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// API.md, section 3: from this moment.
-@Suite("`since=now` is the moment at which the request came", .mayBlock)
+/// API.md, section 3: `since=now`.
+@Suite("`since=now` is the newest token when the request arrived", .mayBlock)
 struct SinceNowTests {
-  /// Towns that take long to count: each asks for all of its country's.
+  /// Towns that take long to count: each compares itself with all towns of its country.
   private static let world = """
     CREATE TABLE country(id INTEGER PRIMARY KEY, name TEXT);
     CREATE TABLE town(id INTEGER PRIMARY KEY, country_id INTEGER REFERENCES country);
@@ -19,7 +19,7 @@ struct SinceNowTests {
     """
 
   @Test(arguments: ["", "?"])
-  func savesMadeBeforeTheEngineComesToItAreTold(kind: String) throws {
+  func savesBeforeTheEngineHandlesTheRequestAreReported(kind: String) throws {
     let file = try ServedFile(Self.world)
     let token = try #require(file.ask("/v1").json["token"]?.string)
     let busy = file.begin(

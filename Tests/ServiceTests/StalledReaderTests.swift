@@ -6,12 +6,12 @@ import Testing
   import Glibc
 #endif
 
-/// A client that opens a stream over a socket and takes no bytes until it is told to.
+/// A client that opens a stream over a socket and reads no bytes until the test lets it.
 private final class StalledReader {
   private let descriptor: Int32
 
   init(port: Int, _ request: String) throws {
-    // The kernel is to hold little, so that what is not read waits in the server.
+    // The kernel's buffers are small, so that unread bytes wait in the server.
     descriptor = try LoopbackSocket.connect(to: port, receiveBuffer: 4_096)
     let bytes = Array(request.utf8)
     try #require(write(descriptor, bytes, bytes.count) == bytes.count)
@@ -19,7 +19,7 @@ private final class StalledReader {
 
   deinit { close(descriptor) }
 
-  /// How many events of that kind come until none has come for half a second.
+  /// Returns the number of events of that kind until none has arrived for half a second.
   func count(_ line: String) -> Int {
     LoopbackSocket.setTimeout(0.5, of: descriptor)
     var text: [UInt8] = []
@@ -40,9 +40,9 @@ struct StalledReaderTests {
     INSERT INTO note VALUES (1, 'a'), (2, 'b');
     """
 
-  /// Forty streams that are not read, each of which 200 diffs of 100 KB are for: 800 MB if they
-  /// were kept.
-  @Test func theyCostWhatTheirFetchShowsOnceAndGetOneDiffAtTheEnd() throws {
+  /// Forty streams that are not read, with 200 diffs of 100 KB each: 800 MB if they
+  /// were buffered.
+  @Test func theyCostOneSnapshotAndGetOneDiffAtTheEnd() throws {
     let program = try ServedProgram(Self.world)
     let live = #"{"fetches":{"a":{"entity":"note","since":"now"}}}"#
     let one = "GET /v1/objects/note?since=now HTTP/1.1\r\nHost: localhost\r\n"
@@ -71,7 +71,7 @@ struct StalledReaderTests {
   }
 }
 
-/// The program itself, serving a file of a test's own.
+/// The program, serving a file of one test.
 private final class ServedProgram {
   private let program: RunningProgram
   private let directory: TemporaryDirectory
@@ -91,7 +91,7 @@ private final class ServedProgram {
   }
 
   func send(_ method: String, _ target: String, _ body: String? = nil) throws -> Answer {
-    // A body of 100 KB is more than one argument may have.
+    // A body of 100 KB exceeds the limit of one command-line argument.
     let file = directory.file("body.json")
     try body.map { try Data($0.utf8).write(to: URL(fileURLWithPath: file)) }
     return try Curl.send(

@@ -5,10 +5,10 @@ import Service
 import TestSupport
 import Testing
 
-/// API.md, section 4: what streams and `/v1/changes` send.
+/// API.md, section 4: the events of streams and of `/v1/changes`.
 @Suite("Streams and changes", .mayBlock)
 struct StreamContractTests {
-  /// What a stream sends until its text contains `end`.
+  /// The text of a stream until it contains `end`.
   private func text(_ stream: HTTPStream, until end: String) throws -> String {
     var bytes: [UInt8] = []
     let deadline = Date(timeIntervalSinceNow: 300)
@@ -44,7 +44,7 @@ struct StreamContractTests {
     #expect(second.contains("event: diff\n"), "\(second)")
   }
 
-  @Test func changesNameWhatEachSaveDid() throws {
+  @Test func changesListTheObjectsOfEachSave() throws {
     let file = try ServedFile(contractWorld)
     let token = try #require(file.ask("/v1").json["token"]?.string)
     let save = #"""
@@ -63,7 +63,7 @@ struct StreamContractTests {
     }
     #expect(saves.count == 2)
     let inserted = #""inserted":{"country":[3]}"#
-    // The side that holds the key names its property; the other side's list is not named.
+    // The side with the foreign key lists its property; the inverse is not listed.
     let updated = #""updated":{"city":[{"id":1,"properties":["#
     #expect(answer.text.contains(inserted) && answer.text.contains(updated), "\(answer.text)")
     #expect(!answer.text.contains(#""updated":{"country""#))
@@ -96,7 +96,7 @@ struct StreamContractTests {
     #expect(try #require(waiting.wait()).json["total"]?.integer == 1)
   }
 
-  @Test func aHistoryOfANewerFormatIsLeftAlone() throws {
+  @Test func aHistoryOfANewerFormatIsUnchanged() throws {
     let file = try ServedFile(contractWorld)
     file.stop()
     try file.outsider("UPDATE livefetch_store SET value = 99 WHERE key = 'format'")

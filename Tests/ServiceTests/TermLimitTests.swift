@@ -14,7 +14,7 @@ struct TermLimitTests {
       """
   }()
 
-  /// The most of each list, and the texts of so many terms.
+  /// A list's limit, and the text of a given number of terms.
   struct List: Sendable {
     let name: String
     let most: Int
@@ -35,7 +35,7 @@ struct TermLimitTests {
     List("sort", 16, { (0..<$0).map { "c\($0 % 70)" } }, ""),
     List("select", 256, { (0..<$0).map { "a\($0):c0" } }, "&as=dictionaries"),
     List("group", 64, { (0..<$0).map { "c\($0 % 70)" } }, "&as=dictionaries&select=n:@count"),
-    // A path of 65 relationships is more than a store joins, so paths repeat.
+    // A store cannot join a path of 65 relationships, so paths repeat.
     List("expand", 64, { count in (0..<count).map { _ in "next" } }, ""),
   ]
 
@@ -78,7 +78,7 @@ struct TermLimitTests {
     let list = Self.lists[index]
     let file = try ServedFile(Self.world)
     let answer = try file.ask(Self.query(index, list.most))
-    // Paths that repeat are refused for that.
+    // Repeated paths are refused for another reason.
     #expect(answer.status == (list.name == "expand" ? 400 : 200), "\(answer.text)")
     #expect(answer.code != "too-many-terms")
   }

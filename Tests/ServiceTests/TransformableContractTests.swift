@@ -3,7 +3,7 @@ import SQLiteStore
 import TestSupport
 import Testing
 
-/// Values of declared classes: served, selected, compared, and never the end of a fetch.
+/// Values of declared classes: served, selected, compared; none makes a fetch fail.
 @Suite("Transformable values", .mayBlock)
 struct TransformableContractTests {
   static let glare =

@@ -3,8 +3,8 @@ import SQLiteStore
 import TestSupport
 import Testing
 
-/// What a transformable value may be, nested ones too, and what becomes of those that cannot be read.
-@Suite("Transformable values are of declared classes alone", .mayBlock)
+/// Valid transformable values, also nested ones, and the handling of unreadable ones.
+@Suite("Transformable values have only declared classes", .mayBlock)
 struct TransformableRuleTests {
   static let model = """
     {"entities":[{"name":"Figure","attributes":[
@@ -97,7 +97,7 @@ struct TransformableRuleTests {
     let id = try file.insert("Figure", #"{"gear":{"$class":"Sword","title":"a","length":1}}"#)
     let path = "/v1/objects/Figure?select=gear.title&sort=-gear.length"
     let token = try file.ask(path).json["token"]?.string ?? ""
-    // What is not selected, nor ordered by, changes nothing.
+    // Attributes that are neither selected nor ordered by change nothing.
     _ = try file.ask(
       "PATCH", "/v1/objects/Figure/\(id)",
       body: #"{"gear":{"$class":"Sword","title":"a","length":1,"gems":[]}}"#)
@@ -144,7 +144,7 @@ struct TransformableRuleTests {
       "PATCH", "/v1/objects/Note/1", body: #"{"secret":{"$class":"Secret","text":"no"}}"#)
     #expect(refused.status == 422)
     #expect(refused.text.contains("the transformer refuses the value"), "\(refused.text)")
-    // A class that is declared no more, and bytes that the transformer cannot read.
+    // A class that is no longer declared, and bytes that the transformer cannot read.
     _ = try file.insert("Note", #"{"secret":{"$class":"Secret","text":"old"}}"#)
     try file.outsider("INSERT INTO Note(secret) VALUES (x'00')")
     let all = try file.ask("/v1/objects/Note?sort=id")

@@ -1,11 +1,11 @@
-// What no history tells is known by its bytes.
+// Responses about untracked tables are compared by their bytes.
 
 import Foundation
 import SQLiteStore
 import TestSupport
 import Testing
 
-@Suite("Caching of what is not followed", .mayBlock)
+@Suite("Caching of untracked tables", .mayBlock)
 struct UntrackedCachingTests {
   @Test(
     "a snapshot's ETag changes with its body", arguments: ["a", "v", "keyless"], [true, false])

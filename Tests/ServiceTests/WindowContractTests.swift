@@ -4,7 +4,7 @@ import Service
 import TestSupport
 import Testing
 
-/// Windows deep in a large table, and what is left of a fetch that nobody asks for.
+/// Windows deep in a large table, and the memory of idle fetches.
 @Suite("Windows over many rows, through the service", .mayBlock)
 struct WindowContractTests {
   private static let world = """
@@ -64,7 +64,7 @@ struct WindowContractTests {
     }
   }
 
-  /// The number of a metric.
+  /// The value of a metric.
   private func metric(_ name: String, _ file: ServedFile) throws -> Int? {
     let lines = try file.ask("/metrics").text.split(separator: "\n")
     return lines.first { $0.hasPrefix(name + " ") }.flatMap {
@@ -72,7 +72,7 @@ struct WindowContractTests {
     }
   }
 
-  @Test func aFetchThatNobodyAsksForIsDroppedAndItsReturnCostsNoSnapshot() throws {
+  @Test func anIdleFetchIsDroppedAndItsClientReturnsWithoutASnapshot() throws {
     var configuration = ServiceConfiguration()
     configuration.idleSeconds = 0.2
     let file = try ServedFile(contractWorld, configuration: configuration)
@@ -107,7 +107,7 @@ struct WindowContractTests {
     let answers = try waiting.map { try #require($0.wait()) }
     #expect(answers.allSatisfy { $0.status == 200 })
     #expect(try metric("livefetch_live_considered_total", file) == 1)
-    // One diff for each window, whoever many wait for it.
+    // One diff for each window, however many clients wait for it.
     #expect(try metric("livefetch_live_diffs_total", file) == 4)
     #expect(try metric("livefetch_live_delivered_total", file) == 20)
   }

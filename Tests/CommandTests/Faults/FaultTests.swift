@@ -6,7 +6,7 @@ import Testing
 
 @testable import LiveFetchCommand
 
-/// Short forms of what `make chaos` and `make soak` do to real servers; R1 and R5 are among the tests
+/// Short forms of `make chaos` and `make soak` on real servers; R1 and R5 are among the tests
 /// of the service (`PromiseTests`, `StalledReaderTests`).
 @Suite("Faults: short forms", .mayBlock, .serialized)
 struct FaultTests {
@@ -229,7 +229,7 @@ struct FaultTests {
 
   // MARK: R7
 
-  @Test("What another process commits is told at once, whatever it does")
+  @Test("Commits of another process are reported at once")
   func outsider() throws {
     let server = try FaultServer(Self.numbers)
     let follower = Follower(server, Self.fetch)
@@ -260,7 +260,7 @@ struct FaultTests {
 
   // MARK: R10
 
-  @Test("What would take an hour ends with 504 at its limit, also a batch; nobody waits for it")
+  @Test("A query or batch of an hour ends with 504 at its limit and delays no other client")
   func endless() throws {
     let server = try FaultServer(
       """

@@ -26,7 +26,7 @@ final class WaitingClient {
     descriptor = -1
   }
 
-  /// The head of the answer; what there is of it after half a minute.
+  /// The head of the response; its incomplete part after half a minute.
   func receiveHead() -> String {
     LoopbackSocket.setTimeout(30, of: descriptor)
     var piece = [UInt8](repeating: 0, count: 4_096)
@@ -38,7 +38,7 @@ final class WaitingClient {
     return received
   }
 
-  /// Reads what there is; whether an answer has begun.
+  /// Reads the available bytes. Returns true if a response has begun.
   var isAnswered: Bool {
     var piece = [UInt8](repeating: 0, count: 4_096)
     let count = recv(descriptor, &piece, piece.count, Int32(MSG_DONTWAIT))

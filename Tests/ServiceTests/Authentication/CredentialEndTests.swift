@@ -25,7 +25,7 @@ struct CredentialEndTests {
     ]
   }
 
-  /// Streams that have sent what they begin with.
+  /// Streams that have sent their first event.
   private func streams(_ file: ServedFile, _ key: APIKey) throws -> [EventReader] {
     let headers = Self.bearer(key) + [(name: "Accept", value: "text/event-stream")]
     let pending = [
@@ -81,7 +81,7 @@ struct CredentialEndTests {
     #expect(other.wait()?.status == 200)
   }
 
-  @Test("A key that expires ends what waits")
+  @Test("A key that expires ends waiting requests")
   func expired() throws {
     let end = Instant.now.secondsSince1970 + 4
     let keys = ["brief": ScopeMatrixTests.key("brief", ["read"], expires: end)]
@@ -91,7 +91,8 @@ struct CredentialEndTests {
     #expect(Instant.now.secondsSince1970 >= end)
   }
 
-  @Test("The first key closes a server that was open, also to what waits; the last one keeps it so")
+  @Test(
+    "The first key closes an open server, also for waiting requests; the last one keeps it closed")
   func firstKey() throws {
     let file = try ScopeMatrixTests.served([:], token: nil)
     let poll = file.begin("GET", "/v1/objects/city?since=now&wait=60")

@@ -86,7 +86,7 @@ struct JWTTests {
 
   private func authenticate(_ authenticator: Authenticator, _ token: String) -> Caller? {
     let result = authenticator.authenticate(authorization: "Bearer \(token)")
-    // A verified token is remembered.
+    // A verified token is cached.
     #expect(authenticator.authenticate(authorization: "bearer \(token)") == result)
     guard case .caller(let caller) = result else { return nil }
     return caller

@@ -140,7 +140,7 @@ struct ScopeMatrixTests {
     #expect(!answer.text.contains(text))
   }
 
-  /// Credentials that are refused, by what is wrong with them.
+  /// Credentials that are refused, by reason.
   private static func refused(_ keys: [String: (key: APIKey, record: APIKeyRecord)]) -> [String?] {
     let text = keys["read"]?.key.text ?? ""
     let values = [
