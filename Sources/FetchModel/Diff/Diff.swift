@@ -53,7 +53,9 @@ public struct ResultSummary: Sendable, Hashable {
 public struct Diff: Sendable, Hashable {
   /// A deleted section.
   public struct DeletedSection: Sendable, Hashable {
+    /// The section's index: in the old snapshot if it was deleted, in the new one if inserted.
     public var index: Int
+    /// The section's name and value.
     public var section: SectionInfo
 
     public init(index: Int, section: SectionInfo) {
@@ -67,7 +69,9 @@ public struct Diff: Sendable, Hashable {
 
   /// An object that left the window.
   public struct Deleted: Sendable, Hashable {
+    /// The position in the old snapshot.
     public var from: Position
+    /// The object's id.
     public var id: ObjectID
 
     public init(from: Position, id: ObjectID) {
@@ -78,7 +82,9 @@ public struct Diff: Sendable, Hashable {
 
   /// An object that entered the window.
   public struct Inserted: Sendable, Hashable {
+    /// The position in the new snapshot.
     public var to: Position
+    /// The object's id.
     public var id: ObjectID
     /// The item as JSON; nil with `as=ids`.
     public var item: [UInt8]?
@@ -92,8 +98,11 @@ public struct Diff: Sendable, Hashable {
 
   /// An object that stayed in the window and moved or changed.
   public struct Changed: Sendable, Hashable {
+    /// The position in the old snapshot.
     public var from: Position
+    /// The position in the new snapshot.
     public var to: Position
+    /// The object's id.
     public var id: ObjectID
     /// The selected values that differ, as a JSON object; nil with `as=ids`.
     public var changed: [UInt8]?
@@ -106,9 +115,11 @@ public struct Diff: Sendable, Hashable {
     }
   }
 
+  /// The name of the fetch's entity.
   public var entity: String
   /// The tokens of the two snapshots.
   public var from: String
+  /// The token of the new snapshot.
   public var to: String
   /// The summary of the new snapshot.
   public var summary: ResultSummary

@@ -4,14 +4,22 @@ import Bytes
 
 /// The digest of a snapshot: a sum over its items, so that an edit updates it in O(1).
 public struct Digest: Sendable, Hashable {
+  /// The sum of the items' hashes, modulo 2^32.
   public private(set) var sum: UInt32 = 0
 
   public init() {}
 
+  /// Adds an item. O(bytes).
+  ///
+  /// - Parameters:
+  ///   - section: the JSON of the section's value.
+  ///   - previous: the JSON of the preceding id in the section; empty for the first item.
+  ///   - id: the JSON of the item's id.
   public mutating func add(section: [UInt8], previous: [UInt8], id: [UInt8]) {
     sum &+= Self.hash(section, previous, id)
   }
 
+  /// Removes an item that was added with the same arguments. O(bytes).
   public mutating func subtract(section: [UInt8], previous: [UInt8], id: [UInt8]) {
     sum &-= Self.hash(section, previous, id)
   }

@@ -4,6 +4,7 @@
 public struct ResultSnapshot: Sendable, Hashable {
   /// A section and its items.
   public struct Section: Sendable, Hashable {
+    /// The section's name and value.
     public var info: SectionInfo
     /// The items as JSON: objects, or ids with `as=ids`.
     public var items: [[UInt8]]
@@ -14,9 +15,13 @@ public struct ResultSnapshot: Sendable, Hashable {
     }
   }
 
+  /// The name of the fetch's entity.
   public var entity: String
+  /// The token of the snapshot, from which changes can be requested.
   public var token: String
+  /// Counts, cursor and digest of the snapshot.
   public var summary: ResultSummary
+  /// The sections in order; a single one without a name for a fetch without sections.
   public var sections: [Section]
   /// Related objects; nil without `expand`.
   public var included: Included?

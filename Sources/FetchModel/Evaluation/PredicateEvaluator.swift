@@ -22,6 +22,7 @@ public struct PredicateEvaluator: Sendable {
   public let paths: [ScopedPath]
   /// The collections whose elements rows provide, by index.
   public let collections: [ResolvedCollection]
+  /// The part of the condition that this evaluator can decide.
   public let coverage: Coverage
   let test: Test
 

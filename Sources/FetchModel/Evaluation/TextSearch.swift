@@ -85,6 +85,7 @@ public struct TextSearch: Sendable {
     }
   }
 
+  /// True if `text` contains or matches the searched text.
   public func matches(_ text: String) -> Bool {
     var text = text
     return text.withUTF8 { matches($0) }

@@ -19,9 +19,13 @@ public struct OrderTerm: Sendable, Hashable {
 
   /// To-one relationships only.
   public let path: PropertyPath
+  /// The function that is applied to the value before it is compared.
   public let derivation: Derivation
+  /// The direction of the order.
   public let direction: Direction
+  /// The place of nil relative to other values.
   public let nils: NilPlace
+  /// The differences that the comparison of texts ignores.
   public let options: StringOptions
 
   public init(
@@ -41,6 +45,7 @@ public struct OrderTerm: Sendable, Hashable {
 public struct ResultDefinition: Sendable, Hashable {
   /// The index of the entity.
   public let entity: Int
+  /// The condition that selects the objects.
   public let predicate: ResolvedPredicate
   /// The section's term, which precedes `order`; nil without sections.
   public let section: OrderTerm?
@@ -64,6 +69,7 @@ public struct ResultDefinition: Sendable, Hashable {
 
 /// The part of a result that a client sees.
 public struct Window: Sendable, Hashable {
+  /// The number of objects to skip; 0 begins with the first one.
   public let offset: Int
   /// nil: to the end.
   public let limit: Int?
@@ -79,6 +85,7 @@ public struct Window: Sendable, Hashable {
 
 /// One value of an item, other than its id.
 public struct SelectedValue: Sendable, Hashable {
+  /// The origin of a selected value.
   public enum Source: Sendable, Hashable {
     /// An attribute or a to-one relationship, over to-one steps.
     case path(PropertyPath)
@@ -90,6 +97,7 @@ public struct SelectedValue: Sendable, Hashable {
 
   /// The key under which an item shows it.
   public let key: String
+  /// The origin of the value.
   public let source: Source
 
   public init(key: String, source: Source) {
@@ -105,15 +113,21 @@ public enum ResultShape: String, Sendable, Hashable, CaseIterable {
 
 /// A resolved fetch.
 public struct FetchPlan: Sendable, Hashable {
+  /// The objects of the result and their order.
   public var definition: ResultDefinition
+  /// The part of the result that is sent.
   public var window: Window
   /// True if ``Window/limit`` is the server's `--max-items` rather than the client's own.
   public var isCapped: Bool
+  /// The form of the items.
   public var shape: ResultShape
+  /// The values of each item, in order; the id is implicit.
   public var selection: [SelectedValue]
   /// Relationship paths whose objects are sent along in `included`.
   public var expansion: [PropertyPath]
+  /// True to send the number of objects without a window.
   public var withTotal: Bool
+  /// True to send the digest of API.md section 4.
   public var withDigest: Bool
   /// True if integers beyond ±2^53 are sent as strings.
   public var integersAsStrings: Bool

@@ -2,6 +2,7 @@
 
 /// Looks a fetch request up in a model.
 public struct FetchResolver: Sendable {
+  /// The model in which names are looked up.
   public let model: Model
   /// The most items of a snapshot.
   public let maxItems: Int

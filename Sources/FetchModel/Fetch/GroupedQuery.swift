@@ -11,7 +11,9 @@ public struct GroupedQuery: Sendable, Hashable {
   public struct Column: Sendable, Hashable {
     /// The key under which a dictionary shows it.
     public let key: String
+    /// The expression whose value is shown.
     public let value: ResolvedExpression
+    /// The type of the value, which determines its JSON.
     public let type: AttributeType
   }
 
@@ -29,9 +31,13 @@ public struct GroupedQuery: Sendable, Hashable {
 
   /// One term of the order.
   public struct OrderTerm: Sendable, Hashable {
+    /// The expression by whose value the dictionaries are ordered.
     public let value: ResolvedExpression
+    /// The direction of the order.
     public let direction: Direction
+    /// The place of nil relative to other values.
     public let nils: NilPlace
+    /// The differences that the comparison of texts ignores.
     public let options: StringOptions
   }
 

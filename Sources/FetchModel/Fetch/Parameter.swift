@@ -2,7 +2,9 @@
 
 /// A parameter's name and value, with the ways in which a value is read.
 public struct Parameter: Sendable {
+  /// The name of the parameter, for error messages.
   public let name: String
+  /// The value as text of a query string, or as JSON of a body.
   public let value: ParameterValue
 
   public init(name: String, value: ParameterValue) {
@@ -14,6 +16,9 @@ public struct Parameter: Sendable {
     .badValue(parameter: name, detail: detail)
   }
 
+  /// Returns the value as text.
+  ///
+  /// - Throws: ``FetchRequestError/badValue(parameter:detail:)`` for JSON other than a string.
   public func text() throws(FetchRequestError) -> String {
     switch value {
     case .text(let text), .json(.string(let text)): return text
@@ -88,6 +93,9 @@ public struct Parameter: Sendable {
     return Int(number)
   }
 
+  /// Returns the value as a boolean.
+  ///
+  /// - Throws: ``FetchRequestError/badValue(parameter:detail:)`` unless it is `true` or `false`.
   public func flag() throws(FetchRequestError) -> Bool {
     switch value {
     case .text("true"), .json(.boolean(true)): return true
@@ -102,6 +110,10 @@ public struct Parameter: Sendable {
     return true
   }
 
+  /// Returns the case of `Choice` that the value names.
+  ///
+  /// - Throws: ``FetchRequestError/badValue(parameter:detail:)`` with the list of cases if it names
+  ///   none.
   public func choice<Choice>() throws(FetchRequestError) -> Choice
   where Choice: RawRepresentable & CaseIterable, Choice.RawValue == String {
     guard let choice = Choice(rawValue: try text()) else {
@@ -110,6 +122,10 @@ public struct Parameter: Sendable {
     return choice
   }
 
+  /// Returns the value as a number of seconds, from 0 to `longest`.
+  ///
+  /// - Throws: ``FetchRequestError/badValue(parameter:detail:)`` for any other value; text may
+  ///   contain only digits and a point.
   public func seconds(atMost longest: Double) throws(FetchRequestError) -> Double {
     let number: Double? =
       switch value {
@@ -123,6 +139,9 @@ public struct Parameter: Sendable {
     return number
   }
 
+  /// Returns the value as a token, or as `now`.
+  ///
+  /// - Throws: ``FetchRequestError/badToken`` if it is neither.
   public func since() throws(FetchRequestError) -> FetchRequest.Since {
     let text = try text()
     if text == "now" { return .now }

@@ -13,7 +13,9 @@ public enum JSON: Sendable, Hashable {
 
   /// A name and a value of an object, in the order of the text.
   public struct Member: Sendable, Hashable {
+    /// The name, without escapes.
     public let name: String
+    /// The value.
     public let value: JSON
 
     public init(name: String, value: JSON) {

@@ -115,7 +115,9 @@ public enum AttributeType: String, Sendable, Hashable, CaseIterable {
 public struct Attribute: Sendable, Hashable {
   /// The name, unique in the entity.
   public let name: String
+  /// The type of the attribute's values.
   public let type: AttributeType
+  /// True if the attribute may be nil.
   public let isOptional: Bool
   /// True if an insert may omit the attribute although it is not optional.
   public let hasDefault: Bool
@@ -163,9 +165,11 @@ public struct Relationship: Sendable, Hashable {
   public let name: String
   /// The index of the destination entity.
   public let destination: Int
+  /// True if the relationship refers to any number of objects, false for at most one.
   public let isToMany: Bool
   /// True if a to-many relationship is ordered, so that `[FIRST]` and `[n]` are defined.
   public let isOrdered: Bool
+  /// True if the relationship may refer to no object.
   public let isOptional: Bool
   /// The declaration in the model file; nil without one.
   public let declaration: ModelFile.Relationship?

@@ -7,6 +7,7 @@ public struct ModelDifference: Sendable, Hashable {
 
   /// A change of one part of the model.
   public struct Change: Sendable, Hashable {
+    /// The kind of change.
     public let kind: Kind
     /// `City.population`, an entity, a class or a template.
     public let subject: String

@@ -68,6 +68,7 @@ extension ModelFile.Entity {
 }
 
 extension ModelFile.Attribute {
+  /// The attribute as a model file contains it; defaults are omitted.
   public var json: JSON {
     var members: [JSON.Member] = []
     members.add("name", name)
@@ -89,6 +90,7 @@ extension ModelFile.Attribute {
 }
 
 extension ModelFile.Relationship {
+  /// The relationship as a model file contains it; defaults are omitted.
   public var json: JSON {
     var members: [JSON.Member] = []
     members.add("name", name)
@@ -106,6 +108,7 @@ extension ModelFile.Relationship {
 }
 
 extension ModelFile.FetchIndex {
+  /// The index as a model file contains it; defaults are omitted.
   public var json: JSON {
     var members: [JSON.Member] = []
     members.add("name", name)
@@ -122,6 +125,7 @@ extension ModelFile.FetchIndex {
 }
 
 extension ModelFile.Class {
+  /// The class as a model file contains it; defaults are omitted.
   public var json: JSON {
     var members: [JSON.Member] = []
     members.add("name", name)
@@ -142,6 +146,7 @@ extension ModelFile.Class {
 }
 
 extension ModelFile.FetchTemplate {
+  /// The template as a model file contains it; defaults are omitted.
   public var json: JSON {
     var members: [JSON.Member] = []
     members.add("name", name)

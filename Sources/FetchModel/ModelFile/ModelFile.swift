@@ -7,8 +7,11 @@
 public struct ModelFile: Sendable, Hashable {
   /// The author's name for this version; free text.
   public var version: String?
+  /// The entities; parents and children in any order.
   public var entities: [Entity] = []
+  /// The classes of transformable values.
   public var classes: [Class] = []
+  /// The fetches that clients request by name.
   public var fetchTemplates: [FetchTemplate] = []
 
   public init() {}
@@ -19,13 +22,17 @@ public struct ModelFile: Sendable, Hashable {
 extension ModelFile {
   /// An entity. Inherited properties are not repeated.
   public struct Entity: Sendable, Hashable {
+    /// The name, unique in the model.
     public var name: String
     /// The name of the parent entity; nil without one.
     public var parent: String?
     /// True if only subentities have objects.
     public var isAbstract = false
+    /// The attributes that this entity declares.
     public var attributes: [Attribute] = []
+    /// The relationships that this entity declares.
     public var relationships: [Relationship] = []
+    /// The indexes that the store creates for this entity.
     public var fetchIndexes: [FetchIndex] = []
     /// Each is a list of properties whose combination of values is unique.
     public var uniquenessConstraints: [[String]] = []
@@ -56,8 +63,11 @@ extension ModelFile {
 
   /// An attribute of an entity.
   public struct Attribute: Sendable, Hashable {
+    /// The name, unique among the entity's properties.
     public var name: String
+    /// The type of the values.
     public var type: AttributeType
+    /// True if the attribute may be nil.
     public var isOptional = true
     /// The default in the JSON that clients write.
     public var defaultValue: JSON?
@@ -79,6 +89,8 @@ extension ModelFile {
     public var transformer: String?
     /// For transformable attributes: the class of the values, or an ancestor of their class.
     public var className: String?
+    /// The name in an earlier version, or its renaming identifier; a migration then keeps the
+    /// values.
     public var renamingIdentifier: String?
 
     public init(name: String, type: AttributeType) {
@@ -97,19 +109,26 @@ extension ModelFile {
 
   /// A relationship of an entity.
   public struct Relationship: Sendable, Hashable {
+    /// The name, unique among the entity's properties.
     public var name: String
     /// The name of the destination entity.
     public var destination: String
+    /// True if it refers to any number of objects, false for at most one.
     public var isToMany = false
+    /// True if the objects of a to-many relationship have an order, which the store keeps.
     public var isOrdered = false
+    /// True if it may refer to no object.
     public var isOptional = true
     /// The name of the destination's inverse relationship; nil without one.
     public var inverse: String?
+    /// The effect of deleting this entity's object on the objects that it refers to.
     public var deleteRule = DeleteRule.nullify
     /// For to-many relationships. An optional relationship may be empty regardless.
     public var minimumCount: Int?
     /// For to-many relationships. nil or 0 means no maximum.
     public var maximumCount: Int?
+    /// The name in an earlier version, or its renaming identifier; a migration then keeps the
+    /// links.
     public var renamingIdentifier: String?
 
     public init(name: String, destination: String) {
@@ -122,13 +141,17 @@ extension ModelFile {
   public struct FetchIndex: Sendable, Hashable {
     /// A property of an index, with its direction.
     public struct Element: Sendable, Hashable {
+      /// The name of an attribute or a to-one relationship.
       public var property: String
+      /// True for descending order.
       public var isDescending = false
 
       public init(property: String) { self.property = property }
     }
 
+    /// The name, unique in the entity.
     public var name: String
+    /// The indexed properties, most significant first.
     public var elements: [Element] = []
 
     public init(name: String) { self.name = name }
@@ -142,8 +165,11 @@ extension ModelFile {
   public struct Class: Sendable, Hashable {
     /// A field of a class.
     public struct Field: Sendable, Hashable {
+      /// The field's name, which is its key in JSON.
       public var name: String
+      /// The type of the field's values.
       public var type: FieldType
+      /// True if the field may be missing or null.
       public var isOptional = true
       /// True if the field is a list of such values.
       public var isList = false
@@ -154,9 +180,13 @@ extension ModelFile {
       }
     }
 
+    /// The name, unique in the model.
     public var name: String
+    /// The class whose fields are inherited; nil without one.
     public var parent: String?
+    /// True if values must be of a subclass.
     public var isAbstract = false
+    /// The fields that this class declares.
     public var fields: [Field] = []
 
     public init(name: String) { self.name = name }
@@ -175,11 +205,15 @@ extension ModelFile {
 
   /// A fetch that clients request by name.
   public struct FetchTemplate: Sendable, Hashable {
+    /// The name by which clients request the fetch, unique in the model.
     public var name: String
+    /// The name of the entity whose objects are fetched.
     public var entity: String
     /// The predicate, in NSPredicate's format language; nil selects all objects.
     public var predicate: String?
+    /// The order, one term of `sort` each; empty for the entity's default order.
     public var sort: [String] = []
+    /// The most objects of a result; nil for no limit of the template's own.
     public var limit: Int?
     /// False excludes objects of subentities.
     public var includesSubentities = true
@@ -212,6 +246,7 @@ extension ModelFileProblem: CustomStringConvertible {
 
 /// All problems of a model.
 public struct ModelFileError: Error, Sendable, Hashable {
+  /// The problems; at least one.
   public let problems: [ModelFileProblem]
 
   public init(_ problems: [ModelFileProblem]) { self.problems = problems }

@@ -3,7 +3,9 @@
 
 /// The correspondence between two versions of a model.
 public struct ModelMatch: Sendable {
+  /// The version from which a migration starts.
   public let old: ModelFile
+  /// The version to which a migration leads.
   public let new: ModelFile
   private let oldEntities: [String: String]
 

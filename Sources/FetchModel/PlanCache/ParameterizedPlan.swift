@@ -54,6 +54,7 @@ public final class ParameterizedPlan: Sendable {
 
 /// A form with the values of one fetch.
 public struct BoundPlan: Sendable {
+  /// The parameterized plan that fetches of this form share.
   public let form: ParameterizedPlan
   /// Parallel to the form's markers.
   public let values: [Value]

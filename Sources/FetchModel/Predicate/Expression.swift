@@ -2,6 +2,7 @@
 
 /// An expression and its place in the text.
 public struct Expression: Sendable, Hashable {
+  /// The kinds of expressions, with their operands.
   public indirect enum Kind: Sendable, Hashable {
     case literal(Literal)
     case placeholder(Placeholder)
@@ -24,7 +25,9 @@ public struct Expression: Sendable, Hashable {
     case cast(Expression, type: String)
   }
 
+  /// The kind of expression, with its operands.
   public let kind: Kind
+  /// The bytes of the text from which it was parsed.
   public let range: SourceRange
 
   public init(_ kind: Kind, range: SourceRange = SourceRange(0..<0)) {
@@ -44,8 +47,10 @@ public enum Literal: Sendable, Hashable {
 
 /// A placeholder: `%@`, `%K`, `%ld`, `%f`, `%s`.
 public struct Placeholder: Sendable, Hashable {
+  /// The kind of argument: `%@`, `%K`, `%ld`, `%f`, `%s`.
   public enum Kind: Sendable, Hashable { case object, keyPath, integer, double, string }
 
+  /// The kind of argument that it requires.
   public let kind: Kind
   /// The index of its argument, from 0.
   public let ordinal: Int
@@ -56,7 +61,9 @@ public struct Placeholder: Sendable, Hashable {
   }
 }
 
+/// A component of a key path and its place in the text.
 public struct KeyPathComponent: Sendable, Hashable {
+  /// The kinds of components.
   public enum Kind: Sendable, Hashable {
     case name(String)
     /// `@count` and similar, without the `@`.
@@ -65,7 +72,9 @@ public struct KeyPathComponent: Sendable, Hashable {
     case placeholder(Placeholder)
   }
 
+  /// The component.
   public let kind: Kind
+  /// The bytes of the text from which it was parsed.
   public let range: SourceRange
 
   public init(_ kind: Kind, range: SourceRange = SourceRange(0..<0)) {
@@ -80,6 +89,7 @@ public indirect enum CollectionIndex: Sendable, Hashable {
   case position(Expression)
 }
 
+/// The arithmetic operators, by their spelling.
 public enum ArithmeticOperator: String, Sendable, Hashable, CaseIterable {
   case add = "+"
   case subtract = "-"

@@ -243,6 +243,7 @@ extension ArithmeticOperator {
     }
   }
 
+  /// The groups of arithmetic operators with equal precedence.
   public enum Chain: Sendable, Hashable { case sum, product, power }
 }
 

@@ -14,12 +14,14 @@ public indirect enum Predicate: Sendable, Hashable {
 
 /// A comparison of two expressions.
 public struct ComparisonPredicate: Sendable, Hashable {
+  /// The number of values of a to-many key path for which the comparison must hold.
   public enum Quantifier: String, Sendable, Hashable {
     case any = "ANY"
     case all = "ALL"
     case no = "NONE"
   }
 
+  /// The comparison operators of the format language, by their canonical spelling.
   public enum Operator: String, Sendable, Hashable, CaseIterable {
     case equal = "=="
     case notEqual = "!="
@@ -36,11 +38,15 @@ public struct ComparisonPredicate: Sendable, Hashable {
     case matches = "MATCHES"
   }
 
+  /// The quantifier before a to-many left operand; nil without one.
   public var quantifier: Quantifier?
+  /// The left operand.
   public var left: Expression
+  /// The operator.
   public var operation: Operator
   /// The options in brackets after the operator.
   public var options: StringOptions
+  /// The right operand.
   public var right: Expression
   /// The place of the operator.
   public var range: SourceRange
@@ -62,7 +68,9 @@ public struct ComparisonPredicate: Sendable, Hashable {
 ///
 /// All ranges are equal to each other, so that trees are compared without their places.
 public struct SourceRange: Sendable, Hashable {
+  /// The offset of the first byte.
   public let lowerBound: Int
+  /// The offset after the last byte.
   public let upperBound: Int
 
   public init(_ range: Range<Int>) {

@@ -4,6 +4,7 @@
 
 /// Canonical predicate text, and the arguments of its placeholders.
 public struct PredicateText: Sendable, Hashable {
+  /// The predicate in the format language.
   public let text: String
   /// One for each placeholder of ``text``, in its order.
   public let arguments: [PredicateArgument]

@@ -25,6 +25,7 @@ public indirect enum ResolvedExpression: Sendable, Hashable {
 public struct ScopedPath: Sendable, Hashable {
   /// 0 is the object of the fetch; n the element of the n-th collection around the condition.
   public let scope: Int
+  /// The key path from that object.
   public let path: PropertyPath
 
   public init(scope: Int, path: PropertyPath) {
@@ -37,6 +38,7 @@ public struct ScopedPath: Sendable, Hashable {
 public struct ResolvedCollection: Sendable, Hashable {
   /// From the object of which scope, and of which entity.
   public let scope: Int
+  /// The index of the entity from which `steps` begin.
   public let entity: Int
   /// Relationship indexes; the last step is to-many.
   public let steps: [Int]
@@ -53,7 +55,9 @@ public struct ResolvedCollection: Sendable, Hashable {
 
 /// An aggregate over one value of each object that a key path reaches before its operator.
 public struct Aggregation: Sendable, Hashable {
+  /// The aggregate, for example a sum.
   public let function: AggregateFunction
+  /// The objects that the aggregate is computed over.
   public let collection: ResolvedCollection
   /// Which of the collection's objects count.
   public let condition: Condition
@@ -76,6 +80,7 @@ public struct Aggregation: Sendable, Hashable {
 
 /// A value of one object of an ordered collection.
 public struct OrderedElement: Sendable, Hashable {
+  /// The place of an object in an ordered collection.
   public enum Place: Sendable, Hashable {
     case first, last
     /// Counted from 0.
@@ -86,6 +91,7 @@ public struct OrderedElement: Sendable, Hashable {
   public let collection: ResolvedCollection
   /// Which of the collection's objects count.
   public let condition: Condition
+  /// The place among the objects that count.
   public let place: Place
   /// The value that is read from the object, in the elements' scope.
   public let value: PropertyPath

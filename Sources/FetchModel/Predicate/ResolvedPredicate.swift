@@ -4,6 +4,7 @@
 
 /// Selects objects of an entity. Usable as a cache key.
 public struct ResolvedPredicate: Sendable, Hashable {
+  /// The condition that the objects satisfy.
   public let condition: Condition
   /// The distinct key paths that the condition depends on, including to-many ones, from the fetch's
   /// entity.
@@ -101,6 +102,7 @@ public indirect enum Condition: Sendable, Hashable {
 /// A comparison of two values. Nil equals nil, and `<=` and `>=` hold for two nils; any other
 /// relation with nil is false (true if negated).
 public struct Comparison: Sendable, Hashable {
+  /// The relation between two values.
   public enum Relation: Sendable, Hashable {
     case equal, less, lessOrEqual, greater, greaterOrEqual
     case beginsWith, endsWith, contains, like, matches
@@ -108,28 +110,38 @@ public struct Comparison: Sendable, Hashable {
 
   /// A single constant operand is on the right, except for `contains` and similar.
   public var left: ResolvedExpression
+  /// The relation that must hold.
   public var relation: Relation
+  /// The right operand.
   public var right: ResolvedExpression
   /// Empty unless both operands are text.
   public var options: StringOptions
+  /// True if the relation must not hold.
   public var isNegated: Bool
 }
 
 /// `value BETWEEN {lower, upper}`: inclusive bounds that are not nil.
 public struct Interval: Sendable, Hashable {
+  /// The tested value.
   public var value: ResolvedExpression
+  /// The least included value.
   public var lower: Value
+  /// The greatest included value.
   public var upper: Value
+  /// True if the value must be outside the interval.
   public var isNegated: Bool
 }
 
 /// `value IN {…}` with constants.
 public struct Membership: Sendable, Hashable {
+  /// The tested value.
   public var value: ResolvedExpression
   /// Distinct values without nil.
   public var values: [Value]
   /// True if nil is one of the values.
   public var includesNil: Bool
+  /// The differences between texts that are ignored; empty unless the values are texts.
   public var options: StringOptions
+  /// True if the value must not be in the list.
   public var isNegated: Bool
 }

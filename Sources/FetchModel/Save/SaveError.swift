@@ -74,6 +74,7 @@ public struct ChangeProblem: Sendable, Hashable {
   public var change: Int
   /// The property's name; nil for the whole change.
   public var property: String?
+  /// The stable code of the problem, as clients receive it.
   public var code: Code
   /// A sentence for users; contains no stored value.
   public var detail: String

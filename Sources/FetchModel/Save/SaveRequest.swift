@@ -63,6 +63,7 @@ public struct Change: Sendable, Hashable {
     case nothing
   }
 
+  /// The operation, with the object or the predicate that it refers to.
   public var operation: Operation
   /// The index of the entity.
   public var entity: Int
@@ -70,6 +71,7 @@ public struct Change: Sendable, Hashable {
   public var id: ObjectID?
   /// Each property at most once.
   public var values: [PropertyValue]
+  /// The condition on the stored object under which the change is made.
   public var precondition: Precondition
   /// The properties with invalid values; nil if the change is valid. Valid values are in `values`.
   public var faults: Set<Property>?
@@ -121,6 +123,7 @@ public struct PropertyValue: Sendable, Hashable {
     case toMany(Int, MemberEdit)
   }
 
+  /// The property and its new value.
   public let content: Content
 
   public init(_ content: Content) { self.content = content }

@@ -3,6 +3,7 @@
 
 /// Resolves the names and values of saves.
 public struct SaveResolver: Sendable {
+  /// The model whose entities and properties the saves name.
   public let model: Model
   private let rules: ValidationRules
 

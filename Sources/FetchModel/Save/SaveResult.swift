@@ -6,6 +6,7 @@ public struct SaveResult: Sendable, Hashable {
   public struct NamedID: Sendable, Hashable {
     /// The temporary id, or the index of the change as text.
     public let name: String
+    /// The permanent id that the store assigned.
     public let id: ObjectID
 
     public init(name: String, id: ObjectID) {
@@ -23,7 +24,9 @@ public struct SaveResult: Sendable, Hashable {
     public let change: Int
     /// The index of the entity.
     public let entity: Int
+    /// The id of the changed object.
     public let id: ObjectID
+    /// The effect of the change on the object.
     public let kind: Kind
 
     public init(change: Int, entity: Int, id: ObjectID, kind: Kind) {

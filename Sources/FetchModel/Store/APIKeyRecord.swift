@@ -10,11 +10,15 @@ public struct APIKeyRecord: Sendable, Hashable {
   public var digest: [UInt8]
   /// `read`, `write`, `admin`.
   public var scopes: [String]
+  /// The roles of requests with this key.
   public var roles: [String]
+  /// The user of requests with this key; nil for none.
   public var userID: String?
   /// Seconds since 1970, as are the other dates.
   public var created: Double
+  /// The time from which the key is refused; nil if it does not expire.
   public var expires: Double?
+  /// The time of the revocation; nil if it is not revoked.
   public var revoked: Double?
 
   public init(

@@ -7,6 +7,7 @@ public struct Explanation: Sendable, Hashable {
   public struct Step: Sendable, Hashable {
     /// SQLite's description of the step.
     public let detail: String
+    /// The substeps, in SQLite's order.
     public let children: [Step]
 
     public init(detail: String, children: [Step] = []) {
@@ -19,6 +20,7 @@ public struct Explanation: Sendable, Hashable {
   public struct Hint: Sendable, Hashable {
     /// The CREATE INDEX statement.
     public let index: String
+    /// A clause that says why the statement is slow without the index.
     public let reason: String
 
     public init(index: String, reason: String) {
@@ -31,11 +33,13 @@ public struct Explanation: Sendable, Hashable {
   public struct Statement: Sendable, Hashable {
     /// The purpose: `items`, `item`, `total`, `dictionaries` or `included`.
     public let purpose: String
+    /// The statement's SQL, with placeholders for the bound values.
     public let sql: String
     /// The types of the bound values, in order. The values themselves are confidential.
     public let types: [String]
     /// SQLite's query plan.
     public let plan: [Step]
+    /// Indexes that would make the statement faster; empty if none is known.
     public let hints: [Hint]
 
     public init(purpose: String, sql: String, types: [String], plan: [Step], hints: [Hint]) {
@@ -47,7 +51,9 @@ public struct Explanation: Sendable, Hashable {
     }
   }
 
+  /// The name of the fetch's entity.
   public let entity: String
+  /// The statements of the fetch, each with its plan.
   public let statements: [Statement]
 
   public init(entity: String, statements: [Statement]) {

@@ -19,7 +19,9 @@ public struct Row: Sendable, Hashable {
 
 /// A relationship, by its indexes in the model.
 public struct RelationshipPlace: Sendable, Hashable {
+  /// The index of the entity in ``Model/entities``.
   public let entity: Int
+  /// The index of the relationship in the entity.
   public let relationship: Int
 
   public init(entity: Int, relationship: Int) {
@@ -155,6 +157,7 @@ public protocol ReadTransaction {
 }
 
 extension LiveStore {
+  /// The default for a store whose comparison rules are unknown.
   public var columns: (any ColumnTraits)? { nil }
 
   /// The default for a store without cancellation.
@@ -171,6 +174,7 @@ extension ReadTransaction {
   /// A store without limits.
   public var maxAnswerBytes: Int { .max }
 
+  /// The default for a store whose schema cannot change while it is open.
   public func mapError(_ error: StoreError) -> StoreError { error }
 
   /// The default for a store without time limits.
@@ -178,6 +182,7 @@ extension ReadTransaction {
     _ limit: Duration?, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result { try body() }
 
+  /// The default for a store that cannot provide values.
   public func values(
     of paths: [PropertyPath], ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ObjectID: [StoredValue?]]? { nil }
@@ -193,8 +198,11 @@ extension ReadTransaction {
 
 /// A related object in `included`.
 public struct ExpandedObject: Sendable, Hashable {
+  /// The index of the object's entity in ``Model/entities``.
   public let entity: Int
+  /// The object's id.
   public let id: ObjectID
+  /// The object as JSON: `{"id":1,"name":"China"}`.
   public let json: [UInt8]
 
   public init(entity: Int, id: ObjectID, json: [UInt8]) {

@@ -3,6 +3,8 @@
 
 /// A set of properties of one entity.
 public struct PropertyMask: OptionSet, Sendable, Hashable {
+  /// Bit n represents the properties whose number modulo 63 is n, attributes before relationships;
+  /// bit 63 represents the existence.
   public let rawValue: UInt64
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 

@@ -4,6 +4,7 @@
 public struct StoreProperties: Sendable, Hashable {
   /// `sqlite` or `postgres`.
   public let kind: String
+  /// True if the store refuses saves.
   public let isReadOnly: Bool
 
   public init(kind: String, isReadOnly: Bool) {
@@ -23,7 +24,9 @@ public enum QueryClass: Sendable, Hashable {
 
 /// A response as JSON, and the token of its state.
 public struct EncodedSnapshot: Sendable {
+  /// The response body as UTF-8.
   public let json: [UInt8]
+  /// The position of the history that the body refers to.
   public let token: Token
 
   public init(json: [UInt8], token: Token) {
@@ -34,9 +37,11 @@ public struct EncodedSnapshot: Sendable {
 
 /// An object as JSON, with the hash of its stored values.
 public struct ObjectSnapshot: Sendable, Hashable {
+  /// The object as JSON, with the selected values.
   public let json: [UInt8]
   /// Without quotes.
   public let etag: String
+  /// The position of the history that the object refers to.
   public let token: Token
 
   public init(json: [UInt8], etag: String, token: Token) {
@@ -50,6 +55,7 @@ public struct ObjectSnapshot: Sendable, Hashable {
 public struct RawValue: Sendable, Hashable {
   /// nil if the attribute is nil.
   public let bytes: [UInt8]?
+  /// The attribute's type, which determines the response's media type.
   public let type: AttributeType
 
   public init(bytes: [UInt8]?, type: AttributeType) {
@@ -164,6 +170,7 @@ public protocol ReopenableStore: Store {
 }
 
 extension Store {
+  /// The default for a store without stored responses.
   public func storedResponse(
     under key: String, fingerprint: String
   ) throws(SaveError) -> StoredResponse? { nil }
@@ -187,6 +194,7 @@ extension Store {
 }
 
 extension Store {
+  /// The default for a store that does not reuse prepared statements.
   public func snapshot(
     of filled: BoundPlan, queryClass: QueryClass
   ) throws(StoreError) -> EncodedSnapshot {
@@ -203,6 +211,7 @@ extension Store {
 public struct ChangeHistory: Sendable {
   /// `saves` lists all saves after this token, up to `to`.
   public let from: Token
+  /// The token of the last of `saves`; `from` if there are none.
   public let to: Token
   /// The saves, oldest first.
   public let saves: [SaveRecord]
@@ -216,12 +225,15 @@ public struct ChangeHistory: Sendable {
 
 /// The objects that one save changed, by entity index.
 public struct SaveRecord: Sendable {
+  /// The token after the save.
   public let token: Token
   /// The time of the save.
   public let at: Instant
+  /// The ids of inserted objects.
   public let inserted: [Int: [ObjectID]]
   /// Each id has the names of its changed properties.
   public let updated: [Int: [(id: ObjectID, properties: [String])]]
+  /// The ids of deleted objects.
   public let deleted: [Int: [ObjectID]]
 
   public init(

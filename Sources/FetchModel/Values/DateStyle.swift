@@ -18,9 +18,11 @@ public struct DateStyle: Sendable, Hashable {
     case offset
   }
 
+  /// The storage format of the column's dates.
   public let format: DateFormat
   /// The number of fraction digits that are always written, 0...9.
   public let fractionDigits: Int
+  /// The time zone's notation at the end.
   public let ending: Ending
 
   /// The usual style of a format.

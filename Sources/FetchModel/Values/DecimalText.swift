@@ -4,6 +4,7 @@
 public struct DecimalText: Sendable {
   /// 1 or -1.
   public let sign: Int64
+  /// The digits from the most significant one on, each 0...9.
   public let digits: [UInt8]
   /// The power of ten of the last digit.
   public let exponent: Int

@@ -2,6 +2,7 @@
 
 /// The letters in `[cd]` after an operator, or after a sort term's colon.
 public struct StringOptions: OptionSet, Sendable, Hashable {
+  /// The options as bits.
   public let rawValue: UInt8
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
