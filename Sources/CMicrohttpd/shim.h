@@ -1,6 +1,9 @@
 // What Swift cannot call by itself: the variadic start of libmicrohttpd, and its closed enums.
 // Everything here is a plain function or a plain integer.
 #pragma once
+#include <gnutls/abstract.h>
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -50,12 +53,22 @@ struct chttp_settings {
   void *(*target)(void *context, const char *target, struct MHD_Connection *connection);
   MHD_RequestCompletedCallback completed;
   MHD_NotifyConnectionCallback notify;
+  // Chooses the certificate of a TLS handshake; null for HTTP without TLS.
+  gnutls_certificate_retrieve_function2 *certificate;
 };
+
+// TLS 1.2 and 1.3 with the ciphers that GnuTLS considers secure.
+static const char chttp_priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE";
 
 // A daemon that its caller runs, on a listening socket that it owns from then on; null if it could
 // not, and the socket is still the caller's.
 static inline struct MHD_Daemon *chttp_start(const struct chttp_settings *s, int listener) {
   unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+  struct MHD_OptionItem options[] = {
+      {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)s->certificate},
+      {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)chttp_priorities},
+      {MHD_OPTION_END, 0, NULL}};
+  if (s->certificate) flags |= MHD_USE_TLS;
   return MHD_start_daemon(
       flags, 0, NULL, NULL, s->access, s->context,
       MHD_OPTION_EXTERNAL_LOGGER, chttp_note_message, s->cannot_accept,
@@ -67,6 +80,7 @@ static inline struct MHD_Daemon *chttp_start(const struct chttp_settings *s, int
       MHD_OPTION_UNESCAPE_CALLBACK, chttp_keep_escapes, NULL,
       MHD_OPTION_NOTIFY_COMPLETED, s->completed, s->context,
       MHD_OPTION_NOTIFY_CONNECTION, s->notify, s->context,
+      MHD_OPTION_ARRAY, s->certificate ? options : options + 2,
       MHD_OPTION_END);
 }
 
@@ -97,6 +111,18 @@ static inline int chttp_descriptor(struct MHD_Connection *connection) {
   return info ? info->connect_fd : -1;
 }
 
+// The TLS session of a connection; null without TLS.
+static inline gnutls_session_t chttp_tls_session(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+  return info ? (gnutls_session_t)info->tls_session : NULL;
+}
+
+static inline int chttp_supports_tls(void) {
+  return MHD_is_feature_supported(MHD_FEATURE_TLS) == MHD_YES &&
+         MHD_is_feature_supported(MHD_FEATURE_HTTPS_CERT_CALLBACK) == MHD_YES;
+}
+
 static inline void *chttp_socket_context(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -119,6 +145,12 @@ static inline int chttp_each_header(
 static inline struct MHD_Response *chttp_response_of_memory(
     size_t size, void *memory, MHD_ContentReaderFreeCallback release) {
   return MHD_create_response_from_buffer_with_free_callback(size, memory, release);
+}
+
+// A response whose body is memory of `owner`, which `release` gets when the response is destroyed.
+static inline struct MHD_Response *chttp_response_of_shared_memory(
+    size_t size, void *memory, MHD_ContentReaderFreeCallback release, void *owner) {
+  return MHD_create_response_from_buffer_with_free_callback_cls(size, memory, release, owner);
 }
 
 static ssize_t chttp_no_bytes(void *context, uint64_t position, char *buffer, size_t room) {

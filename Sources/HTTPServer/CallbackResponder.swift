@@ -9,6 +9,13 @@ final class CallbackResponder: Sendable {
     receiver = SanitizedMutex(receive)
   }
 
+  /// Protects an object that lives as long as the exchange.
+  private let attachment = SanitizedMutex<(any ExchangeAttachment)?>(nil)
+
+  func attach(_ attachment: any ExchangeAttachment) {
+    self.attachment.withLock { $0 = attachment }
+  }
+
   /// Returns true if this was the first response.
   @discardableResult
   func give(_ answer: HTTPAnswer) -> Bool {

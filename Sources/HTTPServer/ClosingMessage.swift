@@ -6,6 +6,16 @@ import Glibc
 import Synchronization
 import Threads
 
+/// A TLS session, which only the worker of its connection uses.
+struct TLSSession {
+  let pointer: OpaquePointer
+
+  init?(_ handle: ConnectionHandle) {
+    guard let pointer = chttp_tls_session(handle.pointer) else { return nil }
+    self.pointer = pointer
+  }
+}
+
 /// The bytes of a response, with `Connection: close`.
 struct ClosingMessage: Sendable {
   private static let mostThreads = 16
@@ -45,6 +55,21 @@ struct ClosingMessage: Sendable {
     }
     if !isStarted { Self.end(copy) }
     return isStarted
+  }
+
+  /// The same over TLS. A thread of its own must not use the session, so a message that the socket has
+  /// no room for is cut, and false returned.
+  func send(over session: TLSSession, of descriptor: Int32) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let sent = rest.withUnsafeBytes {
+        gnutls_record_send(session.pointer, $0.baseAddress, $0.count)
+      }
+      guard sent > 0 else { return false }
+      rest = rest.dropFirst(sent)
+    }
+    gnutls_bye(session.pointer, GNUTLS_SHUT_WR)
+    return shutdown(descriptor, Int32(SHUT_WR)) == 0
   }
 
   private static func end(_ copy: Int32) {

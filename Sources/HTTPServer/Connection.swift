@@ -27,7 +27,8 @@ final class Connection: Sendable {
   let descriptor: Int32
   /// Identifies the connection within this process.
   let number: UInt64
-  private let address: SocketAddress
+  /// nil if it is no internet address.
+  let address: IPAddress?
   /// Milliseconds since boot, shifted by two, and the activity.
   private let clock: Atomic<UInt64>
   /// The bytes of the current request's body. Each 16 KiB extend the body's time limit by a second.
@@ -44,7 +45,7 @@ final class Connection: Sendable {
   init(descriptor: Int32) {
     self.descriptor = descriptor
     number = Self.opened.add(1, ordering: .relaxed).newValue
-    address = SocketAddress(peerOf: descriptor)
+    address = IPAddress(peerOf: descriptor)
     clock = Atomic(Self.stamp(.fresh))
   }
 
@@ -63,11 +64,6 @@ final class Connection: Sendable {
 
   private static func stamp(_ activity: Activity) -> UInt64 {
     coarseMilliseconds() << 2 | activity.rawValue
-  }
-
-  /// The numeric address of the client. Computed on each access.
-  var remoteAddress: String {
-    address.numericHost
   }
 
   /// True if the peer has closed its sending side, as the kernel reports. Call only while the

@@ -36,6 +36,7 @@ final class ExchangeState: Sendable {
     /// The connection's socket while a silent one stands in its place.
     var ownSocket: Int32?
     var onDisconnect: (@Sendable () -> Void)?
+    var attachment: (any ExchangeAttachment)?
   }
 
   /// The worker's next action for the connection.
@@ -54,6 +55,14 @@ final class ExchangeState: Sendable {
   /// The time at which the handler was called, on the clock of ``Deadlines/now``. Used only by the
   /// connection's worker.
   nonisolated(unsafe) var began: UInt64 = 0
+  /// Empty if the request has none and the server gives none. Set before the handler is called.
+  nonisolated(unsafe) var requestID = ""
+  /// Header fields that every response to this request has. Used only by the connection's worker.
+  nonisolated(unsafe) var extraHeaders: [(name: String, value: String)] = []
+  /// The time at which the head was complete. Used only by the connection's worker.
+  nonisolated(unsafe) var arrived: UInt64 = 0
+  /// The status that was sent, and the bytes of its body. Used only by the connection's worker.
+  nonisolated(unsafe) var sent: (status: Int, bytes: Int) = (0, 0)
   /// Protects the phase; suspending and resuming happen while it is held. Taken before the locks of
   /// a stream, of the connection table and of libmicrohttpd, never after.
   private let state = SanitizedMutex(State())
@@ -68,7 +77,7 @@ final class ExchangeState: Sendable {
   var request: HTTPRequest {
     HTTPRequest(
       method: intake.method, target: intake.target, headerBlock: intake.headers, body: intake.body,
-      charge: intake.charge, connection: connection)
+      charge: intake.charge, connection: connection, forwarded: intake.forwarded)
   }
 
   /// Sets the response. Returns true if it was the first one and the client is still connected.
@@ -108,6 +117,24 @@ final class ExchangeState: Sendable {
     else { return answer }
     state.charge = nil
     return .response(server.render(.overloaded))
+  }
+
+  func attach(_ attachment: any ExchangeAttachment) {
+    let old = state.withLock { state in
+      defer { state.attachment = attachment }
+      return state.attachment
+    }
+    _ = old
+  }
+
+  var attachment: (any ExchangeAttachment)? { state.withLock(\.attachment) }
+
+  /// Removes the attachment and returns it.
+  func detach() -> (any ExchangeAttachment)? {
+    state.withLock { state in
+      defer { state.attachment = nil }
+      return state.attachment
+    }
   }
 
   func forbidRefusal() { state.withLock { $0.forbidsRefusal = true } }

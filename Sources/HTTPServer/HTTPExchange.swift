@@ -36,6 +36,21 @@ public final class HTTPExchange: Sendable {
     if case .connection(let state) = destination { state.mark.store(kind, ordering: .relaxed) }
   }
 
+  /// `X-Request-Id` of the response; nil if it has none.
+  public var requestID: String? {
+    guard case .connection(let state) = destination, !state.requestID.isEmpty else { return nil }
+    return state.requestID
+  }
+
+  /// Attaches an object to the request. It is released when the request is completed; a later one
+  /// replaces it.
+  public func attach(_ attachment: any ExchangeAttachment) {
+    switch destination {
+    case .connection(let state): state.attach(attachment)
+    case .receiver(let receiver): receiver.attach(attachment)
+    }
+  }
+
   /// Sends a response.
   public func respond(_ response: HTTPResponse) {
     answer(.response(response))

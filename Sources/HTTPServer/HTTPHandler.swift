@@ -14,8 +14,12 @@ public protocol HTTPHandler: Sendable {
   /// and before `100 Continue` is sent. Returns nil to accept the body; then ``handle(_:_:)`` is
   /// called after it.
   ///
-  /// - Parameter head: the request without its body.
-  func refusal(of head: HTTPRequest) -> HTTPResponse?
+  /// - Parameters:
+  ///   - head: the request without its body.
+  ///   - attach: attaches an object to the request that is refused.
+  func refusal(
+    of head: HTTPRequest, attach: (any ExchangeAttachment) -> Void
+  ) -> HTTPResponse?
 
   /// Called on a worker when the sending of a response begins, for metrics.
   ///
@@ -23,12 +27,23 @@ public protocol HTTPHandler: Sendable {
   ///   - mark: the argument of ``HTTPExchange/mark(_:)``; 0 if no handler saw the request.
   ///   - nanoseconds: the time since the request's last byte.
   func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64)
+
+  /// Called on a worker for a completed request without an attachment, if
+  /// ``HTTPServerConfiguration/reportsCompletions`` is set.
+  func completed(_ completion: HTTPCompletion)
 }
 
 extension HTTPHandler {
-  public func refusal(of head: HTTPRequest) -> HTTPResponse? { nil }
+  public func refusal(
+    of head: HTTPRequest, attach: (any ExchangeAttachment) -> Void
+  ) -> HTTPResponse? { nil }
+
+  /// The refusal of a request with a body; nil to accept it.
+  public func refusal(of head: HTTPRequest) -> HTTPResponse? { refusal(of: head) { _ in } }
 
   public func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64) {}
+
+  public func completed(_ completion: HTTPCompletion) {}
 }
 
 /// The kinds of responses to an exchange.

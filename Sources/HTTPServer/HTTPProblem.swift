@@ -4,7 +4,7 @@
 // the closure of ``HTTPServerConfiguration/renderProblem`` makes a response.
 
 /// A refusal by the server itself.
-public struct HTTPProblem: Sendable, Equatable {
+public struct HTTPProblem: Error, Sendable, Equatable {
   /// The HTTP status, 400 to 599.
   public var status: Int
   /// Stable and in kebab-case: `bad-request`, `body-too-large`, `headers-too-large`,

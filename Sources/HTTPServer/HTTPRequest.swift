@@ -18,7 +18,7 @@ public struct HTTPRequest: Sendable {
   private let origin: Origin
 
   private enum Origin: Sendable {
-    case connection(Connection)
+    case connection(Connection, ForwardedRequest?)
     case text(String, connection: UInt64)
   }
 
@@ -27,14 +27,14 @@ public struct HTTPRequest: Sendable {
 
   init(
     method: String, target: String, headerBlock: HTTPHeaderBlock, body: [UInt8],
-    charge: MemoryCharge?, connection: Connection
+    charge: MemoryCharge?, connection: Connection, forwarded: ForwardedRequest?
   ) {
     self.method = method
     self.target = target
     self.headerBlock = headerBlock
     self.body = body
     self.charge = charge
-    self.origin = .connection(connection)
+    self.origin = .connection(connection, forwarded)
   }
 
   /// Creates a request without a socket, for tests and for calls within the process.
@@ -85,18 +85,29 @@ public struct HTTPRequest: Sendable {
     headerBlock.fields
   }
 
-  /// The client's numeric address without its port; empty if unknown. Computed on each access.
+  /// The client's numeric address without its port; empty if unknown. Behind a trusted proxy the
+  /// address that the proxy reports. Computed on each access.
   public var remoteAddress: String {
     switch origin {
-    case .connection(let connection): connection.remoteAddress
+    case .connection: address?.description ?? ""
     case .text(let text, _): text
+    }
+  }
+
+  /// What identifies a client by its address: the ``remoteAddress``, or the `/64` of an IPv6 address.
+  public var clientNetwork: String { address?.client ?? remoteAddress }
+
+  private var address: IPAddress? {
+    switch origin {
+    case .connection(let connection, let forwarded): forwarded?.client ?? connection.address
+    case .text(let text, _): IPAddress(text)
     }
   }
 
   /// Identifies the connection within this process.
   public var connectionNumber: UInt64 {
     switch origin {
-    case .connection(let connection): connection.number
+    case .connection(let connection, _): connection.number
     case .text(_, let number): number
     }
   }

@@ -94,6 +94,7 @@ public final class HTTPServer: Sendable {
     settings.target = targetRead
     settings.completed = requestCompleted
     settings.notify = connectionChanged
+    if configuration.certificate != nil { settings.certificate = chooseCertificate }
     return settings
   }
 }

@@ -41,6 +41,13 @@ public struct HTTPServerConfiguration: Sendable {
   /// The host names that requests may name; others get 421. Nil: any name. A request of HTTP/1.0
   /// that names no host is accepted.
   public var hostNames: HostNames?
+  /// The certificate of HTTPS; nil for HTTP without TLS.
+  public var certificate: TLSCertificate?
+  /// The proxies whose `Forwarded` and `X-Forwarded-…` count. Those of other peers are ignored.
+  public var trustedProxies: [AddressRange] = []
+  /// True if every request is reported to its attachment or to ``HTTPHandler/completed(_:)``, and has
+  /// an `X-Request-Id`.
+  public var reportsCompletions = false
   /// Makes the response for a refusal by the server itself.
   public var renderProblem: @Sendable (HTTPProblem) -> HTTPResponse = { $0.response() }
 

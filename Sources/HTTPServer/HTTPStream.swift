@@ -78,6 +78,7 @@ public final class HTTPStream: Sendable {
 
   func take(_ seat: StreamAttachment) {
     leftover.budget = seat.exchange.server.memory
+    leftover.exchange = seat.exchange
     state.withLock { state in
       if state.phase != .finished { state.seat = seat }
     }
@@ -171,6 +172,8 @@ extension HTTPStream {
 /// Bytes that were pulled and did not fit. Used only by the connection's worker.
 private final class Leftover: @unchecked Sendable {
   var budget: MemoryBudget?
+  /// The request of the stream, whose bytes are counted.
+  weak var exchange: ExchangeState?
   private var bytes: [UInt8] = []
   private var sent = 0
   /// Counts the bytes in memory.
@@ -180,6 +183,7 @@ private final class Leftover: @unchecked Sendable {
     (bytes, sent) = (more, 0)
     let charge = MemoryCharge()
     self.charge = charge
+    exchange?.willSend(bytes: more.count)
     // Bytes that exist are sent in any case: sources check the memory before they produce events.
     if let budget { _ = charge.begin(with: more.count, in: budget, forced: true) }
   }

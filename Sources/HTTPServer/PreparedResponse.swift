@@ -18,6 +18,8 @@ public final class PreparedResponse: Sendable {
   public let bodyCount: Int
   let handle: ResponseHandle?
   private let memory: BodyMemory
+  /// The length of a body that is left out; `none` for any other body.
+  private let bodyForm: HTTPBody
   /// Counts the body's bytes for as long as any exchange sends them; nil for a small body.
   let charge: MemoryCharge?
 
@@ -33,14 +35,34 @@ public final class PreparedResponse: Sendable {
     memory = BodyMemory(copying: response.body, charge)
     bodyCount = memory.count
     if case .omitted(let count) = response.body, response.status == 304 {
+      bodyForm = response.body
       handle = ResponseHandle(length: count, headers: response.headers)
     } else {
+      bodyForm = .none
       handle = ResponseHandle(memory: memory, headers: response.headers)
     }
   }
 
   deinit {
     if let handle { MHD_destroy_response(handle.pointer) }
+  }
+
+  /// Creates a response with the same body, status and fields, and further fields. The caller destroys
+  /// it. The body is not copied.
+  func copy(adding extra: [(name: String, value: String)]) -> ResponseHandle? {
+    let copy: ResponseHandle?
+    if case .omitted(let count) = bodyForm {
+      copy = ResponseHandle(length: count, headers: headers)
+    } else {
+      let owner = Unmanaged.passRetained(self).toOpaque()
+      let pointer = chttp_response_of_shared_memory(
+        memory.count, memory.start, releasePrepared, owner)
+      if pointer == nil { Unmanaged<PreparedResponse>.fromOpaque(owner).release() }
+      copy = pointer.map { ResponseHandle(pointer: $0) }
+      copy?.add(headers)
+    }
+    copy?.add(extra)
+    return copy
   }
 
   /// A copy of the body's bytes.
@@ -88,6 +110,11 @@ struct BodyMemory: @unchecked Sendable {
     }
     free(memory)
   }
+}
+
+private func releasePrepared(_ owner: UnsafeMutableRawPointer?) {
+  guard let owner else { return }
+  Unmanaged<PreparedResponse>.fromOpaque(owner).release()
 }
 
 private func releaseBody(_ start: UnsafeMutableRawPointer?) { BodyMemory.release(start) }

@@ -19,6 +19,8 @@ struct RequestGate: Sendable {
   let maxHeaderCount: Int
   let maxBodyBytes: Int
   let hostNames: HostNames?
+  private let proxies: TrustedProxies
+  private let isSecure: Bool
   private let knowsLayout: Bool
 
   init(_ configuration: HTTPServerConfiguration) {
@@ -26,6 +28,8 @@ struct RequestGate: Sendable {
     maxHeaderCount = configuration.maxHeaderCount
     maxBodyBytes = configuration.maxBodyBytes
     hostNames = configuration.hostNames
+    proxies = TrustedProxies(ranges: configuration.trustedProxies)
+    isSecure = configuration.certificate != nil
     knowsLayout = String(cString: MHD_get_version()) == "0.9.75"
   }
 
@@ -50,8 +54,8 @@ struct RequestGate: Sendable {
   /// Fills `intake` from a well-formed head. If the head is refused, the admission contains the
   /// part that was understood.
   func examine(
-    _ connection: OpaquePointer, _ line: RequestLine, _ intake: inout RequestIntake,
-    _ admission: inout Admission
+    _ connection: OpaquePointer, _ line: RequestLine, peer: IPAddress?,
+    _ intake: inout RequestIntake, _ admission: inout Admission
   ) -> HTTPProblem? {
     let headSize = chttp_head_size(connection)
     var scan = HeaderScan(
@@ -69,14 +73,27 @@ struct RequestGate: Sendable {
       return .badRequest("A line does not end in CRLF, or holds a NUL.")
     }
     intake.headers = HTTPHeaderBlock(storage: scan.storage)
-    return checkFraming(scan, isVersion10: line.version[7] == 0x30) ?? checkHost(scan, intake)
-      ?? checkLength(scan)
+    return checkFraming(scan, isVersion10: line.version[7] == 0x30)
+      ?? readForwarded(peer, &intake) ?? checkHost(scan, intake) ?? checkLength(scan)
   }
 
-  /// Checks the host. The authority of an absolute target has precedence over `Host` (RFC 9112,
+  private func readForwarded(_ peer: IPAddress?, _ intake: inout RequestIntake) -> HTTPProblem? {
+    guard !proxies.ranges.isEmpty else { return nil }
+    do throws(HTTPProblem) {
+      intake.forwarded = try proxies.request(from: peer, intake.headers)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// Checks the host. The host that a trusted proxy reports has precedence, then the authority of an absolute target has precedence over `Host` (RFC 9112,
   /// section 3.2.2).
   private func checkHost(_ scan: HeaderScan, _ intake: RequestIntake) -> HTTPProblem? {
     guard let hostNames else { return nil }
+    if var host = intake.forwarded?.host {
+      return host.withUTF8(hostNames.contains) ? nil : .unknownHost
+    }
     if var authority = intake.authority {
       return authority.withUTF8(hostNames.contains) ? nil : .unknownHost
     }
@@ -139,6 +156,11 @@ struct RequestGate: Sendable {
       guard scan.transferEncodingCount == 1, scan.admission.isChunked, !isVersion10 else {
         return .badRequest("The only transfer coding is chunked, in HTTP/1.1.")
       }
+    }
+    // A response to such a request is written around libmicrohttpd, which is the only one that may
+    // write to a TLS session.
+    if isSecure, scan.admission.hidesChunks {
+      return .badRequest("Over TLS no blank may follow `chunked`.")
     }
     guard scan.lengthCount <= 1 else {
       return .badRequest("Content-Length is given more than once.")

@@ -67,7 +67,7 @@ func requestAdvanced(
     guard uploadCount.pointee > 0 else { return server.handle(exchange, handle) }
     let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
     uploadCount.pointee = 0
-    guard exchange.intake.decoder != nil else { return server.receive(exchange, bytes) }
+    guard exchange.intake.decoder != nil else { return server.receive(exchange, handle, bytes) }
     defer {
       // A count that is not 0 makes libmicrohttpd call again after a suspension.
       if exchange.intake.stage == .handled { uploadCount.pointee = 1 }
@@ -93,4 +93,5 @@ func requestCompleted(
     shutdown(exchange.connection.descriptor, Int32(SHUT_RD))
   }
   exchange.complete(wasSent: chttp_is_complete(code) != 0)
+  exchange.report()
 }

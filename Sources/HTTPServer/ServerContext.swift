@@ -52,7 +52,9 @@ extension ServerContext {
   ) -> MHD_Result {
     guard !exchange.connection.isSpent.load(ordering: .relaxed) else { return chttp_no }
     var admission = RequestGate.Admission()
-    let problem = gate.examine(handle.pointer, line, &exchange.intake, &admission)
+    let problem = gate.examine(
+      handle.pointer, line, peer: exchange.connection.address, &exchange.intake, &admission)
+    identify(exchange)
     if let problem { return refuse(exchange, handle, render(problem), admission) }
     if admission.hasBody, !memory.hasRoom(for: Int(clamping: admission.contentLength ?? 1)) {
       return refuse(exchange, handle, render(.overloaded), admission)
@@ -60,7 +62,7 @@ extension ServerContext {
     if admission.hasBody {
       exchange.connection.bodyBytes.store(0, ordering: .relaxed)
       exchange.connection.begin(.receiving)
-      if let response = handler.refusal(of: exchange.request) {
+      if let response = handler.refusal(of: exchange.request, attach: exchange.attach) {
         return refuse(exchange, handle, response, admission)
       }
       let expected = Int(truncatingIfNeeded: admission.contentLength ?? 0)
@@ -71,7 +73,9 @@ extension ServerContext {
   }
 
   /// Receives bytes of the body.
-  func receive(_ exchange: ExchangeState, _ bytes: UnsafeRawBufferPointer) -> MHD_Result {
+  func receive(
+    _ exchange: ExchangeState, _ handle: ConnectionHandle, _ bytes: UnsafeRawBufferPointer
+  ) -> MHD_Result {
     exchange.connection.bodyBytes.add(bytes.count, ordering: .relaxed)
     if exchange.intake.stage == .discarding {
       exchange.intake.discarded &+= bytes.count
@@ -79,12 +83,12 @@ extension ServerContext {
     }
     guard bytes.count <= configuration.maxBodyBytes &- exchange.intake.body.count else {
       let problem = HTTPProblem.bodyTooLarge(limit: configuration.maxBodyBytes)
-      return sendDirectly(exchange, render(problem))
+      return sendDirectly(exchange, handle, render(problem))
     }
     let charge = exchange.intake.charge ?? MemoryCharge()
     exchange.intake.charge = charge
     guard charge.grow(by: bytes.count, in: memory) else {
-      return sendDirectly(exchange, render(.overloaded))
+      return sendDirectly(exchange, handle, render(.overloaded))
     }
     exchange.intake.body.append(contentsOf: bytes)
     return chttp_yes
@@ -107,7 +111,7 @@ extension ServerContext {
   func settle(_ exchange: ExchangeState, _ handle: ConnectionHandle) -> MHD_Result {
     switch exchange.settle(handle) {
     case .send(let answer) where exchange.intake.decoder != nil:
-      return deliverDirectly(answer, exchange)
+      return deliverDirectly(answer, exchange, handle)
     case .send(let answer): return deliver(answer, exchange, handle)
     case .stayAway: return chttp_yes
     case .close: return chttp_no
@@ -126,25 +130,37 @@ extension ServerContext {
     _ exchange: ExchangeState, _ handle: ConnectionHandle, _ response: HTTPResponse,
     _ admission: RequestGate.Admission
   ) -> MHD_Result {
-    if admission.hasBody, !admission.expectsContinue { return sendDirectly(exchange, response) }
+    if admission.hasBody, !admission.expectsContinue {
+      return sendDirectly(exchange, handle, response)
+    }
     exchange.intake.stage = .handled
     exchange.connection.begin(.working)
     handler.answered(0, status: response.status, nanoseconds: 0)
     // libmicrohttpd closes the connection after a response that is queued in a request's first
     // call.
-    return queue(PreparedResponse(response), sendableStatus(response.status), handle)
+    return queue(PreparedResponse(response), sendableStatus(response.status), exchange, handle)
   }
 
   /// Writes a response directly to the socket, because libmicrohttpd accepts none while a body is
   /// being read. Nothing else is being written then. The connection ends with the body.
-  private func sendDirectly(_ exchange: ExchangeState, _ response: HTTPResponse) -> MHD_Result {
+  private func sendDirectly(
+    _ exchange: ExchangeState, _ handle: ConnectionHandle, _ response: HTTPResponse
+  ) -> MHD_Result {
     handler.answered(
       exchange.mark.load(ordering: .relaxed), status: sendableStatus(response.status),
       nanoseconds: exchange.began == 0 ? 0 : Deadlines.now &- exchange.began)
     var response = response
     if exchange.intake.method == "HEAD" { response.body = .none }
-    let isSent = ClosingMessage(response).send(
-      to: exchange.connection.descriptor, seconds: configuration.writeTimeout)
+    response.headers += exchange.extraHeaders
+    exchange.note(response.status, bytes: response.body.count)
+    let message = ClosingMessage(response)
+    let descriptor = exchange.connection.descriptor
+    let isSent =
+      if let session = TLSSession(handle) {
+        message.send(over: session, of: descriptor)
+      } else {
+        message.send(to: descriptor, seconds: configuration.writeTimeout)
+      }
     guard isSent else { return chttp_no }
     exchange.intake.dropBody()
     exchange.intake.stage = .discarding
@@ -161,37 +177,40 @@ extension ServerContext {
   func receiveChunks(
     _ exchange: ExchangeState, _ handle: ConnectionHandle, _ bytes: UnsafeRawBufferPointer
   ) -> MHD_Result {
-    guard exchange.intake.stage == .body else { return receive(exchange, bytes) }
+    guard exchange.intake.stage == .body else { return receive(exchange, handle, bytes) }
     exchange.connection.bodyBytes.add(bytes.count, ordering: .relaxed)
     switch exchange.intake.decode(bytes, limit: configuration.maxBodyBytes) {
     case .incomplete: return chttp_yes
     case .complete: return self.handle(exchange, handle)
     case .tooLarge:
       let problem = HTTPProblem.bodyTooLarge(limit: configuration.maxBodyBytes)
-      return sendDirectly(exchange, render(problem))
+      return sendDirectly(exchange, handle, render(problem))
     case .malformed:
-      return sendDirectly(exchange, render(.badRequest("The body is not chunked as it says.")))
+      return sendDirectly(
+        exchange, handle, render(.badRequest("The body is not chunked as it says.")))
     }
   }
 
   /// Sends a response directly to the socket. Streams are refused, because each would need a
   /// thread.
-  private func deliverDirectly(_ answer: HTTPAnswer, _ exchange: ExchangeState) -> MHD_Result {
+  private func deliverDirectly(
+    _ answer: HTTPAnswer, _ exchange: ExchangeState, _ handle: ConnectionHandle
+  ) -> MHD_Result {
     exchange.connection.bodyBytes.store(0, ordering: .relaxed)
     exchange.connection.begin(.receiving)
     switch answer {
-    case .response(let response): return sendDirectly(exchange, response)
+    case .response(let response): return sendDirectly(exchange, handle, response)
     case .prepared(let prepared):
       return sendDirectly(
-        exchange,
+        exchange, handle,
         HTTPResponse(
           status: prepared.status, headers: prepared.headers, body: .bytes(prepared.body)))
     case .notModified(let prepared):
-      return sendDirectly(exchange, HTTPResponse(status: 304, headers: prepared.headers))
+      return sendDirectly(exchange, handle, HTTPResponse(status: 304, headers: prepared.headers))
     case .stream(_, _, let stream):
       stream.finish()
       let problem = HTTPProblem.badRequest("A stream needs a body with a length, or none.")
-      return sendDirectly(exchange, render(problem))
+      return sendDirectly(exchange, handle, render(problem))
     }
   }
 }
@@ -207,21 +226,29 @@ extension ServerContext {
       exchange.mark.load(ordering: .relaxed), status: sendableStatus(answer.status),
       nanoseconds: Deadlines.now &- exchange.began)
     switch answer {
-    case .prepared(let prepared): return queue(prepared, prepared.status, handle)
-    case .notModified(let prepared): return queue(prepared, 304, handle)
+    case .prepared(let prepared): return queue(prepared, prepared.status, exchange, handle)
+    case .notModified(let prepared): return queue(prepared, 304, exchange, handle)
     case .response(var response):
       if exchange.intake.isChunked { response.headers.append(("Connection", "close")) }
       let charge = response.body.count == 0 ? nil : exchange.takeCharge()
       let prepared = PreparedResponse(response, charge)
-      return queue(prepared, sendableStatus(response.status), handle)
+      return queue(prepared, sendableStatus(response.status), exchange, handle)
     case .stream(let status, let headers, let stream):
       return queue(stream, status, headers, exchange, handle)
     }
   }
 
   private func queue(
-    _ response: PreparedResponse, _ status: Int, _ handle: ConnectionHandle
+    _ response: PreparedResponse, _ status: Int, _ exchange: ExchangeState,
+    _ handle: ConnectionHandle
   ) -> MHD_Result {
+    let hasBody = status != 304 && exchange.intake.method != "HEAD"
+    exchange.note(status, bytes: hasBody ? response.bodyCount : 0)
+    guard exchange.extraHeaders.isEmpty else {
+      guard let own = response.copy(adding: exchange.extraHeaders) else { return chttp_no }
+      defer { MHD_destroy_response(own.pointer) }
+      return MHD_queue_response(handle.pointer, UInt32(status), own.pointer)
+    }
     guard let body = response.handle else { return chttp_no }
     return MHD_queue_response(handle.pointer, UInt32(status), body.pointer)
   }
@@ -238,7 +265,8 @@ extension ServerContext {
     // Limits the unsent bytes in the kernel, so that a slow reader gets recent data.
     ListenSocket.set(
       exchange.connection.descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, 64 << 10)
-    ResponseHandle(pointer: pointer).add(headers)
+    ResponseHandle(pointer: pointer).add(headers + exchange.extraHeaders)
+    exchange.note(status, bytes: 0)
     // libmicrohttpd would send the last chunk behind the head of a HEAD response.
     if exchange.intake.method == "HEAD" { chttp_end_by_closing(pointer) }
     defer { MHD_destroy_response(pointer) }

@@ -111,8 +111,10 @@ public final class ServiceHost: HTTPHandler {
     }
   }
 
-  public func refusal(of head: HTTPRequest) -> HTTPResponse? {
-    state.withLock { $0.served?.service }?.refusal(of: head)
+  public func refusal(
+    of head: HTTPRequest, attach: (any ExchangeAttachment) -> Void
+  ) -> HTTPResponse? {
+    state.withLock { $0.served?.service }?.refusal(of: head, attach: attach)
   }
 
   public func answered(_ mark: UInt8, status: Int, nanoseconds: UInt64) {

@@ -11,7 +11,9 @@ extension HTTPServerTests {
       let heads = Gathered<String>()
       let handled = Gathered<String>()
 
-      func refusal(of head: HTTPRequest) -> HTTPResponse? {
+      func refusal(
+        of head: HTTPRequest, attach: (any ExchangeAttachment) -> Void
+      ) -> HTTPResponse? {
         heads.append("\(head.method) \(head.target) \(head.body.count)")
         guard head.header("X-Key") == nil else { return nil }
         return HTTPResponse(

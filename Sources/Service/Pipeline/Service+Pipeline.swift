@@ -39,7 +39,9 @@ extension Service {
   }
 
   /// Refuses a request that its head alone shows to be wrong, before its body is read.
-  public func refusal(of head: HTTPRequest) -> HTTPResponse? {
+  public func refusal(
+    of head: HTTPRequest, attach: (any ExchangeAttachment) -> Void
+  ) -> HTTPResponse? {
     var context = RequestContext(head, HTTPExchange { _ in }, self)
     do throws(Problem) {
       context.route = try route(context)

@@ -1,0 +1,245 @@
+import TestSupport
+import Testing
+
+@testable import HTTPServer
+
+extension HTTPServerTests {
+  /// What the server promises, over TLS.
+  @Suite struct TLS {
+    private static let pair = TestCertificate()
+
+    static func secure(
+      _ change: (inout HTTPServerConfiguration) -> Void = { _ in }
+    ) throws -> HTTPServerConfiguration {
+      let certificate = try TLSCertificate(certificate: pair.certificate, key: pair.key)
+      return .changed { configuration in
+        configuration.certificate = certificate
+        change(&configuration)
+      }
+    }
+
+    private func connect(_ server: HTTPServer) throws -> TLSClient {
+      try #require(try TLSClient(port: server.port))
+    }
+
+    @Test func `requests with and without bodies are answered on one connection`() async throws {
+      try await withServer(try Self.secure()) { server in
+        let client = try connect(server)
+        let body = String(repeating: "x", count: 300_000)
+        for _ in 0..<3 {
+          #expect(client.exchange("GET /a HTTP/1.1\r\nHost: a\r\n\r\n").hasSuffix("GET /a 0"))
+          let reply = client.exchange(
+            "POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 300000\r\n\r\n\(body)")
+          #expect(reply.hasSuffix("POST /b 300000"))
+        }
+        let chunks = client.exchange(
+          "PUT /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
+        #expect(chunks.hasSuffix("PUT /c 3"))
+      }
+    }
+
+    @Test func `a large response arrives completely`() async throws {
+      let body = [UInt8](repeating: 0x61, count: 5 << 20)
+      let shared = PreparedResponse(HTTPResponse(body: .bytes(body)))
+      try await withServer(try Self.secure()) { _, exchange in
+        exchange.respond(shared)
+      } _: { server in
+        let clients = try (0..<3).map { _ in try connect(server) }
+        for client in clients { client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
+        for client in clients {
+          let reply = client.response()
+          #expect(reply.utf8.count > 5 << 20)
+          #expect(reply.contains("Strict-Transport-Security: max-age=31536000"))
+        }
+      }
+    }
+
+    @Test func `requests wait for their responses, also more than one batch of them`() async throws
+    {
+      let waiting = Gathered<HTTPExchange>()
+      try await withServer(try Self.secure()) { _, exchange in
+        waiting.append(exchange)
+      } _: { server in
+        let clients = try (0..<200).map { _ in try connect(server) }
+        for client in clients { client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
+        #expect(await eventually { server.waitingCount == 200 })
+        for exchange in waiting.takeAll() { exchange.respond(HTTPResponse(body: .text("now"))) }
+        for client in clients { #expect(client.response().hasSuffix("now")) }
+      }
+    }
+
+    @Test func `a stream sends events as they come`() async throws {
+      let source = QueueSource()
+      try await withServer(try Self.secure()) { _, exchange in
+        exchange.stream(source)
+      } _: { server in
+        let client = try connect(server)
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        for number in 1...3 {
+          source.put("event \(number)\n\n")
+          #expect(client.receive(until: "event \(number)\n\n").hasSuffix("event \(number)\n\n"))
+        }
+        source.put(.end)
+        #expect(client.receive(until: "0\r\n\r\n").hasSuffix("0\r\n\r\n"))
+      }
+    }
+
+    @Test(arguments: [false, true])
+    func `a client that leaves while its request waits is let go`(abruptly: Bool) async throws {
+      let left = Gathered<Int>()
+      let waiting = Gathered<HTTPExchange>()
+      try await withServer(try Self.secure { $0.idleTimeout = 600 }) { _, exchange in
+        exchange.onDisconnect { left.append(1) }
+        waiting.append(exchange)
+      } _: { server in
+        let clients = try (0..<20).map { _ in try connect(server) }
+        for client in clients { client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
+        #expect(await eventually { server.waitingCount == 20 })
+        for client in clients { client.close(abruptly: abruptly) }
+        #expect(await eventually { server.connectionCount == 0 }, "\(server.connectionCount)")
+        #expect(left.count == 20)
+      }
+    }
+
+    @Test func `a client that has finished sending is answered or let go`() async throws {
+      let waiting = Gathered<HTTPExchange>()
+      try await withServer(try Self.secure { $0.idleTimeout = 600 }) { request, exchange in
+        if request.target == "/wait" { waiting.append(exchange) } else { echo(request, exchange) }
+      } _: { server in
+        let answered = try connect(server)
+        answered.send("GET /x HTTP/1.1\r\nHost: a\r\n\r\n")
+        answered.finishSending()
+        #expect(answered.response().hasSuffix("GET /x 0"))
+        let held = try connect(server)
+        held.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
+        held.finishSending()
+        #expect(await eventually { server.connectionCount == 0 }, "\(server.connectionCount)")
+      }
+    }
+
+    @Test func `a stream whose client leaves ends`() async throws {
+      let source = QueueSource()
+      try await withServer(try Self.secure()) { _, exchange in
+        exchange.stream(source)
+      } _: { server in
+        let client = try connect(server)
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        source.put("first\n\n")
+        _ = client.receive(until: "first\n\n")
+        client.close()
+        #expect(await eventually { source.closedCount == 1 })
+        #expect(await eventually { server.connectionCount == 0 })
+      }
+    }
+
+    @Test func `a body is refused before it is read`() async throws {
+      let handler = HeadRefusals.KeyedHandler()
+      let server = try HTTPServer(try Self.secure { $0.maxBodyBytes = 1_000 }, handler: handler)
+      defer { server.stop(grace: 0.5) }
+      for expect in ["", "Expect: 100-continue\r\n"] {
+        let refused = try connect(server).exchange(
+          "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 900\r\n\(expect)\r\n")
+        #expect(refused.hasPrefix("HTTP/1.1 401 Unauthorized\r\n"), "\(refused)")
+        #expect(refused.contains("Strict-Transport-Security: max-age=31536000\r\n"))
+        #expect(refused.hasSuffix("\r\n\r\nno"))
+      }
+      let large = try connect(server).exchange(
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2000\r\n\r\n")
+      #expect(large.hasPrefix("HTTP/1.1 413 "), "\(large)")
+      let chunked = try connect(server).exchange(
+        "POST / HTTP/1.1\r\nHost: a\r\nX-Key: yes\r\nTransfer-Encoding: chunked\r\n\r\n7D0\r\n"
+          + String(repeating: "x", count: 2_000))
+      #expect(chunked.hasPrefix("HTTP/1.1 413 "), "\(chunked)")
+      let hidden = try connect(server).exchange(
+        "POST / HTTP/1.1\r\nHost: a\r\nX-Key: yes\r\nTransfer-Encoding: chunked \r\n\r\n1\r\na\r\n0\r\n\r\n"
+      )
+      #expect(hidden.hasPrefix("HTTP/1.1 400 "), "\(hidden)")
+      #expect(handler.handled.count == 0)
+    }
+
+    @Test func `a handshake that does not end is closed`() async throws {
+      try await withServer(try Self.secure { $0.headTimeout = 1 }) { server in
+        let silent = try RawClient(server.port)
+        let partial = try RawClient(server.port)
+        partial.send([0x16, 0x03, 0x01, 0x02])
+        #expect(silent.receive()?.isEmpty == true)
+        #expect(partial.receive() != nil)
+        #expect(await eventually { server.connectionCount == 0 })
+      }
+    }
+
+    @Test func `a request without TLS ends its connection and no other`() async throws {
+      try await withServer(try Self.secure()) { server in
+        let plain = try RawClient(server.port)
+        plain.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(!plain.receiveAll().hasPrefix("HTTP/1.1 200"))
+        let reply = try connect(server).exchange("GET /y HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(reply.hasSuffix("GET /y 0"))
+      }
+    }
+
+    @Test func `a replaced certificate is presented to new connections and ends none`() async throws
+    {
+      let first = TestCertificate()
+      let second = TestCertificate()
+      let certificate = try TLSCertificate(certificate: first.certificate, key: first.key)
+      try await withServer(.changed { $0.certificate = certificate }) { server in
+        let old = try connect(server)
+        #expect(throws: TLSError.mismatch) {
+          try certificate.replace(certificate: second.certificate, key: first.key)
+        }
+        let same = try connect(server)
+        #expect(same.peerCertificate == old.peerCertificate)
+        try certificate.replace(certificate: second.certificate, key: second.key)
+        let new = try connect(server)
+        #expect(new.peerCertificate != old.peerCertificate)
+        for client in [old, new] {
+          #expect(client.exchange("GET /z HTTP/1.1\r\nHost: a\r\n\r\n").hasSuffix("GET /z 0"))
+        }
+      }
+    }
+
+    @Test func `what is no certificate, no key or no pair is refused`() throws {
+      let pair = Self.pair
+      let none = Array("none".utf8)
+      let other = TestCertificate()
+      #expect {
+        try TLSCertificate(certificate: none, key: pair.key)
+      } throws: { error in
+        if case .badCertificate? = error as? TLSError { true } else { false }
+      }
+      #expect {
+        try TLSCertificate(certificate: pair.certificate, key: none)
+      } throws: { error in
+        if case .badKey? = error as? TLSError { true } else { false }
+      }
+      #expect(throws: TLSError.mismatch) {
+        try TLSCertificate(certificate: pair.certificate, key: other.key)
+      }
+    }
+
+    @Test func `every kind of response has the field that keeps browsers on TLS`() async throws {
+      let prepared = PreparedResponse(HTTPResponse(headers: [("ETag", "\"1\"")], body: .text("p")))
+      try await withServer(try Self.secure()) { request, exchange in
+        switch request.target {
+        case "/prepared": exchange.respond(prepared)
+        case "/known": exchange.respondNotModified(prepared)
+        case "/omitted":
+          exchange.respond(
+            PreparedResponse(HTTPResponse(status: 304, body: .omitted(count: 7))))
+        case "/stream": exchange.stream(QueueSource(otherwise: .end))
+        default: echo(request, exchange)
+        }
+      } _: { server in
+        for target in ["/prepared", "/known", "/omitted", "/stream", "/", "#"] {
+          let client = try connect(server)
+          client.send("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n")
+          let head = client.receive(until: "\r\n\r\n")
+          #expect(head.hasPrefix("HTTP/1.1 "))
+          #expect(
+            head.contains("Strict-Transport-Security: max-age=31536000\r\n"), "\(target): \(head)")
+        }
+      }
+    }
+  }
+}
