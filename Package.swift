@@ -13,6 +13,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
     .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
   ],
   targets: [
@@ -85,6 +86,7 @@ let package = Package(
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
+        .product(name: "Logging", package: "swift-log"),
       ]),
     .target(
       name: "LiveFetch",
@@ -97,15 +99,15 @@ let package = Package(
       name: "LiveFetchCommand",
       dependencies: [
         "Bytes", "CoreDataModels", "FetchModel", "HTTPClient", "SQLiteStore", "LiveQueries",
-        "HTTPServer", "Service", "WebPage",
+        "HTTPServer", "Service", "Threads", "WebPage",
         "CZlib",
+        .product(name: "Logging", package: "swift-log"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       resources: [.copy("Resources/world"), .copy("Resources/models")]),
 
     // What the tests of several targets need
-    .target(
-      name: "TestSupport", dependencies: ["CMicrohttpd", "CSQLite"], path: "Tests/TestSupport"),
+    .target(name: "TestSupport", dependencies: ["CMicrohttpd", "CSQLite"], path: "Tests/TestSupport"),
 
     .testTarget(name: "ThreadsTests", dependencies: ["Threads", "TestSupport"]),
     .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "TestSupport"]),

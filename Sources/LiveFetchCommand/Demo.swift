@@ -40,10 +40,11 @@ struct Demo: ParsableCommand {
       }
     }
     let sample = sample
-    try Server(path: path, options: options) { address in
+    var server = Server(path: path, options: options) { address in
       "\n\nOpen \(address)/ in a browser, in two windows best."
         + (sample == .world ? Self.greeting(address) : "\n\nTry it: curl \(address)/v1/model")
-    }.run()
+    }
+    try server.run()
   }
 
   private static func greeting(_ address: String) -> String {

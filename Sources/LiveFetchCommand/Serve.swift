@@ -32,7 +32,8 @@ struct Serve: ParsableCommand {
     }
     if !isThere { try create(hasModel: model != nil) }
     do {
-      try Server(path: store, options: options).run()
+      var server = Server(path: store, options: options)
+      try server.run()
     } catch {
       // It was never served.
       if !isThere { SQLiteStore.remove(path: store) }

@@ -29,6 +29,13 @@ struct ServeOptions: ParsableArguments {
   @Flag(.insecureOpen) var insecureOpen: Bool?
   @Option(.allowHost) var allowHost: [String] = []
   @Option(.corsOrigin) var corsOrigin: [String] = []
+  @Option(.tlsCert) var tlsCert: String?
+  @Option(.tlsKey) var tlsKey: String?
+  @Option(.trustProxy) var trustProxy: [String] = []
+  @Flag(.logRequests) var logRequests: Bool?
+  @Option(.logFormat) var logFormat: String?
+  @Option(.audit) var audit: String?
+  @Option(.limit) var limit: [String] = []
   @Option(.maxItems) var maxItems: String?
   @Option(.queryTimeout) var queryTimeout: String?
   @Option(.maxBody) var maxBody: String?
@@ -53,7 +60,9 @@ struct ServeOptions: ParsableArguments {
       (.jwtIssuer, jwtIssuer), (.jwtAudience, jwtAudience), (.jwtRolesClaim, jwtRolesClaim),
       (.allowHost, Self.joined(allowHost)),
       (.insecureOpen, insecureOpen.map { "\($0)" }), (.corsOrigin, Self.joined(corsOrigin)),
-      (.maxItems, maxItems), (.queryTimeout, queryTimeout), (.maxBody, maxBody),
+      (.tlsCert, tlsCert), (.tlsKey, tlsKey), (.trustProxy, Self.joined(trustProxy)),
+      (.logRequests, logRequests.map { "\($0)" }), (.logFormat, logFormat), (.audit, audit),
+      (.limit, Self.joined(limit)), (.maxItems, maxItems), (.queryTimeout, queryTimeout), (.maxBody, maxBody),
       (.maxAnswer, maxAnswer), (.maxMemoryInFlight, maxMemoryInFlight),
       (.shutdownTimeout, shutdownTimeout), (.durability, durability), (.keepHistory, keepHistory),
       (.keepDays, keepDays), (.keepBytes, keepBytes), (.keepIdle, keepIdle), (.workers, workers),
@@ -109,11 +118,18 @@ struct ServerOptions {
   private let tokenSource: TokenSource
   private var serverToken: String?
   private var jwt: JWTVerifier?
+  private let certificateFiles: CertificateFiles?
+  private var certificate: TLSCertificate?
+  private var audit: AuditLog?
+  private let quotas: Quotas?
 
   /// - Throws: what can be said without reading files.
   init(_ settings: Settings) throws(SettingError) {
     self.settings = settings
     tokenSource = try settings.tokenSource()
+    certificateFiles = try settings.certificateFiles()
+    _ = try settings.trustedProxies()
+    quotas = try settings.quotas()
     try checkHosts()
     try settings.checkJWT()
     try checkMemory()
@@ -123,10 +139,20 @@ struct ServerOptions {
   var host: String { settings.text(.host) ?? "127.0.0.1" }
   var port: Int { settings.integer(.port) }
 
-  /// Reads the files of the token and of the key of JWTs.
+  /// The scheme of the server's address.
+  var scheme: String { certificate == nil ? "http" : "https" }
+
+  /// Reads files again that may have changed.
+  func readFilesAgain() {
+    if let certificate { certificateFiles?.read(into: certificate) }
+    if let audit { settings.reopen(audit) }
+  }
+
+  /// Reads the files of the token, of the key of JWTs and of the certificate.
   fileprivate mutating func readCredentials() throws {
     serverToken = try tokenSource.token()
     jwt = try settings.jwtVerifier()
+    certificate = try certificateFiles?.certificate()
   }
 
   /// Refuses to serve everyone on an address that is not loopback.
@@ -150,6 +176,9 @@ struct ServerOptions {
       --insecure-open serves everyone.
       """, .usage)
   }
+
+  /// Opens the audit file. Ends the command if it cannot be written.
+  mutating func openAudit() throws { audit = try settings.auditLog() }
 
   /// What the person who starts the server should know.
   var warnings: [String] {
@@ -195,6 +224,9 @@ struct ServerOptions {
     service.idleSeconds = settings.number(.keepIdle)
     service.bearerToken = serverToken
     service.jwt = jwt
+    service.requestLogger = settings.requestLogger
+    service.audit = audit
+    service.quotas = quotas
     service.corsOrigins = settings.texts(.corsOrigin)
     service.publicDirectory = settings.text(.publicDirectory)
     service.builtInFiles = StaticFiles(contents: WebPage.files)
@@ -239,6 +271,9 @@ struct ServerOptions {
     http.workers = settings.integer(.workers)
     http.maxBodyBytes = settings.integer(.maxBody)
     http.hostNames = hostNames
+    http.certificate = certificate
+    http.reportsCompletions = settings.isOn(.logRequests)
+    http.trustedProxies = (try? settings.trustedProxies()) ?? []
     http.maxMemoryInFlight = settings.integer(.maxMemoryInFlight)
     http.renderProblem = { Problem($0).response }
     return http

@@ -11,17 +11,18 @@ import Synchronization
 /// Serves one store until the process is asked to end.
 struct Server {
   let path: String
-  let options: ServerOptions
+  var options: ServerOptions
   /// What is printed behind the ready line, given the address.
   var greeting: (String) -> String = { _ in "" }
 
-  func run() throws {
-    TerminationSignal.hold()
+  mutating func run() throws {
+    TerminationSignal.hold(hangUp: true)
     for warning in options.warnings { note(warning) }
     DescriptorLimit.raise()
     TerminationSignal.ignoreOthers()
     // Before the file is opened, which changes it.
     let listener = try listen()
+    try options.openAudit()
     let store = try openStore()
     // What is wrong when the file is opened is said once, by the refusal.
     FailureNotes.begin(path)
@@ -37,7 +38,7 @@ struct Server {
       throw failure(Self.describe(error, options), .cannotListen)
     }
     announce(store, at: address, port: http.port)
-    TerminationSignal.wait()
+    TerminationSignal.wait(onHangUp: options.readFilesAgain)
     shutDown(host, http)
   }
 
@@ -54,6 +55,7 @@ struct Server {
     host.awaitStreams(seconds: min(1, limit / 20))
     http.stop(grace: min(2, limit / 10))
     host.close()
+    LogOutput.errors.finish()
   }
 
   private func listen() throws -> HTTPListener {
@@ -119,7 +121,7 @@ struct Server {
 
   private func announce(_ store: SQLiteStore, at served: ServedAddress, port: Int) {
     let host = options.host.contains(":") ? "[\(options.host)]" : options.host
-    let address = "http://\(host):\(port)"
+    let address = "\(options.scheme)://\(host):\(port)"
     served.text = address
     store.announce(address: address)
     print("LiveFetch listening on \(address)\(greeting(address))")

@@ -1,29 +1,37 @@
-// SIGTERM and SIGINT, waited for instead of handled.
+// SIGTERM, SIGINT and SIGHUP, waited for instead of handled.
 
 import Foundation
 
 /// Waits for the signals that ask a process to end.
 enum TerminationSignal {
   /// Has every thread started from now on leave these signals to ``wait()``. Call it first.
-  static func hold() {
-    var signals = set
+  ///
+  /// - Parameter hangUp: true to leave SIGHUP to ``wait(onHangUp:)`` too.
+  static func hold(hangUp: Bool = false) {
+    var signals = set(hangUp: hangUp)
     pthread_sigmask(SIG_BLOCK, &signals, nil)
     signal(SIGPIPE, SIG_IGN)
     // A file that may not grow further is an error of writing, and no reason to end.
     signal(SIGXFSZ, SIG_IGN)
   }
 
-  /// Keeps signals from ending a server that it has no use for: SIGHUP, as a terminal that closes
-  /// sends it, SIGUSR1 and SIGUSR2.
+  /// Ignores SIGUSR1 and SIGUSR2, which would end the process.
   static func ignoreOthers() {
-    for number in [SIGHUP, SIGUSR1, SIGUSR2] { signal(number, SIG_IGN) }
+    for number in [SIGUSR1, SIGUSR2] { signal(number, SIG_IGN) }
   }
 
-  /// Returns when one has come.
-  static func wait() {
-    var signals = set
-    var received: Int32 = 0
-    while sigwait(&signals, &received) != 0 {}
+  /// Returns on SIGTERM or SIGINT.
+  ///
+  /// - Parameter onHangUp: called on each SIGHUP, also on one from a terminal that closes; nil if
+  ///   SIGHUP is not held.
+  static func wait(onHangUp: (() -> Void)? = nil) {
+    var signals = set(hangUp: onHangUp != nil)
+    while true {
+      var received: Int32 = 0
+      guard sigwait(&signals, &received) == 0 else { continue }
+      guard received == SIGHUP, let onHangUp else { return }
+      onHangUp()
+    }
   }
 
   /// Has the process end with status 0 when one has come, after `body`. For commands that go on
@@ -37,11 +45,12 @@ enum TerminationSignal {
     }
   }
 
-  private static var set: sigset_t {
+  private static func set(hangUp: Bool) -> sigset_t {
     var signals = sigset_t()
     sigemptyset(&signals)
     sigaddset(&signals, SIGTERM)
     sigaddset(&signals, SIGINT)
+    if hangUp { sigaddset(&signals, SIGHUP) }
     return signals
   }
 }

@@ -2,6 +2,7 @@
 
 import HTTPServer
 import LiveQueries
+import Logging
 
 /// The settings of a ``Service``.
 public struct ServiceConfiguration: Sendable {
@@ -46,6 +47,14 @@ public struct ServiceConfiguration: Sendable {
   public var slowQueries = 4
   /// The number of slow queries that may wait; further ones are refused with 503.
   public var slowQueryQueue = 1024
+
+  /// Gets one event for each request; nil for none. Set
+  /// `HTTPServerConfiguration.reportsCompletions` with it.
+  public var requestLogger: Logger?
+  /// Records the saves; nil if they are not recorded.
+  public var audit: AuditLog?
+  /// Limits what each caller uses; nil without limits.
+  public var quotas: Quotas?
 
   /// Counts the requests.
   public var metrics = ServiceMetrics()

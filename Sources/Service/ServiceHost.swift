@@ -121,6 +121,10 @@ public final class ServiceHost: HTTPHandler {
     configuration.metrics.count(mark, status: status, nanoseconds: nanoseconds)
   }
 
+  public func completed(_ completion: HTTPCompletion) {
+    configuration.requestLogger?.info("request", metadata: RequestTracker.metadata(completion))
+  }
+
   /// Responds to every waiting request and takes no more work; see ``Service/drain(within:)``.
   public func drain(within seconds: Double = 20) {
     let (served, waiting) = state.withLock { state in

@@ -28,10 +28,13 @@ public struct EncodedSnapshot: Sendable {
   public let json: [UInt8]
   /// The position of the history that the body refers to.
   public let token: Token
+  /// The number of items; nil if the snapshot is a count.
+  public let count: Int?
 
-  public init(json: [UInt8], token: Token) {
+  public init(json: [UInt8], token: Token, count: Int? = nil) {
     self.json = json
     self.token = token
+    self.count = count
   }
 }
 

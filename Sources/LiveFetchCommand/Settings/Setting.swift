@@ -54,7 +54,13 @@ struct Setting: Sendable, Hashable {
     switch kind {
     case .text, .nonEmptyText, .secret: name
     case .path: "file"
-    case .list: name == "cors-origin" ? "origin" : "name"
+    case .list:
+      switch name {
+      case "cors-origin": "origin"
+      case "trust-proxy": "address"
+      case "limit": "name=value"
+      default: "name"
+      }
     case .directory: "directory"
     case .integer, .number: "n"
     case .choice(let choices): choices.joined(separator: "|")
@@ -121,6 +127,25 @@ extension Setting {
     "a host name that requests may name, besides those of loopback; may be repeated")
   static let corsOrigin = Setting(
     "cors-origin", .list, nil, "an origin that browsers may call from, or `*`; may be repeated")
+  static let tlsCert = Setting(
+    "tls-cert", .path, nil,
+    "the certificate for HTTPS with those of the authorities behind it, a PEM file; needs `--tls-key`"
+  )
+  static let tlsKey = Setting(
+    "tls-key", .path, nil, "the private key of `--tls-cert`, a PEM file without a password")
+  static let trustProxy = Setting(
+    "trust-proxy", .list, nil,
+    "the address or range of a proxy whose `Forwarded` or `X-Forwarded-…` counts; may be repeated")
+  static let logRequests = Setting(
+    "log-requests", .flag, .flag(false), "log one line for each request to standard error")
+  static let logFormat = Setting(
+    "log-format", .choice(["text", "json"]), .text("text"), "the form of these lines")
+  static let audit = Setting(
+    "audit", .path, nil, "a file to which a line of JSON is appended for each save")
+  static let limit = Setting(
+    "limit", .list, nil,
+    "a quota of each caller: `requests-per-second`, `saves-per-second`, `bytes-per-second`, `waiting-requests` or `live-fetches`; may be repeated"
+  )
   static let maxItems = Setting(
     "max-items", .integer(1...Int(Int32.max)), .integer(10_000), "the most items of a snapshot")
   static let queryTimeout = Setting(
@@ -168,7 +193,8 @@ extension Setting {
   /// Every setting, in display order.
   static let all = [
     host, port, model, publicDirectory, token, tokenFile, jwtKey, jwksURL, jwtIssuer, jwtAudience,
-    jwtRolesClaim, insecureOpen, allowHost, corsOrigin, maxItems, queryTimeout, maxBody, maxAnswer,
+    jwtRolesClaim, insecureOpen, allowHost, corsOrigin, tlsCert, tlsKey, trustProxy,
+    logRequests, logFormat, audit, limit, maxItems, queryTimeout, maxBody, maxAnswer,
     maxMemoryInFlight, shutdownTimeout, durability,
     keepHistory, keepDays, keepBytes, keepIdle, workers, create, readOnly, explain,
     serverTiming,

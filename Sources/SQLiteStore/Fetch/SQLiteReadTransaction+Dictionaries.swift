@@ -55,7 +55,7 @@ extension SQLiteReadTransaction {
     json.append(0x2C)
     result.appendMembers(to: &json)
     json.append(0x7D)
-    return EncodedSnapshot(json: json, token: token)
+    return EncodedSnapshot(json: json, token: token, count: result.count)
   }
 }
 

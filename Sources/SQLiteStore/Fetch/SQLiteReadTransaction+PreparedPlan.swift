@@ -19,7 +19,8 @@ extension SQLiteReadTransaction {
       try write(prepared.window.filled(with: filled.values), with: &writer)
     }
     return EncodedSnapshot(
-      json: writer.finish(token: token, total: nil, included: nil), token: token)
+      json: writer.finish(token: token, total: nil, included: nil), token: token,
+      count: writer.count)
   }
 
   private func currentItems(

@@ -20,7 +20,8 @@ extension SQLiteReadTransaction {
       ? nil : included(try expandedObjects(of: plan, roots: writer.ids))
     try connection.checkAnswer(writer.size + (included?.count ?? 0))
     return EncodedSnapshot(
-      json: writer.finish(token: token, total: total, included: included), token: token)
+      json: writer.finish(token: token, total: total, included: included), token: token,
+      count: writer.count)
   }
 
   /// Writes the rows of a statement that reads whole items.

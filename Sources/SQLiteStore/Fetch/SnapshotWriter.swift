@@ -16,7 +16,7 @@ struct SnapshotWriter {
   private let hasSections: Bool
   private let isPlain: Bool
   private var sections: [UInt8] = []
-  private var count = 0
+  private(set) var count = 0
   private var section: [UInt8]?
   private var digest = SnapshotDigest()
   private var next: String?

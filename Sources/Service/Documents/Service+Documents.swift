@@ -16,10 +16,19 @@ extension Service {
     case .liveness, .readiness: return .health(context.route)
     default:
       guard var response = fileResponse(to: context.request) else { throw .noSuchPath }
-      response.headers.append(("Content-Security-Policy", "default-src 'self'"))
+      response.headers += Self.pageHeaders
       return .response(response)
     }
   }
+
+  /// What browsers are to refuse of a page.
+  private static let pageHeaders = [
+    (
+      name: "Content-Security-Policy",
+      value: "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    (name: "Referrer-Policy", value: "no-referrer"),
+  ]
 
   /// `GET /v1`.
   private var aboutJSON: [UInt8] {

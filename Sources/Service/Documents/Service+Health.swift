@@ -18,7 +18,8 @@ extension Service {
     }
     store.checkHealth { [weak self] faults in
       deadline.cancel()
-      let all = self?.isDraining == true ? [Health.draining] + faults : faults
+      var all = self?.isDraining == true ? [Health.draining] + faults : faults
+      if let fault = self?.configuration.audit?.fault { all.append(fault) }
       all.isEmpty ? context.respond(json: Health.ok) : context.refuse(Health.notReady(all))
     }
   }

@@ -37,6 +37,7 @@ extension Service {
     guard let key = context.cacheKey, let entry = cache.entry(for: key), !context.wantsStream
     else { return nil }
     let isKnown = context.request.knows(entry.etag)
+    context.tracker?.note(items: entry.count)
     let response = entry.response(in: store, notModified: isKnown) { old in
       let others = old.headers.filter { $0.name != "LiveFetch-Token" }
       let token = (name: "LiveFetch-Token", value: store.newestToken.description)
@@ -74,6 +75,7 @@ extension Service {
     with snapshot: EncodedSnapshot, of plan: FetchPlan, _ context: RequestContext
   ) {
     configuration.metrics.cacheMisses.add()
+    context.tracker?.note(items: snapshot.count)
     let isCompressed = snapshot.json.count >= 1024 && context.coding == .gzip
     let compressed = isCompressed ? Gzip.compress(snapshot.json, level: 3) : nil
     let isTracked = isTracked(plan)
@@ -87,7 +89,7 @@ extension Service {
       let key = context.cacheKey, cache.isWanted(key)
     else { return }
     let entry = SnapshotCache.Entry(
-      etag: etag, token: snapshot.token, dependencies: plan.dependencies(in: store.model),
+      etag: etag, token: snapshot.token, count: snapshot.count, dependencies: plan.dependencies(in: store.model),
       full: PreparedResponse(full), notModified: PreparedResponse(notModified))
     cache.keep(entry, for: key)
   }

@@ -26,6 +26,8 @@ final class SnapshotCache: Sendable {
   final class Entry: Sendable {
     let etag: String
     let token: Token
+    /// The number of items; nil for a count.
+    let count: Int?
     let dependencies: Set<Int>
     let size: Int
     /// Protects the responses and the position at which they are valid.
@@ -41,11 +43,12 @@ final class SnapshotCache: Sendable {
     }
 
     init(
-      etag: String, token: Token, dependencies: Set<Int>, full: PreparedResponse,
+      etag: String, token: Token, count: Int?, dependencies: Set<Int>, full: PreparedResponse,
       notModified: PreparedResponse
     ) {
       self.etag = etag
       self.token = token
+      self.count = count
       self.dependencies = dependencies
       size = full.bodyCount + 1024
       state = Mutex(State(good: token, full: full, notModified: notModified))

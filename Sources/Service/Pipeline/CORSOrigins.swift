@@ -41,7 +41,7 @@ struct CORSOrigins: Sendable {
       (
         "Access-Control-Allow-Headers",
         "Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Prefer, "
-          + "Last-Event-ID"
+          + "Last-Event-ID, X-Request-Id"
       ),
       ("Access-Control-Max-Age", "86400"),
     ]
@@ -50,7 +50,7 @@ struct CORSOrigins: Sendable {
   private static func headers(allowing origin: String) -> Headers {
     let exposed =
       "LiveFetch-Token, ETag, Location, Allow, Retry-After, "
-      + "Idempotency-Replayed"
+      + "Idempotency-Replayed, RateLimit, RateLimit-Policy, X-Request-Id"
     let headers = [
       (name: "Access-Control-Allow-Origin", value: origin),
       (name: "Access-Control-Expose-Headers", value: exposed),

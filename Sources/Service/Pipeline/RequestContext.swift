@@ -18,6 +18,8 @@ struct RequestContext: Sendable {
   let deadline: ContinuousClock.Instant
   /// nil unless responses have `Server-Timing`.
   let timings: StageTimings?
+  /// Records the request; nil if nothing is recorded.
+  let tracker: RequestTracker?
   /// The result of `authenticate`; nil without a valid credential where one is required.
   var caller: Caller?
   /// The result of `route`.
@@ -32,6 +34,8 @@ struct RequestContext: Sendable {
     self.attempt = attempt
     deadline = .now + .seconds(service.configuration.queryTimeout)
     timings = service.configuration.sendsServerTiming ? StageTimings() : nil
+    tracker = RequestTracker(service.configuration)
+    if let tracker { exchange.attach(tracker) }
   }
 
   /// Begins a stage, for `Server-Timing`.
@@ -40,7 +44,7 @@ struct RequestContext: Sendable {
   /// Identifies the caller in fair queues.
   var callerID: CallerID {
     CallerID(
-      name: caller?.credential ?? request.remoteAddress, connection: request.connectionNumber)
+      name: caller?.credential ?? request.clientNetwork, connection: request.connectionNumber)
   }
 
   /// True if the client asks for a stream.
@@ -77,6 +81,7 @@ extension RequestContext {
     endsWithCredential(stream)
     exchange.mark(RequestKind.stream.rawValue)
     let headers = EventOutput.headers + commonHeaders
+    tracker?.note(headers: headers)
     exchange.stream(headers: headers + (timings.map { [$0.header] } ?? []), stream)
   }
 
@@ -91,6 +96,7 @@ extension RequestContext {
 
   /// Sends a response that has all its headers but `Server-Timing`.
   func send(_ response: HTTPResponse) {
+    tracker?.note(headers: response.headers)
     guard let timings else { return exchange.respond(response) }
     var response = response
     response.headers.append(timings.header)
@@ -99,6 +105,7 @@ extension RequestContext {
 
   /// Sends a prepared response. Costs no copy of the body unless the request is timed.
   func send(_ prepared: PreparedResponse, _ wakeups: WakeupBatch? = nil) {
+    tracker?.note(headers: prepared.headers)
     guard timings == nil else {
       let body = HTTPBody.bytes(prepared.body)
       return send(HTTPResponse(status: prepared.status, headers: prepared.headers, body: body))

@@ -24,7 +24,8 @@ extension Service {
         authenticator.jwt?.whenFetched { [self] in handle(request, exchange, attempt: attempt) }
         return
       }
-      context.route = try route(context)
+      try identify(&context)
+      try admit(context)
       try authorize(context)
       context.cacheKey = cacheKey(for: context)
       if let response = cachedResponse(to: context) { return context.send(response) }
@@ -43,14 +44,16 @@ extension Service {
     of head: HTTPRequest, attach: (any ExchangeAttachment) -> Void
   ) -> HTTPResponse? {
     var context = RequestContext(head, HTTPExchange { _ in }, self)
+    if let tracker = context.tracker { attach(tracker) }
     do throws(Problem) {
-      context.route = try route(context)
       switch authenticator.authenticate(head) {
       case .caller(let caller): context.caller = caller
       case .refused: break
       // The request is authenticated once its body is read.
       case .pending: context.caller = .anonymous
       }
+      try identify(&context)
+      try admit(context, isCounted: false)
       try authorize(context)
       if context.route.isSave, store.properties.isReadOnly { throw .readOnly }
       if ["POST", "PATCH", "PUT"].contains(head.method) { try head.requireJSON() }
@@ -66,6 +69,13 @@ extension Service {
 // MARK: - The stages before the cached response
 
 extension Service {
+  /// Routes the request, and records what the log and the quotas need.
+  private func identify(_ context: inout RequestContext) throws(Problem) {
+    context.tracker?.note(caller: context.caller, account: context.callerID.name)
+    context.route = try route(context)
+    context.tracker?.note(route: context.route)
+  }
+
   private func route(_ context: RequestContext) throws(Problem) -> Route {
     context.begin(.route)
     let resource = try Resource(target: context.request.target)
@@ -166,6 +176,7 @@ extension Service {
   /// Executes an operation and responds, now or later.
   private func query(_ operation: Operation, _ context: RequestContext) throws(Problem) {
     context.begin(.query)
+    try hold(operation, context)
     switch operation {
     case .response(let response): context.respond(response)
     case .health(let route): queryHealth(context, route)

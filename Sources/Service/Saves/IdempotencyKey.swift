@@ -4,6 +4,7 @@
 import Bytes
 import FetchModel
 import HTTPServer
+import Synchronization
 
 /// The key that a client chose for one save, and a hash of what a repetition must not change.
 struct IdempotencyKey: Sendable {
@@ -67,16 +68,22 @@ extension Service {
   func executeOnce(
     _ request: SaveRequest, _ save: SaveOperation, _ key: IdempotencyKey, _ context: RequestContext
   ) {
+    let outcome = OutcomeBox()
     let once = IdempotentSave(key: key.key, fingerprint: key.fingerprint) {
-      [self] outcome, transaction throws(StoreError) in
-      try response(to: save, outcome, save.preferences) { plan, id throws(StoreError) in
+      [self] result, transaction throws(StoreError) in
+      outcome.value.withLock { $0 = result }
+      return try response(to: save, result, save.preferences) { plan, id throws(StoreError) in
         try transaction.object(id, of: plan)
       }.stored
     }
     store.save(request, once: once) { [self] result in
       respond(to: context, isBrief: false) { () throws(Problem) in
         switch result {
-        case .success(let stored): try self.respond(with: stored, context)
+        case .success(let stored):
+          if !stored.isRepeated, let outcome = outcome.value.withLock({ $0 }) {
+            self.record(outcome, of: save, context)
+          }
+          try self.respond(with: stored, context)
         case .failure(let error): throw Problem(error, model: self.store.model)
         }
       }
@@ -106,6 +113,12 @@ extension Service {
     response.headers += corsOrigins.headers(for: context.request)
     context.send(response)
   }
+}
+
+/// The result of a save between its transaction and its response.
+private final class OutcomeBox: Sendable {
+  // Protects the result.
+  let value = Mutex<SaveResult?>(nil)
 }
 
 extension HTTPResponse {

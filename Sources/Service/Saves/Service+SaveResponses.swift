@@ -13,6 +13,7 @@ extension Service {
     case .success(let value): outcome = value
     case .failure(let error): throw Problem(error, model: store.model)
     }
+    record(outcome, of: save, context)
     var response: HTTPResponse
     do throws(StoreError) {
       response = try responseWithObjects(to: save, outcome)
@@ -21,6 +22,18 @@ extension Service {
     }
     response.headers += corsOrigins.headers(for: context.request)
     context.send(response)
+  }
+
+  /// Records a committed save in the audit file and in the log.
+  func record(_ outcome: SaveResult, of save: SaveOperation, _ context: RequestContext) {
+    context.tracker?.note(items: outcome.inserted + outcome.updated + outcome.deleted)
+    guard let audit = configuration.audit else { return }
+    var entity: Int?
+    switch save.form {
+    case .batchUpdate, .batchDelete: entity = (try? save.request.get())?.changes.first?.entity
+    default: break
+    }
+    audit.append(outcome, batch: entity, context)
   }
 
   /// The response to an executed save. If its objects cannot be read, the response omits them: a

@@ -155,6 +155,11 @@ public enum ProblemCatalogue {
 
   private static let server =
     codes(
+      429,
+      [
+        "too-many-requests": "the caller has used up one of its quotas; try again"
+      ])
+    + codes(
       500,
       [
         "internal-error": "the store failed",

@@ -1,0 +1,67 @@
+// `log-requests`, `audit` and `limit` → the log of requests, the audit file and the quotas.
+
+import ArgumentParser
+import FetchModel
+import Foundation
+import Logging
+import Service
+
+extension Settings {
+  /// Returns nil if requests are not logged.
+  var requestLogger: Logger? {
+    guard isOn(.logRequests) else { return nil }
+    let format = text(.logFormat).flatMap(LogFormat.init) ?? .text
+    return Logger(label: "livefetch.requests") { _ in LineLogHandler(format) }
+  }
+
+  /// Opens the audit file; nil without one. Ends the command if it cannot be written.
+  func auditLog() throws -> AuditLog? {
+    guard let path = text(.audit) else { return nil }
+    do throws(AuditLog.Failure) {
+      return try AuditLog(path: path) { failure in
+        note("\(path): \(failure.reason); a save is missing in it, and the server is not ready")
+      }
+    } catch {
+      throw failure("\(path): \(error.reason)", .failed)
+    }
+  }
+
+  /// Opens the audit file again, after it was renamed.
+  func reopen(_ audit: AuditLog) {
+    let path = text(.audit) ?? ""
+    do throws(AuditLog.Failure) {
+      try audit.reopen()
+    } catch {
+      note("\(path): \(error.reason); saves are recorded in the file from before")
+    }
+  }
+
+  /// Returns nil without limits.
+  func quotas() throws(SettingError) -> Quotas? {
+    guard let name = self[.limit]?.origin.name(of: .limit) else { return nil }
+    var limits = QuotaLimits()
+    var seen: Set<String> = []
+    for text in texts(.limit) {
+      let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        .map(String.init)
+      guard parts.count == 2 else { throw SettingError("\(name) takes NAME=VALUE, not '\(text)'") }
+      guard QuotaLimits.names.contains(parts[0]) else {
+        let hint = nearestName(to: parts[0], among: QuotaLimits.names)
+        throw SettingError(
+          "\(name): there is no limit '\(parts[0])'"
+            + (hint.map { "; did you mean '\($0)'?" } ?? ""))
+      }
+      guard seen.insert(parts[0]).inserted else {
+        throw SettingError("\(name): '\(parts[0])' is given more than once")
+      }
+      guard limits.set(parts[0], to: parts[1]) else {
+        throw SettingError("\(name): '\(parts[0])' takes a number above zero, not '\(parts[1])'")
+      }
+    }
+    return Quotas(limits)
+  }
+}
+
+extension AuditLog.Failure {
+  fileprivate var reason: String { "cannot be written: \(String(cString: strerror(code)))" }
+}

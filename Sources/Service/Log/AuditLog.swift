@@ -1,0 +1,178 @@
+// Committed saves → lines of JSON in a file.
+//
+// Promises: the line of a save is passed to the system before the save is answered; lines are appended
+// whole, in the order in which saves are answered. While a line cannot be written the server is not
+// ready; the save stays committed.
+
+import FetchModel
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// The audit file of a server.
+public final class AuditLog: Sendable {
+  /// Why the file cannot be written.
+  public struct Failure: Error, Sendable {
+    /// The system's error number.
+    public let code: Int32
+  }
+
+  private struct State {
+    var descriptor: Int32
+    /// True if the last line was written in part: the next one begins on a new line.
+    var isTorn = false
+    var hasFailed = false
+  }
+
+  private let path: String
+  private let onFailure: @Sendable (Failure) -> Void
+  // Protects the descriptor; held while a line is written.
+  private let state: Mutex<State>
+
+  /// Opens the file, which is created with mode 0600 if it does not exist.
+  ///
+  /// - Parameter onFailure: called for the first of several lines in a row that cannot be written.
+  public init(
+    path: String, onFailure: @escaping @Sendable (Failure) -> Void
+  ) throws(Failure) {
+    self.path = path
+    self.onFailure = onFailure
+    state = Mutex(State(descriptor: try Self.open(path)))
+  }
+
+  deinit { _ = state.withLock { close($0.descriptor) } }
+
+  private static func open(_ path: String) throws(Failure) -> Int32 {
+    #if canImport(Glibc)
+      let descriptor = Glibc.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+    #else
+      let descriptor = Darwin.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+    #endif
+    guard descriptor >= 0 else { throw Failure(code: errno) }
+    return descriptor
+  }
+
+  /// Opens the file again, after it was renamed. Goes on with the old one if that fails.
+  public func reopen() throws(Failure) {
+    let descriptor = try Self.open(path)
+    let old = state.withLock { state in
+      defer {
+        state.descriptor = descriptor
+        state.isTorn = false
+      }
+      return state.descriptor
+    }
+    close(old)
+  }
+
+  /// Appends a line.
+  func append(_ line: [UInt8]) {
+    let failure: Failure? = state.withLock { state in
+      let bytes = (state.isTorn ? [0x0A] : []) + line + [0x0A]
+      let written = Self.write(bytes, to: state.descriptor)
+      guard written < bytes.count else {
+        state.isTorn = false
+        state.hasFailed = false
+        return nil
+      }
+      let failure = Failure(code: errno)
+      if written > 0 { state.isTorn = true }
+      defer { state.hasFailed = true }
+      return state.hasFailed ? nil : failure
+    }
+    if let failure { onFailure(failure) }
+  }
+
+  /// Returns the number of bytes that were written.
+  private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int {
+    var sent = 0
+    while sent < bytes.count {
+      let count = bytes[sent...].withUnsafeBytes {
+        #if canImport(Glibc)
+          Glibc.write(descriptor, $0.baseAddress, $0.count)
+        #else
+          Darwin.write(descriptor, $0.baseAddress, $0.count)
+        #endif
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return sent }
+      sent += count
+    }
+    return sent
+  }
+
+  /// The reason why the server is not ready; nil if the last line was written.
+  var fault: StoreFault? {
+    guard state.withLock({ $0.hasFailed }) else { return nil }
+    return StoreFault("audit-failed", "The last save could not be written to the audit file.")
+  }
+}
+
+// MARK: - A line
+
+extension AuditLog {
+  /// The most ids in a line; a save of more objects is recorded with its counts.
+  private static let maxIDs = 1_000
+
+  /// Appends the line of a committed save.
+  ///
+  /// - Parameter entity: the entity of a batch; nil for other saves.
+  func append(
+    _ outcome: SaveResult, batch entity: Int?, _ context: RequestContext
+  ) {
+    let model = context.service.store.model
+    var members: [JSON.Member] = [
+      .init(name: "time", value: .string(Instant.now.iso8601)),
+      .init(name: "caller", value: .string(context.caller?.credential ?? "anonymous")),
+    ]
+    if let user = context.caller?.userID {
+      members.append(.init(name: "user", value: .string(user)))
+    }
+    members += [
+      .init(name: "address", value: .string(context.request.remoteAddress)),
+      .init(name: "token", value: .string(outcome.token.description)),
+      .init(name: "inserted", value: .number(String(outcome.inserted))),
+      .init(name: "updated", value: .number(String(outcome.updated))),
+      .init(name: "deleted", value: .number(String(outcome.deleted))),
+    ]
+    if let entity {
+      members.append(.init(name: "batch", value: .string(model.entities[entity].name)))
+    }
+    if let id = context.exchange.requestID {
+      members.append(.init(name: "request", value: .string(id)))
+    }
+    if !outcome.objects.isEmpty, outcome.objects.count <= Self.maxIDs {
+      members.append(.init(name: "objects", value: Self.objects(outcome, model)))
+    }
+    var line: [UInt8] = []
+    line.append(json: .object(members))
+    append(line)
+  }
+
+  /// `{"City":{"updated":[2]}}`
+  private static func objects(_ outcome: SaveResult, _ model: Model) -> JSON {
+    let byEntity = Dictionary(grouping: outcome.objects, by: \.entity)
+    return .object(
+      byEntity.sorted { $0.key < $1.key }.map { entity, objects in
+        let kinds: [(String, SaveResult.Object.Kind)] = [
+          ("inserted", .inserted), ("updated", .updated), ("deleted", .deleted),
+        ]
+        let lists = kinds.compactMap { name, kind -> JSON.Member? in
+          let ids = objects.filter { $0.kind == kind }.map { Self.json($0.id) }
+          return ids.isEmpty ? nil : .init(name: name, value: .array(ids))
+        }
+        return .init(name: model.entities[entity].name, value: .object(lists))
+      })
+  }
+
+  private static func json(_ id: ObjectID) -> JSON {
+    switch id {
+    case .integer(let number): .number(String(number))
+    case .text(let text): .string(text)
+    }
+  }
+}

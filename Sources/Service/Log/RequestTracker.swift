@@ -1,0 +1,116 @@
+// A request from its authentication to its end → a line of the log, and what the caller's quotas count.
+
+import FetchModel
+import HTTPServer
+import Logging
+import Synchronization
+
+/// What a service records about one request.
+final class RequestTracker: ExchangeAttachment {
+  private struct State {
+    var route = Route.unrouted
+    /// The name of the credential, `anonymous`, or `none` for a credential that is not accepted.
+    var caller = "none"
+    /// The caller's account in the quotas; nil until the request is authenticated.
+    var account: String?
+    var items: Int?
+    var token: String?
+    var hold: QuotaHold?
+  }
+
+  private let logger: Logger?
+  private let quotas: Quotas?
+  // Protects the state.
+  private let state = Mutex(State())
+
+  /// Returns nil if nothing is recorded.
+  init?(_ configuration: ServiceConfiguration) {
+    logger = configuration.requestLogger
+    quotas = configuration.quotas
+    if logger == nil, quotas == nil { return nil }
+  }
+
+  func note(route: Route) { state.withLock { $0.route = route } }
+
+  /// - Parameter account: the caller's name in the quotas.
+  func note(caller: Caller?, account: String) {
+    let name = caller.map { $0.credential ?? "anonymous" } ?? "none"
+    state.withLock { state in
+      state.caller = name
+      state.account = account
+    }
+  }
+
+  func note(items: Int?) { state.withLock { $0.items = items } }
+
+  /// Records the token that a response contains.
+  func note(headers: [(name: String, value: String)]) {
+    guard logger != nil, let header = headers.first(where: { $0.name == "LiveFetch-Token" }) else {
+      return
+    }
+    state.withLock { $0.token = header.value }
+  }
+
+  /// Releases what the request holds of the caller's quotas when it is completed.
+  func keep(_ hold: QuotaHold) { state.withLock { $0.hold = hold } }
+
+  // MARK: The end
+
+  func willSend(bytes: Int) {
+    guard let quotas, let account = state.withLock({ $0.account }) else { return }
+    quotas.charge(bytes: bytes, to: account)
+  }
+
+  func completed(_ completion: HTTPCompletion) {
+    let state = state.withLock { state in
+      defer { state.hold = nil }
+      return state
+    }
+    guard let logger else { return }
+    var metadata = Self.metadata(completion)
+    metadata["route"] = "\(state.route.template)"
+    metadata["caller"] = "\(state.caller)"
+    if let items = state.items { metadata["items"] = .stringConvertible(items) }
+    if let token = state.token { metadata["token"] = "\(token)" }
+    logger.info("request", metadata: metadata)
+  }
+
+  /// The entries of a request that no service has seen.
+  static func metadata(_ completion: HTTPCompletion) -> Logger.Metadata {
+    [
+      "id": "\(completion.requestID)",
+      "method": "\(completion.method.isEmpty ? "-" : completion.method)",
+      "route": "-",
+      "status": .stringConvertible(completion.status),
+      "ms": .stringConvertible(Double(completion.nanoseconds / 1_000) / 1_000),
+      "caller": "none",
+      "address": "\(completion.clientAddress)",
+      "bytes": .stringConvertible(completion.bodyBytes),
+    ]
+  }
+}
+
+extension Route {
+  /// The route without the names and ids of the request.
+  var template: String {
+    switch self {
+    case .unrouted: "-"
+    case .about: "/v1"
+    case .model: "/v1/model"
+    case .openAPI: "/openapi.json"
+    case .liveness: "/health/live"
+    case .readiness: "/health/ready"
+    case .metrics: "/metrics"
+    case .file: "/{file}"
+    case .options: "*"
+    case .fetch, .insert, .batchUpdate, .batchDelete: "/v1/objects/{Entity}"
+    case .postedFetch: "/v1/fetch"
+    case .template: "/v1/fetches/{name}"
+    case .object, .change: "/v1/objects/{Entity}/{id}"
+    case .value: "/v1/objects/{Entity}/{id}/{attribute}"
+    case .fetchGroup: "/v1/live"
+    case .changes: "/v1/changes"
+    case .save: "/v1/save"
+    }
+  }
+}

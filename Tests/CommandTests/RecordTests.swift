@@ -1,0 +1,240 @@
+import FetchModel
+import Foundation
+import TestSupport
+import Testing
+
+/// API.md, sections 9 and 10: the log of requests, the audit file, quotas and proxies of a server.
+@Suite("The records and limits of a server", .mayBlock)
+struct RecordTests {
+  private func folder() throws -> Folder {
+    let folder = try Folder()
+    try folder.sql(smallWorld, on: "w.sqlite")
+    return folder
+  }
+
+  private func ask(
+    _ address: String, _ target: String, method: String = "GET", _ headers: String = "",
+    body: String = ""
+  ) throws -> String {
+    let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
+    let length = body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n"
+    let client = try #require(
+      WaitingClient(
+        port: port,
+        sending: "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\n"
+          + "Content-Type: application/json\r\n\(length)\(headers)\r\n\(body)"))
+    return client.receiveHead()
+  }
+
+  /// The lines of `name` as JSON once there are `count` of them.
+  private func lines(_ folder: Folder, _ name: String, count: Int) throws -> [JSON] {
+    let text = try folder.wait(for: name) { text in
+      text.split(separator: "\n").filter { $0.hasPrefix("{") }.count >= count
+    }
+    return try text.split(separator: "\n").filter { $0.hasPrefix("{") }.map {
+      try JSON(parsing: Array($0.utf8))
+    }
+  }
+
+  private let update = #"{"changes":[{"update":"City","id":2,"values":{"name":"Vik"}}]}"#
+
+  @Test("Each request is one line of JSON without values of the client")
+  func jsonLog() throws {
+    let folder = try folder()
+    let (_, address) = try folder.serve(
+      "w.sqlite", ["--log-requests", "--log-format", "json"], environment: ["LIVEFETCH_TOKEN": "s3"]
+    )
+    let credential = "Authorization: Bearer s3\r\n"
+    let first = try ask(
+      address, "/v1/objects/City?where=name=='Lima'", credential + "X-Request-Id: abc-1\r\n")
+    #expect(first.contains("X-Request-Id: abc-1\r\n"))
+    #expect(
+      try ask(address, "/v1/save", method: "POST", credential, body: update).contains("200 OK"))
+    #expect(try ask(address, "/v1/objects/City/2").hasPrefix("HTTP/1.1 401"))
+    #expect(
+      try ask(address, "/v1/save", method: "POST", "Authorization: Bearer no\r\n", body: update)
+        .hasPrefix("HTTP/1.1 401"))
+    #expect(try ask(address, "/%zz", "X-Request-Id: \"\r\n").contains("\r\nX-Request-Id: "))
+    let lines = try lines(folder, "serve.log.err", count: 5)
+    try #require(lines.count == 5)
+    #expect(lines[0]["id"] == .string("abc-1"))
+    #expect(lines[0]["method"] == .string("GET"))
+    #expect(lines[0]["route"] == .string("/v1/objects/{Entity}"))
+    #expect(lines[0]["status"] == .number("200"))
+    #expect(lines[0]["items"] == .number("1"))
+    #expect(lines[0]["caller"] == .string("token"))
+    #expect(lines[0]["address"] == .string("127.0.0.1"))
+    #expect(lines[1]["route"] == .string("/v1/save"))
+    #expect(lines[1]["items"] == .number("1"))
+    #expect(lines[1]["token"] != lines[0]["token"])
+    #expect(lines[2]["status"] == .number("401"))
+    #expect(lines[2]["caller"] == .string("none"))
+    #expect(lines[2]["route"] == .string("/v1/objects/{Entity}/{id}"))
+    #expect(lines[3]["status"] == .number("401"))
+    #expect(lines[3]["route"] == .string("/v1/save"))
+    let text = try folder.read("serve.log.err")
+    for secret in ["Lima", "Vik", "s3", "Bearer"] { #expect(!text.contains(secret)) }
+  }
+
+  @Test("A stream and a long-poll are logged when they end, in text by default")
+  func textLog() throws {
+    let folder = try folder()
+    let (server, address) = try folder.serve("w.sqlite", ["--log-requests"])
+    let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
+    let stream = try #require(
+      WaitingClient(
+        port: port,
+        sending: "GET /v1/objects/City HTTP/1.1\r\nHost: localhost\r\n"
+          + "Accept: text/event-stream\r\n\r\n"))
+    #expect(stream.receiveHead().contains("200 OK"))
+    #expect(try ask(address, "/v1").contains("\r\nX-Request-Id: "))
+    let before = try folder.wait(for: "serve.log.err") { $0.contains("route=/v1 ") }
+    #expect(!before.contains("/v1/objects"))
+    stream.leave(abruptly: false)
+    let after = try folder.wait(for: "serve.log.err") { $0.contains("/v1/objects") }
+    #expect(after.contains(" method=GET route=/v1/objects/{Entity} status=200 ms="), "\(after)")
+    #expect(after.contains(" caller=anonymous address=127.0.0.1 "), "\(after)")
+    server.terminate()
+    server.waitUntilExit()
+  }
+
+  @Test("The audit file has a line for each committed save")
+  func audit() throws {
+    let folder = try folder()
+    let (server, address) = try folder.serve("w.sqlite", ["--audit", "audit.log"])
+    let mode = try FileManager.default.attributesOfItem(atPath: folder.file("audit.log"))
+    #expect(mode[.posixPermissions] as? Int == 0o600)
+    _ = try ask(address, "/v1/save", method: "POST", body: update)
+    _ = try ask(address, "/v1/objects/City/99", method: "DELETE")
+    _ = try ask(
+      address, "/v1/objects/City?where=population%3E1", method: "PATCH", body: #"{"capital":true}"#)
+    let key = "Idempotency-Key: k1\r\n"
+    let insert = #"{"name":"Rio","population":5}"#
+    for _ in 0..<2 {
+      #expect(
+        try ask(address, "/v1/objects/City", method: "POST", key, body: insert).contains("201"))
+    }
+    let lines = try lines(folder, "audit.log", count: 3)
+    try #require(lines.count == 3)
+    #expect(lines[0]["caller"] == .string("anonymous"))
+    #expect(lines[0]["updated"] == .number("1"))
+    #expect(
+      lines[0]["objects"]
+        == .object([
+          .init(
+            name: "City",
+            value: .object([.init(name: "updated", value: .array([.number("2")]))]))
+        ]))
+    #expect(lines[1]["batch"] == .string("City"))
+    #expect(lines[1]["updated"] == .number("3"))
+    #expect(lines[2]["inserted"] == .number("1"))
+    #expect(!(try folder.read("audit.log")).contains("Vik"))
+
+    try FileManager.default.moveItem(atPath: folder.file("audit.log"), toPath: folder.file("old"))
+    kill(server.processIdentifier, SIGHUP)
+    let hasReopened = (0..<1_000).contains { _ in
+      usleep(10_000)
+      return folder.has("audit.log")
+    }
+    #expect(hasReopened)
+    _ = try ask(address, "/v1/save", method: "POST", body: update)
+    #expect(try self.lines(folder, "audit.log", count: 1).count == 1)
+    #expect(try self.lines(folder, "old", count: 3).count == 3)
+  }
+
+  @Test("A server whose audit file cannot be written saves, says so, and is not ready")
+  func fullAudit() throws {
+    let folder = try folder()
+    let (_, address) = try folder.serve("w.sqlite", ["--audit", "/dev/full"])
+    #expect(try ask(address, "/health/ready").hasPrefix("HTTP/1.1 200"))
+    #expect(try ask(address, "/v1/save", method: "POST", body: update).contains("200 OK"))
+    #expect(try ask(address, "/health/ready").hasPrefix("HTTP/1.1 503"))
+    let note = try folder.wait(for: "serve.log.err") { $0.contains("/dev/full") }
+    #expect(note.contains("/dev/full: cannot be written: "), "\(note)")
+    let run = try folder.run("serve", "w.sqlite", "--port", "0", "--audit", "none/audit.log")
+    #expect(run.status == 74)
+    #expect(run.errors.contains("none/audit.log: cannot be written: "), "\(run.errors)")
+  }
+
+  @Test("A caller beyond a limit gets 429 with the time to wait; another caller does not")
+  func limits() throws {
+    let folder = try folder()
+    let (_, address) = try folder.serve(
+      "w.sqlite", ["--limit", "requests-per-second=0.01", "--trust-proxy", "127.0.0.1"])
+    #expect(try ask(address, "/v1").hasPrefix("HTTP/1.1 200"))
+    let refused = try ask(address, "/v1/model")
+    #expect(refused.hasPrefix("HTTP/1.1 429 "))
+    #expect(refused.contains("\r\nRetry-After: 1"))
+    #expect(refused.contains("\r\nRateLimit-Policy: \"requests-per-second\";q=1;w=100\r\n"))
+    #expect(refused.contains("\r\nRateLimit: \"requests-per-second\";r=0;t="))
+    #expect(try ask(address, "/health/ready").hasPrefix("HTTP/1.1 200"))
+    #expect(try ask(address, "/").hasPrefix("HTTP/1.1 200"))
+    #expect(try ask(address, "/v1", "X-Forwarded-For: 192.0.2.1\r\n").hasPrefix("HTTP/1.1 200"))
+    let body = try ask(
+      address, "/v1/save", method: "POST", "Expect: 100-continue\r\n", body: update)
+    #expect(body.hasPrefix("HTTP/1.1 429 "), "\(body)")
+  }
+
+  @Test("A caller has no more waiting requests than its limit, and gets room when one ends")
+  func waiting() throws {
+    let folder = try folder()
+    let (_, address) = try folder.serve("w.sqlite", ["--limit", "waiting-requests=1"])
+    let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
+    let target = "/v1/objects/City?since=now&wait=60"
+    let first = try #require(WaitingClient(port: port, target))
+    let isRefused = try (0..<1_000).contains { _ in
+      usleep(10_000)
+      return try ask(address, "/v1/objects/City?since=now&wait=0").hasPrefix("HTTP/1.1 429")
+    }
+    #expect(isRefused)
+    #expect(try ask(address, "/v1/objects/City").hasPrefix("HTTP/1.1 200"))
+    first.leave(abruptly: true)
+    let isAdmitted = try (0..<1_000).contains { _ in
+      usleep(10_000)
+      return try ask(address, "/v1/objects/City?since=now&wait=0").hasPrefix("HTTP/1.1 200")
+    }
+    #expect(isAdmitted)
+  }
+
+  @Test(
+    "A limit or a proxy that cannot be understood is refused",
+    arguments: [
+      (["--limit", "requests-per-second"], "--limit takes NAME=VALUE"),
+      (["--limit", "request-per-second=1"], "did you mean 'requests-per-second'?"),
+      (["--limit", "live-fetches=0"], "'live-fetches' takes a number above zero, not '0'"),
+      (["--limit", "live-fetches=1.5"], "'live-fetches' takes a number above zero, not '1.5'"),
+      (["--limit", "live-fetches=1", "--limit", "live-fetches=2"], "is given more than once"),
+      (["--trust-proxy", "proxy.example"], "--trust-proxy takes an address or a range"),
+      (["--trust-proxy", "10.0.0.0/40"], "--trust-proxy takes an address or a range"),
+      (["--log-format", "xml"], "--log-format takes 'text' or 'json', not 'xml'"),
+    ])
+  func badSettings(flags: [String], complaint: String) throws {
+    let run = try folder().run(["serve", "w.sqlite", "--port", "0"] + flags)
+    #expect(run.status == 64)
+    #expect(run.errors.contains(complaint), "\(run.errors)")
+  }
+
+  @Test("Pages cannot be framed, and give no address of theirs to other sites")
+  func pages() throws {
+    let folder = try folder()
+    let (_, address) = try folder.serve(
+      "w.sqlite", ["--cors-origin", "https://a.example", "--cors-origin", "https://b.example"])
+    for target in ["/", "/docs/"] {
+      let head = try ask(address, target)
+      #expect(
+        head.contains(
+          "Content-Security-Policy: default-src 'self'; base-uri 'none'; form-action 'self'; "
+            + "frame-ancestors 'none'\r\n"), "\(head)")
+      #expect(head.contains("X-Content-Type-Options: nosniff\r\n"))
+      #expect(head.contains("Referrer-Policy: no-referrer\r\n"))
+    }
+    for origin in ["https://a.example", "https://b.example"] {
+      let head = try ask(address, "/v1", "Origin: \(origin)\r\n")
+      #expect(head.contains("Access-Control-Allow-Origin: \(origin)\r\n"))
+      #expect(head.contains("Vary: Origin\r\n"))
+    }
+    let other = try ask(address, "/v1", "Origin: https://c.example\r\n")
+    #expect(!other.contains("Access-Control-Allow-Origin"))
+    #expect(other.contains("Vary: Origin\r\n"))
+  }
+}
