@@ -107,7 +107,8 @@ let package = Package(
       resources: [.copy("Resources/world"), .copy("Resources/models")]),
 
     // What the tests of several targets need
-    .target(name: "TestSupport", dependencies: ["CMicrohttpd", "CSQLite"], path: "Tests/TestSupport"),
+    .target(
+      name: "TestSupport", dependencies: ["CMicrohttpd", "CSQLite"], path: "Tests/TestSupport"),
 
     .testTarget(name: "ThreadsTests", dependencies: ["Threads", "TestSupport"]),
     .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "TestSupport"]),

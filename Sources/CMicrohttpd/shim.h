@@ -57,6 +57,15 @@ struct chttp_settings {
   gnutls_certificate_retrieve_function2 *certificate;
 };
 
+// The option for strictness; later versions have another one. At level 0 libmicrohttpd accepts
+// nothing that would change how a request is framed. At higher levels it refuses more by itself, with
+// pages of its own or without a response, where the request gate responds with a problem.
+#if MHD_VERSION >= 0x00097701
+#define CHTTP_STRICTNESS MHD_OPTION_CLIENT_DISCIPLINE_LVL
+#else
+#define CHTTP_STRICTNESS MHD_OPTION_STRICT_FOR_CLIENT
+#endif
+
 // TLS 1.2 and 1.3 with the ciphers that GnuTLS considers secure.
 static const char chttp_priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE";
 
@@ -80,6 +89,8 @@ static inline struct MHD_Daemon *chttp_start(const struct chttp_settings *s, int
       MHD_OPTION_UNESCAPE_CALLBACK, chttp_keep_escapes, NULL,
       MHD_OPTION_NOTIFY_COMPLETED, s->completed, s->context,
       MHD_OPTION_NOTIFY_CONNECTION, s->notify, s->context,
+      CHTTP_STRICTNESS, 0,
+      MHD_OPTION_SERVER_INSANITY, (unsigned)MHD_DSC_SANE,
       MHD_OPTION_ARRAY, s->certificate ? options : options + 2,
       MHD_OPTION_END);
 }

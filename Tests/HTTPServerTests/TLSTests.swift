@@ -157,6 +157,25 @@ extension HTTPServerTests {
       #expect(handler.handled.count == 0)
     }
 
+    @Test(arguments: [
+      ("GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\n\r\n", 200),
+      ("GET / HTTP/1.1\nHost: a\n\n", 400), ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400),
+      ("GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\n 2\r\n\r\n", 400),
+      ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", 400),
+      ("GET / HTTP/1.1\r\nHost: b.example\r\n\r\n", 421),
+      ("GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 7_200) + "\r\n\r\n", 431),
+    ])
+    func `a head is checked, in whatever records it arrives`(head: String, status: Int) async throws
+    {
+      try await withServer(try Self.secure { $0.hostNames = HostNames(["a"]) }) { server in
+        let whole = try connect(server).exchange(head)
+        #expect(whole.hasPrefix("HTTP/1.1 \(status) "), "\(whole)")
+        let client = try connect(server)
+        for character in head.unicodeScalars where !client.send(String(character)) { break }
+        #expect(client.response().hasPrefix("HTTP/1.1 \(status) "))
+      }
+    }
+
     @Test func `a handshake that does not end is closed`() async throws {
       try await withServer(try Self.secure { $0.headTimeout = 1 }) { server in
         let silent = try RawClient(server.port)
@@ -164,6 +183,14 @@ extension HTTPServerTests {
         partial.send([0x16, 0x03, 0x01, 0x02])
         #expect(silent.receive()?.isEmpty == true)
         #expect(partial.receive() != nil)
+        #expect(await eventually { server.connectionCount == 0 })
+      }
+    }
+
+    @Test func `a body that does not arrive in time ends its connection`() async throws {
+      try await withServer(try Self.secure { $0.bodyTimeout = 1 }) { server in
+        let client = try connect(server)
+        client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc")
         #expect(await eventually { server.connectionCount == 0 })
       }
     }
