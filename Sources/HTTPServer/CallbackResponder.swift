@@ -12,6 +12,8 @@ final class CallbackResponder: Sendable {
   /// Protects an object that lives as long as the exchange.
   private let attachment = SanitizedMutex<(any ExchangeAttachment)?>(nil)
 
+  var attached: (any ExchangeAttachment)? { attachment.withLock { $0 } }
+
   func attach(_ attachment: any ExchangeAttachment) {
     self.attachment.withLock { $0 = attachment }
   }

@@ -51,6 +51,14 @@ public final class HTTPExchange: Sendable {
     }
   }
 
+  /// The object that was attached last; nil without one.
+  public var attachment: (any ExchangeAttachment)? {
+    switch destination {
+    case .connection(let state): state.attachment
+    case .receiver(let receiver): receiver.attached
+    }
+  }
+
   /// Sends a response.
   public func respond(_ response: HTTPResponse) {
     answer(.response(response))

@@ -89,7 +89,8 @@ extension Service {
       let key = context.cacheKey, cache.isWanted(key)
     else { return }
     let entry = SnapshotCache.Entry(
-      etag: etag, token: snapshot.token, count: snapshot.count, dependencies: plan.dependencies(in: store.model),
+      etag: etag, token: snapshot.token, count: snapshot.count,
+      dependencies: plan.dependencies(in: store.model),
       full: PreparedResponse(full), notModified: PreparedResponse(notModified))
     cache.keep(entry, for: key)
   }

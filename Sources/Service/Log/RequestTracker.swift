@@ -30,6 +30,16 @@ final class RequestTracker: ExchangeAttachment {
     if logger == nil, quotas == nil { return nil }
   }
 
+  /// The tracker of a request, which a service that replaces another one goes on with; nil if nothing
+  /// is recorded.
+  static func of(_ exchange: HTTPExchange, _ configuration: ServiceConfiguration) -> RequestTracker?
+  {
+    guard let new = RequestTracker(configuration) else { return nil }
+    if let old = exchange.attachment as? RequestTracker { return old }
+    exchange.attach(new)
+    return new
+  }
+
   func note(route: Route) { state.withLock { $0.route = route } }
 
   /// - Parameter account: the caller's name in the quotas.
@@ -51,8 +61,15 @@ final class RequestTracker: ExchangeAttachment {
     state.withLock { $0.token = header.value }
   }
 
-  /// Releases what the request holds of the caller's quotas when it is completed.
-  func keep(_ hold: QuotaHold) { state.withLock { $0.hold = hold } }
+  /// Releases what the request holds of the caller's quotas now, and `hold` when the request is
+  /// completed.
+  func keep(_ hold: QuotaHold?) {
+    let old = state.withLock { state in
+      defer { state.hold = hold }
+      return state.hold
+    }
+    _ = old
+  }
 
   // MARK: The end
 

@@ -34,8 +34,7 @@ struct RequestContext: Sendable {
     self.attempt = attempt
     deadline = .now + .seconds(service.configuration.queryTimeout)
     timings = service.configuration.sendsServerTiming ? StageTimings() : nil
-    tracker = RequestTracker(service.configuration)
-    if let tracker { exchange.attach(tracker) }
+    tracker = RequestTracker.of(exchange, service.configuration)
   }
 
   /// Begins a stage, for `Server-Timing`.

@@ -23,8 +23,9 @@ extension Service {
   ///
   /// - Throws: 429 if the caller has too many of them.
   func hold(_ operation: Operation, _ context: RequestContext) throws(Problem) {
-    guard let quotas = configuration.quotas, let fetches = operation.waitingFetches,
-      let hold = try quotas.hold(context.callerID.name, fetches: fetches)
+    guard let quotas = configuration.quotas, let fetches = operation.waitingFetches else { return }
+    context.tracker?.keep(nil)
+    guard let hold = try quotas.hold(context.callerID.name, fetches: fetches)
     else { return }
     context.tracker?.keep(hold)
   }
