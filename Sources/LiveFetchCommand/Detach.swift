@@ -1,7 +1,6 @@
 // `livefetch detach FILE`
 
 import ArgumentParser
-import FetchModel
 import Foundation
 import SQLiteStore
 
@@ -20,11 +19,7 @@ struct Detach: ParsableCommand {
 
   func run() throws {
     try requireFile(store)
-    do throws(StoreError) {
-      let wasAttached = try SQLiteStore.detach(path: store)
-      print(wasAttached ? "\(store): detached" : "\(store): there was nothing to take out")
-    } catch {
-      throw error.failure(store)
-    }
+    let wasAttached = try reportingErrors(of: store) { try SQLiteStore.detach(path: store) }
+    print(wasAttached ? "\(store): detached" : "\(store): there was nothing to take out")
   }
 }

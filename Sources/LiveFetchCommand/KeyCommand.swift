@@ -73,13 +73,11 @@ struct KeyCommand: ParsableCommand {
       let record = APIKeyRecord(
         id: key.id, name: name, digest: key.digest, scopes: try scopes(), roles: role,
         userID: user, created: now, expires: expires.flatMap { KeyExpiry.seconds($0, from: now) })
-      do throws(StoreError) {
+      try reportingErrors(of: store) {
         guard try SQLiteStore.addAPIKey(record, path: store) else {
           throw StoreError.unusable(
             "there is a key with the name '\(name)' already; revoke it first")
         }
-      } catch {
-        throw error.failure(store)
       }
       note(
         "this is the only time that the key is shown; clients send it as 'Authorization: Bearer …'")
@@ -101,12 +99,7 @@ struct KeyCommand: ParsableCommand {
 
     func run() throws {
       try requireFile(store)
-      let keys: [APIKeyRecord]
-      do throws(StoreError) {
-        keys = try SQLiteStore.apiKeys(path: store)
-      } catch {
-        throw error.failure(store)
-      }
+      let keys = try reportingErrors(of: store) { try SQLiteStore.apiKeys(path: store) }
       print(json ? JSON.array(keys.map(\.json)).text : Self.table(keys))
     }
 
@@ -138,13 +131,11 @@ struct KeyCommand: ParsableCommand {
 
     func run() throws {
       try requireFile(store)
-      do throws(StoreError) {
+      try reportingErrors(of: store) {
         guard let revoked = try SQLiteStore.revokeAPIKey(key, path: store) else {
           throw StoreError.unusable("there is no key '\(key)' to revoke")
         }
         print("\(store): revoked \(revoked.name) (\(revoked.id))")
-      } catch {
-        throw error.failure(store)
       }
     }
   }

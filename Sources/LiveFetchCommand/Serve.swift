@@ -42,11 +42,7 @@ struct Serve: ParsableCommand {
   }
 
   private func create(hasModel: Bool) throws {
-    do throws(StoreError) {
-      try SQLiteStore.create(path: store)
-    } catch {
-      throw error.failure(store)
-    }
+    try reportingErrors(of: store) { try SQLiteStore.create(path: store) }
     guard !hasModel else { return }
     note(
       """

@@ -163,12 +163,10 @@ struct ServerOptions {
     guard serverToken == nil, jwt == nil, !HostNames.isLoopback(host),
       !settings.isOn(.insecureOpen)
     else { return }
-    if try isFile(path) {
-      do throws(StoreError) {
-        if try !SQLiteStore.apiKeys(path: path).isEmpty { return }
-      } catch {
-        throw error.failure(path)
-      }
+    if try isFile(path),
+      try !reportingErrors(of: path, { try SQLiteStore.apiKeys(path: path) }).isEmpty
+    {
+      return
     }
     throw failure(
       """

@@ -167,9 +167,9 @@ private enum FailureNotes {
   }
 }
 
-/// Where the server listens, once it does: every store that is opened anew is told.
+/// The server's address once it listens; every reopened store announces it.
 private final class ServedAddress: Sendable {
-  // Guards the text.
+  // Protects the text.
   private let address = Mutex<String?>(nil)
 
   var text: String? {
@@ -179,7 +179,7 @@ private final class ServedAddress: Sendable {
 }
 
 extension StoreError {
-  /// For a person at a terminal.
+  /// A phrase for users.
   var message: String {
     switch self {
     case .unusable(let reason): reason
@@ -195,7 +195,7 @@ extension StoreError {
     }
   }
 
-  /// Says it with the name of the file that it is about.
+  /// Prints the error with the name of the file that it concerns.
   func failure(_ path: String) -> ExitCode { refuse("\(path): \(message)", exitStatus) }
 
   var exitStatus: ExitStatus {
@@ -203,5 +203,14 @@ extension StoreError {
     case .unusable, .busy, .schemaChanged: .unusableStore
     default: .failed
     }
+  }
+}
+
+/// Runs `body`. A store's error in it is printed with `path` and ends the command.
+func reportingErrors<Result>(of path: String, _ body: () throws -> Result) throws -> Result {
+  do {
+    return try body()
+  } catch let error as StoreError {
+    throw error.failure(path)
   }
 }

@@ -19,6 +19,18 @@ extension HTTPServerTests {
       }
     }
 
+    /// Resets a connection with a waiting request, and expects that both end.
+    private static func resetEndsWait(
+      _ server: HTTPServer, _ waiters: Suspension.Waiters
+    ) async throws {
+      let client = try RawClient(server.port)
+      client.send(Suspension.wait)
+      #expect(await eventually(30) { waiters.exchanges.count == 1 })
+      client.close(abruptly: true)
+      #expect(await eventually(30) { waiters.left.count == 1 })
+      #expect(await eventually(30) { server.connectionCount == 0 })
+    }
+
     static let heads: [String] = [
       "", "GET", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: a", "GET / HTTP/1.1\r\nHost: a\r\n",
       "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n",
@@ -124,12 +136,7 @@ extension HTTPServerTests {
         waiters.handle(request, exchange)
       }
       try await withServer(Self.patient(), handler: handle) { server in
-        let client = try RawClient(server.port)
-        client.send(Suspension.wait)
-        #expect(await eventually(30) { waiters.exchanges.count == 1 })
-        client.close(abruptly: true)
-        #expect(await eventually(30) { waiters.left.count == 1 })
-        #expect(await eventually(30) { server.connectionCount == 0 })
+        try await Self.resetEndsWait(server, waiters)
       }
     }
 
@@ -180,12 +187,7 @@ extension HTTPServerTests {
       defer { waiters.answerAll() }
       let configuration = Self.patient { $0.finishedPeerTimeout = 600 }
       try await withServer(configuration, handler: waiters.handle) { server in
-        let client = try RawClient(server.port)
-        client.send(Suspension.wait)
-        #expect(await eventually(30) { waiters.exchanges.count == 1 })
-        client.close(abruptly: true)
-        #expect(await eventually(30) { waiters.left.count == 1 })
-        #expect(await eventually(30) { server.connectionCount == 0 })
+        try await Self.resetEndsWait(server, waiters)
       }
     }
   }

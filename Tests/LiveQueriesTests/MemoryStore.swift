@@ -202,12 +202,6 @@ private struct MemoryReadTransaction: ReadTransaction {
   }
 
   func expandedObjects(
-    of plan: FetchPlan, roots ids: Set<ObjectID>
-  ) throws(StoreError) -> [ExpandedObject] {
-    try expandedObjects(of: plan, roots: ids, at: .now)
-  }
-
-  func expandedObjects(
     of plan: FetchPlan, roots ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ExpandedObject] {
     let world = world(position)

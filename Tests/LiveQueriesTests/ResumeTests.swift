@@ -132,10 +132,6 @@ private final class SlowReadTransaction: ReadTransaction {
   ) throws(StoreError) -> GroupedResult { try inner.dictionaries(of: plan, at: position) }
 
   func expandedObjects(
-    of plan: FetchPlan, roots ids: Set<ObjectID>
-  ) throws(StoreError) -> [ExpandedObject] { try inner.expandedObjects(of: plan, roots: ids) }
-
-  func expandedObjects(
     of plan: FetchPlan, roots ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ExpandedObject] {
     try inner.expandedObjects(of: plan, roots: ids, at: position)

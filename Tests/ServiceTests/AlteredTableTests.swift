@@ -253,4 +253,15 @@ struct EndingTests {
     file.stop()
     for answer in pending { #expect(try #require(answer.wait()).status == 200) }
   }
+
+  @Test("a stopped server releases its store, so that the engine's thread ends")
+  func release() throws {
+    weak var store: SQLiteStore?
+    do {
+      let file = try ServedFile(contractWorld)
+      store = file.store
+      #expect(try file.ask("/v1/objects/city?as=count").status == 200)
+    }
+    #expect(eventually(within: .seconds(60)) { store == nil })
+  }
 }

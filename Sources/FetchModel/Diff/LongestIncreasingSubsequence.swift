@@ -1,6 +1,6 @@
 // Longest increasing subsequence.
 
-/// The indexes of one longest increasing subsequence of distinct `numbers`, ascending. O(k log k).
+/// The indexes of one longest strictly increasing subsequence of `numbers`, ascending. O(k log k).
 package func longestIncreasingSubsequence(of numbers: [Int]) -> [Int] {
   /// For each length, the index of the smallest number that ends a subsequence of it.
   var ends: [Int] = []

@@ -98,13 +98,7 @@ public struct GroupedResult: Sendable, Hashable {
 
   /// Appends `"count":2,"sections":[…]`, the members that a snapshot and a diff have in common.
   public func appendMembers(to json: inout [UInt8]) {
-    json.append(json: "\"count\":")
-    json.append(json: Int64(count))
-    if let total {
-      json.append(json: ",\"total\":")
-      json.append(json: Int64(total))
-    }
-    if isTruncated { json.append(json: ",\"truncated\":true") }
+    ResultSummary(count: count, total: total, isTruncated: isTruncated).appendMembers(to: &json)
     json.append(json: ",\"sections\":[{")
     SectionInfo.unsectioned.appendMembers(to: &json)
     json.append(json: ",\"items\":[")

@@ -144,13 +144,9 @@ public protocol ReadTransaction {
   /// whatever order the store reads its rows.
   func dictionaries(of plan: FetchPlan, at position: ReadPosition) throws(StoreError)
     -> GroupedResult
-  /// Returns the objects that `plan.expansion` reaches from the root objects `ids`, as JSON, by
-  /// entity.
-  func expandedObjects(
-    of plan: FetchPlan, roots ids: Set<ObjectID>
-  ) throws(StoreError) -> [ExpandedObject]
-  /// Returns the expanded objects as they were at `position`, so that a diff need not send them
-  /// again.
+  /// Returns the objects that `plan.expansion` reaches at `position` from the root objects `ids`, as
+  /// JSON, by entity. A diff does not send again what was reached at the client's position; a store
+  /// that cannot read past values returns nothing for it.
   func expandedObjects(
     of plan: FetchPlan, roots ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ExpandedObject]
@@ -186,14 +182,6 @@ extension ReadTransaction {
   public func values(
     of paths: [PropertyPath], ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ObjectID: [StoredValue?]]? { nil }
-
-  /// The default for a store that cannot read past related objects. It sends more of them than
-  /// necessary.
-  public func expandedObjects(
-    of plan: FetchPlan, roots ids: Set<ObjectID>, at position: ReadPosition
-  ) throws(StoreError) -> [ExpandedObject] {
-    position == .now ? try expandedObjects(of: plan, roots: ids) : []
-  }
 }
 
 /// A related object in `included`.

@@ -32,11 +32,7 @@ final class FileFetch: FetchSource {
     path = target.store
     store = try target.openToRead()
     plan = try Self.plan(entity, query, in: store.model, maxItems: 10_000, predicate)
-    do throws(StoreError) {
-      watch = try ChangeWatch(path: path)
-    } catch {
-      throw error.failure(path)
-    }
+    watch = try reportingErrors(of: target.store) { try ChangeWatch(path: target.store) }
   }
 
   static func plan(
@@ -52,23 +48,15 @@ final class FileFetch: FetchSource {
   }
 
   func snapshot() throws -> JSON {
-    do {
-      let snapshot = try store.snapshot(of: plan, queryClass: .full)
-      return try JSON(parsing: snapshot.json)
-    } catch let error as StoreError {
-      throw error.failure(path)
+    try reportingErrors(of: path) {
+      try JSON(parsing: store.snapshot(of: plan, queryClass: .full).json)
     }
   }
 
   func next() throws -> JSON? {
     for _ in 0..<50 {
       usleep(Self.pause)
-      do throws(StoreError) {
-        guard try watch.hasChanged() else { continue }
-      } catch {
-        throw error.failure(path)
-      }
-      return try snapshot()
+      if try reportingErrors(of: path, { try watch.hasChanged() }) { return try snapshot() }
     }
     return nil
   }

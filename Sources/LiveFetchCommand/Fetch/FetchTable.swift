@@ -1,5 +1,7 @@
 // Rows → the lines of a table, with sections, and marks for changes.
 
+import FetchModel
+
 /// Draws results.
 struct FetchTable {
   /// The maximum width of a cell on a terminal.
@@ -107,34 +109,11 @@ struct RowChanges {
   /// positions.
   private mutating func markMoves(_ rows: [FetchResult.Row], _ places: [String: Int]) {
     let old = rows.map { places[$0.id] ?? 0 }
-    let staying = Self.longestIncreasing(old)
+    let staying = Set(longestIncreasingSubsequence(of: old))
     let ranks = Dictionary(
       old.sorted().enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
     for (index, row) in rows.enumerated() where !staying.contains(index) {
       byID[row.id] = index < (ranks[old[index]] ?? 0) ? .up : .down
     }
-  }
-
-  /// Returns indexes into `values`. O(n log n).
-  private static func longestIncreasing(_ values: [Int]) -> Set<Int> {
-    var tails: [Int] = []
-    var before = [Int?](repeating: nil, count: values.count)
-    for index in values.indices {
-      var low = 0
-      var high = tails.count
-      while low < high {
-        let middle = (low + high) / 2
-        if values[tails[middle]] < values[index] { low = middle + 1 } else { high = middle }
-      }
-      before[index] = low > 0 ? tails[low - 1] : nil
-      if low == tails.count { tails.append(index) } else { tails[low] = index }
-    }
-    var result: Set<Int> = []
-    var next = tails.last
-    while let index = next {
-      result.insert(index)
-      next = before[index]
-    }
-    return result
   }
 }

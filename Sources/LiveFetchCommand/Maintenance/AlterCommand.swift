@@ -1,7 +1,6 @@
 // `livefetch alter STORE SQL`
 
 import ArgumentParser
-import FetchModel
 import Foundation
 import SQLiteStore
 
@@ -26,13 +25,11 @@ struct AlterCommand: ParsableCommand {
 
   func run() throws {
     try requireFile(store)
-    do throws(StoreError) {
-      let changed = try SQLiteStore.alter(path: store, MigrationScript(name: "SQL", sql: script))
-      print(
-        changed.isEmpty ? "\(store): done" : "\(store): changed \(changed.joined(separator: ", "))")
-    } catch {
-      throw error.failure(store)
+    let changed = try reportingErrors(of: store) {
+      try SQLiteStore.alter(path: store, MigrationScript(name: "SQL", sql: script))
     }
+    print(
+      changed.isEmpty ? "\(store): done" : "\(store): changed \(changed.joined(separator: ", "))")
   }
 
   private var script: String {

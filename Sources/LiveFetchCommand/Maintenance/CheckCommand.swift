@@ -26,11 +26,8 @@ struct CheckCommand: ParsableCommand {
 
   func run() throws {
     try requireFile(store)
-    let findings: [StoreFinding]
-    do throws(StoreError) {
-      findings = try SQLiteStore.check(path: store, isQuick: quick)
-    } catch {
-      throw error.failure(store)
+    let findings = try reportingErrors(of: store) {
+      try SQLiteStore.check(path: store, isQuick: quick)
     }
     guard findings.isEmpty else {
       for finding in findings { print(Self.line(finding)) }

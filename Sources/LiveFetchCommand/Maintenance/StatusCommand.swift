@@ -61,11 +61,8 @@ struct StatusCommand: ParsableCommand {
 
   private func fileLines() throws -> [Line] {
     try requireFile(target.store)
-    let status: StoreStatus
-    do throws(StoreError) {
-      status = try SQLiteStore.status(path: target.store)
-    } catch {
-      throw error.failure(target.store)
+    let status = try reportingErrors(of: target.store) {
+      try SQLiteStore.status(path: target.store)
     }
     let log = (try? FileManager.default.attributesOfItem(atPath: target.store + "-wal"))?[.size]
     let entities = status.entities.map { entity in

@@ -67,11 +67,8 @@ struct ModelCommand: ParsableCommand {
     func run() throws {
       let model = try modelAnywhere(path)
       guard let store else { return print("\(path): nothing is wrong with it") }
-      let mismatches: [String]
-      do throws(StoreError) {
-        mismatches = try SQLiteStore.mismatches(path: store, with: model)
-      } catch {
-        throw error.failure(store)
+      let mismatches = try reportingErrors(of: store) {
+        try SQLiteStore.mismatches(path: store, with: model)
       }
       guard mismatches.isEmpty else {
         let lines = mismatches.map { "\(store): \($0)" }
@@ -167,13 +164,11 @@ func modelAnywhere(_ path: String, reportsRemarks: Bool = false) throws -> Model
   }
   let start = (try? file.read(upToCount: 16)) ?? Data()
   guard start.starts(with: "SQLite format 3".utf8) else { return try ModelFile(atPath: path) }
-  do throws(StoreError) {
+  return try reportingErrors(of: path) {
     if let model = try SQLiteStore.rememberedModel(path: path) { return model }
     let inferred = try SQLiteStore.inferredModel(path: path)
     if reportsRemarks { for remark in inferred.remarks { note("\(path): \(remark)") } }
     return inferred.model
-  } catch {
-    throw error.failure(path)
   }
 }
 

@@ -25,15 +25,11 @@ struct StoreArgument: ParsableArguments {
   /// Opens the file for reading only, which does not disturb processes that serve or write it.
   func openToRead(timeout: Double = 600) throws -> SQLiteStore {
     try requireFile(store)
-    do throws(StoreError) {
-      var options = SQLiteStoreOptions()
-      options.isReadOnly = true
-      options.queryTimeout = timeout
-      options.readers = 2
-      return try SQLiteStore(path: store, options: options)
-    } catch {
-      throw error.failure(store)
-    }
+    var options = SQLiteStoreOptions()
+    options.isReadOnly = true
+    options.queryTimeout = timeout
+    options.readers = 2
+    return try reportingErrors(of: store) { try SQLiteStore(path: store, options: options) }
   }
 }
 

@@ -4,12 +4,6 @@ import FetchModel
 
 extension SQLiteReadTransaction {
   func expandedObjects(
-    of plan: FetchPlan, roots ids: Set<ObjectID>
-  ) throws(StoreError) -> [ExpandedObject] {
-    try expandedObjects(of: plan, roots: ids, at: .now)
-  }
-
-  func expandedObjects(
     of plan: FetchPlan, roots ids: Set<ObjectID>, at position: ReadPosition
   ) throws(StoreError) -> [ExpandedObject] {
     let position = normalized(position)

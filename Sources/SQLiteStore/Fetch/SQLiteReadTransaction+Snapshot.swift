@@ -17,7 +17,7 @@ extension SQLiteReadTransaction {
     let total = plan.withTotal ? try total(of: plan.definition) : nil
     let included =
       plan.expansion.isEmpty
-      ? nil : included(try expandedObjects(of: plan, roots: writer.ids))
+      ? nil : included(try expandedObjects(of: plan, roots: writer.ids, at: .now))
     try connection.checkAnswer(writer.size + (included?.count ?? 0))
     return EncodedSnapshot(
       json: writer.finish(token: token, total: total, included: included), token: token,

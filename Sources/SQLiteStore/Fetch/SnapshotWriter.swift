@@ -129,16 +129,10 @@ struct SnapshotWriter {
     json.append(jsonString: model.entities[plan.definition.entity].name)
     json.append(json: ",\"token\":")
     json.append(jsonString: token.description)
-    json.append(json: ",\"count\":")
-    json.append(json: Int64(count))
-    if let total {
-      json.append(json: ",\"total\":")
-      json.append(json: Int64(total))
-    }
-    if isTruncated { json.append(json: ",\"truncated\":true") }
-    if plan.withDigest {
-      json.append(json: ",\"digest\":")
-      json.append(jsonString: digest.text)
-    }
+    json.append(json: ",")
+    ResultSummary(
+      count: count, total: total, isTruncated: isTruncated,
+      digest: plan.withDigest ? digest.text : nil
+    ).appendMembers(to: &json)
   }
 }

@@ -4,6 +4,8 @@
 // order stay; the others get numbers in between. If a gap has no room left, all members get new
 // positions.
 
+import FetchModel
+
 /// Assigns positions to the members of an ordered relationship.
 enum PositionAssigner {
   static let step = ModelTriggers.positionStep
@@ -13,9 +15,11 @@ enum PositionAssigner {
   /// - Parameter current: The current positions in the requested order; nil for a new member.
   /// - Returns: Strictly ascending positions, parallel to `current`.
   static func assign(_ current: [Int64?]) -> [Int64] {
-    let kept = longestAscending(current)
+    let known = current.indices.filter { current[$0] != nil }
     var places = [Int64?](repeating: nil, count: current.count)
-    for index in kept { places[index] = current[index] }
+    for kept in longestIncreasingSubsequence(of: known.compactMap { current[$0].map(Int.init) }) {
+      places[known[kept]] = current[known[kept]]
+    }
     var start = 0
     while start < places.count {
       guard places[start] == nil else {
@@ -60,29 +64,5 @@ enum PositionAssigner {
     guard distance > 0 else { return false }
     for (offset, index) in gap.enumerated() { places[index] = first + Int64(offset) * distance }
     return true
-  }
-
-  /// Returns the indexes of a longest strictly ascending subsequence, ignoring nils. O(n log n).
-  private static func longestAscending(_ places: [Int64?]) -> [Int] {
-    var tails: [Int] = []
-    var previous = [Int?](repeating: nil, count: places.count)
-    for (index, place) in places.enumerated() {
-      guard let place else { continue }
-      var low = 0
-      var high = tails.count
-      while low < high {
-        let middle = (low + high) / 2
-        if (places[tails[middle]] ?? 0) < place { low = middle + 1 } else { high = middle }
-      }
-      previous[index] = low > 0 ? tails[low - 1] : nil
-      if low == tails.count { tails.append(index) } else { tails[low] = index }
-    }
-    var run: [Int] = []
-    var next = tails.last
-    while let index = next {
-      run.append(index)
-      next = previous[index]
-    }
-    return run.reversed()
   }
 }

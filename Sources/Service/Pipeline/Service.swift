@@ -74,9 +74,10 @@ public final class Service: HTTPHandler {
         isProtected: authenticator.requiresCredential, isReadOnly: store.properties.isReadOnly))
     isWhollyTracked =
       !store.properties.isReadOnly && store.model.entities.allSatisfy(\.isObservable)
-    store.onChange { [engine, history] in
-      engine.storeDidChange()
-      history.storeDidChange()
+    // The engine's thread retains the store, so the store must not retain the engine.
+    store.onChange { [weak engine, weak history] in
+      engine?.storeDidChange()
+      history?.storeDidChange()
     }
     authenticator.jwt?.refreshIfDue()
     scheduleKeyRefresh()
