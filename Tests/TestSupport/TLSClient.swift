@@ -15,7 +15,8 @@ public final class TLSClient: @unchecked Sendable {
   public init?(port: Int, timeout: Double = 60) throws {
     descriptor = try LoopbackSocket.connect(to: port)
     LoopbackSocket.setTimeout(timeout, of: descriptor)
-    gnutls_init(&session, UInt32(1 << 1))
+    // GNUTLS_CLIENT and GNUTLS_NO_SIGNAL: a server that closes is an error of sending.
+    gnutls_init(&session, UInt32(1 << 1 | 1 << 6))
     gnutls_certificate_allocate_credentials(&credentials)
     gnutls_credentials_set(
       session, GNUTLS_CRD_CERTIFICATE, credentials.map { UnsafeMutableRawPointer($0) })
