@@ -31,7 +31,7 @@ struct LiveFetchCommand: ParsableCommand {
       Serve.self, Demo.self, FetchCommand.self, SaveCommand.self, ImportCommand.self,
       ExportCommand.self, BackupCommand.self, RestoreCommand.self, CheckCommand.self,
       StatusCommand.self, ModelCommand.self, MigrateCommand.self, AlterCommand.self, Detach.self,
-      KeyCommand.self, ConfigCommand.self,
+      KeyCommand.self, AccessCommand.self, ConfigCommand.self,
     ])
 
   /// Runs the program.

@@ -26,6 +26,7 @@ struct ServeOptions: ParsableArguments {
   @Option(.jwtIssuer) var jwtIssuer: String?
   @Option(.jwtAudience) var jwtAudience: String?
   @Option(.jwtRolesClaim) var jwtRolesClaim: String?
+  @Option(.access) var access: String?
   @Flag(.insecureOpen) var insecureOpen: Bool?
   @Option(.allowHost) var allowHost: [String] = []
   @Option(.corsOrigin) var corsOrigin: [String] = []
@@ -58,7 +59,7 @@ struct ServeOptions: ParsableArguments {
       (.host, host), (.port, port), (.model, model), (.publicDirectory, publicDirectory),
       (.token, token), (.tokenFile, tokenFile), (.jwtKey, jwtKey), (.jwksURL, jwksURL),
       (.jwtIssuer, jwtIssuer), (.jwtAudience, jwtAudience), (.jwtRolesClaim, jwtRolesClaim),
-      (.allowHost, Self.joined(allowHost)),
+      (.access, access), (.allowHost, Self.joined(allowHost)),
       (.insecureOpen, insecureOpen.map { "\($0)" }), (.corsOrigin, Self.joined(corsOrigin)),
       (.tlsCert, tlsCert), (.tlsKey, tlsKey), (.trustProxy, Self.joined(trustProxy)),
       (.logRequests, logRequests.map { "\($0)" }), (.logFormat, logFormat), (.audit, audit),
@@ -123,6 +124,7 @@ struct ServerOptions {
   private var certificate: TLSCertificate?
   private var audit: AuditLog?
   private let quotas: Quotas?
+  private var access: AccessDeclaration?
 
   /// - Throws: what can be said without reading files.
   init(_ settings: Settings) throws(SettingError) {
@@ -154,6 +156,13 @@ struct ServerOptions {
     serverToken = try tokenSource.token()
     jwt = try settings.jwtVerifier()
     certificate = try certificateFiles?.certificate()
+    access = try settings.text(.access).map { try AccessDeclaration(atPath: $0) }
+  }
+
+  /// Ends the command if the access rules, of the file or of the model, do not fit the store.
+  func checkRules(of model: Model, path: String) throws {
+    let rules = access ?? model.file.flatMap { AccessDeclaration($0) }
+    try rules?.check(model, file: settings.text(.access) ?? path)
   }
 
   /// Refuses to serve everyone on an address that is not loopback.
@@ -226,6 +235,7 @@ struct ServerOptions {
     service.requestLogger = settings.requestLogger
     service.audit = audit
     service.quotas = quotas
+    service.access = access
     service.corsOrigins = settings.texts(.corsOrigin)
     service.publicDirectory = settings.text(.publicDirectory)
     service.builtInFiles = StaticFiles(contents: WebPage.files)

@@ -67,6 +67,17 @@ struct Server {
   }
 
   private func openStore() throws -> SQLiteStore {
+    let store = try openFile()
+    do {
+      try options.checkRules(of: store.model, path: path)
+    } catch {
+      store.close()
+      throw error
+    }
+    return store
+  }
+
+  private func openFile() throws -> SQLiteStore {
     let model = try options.modelPath.map { try modelAnywhere($0) }
     do throws(StoreError) {
       var storeOptions = options.store(model)

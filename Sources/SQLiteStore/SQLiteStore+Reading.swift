@@ -120,10 +120,12 @@ extension SQLiteStore {
   }
 
   public func rawValue(
-    of id: ObjectID, entity: Int, attribute: Int, queryClass: QueryClass
+    of id: ObjectID, entity: Int, attribute: Int, within plan: FetchPlan? = nil,
+    queryClass: QueryClass
   ) throws(StoreError) -> RawValue? {
     try read(queryClass) { transaction throws(StoreError) in
-      try transaction.rawValue(of: id, entity: entity, attribute: attribute)
+      if let plan, try transaction.object(id, of: plan) == nil { return nil }
+      return try transaction.rawValue(of: id, entity: entity, attribute: attribute)
     }
   }
 

@@ -1,5 +1,6 @@
 // The settings of a service, with their defaults.
 
+import FetchModel
 import HTTPServer
 import LiveQueries
 import Logging
@@ -24,6 +25,8 @@ public struct ServiceConfiguration: Sendable {
   public var bearerToken: String?
   /// Verifies JWTs; nil accepts none.
   package var jwt: JWTVerifier?
+  /// The access rules; nil means those of the store's model file.
+  package var access: AccessDeclaration?
   /// The origins that browsers may call from, or `*`; empty: none but the server's own.
   public var corsOrigins: [String] = []
   /// A directory of files to serve in place of ``builtInFiles``.

@@ -129,8 +129,9 @@ struct AlteredTableTests {
   func newSchema() throws {
     let file = try HostedFile(Self.world)
     try file.shell(
-      "ALTER TABLE city RENAME COLUMN population TO people; DROP TABLE river;"
+      "BEGIN; ALTER TABLE city RENAME COLUMN population TO people; DROP TABLE river;"
         + "CREATE TABLE lake(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO lake VALUES (1,'Tai');"
+        + "COMMIT"
     )
     #expect(file.reopenings(atLeast: 1) >= 1)
     #expect(try file.ask("/v1/objects/lake").text.contains("Tai"))

@@ -51,10 +51,15 @@ public struct ResultDefinition: Sendable, Hashable {
   public let section: OrderTerm?
   /// The terms after the section's. The id, ascending, follows implicitly.
   public let order: [OrderTerm]
+  /// The access rules that restrict what the fetch reads; nil without any. The predicate and the
+  /// order see only objects that the rules allow; the rules see all objects.
+  public var access: ReadRules?
 
   public init(
-    entity: Int, predicate: ResolvedPredicate, section: OrderTerm? = nil, order: [OrderTerm] = []
+    entity: Int, predicate: ResolvedPredicate, section: OrderTerm? = nil, order: [OrderTerm] = [],
+    access: ReadRules? = nil
   ) {
+    self.access = access
     self.entity = entity
     self.predicate = predicate
     self.section = section
@@ -64,6 +69,7 @@ public struct ResultDefinition: Sendable, Hashable {
   /// Every key path on which membership or order depends.
   public var paths: [PropertyPath] {
     predicate.paths + (section.map { [$0.path] } ?? []) + order.map(\.path)
+      + (access?.paths ?? [])
   }
 }
 

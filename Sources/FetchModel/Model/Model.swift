@@ -25,9 +25,17 @@ public struct Model: Sendable {
       entities.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
+  /// Creates a model with other versions of the entities of `model`.
+  init(replacing entities: [Entity], in model: Model) {
+    self.entities = entities
+    file = model.file
+    classes = model.classes
+    transformers = model.transformers
+    indexByName = model.indexByName
+  }
+
   /// Returns the index of the entity with exactly this name; nil without one.
   public func entityIndex(named name: String) -> Int? { indexByName[name] }
-
 }
 
 /// An entity: a table or a view, or an entity of a model file.
@@ -51,14 +59,18 @@ public struct Entity: Sendable, Hashable {
   public let isWritable: Bool
   /// Its relation to the entities that share its table.
   public let inheritance: Inheritance
+  /// The attributes that the caller does not see. No name leads to them.
+  public let concealed: Set<Int>
   private let propertyByName: [String: Property]
 
   public init(
     name: String, attributes: [Attribute], relationships: [Relationship],
     propertyOrder: [Property]? = nil, idType: AttributeType, aliases: [String: Property] = [:],
-    isObservable: Bool = true, isWritable: Bool = true, inheritance: Inheritance = .none
+    isObservable: Bool = true, isWritable: Bool = true, inheritance: Inheritance = .none,
+    concealed: Set<Int> = []
   ) {
     self.name = name
+    self.concealed = concealed
     self.inheritance = inheritance
     self.attributes = attributes
     self.relationships = relationships
@@ -70,7 +82,9 @@ public struct Entity: Sendable, Hashable {
     self.isObservable = isObservable
     self.isWritable = isWritable
     var byName: [String: Property] = ["id": .id]
-    for (index, attribute) in attributes.enumerated() { byName[attribute.name] = .attribute(index) }
+    for (index, attribute) in attributes.enumerated() where !concealed.contains(index) {
+      byName[attribute.name] = .attribute(index)
+    }
     for (index, relationship) in relationships.enumerated() {
       byName[relationship.name] = .relationship(index)
     }
@@ -86,8 +100,26 @@ public struct Entity: Sendable, Hashable {
   }
 
   /// Every name that ``property(named:)`` accepts, for hints.
-  public var propertyNames: [String] {
-    ["id"] + attributes.map(\.name) + relationships.map(\.name)
+  public var propertyNames: [String] { ["id"] + attributeNames + relationships.map(\.name) }
+
+  /// The names of the attributes that the caller sees.
+  public var attributeNames: [String] {
+    attributes.indices.filter { !concealed.contains($0) }.map { attributes[$0].name }
+  }
+
+  /// Returns the entity without names for some of its attributes.
+  func hiding(_ concealed: Set<Int>) -> Entity {
+    func isShown(_ property: Property) -> Bool {
+      if case .attribute(let index) = property { !concealed.contains(index) } else { true }
+    }
+    let attributes = attributes.enumerated().map { index, attribute in
+      concealed.contains(index) ? attribute.hidden : attribute
+    }
+    return Entity(
+      name: name, attributes: attributes, relationships: relationships,
+      propertyOrder: propertyOrder.filter(isShown), idType: idType,
+      aliases: aliases.filter { isShown($0.value) }, isObservable: isObservable,
+      isWritable: isWritable, inheritance: inheritance, concealed: concealed)
   }
 }
 
@@ -144,6 +176,13 @@ public struct Attribute: Sendable, Hashable {
     self.hasDefault = hasDefault
     self.dateFormat = dateFormat
     self.isWritable = isWritable
+  }
+
+  /// The same attribute, which items show only if it is selected.
+  fileprivate var hidden: Attribute {
+    Attribute(
+      name: name, type: type, isOptional: isOptional, hasDefault: hasDefault,
+      dateFormat: dateFormat, isWritable: isWritable, isHidden: true, declaration: declaration)
   }
 }
 

@@ -5,18 +5,7 @@ extension ModelFile {
   ///
   /// - Throws: Every problem found, each with its location.
   public init(parsing text: [UInt8]) throws(ModelFileError) {
-    let json: JSON
-    do {
-      json = try JSON(parsing: text)
-    } catch {
-      let before = text.prefix(error.offset)
-      let line = before.count { $0 == 0x0A } + 1
-      let column = before.count - (before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0) + 1
-      throw ModelFileError([
-        ModelFileProblem("line \(line), column \(column)", "expected \(error.expected)")
-      ])
-    }
-    try self.init(json)
+    try self.init(try JSON(modelText: text))
   }
 
   /// Reads and checks a model.
@@ -33,10 +22,29 @@ extension ModelFile {
     self.init()
     _ = reader.string("$schema")
     version = reader.string("version")
+    allowsByDefault = reader.accessDefault()
     entities = reader.named("entities") { Entity($0, $1) }
     classes = reader.named("classes") { Class($0, $1) }
     fetchTemplates = reader.named("fetchTemplates") { FetchTemplate($0, $1) }
     reader.finish()
+  }
+}
+
+extension JSON {
+  /// Parses the text of a model or rule file.
+  ///
+  /// - Throws: The line and the column of a syntax error.
+  init(modelText text: [UInt8]) throws(ModelFileError) {
+    do {
+      self = try JSON(parsing: text)
+    } catch {
+      let before = text.prefix(error.offset)
+      let line = before.count { $0 == 0x0A } + 1
+      let column = before.count - (before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0) + 1
+      throw ModelFileError([
+        ModelFileProblem("line \(line), column \(column)", "expected \(error.expected)")
+      ])
+    }
   }
 }
 
@@ -74,7 +82,7 @@ final class MemberReader {
     return members.first { $0.name == name }?.value
   }
 
-  private func value<Wanted>(
+  func converted<Wanted>(
     _ name: String, _ phrase: String, _ convert: (JSON) -> Wanted?
   ) -> Wanted? {
     guard let value = value(name) else { return nil }
@@ -85,24 +93,24 @@ final class MemberReader {
     return converted
   }
 
-  func string(_ name: String) -> String? { value(name, "a string") { $0.string } }
+  func string(_ name: String) -> String? { converted(name, "a string") { $0.string } }
 
   func flag(_ name: String) -> Bool? {
-    value(name, "true or false") { if case .boolean(let flag) = $0 { flag } else { nil } }
+    converted(name, "true or false") { if case .boolean(let flag) = $0 { flag } else { nil } }
   }
 
   func count(_ name: String) -> Int? {
-    value(name, "a whole number from 0 to \(Int32.max)") {
+    converted(name, "a whole number from 0 to \(Int32.max)") {
       $0.integer.flatMap { (0...Int64(Int32.max)).contains($0) ? Int($0) : nil }
     }
   }
 
   func strings(_ name: String) -> [String] {
-    value(name, "an array of strings") { Self.strings($0) } ?? []
+    converted(name, "an array of strings") { Self.strings($0) } ?? []
   }
 
   func lists(_ name: String) -> [[String]] {
-    value(name, "an array of arrays of strings") { json -> [[String]]? in
+    converted(name, "an array of arrays of strings") { json -> [[String]]? in
       guard case .array(let elements) = json else { return nil }
       let lists = elements.compactMap { Self.strings($0) }
       return lists.count == elements.count ? lists : nil
@@ -126,11 +134,27 @@ final class MemberReader {
     return nil
   }
 
-  /// Returns the elements of an array of named objects.
+  /// Returns the reader of an object; nil without one.
+  func object(_ name: String) -> MemberReader? {
+    value(name).map { MemberReader($0, at: at(name), problems) }
+  }
+
+  /// Returns the members of an object whose values are objects, by their names.
+  func members(of name: String) -> [(name: String, reader: MemberReader)] {
+    guard let reader = object(name) else { return [] }
+    return reader.members.map { member in
+      (member.name, MemberReader(member.value, at: reader.at(member.name), problems))
+    }
+  }
+
+  /// Returns the elements of an array of named objects, or of an object with each under its name.
   func named<Element>(
     _ name: String, _ make: (String, MemberReader) -> Element?
   ) -> [Element] {
-    objects(name) { reader, index in
+    if case .object(let members)? = value(name), !members.isEmpty {
+      return self.members(of: name).compactMap { make($0.name, $0.reader) }
+    }
+    return objects(name) { reader, index in
       guard let own = reader.string("name") else {
         reader.report("name", "is needed")
         return nil
@@ -177,6 +201,7 @@ extension ModelFile.Entity {
     uniquenessConstraints = reader.lists("uniquenessConstraints")
     sort = reader.strings("sort")
     renamingIdentifier = reader.string("renamingIdentifier")
+    access = reader.accessRules()
     reader.finish()
   }
 }
@@ -205,6 +230,8 @@ extension ModelFile.Attribute {
     transformer = reader.string("transformer")
     className = reader.string("class")
     renamingIdentifier = reader.string("renamingIdentifier")
+    hidden = reader.accessRule("hidden")
+    readOnly = reader.accessRule("readOnly")
     reader.finish()
   }
 }

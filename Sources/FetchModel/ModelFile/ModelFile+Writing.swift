@@ -6,6 +6,8 @@ extension ModelFile {
   public var json: JSON {
     var members: [JSON.Member] = []
     members.add("version", version)
+    members.add(
+      "access", allowsByDefault.map { .object([.init(name: "default", value: .boolean($0))]) })
     members.add("entities", entities.map(\.json))
     members.add("classes", classes.map(\.json))
     members.add("fetchTemplates", fetchTemplates.map(\.json))
@@ -63,6 +65,13 @@ extension ModelFile.Entity {
       "uniquenessConstraints",
       uniquenessConstraints.map { .array($0.map { JSON.string($0) }) })
     members.add("sort", sort)
+    members.add("access", access.isEmpty ? nil : accessJSON)
+    return .object(members)
+  }
+
+  private var accessJSON: JSON {
+    var members: [JSON.Member] = []
+    for action in AccessAction.allCases { members.add(action.rawValue, access[action]?.json) }
     return .object(members)
   }
 }
@@ -85,6 +94,8 @@ extension ModelFile.Attribute {
     members.add("transformer", transformer)
     members.add("class", className)
     members.add("renamingIdentifier", renamingIdentifier)
+    members.add("hidden", hidden?.json)
+    members.add("readOnly", readOnly?.json)
     return .object(members)
   }
 }

@@ -7,6 +7,8 @@
 public struct ModelFile: Sendable, Hashable {
   /// The author's name for this version; free text.
   public var version: String?
+  /// The access rule of entities without one; nil without a declaration.
+  public var allowsByDefault: Bool?
   /// The entities; parents and children in any order.
   public var entities: [Entity] = []
   /// The classes of transformable values.
@@ -40,6 +42,8 @@ extension ModelFile {
     public var sort: [String] = []
     /// The name in an earlier version, or its renaming identifier.
     public var renamingIdentifier: String?
+    /// The access rules.
+    public var access: [AccessAction: AccessRule] = [:]
 
     public init(name: String) { self.name = name }
   }
@@ -92,6 +96,10 @@ extension ModelFile {
     /// The name in an earlier version, or its renaming identifier; a migration then keeps the
     /// values.
     public var renamingIdentifier: String?
+    /// Callers for whom the rule holds do not see the attribute; nil without a rule.
+    public var hidden: AccessRule?
+    /// Callers for whom the rule holds may not write the attribute; nil without a rule.
+    public var readOnly: AccessRule?
 
     public init(name: String, type: AttributeType) {
       self.name = name

@@ -12,6 +12,8 @@ extension Problem {
         422, "validation-failed", "Validation failed", Self.summary(problems), listing: problems)
     case .conflicts(let problems):
       self.init(409, "conflict", "Conflict", Self.summary(problems), listing: problems)
+    case .forbidden(let problems):
+      self.init(403, "forbidden", "Forbidden", Self.summary(problems), listing: problems)
     case .preconditionFailed(let problem):
       self.init(
         412, "precondition-failed", "Precondition failed", problem.detail, listing: [problem])
@@ -46,6 +48,7 @@ extension Problem {
 extension ChangeProblem {
   fileprivate var json: JSON {
     var members: [JSON.Member] = [.init(name: "change", value: .number(String(change)))]
+    if let entity { members.append(.init(name: "entity", value: .string(entity))) }
     if let property { members.append(.init(name: "property", value: .string(property))) }
     members.append(.init(name: "code", value: .string(code.rawValue)))
     members.append(.init(name: "detail", value: .string(detail)))

@@ -10,6 +10,8 @@ public enum SaveError: Error, Sendable, Hashable {
   case invalid([ChangeProblem])
   /// The changes conflict with stored data; lists every failure (409).
   case conflicts([ChangeProblem])
+  /// The access rules refuse changes; lists every one (403).
+  case forbidden([ChangeProblem])
   /// The object of a single-object request is not in the expected state (412).
   case preconditionFailed(ChangeProblem)
   /// The object does not exist (404).
@@ -68,10 +70,14 @@ public struct ChangeProblem: Sendable, Hashable {
     case changed = "changed"
     /// A trigger of the table refused the change.
     case refused = "refused"
+    /// The access rules do not let the caller make the change.
+    case forbidden = "forbidden"
   }
 
   /// The index of the change.
   public var change: Int
+  /// The entity's name, for changes that the access rules refuse; nil for other problems.
+  public var entity: String?
   /// The property's name; nil for the whole change.
   public var property: String?
   /// The stable code of the problem, as clients receive it.

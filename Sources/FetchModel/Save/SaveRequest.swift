@@ -14,6 +14,11 @@ public struct SaveRequest: Sendable, Hashable {
   public var showsObject = false
   /// The caller, for the fair order of several callers' saves.
   public var caller = CallerID()
+  /// The access rules of the caller; nil if none restrict the save.
+  public var access: CallerAccess?
+  /// True if a batch leaves out the objects that the rules do not let the caller change. Otherwise
+  /// one such object refuses the save.
+  public var isLenient = false
   /// Problems of the changes that were found without the store. A store refuses such a save; it
   /// receives the save so that the refusal can also list problems with stored objects.
   public var problems: [ChangeProblem] = []

@@ -106,8 +106,10 @@ public protocol Store: LiveStore, AnyObject {
     _ id: ObjectID, of plan: FetchPlan, queryClass: QueryClass
   ) throws(StoreError) -> ObjectSnapshot?
   /// Returns one attribute of an object; nil if the object does not exist.
+  ///
+  /// - Parameter plan: A fetch of which the object has to be a result too; nil for none.
   func rawValue(
-    of id: ObjectID, entity: Int, attribute: Int, queryClass: QueryClass
+    of id: ObjectID, entity: Int, attribute: Int, within plan: FetchPlan?, queryClass: QueryClass
   ) throws(StoreError) -> RawValue?
   /// True if no object of `entities` changed after `last`, and the history still reaches back to
   /// `token`.

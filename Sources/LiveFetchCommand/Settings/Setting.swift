@@ -120,6 +120,9 @@ extension Setting {
   static let jwtRolesClaim = Setting(
     "jwt-roles-claim", .nonEmptyText, .text("roles"),
     "the claim with the roles of a JWT; dots lead into objects")
+  static let access = Setting(
+    "access", .path, nil,
+    "a JSON file of access rules; without it those of the model apply")
   static let insecureOpen = Setting(
     "insecure-open", .flag, .flag(false), "start on any address without a way to authenticate")
   static let allowHost = Setting(
@@ -193,7 +196,7 @@ extension Setting {
   /// Every setting, in display order.
   static let all = [
     host, port, model, publicDirectory, token, tokenFile, jwtKey, jwksURL, jwtIssuer, jwtAudience,
-    jwtRolesClaim, insecureOpen, allowHost, corsOrigin, tlsCert, tlsKey, trustProxy,
+    jwtRolesClaim, access, insecureOpen, allowHost, corsOrigin, tlsCert, tlsKey, trustProxy,
     logRequests, logFormat, audit, limit, maxItems, queryTimeout, maxBody, maxAnswer,
     maxMemoryInFlight, shutdownTimeout, durability,
     keepHistory, keepDays, keepBytes, keepIdle, workers, create, readOnly, explain,

@@ -29,7 +29,9 @@ struct QueryKey: Hashable {
     let isCount = plan.shape == .count && only == nil
     definition =
       isCount
-      ? ResultDefinition(entity: plan.definition.entity, predicate: plan.definition.predicate)
+      ? ResultDefinition(
+        entity: plan.definition.entity, predicate: plan.definition.predicate,
+        access: plan.definition.access)
       : plan.definition
     selection = isCount ? [] : plan.selection
     expansion = isCount || plan.shape == .ids ? [] : plan.expansion

@@ -18,12 +18,24 @@ struct QueryRouting {
   init(of plan: FetchPlan, only: ObjectID?, model: Model, columns: (any ColumnTraits)?) {
     readSet = ReadSet(of: plan, in: model)
     let condition = plan.definition.predicate.condition
-    let found = IndexableConjunctFinder(model: model, columns: columns).alternatives(condition)
-    alternatives = only.map { [[Self.conjunct($0, plan)]] } ?? found
-    evaluator = columns.flatMap { columns in
-      let evaluator = PredicateEvaluator(condition, model: model, columns: columns)
-      return evaluator.coverage == .none || evaluator.paths.isEmpty ? nil : evaluator
+    let finder = IndexableConjunctFinder(model: model, columns: columns)
+    var found = finder.alternatives(condition)
+    let access = plan.definition.access
+    if let access {
+      // Behind a relationship the fetch may see nil where the store has an object.
+      found.removeAll { $0.contains { !$0.place.path.steps.isEmpty } }
+      found +=
+        access.conditions[plan.definition.entity].map { finder.alternatives($0.condition) }
+        ?? []
     }
+    alternatives = only.map { [[Self.conjunct($0, plan)]] } ?? found
+    evaluator =
+      access != nil
+      ? nil
+      : columns.flatMap { columns in
+        let evaluator = PredicateEvaluator(condition, model: model, columns: columns)
+        return evaluator.coverage == .none || evaluator.paths.isEmpty ? nil : evaluator
+      }
   }
 
   private static func conjunct(_ id: ObjectID, _ plan: FetchPlan) -> IndexableConjunct {

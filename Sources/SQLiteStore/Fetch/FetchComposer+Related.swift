@@ -57,12 +57,14 @@ extension FetchComposer {
   ///
   ///     SELECT json_array("t0"."country") FROM "City" AS "t0" WHERE "t0"."id" = ?
   func reached(
-    from ids: Set<ObjectID>, over path: PropertyPath, at position: ReadPosition
+    from ids: Set<ObjectID>, over path: PropertyPath, at position: ReadPosition,
+    access: ReadRules? = nil
   ) -> SQLFragment {
     let name = "reached"
     var query = FetchQuery(
       composer: self,
-      definition: ResultDefinition(entity: path.root, predicate: .everything),
+      definition: ResultDefinition(
+        entity: path.root, predicate: .everything, access: access),
       position: position, ids: ids, needsOrder: false)
     let steps = model.walk(path).relationships
     let isToMany = steps.contains(where: \.isToMany)

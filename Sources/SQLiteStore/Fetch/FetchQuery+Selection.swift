@@ -39,7 +39,8 @@ extension FetchQuery {
       return ("(\(idList(path)))", .ids)
     case .etag:
       let table = context.schema.entities[definition.entity]
-      return (table.etagExpression(scope.alias), .text)
+      let hidden = definition.access?.hidden[definition.entity] ?? []
+      return (table.etagExpression(scope.alias, hiding: hidden), .text)
     }
   }
 

@@ -35,6 +35,7 @@ struct FetchQuery {
       looksUpMany: ids.map { IDRestriction.Extent($0) == .many } ?? (position != .now))
     self.definition = definition
     required = definition.predicate.requiredPaths
+    if let access = definition.access { context.restrict(to: access) }
     let table = composer.schema.entities[definition.entity]
     let alias = context.nextAlias()
     let restriction = ids.map { IDRestriction(key: table.key, ids: $0) }
@@ -100,7 +101,8 @@ extension FetchQuery {
   }
 
   func countStatement() -> FetchStatement {
-    var fragment = SQLFragment("SELECT count(*) FROM \(scope.from)")
+    var fragment = context.withClause()
+    fragment.append("SELECT count(*) FROM \(scope.from)")
     appendCondition(to: &fragment)
     return FetchStatement(sql: fragment.text, bindings: fragment.bindings, layout: layout)
   }

@@ -125,7 +125,8 @@ struct JoinBuilder: SQLScope {
     let alias = context.nextAlias()
     let (target, condition) = toOneJoinCondition(steps, alias: alias)
     let kind = required.contains(steps) ? "JOIN" : "LEFT JOIN"
-    joinText += " \(kind) \(target.quotedName) AS \(quoted(condition.alias)) ON \(condition.sql)"
+    joinText +=
+      " \(kind) \(context.presentRows(target.name)) AS \(quoted(condition.alias)) ON \(condition.sql)"
     joins[steps] = condition.alias
     return condition.alias
   }
@@ -290,13 +291,14 @@ private struct Chain {
     switch (isFirst, context.isPast) {
     case (true, true): from = context.source(table, alias: alias, joinedBy: joinCondition)
     case (true, false):
-      from = context.lookUpRow() + "\(quoted(table.name)) AS \(quoted(alias))"
+      from = context.lookUpRow() + "\(context.presentRows(table.name)) AS \(quoted(alias))"
       correlation = joinCondition(alias)
     case (false, true):
       from +=
         " JOIN \(context.source(table, alias: alias, where: nil).text) ON \(joinCondition(alias))"
     case (false, false):
-      from += " JOIN \(quoted(table.name)) AS \(quoted(alias)) ON \(joinCondition(alias))"
+      from +=
+        " JOIN \(context.presentRows(table.name)) AS \(quoted(alias)) ON \(joinCondition(alias))"
     }
   }
 

@@ -34,7 +34,8 @@ extension FetchComposer {
     var whole = plan
     whole.selection.append(SelectedValue(key: "@etag", source: .etag))
     whole.definition = ResultDefinition(
-      entity: plan.definition.entity, predicate: model.membership(of: plan.definition.entity))
+      entity: plan.definition.entity, predicate: model.membership(of: plan.definition.entity),
+      access: plan.definition.access)
     return rows(of: whole, ids: [id], at: .now)
   }
 }

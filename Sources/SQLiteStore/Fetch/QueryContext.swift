@@ -24,6 +24,11 @@ final class QueryContext {
   private let looksUpMany: Bool
   private var aliasCount = 0
   private(set) var overlays: [HistoryLayout] = []
+  /// The common table expressions of the tables that access rules restrict.
+  private var readableTables: [SQLFragment] = []
+  private var restrictedNames: Set<String> = []
+  /// True while a rule is composed, which sees all rows.
+  private var isComposingRule = false
 
   convenience init(
     composer: FetchComposer, position: ReadPosition = .now, looksUpMany: Bool = false
@@ -54,17 +59,19 @@ final class QueryContext {
     return "t\(aliasCount)"
   }
 
-  /// `WITH …` for every overlay that the query reads; empty in the present, and if the overlays are
-  /// materialized.
+  /// `WITH …` for every overlay that the query reads, unless the overlays are materialized, and for
+  /// every table that access rules restrict; empty if there are none.
   func withClause() -> SQLFragment {
-    guard case .past(let past) = position, !overlays.isEmpty, !isPastMaterialized else {
-      return SQLFragment()
+    var expressions: [SQLFragment] = []
+    if case .past(let past) = position, !isPastMaterialized {
+      expressions = overlays.map { SQLFragment($0.overlayExpression, bindings: [.integer(past)]) }
     }
+    expressions += readableTables
+    guard !expressions.isEmpty else { return SQLFragment() }
     var fragment = SQLFragment("WITH ")
-    for (index, layout) in overlays.enumerated() {
+    for (index, expression) in expressions.enumerated() {
       if index > 0 { fragment.append(", ") }
-      fragment.append(layout.overlayExpression)
-      fragment.bindings.append(.integer(past))
+      fragment.append(expression)
     }
     fragment.append(" ")
     return fragment
@@ -82,8 +89,8 @@ final class QueryContext {
     let layout = overlay(table)
     let joinCondition = condition.map { " AND \($0)" } ?? ""
     let text = """
-      (SELECT \(columns) FROM main.\(quoted(table.name)) WHERE \(layout.isUnchanged(nil))\(joinCondition) \
-      UNION ALL SELECT \(columns) FROM \(layout.overlayName) WHERE livefetch_existed\(joinCondition)) \
+      (SELECT \(columns) FROM \(currentRows(table)) WHERE \(layout.isUnchanged(nil))\(joinCondition) \
+      UNION ALL SELECT \(columns) FROM \(pastRows(layout)) WHERE livefetch_existed\(joinCondition)) \
       AS \(alias)
       """
     return SQLFragment(text, bindings: bindings + bindings)
@@ -100,9 +107,9 @@ final class QueryContext {
     let rows = table.columnNames.map { qualified($0, alias) }.joined(separator: ", ")
     let images = table.columnNames.map(quoted).joined(separator: ", ")
     return """
-      (SELECT \(rows) FROM \(lookUpRow())main.\(quoted(table.name)) AS \(quoted(alias)) \
+      (SELECT \(rows) FROM \(lookUpRow())\(currentRows(table)) AS \(quoted(alias)) \
       WHERE \(layout.isUnchanged(alias)) AND \(joinCondition(alias)) \
-      UNION ALL SELECT \(images) FROM \(layout.overlayName) \
+      UNION ALL SELECT \(images) FROM \(pastRows(layout)) \
       WHERE \(joinCondition(nil)) AND livefetch_existed) AS \(quoted(alias))
       """
   }
@@ -139,9 +146,9 @@ final class QueryContext {
     let columns = (table.columnNames.map { qualified($0, object) } + place)
       .joined(separator: ", ")
     return """
-      (SELECT \(columns) FROM \(links) CROSS JOIN main.\(quoted(table.name)) \
+      (SELECT \(columns) FROM \(links) CROSS JOIN \(currentRows(table)) \
       AS \(quoted(object)) ON \(joinCondition) WHERE \(layout.isUnchanged(object)) \
-      UNION ALL SELECT \(columns) FROM \(links) CROSS JOIN \(layout.overlayName) \
+      UNION ALL SELECT \(columns) FROM \(links) CROSS JOIN \(pastRows(layout)) \
       AS \(quoted(object)) ON \(joinCondition) WHERE \(qualified(HistoryLayout.existed, object))) \
       AS \(quoted(alias))
       """
@@ -151,9 +158,9 @@ final class QueryContext {
   func scalar(_ column: String, of table: TableInfo, where condition: String) -> String {
     let layout = overlay(table)
     return """
-      (SELECT \(quoted(column)) FROM main.\(quoted(table.name)) \
+      (SELECT \(quoted(column)) FROM \(currentRows(table)) \
       WHERE \(layout.isUnchanged(nil)) AND \(condition) \
-      UNION ALL SELECT \(quoted(column)) FROM \(layout.overlayName) \
+      UNION ALL SELECT \(quoted(column)) FROM \(pastRows(layout)) \
       WHERE \(condition) AND livefetch_existed)
       """
   }
@@ -181,8 +188,8 @@ final class QueryContext {
       let joinCondition = { (alias: String) in step.key.leads(to: alias, from: values) }
       let existed = qualified(HistoryLayout.existed, old)
       from += """
-         LEFT JOIN \(layout.overlayName) AS \(quoted(old)) ON \(joinCondition(old)) AND \(existed) \
-        LEFT JOIN main.\(quoted(step.table.name)) AS \(quoted(same)) ON \(joinCondition(same)) \
+         LEFT JOIN \(pastRows(layout)) AS \(quoted(old)) ON \(joinCondition(old)) AND \(existed) \
+        LEFT JOIN \(currentRows(step.table)) AS \(quoted(same)) ON \(joinCondition(same)) \
         AND \(layout.isUnchanged(same))
         """
       values = step.columns.map { column in
@@ -200,5 +207,86 @@ final class QueryContext {
     let layout = HistoryLayout(of: table)
     overlays.append(layout)
     return layout
+  }
+}
+
+// MARK: - Access rules
+
+extension QueryContext {
+  /// Restricts every table of `rules` to the rows that the rules allow, at this query's position. A
+  /// table expression takes the place of the table:
+  ///
+  ///     WITH "Note" AS NOT MATERIALIZED (SELECT … FROM main."Note" AS "t0" WHERE "t0"."owner" = ?)
+  func restrict(to rules: ReadRules) {
+    for (entity, rule) in rules.conditions.sorted(by: { $0.key < $1.key }) {
+      let table = TableInfo(schema.entities[entity])
+      let alias = nextAlias()
+      isComposingRule = true
+      var scope = JoinBuilder(
+        context: self, entity: entity, alias: alias,
+        source: "\(currentRows(table)) AS \(quoted(alias))")
+      let condition = PredicateCompiler.condition(of: rule, in: &scope)
+      isComposingRule = false
+      let columns = table.selectedColumns(alias)
+      if isPast {
+        let layout = overlay(table)
+        let old = "\(layout.overlayName) AS \(quoted(alias))"
+        let history = layout.historyColumns.map { qualified($0, alias) } + columns
+        add(readableRows(table), columns, scope.from, condition)
+        add(readablePastRows(table), history, old, condition)
+      } else {
+        add(quoted(table.name), columns, scope.from, condition)
+      }
+      restrictedNames.insert(table.name)
+    }
+  }
+
+  private func add(
+    _ name: String, _ columns: [String], _ from: String, _ condition: SQLFragment
+  ) {
+    var expression = SQLFragment(
+      "\(name) AS NOT MATERIALIZED (SELECT \(columns.joined(separator: ", ")) FROM \(from)")
+    if !condition.text.isEmpty {
+      expression.append(" WHERE ")
+      expression.append(condition)
+    }
+    expression.append(")")
+    readableTables.append(expression)
+  }
+
+  /// The name under which a query of the present reads a table.
+  func presentRows(_ name: String) -> String {
+    isComposingRule ? "main.\(quoted(name))" : quoted(name)
+  }
+
+  /// The rows of a table as they are now, for a query of the past or for a rule.
+  private func currentRows(_ table: TableInfo) -> String {
+    isRestricted(table.name) ? readableRows(table) : "main.\(quoted(table.name))"
+  }
+
+  /// The old values of the rows that have changed since this query's position.
+  private func pastRows(_ layout: HistoryLayout) -> String {
+    isRestricted(layout.table) ? readablePastRows(layout.shape) : layout.overlayName
+  }
+
+  private func isRestricted(_ name: String) -> Bool {
+    !isComposingRule && restrictedNames.contains(name)
+  }
+
+  private func readableRows(_ table: TableInfo) -> String {
+    quoted("livefetch_readable_\(table.name)")
+  }
+
+  private func readablePastRows(_ table: TableInfo) -> String {
+    quoted("livefetch_readable_shadow_\(table.name)")
+  }
+}
+
+extension TableInfo {
+  /// Every column, and the rowid if it is the key.
+  fileprivate func selectedColumns(_ alias: String) -> [String] {
+    let columns = columnNames.map { qualified($0, alias) }
+    guard case .rowid(let name) = key.kind, !columnNames.contains(name) else { return columns }
+    return columns + ["\(qualified(name, alias)) AS \(quoted(name))"]
   }
 }

@@ -10,7 +10,8 @@ extension SQLiteReadTransaction {
     var reached: [Int: Set<ObjectID>] = [:]
     for path in plan.expansion where !ids.isEmpty {
       let end = composer.model.walk(path).end
-      let found = try self.reached(from: ids, over: path, at: position)
+      let found = try self.reached(
+        from: ids, over: path, at: position, access: plan.definition.access)
       reached[end, default: []].formUnion(found)
     }
     var objects: [ExpandedObject] = []
@@ -25,9 +26,9 @@ extension SQLiteReadTransaction {
   }
 
   private func reached(
-    from ids: Set<ObjectID>, over path: PropertyPath, at position: ReadPosition
+    from ids: Set<ObjectID>, over path: PropertyPath, at position: ReadPosition, access: ReadRules?
   ) throws(StoreError) -> Set<ObjectID> {
-    let statement = composer.reached(from: ids, over: path, at: position)
+    let statement = composer.reached(from: ids, over: path, at: position, access: access)
     let type = composer.model.entities[composer.model.walk(path).end].idType
     var found: Set<ObjectID> = []
     try connection.withStatement(statement.text) { prepared throws(StoreError) in
@@ -51,10 +52,11 @@ extension SQLiteReadTransaction {
   private func wholeObjects(
     _ ids: Set<ObjectID>, of entity: Int, like plan: FetchPlan, at position: ReadPosition
   ) throws(StoreError) -> [ExpandedObject] {
+    let access = plan.definition.access
     let whole = FetchPlan(
-      definition: ResultDefinition(entity: entity, predicate: .everything),
+      definition: ResultDefinition(entity: entity, predicate: .everything, access: access),
       selection: FetchResolver(model: composer.model, maxItems: .max)
-        .defaultSelection(of: entity),
+        .defaultSelection(of: entity).filter { access?.hides($0, of: entity) != true },
       integersAsStrings: plan.integersAsStrings)
     return try limitedRows(of: whole, ids: ids, at: position)
       .map { ExpandedObject(entity: entity, id: $0.key, json: $0.value.json) }

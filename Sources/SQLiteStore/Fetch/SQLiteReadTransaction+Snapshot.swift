@@ -52,6 +52,9 @@ extension SQLiteReadTransaction {
   ) throws(StoreError) -> ObjectSnapshot? {
     let table = composer.schema.entities[plan.definition.entity]
     guard let key = table.key.bindings(of: id) else { return nil }
+    guard plan.definition.access == nil else {
+      return try connection.object(composer.object(id, of: plan), token: token)
+    }
     let kind = ItemKind(
       entity: plan.definition.entity, selection: plan.selection,
       integersAsStrings: plan.integersAsStrings)

@@ -83,9 +83,10 @@ extension HistoryLayout {
       """
   }
 
-  private var overlayColumns: [String] {
-    [Self.existed] + (hasRowid ? [Self.rowid] : []) + shape.columnNames.map(quoted)
-  }
+  private var overlayColumns: [String] { historyColumns + shape.columnNames.map(quoted) }
+
+  /// The columns of the overlay that the table does not have.
+  var historyColumns: [String] { [Self.existed] + (hasRowid ? [Self.rowid] : []) }
 
   /// Returns the statements that create the overlay as an empty table, which ``overlayInsertion`` fills.
   ///

@@ -58,7 +58,8 @@ struct ModelledRows {
     switch error {
     case .malformed(let detail): return RowRefusal(detail: detail)
     case .condition: return RowRefusal(detail: "a batch is not a row")
-    case .invalid(let problems), .conflicts(let problems), .notFound(let problems):
+    case .invalid(let problems), .conflicts(let problems), .notFound(let problems),
+      .forbidden(let problems):
       return RowRefusal(
         property: problems.first?.property,
         detail: problems.map(\.detail).joined(separator: "; "))

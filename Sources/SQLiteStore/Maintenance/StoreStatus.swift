@@ -34,6 +34,13 @@ public struct StoreStatus: Sendable {
 }
 
 extension SQLiteStore {
+  /// Returns the model of the file at `path`, which may be served meanwhile.
+  public static func model(path: String) throws(StoreError) -> Model {
+    let (connection, _) = try OpenFile.openForReading(path)
+    defer { connection.close() }
+    return try Introspection(of: connection).model
+  }
+
   /// Reads the status of the file at `path`. O(rows), because they are counted.
   public static func status(path: String) throws(StoreError) -> StoreStatus {
     let (connection, _) = try OpenFile.openForReading(path)

@@ -11,9 +11,16 @@ private struct Matches {
   private let alias: String
   private let from: String
   private let condition: SQLFragment
+  /// The table expressions of access rules.
+  private let with: SQLFragment
 
-  init(_ predicate: ResolvedPredicate, of table: SaveTable, model: Model, schema: Schema) {
+  /// - Parameter rules: The rules for what the predicate sees.
+  init(
+    _ predicate: ResolvedPredicate, of table: SaveTable, model: Model, schema: Schema,
+    rules: ReadRules? = nil
+  ) {
     let context = QueryContext(model: model, schema: schema)
+    if let rules { context.restrict(to: rules) }
     alias = context.nextAlias()
     var scope = JoinBuilder(
       context: context, entity: table.index, alias: alias,
@@ -26,11 +33,22 @@ private struct Matches {
     self.table = table
     self.condition = condition
     from = scope.from
+    with = context.withClause()
+  }
+
+  init(_ ids: Set<ObjectID>, of table: SaveTable) {
+    self.table = table
+    alias = "t0"
+    from = "\(table.table.quotedName) AS \(quoted(alias))"
+    let restriction = IDRestriction(key: table.key, ids: ids)
+    condition = SQLFragment(restriction.condition(alias), bindings: restriction.bindings)
+    with = SQLFragment()
   }
 
   /// `SELECT … FROM … WHERE …`
   private func select(_ list: String) -> SQLFragment {
-    var fragment = SQLFragment("SELECT \(list) FROM \(from)")
+    var fragment = with
+    fragment.append("SELECT \(list) FROM \(from)")
     guard !condition.text.isEmpty else { return fragment }
     fragment.append(" WHERE ")
     fragment.append(condition)
@@ -73,10 +91,12 @@ extension SaveRun {
   ) throws(StoreError) {
     let table = table(change.entity)
     guard try canBegin(change, at: index, table) else { return }
+    if request.access != nil {
+      return try updatePermitted(change, at: index, where: predicate, limit: limit)
+    }
     let matches = matches(predicate, table)
     guard try isWithin(limit, matches) else { return }
-    let members = change.values.contains { if case .toMany = $0.content { true } else { false } }
-    let ids = members ? try self.ids(matches) : []
+    let ids = change.editsMembers ? try self.ids(matches) : []
     if row.isEmpty {
       result.updated += try count(matches, most: nil)
     } else {
@@ -92,7 +112,11 @@ extension SaveRun {
     _ change: Change, at index: Int, where predicate: ResolvedPredicate, limit: Int?
   ) throws(StoreError) {
     let table = table(change.entity)
-    let matches = matches(predicate, table)
+    var matches = matches(predicate, table)
+    if request.access != nil {
+      guard let ids = try permittedIDs(.delete, matches, at: index) else { return }
+      matches = Matches(ids, of: table)
+    }
     guard try isWithin(limit, matches) else { return }
     let membership = matches.membership
     let sql = "DELETE FROM \(table.source) WHERE \(membership.text)"
@@ -104,9 +128,86 @@ extension SaveRun {
   }
 
   private func matches(_ predicate: ResolvedPredicate, _ table: SaveTable) -> Matches {
-    Matches(predicate, of: table, model: executor.model, schema: executor.schema)
+    let plan = FetchPlan(definition: ResultDefinition(entity: table.index, predicate: predicate))
+    return Matches(
+      predicate, of: table, model: executor.model, schema: executor.schema,
+      rules: plan.restricted(by: request.access).definition.access)
   }
 
+}
+
+// MARK: - Access rules
+
+extension SaveRun {
+  /// Returns the matching objects that the caller may change; nil if the batch is refused because of
+  /// another one.
+  private mutating func permittedIDs(
+    _ action: AccessAction, _ matches: Matches, at index: Int
+  ) throws(StoreError) -> Set<ObjectID>? {
+    let entity = matches.table.index
+    guard let rule = request.access?.rule(action, entity) else { return nil }
+    let ids = Set(try self.ids(matches))
+    let permitted = try permitted(ids, entity, rule)
+    guard permitted.count == ids.count || request.isLenient else {
+      reportForbidden(action.rawValue, entity, at: index)
+      return nil
+    }
+    return permitted
+  }
+
+  /// Updates the matching objects that the caller may update, before and after.
+  private mutating func updatePermitted(
+    _ change: Change, at index: Int, where predicate: ResolvedPredicate, limit: Int?
+  ) throws(StoreError) {
+    let table = table(change.entity)
+    guard !change.editsMembers else {
+      return report(
+        .notWritable, nil, "under access rules a batch cannot set to-many relationships",
+        at: index)
+    }
+    guard var ids = try permittedIDs(.update, matches(predicate, table), at: index),
+      try isWithin(limit, Matches(ids, of: table))
+    else { return }
+    if request.isLenient, !row.isEmpty {
+      ids = try idsPermittedAfterwards(ids, table, at: index)
+    }
+    guard progress[index] != .failed, try update(ids, table, at: index) else { return }
+    result.updated += ids.count
+    progress[index] = .done
+    for id in ids {
+      permissions?.note(.updated, .init(entity: table.index, id: id), by: index)
+    }
+  }
+
+  /// Returns those of `ids` that the rules still let the caller update once they are updated. Leaves
+  /// the objects as they were.
+  private mutating func idsPermittedAfterwards(
+    _ ids: Set<ObjectID>, _ table: SaveTable, at index: Int
+  ) throws(StoreError) -> Set<ObjectID> {
+    try connection.run("SAVEPOINT livefetch_batch")
+    var permitted: Set<ObjectID> = []
+    if try update(ids, table, at: index), let access = request.access {
+      permitted = try self.permitted(ids, table.index, access.rule(.update, table.index))
+    }
+    guard !isOver else { return permitted }
+    try connection.run("ROLLBACK TO livefetch_batch")
+    try connection.run("RELEASE livefetch_batch")
+    return permitted
+  }
+
+  /// Writes `row` into objects. Returns false if a constraint refuses it.
+  private mutating func update(
+    _ ids: Set<ObjectID>, _ table: SaveTable, at index: Int
+  ) throws(StoreError) -> Bool {
+    guard !row.isEmpty else { return true }
+    let sql = "UPDATE \(table.source) SET \(table.assignments(row.columns)) WHERE "
+    return try attempt(sql, row.values, Matches(ids, of: table), at: index)
+  }
+}
+
+// MARK: - Parts of a batch
+
+extension SaveRun {
   /// Fills `row`; returns false if the change waits for an insert or failed.
   private mutating func canBegin(
     _ change: Change, at index: Int, _ table: SaveTable
@@ -193,5 +294,11 @@ extension SaveRun {
       if try connection.hasRow(sql, owners.bindings) { return relationship.name }
     }
     return nil
+  }
+}
+
+extension Change {
+  fileprivate var editsMembers: Bool {
+    values.contains { if case .toMany = $0.content { true } else { false } }
   }
 }

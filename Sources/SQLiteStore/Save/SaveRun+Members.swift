@@ -34,17 +34,24 @@ extension SaveRun {
     guard let owner = try values(of: key, to: table, id: id) else {
       return report(.checkFailed, name, "the object lacks what members refer to", at: change)
     }
-    let destination = self.table(table.entity.relationships[relationship].destination)
-    let members = Members(
-      change: change, property: name, storage: storage, owner: owner, table: destination,
-      statements: MemberStatements(
-        statements: statements, owner: table, member: destination, relationship: relationship))
+    let members = self.members(of: relationship, table, owner: owner, change: change)
     switch edit {
     case .edit(let add, let remove):
       for id in ids(remove, of: change) { try self.remove(id, from: members) }
       for id in ids(add, of: change) { try self.add(id, to: members) }
     case .all(let requested): try setMembers(ids(requested, of: change), of: members)
     }
+  }
+
+  private func members(
+    of relationship: Int, _ table: SaveTable, owner: [SQLValue], change: Int
+  ) -> Members {
+    let destination = self.table(table.entity.relationships[relationship].destination)
+    return Members(
+      change: change, property: table.entity.relationships[relationship].name,
+      storage: table.table.relationships[relationship], owner: owner, table: destination,
+      statements: MemberStatements(
+        statements: statements, owner: table, member: destination, relationship: relationship))
   }
 
   /// True if every object of an edit exists. If one has yet to be inserted, the edit is postponed.
@@ -101,20 +108,44 @@ extension SaveRun {
   private mutating func setMembers(
     _ requested: [ObjectID], of members: Members
   ) throws(StoreError) {
-    let sql: String
-    switch members.storage {
-    case .foreignKey: return
-    case .inverse(let key): sql = members.statements.members(key)
-    case .joinTable(let join, let source, let destination):
-      sql = members.statements.members(executor.schema.joinTables[join], source, destination)
-    }
-    let current = Set(try connection.all(sql, members.owner) { $0.id(0) }.compactMap { $0 })
+    let current = try currentMembers(members)
     let kept = Set(requested)
-    for id in current.subtracting(kept).sorted() { try remove(id, from: members) }
+    let removed = current.subtracting(kept).filter { mayRead($0, of: members.table.index) }
+    for id in removed.sorted() { try remove(id, from: members) }
     for id in requested where !current.contains(id) { try add(id, to: members) }
     if members.storage.ownerKey?.position != nil, problems.isEmpty {
       try order(requested, of: members)
     }
+  }
+
+  private func currentMembers(_ members: Members) throws(StoreError) -> Set<ObjectID> {
+    let sql: String
+    switch members.storage {
+    case .foreignKey: return []
+    case .inverse(let key): sql = members.statements.members(key)
+    case .joinTable(let join, let source, let destination):
+      sql = members.statements.members(executor.schema.joinTables[join], source, destination)
+    }
+    return Set(try connection.all(sql, members.owner) { $0.id(0) }.compactMap { $0 })
+  }
+
+  /// Returns the members, before the save, of the to-many relationships for which a change lists
+  /// every member.
+  func replacedMembers(
+    of index: Int
+  ) throws(StoreError) -> [(entity: Int, ids: Set<ObjectID>)] {
+    let change = request.changes[index]
+    let table = table(change.entity)
+    var found: [(entity: Int, ids: Set<ObjectID>)] = []
+    guard let id = change.namedID else { return [] }
+    for case .toMany(let relationship, .all) in change.values.map(\.content) {
+      guard let key = table.table.relationships[relationship].ownerKey,
+        let owner = try values(of: key, to: table, id: id)
+      else { continue }
+      let members = self.members(of: relationship, table, owner: owner, change: index)
+      found.append((members.table.index, try currentMembers(members)))
+    }
+    return found
   }
 
   /// Assigns the members of an ordered relationship positions in the order of `requested`, moving
@@ -149,6 +180,10 @@ extension SaveRun {
   }
 
   private mutating func add(_ id: ObjectID, to members: Members) throws(StoreError) {
+    guard mayRead(id, of: members.table.index) else {
+      return reportNoSuchObject(members.property, members.table, at: members.change)
+    }
+    guard mayUpdate(member: id, of: members.table.index, at: members.change) else { return }
     switch members.storage {
     case .foreignKey: return
     case .inverse(let key): try add(id, to: members, key)
@@ -196,6 +231,9 @@ extension SaveRun {
   }
 
   private mutating func remove(_ id: ObjectID, from members: Members) throws(StoreError) {
+    guard mayRead(id, of: members.table.index),
+      mayUpdate(member: id, of: members.table.index, at: members.change)
+    else { return }
     switch members.storage {
     case .foreignKey: return
     case .inverse(let key):

@@ -37,7 +37,8 @@ extension SaveRun {
   private mutating func check(
     _ tags: [String], _ change: Change, at index: Int, id: ObjectID, key: [SQLValue]
   ) throws(StoreError) -> PreconditionResult {
-    let sql = statements.etag(of: table(change.entity))
+    let sql = statements.etag(
+      of: table(change.entity), hiding: request.access?.hidden[change.entity] ?? [])
     if let stored = try connection.first(sql, key, { $0.text(0) }) {
       if tags.contains(stored) { return .holds }
     } else if case .replace = change.operation {
@@ -76,7 +77,8 @@ extension SaveRun {
     let plan = FetchPlan(
       definition: ResultDefinition(entity: entity, predicate: .everything),
       selection: selection
-        ?? FetchResolver(model: model, maxItems: 1).defaultSelection(of: entity))
+        ?? FetchResolver(model: request.access?.model ?? model, maxItems: 1)
+        .defaultSelection(of: entity))
     let statement = FetchComposer(model: model, schema: executor.schema)
       .rows(of: plan, ids: [id], at: .now)
     return try connection.withStatement(statement.sql) { prepared throws(StoreError) in

@@ -89,7 +89,9 @@ extension SaveRun {
     var change = change
     guard let (table, key) = try prepare(&change, at: index, id: id) else { return }
     let isThere: Bool
-    if let sql = statements.replace(table, row.columns) {
+    if let sql = statements.replace(
+      table, row.columns, keeping: protectedColumns(of: table))
+    {
       let writing = try write(sql, table, at: index, id: id, key: key, mayBeMissing: true)
       guard writing != .failed else { return }
       isThere = writing == .done

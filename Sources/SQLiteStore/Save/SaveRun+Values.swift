@@ -98,6 +98,10 @@ extension SaveRun {
       progress[change] = .failed
       return .failed
     case .id(let id):
+      guard mayRefer(to: id, of: link.destination, by: relationship, at: change) else {
+        reportNoSuchObject(name, self.table(link.destination), at: change)
+        return .failed
+      }
       if let values = try values(of: link.key, to: self.table(link.destination), id: id) {
         return fill(link, with: values, name, at: change)
       }

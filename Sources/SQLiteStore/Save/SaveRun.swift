@@ -33,6 +33,8 @@ struct SaveRun {
   /// True during the last attempt of a refused delete.
   var isLastTry = false
 
+  /// What the caller may change; nil if no access rules restrict it.
+  var permissions: SavePermissions?
   var problems: [ChangeProblem] = []
   var missingObjects = 0
   var failedPrecondition: ChangeProblem?
@@ -69,7 +71,8 @@ struct SaveRun {
     let start = try executor.finalChecks.map { checks throws(StoreError) in
       try checks.position(on: connection)
     }
-    for index in request.changes.indices {
+    try readPermissions()
+    for index in request.changes.indices where progress[index] != .failed || permissions == nil {
       try apply(index)
       if !waiting.isEmpty { try resume(after: index) }
     }
@@ -80,6 +83,7 @@ struct SaveRun {
       try reportDeferredViolations()
     }
     if let checks = executor.finalChecks, let start { try run(checks, after: start) }
+    try checkPermissionsAfterwards()
   }
 
   /// Tries refused deletes again until no more succeed.
@@ -110,6 +114,7 @@ struct SaveRun {
   private mutating func apply(_ index: Int) throws(StoreError) {
     let change = request.changes[index]
     current = index
+    if let id = change.namedID, try !mayChange(change, at: index, id: id) { return }
     guard change.faults == nil else { return try diagnose(change, at: index) }
     switch change.operation {
     case .nothing: break
@@ -224,6 +229,7 @@ extension SaveRun {
     _ change: Int, _ entity: Int, _ id: ObjectID, _ kind: SaveResult.Object.Kind
   ) {
     progress[change] = .done
+    permissions?.note(kind, .init(entity: entity, id: id), by: change)
     switch kind {
     case .inserted: result.inserted += 1
     case .updated: result.updated += 1
@@ -252,6 +258,8 @@ extension SaveRun {
   var refusal: SaveError? {
     if let exceededLimit { return .tooManyAffected(limit: exceededLimit) }
     guard !problems.isEmpty else { return nil }
+    let forbidden = problems.filter { $0.code == .forbidden }
+    if !forbidden.isEmpty { return .forbidden(forbidden.sorted { $0.change < $1.change }) }
     if request.isSingle, let failedPrecondition { return .preconditionFailed(failedPrecondition) }
     if request.isSingle, missingObjects > 0, request.problems.isEmpty {
       return .notFound(problems)
@@ -293,7 +301,7 @@ extension ChangeProblem.Code {
   /// True if the problem is a conflict with stored data (409) rather than an invalid change (422).
   var isConflict: Bool {
     switch self {
-    case .notUnique, .noSuchObject, .stillReferenced, .changed: true
+    case .notUnique, .noSuchObject, .stillReferenced, .changed, .forbidden: true
     case .unknownEntity, .readOnlyEntity, .unknownProperty, .notWritable, .wrongType, .outOfRange,
       .notOptional, .missing, .unknownTemporaryID, .repeatedTemporaryID, .wrongEntity,
       .circularReference, .checkFailed, .refused, .abstractEntity, .tooSmall, .tooLarge, .tooShort,

@@ -91,13 +91,16 @@ extension SaveStatements {
   }
 
   /// nil if the table has no columns other than its key's.
-  func replace(_ table: SaveTable, _ columns: [Int]) -> String? {
+  ///
+  /// - Parameter kept: The columns without a given value that keep their stored values.
+  func replace(_ table: SaveTable, _ columns: [Int], keeping kept: Set<Int> = []) -> String? {
     let others = table.columns.indices.filter {
       !table.columns[$0].isGenerated && !table.keyColumns.contains($0) && !columns.contains($0)
-        && table.replaceableColumns.contains($0)
+        && table.replaceableColumns.contains($0) && !kept.contains($0)
     }
     guard !(others.isEmpty && columns.isEmpty) else { return nil }
-    return text(.replace, of: table, columns) {
+    // A negative number is no column: it separates the two lists.
+    return text(.replace, of: table, kept.isEmpty ? columns : columns + [-1] + kept.sorted()) {
       let defaults = others.map {
         "\(quoted(table.columns[$0].name)) = \(DefaultSQL.expression(table.columns[$0].defaultSQL))"
       }
@@ -115,9 +118,9 @@ extension SaveStatements {
     text(.exists, of: table) { "SELECT 1 FROM \(table.source) WHERE \(table.lookup)" }
   }
 
-  func etag(of table: SaveTable) -> String {
-    text(.etag, of: table) {
-      "SELECT \(table.table.etagExpression(nil)) FROM \(table.source) WHERE \(table.lookup)"
+  func etag(of table: SaveTable, hiding hidden: Set<Int>) -> String {
+    text(.etag, of: table, hidden.sorted()) {
+      "SELECT \(table.table.etagExpression(nil, hiding: hidden)) FROM \(table.source) WHERE \(table.lookup)"
     }
   }
 

@@ -48,14 +48,15 @@ struct EntityTable: Sendable, Hashable {
   /// Returns the column of an attribute, given the attribute's index in the entity.
   func column(ofAttribute index: Int) -> Column { columns[attributeColumns[index]] }
 
-  /// The columns whose stored values the ETag hashes: all except generated ones.
-  var etagColumns: [Column] { columns.filter { !$0.isGenerated } }
-
   /// Returns SQL for an object's ETag, 16 hexadecimal digits: `livefetch_etag("t0"."id",
-  /// "t0"."name")`.
-  func etagExpression(_ alias: String?) -> String {
-    let columns = etagColumns.map { qualified($0.name, alias) }
-    return etagCall(columns)
+  /// "t0"."name")`. It hashes the stored values of all columns except generated ones.
+  ///
+  /// - Parameter hidden: The attributes that the caller does not see. A hash over them would let
+  ///   the caller guess their values.
+  func etagExpression(_ alias: String?, hiding hidden: Set<Int> = []) -> String {
+    let hidden = Set(hidden.map { attributeColumns[$0] })
+    let hashed = columns.indices.filter { !columns[$0].isGenerated && !hidden.contains($0) }
+    return etagCall(hashed.map { qualified(columns[$0].name, alias) })
   }
 }
 

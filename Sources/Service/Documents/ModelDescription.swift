@@ -4,10 +4,12 @@ import FetchModel
 
 struct ModelDescription {
   let model: Model
+  /// The attributes of each entity that the caller may not write; nil without access rules.
+  var readOnly: [Set<Int>]?
 
   var json: [UInt8] {
     var members: [JSON.Member] = [
-      .init(name: "entities", value: .array(model.entities.map(describe)))
+      .init(name: "entities", value: .array(model.entities.indices.map(describe)))
     ]
     if let version = model.file?.version {
       members.append(.init(name: "version", value: .string(version)))
@@ -22,20 +24,27 @@ struct ModelDescription {
     return json
   }
 
-  private func describe(_ entity: Entity) -> JSON {
+  private func describe(_ index: Int) -> JSON {
+    let entity = model.entities[index]
+    let shown = entity.attributes.indices.filter {
+      !entity.attributes[$0].isHidden && !entity.concealed.contains($0)
+    }
     var members: [JSON.Member] = [.init(name: "name", value: .string(entity.name))]
     members += inheritance(of: entity)
     members += [
       .init(name: "idType", value: .string(entity.idType.rawValue)),
       .init(
         name: "attributes",
-        value: .array(entity.attributes.filter { !$0.isHidden }.map(describe))),
+        value: .array(
+          shown.map {
+            describe(entity.attributes[$0], isReadOnly: readOnly?[index].contains($0) ?? false)
+          })),
       .init(
         name: "relationships",
         value: .array(entity.relationships.map(describe))),
     ]
     if let declared = model.file?.entity(named: entity.name)?.json {
-      for name in ["fetchIndexes", "uniquenessConstraints"] {
+      for name in ["fetchIndexes", "uniquenessConstraints"] where entity.concealed.isEmpty {
         if let value = declared[name] { members.append(.init(name: name, value: value)) }
       }
     }
@@ -64,7 +73,7 @@ struct ModelDescription {
     return members
   }
 
-  private func describe(_ attribute: Attribute) -> JSON {
+  private func describe(_ attribute: Attribute, isReadOnly: Bool) -> JSON {
     var members: [JSON.Member] = [
       .init(name: "name", value: .string(attribute.name)),
       .init(name: "type", value: .string(attribute.type.rawValue)),
@@ -74,14 +83,16 @@ struct ModelDescription {
     if let format = attribute.dateFormat {
       members.append(.init(name: "dateFormat", value: .string(format.rawValue)))
     }
-    if !attribute.isWritable { members.append(.init(name: "readOnly", value: .boolean(true))) }
+    if !attribute.isWritable || isReadOnly {
+      members.append(.init(name: "readOnly", value: .boolean(true)))
+    }
     return .object(members + rules(of: attribute.declaration))
   }
 
   /// The model file's rules of an attribute, under their names there.
   private func rules(of declaration: ModelFile.Attribute?) -> [JSON.Member] {
     guard let declaration, case .object(let members) = declaration.json else { return [] }
-    let described: Set<String> = ["name", "type", "optional", "default"]
+    let described: Set<String> = ["name", "type", "optional", "default", "hidden", "readOnly"]
     return [.init(name: "declaredType", value: .string(declaration.type.rawValue))]
       + (declaration.defaultValue.map { [.init(name: "defaultValue", value: $0)] } ?? [])
       + members.filter { !described.contains($0.name) }

@@ -8,8 +8,15 @@ extension Service {
   func planDocument(_ context: RequestContext) throws(Problem) -> Operation {
     switch context.route {
     case .about: return .response(.json(aboutJSON))
-    case .model: return .response(.json(ModelDescription(model: store.model).json))
-    case .openAPI: return .response(.json(openAPI.bytes))
+    case .model:
+      let model = context.access?.model ?? store.model
+      return .response(
+        .json(ModelDescription(model: model, readOnly: context.access?.readOnly).json))
+    case .openAPI:
+      guard let access = context.access, !access.hidesNothing else {
+        return .response(.json(openAPI.bytes))
+      }
+      return .response(.json(OpenAPIBytes(openAPIDocument(access.model)).bytes))
     case .metrics: return .response(metricsResponse)
     case .options(let allow, let entity):
       return .response(try optionsResponse(allow, entity, context))
@@ -29,6 +36,12 @@ extension Service {
     ),
     (name: "Referrer-Policy", value: "no-referrer"),
   ]
+
+  private func openAPIDocument(_ model: Model) -> OpenAPIDocument {
+    OpenAPIDocument(
+      model: model, version: configuration.version, isProtected: authenticator.requiresCredential,
+      isReadOnly: store.properties.isReadOnly)
+  }
 
   /// `GET /v1`.
   private var aboutJSON: [UInt8] {

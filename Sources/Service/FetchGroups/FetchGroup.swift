@@ -75,7 +75,7 @@ struct FetchGroup: Sendable {
     fetches.reserveCapacity(parsed.members.count)
     for member in parsed.members {
       do throws(Problem) {
-        fetches.append(try Self.resolve(member, parsed.arrival, context.service))
+        fetches.append(try Self.resolve(member, parsed.arrival, context))
       } catch {
         throw error.of(fetch: member.name)
       }
@@ -86,12 +86,14 @@ struct FetchGroup: Sendable {
   }
 
   private static func resolve(
-    _ member: JSON.Member, _ arrival: Token, _ service: Service
+    _ member: JSON.Member, _ arrival: Token, _ context: RequestContext
   ) throws(Problem) -> Named {
+    let service = context.service
     guard (1...maxNameBytes).contains(member.name.utf8.count) else {
       throw ParsedFetchGroup.malformed("A fetch's name has 1 to \(maxNameBytes) bytes.")
     }
-    let fetch = try service.resolve(try service.fetchRequest(member.value), isPath: false)
+    let fetch = try service.resolve(
+      try service.fetchRequest(member.value), isPath: false, context.access)
     guard fetch.request.wait == nil else {
       throw .badRequest("bad-parameter", "`wait` is given once for all fetches, beside `fetches`.")
     }

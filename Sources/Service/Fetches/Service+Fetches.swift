@@ -30,7 +30,11 @@ extension Service {
     switch context.route {
     case .fetch(let entity):
       let target = NormalizedTarget(request.target)
-      if !context.wantsStream, let plan = planCache.fetch(target) { return .cached(plan) }
+      if !context.wantsStream, context.access?.hidesNothing ?? true,
+        let plan = planCache.fetch(target)
+      {
+        return .cached(plan)
+      }
       return .target(target, try fetchRequest(entity, try request.queryItems()))
     case .template(let name): return .template(name: name, items: try request.queryItems())
     default:
@@ -64,24 +68,30 @@ extension Service {
 extension Service {
   func plan(_ fetch: ParsedFetch, _ context: RequestContext) throws(Problem) -> Operation {
     switch fetch {
-    case .cached(let plan): return .snapshot(.bound(plan))
+    case .cached(let plan):
+      guard let access = context.access else { return .snapshot(.bound(plan)) }
+      return .snapshot(.plan(plan.plan.restricted(by: access)))
     case .target(let target, let request):
-      let fetch = try resolve(request, isPath: true)
-      if request.since == nil, !request.explains {
-        planCache.learn(target, entity: request.entity, plan: fetch.plan)
+      let fetch = try resolve(request, isPath: true, context.access)
+      if request.since == nil, !request.explains, context.access?.hidesNothing ?? true {
+        planCache.learn(target, entity: request.entity, plan: fetch.plan.unrestricted)
       }
       return try operation(of: fetch, context)
-    case .body(let request): return try operation(of: resolve(request, isPath: false), context)
+    case .body(let request):
+      return try operation(of: resolve(request, isPath: false, context.access), context)
     case .template(let name, let items):
       let request = try templateRequest(name, items)
-      return try operation(of: resolve(request, isPath: false), context)
+      return try operation(of: resolve(request, isPath: false, context.access), context)
     }
   }
 
   /// - Parameter isPath: true if the path names the entity; an unknown one is then 404.
-  func resolve(_ request: FetchRequest, isPath: Bool) throws(Problem) -> ResolvedFetch {
+  func resolve(
+    _ request: FetchRequest, isPath: Bool, _ access: CallerAccess?
+  ) throws(Problem) -> ResolvedFetch {
     do {
-      return ResolvedFetch(request: request, plan: try resolver.resolve(request))
+      let plan = try resolver(for: access).resolve(request)
+      return ResolvedFetch(request: request, plan: plan.restricted(by: access))
     } catch {
       throw Problem(error, isPath: isPath)
     }

@@ -106,6 +106,10 @@ extension Store {
     guard let token else { return false }
     return try read { transaction throws(StoreError) in
       guard try transaction.validity(of: token) != .expired else { return true }
+      if plan.definition.access != nil {
+        // Another caller's object is none, also if it changed since.
+        return try !transaction.rows(of: plan, ids: [id], at: .past(token.position)).isEmpty
+      }
       let changes = try transaction.changes(after: token.position)
       return changes.objects[plan.definition.entity]?.contains(id) ?? false
     }

@@ -28,7 +28,7 @@ extension Service {
     guard context.route.isCached else { return nil }
     context.begin(.cache)
     return SnapshotCache.Key(
-      target: context.request.target, coding: context.coding,
+      target: context.request.target, access: context.access, coding: context.coding,
       corsVariant: corsOrigins.variant(of: context.request))
   }
 
@@ -79,7 +79,8 @@ extension Service {
     let isCompressed = snapshot.json.count >= 1024 && context.coding == .gzip
     let compressed = isCompressed ? Gzip.compress(snapshot.json, level: 3) : nil
     let isTracked = isTracked(plan)
-    let etag = etag(of: snapshot, isTracked: isTracked, suffix: compressed == nil ? "" : "-gzip")
+    let suffix = (context.access.map { "-" + $0.tag } ?? "") + (compressed == nil ? "" : "-gzip")
+    let etag = etag(of: snapshot, isTracked: isTracked, suffix: suffix)
     let headers = headers(etag, isCompressed: compressed != nil, context)
     let full = HTTPResponse(headers: headers, body: .bytes(compressed ?? snapshot.json))
     let notModified = HTTPResponse(status: 304, headers: headers)

@@ -12,11 +12,12 @@ import Synchronization
 
 /// Cached responses, limited by the bytes of their bodies.
 final class SnapshotCache: Sendable {
-  /// Requests with equal keys have equal responses at one position. Access rules will add the values
-  /// of the caller that they depend on.
+  /// Requests with equal keys have equal responses at one position.
   struct Key: Hashable, Sendable {
     /// The raw request target.
     let target: String
+    /// The access rules of the caller.
+    let access: CallerAccess?
     let coding: ContentCoding
     /// The variant of the CORS headers.
     let corsVariant: Int

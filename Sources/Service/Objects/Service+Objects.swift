@@ -60,7 +60,7 @@ extension Service {
   func plan(
     _ target: ObjectTarget, _ request: FetchRequest, _ context: RequestContext
   ) throws(Problem) -> Operation {
-    let fetch = try resolve(request, isPath: true)
+    let fetch = try resolve(request, isPath: true, context.access)
     guard let id = target.id else { throw Self.noSuchObject }
     if context.wantsStream { return .stream(try followed(fetch, object: id, context)) }
     if request.since != nil { return .poll(try followed(fetch, object: id, context)) }

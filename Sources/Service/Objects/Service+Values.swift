@@ -8,24 +8,35 @@ struct ValueQuery: Sendable {
   let id: ObjectID
   let entity: Int
   let attribute: Int
+  /// The plan that has the object where access rules let the caller read it; nil without rules.
+  let object: FetchPlan?
 }
 
 extension Service {
-  func plan(_ target: ObjectTarget, attribute name: String) throws(Problem) -> Operation {
-    let entity = store.model.entities[target.entity]
+  func plan(
+    _ target: ObjectTarget, attribute name: String, _ access: CallerAccess?
+  ) throws(Problem) -> Operation {
+    let entity = (access?.model ?? store.model).entities[target.entity]
     guard case .attribute(let index)? = entity.property(named: name) else {
       throw .notFound(
         "unknown-attribute", "`\(entity.name)` has no attribute `\(name)`.",
-        hint: nearestName(to: name, among: entity.attributes.map(\.name)))
+        hint: nearestName(to: name, among: entity.attributeNames))
     }
     guard let id = target.id else { throw Self.noSuchObject }
-    return .value(ValueQuery(id: id, entity: target.entity, attribute: index))
+    let object = FetchPlan(
+      definition: ResultDefinition(entity: target.entity, predicate: .everything)
+    ).restricted(by: access)
+    return .value(
+      ValueQuery(
+        id: id, entity: target.entity, attribute: index,
+        object: object.definition.access == nil ? nil : object))
   }
 
   func queryValue(_ query: ValueQuery, _ context: RequestContext) {
     context.query { [store] queryClass throws(StoreError) in
       try store.rawValue(
-        of: query.id, entity: query.entity, attribute: query.attribute, queryClass: queryClass)
+        of: query.id, entity: query.entity, attribute: query.attribute, within: query.object,
+        queryClass: queryClass)
     } then: { value throws(Problem) in
       guard let value else { throw Self.noSuchObject }
       try context.respond(with: value)

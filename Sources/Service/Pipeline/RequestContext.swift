@@ -22,6 +22,8 @@ struct RequestContext: Sendable {
   let tracker: RequestTracker?
   /// The result of `authenticate`; nil without a valid credential where one is required.
   var caller: Caller?
+  /// The access rules of the caller; nil if none restrict it.
+  var access: CallerAccess?
   /// The result of `route`.
   var route = Route.unrouted
   /// The key of its cached response; nil if none is ever cached.
@@ -61,7 +63,8 @@ extension RequestContext {
   /// `LiveFetch-Token`, and the headers for browsers of other origins.
   var commonHeaders: [(name: String, value: String)] {
     let token = service.store.newestToken.description
-    return [("LiveFetch-Token", token)] + service.corsOrigins.headers(for: request)
+    let varies = service.accessRules == nil ? [] : [(name: "Vary", value: "Authorization")]
+    return [("LiveFetch-Token", token)] + varies + service.corsOrigins.headers(for: request)
   }
 
   /// Responds, with the common headers added.

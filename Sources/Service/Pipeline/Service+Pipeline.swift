@@ -27,6 +27,7 @@ extension Service {
       try identify(&context)
       try admit(context)
       try authorize(context)
+      context.access = context.caller.flatMap { access(of: $0) }
       context.cacheKey = cacheKey(for: context)
       if let response = cachedResponse(to: context) { return context.send(response) }
       try pools.parse(context) { [self, context] () throws(Problem) in
@@ -97,6 +98,7 @@ extension Service {
   private func authorize(_ context: RequestContext) throws(Problem) {
     context.begin(.authorize)
     if let scope = context.route.scope { try context.require(scope) }
+    if accessRules != nil, case .changes = context.route { try context.require(.admin) }
   }
 }
 
@@ -162,10 +164,11 @@ extension Service {
     case .plain: return try planDocument(context)
     case .fetch(let fetch): return try plan(fetch, context)
     case .object(let target, let request): return try plan(target, request, context)
-    case .value(let target, let attribute): return try plan(target, attribute: attribute)
+    case .value(let target, let attribute):
+      return try plan(target, attribute: attribute, context.access)
     case .fetchGroup(let group): return .fetchGroup(try FetchGroup(group, context))
     case .changes(let query): return .changes(query)
-    case .save(let save): return .save(try plan(save))
+    case .save(let save): return .save(try plan(save, context.access))
     }
   }
 }

@@ -16,6 +16,8 @@ public final class Service: HTTPHandler {
   let store: any Store
   let configuration: ServiceConfiguration
   let authenticator: Authenticator
+  /// nil if the store has no access rules.
+  let accessRules: AccessRules?
   let credentialWatch = CredentialWatch()
   let corsOrigins: CORSOrigins
   let pools: RequestPools
@@ -56,6 +58,7 @@ public final class Service: HTTPHandler {
     self.retry = retry
     self.authenticator = authenticator
     authenticator.readKeys(of: store)
+    accessRules = AccessRules(configuration.access, of: store.model)
     corsOrigins = CORSOrigins(configuration.corsOrigins)
     deadlines = try Deadlines()
     pools = RequestPools(configuration, deadlines)

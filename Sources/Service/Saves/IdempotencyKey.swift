@@ -14,8 +14,9 @@ struct IdempotencyKey: Sendable {
   /// A hash of the method, the target, the headers that affect the save or its response, and the body.
   let fingerprint: String
 
-  /// Returns nil without the header.
-  init?(_ request: HTTPRequest) throws(Problem) {
+  /// Returns nil without the header. Equal keys of different callers are different keys.
+  init?(_ context: RequestContext) throws(Problem) {
+    let request = context.request
     let values = request.headerValues("Idempotency-Key")
     guard let value = values.first else { return nil }
     let isPrintable = value.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
@@ -24,7 +25,8 @@ struct IdempotencyKey: Sendable {
         "bad-idempotency-key",
         "`Idempotency-Key` is given once and has 1 to \(Self.maxBytes) printable ASCII characters.")
     }
-    key = value
+    let caller = context.caller.flatMap { $0.kind == .serverToken ? nil : $0.credential }
+    key = caller.map { "\(value)\u{1F}\($0)" } ?? value
     fingerprint = Self.fingerprint(of: request)
   }
 

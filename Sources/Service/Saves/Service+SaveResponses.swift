@@ -60,9 +60,9 @@ extension Service {
     let token = [(name: "LiveFetch-Token", value: outcome.token.description)]
     switch save.form {
     case .summary:
-      let json = try summary(of: outcome, preferences, read)
+      let json = try summary(of: outcome, save, preferences, read)
       return .json(json, headers: token + preferences.applied)
-    case .object: return try objectResponse(outcome, preferences, token, read)
+    case .object: return try objectResponse(outcome, save.access, preferences, token, read)
     case .deletion:
       return HTTPResponse(status: 204, headers: [("Cache-Control", "no-store")] + token)
     case .batchUpdate: return .json(Self.json(outcome, "updated", outcome.updated), headers: token)
@@ -75,8 +75,8 @@ extension Service {
   }
 
   private func objectResponse(
-    _ outcome: SaveResult, _ preferences: Preferences, _ token: [(name: String, value: String)],
-    _ read: ObjectReader
+    _ outcome: SaveResult, _ access: CallerAccess?, _ preferences: Preferences,
+    _ token: [(name: String, value: String)], _ read: ObjectReader
   ) throws(StoreError) -> HTTPResponse {
     guard let object = outcome.objects.first else { return Self.noSuchObject.response }
     let isInsert = object.kind == .inserted
@@ -85,7 +85,7 @@ extension Service {
     // Another save may have deleted the object already.
     var stored = outcome.shown
     if stored == nil, preferences.answer != .minimal {
-      stored = try read(plan(of: object), object.id)
+      stored = try read(plan(of: object, access), object.id)
     }
     guard let stored else {
       let headers = [(name: "Cache-Control", value: "no-store")] + headers
@@ -95,10 +95,11 @@ extension Service {
     return .json(stored.json, status: isInsert ? 201 : 200, headers: headers)
   }
 
-  private func plan(of object: SaveResult.Object) -> FetchPlan {
+  private func plan(of object: SaveResult.Object, _ access: CallerAccess?) -> FetchPlan {
     FetchPlan(
       definition: ResultDefinition(entity: object.entity, predicate: .everything),
-      selection: resolver.defaultSelection(of: object.entity))
+      selection: resolver(for: access).defaultSelection(of: object.entity)
+    ).restricted(by: access)
   }
 
   private func location(of object: SaveResult.Object) -> String {
@@ -107,7 +108,7 @@ extension Service {
   }
 
   private func summary(
-    of outcome: SaveResult, _ preferences: Preferences, _ read: ObjectReader
+    of outcome: SaveResult, _ save: SaveOperation, _ preferences: Preferences, _ read: ObjectReader
   ) throws(StoreError) -> [UInt8] {
     var json: [UInt8] = []
     json.append(json: "{\"token\":")
@@ -122,18 +123,20 @@ extension Service {
     json.append(contentsOf: "},\"inserted\":\(outcome.inserted)".utf8)
     json.append(contentsOf: ",\"updated\":\(outcome.updated)".utf8)
     json.append(contentsOf: ",\"deleted\":\(outcome.deleted)".utf8)
-    if preferences.answer == .representation { try appendObjects(outcome, to: &json, read) }
+    if preferences.answer == .representation {
+      try appendObjects(outcome, save.access, to: &json, read)
+    }
     json.append(0x7D)
     return json
   }
 
   /// Appends the inserted and updated objects, in the form of `included`.
   private func appendObjects(
-    _ outcome: SaveResult, to json: inout [UInt8], _ read: ObjectReader
+    _ outcome: SaveResult, _ access: CallerAccess?, to json: inout [UInt8], _ read: ObjectReader
   ) throws(StoreError) {
     var included: Included = [:]
     for object in outcome.objects where object.kind != .deleted {
-      guard let stored = try read(plan(of: object), object.id) else { continue }
+      guard let stored = try read(plan(of: object, access), object.id) else { continue }
       included[store.model.entities[object.entity].name, default: [:]][object.id] = stored.json
     }
     json.append(0x2C)

@@ -37,6 +37,8 @@ struct SaveOperation: Sendable {
   let preferences: Preferences
   let key: IdempotencyKey?
   let form: ResponseForm
+  /// The access rules of the caller; nil if none restrict it.
+  let access: CallerAccess?
   /// The save, or the problem for which it is refused unless its key was used.
   let request: Result<SaveRequest, Problem>
 }
@@ -48,7 +50,7 @@ extension Service {
     guard !store.properties.isReadOnly else { throw .readOnly }
     let preferences = try Preferences(context.request.headerValues("Prefer"))
     try refuseUselessPrecondition(context)
-    let key = try IdempotencyKey(context.request)
+    let key = try IdempotencyKey(context)
     return ParsedSave(
       preferences: preferences, key: key,
       draft: Result { () throws(Problem) in try parseDraft(context) })
@@ -136,7 +138,7 @@ extension HTTPRequest {
 // MARK: - Plan
 
 extension Service {
-  func plan(_ save: ParsedSave) throws(Problem) -> SaveOperation {
+  func plan(_ save: ParsedSave, _ access: CallerAccess?) throws(Problem) -> SaveOperation {
     let form: SaveOperation.ResponseForm =
       switch save.draft {
       case .success(.insert): .object
@@ -146,28 +148,36 @@ extension Service {
       case .success(.changes), .failure: .summary
       }
     var request = Result { () throws(Problem) in
-      try resolve(try save.draft.get(), limit: save.preferences.maxAffected)
+      var request = try resolve(
+        try save.draft.get(), limit: save.preferences.maxAffected, access)
+      request.access = access
+      request.isLenient = save.preferences.handling == .lenient
+      return request
     }
-    if case .object = form, save.preferences.answer != .minimal, case .success(var shown) = request
+    if case .object = form, save.preferences.answer != .minimal, access == nil,
+      case .success(var shown) = request
     {
       shown.showsObject = true
       request = .success(shown)
     }
     if save.key == nil { _ = try request.get() }
     return SaveOperation(
-      preferences: save.preferences, key: save.key, form: form, request: request)
+      preferences: save.preferences, key: save.key, form: form, access: access, request: request)
   }
 
   /// - Parameter limit: the most objects that a batch may change.
-  private func resolve(_ draft: SaveDraft, limit: Int?) throws(Problem) -> SaveRequest {
+  private func resolve(
+    _ draft: SaveDraft, limit: Int?, _ access: CallerAccess?
+  ) throws(Problem) -> SaveRequest {
+    let saveResolver = saveResolver(for: access)
     switch draft {
     case .batchUpdate(let entity, let fetch, let values):
-      let predicate = try batchPredicate(of: fetch)
+      let predicate = try batchPredicate(of: fetch, access)
       return try resolving { () throws(SaveError) in
         try saveResolver.batch(entity: entity, values: values, where: predicate, limit: limit)
       }
     case .batchDelete(let entity, let fetch):
-      let predicate = try batchPredicate(of: fetch)
+      let predicate = try batchPredicate(of: fetch, access)
       return try batchDelete(entity, predicate, limit)
     case .change(let kind, let target, let values, let precondition):
       guard let id = target.id else { throw Self.noSuchObject }
@@ -184,9 +194,11 @@ extension Service {
     }
   }
 
-  private func batchPredicate(of fetch: FetchRequest) throws(Problem) -> ResolvedPredicate {
+  private func batchPredicate(
+    of fetch: FetchRequest, _ access: CallerAccess?
+  ) throws(Problem) -> ResolvedPredicate {
     do {
-      return try resolver.batchPredicate(of: fetch)
+      return try resolver(for: access).batchPredicate(of: fetch)
     } catch {
       throw Problem(error, isPath: true)
     }

@@ -1,0 +1,372 @@
+// Access rules and a model → the rules of one caller.
+//
+// Promises: a rule that cannot be evaluated for a caller denies; with no rules at all there is no
+// `AccessRules`. Subentities have the rules of their root entity.
+
+import Synchronization
+
+/// The caller, as rules see it in `$user`.
+public struct AccessCaller: Sendable, Hashable {
+  /// `$user.id`, and `$user` itself; nil for the anonymous caller.
+  public var id: String?
+  /// `$user.name`.
+  public var name: String?
+  /// `$user.roles`.
+  public var roles: [String]
+  /// `$user.claims`: an object, or null.
+  public var claims: JSON
+
+  public init(
+    id: String? = nil, name: String? = nil, roles: [String] = [], claims: JSON = .null
+  ) {
+    self.id = id
+    self.name = name
+    self.roles = roles
+    self.claims = claims
+  }
+}
+
+/// The access rules of a model, checked. Any thread may use them.
+public final class AccessRules: Sendable {
+  /// A rule with a predicate that is parsed.
+  private enum Rule: Sendable {
+    case constant(Bool)
+    case predicate(Predicate, variables: Set<String>)
+  }
+
+  private struct EntityRules: Sendable {
+    var rules: [AccessAction: Rule] = [:]
+    var hidden: [Int: Rule] = [:]
+    var readOnly: [Int: Rule] = [:]
+  }
+
+  /// The most callers whose rules are kept.
+  private static let capacity = 20_000
+
+  private let model: Model
+  /// Parallel to the model's entities.
+  private let entities: [EntityRules]
+  private let allowsByDefault: Bool
+  /// The names of all variables in the rules: `user.id`.
+  private let variables: [String]
+  // Protects the rules of callers, by the values of the variables.
+  private let known = Mutex<[[PredicateArgument?]: CallerAccess]>([:])
+
+  /// Checks rules against a model.
+  ///
+  /// - Throws: Every problem found, with its location.
+  public init(_ declaration: AccessDeclaration, model: Model) throws(ModelFileError) {
+    self.model = model
+    var compiler = Compiler(model: model)
+    for (name, declared) in declaration.entities.sorted(by: { $0.key < $1.key }) {
+      compiler.add(declared, entity: name)
+    }
+    guard compiler.problems.isEmpty else { throw ModelFileError(compiler.problems) }
+    entities = compiler.entities
+    let hasRules = declaration.entities.values.contains { !$0.rules.isEmpty }
+    allowsByDefault = declaration.allowsByDefault ?? !hasRules
+    variables = compiler.variables.sorted()
+  }
+
+  /// Rules that deny everything, for a model that its rules do not fit.
+  public init(denyingAllOf model: Model) {
+    self.model = model
+    entities = Array(repeating: EntityRules(), count: model.entities.count)
+    allowsByDefault = false
+    variables = []
+  }
+
+  /// Returns the rules as they are for a caller. O(rules) for a caller with new values.
+  public func access(of caller: AccessCaller) -> CallerAccess {
+    let values = variables.map { Self.value(of: $0, caller) }
+    if let known = known.withLock({ $0[values] }) { return known }
+    let access = resolve(values)
+    known.withLock { known in
+      if known.count >= Self.capacity { known.removeAll() }
+      known[values] = access
+    }
+    return access
+  }
+}
+
+// MARK: - Variables
+
+extension AccessRules {
+  /// Replaces `$user.id` by the variable `user.id`.
+  private static func replacingUser(
+    in predicate: Predicate, _ found: inout Set<String>
+  ) throws(PredicateError) -> Predicate {
+    var names: Set<String> = []
+    let rewritten = try predicate.rewriting { expression throws(PredicateError) in
+      guard let name = expression.userVariable else { return nil }
+      names.insert(name)
+      return Expression(.variable(name), range: expression.range)
+    }
+    found = names
+    return rewritten
+  }
+
+  /// Returns a variable's value; nil if it is no value.
+  private static func value(of variable: String, _ caller: AccessCaller) -> PredicateArgument? {
+    let names = variable.split(separator: ".").map(String.init)
+    switch names.dropFirst().first {
+    case nil, "id": return caller.id.map { .text($0) } ?? .json(.null)
+    case "name": return .json(caller.name.map { .string($0) } ?? .null)
+    case "roles": return .json(.array(caller.roles.map { .string($0) }))
+    default:
+      let claim = names.dropFirst(2).reduce(Optional(caller.claims)) { $0?[$1] }
+      return PredicateArgument(claim ?? .null)
+    }
+  }
+}
+
+extension Expression {
+  /// `user.id` for `$user.id`; nil for other expressions.
+  fileprivate var userVariable: String? {
+    switch kind {
+    case .variable("user"): return "user"
+    case .keyPath(let base?, let components):
+      guard case .variable("user") = base.kind else { return nil }
+      var names = ["user"]
+      for component in components {
+        guard case .name(let name) = component.kind else { return nil }
+        names.append(name)
+      }
+      return names.joined(separator: ".")
+    default: return nil
+    }
+  }
+}
+
+// MARK: - Checking
+
+extension AccessRules {
+  /// Checks the rules of all entities and collects the problems.
+  private struct Compiler {
+    let model: Model
+    var entities: [EntityRules]
+    var variables: Set<String> = []
+    var problems: [ModelFileProblem] = []
+
+    init(model: Model) {
+      self.model = model
+      entities = Array(repeating: EntityRules(), count: model.entities.count)
+    }
+
+    mutating func add(_ declared: AccessDeclaration.Entity, entity name: String) {
+      let place = "entities/\(name)"
+      guard let index = model.entityIndex(named: name) else {
+        let hint = nearestName(to: name, among: model.entities.map(\.name))
+        return report(place, "is no entity" + (hint.map { "; did you mean `\($0)`?" } ?? ""))
+      }
+      let entity = model.entities[index]
+      if !declared.rules.isEmpty, entity.inheritance.parent != nil {
+        report("\(place)/access", "belongs to the root entity, whose subentities have its rules")
+      }
+      for (action, rule) in declared.rules {
+        entities[index].rules[action] = compile(rule, index, "\(place)/access/\(action.rawValue)")
+      }
+      for (attribute, rule) in declared.hidden {
+        let place = "\(place)/attributes/\(attribute)"
+        for number in numbers(of: attribute, entity, place) {
+          entities[index].hidden[number] = compileConstant(rule, index, "\(place)/hidden")
+        }
+      }
+      for (attribute, rule) in declared.readOnly {
+        let place = "\(place)/attributes/\(attribute)"
+        for number in numbers(of: attribute, entity, place) {
+          entities[index].readOnly[number] = compileConstant(rule, index, "\(place)/readOnly")
+        }
+      }
+    }
+
+    private mutating func report(_ place: String, _ reason: String) {
+      problems.append(ModelFileProblem(place, reason))
+    }
+
+    /// Returns the indexes of an attribute and of its fields.
+    private mutating func numbers(of name: String, _ entity: Entity, _ place: String) -> [Int] {
+      guard case .attribute? = entity.property(named: name) else {
+        let hint = nearestName(to: name, among: entity.attributes.map(\.name))
+        report(place, "is no attribute" + (hint.map { "; did you mean `\($0)`?" } ?? ""))
+        return []
+      }
+      return entity.attributes.indices.filter {
+        entity.attributes[$0].name == name || entity.attributes[$0].name.hasPrefix("\(name).")
+      }
+    }
+
+    private mutating func compile(_ rule: AccessRule, _ entity: Int, _ place: String) -> Rule {
+      guard case .predicate(let text) = rule else {
+        if case .constant(let allows) = rule { return .constant(allows) }
+        return .constant(false)
+      }
+      do throws(PredicateError) {
+        var names: Set<String> = []
+        let predicate = try AccessRules.replacingUser(in: Predicate(parsing: text), &names)
+        try check(names, predicate, entity, place)
+        variables.formUnion(names)
+        return .predicate(predicate, variables: names)
+      } catch {
+        report(place, error.located(in: text).description)
+        return .constant(false)
+      }
+    }
+
+    /// Resolves a rule for the anonymous caller, which shows unknown names.
+    private mutating func check(
+      _ names: Set<String>, _ predicate: Predicate, _ entity: Int, _ place: String
+    ) throws(PredicateError) {
+      for name in names where !Self.isKnown(name) {
+        report(
+          place,
+          "`$\(name)` is none of $user, $user.id, $user.name, $user.roles and "
+            + "$user.claims.NAME")
+      }
+      let values = names.map { ($0, AccessRules.value(of: $0, AccessCaller()) ?? .json(.null)) }
+      let resolved = try predicate.resolved(
+        in: model, entity: entity,
+        variables: Dictionary(values, uniquingKeysWith: { first, _ in first }))
+      if resolved.isNondeterministic {
+        report(place, "uses `now`, and what changes without a save cannot be followed")
+      }
+    }
+
+    private static func isKnown(_ variable: String) -> Bool {
+      let names = variable.split(separator: ".")
+      switch names.count {
+      case 1: return true
+      case 2: return ["id", "name", "roles"].contains(names[1])
+      default: return names[1] == "claims"
+      }
+    }
+
+    /// Compiles a rule for all objects of an entity, which may only depend on the caller.
+    private mutating func compileConstant(
+      _ rule: AccessRule, _ entity: Int, _ place: String
+    ) -> Rule {
+      let compiled = compile(rule, entity, place)
+      if case .predicate(let predicate, let names) = compiled {
+        let values = names.map { ($0, AccessRules.value(of: $0, AccessCaller()) ?? .json(.null)) }
+        let resolved = try? predicate.resolved(
+          in: model, entity: entity,
+          variables: Dictionary(values, uniquingKeysWith: { first, _ in first }))
+        if resolved.map({ !$0.paths.isEmpty }) ?? false {
+          report(place, "is the same for all objects: it may use $user and no property")
+        }
+      }
+      return compiled
+    }
+  }
+}
+
+// MARK: - One caller
+
+extension AccessRules {
+  private func resolve(_ values: [PredicateArgument?]) -> CallerAccess {
+    let arguments = Dictionary(zip(variables, values), uniquingKeysWith: { first, _ in first })
+    var rules: [AccessAction: [ResolvedPredicate]] = [:]
+    for action in AccessAction.allCases {
+      rules[action] = model.entities.indices.map { entity in
+        let root = model.entities[entity].inheritance.root ?? entity
+        return resolve(
+          entities[root].rules[action] ?? .constant(allowsByDefault), entity, arguments)
+      }
+    }
+    return CallerAccess(
+      model: model, values: values, rules: rules,
+      hidden: attributes(\.hidden, arguments), readOnly: attributes(\.readOnly, arguments))
+  }
+
+  /// - Parameter arguments: nil for a variable without a value.
+  private func resolve(
+    _ rule: Rule, _ entity: Int, _ arguments: [String: PredicateArgument?]
+  ) -> ResolvedPredicate {
+    resolved(rule, entity, arguments) ?? ResolvedPredicate(condition: .constant(false))
+  }
+
+  /// Returns nil if a value cannot be converted to the type that it is compared with.
+  private func resolved(
+    _ rule: Rule, _ entity: Int, _ arguments: [String: PredicateArgument?]
+  ) -> ResolvedPredicate? {
+    let predicate: Predicate
+    let names: Set<String>
+    switch rule {
+    case .constant(let allows):
+      return allows ? .everything : ResolvedPredicate(condition: .constant(false))
+    case .predicate(let parsed, let variables): (predicate, names) = (parsed, variables)
+    }
+    var variables: [String: PredicateArgument] = [:]
+    for name in names {
+      guard let value = arguments[name] ?? nil else { return nil }
+      variables[name] = value
+    }
+    guard let resolved = resolved(predicate, entity, variables) else { return nil }
+    let condition = resolved.condition.evaluatingConstants(in: model)
+    guard condition != .constant(true) else { return .everything }
+    return ResolvedPredicate(
+      condition: condition, paths: condition == .constant(false) ? [] : resolved.paths)
+  }
+
+  private func resolved(
+    _ predicate: Predicate, _ entity: Int, _ variables: [String: PredicateArgument]
+  ) -> ResolvedPredicate? {
+    if let found = try? predicate.resolved(in: model, entity: entity, variables: variables) {
+      return found
+    }
+    // An id that is compared with nothing of a type, as in `$user != nil`, is a string.
+    let strings = variables.mapValues { value in
+      if case .text(let text) = value { PredicateArgument.json(.string(text)) } else { value }
+    }
+    return try? predicate.resolved(in: model, entity: entity, variables: strings)
+  }
+
+  /// Returns, for each entity, the attributes for which a rule holds or cannot be evaluated. An
+  /// attribute of a root entity is one of its subentities too.
+  private func attributes(
+    _ rules: KeyPath<EntityRules, [Int: Rule]>, _ arguments: [String: PredicateArgument?]
+  ) -> [Set<Int>] {
+    var found = [Set<Int>](repeating: [], count: model.entities.count)
+    for (entity, declared) in entities.enumerated() {
+      for (attribute, rule) in declared[keyPath: rules] {
+        guard resolved(rule, entity, arguments)?.condition != .constant(false) else { continue }
+        let name = model.entities[entity].attributes[attribute].name
+        for other in [entity] + model.entities[entity].inheritance.subentities {
+          if case .attribute(let number)? = model.entities[other].property(named: name) {
+            found[other].insert(number)
+          }
+        }
+      }
+    }
+    return found
+  }
+}
+
+// MARK: - Constants
+
+/// A model without columns, for conditions that read none.
+private struct NoColumns: ColumnTraits {
+  func treatment(of property: Property, in entity: Int) -> ColumnTreatment? { nil }
+}
+
+private struct NoRow: EvaluatedRow {
+  func value(of slot: Int) -> StoredValue? { nil }
+}
+
+extension Condition {
+  /// Returns the condition with the parts that read no object replaced by their truth.
+  fileprivate func evaluatingConstants(in model: Model) -> Condition {
+    switch self {
+    case .constant: return self
+    case .and(let conditions): return .all(conditions.map { $0.evaluatingConstants(in: model) })
+    case .or(let conditions): return .any(conditions.map { $0.evaluatingConstants(in: model) })
+    case .comparison, .between, .membership:
+      let evaluator = PredicateEvaluator(self, model: model, columns: NoColumns())
+      guard evaluator.coverage == .whole, evaluator.paths.isEmpty, evaluator.collections.isEmpty,
+        let holds = evaluator.evaluate(NoRow())
+      else { return self }
+      return .constant(holds)
+    case .exists: return self
+    }
+  }
+}

@@ -1,0 +1,134 @@
+// The access rules of one caller, with `$user` replaced by values, and the restriction of fetches to
+// what they allow.
+
+import Bytes
+
+/// What one caller may read and change. Equal for callers with equal values of the rules' variables.
+public final class CallerAccess: Sendable, Hashable {
+  /// The model as the caller sees it: hidden attributes have no names. Its indexes are the model's.
+  public let model: Model
+  /// The hidden attributes of each entity.
+  public let hidden: [Set<Int>]
+  /// The attributes of each entity that the caller may not write.
+  public let readOnly: [Set<Int>]
+  private let rules: [AccessAction: [ResolvedPredicate]]
+  private let values: [PredicateArgument?]
+
+  init(
+    model: Model, values: [PredicateArgument?], rules: [AccessAction: [ResolvedPredicate]],
+    hidden: [Set<Int>], readOnly: [Set<Int>]
+  ) {
+    self.model = model.hiding(hidden)
+    self.values = values
+    self.rules = rules
+    self.hidden = hidden
+    self.readOnly = readOnly
+  }
+
+  /// Returns the rule for an action on objects of an entity.
+  public func rule(_ action: AccessAction, _ entity: Int) -> ResolvedPredicate {
+    rules[action]?[entity] ?? ResolvedPredicate(condition: .constant(false))
+  }
+
+  /// Differs for callers with different rules, but for collisions of a 64-bit hash.
+  public var tag: String {
+    var hash = WideFNV1a()
+    for value in values {
+      for byte in String(describing: value).utf8 { hash.combine(byte) }
+      hash.combine(0xFF)
+    }
+    return hash.text
+  }
+
+  /// True if the caller sees every attribute.
+  public var hidesNothing: Bool { hidden.allSatisfy(\.isEmpty) }
+
+  public static func == (left: CallerAccess, right: CallerAccess) -> Bool {
+    left === right || left.values == right.values
+  }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(values) }
+}
+
+/// The part of a caller's rules that a fetch depends on.
+public struct ReadRules: Sendable, Hashable {
+  /// The `read` rules of the root entities of tables, for the entities that the fetch reaches. Rules
+  /// that always hold are left out.
+  public let conditions: [Int: ResolvedPredicate]
+  /// The hidden attributes of the entities that the fetch reaches.
+  public let hidden: [Int: Set<Int>]
+  /// The key paths of the rules, from the fetch's entity.
+  public let paths: [PropertyPath]
+
+  /// Returns nil if no rule restricts the fetch.
+  init?(_ access: CallerAccess, plan: FetchPlan) {
+    let model = access.model
+    let root = plan.definition.entity
+    var conditions: [Int: ResolvedPredicate] = [:]
+    var hidden: [Int: Set<Int>] = [:]
+    var paths: [PropertyPath] = []
+    var seen: Set<PropertyPath> = []
+    func add(_ entity: Int, behind steps: [Int]) {
+      if !access.hidden[entity].isEmpty { hidden[entity] = access.hidden[entity] }
+      let rule = access.rule(.read, entity)
+      guard rule.condition != .constant(true) else { return }
+      let table = model.entities[entity].inheritance.root ?? entity
+      conditions[table] = access.rule(.read, table)
+      for path in rule.paths {
+        let whole = PropertyPath(root: root, steps: steps + path.steps, target: path.target)
+        if seen.insert(whole).inserted { paths.append(whole) }
+      }
+    }
+    add(root, behind: [])
+    for path in plan.paths {
+      for (index, relationship) in model.walk(path).relationships.enumerated() {
+        add(relationship.destination, behind: Array(path.steps[...index]))
+      }
+    }
+    for path in plan.expansion {
+      // A whole object shows the ids of its to-one relationships.
+      for (index, relationship) in model.entities[model.walk(path).end].relationships.enumerated()
+      where !relationship.isToMany {
+        add(relationship.destination, behind: path.steps + [index])
+      }
+    }
+    guard !conditions.isEmpty || !hidden.isEmpty else { return nil }
+    self.conditions = conditions
+    self.hidden = hidden
+    self.paths = paths
+  }
+
+  /// True if a caller does not see a value of an object of `entity`.
+  public func hides(_ value: SelectedValue, of entity: Int) -> Bool {
+    guard case .path(let path) = value.source, path.steps.isEmpty,
+      case .attribute(let index) = path.target
+    else { return false }
+    return hidden[entity]?.contains(index) ?? false
+  }
+}
+
+extension FetchPlan {
+  /// Returns the plan with the caller's rules as a part of it.
+  public func restricted(by access: CallerAccess?) -> FetchPlan {
+    guard let access else { return self }
+    var plan = self
+    plan.definition.access = ReadRules(access, plan: self)
+    return plan
+  }
+
+  /// The plan without any caller's rules.
+  public var unrestricted: FetchPlan {
+    var plan = self
+    plan.definition.access = nil
+    return plan
+  }
+}
+
+extension Model {
+  /// Returns the model with hidden attributes that no name leads to.
+  func hiding(_ hidden: [Set<Int>]) -> Model {
+    guard hidden.contains(where: { !$0.isEmpty }) else { return self }
+    return Model(
+      replacing: zip(entities, hidden).map { $1.isEmpty ? $0 : $0.hiding($1) }, in: self)
+  }
+}

@@ -1,0 +1,102 @@
+// `livefetch access check`: a store and its access rules → whether the rules fit, before a server
+// uses them.
+
+import ArgumentParser
+import FetchModel
+import Foundation
+import SQLiteStore
+
+/// `livefetch access`
+struct AccessCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "access", abstract: "Checks access rules.", subcommands: [Check.self])
+
+  struct Check: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Checks the access rules of a store and lists them.",
+      discussion: """
+        EXAMPLES
+          livefetch access check notes.sqlite
+          livefetch access check notes.sqlite --access rules.json
+        """)
+
+    @Argument(help: "A SQLite file.", completion: .file())
+    var store: String
+
+    @Option(
+      help: "A file of access rules; without it those of the store's model.",
+      completion: .file(extensions: ["json"]))
+    var access: String?
+
+    func run() throws {
+      try requireFile(store)
+      let given = try access.map { try AccessDeclaration(atPath: $0) }
+      let model = try openedModel()
+      guard let declaration = given ?? model.file.flatMap({ AccessDeclaration($0) }) else {
+        return print("\(store): no access rules; every caller may read and change everything")
+      }
+      try declaration.check(model, file: access ?? store)
+      for line in declaration.lines(model) { print(line) }
+    }
+
+    private func openedModel() throws -> Model {
+      do throws(StoreError) {
+        return try SQLiteStore.model(path: store)
+      } catch {
+        throw failure("\(store): \(error.message)", error.exitStatus)
+      }
+    }
+  }
+}
+
+extension AccessDeclaration {
+  /// Reads the rules at `path`; problems are reported with the file's name in front.
+  init(atPath path: String) throws {
+    try requireFile(path)
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw failure("\(path): cannot be read", .noInput)
+    }
+    do throws(ModelFileError) {
+      try self.init(parsing: [UInt8](data))
+    } catch {
+      throw error.failure(path)
+    }
+  }
+
+  /// Ends the command if the rules do not fit the model.
+  func check(_ model: Model, file: String) throws {
+    do throws(ModelFileError) {
+      _ = try AccessRules(self, model: model)
+    } catch {
+      throw error.failure(file)
+    }
+  }
+
+  /// One line for each entity and action, then one for each attribute with a rule.
+  fileprivate func lines(_ model: Model) -> [String] {
+    let isOpen = allowsByDefault ?? !entities.values.contains { !$0.rules.isEmpty }
+    return model.entities.flatMap { entity in
+      let declared = entities[entity.name] ?? Entity()
+      let root = entity.inheritance.root.map { model.entities[$0].name } ?? entity.name
+      let rules = entities[root]?.rules ?? [:]
+      return AccessAction.allCases.map { action in
+        "\(entity.name) \(action.rawValue): \(rules[action]?.text ?? "\(isOpen)")"
+      }
+        + declared.hidden.sorted { $0.key < $1.key }.map {
+          "\(entity.name).\($0.key) hidden: \($0.value.text)"
+        }
+        + declared.readOnly.sorted { $0.key < $1.key }.map {
+          "\(entity.name).\($0.key) readOnly: \($0.value.text)"
+        }
+    }
+  }
+}
+
+extension AccessRule {
+  fileprivate var text: String {
+    switch self {
+    case .constant(let allows): "\(allows)"
+    case .predicate(let text): text
+    }
+  }
+}

@@ -1,0 +1,46 @@
+// The caller of a request → the access rules that restrict it.
+
+import FetchModel
+
+extension Service {
+  /// Returns the rules of a caller; nil if none restrict it.
+  func access(of caller: Caller) -> CallerAccess? {
+    guard let accessRules, caller.kind != .serverToken else { return nil }
+    return accessRules.access(
+      of: AccessCaller(
+        id: caller.userID, name: caller.name, roles: caller.roles, claims: caller.claims))
+  }
+
+  func resolver(for access: CallerAccess?) -> FetchResolver {
+    guard let access else { return resolver }
+    return FetchResolver(model: access.model, maxItems: resolver.maxItems)
+  }
+
+  func saveResolver(for access: CallerAccess?) -> SaveResolver {
+    guard let access, !access.hidesNothing else { return saveResolver }
+    return SaveResolver(model: access.model)
+  }
+}
+
+extension AccessRules {
+  /// Returns nil if neither a rule file nor the model has rules. Rules that do not fit the model, as
+  /// after a change of the schema, deny everything.
+  convenience init?(_ given: AccessDeclaration?, of model: Model) {
+    guard let declaration = given ?? model.file.flatMap({ AccessDeclaration($0) }) else {
+      return nil
+    }
+    do throws(ModelFileError) {
+      try self.init(declaration, model: model)
+    } catch {
+      self.init(denyingAllOf: model)
+    }
+  }
+}
+
+extension Caller {
+  /// The name of the user: of a JWT its claim `name`, of an API key the key's name.
+  fileprivate var name: String? {
+    if case .apiKey = kind { return credential.map { String($0.dropFirst("key:".count)) } }
+    return claims["name"]?.string
+  }
+}

@@ -1,0 +1,151 @@
+import FetchModel
+import Testing
+
+private let model = Model(entities: [
+  Entity(
+    name: "User", attributes: [Attribute(name: "name", type: .string)], relationships: [],
+    idType: .integer),
+  Entity(
+    name: "Note",
+    attributes: [
+      Attribute(name: "title", type: .string), Attribute(name: "salary", type: .integer),
+    ],
+    relationships: [Relationship(name: "owner", destination: 0, isToMany: false)],
+    idType: .integer),
+])
+
+private func rules(_ text: String) throws(ModelFileError) -> AccessRules {
+  try AccessRules(AccessDeclaration(parsing: Array(text.utf8)), model: model)
+}
+
+private func problems(_ text: String) -> [String] {
+  do throws(ModelFileError) {
+    _ = try rules(text)
+    return []
+  } catch {
+    return error.problems.map(\.description)
+  }
+}
+
+@Suite("Access rules are read, checked and resolved for a caller")
+struct AccessRulesTests {
+  @Test("An entity without a rule is denied once any entity has one")
+  func deniedByDefault() throws {
+    let access = try rules(#"{"entities":{"Note":{"access":{"read":true}}}}"#)
+      .access(of: AccessCaller(id: "1"))
+    #expect(access.rule(.read, 1).condition == .constant(true))
+    #expect(access.rule(.update, 1).condition == .constant(false))
+    #expect(access.rule(.read, 0).condition == .constant(false))
+  }
+
+  @Test("The default at the top allows what has no rule")
+  func allowedByDefault() throws {
+    let access = try rules(
+      #"{"access":{"default":true},"entities":{"Note":{"access":{"delete":false}}}}"#
+    ).access(of: AccessCaller())
+    #expect(access.rule(.read, 0).condition == .constant(true))
+    #expect(access.rule(.insert, 1).condition == .constant(true))
+    #expect(access.rule(.delete, 1).condition == .constant(false))
+  }
+
+  @Test("Rules for attributes alone deny nothing else")
+  func attributesOnly() throws {
+    let access = try rules(
+      #"{"entities":{"Note":{"attributes":{"salary":{"hidden":"NOT 'hr' IN $user.roles"}}}}}"#
+    )
+    let clerk = access.access(of: AccessCaller(id: "1", roles: ["clerk"]))
+    #expect(clerk.rule(.read, 1).condition == .constant(true))
+    #expect(clerk.hidden == [[], [1]])
+    #expect(clerk.model.entities[1].property(named: "salary") == nil)
+    #expect(clerk.model.entities[1].propertyNames == ["id", "title", "owner"])
+    let hr = access.access(of: AccessCaller(id: "1", roles: ["hr"]))
+    #expect(hr.hidden == [[], []])
+  }
+
+  @Test("$user.id is converted to the type that it is compared with")
+  func converted() throws {
+    let rules = try rules(#"{"entities":{"Note":{"access":{"read":"owner == $user.id"}}}}"#)
+    let expected = try ResolvedPredicate(parsing: "owner == 7", entity: 1, model: model)
+    #expect(rules.access(of: AccessCaller(id: "7")).rule(.read, 1) == expected)
+  }
+
+  @Test("A user's id that cannot be converted denies, also under NOT, and is not nil")
+  func inconvertible() throws {
+    let rules = try rules(#"{"entities":{"Note":{"access":{"read":"NOT owner == $user.id"}}}}"#)
+    let access = rules.access(of: AccessCaller(id: "auth0|x"))
+    #expect(access.rule(.read, 1).condition == .constant(false))
+  }
+
+  @Test("The anonymous caller's id is nil, and its roles are none")
+  func anonymous() throws {
+    let rules = try rules(
+      #"{"entities":{"Note":{"access":{"read":"$user != nil","update":"'a' IN $user.roles"}}}}"#)
+    let anonymous = rules.access(of: AccessCaller())
+    #expect(anonymous.rule(.read, 1).condition == .constant(false))
+    #expect(anonymous.rule(.update, 1).condition == .constant(false))
+    let user = rules.access(of: AccessCaller(id: "1", roles: ["a", "b"]))
+    #expect(user.rule(.read, 1).condition == .constant(true))
+    #expect(user.rule(.update, 1).condition == .constant(true))
+  }
+
+  @Test("A claim is found by its path; one that is missing is nil")
+  func claims() throws {
+    let rules = try rules(
+      #"{"entities":{"Note":{"access":{"read":"title == $user.claims.org.name"}}}}"#)
+    let claims = try JSON(parsing: Array(#"{"org":{"name":"x"}}"#.utf8))
+    let expected = try ResolvedPredicate(parsing: "title == 'x'", entity: 1, model: model)
+    #expect(rules.access(of: AccessCaller(claims: claims)).rule(.read, 1) == expected)
+    let missing = try ResolvedPredicate(parsing: "title == nil", entity: 1, model: model)
+    #expect(rules.access(of: AccessCaller()).rule(.read, 1) == missing)
+  }
+
+  @Test("Callers with equal values of the rules' variables are equal, others are not")
+  func equality() throws {
+    let rules = try rules(#"{"entities":{"Note":{"access":{"read":"owner == $user.id"}}}}"#)
+    let one = rules.access(of: AccessCaller(id: "1", roles: ["a"]))
+    #expect(one == rules.access(of: AccessCaller(id: "1", roles: ["b"])))
+    #expect(one != rules.access(of: AccessCaller(id: "2", roles: ["a"])))
+    #expect(one.tag != rules.access(of: AccessCaller(id: "2")).tag)
+  }
+
+  @Test(
+    "A rule that does not fit is refused with its place",
+    arguments: [
+      (
+        #"{"entities":{"Nte":{"access":{"read":true}}}}"#,
+        "entities/Nte: is no entity; did you mean `Note`?"
+      ),
+      (
+        #"{"entities":{"Note":{"access":{"raed":true}}}}"#,
+        "entities/Note/access/raed: is not known here; did you mean `read`?"
+      ),
+      (
+        #"{"entities":{"Note":{"access":{"read":7}}}}"#,
+        "entities/Note/access/read: has to be true, false or a predicate, not a number"
+      ),
+      (
+        #"{"entities":{"Note":{"access":{"read":"$user.nme == 'x'"}}}}"#,
+        "entities/Note/access/read: `$user.nme` is none of $user, $user.id, $user.name, "
+          + "$user.roles and $user.claims.NAME"
+      ),
+      (
+        #"{"entities":{"Note":{"attributes":{"salry":{"hidden":true}}}}}"#,
+        "entities/Note/attributes/salry: is no attribute; did you mean `salary`?"
+      ),
+      (
+        #"{"entities":{"Note":{"attributes":{"salary":{"hidden":"title == 'x'"}}}}}"#,
+        "entities/Note/attributes/salary/hidden: is the same for all objects: it may use $user "
+          + "and no property"
+      ),
+    ])
+  func refused(_ text: String, _ problem: String) {
+    #expect(problems(text) == [problem])
+  }
+
+  @Test("An unknown property in a rule is refused with its offset")
+  func unknownProperty() {
+    let found = problems(#"{"entities":{"Note":{"access":{"read":"titel == 'x'"}}}}"#)
+    #expect(found.count == 1)
+    #expect(found.first?.hasPrefix("entities/Note/access/read: at 0: ") == true)
+  }
+}
