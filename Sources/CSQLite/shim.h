@@ -80,6 +80,74 @@ static inline int csqlite_copy_log(sqlite3 *db, const char *path) {
   return close(to) == 0 && at >= size ? 0 : -1;
 }
 
+static inline unsigned int csqlite_number(const unsigned char *at) {
+  return (unsigned int)at[0] << 24 | (unsigned int)at[1] << 16 | (unsigned int)at[2] << 8 | at[3];
+}
+
+/// The length that a database file has to have by its header; 0 if the header does not say.
+static inline long long csqlite_header_bytes(sqlite3_file *file) {
+  unsigned char header[100];
+  unsigned int page;
+  if (file->pMethods->xRead(file, header, sizeof header, 0) != SQLITE_OK ||
+      csqlite_number(header + 24) != csqlite_number(header + 92))
+    return 0;
+  page = (unsigned int)header[16] << 8 | header[17];
+  return (long long)csqlite_number(header + 28) * (page == 1 ? 65536 : page);
+}
+
+/// The number of different pages in (`first`, `last`] that the frames of a log contain, for pages of
+/// `size` bytes; -1 without memory.
+static inline long long csqlite_logged_pages(
+    sqlite3_file *log, long long first, long long last, unsigned int size) {
+  unsigned char header[32], frame[24];
+  long long found = 0, at = 32;
+  unsigned char *seen;
+  if (log->pMethods->xRead(log, header, sizeof header, 0) != SQLITE_OK) return 0;
+  seen = (unsigned char *)sqlite3_malloc64((sqlite3_uint64)((last - first) / 8 + 1));
+  if (!seen) return -1;
+  memset(seen, 0, (size_t)((last - first) / 8 + 1));
+  for (; log->pMethods->xRead(log, frame, sizeof frame, at) == SQLITE_OK; at += 24 + size) {
+    long long page = (long long)csqlite_number(frame) - first - 1;
+    if (memcmp(frame + 8, header + 16, 8) != 0) break;
+    if (page < 0 || page >= last - first || seen[page / 8] & 1 << page % 8) continue;
+    seen[page / 8] |= (unsigned char)(1 << page % 8);
+    found++;
+  }
+  sqlite3_free(seen);
+  return found;
+}
+
+/// 1 if the database file is shorter than its header says, and the log of the connection does not
+/// contain all the missing pages. A checkpoint of another process writes the header first, so what
+/// changes while this reads does not count.
+static inline int csqlite_lacks_pages(sqlite3 *db) {
+  sqlite3_file *file = 0, *log = 0;
+  sqlite3_int64 size = 0, again = 0;
+  long long wanted, first, last, lock, found = 0;
+  unsigned char header[18];
+  unsigned int page;
+  if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file ||
+      !file->pMethods)
+    return 0;
+  wanted = csqlite_header_bytes(file);
+  if (file->pMethods->xFileSize(file, &size) != SQLITE_OK || size >= wanted || size < 512) return 0;
+  if (file->pMethods->xRead(file, header, sizeof header, 0) != SQLITE_OK) return 0;
+  page = (unsigned int)header[16] << 8 | header[17];
+  if (page == 1) page = 65536;
+  if (page < 512) return 0;
+  first = size / page;
+  last = wanted / page;
+  if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log &&
+      log->pMethods)
+    found = csqlite_logged_pages(log, first, last, page);
+  // SQLite never writes the page that contains the byte of its locks.
+  lock = 0x40000000 / page + 1;
+  if (lock > first && lock <= last) found++;
+  if (found < 0 || found >= last - first) return 0;
+  return file->pMethods->xFileSize(file, &again) == SQLITE_OK && again == size &&
+         csqlite_header_bytes(file) == wanted;
+}
+
 #ifdef __linux__
 /// The number of the file system that a file is on, as <linux/magic.h> lists them; 0 if unknown.
 static inline unsigned int csqlite_file_system(const char *path) {

@@ -10,6 +10,8 @@ public struct HTTPServerConfiguration: Sendable {
   public var workers = 8
   /// The largest request body in bytes; a larger one gets 413.
   public var maxBodyBytes = 16 << 20
+  /// The most bytes of a body of GET, HEAD and OPTIONS, which no handler reads.
+  static let maxUnreadBodyBytes = 64 << 10
   /// The most bytes of all request bodies and responses in memory together; beyond it requests get
   /// 503.
   public var maxMemoryInFlight = 512 << 20

@@ -74,7 +74,8 @@ struct RequestGate: Sendable {
     }
     intake.headers = HTTPHeaderBlock(storage: scan.storage)
     return checkFraming(scan, isVersion10: line.version[7] == 0x30)
-      ?? readForwarded(peer, &intake) ?? checkHost(scan, intake) ?? checkLength(scan)
+      ?? readForwarded(peer, &intake) ?? checkHost(scan, intake)
+      ?? checkLength(scan, limit: bodyLimit(of: intake.method))
   }
 
   private func readForwarded(_ peer: IPAddress?, _ intake: inout RequestIntake) -> HTTPProblem? {
@@ -168,11 +169,17 @@ struct RequestGate: Sendable {
     return nil
   }
 
-  private func checkLength(_ scan: HeaderScan) -> HTTPProblem? {
-    if let length = scan.admission.contentLength, length > UInt64(max(maxBodyBytes, 0)) {
-      return .bodyTooLarge(limit: maxBodyBytes)
+  private func checkLength(_ scan: HeaderScan, limit: Int) -> HTTPProblem? {
+    if let length = scan.admission.contentLength, length > UInt64(max(limit, 0)) {
+      return .bodyTooLarge(limit: limit)
     }
     return nil
+  }
+
+  /// The most bytes that the body of a request with this method may have.
+  func bodyLimit(of method: String) -> Int {
+    ["GET", "HEAD", "OPTIONS"].contains(method)
+      ? min(maxBodyBytes, HTTPServerConfiguration.maxUnreadBodyBytes) : maxBodyBytes
   }
 
   private func bytes(_ start: UnsafePointer<CChar>, _ count: Int) -> UnsafeBufferPointer<UInt8> {

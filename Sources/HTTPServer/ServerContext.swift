@@ -81,8 +81,9 @@ extension ServerContext {
       exchange.intake.discarded &+= bytes.count
       return exchange.intake.discarded <= Self.mostDiscarded ? chttp_yes : chttp_no
     }
-    guard bytes.count <= configuration.maxBodyBytes &- exchange.intake.body.count else {
-      let problem = HTTPProblem.bodyTooLarge(limit: configuration.maxBodyBytes)
+    let limit = gate.bodyLimit(of: exchange.intake.method)
+    guard bytes.count <= limit &- exchange.intake.body.count else {
+      let problem = HTTPProblem.bodyTooLarge(limit: limit)
       return sendDirectly(exchange, handle, render(problem))
     }
     let charge = exchange.intake.charge ?? MemoryCharge()
@@ -179,11 +180,12 @@ extension ServerContext {
   ) -> MHD_Result {
     guard exchange.intake.stage == .body else { return receive(exchange, handle, bytes) }
     exchange.connection.bodyBytes.add(bytes.count, ordering: .relaxed)
-    switch exchange.intake.decode(bytes, limit: configuration.maxBodyBytes) {
+    let limit = gate.bodyLimit(of: exchange.intake.method)
+    switch exchange.intake.decode(bytes, limit: limit) {
     case .incomplete: return chttp_yes
     case .complete: return self.handle(exchange, handle)
     case .tooLarge:
-      let problem = HTTPProblem.bodyTooLarge(limit: configuration.maxBodyBytes)
+      let problem = HTTPProblem.bodyTooLarge(limit: limit)
       return sendDirectly(exchange, handle, render(problem))
     case .malformed:
       return sendDirectly(

@@ -17,8 +17,8 @@ extension SQLiteStore {
     let faults = [fileFault, spaceFault, readFault].compactMap(\.self)
     // What a commit would say of removed files is known.
     guard let writer, faults.isEmpty else { return completion(faults) }
-    writer.probe { error in
-      completion(error.map { [Self.writeFault($0)] } ?? [])
+    writer.probe { [self] error in
+      completion(error.map { [fileFault ?? Self.writeFault($0)] } ?? [])
     }
   }
 

@@ -144,6 +144,7 @@ public final class SQLiteStore: ReopenableStore {
     writer?.close { readers.close() }
     readers.close()
     watch?.files.removeStaleLog()
+    watch?.files.invalidateTruncatedIndex()
     lock.withLock { $0 = nil }
   }
 

@@ -410,6 +410,26 @@ struct PredicateErrorTests {
       "name[0] == 'x'",
       "at 0: found a single value, expected a to-many key path before the brackets"
     ),
+    (
+      "TERNARY(1 == 1, country, country) > 1",
+      "at 0: found `country`, a relationship, expected ==, != or IN, or a value instead; `.id` behind it is its id as a value"
+    ),
+    (
+      "country + 1 == 2",
+      "at 0: found `country`, a relationship, expected ==, != or IN, or a value instead; `.id` behind it is its id as a value"
+    ),
+    (
+      "max({country, 1}) == 1",
+      "at 5: found `country`, a relationship, expected ==, != or IN, or a value instead; `.id` behind it is its id as a value"
+    ),
+    (
+      "abs(country) == 1",
+      "at 4: found `country`, a relationship, expected ==, != or IN, or a value instead; `.id` behind it is its id as a value"
+    ),
+    (
+      "country.cities.@max.country > 1",
+      "at 0: found a relationship, expected ==, != or IN, or a value instead; `.id` behind it is its id as a value"
+    ),
     ("name == %@", "at 8: found placeholder 1, expected as many arguments; 0 given"),
     ("name == %", "at 8: found `%`, expected `%@`, `%K`, `%ld` or the like"),
     ("name == %q", "at 8: found `%q`, expected `%@`, `%K`, `%ld` or the like"),

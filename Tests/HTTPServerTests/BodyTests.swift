@@ -20,6 +20,23 @@ extension HTTPServerTests {
       }
     }
 
+    @Test(arguments: ["GET", "HEAD", "OPTIONS"])
+    func `a long body that no handler reads is refused at its head or as it comes`(
+      _ method: String
+    ) async throws {
+      try await withServer(handler: Self.mirror) { server in
+        let head = "\(method) / HTTP/1.1\r\nHost: a\r\n"
+        let long = try RawClient(server.port)
+        long.send(head + "Content-Length: 65537\r\n\r\n")
+        #expect(long.receiveAll().hasPrefix("HTTP/1.1 413 "))
+        let chunked = try RawClient(server.port)
+        chunked.send(head + "Transfer-Encoding: chunked\r\n\r\n10001\r\n")
+        chunked.send([UInt8](repeating: 0x20, count: 65_537))
+        chunked.send("\r\n0\r\n\r\n")
+        #expect(chunked.receiveAll().hasPrefix("HTTP/1.1 413 "))
+      }
+    }
+
     @Test func `a body in chunks comes whole, trailers are dropped, the connection ends`()
       async throws
     {

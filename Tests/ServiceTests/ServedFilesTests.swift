@@ -45,6 +45,13 @@ struct ServedFilesTests {
     },
     Loss(description: "the file is cut to nothing", code: "file-truncated") { cut($0) },
     Loss(description: "the file is cut to a byte", code: "file-truncated") { cut($0, to: 1) },
+    Loss(description: "the index is cut to nothing", code: "index-truncated") { cut($0 + "-shm") },
+    Loss(description: "the index is cut behind its first header", code: "index-truncated") {
+      cut($0 + "-shm", to: 96)
+    },
+    Loss(description: "the index is cut to a part", code: "index-truncated") {
+      cut($0 + "-shm", to: 4_096)
+    },
     Loss(description: "the log is cut to nothing", code: "log-truncated") { cut($0 + "-wal") },
     Loss(description: "the log is cut to a part", code: "log-truncated") {
       cut($0 + "-wal", to: 4_000)
@@ -90,6 +97,60 @@ struct ServedFilesTests {
     #expect(reasons(ready).contains(loss.code), "\(ready.text)")
     #expect(!ready.text.contains("/"), "\(ready.text)")
     #expect(try file.ask("/health/live").status == 200)
+  }
+
+  @Test(
+    "The store is opened again after its index was cut, and lacks no acknowledged save",
+    .enabled(if: Sqlite3.isInstalled), arguments: [0, 96, 4_096, 16_384])
+  func cutIndex(size: off_t) throws {
+    let file = try HostedFile(world)
+    try file.shell("PRAGMA wal_checkpoint(PASSIVE)")
+    for name in ["Rome", "Bern"] {
+      let body = #"{"name":"\#(name)"}"#
+      #expect(try file.ask("POST", "/v1/objects/city", body: body).status == 201)
+    }
+    cut(file.path + "-shm", to: size)
+    let during = try file.ask("/v1/objects/city?as=count")
+    #expect(during.status == 503 || during.json["total"]?.integer == 4, "\(during.text)")
+    #expect(file.reopenings(atLeast: 1) == 1)
+    #expect(try file.ask("/v1/objects/city?as=count").json["total"]?.integer == 4)
+    #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Oslo"}"#).status == 201)
+    #expect(reasons(try file.ask("/health/ready")) == [])
+    #expect(try file.shell("PRAGMA integrity_check; SELECT count(*) FROM city") == "ok\n5\n")
+  }
+
+  @Test(
+    "A fetch does not read an index that was cut, whichever part of it is left",
+    arguments: [0, 96, 136, 4_096, 16_384])
+  func staleReads(size: off_t) throws {
+    let file = try ServedFile(world)
+    #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
+    cut(file.path + "-shm", to: size)
+    for _ in 1...3 { #expect(try file.ask("/v1/objects/city?as=count").status == 503) }
+    #expect(reasons(try file.ask("/health/ready")).contains("index-truncated"))
+  }
+
+  @Test(
+    "A database that lacks pages is saved to no more, and is not ready", arguments: [false, true])
+  func lackingPages(isHealthFirst: Bool) throws {
+    let pages = "CREATE TABLE big(t TEXT); INSERT INTO big VALUES (hex(zeroblob(100000)));"
+    let file = try ServedFile(world + pages)
+    try file.outsider("PRAGMA wal_checkpoint(TRUNCATE)")
+    #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
+    #expect(reasons(try file.ask("/health/ready")) == [])
+    cut(file.path, to: 65_536)
+    if isHealthFirst {
+      // A commit of the last 250 ms answers a probe.
+      #expect(
+        try eventually(within: .seconds(300)) {
+          reasons(try file.ask("/health/ready")).contains("file-truncated")
+        })
+    }
+    let answer = try file.ask("POST", "/v1/objects/city", body: #"{"name":"Oslo"}"#)
+    #expect(answer.status == 503, "\(answer.text)")
+    #expect(reasons(try file.ask("/health/ready")).contains("file-truncated"))
+    file.stop()
+    #expect(try Data(contentsOf: URL(fileURLWithPath: file.path)).count == 65_536)
   }
 
   @Test("A cut log is not copied into the database, also not when the store is closed")
@@ -272,49 +333,5 @@ struct ServedFilesTests {
     let answer = try #require(poll.wait(seconds: 120))
     #expect(answer.json["from"]?.string == answer.json["to"]?.string)
     #expect(try file.ask("/v1").json["token"]?.string == before)
-  }
-}
-
-@Suite("A file that was cut short is refused when it is opened", .mayBlock)
-struct TruncatedFileTests {
-  @Test("One byte is no database")
-  func oneByte() throws {
-    let directory = try TemporaryDirectory()
-    let path = try directory.emptyFile()
-    cut(path, to: 1)
-    #expect(throws: StoreError.self) { try SQLiteStore(path: path) }
-  }
-
-  @Test("A missing file with a log that has content is no new database, and the log is kept")
-  func log() throws {
-    let directory = try TemporaryDirectory()
-    let path = try directory.emptyFile()
-    let log = path + "-wal"
-    try Data(repeating: 7, count: 100).write(to: URL(fileURLWithPath: log))
-    #expect(throws: StoreError.self) { try SQLiteStore(path: path) }
-    #expect(try Data(contentsOf: URL(fileURLWithPath: log)).count == 100)
-  }
-
-  @Test("Nothing is a new database only where that is expected")
-  func empty() throws {
-    let directory = try TemporaryDirectory()
-    let path = try directory.emptyFile()
-    var options = SQLiteStoreOptions()
-    options.acceptsEmptyFile = false
-    #expect(throws: StoreError.self) { try SQLiteStore(path: path, options: options) }
-    options.acceptsEmptyFile = true
-    try SQLiteStore(path: path, options: options).close()
-  }
-
-  @Test("A database that is made is no empty file")
-  func made() throws {
-    let directory = try TemporaryDirectory()
-    let path = directory.file("new.sqlite")
-    try SQLiteStore.create(path: path)
-    var options = SQLiteStoreOptions()
-    options.acceptsEmptyFile = false
-    let store = try SQLiteStore(path: path, options: options)
-    #expect(store.model.entities.isEmpty)
-    store.close()
   }
 }

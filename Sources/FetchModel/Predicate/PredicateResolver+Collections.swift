@@ -170,7 +170,10 @@ extension PredicateResolver {
       function: function, collection: reach.collection, condition: reach.condition,
       value: reach.value.path, objectStepCount: objectStepCount(walk, reach, function),
       isDistinct: walk.isDistinct)
-    return Operand(expression: .aggregate(aggregation), kind: valueKind, range: walk.range)
+    var operand = Operand(expression: .aggregate(aggregation), kind: valueKind, range: walk.range)
+    operand.isRelationship =
+      function != .count && walk.target == .object && walk.naming == .relationship
+    return operand
   }
 
   /// The least and the greatest value, and different values, are the same however often each counts.

@@ -51,8 +51,8 @@ extension PredicateResolver {
     return isNegated ? condition.negated : condition
   }
 
-  /// Refuses an operand that has no order and is not a text.
-  private func refuseRelationship(_ operands: Operand...) throws(PredicateError) {
+  /// Refuses an operand that has no order, is no number and is not a text.
+  func refuseRelationship(_ operands: Operand...) throws(PredicateError) {
     guard let operand = operands.first(where: \.isRelationship) else { return }
     var found = "a relationship"
     if case .path(let path) = operand.expression, !path.path.steps.isEmpty {

@@ -119,6 +119,7 @@ extension PredicateResolver {
   func arithmetic(
     _ operation: ArithmeticOperator, _ left: Operand, _ right: Operand, at range: SourceRange
   ) throws(PredicateError) -> Operand {
+    try refuseRelationship(left, right)
     let number = Operand.Kind.number(isInteger: false)
     let leftValue = try converted(left, to: number)
     let rightValue = try converted(right, to: number)
@@ -147,10 +148,10 @@ extension PredicateResolver {
     _ condition: Condition, _ yes: Operand, _ no: Operand, at range: SourceRange
   ) throws(PredicateError) -> Operand {
     let (yesValue, noValue, kind) = try unified(yes, no)
-    if case .constant(let isTrue) = condition {
-      return Operand(expression: isTrue ? yesValue : noValue, kind: kind, range: range)
-    }
+    var expression = ResolvedExpression.conditional(condition, yesValue, noValue)
+    if case .constant(let isTrue) = condition { expression = isTrue ? yesValue : noValue }
     return Operand(
-      expression: .conditional(condition, yesValue, noValue), kind: kind, range: range)
+      expression: expression, kind: kind, range: range,
+      isRelationship: yes.isRelationship || no.isRelationship)
   }
 }

@@ -92,6 +92,7 @@ extension PredicateResolver {
     var areIntegers = true
     for argument in arguments {
       let operand = try operand(argument)
+      try refuseRelationship(operand)
       let kind: Operand.Kind = signature.takesText ? .text : .number(isInteger: false)
       let value = try converted(operand, to: kind)
       if value.constant == .null { return Operand(.null, .null, at: range) }
@@ -143,6 +144,7 @@ extension PredicateResolver {
     var values: [ResolvedExpression] = []
     var areIntegers = function != .average
     for operand in operands {
+      try refuseRelationship(operand)
       let value = try converted(operand, to: kind, because: first)
       areIntegers = areIntegers && isInteger(operand, value)
       values.append(value)

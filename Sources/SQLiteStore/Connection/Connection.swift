@@ -117,6 +117,10 @@ final class Connection: @unchecked Sendable {
     return bytes < 0 ? nil : Int(bytes)
   }
 
+  /// True if the file is shorter than its header says, and the missing pages are not in the log
+  /// either.
+  var lacksPages: Bool { csqlite_lacks_pages(handle) != 0 }
+
   /// Copies the open log to a new file at `path`. Returns true on success.
   func copyLog(to path: String) -> Bool { csqlite_copy_log(handle, path) == 0 }
 

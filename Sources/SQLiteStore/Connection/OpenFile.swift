@@ -26,6 +26,7 @@ struct OpenFile {
     guard !options.isReadOnly, Self.mayWrite(path) else {
       lock = options.isOnlyServer ? try FileLock.forReading(path) : nil
       let (connection, access) = try Self.openForReading(path)
+      try Self.checkPages(connection)
       let introspection = try Self.introspection(of: connection, options)
       model = try introspection.model.with(options.transformers)
       schema = introspection.schema
@@ -38,6 +39,7 @@ struct OpenFile {
     }
     lock = try FileLock(beside: path)
     let connection = try Connection(path: path, access: .write)
+    try Self.checkPages(connection)
     // This precedes every change, so a file of a newer version stays unchanged.
     if try History.isPresent(on: connection) { try History.checkFormat(on: connection) }
     // No table is created for a model that cannot be served.
@@ -74,6 +76,16 @@ struct OpenFile {
         (restore it from a backup; --create or --model serves an empty file as a new store)
         """)
     }
+  }
+
+  /// Refuses a file that lacks pages. A checkpoint would fill the gap with zeros.
+  private static func checkPages(_ connection: Connection) throws(StoreError) {
+    // The first read applies or opens the log.
+    _ = try connection.first("SELECT count(*) FROM main.sqlite_schema") { _ in true }
+    guard connection.lacksPages else { return }
+    connection.keepLogOnClose()
+    throw .unusable(
+      "the file was cut short: it has fewer pages than its header says (restore it from a backup)")
   }
 
   /// True if the process may write the file and its directory, which contains the log.

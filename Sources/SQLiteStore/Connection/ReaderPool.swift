@@ -52,8 +52,16 @@ final class ReaderPool: Sendable {
       try connection.run("BEGIN")
       connection.holdsReadTransaction = true
       defer { end(connection) }
-      return try body(connection)
+      let result = try body(connection)
+      // The index may have been truncated while the body read.
+      try checkFiles()
+      return result
     }
+  }
+
+  private func checkFiles() throws(StoreError) {
+    guard let files, !files.allowsReading else { return }
+    throw .storageFailed(files.condition.fault?.detail ?? "The files were cut short.")
   }
 
   private func end(_ connection: Connection) {
@@ -67,9 +75,7 @@ final class ReaderPool: Sendable {
   }
 
   private func take() throws(StoreError) -> Connection {
-    guard files?.allowsReading ?? true else {
-      throw .storageFailed("the database file was cut short")
-    }
+    try checkFiles()
     let (known, isClosed) = idle.withLock { ($0.connections.popLast(), $0.isClosed) }
     if isClosed { throw .busy }
     if let known { return known }

@@ -4,7 +4,9 @@
 // SQLite continues with its open descriptors when a file is removed, renamed or replaced. What it
 // commits then is in a file without a name. The writer therefore compares device and inode before
 // and after each commit. The log's index is mapped into memory. If another program truncates it,
-// reading beyond its end raises SIGBUS, so its length is compared before each transaction.
+// reading beyond its end raises SIGBUS, so its length is compared before each transaction and given
+// back at once. Its content is lost then: the store must be closed and opened again, so that SQLite
+// rebuilds the index from the log.
 
 import FetchModel
 import Synchronization
@@ -72,10 +74,12 @@ enum FileCondition: Sendable, Hashable {
   case removed
   /// Another file has the name.
   case replaced
-  /// The file is shorter than any database.
+  /// The file lacks pages.
   case truncated
   /// The log lacks committed frames.
   case logTruncated
+  /// The index was truncated: what it says about the log is wrong.
+  case indexTruncated
   /// The log or its index was removed, and there is no other one: no other process has opened the
   /// file since.
   case logRemoved
@@ -85,7 +89,7 @@ enum FileCondition: Sendable, Hashable {
   /// True if copying the open log into the open file cannot damage anything.
   var allowsCheckpoint: Bool {
     switch self {
-    case .truncated, .logTruncated, .logReplaced: false
+    case .truncated, .logTruncated, .indexTruncated, .logReplaced: false
     case .intact, .removed, .replaced, .logRemoved: true
     }
   }
@@ -100,6 +104,8 @@ enum FileCondition: Sendable, Hashable {
     case .truncated: StoreFault("file-truncated", "The database file was cut short.")
     case .logTruncated:
       StoreFault("log-truncated", "The write-ahead log was cut short.")
+    case .indexTruncated:
+      StoreFault("index-truncated", "The index of the write-ahead log was cut short.")
     case .logRemoved: StoreFault("log-removed", "The write-ahead log or its index was removed.")
     case .logReplaced:
       StoreFault("log-replaced", "The write-ahead log or its index was replaced.")
@@ -111,6 +117,8 @@ enum FileCondition: Sendable, Hashable {
 final class ServedFiles: Sendable {
   /// The smallest page size of SQLite; no database is shorter.
   private static let shortest = 512
+  /// The length of the index's header, with its locks and marks.
+  private static let indexHeaderBytes = 136
 
   private let path: String
   /// The path without symbolic links: SQLite resolves them before it names the log.
@@ -124,11 +132,14 @@ final class ServedFiles: Sendable {
   private let indexBytes: Atomic<Int>
   /// The length of the log that its index required when it was last read.
   private let logBytes = Atomic(0)
-  /// True once the file was truncated; it stays true, because later content is not the one that was
+  /// True once the file lacked pages; it stays true, because later content is not the one that was
   /// opened.
   private let isTruncated = Atomic(false)
   /// True once the log lacked frames; it stays true, because its later content has gaps.
   private let isLogTruncated = Atomic(false)
+  /// True once the index was truncated; it stays true, because it is not rebuilt before every
+  /// connection is closed.
+  private let isIndexTruncated = Atomic(false)
   /// The file's modification time when this process last checkpointed.
   private let checkpointed: Atomic<Int64>
 
@@ -149,7 +160,11 @@ final class ServedFiles: Sendable {
   }
 
   /// The current condition. Costs three calls of `stat`.
-  var condition: FileCondition { condition(index: FileStatus(indexPath)) }
+  var condition: FileCondition {
+    let index = FileStatus(indexPath)
+    restore(index)
+    return condition(index: index)
+  }
 
   private func condition(index: FileStatus?) -> FileCondition {
     if isTruncated.load(ordering: .relaxed) { return .truncated }
@@ -164,6 +179,7 @@ final class ServedFiles: Sendable {
       return .logReplaced
     }
     if isLogTruncated.load(ordering: .relaxed) { return .logTruncated }
+    if isIndexTruncated.load(ordering: .sequentiallyConsistent) { return .indexTruncated }
     let isRemoved = self.log != nil && log == nil || self.index != nil && index == nil
     guard isRemoved else { return .intact }
     // Another process that did not see the removed log may have opened, written and closed the
@@ -184,61 +200,57 @@ final class ServedFiles: Sendable {
     return now.identity != known
   }
 
-  /// True if a transaction may begin on an open connection. Costs one call of `stat`.
+  /// True if a transaction may begin on an open connection, and if what it read is true. Costs one
+  /// call of `stat`.
   var allowsReading: Bool {
-    !isTruncated.load(ordering: .relaxed) && restore(FileStatus(indexPath)) != .unusable
+    guard !isTruncated.load(ordering: .relaxed) else { return false }
+    restore(FileStatus(indexPath))
+    return !isIndexTruncated.load(ordering: .sequentiallyConsistent)
   }
 
-  private enum IndexState {
-    case whole
-    /// It was truncated, and has its length again.
-    case restored
-    case unusable
-  }
-
-  /// Extends a truncated index with zeros to its previous length. SQLite considers these an invalid
-  /// index and rebuilds it from the log when the next transaction begins.
-  private func restore(_ now: FileStatus?) -> IndexState {
-    guard let now, now.identity == index else { return .whole }
+  /// Extends a truncated index with zeros to its previous length, so that no access to it raises
+  /// SIGBUS, and records permanently that it was truncated. The record comes first: whoever finds
+  /// the restored length finds the record as well.
+  private func restore(_ now: FileStatus?) {
+    guard let now, now.identity == index else { return }
     let known = indexBytes.load(ordering: .relaxed)
-    if now.size >= known {
-      if now.size > known { indexBytes.max(now.size, ordering: .relaxed) }
-      return .whole
-    }
-    return truncate(indexPath, off_t(known)) == 0 ? .restored : .unusable
+    if now.size > known { indexBytes.max(now.size, ordering: .relaxed) }
+    guard now.size < known else { return }
+    isIndexTruncated.store(true, ordering: .sequentiallyConsistent)
+    _ = truncate(indexPath, off_t(known))
   }
 
   /// Checks the files before and after a commit.
   ///
-  /// - Parameters:
-  ///   - connection: the writer's.
-  ///   - inTransaction: true while a write transaction is open; it may have read from an index that
-  ///     was truncated meanwhile.
+  /// - Parameter connection: the writer's.
   /// - Throws: ``StoreError/storageFailed(_:)`` if a commit now would be lost.
-  func check(_ connection: Connection, inTransaction: Bool = false) throws(StoreError) {
+  func check(_ connection: Connection) throws(StoreError) {
     let index = FileStatus(indexPath)
-    let state = restore(index)
-    if index?.identity == self.index { checkLog(state, connection) }
+    restore(index)
+    if index?.identity == self.index { checkLog(connection) }
+    if connection.lacksPages { isTruncated.store(true, ordering: .relaxed) }
     if let fault = condition(index: index).fault { throw .storageFailed(fault.detail) }
-    guard state == .whole || state == .restored && !inTransaction else {
-      throw .storageFailed("the index of the write-ahead log was cut short")
-    }
   }
 
   /// Records permanently that the log is shorter than its index requires. SQLite writes frames
   /// before it counts them in the index, and resets the count before it truncates the log. Another
   /// process may do either between two reads; then both values have changed. A truncated index
   /// contains no valid count, so its previous one is used.
-  private func checkLog(_ state: IndexState, _ connection: Connection) {
+  private func checkLog(_ connection: Connection) {
     guard let log = FileStatus(logPath), log.identity == self.log else { return }
-    if state == .whole, let required = connection.requiredLogBytes {
-      logBytes.store(required, ordering: .relaxed)
-    }
+    if let required = requiredLogBytes(connection) { logBytes.store(required, ordering: .relaxed) }
     let required = logBytes.load(ordering: .relaxed)
     guard log.size < required, FileStatus(logPath)?.size == log.size,
-      state != .whole || connection.requiredLogBytes == required
+      (requiredLogBytes(connection) ?? required) == required
     else { return }
     isLogTruncated.store(true, ordering: .relaxed)
+  }
+
+  /// Returns nil if the index does not contain the length of the log.
+  private func requiredLogBytes(_ connection: Connection) -> Int? {
+    guard !isIndexTruncated.load(ordering: .sequentiallyConsistent) else { return nil }
+    let required = connection.requiredLogBytes
+    return isIndexTruncated.load(ordering: .sequentiallyConsistent) ? nil : required
   }
 
   /// Copies the writer's open log to `FILE-wal-orphan` if other processes use another log. It may
@@ -250,6 +262,17 @@ final class ServedFiles: Sendable {
     }
     SQLiteStore.report(
       .lostLog("saves of the former write-ahead log may be missing; it is kept as \(orphan)"))
+  }
+
+  /// Makes SQLite rebuild a truncated index from the log when the file is opened again: it does so
+  /// where the header is invalid. A truncated header can be valid, with zeros behind it.
+  func invalidateTruncatedIndex() {
+    guard condition == .indexTruncated else { return }
+    let descriptor = open(indexPath, O_WRONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    let header = [UInt8](repeating: 0, count: Self.indexHeaderBytes)
+    _ = header.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
   }
 
   /// Removes the log from a name whose file is another one, or has other content, because SQLite

@@ -18,6 +18,18 @@ private enum Search: Int, CaseIterable {
   }
 }
 
+/// The most bytes of a pattern from a column that has to be compiled or folded.
+private let longestPattern: Int32 = 64 << 10
+
+/// True if preparing the pattern could take long for every row: it does not notice that the query's
+/// time is up. A constant pattern is prepared once.
+private func isTooLong(
+  _ pattern: OpaquePointer?, _ search: Search?, _ options: StringOptions
+) -> Bool {
+  guard search == .like || search == .matches || !options.isEmpty else { return false }
+  return sqlite3_value_frombind(pattern) == 0 && sqlite3_value_bytes(pattern) > longestPattern
+}
+
 func registerSearchFunctions(on handle: OpaquePointer) {
   for search in Search.allCases {
     register("livefetch_\(search)", 3, tag: search.rawValue, on: handle) { context, _, values in
@@ -25,7 +37,11 @@ func registerSearchFunctions(on handle: OpaquePointer) {
         rawValue: UInt8(truncatingIfNeeded: sqlite3_value_int(values?[2])))
       guard RunningQuery.admits(values?[0], context), RunningQuery.admits(values?[1], context)
       else { return }
-      guard let search = Search(rawValue: functionTag(context)), let text = utf8(values?[0]),
+      let search = Search(rawValue: functionTag(context))
+      guard !isTooLong(values?[1], search, options) else {
+        return sqlite3_result_error_code(context, SQLITE_INTERRUPT)
+      }
+      guard let search, let text = utf8(values?[0]),
         let searched = Searched.cached(context, values?[1], search, options)
       else {
         sqlite3_result_int(context, 0)

@@ -104,7 +104,7 @@ struct WriterGroup {
   private mutating func commit(_ state: State) -> Outcome {
     let start = monotonicNanoseconds()
     do {
-      try files?.check(connection, inTransaction: true)
+      try files?.check(connection)
       try connection.run("COMMIT")
     } catch {
       rollBack()

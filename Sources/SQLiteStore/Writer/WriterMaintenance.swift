@@ -101,8 +101,8 @@ struct WriterMaintenance {
 
   /// Copies the whole log into the file and closes the connection.
   func finish() {
-    let files = watch?.files
-    if files?.allowsReading ?? true, files?.condition.allowsCheckpoint ?? true {
+    if allowsCheckpoint { checkpoint(SQLITE_CHECKPOINT_PASSIVE) }
+    if allowsCheckpoint {
       checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
     } else {
       connection.keepLogOnClose()
@@ -115,6 +115,13 @@ struct WriterMaintenance {
 // MARK: - Files that were removed or replaced
 
 extension WriterMaintenance {
+  private var allowsCheckpoint: Bool {
+    guard let files = watch?.files else { return true }
+    // Records what is wrong with the files.
+    try? files.check(connection)
+    return files.condition.allowsCheckpoint
+  }
+
   /// True if the files are not those that were opened. Then nothing more is written to them.
   private var hasChangedFiles: Bool {
     guard let files = watch?.files else { return false }
@@ -127,7 +134,8 @@ extension WriterMaintenance {
   }
 
   /// Reports that the store has to be opened again, if there is a file to open: the opened file has
-  /// another name, its log was replaced, or its log was removed. In the last case the content of
+  /// another name, the index of its log was truncated, its log was replaced, or its log was removed.
+  /// In the last case the content of
   /// the log is copied into the file first, unless another process has opened the file since.
   private mutating func reportFiles(_ requests: Requests) -> Writer.Commit? {
     let condition = watch?.files.condition ?? .intact
@@ -141,7 +149,7 @@ extension WriterMaintenance {
     switch condition {
     // Opened again, the store would lack saves that were answered: a person has to decide that.
     case .intact, .removed, .logTruncated: return nil
-    case .replaced, .truncated, .logRemoved, .logReplaced: break
+    case .replaced, .truncated, .indexTruncated, .logRemoved, .logReplaced: break
     }
     isOutdated = true
     return .outdated(condition == .truncated ? .fileTruncated : .fileReplaced)
@@ -237,8 +245,10 @@ extension WriterMaintenance {
     if gauge.pages < checkpointedPages { checkpointedPages = 0 }
     guard Int(gauge.pages &- checkpointedPages) >= settings.checkpointPages else { return }
     checkpointedPages = gauge.pages
+    checkpoint(SQLITE_CHECKPOINT_PASSIVE)
     let isLong = Int(gauge.pages) * pageSize > settings.truncationBytes
-    checkpoint(isLong ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE)
+    // If the index was truncated meanwhile, not all of the log was copied.
+    if isLong, !hasChangedFiles { checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
   }
 
   /// Checkpoints without waiting for readers. Frames that a reader still needs stay for the next
