@@ -88,8 +88,8 @@ struct RequestGate: Sendable {
     }
   }
 
-  /// Checks the host. The host that a trusted proxy reports has precedence, then the authority of an absolute target has precedence over `Host` (RFC 9112,
-  /// section 3.2.2).
+  /// Checks the host: the one that a trusted proxy reports, else the authority of an absolute target,
+  /// which has precedence over `Host` (RFC 9112, section 3.2.2).
   private func checkHost(_ scan: HeaderScan, _ intake: RequestIntake) -> HTTPProblem? {
     guard let hostNames else { return nil }
     if var host = intake.forwarded?.host {
