@@ -35,7 +35,7 @@ struct AccessCommand: ParsableCommand {
       guard let declaration = given ?? model.file.flatMap({ AccessDeclaration($0) }) else {
         return print("\(store): no access rules; every caller may read and change everything")
       }
-      try declaration.check(model, file: access ?? store)
+      try declaration.checked(model, file: access ?? store)
       for line in declaration.lines(model) { print(line) }
     }
 
@@ -63,10 +63,11 @@ extension AccessDeclaration {
     }
   }
 
-  /// Ends the command if the rules do not fit the model.
-  func check(_ model: Model, file: String) throws {
+  /// Returns the rules; ends the command if they do not fit the model.
+  @discardableResult
+  func checked(_ model: Model, file: String) throws -> AccessRules {
     do throws(ModelFileError) {
-      _ = try AccessRules(self, model: model)
+      return try AccessRules(self, model: model)
     } catch {
       throw error.failure(file)
     }

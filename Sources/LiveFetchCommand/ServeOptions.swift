@@ -162,7 +162,7 @@ struct ServerOptions {
   /// Ends the command if the access rules, of the file or of the model, do not fit the store.
   func checkRules(of model: Model, path: String) throws {
     let rules = access ?? model.file.flatMap { AccessDeclaration($0) }
-    try rules?.check(model, file: settings.text(.access) ?? path)
+    try rules?.checked(model, file: settings.text(.access) ?? path)
   }
 
   /// Refuses to serve everyone on an address that is not loopback.

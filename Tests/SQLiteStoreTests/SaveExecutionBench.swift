@@ -72,6 +72,7 @@ struct SaveExecutionBench {
     return switch error {
     case .malformed(let detail): ["400 \(detail)"]
     case .condition(let error): ["400 \(error)"]
+    case .forbidden(let problems): lines(403, problems)
     case .invalid(let problems): lines(422, problems)
     case .conflicts(let problems): lines(409, problems)
     case .preconditionFailed(let problem): lines(412, [problem])

@@ -18,6 +18,7 @@ struct FetchCommand: ParsableCommand {
         livefetch fetch world.sqlite City --where 'name BEGINSWITH[cd] %@' --arg são --select name
         livefetch fetch http://127.0.0.1:8080 City --section country.name --limit 40 --watch
         livefetch fetch world.sqlite City --where 'country.code == "JP"' --count
+        livefetch fetch notes.sqlite Note --as ann --role hr
         livefetch fetch world.sqlite City --group country.name --select 'country.name,n:@count'
       """)
 
@@ -25,6 +26,7 @@ struct FetchCommand: ParsableCommand {
 
   @OptionGroup var target: StoreArgument
   @OptionGroup var fetch: FetchArguments
+  @OptionGroup var caller: CallerArguments
 
   @Option(help: ArgumentHelp("A key path to group the rows by.", valueName: "key"))
   var section: String?
@@ -63,12 +65,19 @@ struct FetchCommand: ParsableCommand {
     return query
   }
 
+  func validate() throws {
+    if target.isAddress, caller.isGiven {
+      throw ValidationError("--as, --role and --access are for a file; a server has its callers.")
+    }
+  }
+
   func run() throws {
     let source: any FetchSource =
       target.isAddress
       ? RemoteFetch(
         try target.remote(), entity: fetch.entity, query: query, predicate: fetch.predicate)
-      : try FileFetch(target, entity: fetch.entity, query: query, predicate: fetch.predicate)
+      : try FileFetch(
+        target, entity: fetch.entity, query: query, predicate: fetch.predicate, caller: caller)
     if watch, Terminal.output.isTerminal, format == .table, !count {
       try FetchScreen(source: source, title: title).run()
     } else if watch {

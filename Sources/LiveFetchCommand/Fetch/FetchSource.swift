@@ -27,11 +27,14 @@ final class FileFetch: FetchSource {
 
   init(
     _ target: StoreArgument, entity: String, query: [(name: String, value: String)],
-    predicate: String?
+    predicate: String?, caller: CallerArguments
   ) throws {
     path = target.store
     store = try target.openToRead()
-    plan = try Self.plan(entity, query, in: store.model, maxItems: 10_000, predicate)
+    let access = try caller.access(to: store.model, target.store)
+    plan = try Self.plan(
+      entity, query, in: access?.model ?? store.model, maxItems: 10_000, predicate
+    ).restricted(by: access)
     watch = try reportingErrors(of: target.store) { try ChangeWatch(path: target.store) }
   }
 

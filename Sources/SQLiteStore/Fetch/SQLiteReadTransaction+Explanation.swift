@@ -47,7 +47,12 @@ extension SQLiteReadTransaction {
     let isText = composer.schema.entities[plan.definition.entity].key.idType == .string
     for path in plan.expansion {
       let anyone: ObjectID = isText ? .text("") : .integer(0)
-      statements.append(("included", composer.reached(from: [anyone], over: path, at: .now)))
+      statements.append(
+        (
+          "included",
+          composer.reached(
+            from: [anyone], over: path, at: .now, access: plan.definition.access)
+        ))
     }
     return statements
   }

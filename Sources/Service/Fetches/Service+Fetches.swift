@@ -70,7 +70,8 @@ extension Service {
     switch fetch {
     case .cached(let plan):
       guard let access = context.access else { return .snapshot(.bound(plan)) }
-      return .snapshot(.plan(plan.plan.restricted(by: access)))
+      let restricted = plan.plan.restricted(by: access)
+      return .snapshot(restricted.definition.access == nil ? .bound(plan) : .plan(restricted))
     case .target(let target, let request):
       let fetch = try resolve(request, isPath: true, context.access)
       if request.since == nil, !request.explains, context.access?.hidesNothing ?? true {

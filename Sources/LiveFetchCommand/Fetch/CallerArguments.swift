@@ -1,0 +1,39 @@
+// `--as USER --role ROLE`: the caller whose access rules a fetch of a file obeys.
+
+import ArgumentParser
+import FetchModel
+
+/// The caller for whom a file is read.
+struct CallerArguments: ParsableArguments {
+  @Option(
+    name: .customLong("as"),
+    help: ArgumentHelp("Obey the access rules for the user with this id.", valueName: "user"))
+  var user: String?
+
+  @Option(help: "A role of the user; may be repeated.")
+  var role: [String] = []
+
+  @Option(
+    help: "A JSON file of access rules, in place of those of the model.",
+    completion: .file(extensions: ["json"]))
+  var access: String?
+
+  var isGiven: Bool { user != nil || !role.isEmpty || access != nil }
+
+  func validate() throws {
+    if user == nil, isGiven { throw ValidationError("--role and --access need --as.") }
+  }
+
+  /// Returns what the caller may do; nil unless one is given.
+  ///
+  /// - Parameter path: The store, for messages.
+  func access(to model: Model, _ path: String) throws -> CallerAccess? {
+    guard let user else { return nil }
+    let given = try access.map { try AccessDeclaration(atPath: $0) }
+    guard let declaration = given ?? model.file.flatMap({ AccessDeclaration($0) }) else {
+      throw failure("\(path): it has no access rules; --access FILE gives some", .usage)
+    }
+    return try declaration.checked(model, file: access ?? path)
+      .access(of: AccessCaller(id: user, roles: role))
+  }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// API.md, section 9: `--access`, `livefetch access check` and `livefetch fetch --as`, with the
+/// program.
+@Suite("Access rules on the command line", .mayBlock)
+struct AccessRulesCommandTests {
+  private func folder(rules: String) throws -> Folder {
+    let folder = try Folder()
+    try folder.sql(
+      """
+      CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, owner INTEGER, pay INTEGER);
+      INSERT INTO note VALUES (1,'a',7,10),(2,'b',8,20);
+      """, on: "n.sqlite")
+    try folder.write(rules, to: "rules.json")
+    return folder
+  }
+
+  private static let rules = """
+    {"entities":{"note":{"access":{"read":"owner == $user.id"},
+      "attributes":{"pay":{"hidden":"NOT 'hr' IN $user.roles"}}}}}
+    """
+
+  @Test("The rules of each entity are listed, and those that are missing as what they mean")
+  func check() throws {
+    let folder = try folder(rules: Self.rules)
+    let run = try folder.run("access", "check", "n.sqlite", "--access", "rules.json")
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(
+      run.output == """
+        note read: owner == $user.id
+        note insert: false
+        note update: false
+        note delete: false
+        note.pay hidden: NOT 'hr' IN $user.roles
+
+        """)
+  }
+
+  @Test("A store without rules says so")
+  func none() throws {
+    let folder = try folder(rules: "{}")
+    let run = try folder.run("access", "check", "n.sqlite")
+    #expect(run.status == 0)
+    #expect(
+      run.output == "n.sqlite: no access rules; every caller may read and change everything\n")
+  }
+
+  @Test("Rules that do not fit the store are named, by `check` and by `serve`")
+  func misfit() throws {
+    let folder = try folder(rules: #"{"entities":{"note":{"access":{"read":"ownr == 1"}}}}"#)
+    for command in [["access", "check", "n.sqlite"], ["serve", "n.sqlite", "--port", "0"]] {
+      let run = try folder.run(command + ["--access", "rules.json"])
+      #expect(run.status == 65)
+      #expect(run.errors.contains("rules.json: entities/note/access/read: at 0: "), "\(run.errors)")
+    }
+    let missing = try folder.run("access", "check", "n.sqlite", "--access", "none.json")
+    #expect(missing.status == 66)
+  }
+
+  @Test("`fetch --as` shows what the user sees")
+  func fetch() throws {
+    let folder = try folder(rules: Self.rules)
+    let target = ["fetch", "n.sqlite", "note", "--format", "csv", "--access", "rules.json"]
+    #expect(try folder.run(target + ["--as", "7"]).output == "id,title,owner\n1,a,7\n")
+    #expect(
+      try folder.run(target + ["--as", "8", "--role", "hr"]).output
+        == "id,title,owner,pay\n2,b,8,20\n")
+    #expect(try folder.run("fetch", "n.sqlite", "note", "--role", "hr").status == 64)
+    #expect(try folder.run("fetch", "n.sqlite", "note", "--as", "7").status == 64)
+  }
+}
