@@ -16,10 +16,12 @@ struct ModelSchemaTests {
 
   /// A model in which every member that there is has a value that is not its default.
   static let full = """
-    {"version":"2","entities":[
+    {"version":"2","access":{"default":false},"entities":[
     {"name":"A","abstract":true,"renamingIdentifier":"AA",
+     "access":{"read":true,"insert":"s == $user.id","update":false,"delete":false},
      "attributes":[{"name":"s","type":"String","optional":false,"default":"x","minimumLength":1,
-       "maximumLength":9,"regex":".*","renamingIdentifier":"t"},
+       "maximumLength":9,"regex":".*","renamingIdentifier":"t","hidden":false,
+       "readOnly":"NOT 'x' IN $user.roles"},
       {"name":"n","type":"Double","minimum":1,"maximum":2.5,"transient":true},
       {"name":"d","type":"String","derivation":"uppercase:(s)"},
       {"name":"v","type":"Transformable","transformer":"JSON","class":"C"}],
@@ -156,8 +158,8 @@ private struct SchemaValidator {
   private func declared(by schema: JSON, _ name: String) -> [String] {
     guard case .object(let members)? = schema["properties"] else { return [] }
     return members.flatMap { member -> [String] in
-      let inner = member.value["items"].map { declared(by: $0, "\(name).\(member.name)") } ?? []
-      return ["\(name)/\(member.name)"] + inner
+      let inner = member.value["items"] ?? member.value
+      return ["\(name)/\(member.name)"] + declared(by: inner, "\(name).\(member.name)")
     }
   }
 

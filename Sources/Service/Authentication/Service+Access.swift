@@ -22,6 +22,15 @@ extension Service {
   }
 }
 
+extension RequestContext {
+  /// - Throws: 403 unless the caller may know what no access rule restricts. The anonymous caller of
+  ///   an open server has every scope, and is under the rules.
+  func requireWholeStore() throws(Problem) {
+    try require(.admin)
+    if service.accessRules != nil, caller?.kind == .anonymous { throw .forbidden(.admin) }
+  }
+}
+
 extension AccessRules {
   /// Returns nil if neither a rule file nor the model has rules. Rules that do not fit the model, as
   /// after a change of the schema, deny everything.

@@ -118,7 +118,7 @@ extension Service {
     of fetch: ResolvedFetch, _ context: RequestContext
   ) throws(Problem) -> Operation {
     if fetch.request.explains {
-      try context.require(.admin)
+      try context.requireWholeStore()
       guard configuration.explains else { throw .explainDisabled }
       return .explanation(fetch.plan)
     }

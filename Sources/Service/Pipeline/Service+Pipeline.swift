@@ -98,7 +98,7 @@ extension Service {
   private func authorize(_ context: RequestContext) throws(Problem) {
     context.begin(.authorize)
     if let scope = context.route.scope { try context.require(scope) }
-    if accessRules != nil, case .changes = context.route { try context.require(.admin) }
+    if accessRules != nil, case .changes = context.route { try context.requireWholeStore() }
   }
 }
 

@@ -114,6 +114,19 @@ struct AccessReadingTests {
     #expect(try world.ask("1", "GET", "/v1/changes").status == 403)
     #expect(try world.ask(nil, "GET", "/v1/changes").status == 200)
   }
+
+  @Test("The anonymous caller of an open server is under the rules")
+  func anonymous() throws {
+    var configuration = ServiceConfiguration()
+    configuration.explains = true
+    configuration.access = try AccessDeclaration(parsing: Array(AccessWorld.rules.utf8))
+    let file = try ServedFile(AccessWorld.sql, configuration: configuration)
+    // `owner == $user.id` holds for a note without an owner.
+    #expect(try file.ask("/v1/objects/note?as=ids").text.contains(#""items":[5]"#))
+    #expect(try file.ask("/v1/objects/note/1").status == 404)
+    #expect(try file.ask("/v1/changes").status == 403)
+    #expect(try file.ask("/v1/objects/note?explain=true").status == 403)
+  }
 }
 
 @Suite("Live results honour access rules", .mayBlock)
