@@ -21,7 +21,7 @@ let package = Package(
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(
-      name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+      name: "LiveFetchCSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -29,20 +29,23 @@ let package = Package(
 
     // Threads and waiting for them
     .target(
-      name: "Threads",
+      name: "LiveFetchThreads",
       dependencies: ["CThreads", .product(name: "DequeModule", package: "swift-collections")]),
 
     // Pure functions of bytes: percent-encoding and hashes
     .target(name: "Bytes"),
 
     // Samples in Prometheus' data model
-    .target(name: "Metrics"),
+    .target(name: "LiveFetchMetrics"),
 
     // MATCHES, LIKE and searches in text, in linear time
     .target(name: "Patterns", dependencies: ["Bytes"]),
 
     // Pure values
     .target(name: "FetchModel", dependencies: ["Bytes", "Patterns"]),
+
+    // Request targets → plans
+    .target(name: "RequestPlans", dependencies: ["Bytes", "FetchModel"]),
 
     // Core Data's model documents
     .target(name: "CoreDataModels", dependencies: ["FetchModel"]),
@@ -51,7 +54,7 @@ let package = Package(
     .target(
       name: "HTTPClient",
       dependencies: [
-        .target(name: "CCurl", condition: .when(platforms: [.linux])), "Threads",
+        .target(name: "CCurl", condition: .when(platforms: [.linux])), "LiveFetchThreads",
         .product(name: "DequeModule", package: "swift-collections"),
       ]),
 
@@ -59,18 +62,19 @@ let package = Package(
     .target(
       name: "SQLiteStore",
       dependencies: [
-        "Bytes", "FetchModel", "Metrics", "Patterns", "CSQLite", "Threads",
+        "Bytes", "FetchModel", "LiveFetchMetrics", "Patterns", "LiveFetchCSQLite",
+        "LiveFetchThreads",
       ]),
     .target(
       name: "LiveQueries",
       dependencies: [
-        "Bytes", "FetchModel", "Threads",
+        "Bytes", "FetchModel", "LiveFetchThreads",
         .product(name: "HeapModule", package: "swift-collections"),
       ]),
     .target(
-      name: "HTTPServer",
+      name: "LiveFetchHTTPServer",
       dependencies: [
-        "Bytes", "CMicrohttpd", "CZlib", "Threads",
+        "Bytes", "CMicrohttpd", "CZlib", "LiveFetchThreads",
         .product(name: "HeapModule", package: "swift-collections"),
       ]),
 
@@ -82,7 +86,8 @@ let package = Package(
     .target(
       name: "Service",
       dependencies: [
-        "Bytes", "FetchModel", "LiveQueries", "HTTPServer", "Metrics", "Threads",
+        "Bytes", "FetchModel", "LiveQueries", "LiveFetchHTTPServer", "LiveFetchMetrics",
+        "LiveFetchThreads", "RequestPlans",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
@@ -99,7 +104,7 @@ let package = Package(
       name: "LiveFetchCommand",
       dependencies: [
         "Bytes", "CoreDataModels", "FetchModel", "HTTPClient", "SQLiteStore", "LiveQueries",
-        "HTTPServer", "Service", "Threads", "WebPage",
+        "LiveFetchHTTPServer", "Service", "LiveFetchThreads", "WebPage",
         "CZlib",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -108,30 +113,36 @@ let package = Package(
 
     // What the tests of several targets need
     .target(
-      name: "TestSupport", dependencies: ["CMicrohttpd", "CSQLite"], path: "Tests/TestSupport"),
+      name: "TestSupport", dependencies: ["CMicrohttpd", "LiveFetchCSQLite"],
+      path: "Tests/TestSupport"),
 
-    .testTarget(name: "ThreadsTests", dependencies: ["Threads", "TestSupport"]),
+    .testTarget(name: "ThreadsTests", dependencies: ["LiveFetchThreads", "TestSupport"]),
     .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "TestSupport"]),
     .testTarget(name: "PatternsTests", dependencies: ["Patterns", "FetchModel", "TestSupport"]),
     .testTarget(name: "CoreDataModelsTests", dependencies: ["CoreDataModels", "TestSupport"]),
     .testTarget(
       name: "FetchModelTests", dependencies: ["Bytes", "FetchModel", "Patterns", "TestSupport"]),
-    .testTarget(name: "SQLiteStoreTests", dependencies: ["Bytes", "SQLiteStore", "TestSupport"]),
+    .testTarget(
+      name: "SQLiteStoreTests",
+      dependencies: ["Bytes", "RequestPlans", "SQLiteStore", "TestSupport"]),
     .testTarget(
       name: "LiveQueriesTests",
-      dependencies: ["Bytes", "LiveQueries", "FetchModel", "SQLiteStore", "Threads", "TestSupport"]),
+      dependencies: [
+        "Bytes", "LiveQueries", "FetchModel", "SQLiteStore", "LiveFetchThreads", "TestSupport",
+      ]),
     .testTarget(
       name: "LiveFetchTests",
       dependencies: [
-        "LiveFetch", "HTTPClient", "SQLiteStore", "Service", "HTTPServer", "TestSupport",
+        "LiveFetch", "HTTPClient", "SQLiteStore", "Service", "LiveFetchHTTPServer", "TestSupport",
         // Run as a program.
         "LiveCities",
       ]),
-    .testTarget(name: "HTTPServerTests", dependencies: ["Bytes", "HTTPServer", "TestSupport"]),
+    .testTarget(
+      name: "HTTPServerTests", dependencies: ["Bytes", "LiveFetchHTTPServer", "TestSupport"]),
     .testTarget(
       name: "ServiceTests",
       dependencies: [
-        "CoreDataModels", "Service", "SQLiteStore", "HTTPClient", "TestSupport",
+        "CoreDataModels", "RequestPlans", "Service", "SQLiteStore", "HTTPClient", "TestSupport",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "CryptoExtras", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
@@ -141,7 +152,8 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "LiveFetchCommand", "HTTPClient", "HTTPServer", "CSQLite", "FetchModel", "WebPage",
+        "LiveFetchCommand", "HTTPClient", "LiveFetchHTTPServer", "LiveFetchCSQLite", "FetchModel",
+        "WebPage",
         "TestSupport",
       ]),
   ],

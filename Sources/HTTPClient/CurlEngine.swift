@@ -10,7 +10,7 @@
   import CCurl
   import Glibc
   import Synchronization
-  import Threads
+  import LiveFetchThreads
 
   /// The engine of this platform.
   let systemEngine: any TransferEngine = CurlEngine()

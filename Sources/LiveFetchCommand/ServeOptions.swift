@@ -3,7 +3,7 @@
 import ArgumentParser
 import FetchModel
 import Foundation
-import HTTPServer
+import LiveFetchHTTPServer
 import SQLiteStore
 import Service
 import WebPage

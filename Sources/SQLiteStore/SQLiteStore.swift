@@ -1,7 +1,7 @@
 // An SQLite file as a store. It is opened once, read by many threads and written by one.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 import Synchronization
 
 /// The options with which a file is served.

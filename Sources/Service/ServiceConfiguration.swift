@@ -1,7 +1,7 @@
 // The settings of a service, with their defaults.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 import LiveQueries
 import Logging
 

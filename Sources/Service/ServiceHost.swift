@@ -6,9 +6,9 @@
 // new epoch, and a new service takes its place. Requests that arrive meanwhile wait for it.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
+import LiveFetchThreads
 import Synchronization
-import Threads
 
 #if canImport(Glibc)
   import Glibc

@@ -3,6 +3,8 @@
 
 import Bytes
 
+@testable import FetchModel
+
 /// An object whose values are all of one stored class, and whose collections hold one like it.
 private struct FuzzRow: EvaluatedRow {
   let stored: StoredValue

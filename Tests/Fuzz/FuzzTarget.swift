@@ -1,9 +1,11 @@
-// What libFuzzer calls: any bytes → every reader of FetchModel. Built together with FetchModel's
-// sources as one module, by `make fuzz`. The first byte chooses the reader. Nothing may trap; where
+// What libFuzzer calls: any bytes → every reader of FetchModel and RequestPlans. Built by
+// `make fuzz`. The first byte chooses the reader. Nothing may trap; where
 // something reads back what it wrote, it has to be the same.
 
 import Bytes
 import Patterns
+
+@testable import FetchModel
 
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HTTPServer
+@testable import LiveFetchHTTPServer
 
 extension HTTPServerTests {
   @Suite struct Bodies {

@@ -2,7 +2,7 @@ import Bytes
 import CZlib
 import Testing
 
-@testable import HTTPServer
+@testable import LiveFetchHTTPServer
 
 extension HTTPServerTests {
   @Suite struct Content {

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import HTTPServer
+@testable import LiveFetchHTTPServer
 
 extension HTTPServerTests {
   /// Clients that close their sending side, or leave, together with what they send. All other time

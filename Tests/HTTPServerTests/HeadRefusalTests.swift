@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import HTTPServer
+@testable import LiveFetchHTTPServer
 
 extension HTTPServerTests {
   /// Requests that are refused before their bodies are read.

@@ -2,7 +2,7 @@ import CMicrohttpd
 import Glibc
 import Testing
 
-@testable import HTTPServer
+@testable import LiveFetchHTTPServer
 
 extension HTTPServerTests {
   @Suite struct KeepAliveOfConnections {

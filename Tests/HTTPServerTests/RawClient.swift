@@ -3,7 +3,7 @@
 import Glibc
 import TestSupport
 
-@testable import HTTPServer
+@testable import LiveFetchHTTPServer
 
 /// One TCP connection to a server on the loopback interface. Used by one thread at a time.
 final class RawClient: @unchecked Sendable {

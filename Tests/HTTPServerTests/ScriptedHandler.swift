@@ -1,6 +1,6 @@
 // A handler that does what the test says.
 
-@testable import HTTPServer
+@testable import LiveFetchHTTPServer
 
 /// Runs a closure for each request.
 struct ScriptedHandler: HTTPHandler {

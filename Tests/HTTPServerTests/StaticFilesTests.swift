@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import HTTPServer
+@testable import LiveFetchHTTPServer
 
 extension TemporaryDirectory {
   fileprivate func write(_ name: String, _ text: String) {

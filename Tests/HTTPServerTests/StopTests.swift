@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import HTTPServer
+@testable import LiveFetchHTTPServer
 
 extension HTTPServerTests {
   @Suite struct Stopping {

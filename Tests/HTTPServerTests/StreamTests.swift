@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HTTPServer
+@testable import LiveFetchHTTPServer
 
 /// A source that is filled from outside.
 final class QueueSource: StreamSource {

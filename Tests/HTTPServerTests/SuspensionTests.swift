@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import HTTPServer
+@testable import LiveFetchHTTPServer
 
 extension HTTPServerTests {
   @Suite struct Suspension {

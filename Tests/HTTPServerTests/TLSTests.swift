@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import HTTPServer
+@testable import LiveFetchHTTPServer
 
 extension HTTPServerTests {
   /// What the server promises, over TLS.

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import HTTPServer
+@testable import LiveFetchHTTPServer
 
 extension HTTPServerTests {
   /// What a worker has to wake up for while nothing else happens.

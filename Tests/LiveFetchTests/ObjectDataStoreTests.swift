@@ -1,8 +1,8 @@
 // Files and servers as data stores: what they tell, saves with conflicts, servers that go and come.
 
 import Foundation
-import HTTPServer
 import LiveFetch
+import LiveFetchHTTPServer
 import SQLiteStore
 import Service
 import Synchronization

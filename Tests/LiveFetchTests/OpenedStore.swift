@@ -1,8 +1,8 @@
 // A store on a file of a test's own, in process or over HTTP; both are gone with the test.
 
 import Foundation
-import HTTPServer
 import LiveFetch
+import LiveFetchHTTPServer
 import SQLiteStore
 import Service
 import TestSupport

@@ -77,7 +77,7 @@ struct PredicateBuilderRefusalTests {
       "swiftc", "-typecheck", "-swift-version", "6", "-diagnostic-style", "llvm", "-I",
       Self.modules.path, file.path,
     ]
-    process.arguments? += ["CCurl", "CSQLite", "CThreads", "CZlib"].flatMap {
+    process.arguments? += ["CCurl", "LiveFetchCSQLite", "CThreads", "CZlib"].flatMap {
       ["-I", Self.sources.appendingPathComponent($0).path]
     }
     let pipe = Pipe()

@@ -1,8 +1,8 @@
 // A data store of one's own, as the article shows it: a JSON REST service that is asked now and then.
 
 import Foundation
-import HTTPServer
 import LiveFetch
+import LiveFetchHTTPServer
 import Synchronization
 import TestSupport
 import Testing

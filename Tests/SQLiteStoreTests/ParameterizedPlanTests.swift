@@ -2,6 +2,7 @@
 // tie.
 
 import FetchModel
+import RequestPlans
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 import TestSupport
 import Testing
 

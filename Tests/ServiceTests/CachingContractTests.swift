@@ -1,5 +1,5 @@
 import Foundation
-import HTTPServer
+import LiveFetchHTTPServer
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import FetchModel
 import Foundation
-import HTTPServer
+import LiveFetchHTTPServer
 import SQLiteStore
 import TestSupport
 import Testing

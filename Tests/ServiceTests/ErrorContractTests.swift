@@ -1,5 +1,5 @@
 import Foundation
-import HTTPServer
+import LiveFetchHTTPServer
 import SQLiteStore
 import TestSupport
 import Testing

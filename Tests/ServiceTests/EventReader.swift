@@ -1,6 +1,6 @@
 import FetchModel
 import Foundation
-import HTTPServer
+import LiveFetchHTTPServer
 
 /// One server-sent event.
 struct SentEvent: Equatable {

@@ -1,5 +1,5 @@
 import Foundation
-import HTTPServer
+import LiveFetchHTTPServer
 import SQLiteStore
 import Service
 import TestSupport

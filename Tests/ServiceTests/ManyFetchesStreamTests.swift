@@ -1,6 +1,6 @@
 import FetchModel
 import Foundation
-import HTTPServer
+import LiveFetchHTTPServer
 import Service
 import TestSupport
 import Testing

@@ -149,7 +149,7 @@ struct OpenAPITests {
     let pattern =
       #/(?:badRequest\(|notFound\(|(?:Problem|init)\(\s*[1-5]\d\d,|code:)\s*"([a-z][a-z-]+)"/#
     var codes: Set<String> = []
-    for folder in ["Service", "HTTPServer", "FetchModel/Problems"] {
+    for folder in ["Service", "LiveFetchHTTPServer", "FetchModel/Problems"] {
       let directory = root.appendingPathComponent("Sources/\(folder)")
       let files = FileManager.default.enumerator(at: directory, includingPropertiesForKeys: nil)
       while let file = files?.nextObject() as? URL {

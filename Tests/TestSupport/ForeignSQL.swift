@@ -1,6 +1,6 @@
 // SQL run on a file as any other program would run it.
 
-import CSQLite
+import LiveFetchCSQLite
 
 /// What SQLite said.
 public struct SQLFailure: Error {

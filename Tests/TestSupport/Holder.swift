@@ -1,4 +1,4 @@
-import CSQLite
+import LiveFetchCSQLite
 
 /// Holds the write lock of a file from its making on, as another process would.
 public final class Holder: @unchecked Sendable {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Threads
+@testable import LiveFetchThreads
 
 @Suite struct FairQueueTests {
   private static func key(_ caller: String, _ connection: UInt64 = 0) -> QueueKey {

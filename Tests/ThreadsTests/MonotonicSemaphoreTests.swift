@@ -2,7 +2,7 @@ import Dispatch
 import TestSupport
 import Testing
 
-@testable import Threads
+@testable import LiveFetchThreads
 
 @Suite(.mayBlock) struct MonotonicSemaphoreTests {
   @Test func `a signal that came before lets a wait pass`() {

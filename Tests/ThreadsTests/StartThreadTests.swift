@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Threads
+@testable import LiveFetchThreads
 
 @Suite(.mayBlock) struct StartThreadTests {
   @Test func `a thread runs its body beside its maker, under its name`() throws {

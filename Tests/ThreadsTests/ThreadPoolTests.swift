@@ -2,7 +2,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Threads
+@testable import LiveFetchThreads
 
 /// Work that stays under way until it is let go.
 private final class Gate: Sendable {

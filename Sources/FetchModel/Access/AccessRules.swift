@@ -3,8 +3,6 @@
 // Promises: a rule that cannot be evaluated for a caller denies; with no rules at all there is no
 // `AccessRules`. Subentities have the rules of their root entity.
 
-import Synchronization
-
 /// The caller, as rules see it in `$user`.
 public struct AccessCaller: Sendable, Hashable {
   /// `$user.id`, and `$user` itself; nil for the anonymous caller.
@@ -40,17 +38,12 @@ public final class AccessRules: Sendable {
     var readOnly: [Int: Rule] = [:]
   }
 
-  /// The most callers whose rules are kept.
-  private static let capacity = 20_000
-
   private let model: Model
   /// Parallel to the model's entities.
   private let entities: [EntityRules]
   private let allowsByDefault: Bool
   /// The names of all variables in the rules: `user.id`.
   private let variables: [String]
-  // Protects the rules of callers, by the values of the variables.
-  private let known = Mutex<[[PredicateArgument?]: CallerAccess]>([:])
 
   /// Checks rules against a model.
   ///
@@ -76,16 +69,15 @@ public final class AccessRules: Sendable {
     variables = []
   }
 
-  /// Returns the rules as they are for a caller. O(rules) for a caller with new values.
+  /// Returns the values of the rules' variables for a caller, in the order of their names; nil for
+  /// a claim that is no value. Callers with equal values have the same rules.
+  public func values(for caller: AccessCaller) -> [PredicateArgument?] {
+    variables.map { Self.value(of: $0, caller) }
+  }
+
+  /// Returns the rules as they are for a caller. O(rules).
   public func access(of caller: AccessCaller) -> CallerAccess {
-    let values = variables.map { Self.value(of: $0, caller) }
-    if let known = known.withLock({ $0[values] }) { return known }
-    let access = resolve(values)
-    known.withLock { known in
-      if known.count >= Self.capacity { known.removeAll() }
-      known[values] = access
-    }
-    return access
+    access(values: values(for: caller))
   }
 }
 
@@ -263,7 +255,8 @@ extension AccessRules {
 // MARK: - One caller
 
 extension AccessRules {
-  private func resolve(_ values: [PredicateArgument?]) -> CallerAccess {
+  /// Returns the rules as they are for callers with these values of the variables. O(rules).
+  public func access(values: [PredicateArgument?]) -> CallerAccess {
     let arguments = Dictionary(zip(variables, values), uniquingKeysWith: { first, _ in first })
     var rules: [AccessAction: [ResolvedPredicate]] = [:]
     for action in AccessAction.allCases {

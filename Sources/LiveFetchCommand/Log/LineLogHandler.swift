@@ -5,9 +5,9 @@
 
 import FetchModel
 import Foundation
+import LiveFetchThreads
 import Logging
 import Synchronization
-import Threads
 
 /// The forms of a line.
 enum LogFormat: String {

@@ -3,7 +3,7 @@
 import Dispatch
 import Foundation
 import HTTPClient
-import HTTPServer
+import LiveFetchHTTPServer
 import Service
 import Synchronization
 

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 import Foundation
-import HTTPServer
+import LiveFetchHTTPServer
 
 /// The files of a certificate and its key.
 struct CertificateFiles: Sendable {

@@ -3,8 +3,8 @@
 
 import Dispatch
 import FetchModel
+import LiveFetchThreads
 import Synchronization
-import Threads
 
 /// Everything added since the last batch was taken.
 struct CommandBatch: Sendable {

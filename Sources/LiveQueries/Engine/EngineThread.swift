@@ -4,7 +4,7 @@
 // changed or must be read, catches up with that snapshot, and then serves new followers.
 
 import FetchModel
-import Threads
+import LiveFetchThreads
 
 /// The state and the loop of the engine's thread.
 final class EngineThread {

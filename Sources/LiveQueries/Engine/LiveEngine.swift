@@ -5,8 +5,8 @@
 
 import Dispatch
 import FetchModel
+import LiveFetchThreads
 import Synchronization
-import Threads
 
 /// Follows a store for clients that wait for changes of their fetches.
 public final class LiveEngine: Sendable {

@@ -1,8 +1,8 @@
 // A path enters; an open connection with LiveFetch's settings, functions and prepared statements
 // leaves.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 /// A connection to the file. One thread uses it at a time.
 final class Connection: @unchecked Sendable {

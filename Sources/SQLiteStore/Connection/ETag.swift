@@ -3,8 +3,8 @@
 // livefetch_etag(…). Both hash the same bytes.
 
 import Bytes
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 /// Hashes stored values in order.
 struct ETagHasher {

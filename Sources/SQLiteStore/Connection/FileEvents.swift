@@ -4,7 +4,7 @@
 #if canImport(Glibc)
   import Glibc
   import Synchronization
-  import Threads
+  import LiveFetchThreads
 
   /// Reports writes to a file and its log, and that one of them was created, removed or renamed.
   final class FileEvents: Sendable {

@@ -7,8 +7,8 @@
 // it. A descriptor opened here therefore stays open and unlocked for the next lock on the same
 // file. It is closed once the file has no name any more.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 import Synchronization
 
 #if canImport(Glibc)

@@ -1,7 +1,7 @@
 // Settings of the SQLite library, made once before its first use in the process; and its messages
 // about damaged files and failing disks, which no response to a client contains.
 
-import CSQLite
+import LiveFetchCSQLite
 import Synchronization
 
 extension SQLiteStore {

@@ -4,8 +4,8 @@
 // Only large blocks are counted: for small ones the limit costs a comparison. An allocation beyond the
 // limit fails, SQLite reports SQLITE_NOMEM, and only that statement fails.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 enum QueryMemory {
   /// Blocks from this size on are counted.

@@ -1,8 +1,8 @@
 // A pool of connections that read one file. Each is used by one thread at a time.
 
 import FetchModel
+import LiveFetchThreads
 import Synchronization
-import Threads
 
 /// The connections that read one file. May be used from any thread; there are at most `capacity`.
 final class ReaderPool: Sendable {

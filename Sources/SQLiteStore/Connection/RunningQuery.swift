@@ -1,7 +1,7 @@
 // The connection whose query this thread runs, for functions that SQLite calls. SQLite checks the
 // deadline only every few thousand steps of its virtual machine, and one step may be a long call.
 
-import CSQLite
+import LiveFetchCSQLite
 
 #if canImport(Glibc)
   import Glibc

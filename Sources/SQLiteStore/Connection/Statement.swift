@@ -1,7 +1,7 @@
 // A prepared statement, borrowed for one use. Binding, stepping and reading allocate no boxes.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 /// Makes SQLite copy the bytes that it receives.
 nonisolated(unsafe) let copiedBytes = unsafeBitCast(-1, to: sqlite3_destructor_type.self)

@@ -1,7 +1,7 @@
 // Caches prepared statements by SQL text. The least recently used one is evicted first.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 /// The prepared statements of one connection.
 struct StatementCache {

@@ -8,8 +8,8 @@
 // the file is opened again. Only indexed columns are checked, because only they can gain.
 
 import FetchModel
+import LiveFetchThreads
 import Synchronization
-import Threads
 
 /// An attribute by its indexes in the model.
 struct ColumnPlace: Sendable, Hashable {

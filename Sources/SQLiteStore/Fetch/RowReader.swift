@@ -1,7 +1,7 @@
 // The current row of a statement → an order key, or JSON bytes, without intermediate objects.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 /// Reads rows of one layout from a statement.
 struct RowReader {

@@ -1,7 +1,7 @@
 // Dictionaries at the current or a past position → their JSON.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 extension SQLiteReadTransaction {
   func dictionaries(

@@ -3,8 +3,8 @@
 // Numbers, text and booleans, which are the great majority, are read from the bytes. Other values
 // are converted like the JSON of a save.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 /// Binds one field.
 struct FieldBinder {

@@ -1,8 +1,8 @@
 // A prepared statement that stays open throughout an import, so that no lookup by its text is
 // needed.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 /// A prepared statement of one connection. Open until `close()`.
 final class HeldStatement {

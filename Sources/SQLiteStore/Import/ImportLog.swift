@@ -4,8 +4,8 @@
 // exactly as the insert trigger does. The trigger that finds the rows deleted by a REPLACE is not
 // needed, because an import never replaces.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 /// Writes the rows that the insert trigger would write. For tables whose key is the rowid.
 final class ImportLog {

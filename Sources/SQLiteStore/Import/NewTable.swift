@@ -1,7 +1,7 @@
 // A sample of records → column types, and a table with these columns.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 /// Infers the type of a file's field from sample values.
 public struct TypeGuess: Sendable, Hashable {

@@ -3,8 +3,8 @@
 // Parameter n of every statement is the n-th field, whichever fields the statement uses. Each set
 // of present fields has its own statements; almost always all fields are present.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 /// Writes rows of one table.
 struct RowWriter {

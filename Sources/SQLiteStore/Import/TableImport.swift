@@ -5,8 +5,8 @@
 // rows itself, in half the time. If a model file describes the entity, each row passes through a
 // save instead. Memory use does not depend on the number of rows.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 /// An import into one entity of a file that no server has open. For one thread.
 public final class TableImport {

@@ -1,7 +1,7 @@
 // A file, served or not → a checked copy of one state of it; and a copy → a store.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 #if canImport(Glibc)
   import Glibc

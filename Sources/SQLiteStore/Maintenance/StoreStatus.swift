@@ -1,7 +1,7 @@
 // A file → its format, its entities and the extent of its history, without changing or locking it.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 /// The properties of a file.
 public struct StoreStatus: Sendable {

@@ -3,8 +3,8 @@
 // The migration is one transaction. A script must not end it, begin another one, or open other
 // files.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 /// Statements that a migration runs in addition to its own.
 public struct MigrationScript: Sendable, Hashable {

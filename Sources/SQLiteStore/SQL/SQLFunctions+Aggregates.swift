@@ -1,8 +1,8 @@
 // Aggregate SQL functions: sums and averages that do not depend on the order of the rows, and the
 // distinct values of a group. Texts and blobs are not counted as numbers.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 func registerAggregates(on handle: OpaquePointer) {
   register(aggregate: "livefetch_sum", on: handle, addToSum) { context in

@@ -1,8 +1,8 @@
 // Stored values → comparison keys: `livefetch_value(value, encoding)`, where the encoding is an
 // integer code, and `livefetch_uuid_text(value)`. See `ColumnEncoding`.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 func registerFormFunctions(on handle: OpaquePointer) {
   register("livefetch_value", 2, on: handle) { context, _, values in

@@ -1,8 +1,8 @@
 // Numeric SQL functions: rounding, roots, powers, logarithms and decimal arithmetic. A result that
 // is not a number is NULL; no function raises an error.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 #if canImport(Glibc)
   import Glibc

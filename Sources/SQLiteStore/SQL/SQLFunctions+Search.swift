@@ -1,8 +1,8 @@
 // BEGINSWITH, ENDSWITH, CONTAINS, LIKE and MATCHES as SQL functions. `livefetch_like(text, pattern,
 // options)` returns 1 or 0, never NULL. A constant pattern is prepared once per statement.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 private enum Search: Int, CaseIterable {
   case begins, ends, contains, like, matches

@@ -3,8 +3,8 @@
 // as NULL.
 
 import Bytes
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 /// Registers the functions on a connection, which may be any open handle.
 func registerFunctions(on handle: OpaquePointer) {

@@ -1,7 +1,7 @@
 // A statement that writes → completed, or refused by a constraint. Other failures are thrown.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 /// A refused statement in SQLite's words. The message must not reach clients.
 struct Constraint {

@@ -1,8 +1,8 @@
 // An open file → its tables and views as SQLite's catalogue describes them. Names and relationships
 // of the model come later.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 /// A table or view of the catalogue.
 struct CatalogueTable {

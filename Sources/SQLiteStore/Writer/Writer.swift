@@ -8,8 +8,8 @@
 
 import Dispatch
 import FetchModel
+import LiveFetchThreads
 import Synchronization
-import Threads
 
 /// The queue of saves and the thread that executes them.
 final class Writer: Sendable {

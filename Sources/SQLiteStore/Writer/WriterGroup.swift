@@ -1,8 +1,8 @@
 // Waiting saves → one transaction with one savepoint per save. A save that fails does not affect
 // the others of its group.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 /// Executes groups of saves. Used only on the writer's thread.
 struct WriterGroup {

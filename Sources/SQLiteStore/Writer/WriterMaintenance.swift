@@ -2,8 +2,8 @@
 // checkpoints the log, and measures and prunes the history. It reports commits of other processes
 // and files that were replaced.
 
-import CSQLite
 import FetchModel
+import LiveFetchCSQLite
 
 /// Maintains the database file. Used only on the writer's thread.
 struct WriterMaintenance {

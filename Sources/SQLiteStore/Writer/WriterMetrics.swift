@@ -1,7 +1,7 @@
 // The metrics of the writer's thread, which updates them once per group.
 
 import FetchModel
-import Metrics
+import LiveFetchMetrics
 
 /// Counters and histograms of one writer since its start.
 struct WriterMetrics: Sendable {

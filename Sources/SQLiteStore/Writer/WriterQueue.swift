@@ -4,7 +4,7 @@
 // at most one batch, and a batch for at most one group of brief saves.
 
 import FetchModel
-import Threads
+import LiveFetchThreads
 
 /// The saves that wait for the writer's thread. Protected by its owner's lock.
 struct WriterQueue {

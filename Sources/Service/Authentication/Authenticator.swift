@@ -6,7 +6,7 @@
 
 import Crypto
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 import Synchronization
 
 /// Authenticates requests. Shared by all services of a server.

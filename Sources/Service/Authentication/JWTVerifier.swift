@@ -7,8 +7,8 @@
 import Crypto
 import FetchModel
 import JWTKit
+import LiveFetchThreads
 import Synchronization
-import Threads
 
 /// Verifies JWTs by keys from a file and from a URL.
 package final class JWTVerifier: Sendable {

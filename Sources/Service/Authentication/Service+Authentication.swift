@@ -2,7 +2,7 @@
 // ends what waits for a caller whose credential has ended.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 
 extension Service {
   /// Seconds between two reads of the API keys.

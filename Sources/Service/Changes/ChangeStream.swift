@@ -1,7 +1,7 @@
 // The history of saves → server-sent events, each read when the socket has taken the one before.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 import Synchronization
 
 final class ChangeStream: ServedStream, HistoryObserver {

@@ -1,9 +1,9 @@
 // `GET /v1/changes`: the saves after a token, at once, after a wait or as a stream.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
+import LiveFetchThreads
 import Synchronization
-import Threads
 
 /// The parameters of a request for the history.
 struct ChangesQuery: Sendable {

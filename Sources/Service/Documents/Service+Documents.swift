@@ -2,7 +2,7 @@
 // OPTIONS.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 
 extension Service {
   func planDocument(_ context: RequestContext) throws(Problem) -> Operation {

@@ -1,7 +1,7 @@
 // `/health/live` and `/health/ready` → 200, or 503 with the reasons as JSON.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 
 extension Service {
   /// Seconds after which a store that has not responded is not ready.

@@ -4,7 +4,7 @@
 // is needed, or a token cannot be continued, one read transaction answers for all.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 import LiveQueries
 import Synchronization
 

@@ -6,7 +6,7 @@
 // `id` only if the client then has every fetch at that position: the token holds for all of them.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 import LiveQueries
 import Synchronization
 

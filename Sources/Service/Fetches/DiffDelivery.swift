@@ -4,7 +4,7 @@
 // engine's thread delivers to few clients only.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 import LiveQueries
 
 /// A request that waits for one diff.

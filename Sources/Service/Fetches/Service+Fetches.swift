@@ -3,7 +3,8 @@
 // Promises: the raw target is normalized once, and a target whose plan is cached is not parsed.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
+import RequestPlans
 
 /// A fetch whose parameters are read.
 enum ParsedFetch: Sendable {

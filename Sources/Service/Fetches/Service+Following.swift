@@ -2,7 +2,7 @@
 // token, once (poll) or for every change (stream).
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 import LiveQueries
 
 /// A fetch to follow, or one object of an entity.

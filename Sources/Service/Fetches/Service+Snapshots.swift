@@ -4,7 +4,7 @@
 // target is requested repeatedly, and only if the store's token changes with everything it shows.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 
 /// A fetch to execute once.
 enum SnapshotQuery: Sendable {

@@ -7,7 +7,7 @@
 // too.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 import Synchronization
 
 /// Cached responses, limited by the bytes of their bodies.

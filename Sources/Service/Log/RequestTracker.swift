@@ -1,7 +1,7 @@
 // A request from its authentication to its end → a line of the log, and what the caller's quotas count.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 import Logging
 import Synchronization
 

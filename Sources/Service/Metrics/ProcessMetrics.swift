@@ -2,7 +2,7 @@
 
 import FetchModel
 import Foundation
-import Metrics
+import LiveFetchMetrics
 
 #if canImport(Glibc)
   import Glibc

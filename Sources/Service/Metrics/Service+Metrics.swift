@@ -1,9 +1,9 @@
 // The counters of all parts → `GET /metrics`, in Prometheus' text format.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
+import LiveFetchMetrics
 import LiveQueries
-import Metrics
 
 extension Service {
   /// Counts the service's requests.

@@ -2,8 +2,8 @@
 // request costs three additions to atomic numbers; everything else is computed when metrics are read.
 
 import FetchModel
-import HTTPServer
-import Metrics
+import LiveFetchHTTPServer
+import LiveFetchMetrics
 import Synchronization
 
 /// The kind under which the metrics count a request.

@@ -2,7 +2,7 @@
 // changes.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 
 /// An object as a path names it.
 struct ObjectTarget: Sendable {

@@ -1,7 +1,7 @@
 // `GET` of one attribute of an object: its bytes, or a range of them.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 
 /// An attribute of an object to read.
 struct ValueQuery: Sendable {

@@ -1,6 +1,6 @@
 // The origins that browsers may call from → the headers that allow it.
 
-import HTTPServer
+import LiveFetchHTTPServer
 
 /// The allowed origins of other sites.
 struct CORSOrigins: Sendable {

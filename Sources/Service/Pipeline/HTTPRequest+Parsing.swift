@@ -3,7 +3,7 @@
 
 import Bytes
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 
 extension HTTPRequest {
   /// The names and values of the query string.

@@ -1,7 +1,7 @@
 // Problems → HTTP responses, and the HTTP layer's own refusals → problems.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 
 extension Problem {
   /// The complete response.

@@ -5,7 +5,7 @@
 // common headers, which are added here and nowhere else.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 
 /// A request, what the stages found out about it, and the right to respond once.
 struct RequestContext: Sendable {

@@ -13,8 +13,8 @@
 // connections of one caller. The time that a query waits counts towards its time limit.
 
 import FetchModel
-import HTTPServer
-import Threads
+import LiveFetchHTTPServer
+import LiveFetchThreads
 
 /// The threads that run what takes too long for an HTTP worker.
 final class RequestPools: Sendable {

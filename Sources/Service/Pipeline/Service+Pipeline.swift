@@ -6,7 +6,7 @@
 // request for what it says; later ones fail only for the state of the store.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 
 extension Service {
   public func handle(_ request: HTTPRequest, _ exchange: HTTPExchange) {

@@ -4,10 +4,11 @@
 // request, its part of the stages `parse`, `plan`, `query` and `respond`.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
+import LiveFetchThreads
 import LiveQueries
+import RequestPlans
 import Synchronization
-import Threads
 
 /// Serves a store over HTTP.
 ///
@@ -17,7 +18,7 @@ public final class Service: HTTPHandler {
   let configuration: ServiceConfiguration
   let authenticator: Authenticator
   /// nil if the store has no access rules.
-  let accessRules: AccessRules?
+  let accessRules: CallerAccessCache?
   let credentialWatch = CredentialWatch()
   let corsOrigins: CORSOrigins
   let pools: RequestPools
@@ -58,7 +59,7 @@ public final class Service: HTTPHandler {
     self.retry = retry
     self.authenticator = authenticator
     authenticator.readKeys(of: store)
-    accessRules = AccessRules(configuration.access, of: store.model)
+    accessRules = AccessRules(configuration.access, of: store.model).map { CallerAccessCache($0) }
     corsOrigins = CORSOrigins(configuration.corsOrigins)
     deadlines = try Deadlines()
     pools = RequestPools(configuration, deadlines)

@@ -3,7 +3,7 @@
 // Promises: at every time one stage runs; a stage that runs several times has the sum. A request has
 // timings only where the server was started with `--server-timing`.
 
-import HTTPServer
+import LiveFetchHTTPServer
 import Synchronization
 
 /// Measures the stages of one request. Stages may begin on any thread, one after the other.

@@ -5,7 +5,7 @@
 // uses up nothing; memory is bounded by ``maxAccounts``, beyond which new callers share one account.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 import Synchronization
 
 /// The limits for each caller; nil for what has none.

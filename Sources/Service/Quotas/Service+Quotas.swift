@@ -1,7 +1,7 @@
 // A service's part of quotas: which requests count, and for how much.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 
 extension Service {
   /// Counts a request against its caller's quotas. Probes, files and OPTIONS do not count: they are

@@ -3,7 +3,7 @@
 
 import Bytes
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 import Synchronization
 
 /// The key that a client chose for one save, and a hash of what a repetition must not change.

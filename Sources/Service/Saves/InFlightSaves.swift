@@ -1,8 +1,8 @@
 // Counts the saves between their request and their response. Promises: a service that ends can wait
 // until each of them has its response.
 
+import LiveFetchThreads
 import Synchronization
-import Threads
 
 /// The saves that were passed to the store and have no response yet.
 final class InFlightSaves: Sendable {

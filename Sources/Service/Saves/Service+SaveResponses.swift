@@ -2,7 +2,7 @@
 
 import Bytes
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 
 extension Service {
   func respond(

@@ -4,7 +4,7 @@
 // response of the first request with this key.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 
 /// A request to save, parsed.
 struct ParsedSave: Sendable {

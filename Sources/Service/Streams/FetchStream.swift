@@ -5,7 +5,7 @@
 // memory and gets one combined diff.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 import LiveQueries
 import Synchronization
 

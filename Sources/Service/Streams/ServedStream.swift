@@ -2,7 +2,7 @@
 // heartbeats, and the event that ends the stream.
 
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 import LiveQueries
 
 /// The output of a stream.

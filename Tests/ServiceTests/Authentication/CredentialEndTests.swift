@@ -1,5 +1,5 @@
 import FetchModel
-import HTTPServer
+import LiveFetchHTTPServer
 import SQLiteStore
 import Service
 import TestSupport

@@ -1,8 +1,8 @@
 import Crypto
 import CryptoExtras
 import FetchModel
-import HTTPServer
 import JWTKit
+import LiveFetchHTTPServer
 import SQLiteStore
 import Service
 import Synchronization

@@ -7,7 +7,7 @@
 
 import CMicrohttpd
 import Glibc
-import Threads
+import LiveFetchThreads
 
 /// The context of the callbacks of one worker's daemon.
 final class WorkerContext: Sendable {

@@ -18,9 +18,11 @@ public final class ParameterizedPlan: Sendable {
   public let markers: [Value]
   private let uses: [Use]
 
+  /// Makes the form of a plan.
+  ///
   /// - Parameter numbers: the numbers with which `plan` was resolved; all are different.
   /// - Returns: nil if one of them has a use other than being compared.
-  init?(_ plan: FetchPlan, resolvedWith numbers: [Value], in model: Model) {
+  public init?(_ plan: FetchPlan, resolvedWith numbers: [Value], in model: Model) {
     let compared = plan.definition.predicate.condition.comparedNumbers(in: model)
     var markers: [Value] = []
     var uses: [Use] = []
@@ -40,7 +42,7 @@ public final class ParameterizedPlan: Sendable {
   }
 
   /// The plan with `numbers` as its parameters; nil if there are too few or of the wrong kind.
-  func filled(with numbers: [Value]) -> BoundPlan? {
+  public func filled(with numbers: [Value]) -> BoundPlan? {
     guard numbers.count == uses.count else { return nil }
     var values: [Value] = []
     values.reserveCapacity(uses.count)

@@ -10,7 +10,7 @@
 
 import CMicrohttpd
 import Glibc
-import Threads
+import LiveFetchThreads
 
 /// Watches the connections of one server on its own thread.
 final class DisconnectMonitor: Sendable {

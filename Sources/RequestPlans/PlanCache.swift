@@ -5,9 +5,10 @@
 // current fetch, it must give the plan to which this fetch was resolved.
 
 import Bytes
+import FetchModel
 import Synchronization
 
-/// The forms that are known, bounded in number.
+/// The parameterized plans that are known, bounded in number. Any thread may use it.
 public final class PlanCache: Sendable {
   private static let mostForms = 1_000
 
@@ -22,6 +23,7 @@ public final class PlanCache: Sendable {
   // Guards the table; resolving happens outside.
   private let table = Mutex(Table())
 
+  /// Makes an empty cache. `resolver` resolves each text for the second time.
   public init(resolver: FetchResolver) { self.resolver = resolver }
 
   /// The plan of a target whose text was resolved before, with the target's own numbers; nil if

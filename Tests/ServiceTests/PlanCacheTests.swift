@@ -3,6 +3,7 @@
 
 import Bytes
 import FetchModel
+import RequestPlans
 import TestSupport
 import Testing
 

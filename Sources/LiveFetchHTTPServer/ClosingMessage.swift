@@ -3,8 +3,8 @@
 
 import CMicrohttpd
 import Glibc
+import LiveFetchThreads
 import Synchronization
-import Threads
 
 /// A TLS session, which only the worker of its connection uses.
 struct TLSSession {

@@ -8,6 +8,7 @@
 // digits.
 
 import Bytes
+import FetchModel
 
 /// A request target, split into its text without numbers and the numbers.
 public struct NormalizedTarget: Sendable {
@@ -16,6 +17,7 @@ public struct NormalizedTarget: Sendable {
   /// The numbers in order of appearance: integers and doubles.
   public let numbers: [Value]
 
+  /// Splits a request target: path and query, as they came. O(bytes).
   public init(_ target: String) {
     var lifter = LiteralExtractor()
     var target = target

@@ -5,7 +5,7 @@
 
 import CMicrohttpd
 import Glibc
-import Threads
+import LiveFetchThreads
 
 /// A thread that runs closures at given times. The closures must be short.
 public final class Deadlines: Sendable {
