@@ -203,7 +203,7 @@ class Wrk:
             raise Missing("wrk is not installed")
         self.clients, self.seconds = clients, seconds
 
-    def rate(self, server, path, method="GET", body=None, headers=()):
+    def rate(self, server, path, method="GET", body=None, headers=(), credentials=None):
         words = ["wrk", "--timeout", "30s", "-t2", f"-c{self.clients}", f"-d{self.seconds}s"]
         for header in headers:
             words += ["-H", header]
@@ -219,7 +219,9 @@ class Wrk:
                 method,
                 path,
             ]
-            text = output_of(words + ([body] if body is not None else []))
+            text = output_of(
+                words + ([body] if body is not None else []), env=environment(credentials)
+            )
             requests = int(re.search(r"(\d+) requests in", text)[1])
             Wrk.next_literal += requests + 4 * self.clients
         refused = re.search(r"Non-2xx or 3xx responses: (\d+)|Socket errors: (.*)", text)
@@ -228,9 +230,14 @@ class Wrk:
         return float(re.search(r"Requests/sec:\s+([\d.]+)", text)[1])
 
 
-def lines_of(form, *arguments):
+def environment(credentials):
+    """The environment of a client whose connections have the credentials of a file."""
+    return {**os.environ, "LOAD_CREDENTIALS": str(credentials)} if credentials else None
+
+
+def lines_of(form, *arguments, credentials=None):
     """Runs the C client; each line as numbers."""
-    text = output_of([WORK / "load", form, *arguments])
+    text = output_of([WORK / "load", form, *arguments], env=environment(credentials))
     return [[float(word) for word in line.split()] for line in text.splitlines()]
 
 

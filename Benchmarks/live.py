@@ -9,14 +9,27 @@ from functools import partial
 import pocketbase
 import table
 from contest import CHANGE, CITY, FETCH, SHANGHAI, city_fetch
-from harness import RUN, WORK, Missing, ask, lines_of, median, output_of, peer_or_none, query
+from harness import (
+    RUN,
+    WORK,
+    Missing,
+    ask,
+    environment,
+    lines_of,
+    median,
+    output_of,
+    peer_or_none,
+    query,
+)
 
 PACE = 30_000  # µs between saves, as `load poll` lets its clients settle
 
 
-def poll(server, clients, rounds, path, token, *save):
+def poll(server, clients, rounds, path, token, *save, credentials=None):
     """The medians of one run, its first round left out: save, first, last (µs), bytes."""
-    lines = lines_of("poll", server.port, clients, rounds + 1, path, token, *save)
+    lines = lines_of(
+        "poll", server.port, clients, rounds + 1, path, token, *save, credentials=credentials
+    )
     return [median(column) for column in zip(*lines[1:])]
 
 
@@ -94,7 +107,7 @@ class Held:
     """Long polls, one for each path, that wait until this is closed. Made as soon as the server has
     nothing to do but to hold them."""
 
-    def __init__(self, server, paths):
+    def __init__(self, server, paths, credentials=None):
         file = RUN / f"paths-{server.port}"
         file.write_text("\n".join(paths) + "\n")
         self.process = subprocess.Popen(
@@ -102,9 +115,9 @@ class Held:
             text=True,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            env=environment(credentials),
         )
         self.count = int(self.process.stdout.readline() or 0)
-        ask(server.url + "/v1")
         server.settle()
 
     def close(self):

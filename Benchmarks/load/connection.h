@@ -22,6 +22,7 @@ typedef struct {
   int isStream, isWaiting;
   size_t length, capacity;
   char *bytes;  // what has come of the present answer, ended by a NUL
+  char authorization[1024];  // a header line, or empty
 } Connection;
 
 static int poller;
@@ -37,10 +38,28 @@ static double microseconds(void) {
   return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
 }
 
+// Gives a connection the next credential of the file that LOAD_CREDENTIALS names; after the last
+// line the first one again.
+static void authorize(Connection *connection) {
+  static FILE *file;
+  const char *name = getenv("LOAD_CREDENTIALS");
+  char line[900];
+  if (!name) return;
+  if (!file && !(file = fopen(name, "r"))) die("cannot read", name);
+  if (!fgets(line, sizeof line, file)) {
+    rewind(file);
+    if (!fgets(line, sizeof line, file)) die("no credential in", name);
+  }
+  line[strcspn(line, "\n")] = 0;
+  snprintf(connection->authorization, sizeof connection->authorization,
+           "Authorization: Bearer %s\r\n", line);
+}
+
 static void openConnection(Connection *connection, int port) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port),
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   memset(connection, 0, sizeof *connection);
+  authorize(connection);
   connection->socket = socket(AF_INET, SOCK_STREAM, 0);
   if (connection->socket < 0 ||
       connect(connection->socket, (struct sockaddr *)&address, sizeof address))
@@ -57,7 +76,8 @@ static void sendRequest(Connection *connection, const char *method, const char *
   static char request[1 << 16];
   size_t size = snprintf(request, sizeof request,
     "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    "Content-Length: %zu\r\n\r\n%s", method, path, strlen(body), body);
+    "%sContent-Length: %zu\r\n\r\n%s", method, path, connection->authorization, strlen(body),
+    body);
   if (size >= sizeof request) die("request too long", "");
   connection->length = 0;
   connection->isWaiting = 1;

@@ -8,7 +8,8 @@
 //     the same with PocketBase's event streams, each subscribed to TOPIC
 //   load hold PORT FILE
 //     a long poll for each path in FILE, until standard input ends; prints how many then still wait
-// {n} in PATH and BODY counts the rounds, in five digits.
+// {n} in PATH and BODY counts the rounds, in five digits. LOAD_CREDENTIALS names a file with a
+// credential in each line: the connection that saves has the first, the clients have the others.
 
 #define _GNU_SOURCE
 #include "connection.h"

@@ -1,0 +1,146 @@
+"""What access rules cost: the same work beside a server without rules, whose clients write the
+rule's condition into their predicates. Every caller has a JWT of its own on both servers."""
+
+import base64
+import hashlib
+import hmac
+import json
+import sqlite3
+from functools import partial
+
+import table
+from contest import CHANGE, CITY, FETCH, SHANGHAI, city_fetch
+from harness import RUN, Wrk, ask, fresh_copy, lines_of, median, query
+from live import Held, poll
+
+CALLERS = 10_000
+ANDORRA = f"{CITY}/3041563"
+SECRET = b"the secret of the benchmark's JWTs, over 32 bytes"
+OWN = "owner == $user.id"
+RULES = {
+    "access": {"default": True},
+    "entities": {"City": {"access": dict.fromkeys(("read", "insert", "update", "delete"), OWN)}},
+}
+
+
+def encoded(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def jwt(user):
+    parts = {"alg": "HS256", "typ": "JWT"}, {"sub": user, "scope": "read write", "exp": 1 << 33}
+    text = ".".join(encoded(json.dumps(part).encode()) for part in parts)
+    return f"{text}.{encoded(hmac.digest(SECRET, text.encode(), hashlib.sha256))}"
+
+
+def credentials(name, users):
+    file = RUN / name
+    file.write_text("".join(jwt(user) + "\n" for user in users))
+    return file
+
+
+def owner(path):
+    return f"u{int(path.rpartition('/')[2]) % CALLERS}"
+
+
+def owned(bench):
+    """A copy of the data in which every city has one of 10,000 owners."""
+    store = sqlite3.connect(fresh_copy(bench.base, "owned.sqlite"))
+    store.execute("ALTER TABLE City ADD COLUMN owner TEXT")
+    store.execute(f"UPDATE City SET owner = 'u' || (id % {CALLERS})")
+    store.execute("CREATE INDEX City_owner_population ON City(owner, population)")
+    store.execute("ANALYZE")
+    store.commit()
+    store.close()
+    return RUN / "owned.sqlite"
+
+
+def servers(bench):
+    """A server with rules and one without, over copies of the same data."""
+    key, rules, base = RUN / "secret", RUN / "access.json", owned(bench)
+    key.write_bytes(SECRET)
+    rules.write_text(json.dumps(RULES))
+    options = ["--jwt-key", key]
+    return (
+        bench.serve(fresh_copy(base, "rules.sqlite"), [*options, "--access", rules]),
+        bench.serve(fresh_copy(base, "plain.sqlite"), options),
+    )
+
+
+def token(server, user):
+    headers = {"Authorization": f"Bearer {jwt(user)}"}
+    return json.loads(ask(server.url + city_fetch(1_000_000), headers=headers)[1])["token"]
+
+
+def p13(bench):
+    "access rule owner == $user.id, 10,000 callers"
+    if not bench.program:
+        return
+    ruled, plain = servers(bench)
+    fetches(bench, ruled, plain)
+    one_diff(bench, ruled, plain)
+    beside_many(bench, ruled, plain)
+
+
+def written(user, minimum):
+    """The fetch with the rule's condition in its predicate."""
+    where = f"owner == '{user}' AND population >= {minimum}"
+    path = query(CITY, where=where, **FETCH)
+    return path.replace("%7Bn%7D", "{n}").replace("%7Bc%7D", "{c}")
+
+
+def fetches(bench, ruled, plain):
+    wrk = Wrk(32, bench.seconds)
+    rate = partial(wrk.rate, credentials=credentials("callers", (f"u{i}" for i in range(CALLERS))))
+    seen = bench.contest(
+        ours=lambda: rate(ruled, city_fetch("{n}")),
+        plain=lambda: rate(plain, written("u{c}", "{n}")),
+        all=lambda: rate(plain, city_fetch("{n}")),
+    )
+    name = "in the predicate"
+    table.row("P13", p13.__doc__, "/s", seen["ours"], seen["plain"], name, at_least=1 / 1.3)
+    table.row("", "  beside a fetch of everyone's", "/s", seen["ours"], seen["all"], "no rule")
+
+
+def one_diff(bench, ruled, plain):
+    user = owner(SHANGHAI)
+    caller = credentials("owner", [user])
+
+    def last(server, path):
+        path += "&wait=60&since={token}"
+        save = "PATCH", SHANGHAI, CHANGE
+        return poll(server, 1, 50, path, token(server, user), *save, credentials=caller)[2]
+
+    seen = bench.contest(
+        ours=lambda: last(ruled, city_fetch(1_000_000)),
+        plain=lambda: last(plain, written(user, 1_000_000)),
+    )
+    what = "  one save until its diff is at one client"
+    table.row("", what, "µs", seen["ours"], seen["plain"], "in the predicate", at_most=1.3)
+
+
+def beside_many(bench, ruled, plain):
+    saver = owner(ANDORRA)
+    users = [f"u{i}" for i in range(CALLERS) if f"u{i}" != saver]
+    # The connection that could save has the first credential, and makes no request.
+    callers = credentials("waiting", [saver, *users])
+    waiting = {}
+    for server, path in (
+        (ruled, lambda user: city_fetch(1_000_000)),
+        (plain, lambda user: written(user, 1_000_000)),
+    ):
+        since = token(server, saver)
+        paths = [f"{path(user)}&wait=60&since={since}" for user in users]
+        waiting[server] = Held(server, paths, callers)
+    one = credentials("saver", [saver])
+    change = CHANGE.replace("240", "100")
+
+    def save(server):
+        lines = lines_of("ping", server.port, 200, "PATCH", ANDORRA, change, credentials=one)
+        return median(time for (time,) in lines)
+
+    seen = bench.contest(ours=lambda: save(ruled), plain=lambda: save(plain))
+    for clients in waiting.values():
+        clients.close()
+    what = "  a save beside 9,999 callers' live fetches"
+    table.row("", what, "µs", seen["ours"], seen["plain"], "in the predicate", at_most=1.3)
