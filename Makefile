@@ -12,7 +12,7 @@ SOURCES := $(wildcard Package.swift Sources Tests)
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps run test browser openapi schema docs bench fuzz chaos soak sanitize lint format
+.PHONY: help deps run test browser conformance openapi schema docs bench fuzz chaos soak sanitize lint format
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -36,6 +36,15 @@ browser: deps ## run the web page's tests in headless Chromium
 	@if command -v tsc > /dev/null; then tsc -p Tests/Browser/types; fi
 	@swift build -c release --product livefetch
 	@node Tests/Browser/run.mjs "$$(swift build -c release --show-bin-path)/livefetch"
+
+conformance: deps ## check the JavaScript and the Python client by Public/conformance.py
+	@bash .ci/install python3
+	@swift build --product livefetch
+	@python3 Public/conformance.py --livefetch "$$(swift build --show-bin-path)/livefetch" \
+	  -- python3 Tests/Conformance/python_client.py
+	@bash .ci/install --optional nodejs
+	@python3 Public/conformance.py --livefetch "$$(swift build --show-bin-path)/livefetch" \
+	  -- node Tests/Conformance/javascript_client.mjs
 
 openapi: deps ## check /openapi.json by a validator, and the server's answers against it
 	@test -x .build-openapi/bin/python || python3 -m venv .build-openapi

@@ -1,0 +1,183 @@
+"""The pure functions of livefetch.py on literal values, and its requests to a socket that answers badly."""
+
+import asyncio
+import copy
+import json
+import socket
+import sys
+import threading
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent.parent / "Public"))
+
+import livefetch  # noqa: E402
+
+SNAPSHOT = {
+    "entity": "City",
+    "token": "k3-1042-9f3c",
+    "count": 3,
+    "sections": [
+        {
+            "name": "China",
+            "value": "China",
+            "indexTitle": "C",
+            "items": [
+                {"id": 1796236, "name": "Shanghai", "population": 24874500},
+                {"id": 1816670, "name": "Beijing", "population": 18960744},
+            ],
+        },
+        {
+            "name": "Japan",
+            "value": "Japan",
+            "indexTitle": "J",
+            "items": [{"id": 1850147, "name": "Tokyo", "population": 9733276}],
+        },
+    ],
+    "next": "…",
+}
+DIFF = {
+    "entity": "City",
+    "from": "k3-1042-9f3c",
+    "to": "k3-1043-07aa",
+    "count": 3,
+    "sections": {
+        "deleted": [{"index": 1, "name": "Japan", "value": "Japan"}],
+        "inserted": [{"index": 1, "name": "India", "value": "India", "indexTitle": "I"}],
+    },
+    "items": {
+        "deleted": [{"from": [1, 0], "id": 1850147}],
+        "inserted": [{"to": [1, 0], "item": {"id": 1275339, "name": "Mumbai", "population": 12691836}}],
+        "moved": [{"from": [0, 1], "to": [0, 0], "id": 1816670, "changed": {"population": 25000000}}],
+        "updated": [{"from": [0, 0], "to": [0, 1], "id": 1796236, "changed": {"name": "Shànghǎi"}}],
+    },
+}
+
+
+class Advancing(unittest.TestCase):
+    def test_a_diff_leads_to_the_next_snapshot_and_changes_neither(self):
+        snapshot, diff = copy.deepcopy(SNAPSHOT), copy.deepcopy(DIFF)
+        self.assertEqual(
+            livefetch.advance(snapshot, diff),
+            {
+                "entity": "City",
+                "token": "k3-1043-07aa",
+                "count": 3,
+                "sections": [
+                    {
+                        "name": "China",
+                        "value": "China",
+                        "indexTitle": "C",
+                        "items": [
+                            {"id": 1816670, "name": "Beijing", "population": 25000000},
+                            {"id": 1796236, "name": "Shànghǎi", "population": 24874500},
+                        ],
+                    },
+                    {
+                        "name": "India",
+                        "value": "India",
+                        "indexTitle": "I",
+                        "items": [{"id": 1275339, "name": "Mumbai", "population": 12691836}],
+                    },
+                ],
+            },
+        )
+        self.assertEqual((snapshot, diff), (SNAPSHOT, DIFF))
+
+    def test_a_diff_that_does_not_fit_is_refused(self):
+        for change in (
+            {"from": "k3-1041-0000"},
+            {"items": {**DIFF["items"], "deleted": [{"from": [1, 1], "id": 1850147}]}},
+            {"items": {**DIFF["items"], "deleted": [{"from": [1, 0], "id": 7}]}},
+            {"items": {**DIFF["items"], "deleted": []}},
+            {"items": {**DIFF["items"], "inserted": [{"to": [1, 2], "item": {"id": 1}}]}},
+        ):
+            with self.assertRaises(livefetch.OutOfStep):
+                livefetch.advance(SNAPSHOT, {**DIFF, **change})
+
+    def test_counts_and_dictionaries_advance(self):
+        count = {"entity": "City", "token": "a", "total": 4}
+        self.assertEqual(
+            livefetch.advance(count, {"entity": "City", "from": "a", "to": "b", "total": 5}),
+            {"entity": "City", "token": "b", "total": 5},
+        )
+        rows = {"token": "a", "count": 1, "sections": [{"items": [{"n": 1}]}]}
+        quiet = {"from": "a", "to": "b", "reset": False}
+        self.assertEqual(livefetch.advance(rows, quiet), {**rows, "token": "b"})
+        reset = {"from": "a", "to": "b", "reset": True, "count": 0, "sections": []}
+        self.assertEqual(livefetch.advance(rows, reset), {"token": "b", "count": 0, "sections": []})
+
+    def test_the_digest_is_that_of_the_server(self):
+        self.assertEqual(livefetch.digest({"sections": [{"value": None, "items": []}]}), "00000000")
+        one = {"sections": [{"value": None, "items": [1, 2]}]}
+        self.assertEqual(livefetch.digest(one), "4c4f419c")
+
+
+class Answering(threading.Thread):
+    """A server that gives literal answers, one connection each."""
+
+    def __init__(self, *answers):
+        super().__init__(daemon=True)
+        self.answers, self.requests = answers, []
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        self.start()
+
+    def run(self):
+        for answer in self.answers:
+            client, _ = self.socket.accept()
+            with client:
+                data = b""
+                while b"\r\n\r\n" not in data or not data.endswith(b"}"):
+                    data += client.recv(1 << 16)
+                self.requests.append(data.decode())
+                client.sendall(answer)
+
+
+def answer(status, body, *headers):
+    data = json.dumps(body).encode()
+    lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(data)}", "Connection: close", *headers]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + data
+
+
+class Requesting(unittest.TestCase):
+    def test_a_save_without_an_answer_is_repeated_under_its_key(self):
+        server = Answering(b"", b"", answer(503, {"code": "busy"}), answer(200, {"inserted": 1}))
+        saved = livefetch.Client(server.url).save([{"insert": "City", "values": {}}])
+        self.assertEqual(saved, {"inserted": 1})
+        keys = {line for text in server.requests for line in text.split("\r\n") if "Idempotency" in line}
+        self.assertEqual((len(server.requests), len(keys)), (4, 1))
+
+    def test_a_refusal_has_status_code_and_detail(self):
+        problem = {"status": 400, "code": "unknown-entity", "detail": "There is no Cty."}
+        server = Answering(answer(400, problem))
+        with self.assertRaises(livefetch.LiveFetchError) as caught:
+            next(livefetch.Client(server.url).live("Cty"))
+        error = caught.exception
+        self.assertEqual((error.status, error.code, str(error)), (400, "unknown-entity", "There is no Cty."))
+
+    def test_a_function_gives_the_credential_of_each_request(self):
+        server = Answering(answer(401, {"code": "unauthorized"}), answer(200, {"token": "a"}))
+        tokens = iter(["old", "new"])
+        client = livefetch.Client(server.url, token=lambda: next(tokens))
+        with self.assertRaises(livefetch.LiveFetchError):
+            client.fetch("City")
+        client.fetch("City")
+        self.assertIn("Authorization: Bearer old\r\n", server.requests[0])
+        self.assertIn("Authorization: Bearer new\r\n", server.requests[1])
+
+    def test_asynchronous_live_results_end_when_they_are_closed(self):
+        first = {"entity": "City", "token": "a", "total": 1}
+        server = Answering(answer(200, first))
+
+        async def follow():
+            results = livefetch.AsyncClient(server.url).live("City", as_="count")
+            async for result in results:
+                await results.aclose()
+                return result
+
+        self.assertEqual(asyncio.run(follow()), first)
+
+
+if __name__ == "__main__":
+    unittest.main()
