@@ -123,6 +123,8 @@ struct ManyFetchesInTimeTests {
     #expect(results?["c"]?["total"]?.integer == 2)
   }
 
+  /// All together take longer than the time limit of one. On a busy machine one may, too: then its
+  /// place in the stream has its problem.
   @Test func aStreamSendsThemAsTheyCome() throws {
     let file = try Self.file(size: 1_000, limit: 1.2)
     let fetches = (0..<200).map {
@@ -133,8 +135,18 @@ struct ManyFetchesInTimeTests {
       headers: [(name: "Accept", value: "text/event-stream")])
     _ = pending.wait()
     let events = EventReader(try #require(pending.stream)).next(200)
-    #expect(events.map(\.kind) == [String](repeating: "snapshot", count: 200))
-    #expect(events.map { $0.json["total"]?.integer } == (0..<200).map { 1_000 - $0 })
-    #expect(events.last?.id == events.last?.json["token"]?.string)
+    #expect(events.count == 200)
+    for (number, event) in events.enumerated() {
+      #expect(event.json["name"]?.string == "f\(number)")
+      if event.kind == "error" {
+        #expect(event.json["code"]?.string == "query-timeout")
+      } else {
+        #expect(event.kind == "snapshot")
+        #expect(event.json["total"]?.integer == 1_000 - number)
+      }
+    }
+    if let last = events.last, last.kind == "snapshot" {
+      #expect(last.id == last.json["token"]?.string)
+    }
   }
 }

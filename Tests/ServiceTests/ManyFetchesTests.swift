@@ -55,7 +55,7 @@ struct ManyFetchesTests {
           "since":"\(tokens[client])"}
           """
         }
-        let body = Self.body(fetches.joined(separator: ","), wait: 10)
+        let body = Self.body(fetches.joined(separator: ","), wait: 60)
         return file.begin("POST", "/v1/live", body: body)
       }
       let areWaiting = try eventually(within: .seconds(300)) {
@@ -201,7 +201,10 @@ struct ManyFetchesTests {
     }
     let pending = file.begin(
       "POST", "/v1/live", body: Self.body(fetches.joined(separator: ","), wait: 60))
-    Thread.sleep(forTimeInterval: 0.5)
+    let areWaiting = try eventually(within: .seconds(300)) {
+      try Self.counters(file)["waiting"] == 1_000
+    }
+    try #require(areWaiting)
     try file.outsider("UPDATE city SET population = 500 WHERE id = 3")
     let answer = try #require(pending.wait())
     guard case .object(let results)? = answer.json["results"] else {

@@ -17,25 +17,26 @@ final class ServedFile {
   private let configuration: ServiceConfiguration
   private let options: SQLiteStoreOptions
 
+  /// A query has ten minutes unless the settings say something else: no load makes it 504.
   init(
     _ sql: String, options: SQLiteStoreOptions = .init(),
     configuration: ServiceConfiguration = .init()
   ) throws {
     directory = try TemporaryDirectory()
     path = try directory.emptyFile()
-    self.options = options
-    self.configuration = configuration
+    self.options = options.withLongQueries
+    self.configuration = configuration.withLongQueries
     try SQLiteShell.run(sql, path: path)
-    store = try SQLiteStore(path: path, options: options)
-    service = try Service(store: store, configuration: configuration)
+    store = try SQLiteStore(path: path, options: self.options)
+    service = try Service(store: store, configuration: self.configuration)
   }
 
   /// Serves the file of another server, which must be stopped, with none of its state.
   init(_ sql: String, adopting other: ServedFile) throws {
     directory = other.directory
     path = other.path
-    options = SQLiteStoreOptions()
-    configuration = ServiceConfiguration()
+    options = SQLiteStoreOptions().withLongQueries
+    configuration = ServiceConfiguration().withLongQueries
     if !sql.isEmpty { try SQLiteShell.run(sql, path: path) }
     store = try SQLiteStore(path: path, options: options)
     service = try Service(store: store, configuration: configuration)
@@ -155,5 +156,23 @@ final class Pending: Sendable {
   /// The response's stream.
   var stream: HTTPStream? {
     if case .stream(_, _, let stream) = answer.withLock({ $0 }) { stream } else { nil }
+  }
+}
+
+extension SQLiteStoreOptions {
+  /// With ten minutes for a query in place of the default.
+  fileprivate var withLongQueries: SQLiteStoreOptions {
+    var options = self
+    if queryTimeout == SQLiteStoreOptions().queryTimeout { options.queryTimeout = 600 }
+    return options
+  }
+}
+
+extension ServiceConfiguration {
+  /// With ten minutes for a query in place of the default.
+  fileprivate var withLongQueries: ServiceConfiguration {
+    var configuration = self
+    if queryTimeout == ServiceConfiguration().queryTimeout { configuration.queryTimeout = 600 }
+    return configuration
   }
 }
