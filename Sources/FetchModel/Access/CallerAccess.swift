@@ -11,6 +11,10 @@ public final class CallerAccess: Sendable, Hashable {
   public let hidden: [Set<Int>]
   /// The attributes of each entity that the caller may not write.
   public let readOnly: [Set<Int>]
+  /// Differs for callers with different rules, but for collisions of a 64-bit hash.
+  public let tag: String
+  /// True if the caller sees every attribute.
+  public let hidesNothing: Bool
   private let rules: [AccessAction: [ResolvedPredicate]]
   private let values: [PredicateArgument?]
 
@@ -20,6 +24,8 @@ public final class CallerAccess: Sendable, Hashable {
   ) {
     self.model = model.hiding(hidden)
     self.values = values
+    tag = Self.tag(of: values)
+    hidesNothing = hidden.allSatisfy(\.isEmpty)
     self.rules = rules
     self.hidden = hidden
     self.readOnly = readOnly
@@ -30,8 +36,7 @@ public final class CallerAccess: Sendable, Hashable {
     rules[action]?[entity] ?? ResolvedPredicate(condition: .constant(false))
   }
 
-  /// Differs for callers with different rules, but for collisions of a 64-bit hash.
-  public var tag: String {
+  private static func tag(of values: [PredicateArgument?]) -> String {
     var hash = WideFNV1a()
     for value in values {
       for byte in String(describing: value).utf8 { hash.combine(byte) }
@@ -39,9 +44,6 @@ public final class CallerAccess: Sendable, Hashable {
     }
     return hash.text
   }
-
-  /// True if the caller sees every attribute.
-  public var hidesNothing: Bool { hidden.allSatisfy(\.isEmpty) }
 
   public static func == (left: CallerAccess, right: CallerAccess) -> Bool {
     left === right || left.values == right.values
