@@ -219,7 +219,11 @@ class Client:
 
     def end(self):
         self.process.terminate()
-        self.process.wait(20)
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
         self.relay.listener.close()
         self.relay.drop_all()
 
@@ -403,6 +407,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("command", nargs="+")
     given = parser.parse_args()
+    # The client ends by SIGTERM also where this script was started with signals blocked.
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     print(f"seed {given.seed}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         run = Run(given.livefetch, given.command, Path(folder), given.seed, given.rounds)

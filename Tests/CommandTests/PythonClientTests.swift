@@ -59,7 +59,7 @@ struct PythonClientTests {
     let start = try #require(page.range(of: "```python\n")?.upperBound)
     let end = try #require(page.range(of: "\n```", range: start..<page.endIndex)?.lowerBound)
     let example = page[start..<end].replacing("http://127.0.0.1:8080", with: address)
-    let result = try python(["-c", example])
+    let result = try python(["-c", String(example)])
     #expect(result.status == 0, "\(result.output)")
     let lines = result.output.split(separator: "\n")
     #expect(lines.count == 3 && lines[0] == "['Shanghai']" && lines[1].hasSuffix(" ['Tokyo']"))

@@ -151,7 +151,7 @@ struct ManyFetchesInTimeTests {
         #expect(event.json["code"]?.string == "query-timeout")
       } else {
         #expect(event.kind == "snapshot")
-        #expect(event.json["total"]?.integer == 1_000 - number)
+        #expect(event.json["total"]?.integer == Int64(1_000 - number))
       }
     }
     if let last = events.last, last.kind == "snapshot" {

@@ -102,13 +102,21 @@ extension AccessRules {
   private static func value(of variable: String, _ caller: AccessCaller) -> PredicateArgument? {
     let names = variable.split(separator: ".").map(String.init)
     switch names.dropFirst().first {
-    case nil, "id": return caller.id.map { .text($0) } ?? .json(.null)
+    case nil, "id": return caller.id.map(id) ?? .json(.null)
     case "name": return .json(caller.name.map { .string($0) } ?? .null)
     case "roles": return .json(.array(caller.roles.map { .string($0) }))
     default:
       let claim = names.dropFirst(2).reduce(Optional(caller.claims)) { $0?[$1] }
       return PredicateArgument(claim ?? .null)
     }
+  }
+}
+
+extension AccessRules {
+  /// An id that is written as an integer is also compared with integers. Other texts that read as
+  /// the same integer, `01` say, are texts.
+  private static func id(_ text: String) -> PredicateArgument {
+    Int64(text)?.description == text ? .text(text) : .json(.string(text))
   }
 }
 
@@ -219,10 +227,19 @@ extension AccessRules {
       let resolved = try predicate.resolved(
         in: model, entity: entity,
         variables: Dictionary(values, uniquingKeysWith: { first, _ in first }))
+      let count = resolved.paths.relationshipCount
+      if count > Self.maxRelationships {
+        report(
+          place,
+          "goes over \(count) relationships, and \(Self.maxRelationships) are the most of a rule")
+      }
       if resolved.isNondeterministic {
         report(place, "uses `now`, and what changes without a save cannot be followed")
       }
     }
+
+    /// What a rule goes over is joined to what a fetch goes over.
+    private static let maxRelationships = 20
 
     private static func isKnown(_ variable: String) -> Bool {
       let names = variable.split(separator: ".")

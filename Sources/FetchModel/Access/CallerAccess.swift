@@ -15,6 +15,10 @@ public final class CallerAccess: Sendable, Hashable {
   public let tag: String
   /// True if the caller sees every attribute.
   public let hidesNothing: Bool
+  /// The most relationships that a `read` rule goes over.
+  let ruleRelationships: Int
+  /// True if there are attributes that the caller does not see or may not write.
+  public var protectsAttributes: Bool { !hidesNothing || readOnly.contains { !$0.isEmpty } }
   private let rules: [AccessAction: [ResolvedPredicate]]
   private let values: [PredicateArgument?]
 
@@ -26,6 +30,7 @@ public final class CallerAccess: Sendable, Hashable {
     self.values = values
     tag = Self.tag(of: values)
     hidesNothing = hidden.allSatisfy(\.isEmpty)
+    ruleRelationships = rules[.read]?.map(\.paths.relationshipCount).max() ?? 0
     self.rules = rules
     self.hidden = hidden
     self.readOnly = readOnly
@@ -132,5 +137,26 @@ extension Model {
     guard hidden.contains(where: { !$0.isEmpty }) else { return self }
     return Model(
       replacing: zip(entities, hidden).map { $1.isEmpty ? $0 : $0.hiding($1) }, in: self)
+  }
+
+  /// The fetch templates that the caller may know: those that use no name of a hidden attribute.
+  public var visibleTemplates: [ModelFile.FetchTemplate] {
+    let names = concealedNames
+    return (file?.fetchTemplates ?? []).filter { template in
+      !([template.predicate ?? ""] + template.sort).contains { $0.mentions(names) }
+    }
+  }
+
+  /// The names of the attributes that the caller does not see.
+  public var concealedNames: Set<String> {
+    Set(entities.flatMap { entity in entity.concealed.map { entity.attributes[$0].name } })
+  }
+}
+
+extension String {
+  /// True if one of the words of this text is among `names`.
+  public func mentions(_ names: Set<String>) -> Bool {
+    !names.isEmpty
+      && utf8.split { !PredicateLexer.isNamePart($0) }.contains { names.contains(String($0) ?? "") }
   }
 }

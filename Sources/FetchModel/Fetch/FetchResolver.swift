@@ -6,10 +6,20 @@ public struct FetchResolver: Sendable {
   public let model: Model
   /// The most items of a snapshot.
   public let maxItems: Int
+  /// The most relationships that an access rule goes over.
+  private let ruleRelationships: Int
 
   public init(model: Model, maxItems: Int) {
     self.model = model
     self.maxItems = maxItems
+    ruleRelationships = 0
+  }
+
+  /// Prepares a resolver for the fetches of one caller.
+  public init(access: CallerAccess, maxItems: Int) {
+    model = access.model
+    self.maxItems = maxItems
+    ruleRelationships = access.ruleRelationships
   }
 
   /// The plan of `request`.
@@ -65,28 +75,21 @@ public struct FetchResolver: Sendable {
 
   /// Refuses more relationships than a store can join.
   private func checked(_ plan: FetchPlan) throws(FetchRequestError) -> FetchPlan {
-    let count = Self.ways(of: plan.paths)
-    guard count <= Self.maxWays else {
-      let isPredicate = Self.ways(of: plan.definition.predicate.paths) > Self.maxWays
-      throw .badValue(
-        parameter: isPredicate ? "where" : "select",
-        detail: "the fetch goes over \(count) relationships, and \(Self.maxWays) are the most")
-    }
-    return plan
+    let count = plan.paths.relationshipCount
+    guard count > maxRelationships else { return plan }
+    let isPredicate = plan.definition.predicate.paths.relationshipCount > maxRelationships
+    throw .badValue(
+      parameter: isPredicate ? "where" : "select",
+      detail: "the fetch goes over \(count) relationships, and \(maxRelationships) are the most")
   }
 
-  private static func ways(of paths: [PropertyPath]) -> Int {
-    var ways: Set<[Int]> = []
-    for path in paths {
-      for length in stride(from: 1, through: path.steps.count, by: 1) {
-        ways.insert(Array(path.steps[..<length]))
-      }
-    }
-    return ways.count
+  /// True if the plan goes over no more relationships than a store can join.
+  public func admits(_ plan: FetchPlan) -> Bool {
+    plan.paths.relationshipCount <= maxRelationships
   }
 
-  /// SQLite joins 64 tables.
-  private static let maxWays = 60
+  /// SQLite joins 64 tables, among them those of an access rule.
+  private var maxRelationships: Int { 60 - ruleRelationships }
 
   /// The index of the entity called `name`.
   public func entityIndex(named name: String) throws(FetchRequestError) -> Int {

@@ -96,7 +96,7 @@ struct GroupedQueryResolver {
     entities[entity] = Entity(
       name: original.name, attributes: original.attributes + added,
       relationships: original.relationships, idType: original.idType, aliases: original.aliases,
-      inheritance: original.inheritance)
+      inheritance: original.inheritance, concealed: original.concealed)
     return Model(entities: entities)
   }
 }

@@ -60,3 +60,16 @@ extension Model {
     return names.isEmpty ? "SELF" : names.joined(separator: ".")
   }
 }
+
+extension [PropertyPath] {
+  /// How many relationships the paths go over; a common beginning counts once.
+  var relationshipCount: Int {
+    var beginnings: Set<[Int]> = []
+    for path in self {
+      for length in stride(from: 1, through: path.steps.count, by: 1) {
+        beginnings.insert([Int](path.steps[..<length]))
+      }
+    }
+    return beginnings.count
+  }
+}

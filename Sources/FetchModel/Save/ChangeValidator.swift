@@ -4,15 +4,24 @@
 struct ChangeValidator {
   let model: Model
   private let rules: ValidationRules
+  /// Resolves the `where` of batches.
+  private let resolver: FetchResolver
+  /// The attributes of each entity that the caller does not see or may not write; empty if there are
+  /// none.
+  private let protected: [Set<Int>]
   private var inserts: [String: (change: Int, entity: String)] = [:]
   private(set) var problems: [ChangeProblem] = []
   /// The reason why the `where` of a batch is refused.
   private(set) var refusedCondition: FetchRequestError?
   private var change = 0
 
-  init(model: Model, rules: ValidationRules, drafts: [ChangeDraft]) {
-    self.model = model
+  init(
+    resolver: FetchResolver, rules: ValidationRules, protected: [Set<Int>], drafts: [ChangeDraft]
+  ) {
+    self.resolver = resolver
+    model = resolver.model
     self.rules = rules
+    self.protected = protected
     for (index, draft) in drafts.enumerated() {
       guard let id = draft.temporaryID else { continue }
       if inserts[id] != nil {
@@ -46,9 +55,13 @@ struct ChangeValidator {
     var id: ObjectID?
     var values = values(
       draft.members(besidesIDOf: entity), of: entity, isInsert: draft.kind == .insert, id: &id)
+    var protectedDefaults: [PropertyValue] = []
     if draft.kind == .insert || draft.kind == .replace {
-      checkMissing(draft, of: entity)
-      addDefaults(to: &values, draft, of: entity)
+      checkMissing(draft, of: entity, at: entityIndex)
+      let defaults = defaults(draft, of: entity, at: entityIndex)
+      values += defaults.own
+      protectedDefaults =
+        defaults.protected + rules.derivedValues(of: entity, from: defaults.protected)
     }
     if draft.kind == .insert, entity.inheritance.isAbstract {
       report(
@@ -60,6 +73,7 @@ struct ChangeValidator {
     var change = Change(
       operation(of: draft, entity: entity) ?? .nothing, entity: entityIndex, id: id,
       values: values, precondition: precondition)
+    change.protectedDefaults = protectedDefaults
     change.namesEntity = draft.stated != nil && entity.inheritance.discriminator != nil
     if problems.count > before { change.faults = faults(since: before, of: entity) }
     return change
@@ -93,7 +107,7 @@ struct ChangeValidator {
     do throws(FetchRequestError) {
       let name = JSON.Member(name: "entity", value: .string(entity.name))
       let request = try FetchRequest(json: .object([name] + condition))
-      return try FetchResolver(model: model, maxItems: 1).resolve(request).definition.predicate
+      return try resolver.resolve(request).definition.predicate
     } catch {
       refusedCondition = refusedCondition ?? error
       return nil
@@ -114,10 +128,18 @@ struct ChangeValidator {
     return .base(values(base, of: entity, isInsert: false, id: &id, isBase: true))
   }
 
-  private mutating func checkMissing(_ draft: ChangeDraft, of entity: Entity) {
+  /// A replacement keeps the values that the caller does not see or may not write.
+  private mutating func checkMissing(
+    _ draft: ChangeDraft, of entity: Entity, at entityIndex: Int
+  ) {
     for (index, attribute) in entity.attributes.enumerated()
     where !attribute.isOptional && !attribute.hasDefault && attribute.isWritable {
       guard !draft.gives(attribute.name, .attribute(index), of: entity) else { continue }
+      if isProtected(index, of: entityIndex), draft.kind == .replace { continue }
+      guard !entity.concealed.contains(index) else {
+        report(.missing, nil, ChangeProblem.detailOfHidden)
+        continue
+      }
       report(.missing, attribute.name, "`\(attribute.name)` needs a value")
     }
     for (index, relationship) in entity.relationships.enumerated()
@@ -185,17 +207,28 @@ extension ChangeDraft {
 // MARK: - Defaults
 
 extension ChangeValidator {
-  /// Adds the model's defaults for attributes that an insert or a replacement omits.
-  private func addDefaults(
-    to values: inout [PropertyValue], _ draft: ChangeDraft, of entity: Entity
-  ) {
-    guard model.file != nil else { return }
+  /// Returns the model's defaults for attributes that an insert or a replacement omits.
+  private func defaults(
+    _ draft: ChangeDraft, of entity: Entity, at entityIndex: Int
+  ) -> (own: [PropertyValue], protected: [PropertyValue]) {
+    var (own, protected): ([PropertyValue], [PropertyValue]) = ([], [])
+    guard model.file != nil else { return (own, protected) }
     let given = Set(draft.values.compactMap { entity.property(named: $0.name) })
     for (index, attribute) in entity.attributes.enumerated()
     where attribute.isWritable && !given.contains(.attribute(index)) {
       guard let value = rules.defaultValue(of: attribute) else { continue }
-      values.append(PropertyValue(.attribute(index, value)))
+      let content = PropertyValue(.attribute(index, value))
+      if isProtected(index, of: entityIndex) {
+        protected.append(content)
+      } else {
+        own.append(content)
+      }
     }
+    return (own, protected)
+  }
+
+  private func isProtected(_ attribute: Int, of entity: Int) -> Bool {
+    !protected.isEmpty && protected[entity].contains(attribute)
   }
 }
 

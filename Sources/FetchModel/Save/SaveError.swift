@@ -104,3 +104,9 @@ public struct ChangeProblem: Sendable, Hashable {
     self.given = given
   }
 }
+
+extension ChangeProblem {
+  /// The detail of a problem with an attribute that the caller does not see.
+  public static let detailOfHidden =
+    "a rule for values that the caller does not see does not allow the change"
+}

@@ -76,6 +76,9 @@ public struct Change: Sendable, Hashable {
   public var id: ObjectID?
   /// Each property at most once.
   public var values: [PropertyValue]
+  /// The model's defaults of attributes that the caller does not see or may not write, and what is
+  /// derived from them. An insertion sets them; a replacement keeps the stored values.
+  public var protectedDefaults: [PropertyValue] = []
   /// The condition on the stored object under which the change is made.
   public var precondition: Precondition
   /// The properties with invalid values; nil if the change is valid. Valid values are in `values`.

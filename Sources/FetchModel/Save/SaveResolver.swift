@@ -4,12 +4,33 @@
 /// Resolves the names and values of saves.
 public struct SaveResolver: Sendable {
   /// The model whose entities and properties the saves name.
-  public let model: Model
+  public var model: Model { resolver.model }
+  /// Resolves the `where` of batches.
+  private let resolver: FetchResolver
   private let rules: ValidationRules
+  /// The attributes of each entity that the caller does not see or may not write; empty if there are
+  /// none.
+  private let protected: [Set<Int>]
 
+  /// Prepares the rules of a model. O(attributes).
   public init(model: Model) {
-    self.model = model
-    rules = ValidationRules(model)
+    self.init(
+      resolver: FetchResolver(model: model, maxItems: 1), rules: ValidationRules(model),
+      protected: [])
+  }
+
+  private init(resolver: FetchResolver, rules: ValidationRules, protected: [Set<Int>]) {
+    self.resolver = resolver
+    self.rules = rules
+    self.protected = protected
+  }
+
+  /// Returns the resolver for the saves of one caller.
+  public func restricted(to access: CallerAccess) -> SaveResolver {
+    SaveResolver(
+      resolver: FetchResolver(access: access, maxItems: 1), rules: rules,
+      protected: access.protectsAttributes
+        ? zip(access.hidden, access.readOnly).map { $0.union($1) } : [])
   }
 
   /// Resolves the body of `POST /v1/save`. O(length).
@@ -80,7 +101,8 @@ public struct SaveResolver: Sendable {
   }
 
   private func resolve(_ drafts: [ChangeDraft]) throws(SaveError) -> SaveRequest {
-    var resolution = ChangeValidator(model: model, rules: rules, drafts: drafts)
+    var resolution = ChangeValidator(
+      resolver: resolver, rules: rules, protected: protected, drafts: drafts)
     var request = SaveRequest(
       changes: drafts.indices.map { resolution.resolve(drafts[$0], at: $0) })
     if let error = resolution.refusedCondition { throw .condition(error) }

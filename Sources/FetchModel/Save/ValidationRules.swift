@@ -72,7 +72,7 @@ extension ValidationRules {
     var derived: [PropertyValue] = []
     for (index, attribute) in entity.attributes.enumerated() {
       guard case .text(let function, let source)? = attribute.declaration?.derivation,
-        case .attribute(let place)? = entity.property(named: source)
+        let place = entity.attributes.firstIndex(where: { $0.name == source })
       else { continue }
       for case .attribute(place, let value) in values.lazy.map(\.content) {
         derived.append(PropertyValue(.attribute(index, value.made(over: function))))

@@ -55,7 +55,9 @@ extension ObjectID {
   /// The id of `type` that `json` represents; integers may be strings.
   public init?(_ json: JSON, type: AttributeType) {
     if type == .integer {
-      guard let id = json.integer ?? json.string.flatMap({ Int64($0) }) else { return nil }
+      guard let id = json.integer ?? json.string.flatMap({ Int64($0) }),
+        json.string == nil || json.string == id.description
+      else { return nil }
       self = .integer(id)
     } else {
       guard let id = json.string else { return nil }

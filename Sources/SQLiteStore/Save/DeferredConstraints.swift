@@ -61,13 +61,18 @@ extension DeferredConstraints.Rule {
   }
 
   /// Returns the violation by an object with `count` related objects; nil without one.
-  fileprivate func problem(_ count: Int) -> (code: ChangeProblem.Code, detail: String)? {
+  ///
+  /// - Parameter isRestricted: True if the caller may not read some of them: the number is left out.
+  fileprivate func problem(
+    _ count: Int, isRestricted: Bool
+  ) -> (code: ChangeProblem.Code, detail: String)? {
+    let found = isRestricted ? "" : ", not \(count)"
     if count > maximum {
-      return (.tooMany, "`\(name)` holds at most \(maximum) objects, not \(count)")
+      return (.tooMany, "`\(name)` holds at most \(maximum) objects\(found)")
     }
     guard count < minimum, !(count == 0 && mayBeEmpty) else { return nil }
     return isToMany
-      ? (.tooFew, "`\(name)` needs at least \(minimum) objects, not \(count)")
+      ? (.tooFew, "`\(name)` needs at least \(minimum) objects\(found)")
       : (.notOptional, "`\(name)` may not be nil")
   }
 }
@@ -82,9 +87,10 @@ extension SaveRun {
       let ids = (changeSet.objects[rule.entity] ?? []).union(changeSet.members[place] ?? [])
       guard !ids.isEmpty else { continue }
       for (id, count) in try counts(rule, ids).sorted(by: { $0.id < $1.id }) {
-        guard let problem = rule.problem(count) else { continue }
+        guard let problem = rule.problem(count, isRestricted: permissions != nil) else { continue }
+        let object = mayRead(id, of: rule.entity) ? " (object \(id))" : ""
         report(
-          problem.code, rule.name, "\(problem.detail) (object \(id))",
+          problem.code, rule.name, problem.detail + object,
           at: change(behind: id, of: rule.entity))
       }
     }

@@ -18,7 +18,7 @@ extension SaveRun {
     _ change: Change, at index: Int, id: ObjectID?
   ) throws(StoreError) -> ObjectID? {
     let table = table(change.entity)
-    switch try fill(change.values, of: index, table, for: .insert) {
+    switch try fill(change.values + change.protectedDefaults, of: index, table, for: .insert) {
     case .complete: break
     case .failed:
       progress[index] = .failed

@@ -108,6 +108,9 @@ extension SaveRun {
   private mutating func setMembers(
     _ requested: [ObjectID], of members: Members
   ) throws(StoreError) {
+    for id in requested where !mayRead(id, of: members.table.index) {
+      return reportNoSuchObject(members.property, members.table, at: members.change)
+    }
     let current = try currentMembers(members)
     let kept = Set(requested)
     let removed = current.subtracting(kept).filter { mayRead($0, of: members.table.index) }

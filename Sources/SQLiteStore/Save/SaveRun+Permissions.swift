@@ -123,14 +123,19 @@ extension SaveRun {
     _ change: Change, at index: Int, id: ObjectID
   ) throws(StoreError) -> Bool {
     let table = table(change.entity)
-    if case .replace = change.operation, let key = table.key.bindings(of: id),
-      try !exists(key, in: table)
+    if case .replace = change.operation, mayInsert(change.entity),
+      let key = table.key.bindings(of: id), try !exists(key, in: table)
     {
       return true
     }
     // The problems of an invalid change are reported as they are for an object that does not exist.
     if change.faults == nil { reportMissing(at: index) } else { progress[index] = .failed }
     return false
+  }
+
+  /// True unless no object of the entity may be inserted, whatever its values.
+  func mayInsert(_ entity: Int) -> Bool {
+    permissions.map { $0.access.rule(.insert, entity).condition != .constant(false) } ?? true
   }
 
   /// True if the caller may know that an object exists.
@@ -176,12 +181,41 @@ extension SaveRun {
 // MARK: - Columns
 
 extension SaveRun {
-  /// The columns of attributes that the caller does not see or may not write. A replacement keeps
-  /// their values.
+  /// The columns of attributes that the caller does not see or may not write, and of those that are
+  /// derived from them. A replacement keeps their values.
   func protectedColumns(of table: SaveTable) -> Set<Int> {
     guard let access = request.access else { return [] }
     let attributes = access.hidden[table.index].union(access.readOnly[table.index])
-    return Set(attributes.map { table.attributeColumns[$0] })
+    let names = attributes.map { table.entity.attributes[$0].name }
+    let derived = table.entity.attributes.indices.filter { index in
+      guard case .text(_, let source)? = table.entity.attributes[index].declaration?.derivation
+      else { return false }
+      return names.contains(source)
+    }
+    return Set(attributes.union(derived).map { table.attributeColumns[$0] })
+  }
+}
+
+// MARK: - Problems
+
+extension SaveRun {
+  /// Returns a problem as the caller may see it: no attribute that is hidden from it is named.
+  func shown(_ problem: ChangeProblem) -> ChangeProblem {
+    guard let access = request.access, request.changes.indices.contains(problem.change) else {
+      return problem
+    }
+    let change = request.changes[problem.change]
+    let entity = executor.model.entities[change.entity]
+    let related = entity.relationships.first { $0.name == problem.property }?.destination
+    let isHidden = [change.entity, related].compactMap { $0 }.contains { entity in
+      access.hidden[entity].contains { attribute in
+        let name = executor.model.entities[entity].attributes[attribute].name
+        return problem.property == name || problem.detail.contains("`\(name)`")
+      }
+    }
+    guard isHidden else { return problem }
+    return ChangeProblem(
+      change: problem.change, code: problem.code, detail: ChangeProblem.detailOfHidden)
   }
 }
 

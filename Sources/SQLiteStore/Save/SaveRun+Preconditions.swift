@@ -67,7 +67,7 @@ extension SaveRun {
     problems.append(problem)
   }
 
-  /// Returns the object as JSON; nil if it does not exist.
+  /// Returns the object as JSON, as its caller reads it; nil if it does not exist.
   ///
   /// - Parameter selection: nil selects its attributes and to-one relationships.
   private func storedObject(
@@ -80,7 +80,7 @@ extension SaveRun {
         ?? FetchResolver(model: request.access?.model ?? model, maxItems: 1)
         .defaultSelection(of: entity))
     let statement = FetchComposer(model: model, schema: executor.schema)
-      .rows(of: plan, ids: [id], at: .now)
+      .rows(of: plan.restricted(by: request.access), ids: [id], at: .now)
     return try connection.withStatement(statement.sql) { prepared throws(StoreError) in
       prepared.bind(statement.bindings)
       guard try prepared.step() else { return nil }

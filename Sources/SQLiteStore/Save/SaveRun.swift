@@ -115,6 +115,9 @@ struct SaveRun {
     let change = request.changes[index]
     current = index
     if let id = change.namedID, try !mayChange(change, at: index, id: id) { return }
+    if case .insert = change.operation, !mayInsert(change.entity) {
+      return reportForbidden("insert", change.entity, at: index)
+    }
     guard change.faults == nil else { return try diagnose(change, at: index) }
     switch change.operation {
     case .nothing: break
@@ -264,7 +267,7 @@ extension SaveRun {
     if request.isSingle, missingObjects > 0, request.problems.isEmpty {
       return .notFound(problems)
     }
-    let sorted = problems.sorted { $0.change < $1.change }
+    let sorted = problems.map(shown).sorted { $0.change < $1.change }
     return sorted.contains { !$0.code.isConflict } ? .invalid(sorted) : .conflicts(sorted)
   }
 

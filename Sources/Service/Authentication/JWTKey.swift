@@ -150,11 +150,18 @@ extension JWTKey {
 
   /// Returns nil for a key of another kind or for another use.
   private static func key(ofJWK jwk: JSON) async throws(JWTKeyError) -> JWTKey? {
-    guard jwk["use"].map({ $0.string == "sig" }) ?? true,
+    guard jwk["use"].map({ $0.string == "sig" }) ?? true, mayVerify(jwk["key_ops"]),
       let key = try await keyOfKind(jwk),
       jwk["alg"].map({ $0.string == key.algorithm.rawValue }) ?? true
     else { return nil }
     return key
+  }
+
+  /// True unless the operations of a key leave out verifying (RFC 7517, section 4.3).
+  private static func mayVerify(_ operations: JSON?) -> Bool {
+    guard let operations else { return true }
+    guard case .array(let names) = operations else { return false }
+    return names.contains { $0.string == "verify" }
   }
 
   private static func keyOfKind(_ jwk: JSON) async throws(JWTKeyError) -> JWTKey? {

@@ -13,12 +13,11 @@ extension Service {
 
   func resolver(for access: CallerAccess?) -> FetchResolver {
     guard let access else { return resolver }
-    return FetchResolver(model: access.model, maxItems: resolver.maxItems)
+    return FetchResolver(access: access, maxItems: resolver.maxItems)
   }
 
   func saveResolver(for access: CallerAccess?) -> SaveResolver {
-    guard let access, !access.hidesNothing else { return saveResolver }
-    return SaveResolver(model: access.model)
+    access.map { saveResolver.restricted(to: $0) } ?? saveResolver
   }
 }
 

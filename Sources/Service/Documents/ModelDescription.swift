@@ -17,7 +17,7 @@ struct ModelDescription {
     if let classes = model.file?.classes, !classes.isEmpty {
       members.append(.init(name: "classes", value: .array(classes.map(\.json))))
     }
-    let templates = model.file?.fetchTemplates.map(\.json) ?? []
+    let templates = model.visibleTemplates.map(\.json)
     members.append(.init(name: "fetchTemplates", value: .array(templates)))
     var json: [UInt8] = []
     json.append(json: .object(members))
@@ -48,7 +48,9 @@ struct ModelDescription {
         if let value = declared[name] { members.append(.init(name: name, value: value)) }
       }
     }
-    if let sort = model.file?.sort(of: entity.name), !sort.isEmpty {
+    let hiddenNames = model.concealedNames
+    let sort = (model.file?.sort(of: entity.name) ?? []).filter { !$0.mentions(hiddenNames) }
+    if !sort.isEmpty {
       members.append(.init(name: "sort", value: .array(sort.map { .string($0) })))
     }
     members += [
@@ -95,7 +97,9 @@ struct ModelDescription {
     let described: Set<String> = ["name", "type", "optional", "default", "hidden", "readOnly"]
     return [.init(name: "declaredType", value: .string(declaration.type.rawValue))]
       + (declaration.defaultValue.map { [.init(name: "defaultValue", value: $0)] } ?? [])
-      + members.filter { !described.contains($0.name) }
+      + members.filter {
+        !described.contains($0.name) && $0.value.string?.mentions(model.concealedNames) != true
+      }
   }
 
   private func describe(_ relationship: Relationship) -> JSON {

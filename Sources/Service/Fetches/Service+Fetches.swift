@@ -32,7 +32,7 @@ extension Service {
     case .fetch(let entity):
       let target = NormalizedTarget(request.target)
       if !context.wantsStream, context.access?.hidesNothing ?? true,
-        let plan = planCache.fetch(target)
+        let plan = planCache.fetch(target), resolver(for: context.access).admits(plan.form.plan)
       {
         return .cached(plan)
       }
@@ -82,7 +82,7 @@ extension Service {
     case .body(let request):
       return try operation(of: resolve(request, isPath: false, context.access), context)
     case .template(let name, let items):
-      let request = try templateRequest(name, items)
+      let request = try templateRequest(name, items, context.access)
       return try operation(of: resolve(request, isPath: false, context.access), context)
     }
   }
@@ -100,9 +100,9 @@ extension Service {
   }
 
   private func templateRequest(
-    _ name: String, _ items: [(name: String, value: String)]
+    _ name: String, _ items: [(name: String, value: String)], _ access: CallerAccess?
   ) throws(Problem) -> FetchRequest {
-    let templates = store.model.file?.fetchTemplates ?? []
+    let templates = (access?.model ?? store.model).visibleTemplates
     guard let template = templates.first(where: { $0.name == name }) else {
       throw .notFound(
         "unknown-template", "The model has no fetch template `\(name)`.",

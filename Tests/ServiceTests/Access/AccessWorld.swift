@@ -35,11 +35,20 @@ struct AccessWorld {
   let file: ServedFile
   private let keys: [String: APIKey]
 
-  init(_ sql: String = sql, rules: String? = rules) throws {
+  /// A store of a model, whose rules are in it.
+  init(model: String) throws {
+    var options = SQLiteStoreOptions()
+    options.model = try ModelFile(parsing: Array(model.utf8))
+    try self.init("", rules: nil, options: options)
+  }
+
+  init(
+    _ sql: String = sql, rules: String? = rules, options: SQLiteStoreOptions = SQLiteStoreOptions()
+  ) throws {
     var configuration = ServiceConfiguration()
     configuration.bearerToken = "secret"
     configuration.access = try rules.map { try AccessDeclaration(parsing: Array($0.utf8)) }
-    let file = try ServedFile(sql, configuration: configuration)
+    let file = try ServedFile(sql, options: options, configuration: configuration)
     var keys: [String: APIKey] = [:]
     for (user, roles) in [("1", []), ("2", ["hr"]), ("3", ["boss"])] {
       let key = APIKey()
