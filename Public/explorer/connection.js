@@ -5,13 +5,19 @@ import { h, replace } from './dom.js';
 import { bytes, number } from './format.js';
 
 const texts = { connecting: 'connecting', live: 'live', offline: 'reconnecting', failed: 'refused',
-  closed: 'closed', unfinished: 'predicate not finished' };
+  closed: 'closed', plain: 'not live', unfinished: 'predicate not finished' };
 
-export function showConnection(state, error) {
-  const text = error && state === 'offline' ? `${texts.offline} — ${error.message}` : texts[state];
-  document.getElementById('connection').dataset.state = state;
+/** @param reason why it is offline, or why the rows are not live. */
+export function showConnection(state, reason) {
+  const text = reason && state === 'offline' ? `${texts.offline} — ${reason}`
+    : state === 'plain' ? `${texts.plain}: ${reason}` : texts[state];
+  const element = document.getElementById('connection');
+  element.dataset.state = state;
+  element.title = text;
   document.getElementById('connection-text').textContent = text;
 }
+
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hour12: false });
 
 /** @param actions buttons at the end of the line. */
 export function showSummary(parent, { view, result, traffic, nameOfEntity }, actions) {
@@ -24,6 +30,8 @@ export function showSummary(parent, { view, result, traffic, nameOfEntity }, act
         sections.length === 1 ? ' section' : ' sections']),
     traffic.snapshotBytes > 0
       && h('span', { class: 'size' }, `snapshot of ${bytes(traffic.snapshotBytes)}`),
+    result.at && h('span', { class: 'as-of' }, `as of ${clock.format(result.at)}`,
+      h('button', { class: 'text-button', onclick: actions.refresh }, 'Refresh')),
     truncated && h('span', { class: 'note' }, 'cut at the server’s limit for one fetch'),
     h('span', { class: 'actions' }, next && !truncated && view.limit
       && h('button', { class: 'text-button', onclick: actions.next }, 'Next window'),
@@ -36,10 +44,10 @@ export function refusedNote(error) {
     h('p', {}, error.offset === undefined ? error.message : 'The mark in the predicate shows where.'));
 }
 
-export function emptyNote(result, view, clear) {
+export function emptyNote(result, view, { clear, isLive }) {
   const isEmpty = result?.sections && !result.sections.some(({ items }) => items.length > 0);
   if (!isEmpty) return null;
   return h('div', { class: 'empty' }, h('strong', {}, 'Nothing matches'),
-    h('p', {}, 'It is still being watched: an object that starts to match appears here.'),
+    isLive && h('p', {}, 'An object that starts to match later appears here by itself.'),
     view.where && h('button', { class: 'button', onclick: clear }, 'Clear the predicate'));
 }

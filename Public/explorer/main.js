@@ -25,7 +25,7 @@ async function load() {
         return load();
       }
     }
-    showConnection(error.status === 0 ? 'offline' : 'failed', error);
+    showConnection(error.status === 0 ? 'offline' : 'failed', error.message);
     if (error.status !== 0) throw error;
     await new Promise((resolve) => setTimeout(resolve, 1500));
     return load();
@@ -39,8 +39,7 @@ function describe({ store, version, readOnly }) {
 
 const [model, about] = await load();
 const schema = new Schema(model);
-const page = new Page(schema, { client, closeDrawers });
-page.storeIsReadOnly = about.readOnly;
+const page = new Page(schema, { client, closeDrawers, storeIsReadOnly: about.readOnly });
 describe(about);
 
 const fromAddress = () => {
@@ -57,4 +56,4 @@ startKeys({
   predicate: () => page.predicate.focus(), section: (step) => page.grid.stepSection(step) });
 /** For the console: `livefetch.client.update('City', 1850147, { population: 1 })`. */
 globalThis.livefetch = { client, page };
-watchSaves(client, about.token, (count) => page.inspector.savesChart.count(count));
+if (!about.readOnly) watchSaves(client, about.token, (count) => page.inspector.savesChart.count(count));

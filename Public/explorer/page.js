@@ -13,6 +13,7 @@ import { Grid } from './grid.js';
 import { Inspector } from './inspector.js';
 import { ModelPanel } from './model-panel.js';
 import { Names } from './names.js';
+import { PlainFetch } from './plain-fetch.js';
 import { PredicateField } from './predicate-field.js';
 import { SecondClient } from './second-client.js';
 import { Traffic } from './traffic.js';
@@ -28,9 +29,13 @@ export class Page {
   #generation = 0;
   /** Whether the next result is that of another request. */
   #isOther = false;
+  /** Why the rows shown are not live; null where they are. */
+  #notLive = null;
 
-  constructor(schema, { client = connect(), closeDrawers }) {
+  /** @param options `storeIsReadOnly`: whether the server takes no saves and follows no fetch. */
+  constructor(schema, { client = connect(), closeDrawers, storeIsReadOnly = false }) {
     this.client = client;
+    this.storeIsReadOnly = storeIsReadOnly;
     this.schema = schema;
     this.names = new Names(client, schema);
     this.editing = new Editing(this, byID('tray'));
@@ -75,7 +80,8 @@ export class Page {
     if (isOther) this.grid.begin(this.schema.columns(view.entity), view.sort);
     else this.grid.heading(view.sort);
     this.#follow();
-    if (this.view.second) this.second.follow();
+    if (this.view.second && this.isLive) this.second.follow();
+    else if (this.second.isOpen) this.second.close();
   }
 
   change(patch) {
@@ -84,7 +90,11 @@ export class Page {
   }
 
   get isReadOnly() {
-    return this.schema.entity(this.view.entity).readOnly || this.storeIsReadOnly === true;
+    return this.schema.entity(this.view.entity).readOnly || this.storeIsReadOnly;
+  }
+
+  get isLive() {
+    return this.#notLive === null;
   }
 
   get result() {
@@ -93,6 +103,12 @@ export class Page {
 
   /** Follows the view; the former result stays until the new one is there. */
   #follow() {
+    this.#notLive = this.storeIsReadOnly ? 'the database is served read-only'
+      : this.schema.notLiveReason(this.view.entity);
+    this.#open();
+  }
+
+  #open() {
     const generation = (this.#generation += 1);
     const former = this.live;
     const isCurrent = () => generation === this.#generation;
@@ -101,7 +117,7 @@ export class Page {
     this.grid.element.classList.add('is-stale');
     let isNew = true;
     this.#isOther = true;
-    this.live = this.client.live(this.request, {
+    const handlers = {
       onSnapshot: (current, snapshot, { bytes }) => {
         if (isNew) this.traffic = new Traffic();
         isNew = false;
@@ -109,15 +125,25 @@ export class Page {
       },
       onDiff: (diff, current, { bytes }) => this.#diff(diff, current, bytes),
       onChange: (current, { cause }) => isCurrent() && cause !== 'diff' && this.#draw(current),
-      onState: (state, error) => isCurrent() && showConnection(state, error),
-      onError: (error) => isCurrent() && this.#refused(error) });
+      onState: (state, error) => isCurrent() && this.#connection(state, error),
+      onError: (error) => isCurrent() && this.#refused(error) };
+    this.live = this.isLive ? this.client.live(this.request, handlers)
+      : new PlainFetch(this.client, this.request, handlers);
+  }
+
+  #connection(state, error) {
+    showConnection(state, state === 'plain' ? this.#notLive : error?.message);
   }
 
   #refused(error) {
+    if (this.isLive && error.code === 'not-observable') {
+      this.#notLive = error.message.replaceAll('`', '').replace(/\.$/, '');
+      return this.#open();
+    }
     this.predicate.objection(error);
-    showConnection(this.predicate.isUnfinished ? 'unfinished' : 'failed', error);
+    showConnection(this.predicate.isUnfinished ? 'unfinished' : 'failed');
     this.inspector.show({ request: this.request, result: null, traffic: this.traffic,
-      schema: this.schema });
+      schema: this.schema, isLive: this.isLive });
     if (!this.grid.isEmpty) return;
     replace(this.summary, h('span', {}, 'no result'));
     this.#note(refusedNote(error));
@@ -159,9 +185,10 @@ export class Page {
   #drawAround(current) {
     showSummary(this.summary, { view: this.view, result: current, traffic: this.traffic,
       nameOfEntity: this.view.entity }, this.#actions());
-    this.#note(emptyNote(current, this.view, () => this.change({ where: '' })));
+    this.#note(emptyNote(current, this.view,
+      { clear: () => this.change({ where: '' }), isLive: this.isLive }));
     this.inspector.show({ request: this.request, result: current, traffic: this.traffic,
-      schema: this.schema, example: this.#example() });
+      schema: this.schema, isLive: this.isLive, example: this.#example() });
   }
 
   /** An update that would show: a row that is seen gets the value of the one above. */
@@ -183,9 +210,10 @@ export class Page {
     const { limit, offset } = this.view;
     const move = (step) =>
       this.change({ offset: String(Math.max(0, Number(offset) + step * Number(limit))) });
-    const isWelcome = this.welcome.show(this.#buttons(true).slice(0, 2));
+    const isWelcome = this.welcome.show(this.isLive && this.#buttons(true).slice(0, 2));
     const buttons = this.#buttons(false).slice(isWelcome ? 2 : 0);
-    return { next: () => move(1), previous: () => move(-1), buttons };
+    return { next: () => move(1), previous: () => move(-1), refresh: () => this.live.refresh(),
+      buttons };
   }
 
   /** Random edits, the second client, a new object. @param isFirst whether the first is to be pressed. */
@@ -197,7 +225,7 @@ export class Page {
       column && !this.isReadOnly && action(isRunning ? 'stop' : 'play',
         isRunning ? 'Stop the edits' : 'Make random edits', isRunning ? 'Stop' : 'Edits',
         () => this.#toggleDemo(column), { isPressed: isRunning, isPrimary: isFirst }),
-      action('second', 'Second client', 'Second', () => this.#toggleSecond(),
+      this.isLive && action('second', 'Second client', 'Second', () => this.#toggleSecond(),
         { isPressed: this.second.isOpen }),
       this.editing.canInsert && action('plus', `New ${entity}`, 'New', () => this.editing.insert())];
   }

@@ -13,6 +13,14 @@ export class Schema {
     return this.byName.get(name);
   }
 
+  /** Why rows of this entity cannot be followed; null where they can. */
+  notLiveReason(name) {
+    const { observable, readOnly, attributes } = this.entity(name);
+    if (observable !== false) return null;
+    const isView = readOnly && attributes.every((attribute) => attribute.readOnly);
+    return isView ? `${name} is a view` : `${name} has no primary key`;
+  }
+
   /** How many entities it inherits from. */
   depth({ parent }) {
     return parent ? 1 + this.depth(this.entity(parent) ?? {}) : 0;
