@@ -25,12 +25,15 @@ export function initial(schema) {
     return { entity: 'City', where: 'population >= 1000000', section: 'country.continent',
       sort: '-population', limit: '', offset: '', second: '' };
   }
-  return blank(schema, schema.entities[0]?.name);
+  return blank(schema, schema.entities[0]?.name ?? '');
 }
 
+/** Every object of an entity, which need not exist. */
 export function blank(schema, entity) {
-  const section = entity && schema.kind(entity).length > 0 ? 'entity' : '';
-  return { entity, where: '', section, sort: schema.label(entity) ?? '', limit: '', offset: '', second: '' };
+  const isKnown = schema.entity(entity) !== undefined;
+  const section = isKnown && schema.kind(entity).length > 0 ? 'entity' : '';
+  const sort = isKnown ? schema.label(entity) ?? '' : '';
+  return { entity, where: '', section, sort, limit: '', offset: '', second: '' };
 }
 
 /** The view as a fetch request of the API. */

@@ -1,11 +1,10 @@
-// The state of the connection in the bar, the summary above the table, and what stands in its
-// place when there is nothing to show.
+// The state of the connection in the bar, and the summary above the table.
 
 import { h, replace } from './dom.js';
 import { bytes, number } from './format.js';
 
 const texts = { connecting: 'connecting', live: 'live', offline: 'reconnecting', failed: 'refused',
-  closed: 'closed', plain: 'not live', unfinished: 'predicate not finished' };
+  closed: 'closed', plain: 'not live', idle: 'no table', unfinished: 'predicate not finished' };
 
 /** @param reason why it is offline, or why the rows are not live. */
 export function showConnection(state, reason) {
@@ -20,7 +19,7 @@ export function showConnection(state, reason) {
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hour12: false });
 
 /** @param actions buttons at the end of the line. */
-export function showSummary(parent, { view, result, traffic, nameOfEntity }, actions) {
+export function showSummary(parent, { view, result, traffic, nameOfEntity, notLive }, actions) {
   if (!result) return replace(parent, h('span', {}, 'asking …'));
   const { count, sections, truncated, next } = result;
   const isSectioned = view.section !== '';
@@ -30,6 +29,7 @@ export function showSummary(parent, { view, result, traffic, nameOfEntity }, act
         sections.length === 1 ? ' section' : ' sections']),
     traffic.snapshotBytes > 0
       && h('span', { class: 'size' }, `snapshot of ${bytes(traffic.snapshotBytes)}`),
+    notLive && h('span', { class: 'not-live' }, `not live: ${notLive}`),
     result.at && h('span', { class: 'as-of' }, `as of ${clock.format(result.at)}`,
       h('button', { class: 'text-button', onclick: actions.refresh }, 'Refresh')),
     truncated && h('span', { class: 'note' }, 'cut at the server’s limit for one fetch'),
@@ -37,17 +37,4 @@ export function showSummary(parent, { view, result, traffic, nameOfEntity }, act
       && h('button', { class: 'text-button', onclick: actions.next }, 'Next window'),
     Number(view.offset) > 0 && h('button', { class: 'text-button', onclick: actions.previous }, 'Previous'),
     actions.buttons));
-}
-
-export function refusedNote(error) {
-  return h('div', { class: 'empty' }, h('strong', {}, 'The server refused this request'),
-    h('p', {}, error.offset === undefined ? error.message : 'The mark in the predicate shows where.'));
-}
-
-export function emptyNote(result, view, { clear, isLive }) {
-  const isEmpty = result?.sections && !result.sections.some(({ items }) => items.length > 0);
-  if (!isEmpty) return null;
-  return h('div', { class: 'empty' }, h('strong', {}, 'Nothing matches'),
-    isLive && h('p', {}, 'An object that starts to match later appears here by itself.'),
-    view.where && h('button', { class: 'button', onclick: clear }, 'Clear the predicate'));
 }

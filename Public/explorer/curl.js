@@ -23,3 +23,9 @@ export function curlUpdate(entity, id, values, origin = location.origin) {
   return ['curl -X PATCH', `  ${origin}/v1/objects/${place}`,
     `  --json ${quote(JSON.stringify(values))}`].join(' \\\n');
 }
+
+/** The command line that inserts one object. */
+export function curlInsert(entity, values, origin = location.origin) {
+  return ['curl', `  ${origin}/v1/objects/${encodeURIComponent(entity)}`,
+    `  --json ${quote(JSON.stringify(values))}`].join(' \\\n');
+}

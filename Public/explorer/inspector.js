@@ -42,11 +42,18 @@ export class Inspector {
    * rows are fetched once, `example` is an update to try.
    */
   show(shown) {
+    this.#parts.request.element.hidden = false;
     for (const name of liveParts) this.#parts[name].element.hidden = !shown.isLive;
     const isOther = this.#shown.request?.entity !== shown.request.entity;
     this.#shown = shown;
     if (isOther) this.#chooseAttribute();
     this.timed();
+  }
+
+  /** Shows nothing: there is no request. */
+  clear() {
+    this.#shown = {};
+    for (const { element } of Object.values(this.#parts)) element.hidden = true;
   }
 
   /** Draws again, soon: something was measured. */
@@ -151,7 +158,7 @@ export class Inspector {
 }
 
 /** A command line to copy; lines that are too long go on below, further in. */
-function codeBlock(text) {
+export function codeBlock(text) {
   const lines = text.split('\n').map((line) => h('span', {}, `${line}\n`));
   return h('div', { class: 'code-block' }, h('pre', { class: 'code lines', tabindex: 0 }, lines),
     h('button', { class: 'button small copy', onclick: ({ target }) => copy(text, target) }, 'Copy'));

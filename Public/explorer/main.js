@@ -42,18 +42,16 @@ const schema = new Schema(model);
 const page = new Page(schema, { client, closeDrawers, storeIsReadOnly: about.readOnly });
 describe(about);
 
-const fromAddress = () => {
-  const view = address.read();
-  return view && schema.entity(view.entity) ? view : address.initial(schema);
-};
+const fromAddress = () => address.read() ?? address.initial(schema);
 page.go(fromAddress());
 addEventListener('popstate', () => page.go(fromAddress()));
-for (const { name } of schema.entities) {
-  client.fetch({ entity: name, as: 'count' }).then(({ total }) => page.counted(name, total), () => {});
-}
+page.count();
 startKeys({
   save: () => page.editing.saving.save(), insert: () => page.editing.insert(),
   predicate: () => page.predicate.focus(), section: (step) => page.grid.stepSection(step) });
 /** For the console: `livefetch.client.update('City', 1850147, { population: 1 })`. */
 globalThis.livefetch = { client, page };
-if (!about.readOnly) watchSaves(client, about.token, (count) => page.inspector.savesChart.count(count));
+if (!about.readOnly) {
+  watchSaves(client, about.token, { onReset: () => page.reload(),
+    onSaves: (count) => page.inspector.savesChart.count(count) });
+}

@@ -4,7 +4,7 @@
 import { connect } from '../livefetch.js';
 import { action, Welcome } from './actions.js';
 import * as address from './address.js';
-import { showConnection, showSummary, emptyNote, refusedNote } from './connection.js';
+import { showConnection, showSummary } from './connection.js';
 import { Controls } from './controls.js';
 import { DemoTraffic, liveliest } from './demo-traffic.js';
 import { debounce, h, replace } from './dom.js';
@@ -13,6 +13,7 @@ import { Grid } from './grid.js';
 import { Inspector } from './inspector.js';
 import { ModelPanel } from './model-panel.js';
 import { Names } from './names.js';
+import { emptyNote, missingTableNote, refusedNote } from './notes.js';
 import { PlainFetch } from './plain-fetch.js';
 import { PredicateField } from './predicate-field.js';
 import { SecondClient } from './second-client.js';
@@ -41,7 +42,7 @@ export class Page {
     this.editing = new Editing(this, byID('tray'));
     this.demo = new DemoTraffic(client, (token, sentAt) => this.saved(token, sentAt));
     this.model = new ModelPanel(byID('model'), {
-      onEntity: (entity) => { closeDrawers(); this.go(address.blank(schema, entity), true); },
+      onEntity: (entity) => { closeDrawers(); this.goTo(entity); },
       onProperty: (path) => {
         closeDrawers();
         this.predicate.insert(path.endsWith('.') ? path : `${path} `);
@@ -73,6 +74,9 @@ export class Page {
     this.view = { ...view, second: this.second.isOpen || view.second ? '1' : '' };
     address.write(this.view, isStep);
     document.title = `${view.entity}${view.where ? ` where ${view.where}` : ''} · LiveFetch`;
+    const exists = this.schema.entity(view.entity) !== undefined;
+    document.querySelector('.query').hidden = !exists;
+    if (!exists) return this.#missing();
     if (this.predicate.value !== view.where) this.predicate.value = view.where;
     this.controls.show(view, this.schema);
     this.model.show(this.schema, view.entity, this.counts);
@@ -84,13 +88,60 @@ export class Page {
     else if (this.second.isOpen) this.second.close();
   }
 
+  /** Goes to every object of an entity. */
+  goTo(entity) {
+    this.go(address.blank(this.schema, entity), true);
+  }
+
+  /** Shows that the table of the view does not exist, and which ones do. */
+  #missing() {
+    this.#generation += 1;
+    this.live?.close();
+    this.live = null;
+    if (this.second.isOpen) this.second.close();
+    this.grid.begin([], '');
+    this.inspector.clear();
+    this.welcome.show(null);
+    this.model.show(this.schema, null, this.counts);
+    replace(this.summary);
+    showConnection('idle');
+    this.#note(missingTableNote(this.view.entity, this.schema, (name) => this.goTo(name)));
+  }
+
+  /** Fetches the model again, and the view with it where its own table is another one now. */
+  async reload() {
+    const { entity } = this.view;
+    const before = JSON.stringify(this.schema.entity(entity));
+    this.schema.load(await this.client.model());
+    const isSame = JSON.stringify(this.schema.entity(entity)) === before;
+    if (isSame && this.live && this.live.state !== 'failed') this.model.show(this.schema, entity, this.counts);
+    else this.#restart();
+    this.count();
+  }
+
+  /** Shows the view from its beginning: the columns may be others. */
+  #restart() {
+    const { view } = this;
+    this.view = null;
+    this.go(view.entity === '' ? address.initial(this.schema) : view);
+  }
+
+  /** Counts the objects of every entity that has not been counted. */
+  count() {
+    const rest = this.schema.entities.filter(({ name }) => !this.counts.has(name));
+    for (const { name } of rest) {
+      this.client.fetch({ entity: name, as: 'count' })
+        .then(({ total }) => this.counted(name, total), () => {});
+    }
+  }
+
   change(patch) {
     const isSame = Object.entries(patch).every(([name, value]) => this.view[name] === value);
     if (!isSame) this.go({ ...this.view, ...patch });
   }
 
   get isReadOnly() {
-    return this.schema.entity(this.view.entity).readOnly || this.storeIsReadOnly;
+    return this.schema.entity(this.view.entity)?.readOnly !== false || this.storeIsReadOnly;
   }
 
   get isLive() {
@@ -140,6 +191,7 @@ export class Page {
       this.#notLive = error.message.replaceAll('`', '').replace(/\.$/, '');
       return this.#open();
     }
+    if (error.code === 'unknown-entity') return this.reload().catch(() => {});
     this.predicate.objection(error);
     showConnection(this.predicate.isUnfinished ? 'unfinished' : 'failed');
     this.inspector.show({ request: this.request, result: null, traffic: this.traffic,
@@ -184,9 +236,10 @@ export class Page {
 
   #drawAround(current) {
     showSummary(this.summary, { view: this.view, result: current, traffic: this.traffic,
-      nameOfEntity: this.view.entity }, this.#actions());
-    this.#note(emptyNote(current, this.view,
-      { clear: () => this.change({ where: '' }), isLive: this.isLive }));
+      nameOfEntity: this.view.entity, notLive: this.#notLive }, this.#actions());
+    this.#note(emptyNote(current, this, { isLive: this.isLive,
+      clear: () => this.change({ where: '' }),
+      insert: this.editing.canInsert ? () => this.editing.insert() : null }));
     this.inspector.show({ request: this.request, result: current, traffic: this.traffic,
       schema: this.schema, isLive: this.isLive, example: this.#example() });
   }

@@ -5,6 +5,11 @@ import { isNumeric } from './format.js';
 /** The answer of `GET /v1/model`, made easy to ask. */
 export class Schema {
   constructor(model) {
+    this.load(model);
+  }
+
+  /** Replaces the model after the tables have changed. */
+  load(model) {
     this.entities = inherited(model.entities);
     this.byName = new Map(model.entities.map((entity) => [entity.name, entity]));
   }

@@ -78,8 +78,64 @@ async function readOnly(scenario) {
   }
 }
 
+// MARK: No rows
+
+const noteText = () => document.querySelector('.empty')?.textContent ?? '';
+const entities = () => [...document.querySelectorAll('.entity')].map(({ dataset }) => dataset.entity);
+
+async function emptyDatabase({ browser, server, shoot }) {
+  const page = await browser.open(server.address, { width: 1920, height: 1000 });
+  await page.until(noteText, { what: 'a note is shown' });
+  assert.match(await page.run(noteText), /^This database has no tables yet.*CREATE TABLE/s);
+  for (const key of ['n', '/', '[', ']', '?', 'Escape', 'End']) await page.key(key);
+  await shoot(page, 'no-tables');
+  script(server.file, 'CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL)');
+  await page.until(() => globalThis.livefetch.page.live?.state === 'live', { what: 'the new table is shown' });
+  assert.match(await page.run(noteText), /^note has no rows yet/);
+  assert.deepEqual(await page.run(entities), ['note']);
+  await shoot(page, 'no-rows');
+  const line = await page.run(() => document.querySelector('.empty .code').textContent);
+  const [, address, values] = /^curl \\\s+(\S+) \\\s+--json '(.*)'\s*$/.exec(line);
+  const { status } = await fetch(address, { method: 'POST', body: values,
+    headers: { 'Content-Type': 'application/json' } });
+  assert.equal(status, 201, 'the line shown inserts a row');
+  await page.until(() => !document.querySelector('.empty') && document.querySelectorAll('.row').length === 1);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+async function droppedTable(scenario) {
+  const { server, shoot } = scenario;
+  const page = await open(scenario, 'entity=Nothing&sort=name');
+  assert.match(await page.run(noteText), /^Nothing has no rows yet.*"name":"text"/s);
+  await page.click('.empty .button');
+  await page.until(() => document.querySelector('.dialog.insert'), { what: 'the form of a new row' });
+  await page.key('Escape');
+  script(server.file, 'CREATE TABLE "Another" (id INTEGER PRIMARY KEY)');
+  await page.until(() => document.querySelector('[data-entity="Another"]'), { what: 'the new table is listed' });
+  script(server.file, 'DROP TABLE "Nothing"');
+  await page.until(() => /^There is no table Nothing/.test(document.querySelector('.empty')?.textContent));
+  assert.deepEqual(await page.run(entities), ['Artist', 'Album', 'log', 'recent', 'Another']);
+  for (const key of ['n', '/', '[', 'End', 'Delete']) await page.key(key);
+  await shoot(page, 'dropped');
+  await page.run(() => [...document.querySelectorAll('.empty .button')]
+    .find(({ textContent }) => textContent === 'Artist').click());
+  await page.until(() => globalThis.livefetch.page.live?.current?.count === 60, { what: 'another table is shown' });
+  assert.equal(await page.run(noteText), '');
+  script(server.file, 'ALTER TABLE Artist ADD COLUMN Genre TEXT');
+  await page.until(() => [...document.querySelectorAll('.head-cell')].some(({ textContent }) => textContent === 'Genre'),
+    { what: 'the new column is shown' });
+  await page.until(() => globalThis.livefetch.page.live?.state === 'live');
+  await page.run(() => history.back());
+  await page.until(() => /^There is no table Nothing/.test(document.querySelector('.empty')?.textContent));
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const fileScenarios = {
   'views and tables without a key are shown without being live': { run: notLive, fixture: shapes },
   'a store served read-only is shown without controls that edit':
     { run: readOnly, fixture: shapes, options: ['--read-only'] },
+  'an empty database and an empty table say how to fill them': { run: emptyDatabase, fixture: 'PRAGMA user_version = 1' },
+  'a table that is dropped while it is shown leads to the others': { run: droppedTable, fixture: shapes },
 };
