@@ -41,6 +41,7 @@ const [model, about] = await load();
 const schema = new Schema(model);
 const page = new Page(schema, { client, closeDrawers, storeIsReadOnly: about.readOnly });
 describe(about);
+document.getElementById('todo-link').hidden = !schema.isSample;
 
 const fromAddress = () => address.read() ?? address.initial(schema);
 page.go(fromAddress());

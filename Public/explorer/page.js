@@ -263,24 +263,33 @@ export class Page {
     const { limit, offset } = this.view;
     const move = (step) =>
       this.change({ offset: String(Math.max(0, Number(offset) + step * Number(limit))) });
-    const isWelcome = this.welcome.show(this.isLive && this.#buttons(true).slice(0, 2));
-    const buttons = this.#buttons(false).slice(isWelcome ? 2 : 0);
+    const isWelcome = this.welcome.show(this.isLive && this.#demonstrations(true));
+    const buttons = [...(isWelcome ? [] : this.#demonstrations(false)), this.#insertButton()];
     return { next: () => move(1), previous: () => move(-1), refresh: () => this.live.refresh(),
       buttons };
   }
 
-  /** Random edits, the second client, a new object. @param isFirst whether the first is to be pressed. */
-  #buttons(isFirst) {
+  /**
+   * Random edits in the sample data, and the second client.
+   *
+   * @param isFirst whether the first is drawn as the one to press.
+   */
+  #demonstrations(isFirst) {
     const column = liveliest(this.schema, this.view);
     const { isRunning } = this.demo;
-    const { entity } = this.view;
+    const hasEdits = this.schema.isSample && column && !this.isReadOnly;
     return [
-      column && !this.isReadOnly && action(isRunning ? 'stop' : 'play',
+      hasEdits && action(isRunning ? 'stop' : 'play',
         isRunning ? 'Stop the edits' : 'Make random edits', isRunning ? 'Stop' : 'Edits',
         () => this.#toggleDemo(column), { isPressed: isRunning, isPrimary: isFirst }),
       this.isLive && action('second', 'Second client', 'Second', () => this.#toggleSecond(),
-        { isPressed: this.second.isOpen }),
-      this.editing.canInsert && action('plus', `New ${entity}`, 'New', () => this.editing.insert())];
+        { isPressed: this.second.isOpen })];
+  }
+
+  #insertButton() {
+    const { entity } = this.view;
+    return this.editing.canInsert
+      && action('plus', `New ${entity}`, 'New', () => this.editing.insert());
   }
 
   #toggleSecond() {

@@ -2,6 +2,10 @@
 
 import { isNumeric } from './format.js';
 
+/** The entities of each sample, in alphabetical order. */
+const samples = new Set(['City,Country,Person', 'Hero,Human,Team,Villain', 'Item,List',
+  'Author,Comment,Post,Tag']);
+
 /** The answer of `GET /v1/model`, made easy to ask. */
 export class Schema {
   constructor(model) {
@@ -16,6 +20,12 @@ export class Schema {
 
   entity(name) {
     return this.byName.get(name);
+  }
+
+  /** Whether this is the model of a sample that `livefetch demo` makes. */
+  get isSample() {
+    const names = this.entities.map(({ name }) => name).sort().join();
+    return samples.has(names);
   }
 
   /** Why rows of this entity cannot be followed; null where they can. */

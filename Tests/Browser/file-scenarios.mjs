@@ -132,10 +132,31 @@ async function droppedTable(scenario) {
   await page.close();
 }
 
+// MARK: The demonstration
+
+/** Random edits and the to-do list belong to the samples: nobody offers to damage a file of one's own. */
+async function noDemonstration(scenario) {
+  const offers = () => ({ edits: [...document.querySelectorAll('.action')].some((each) => each.ariaLabel === 'Make random edits'),
+    todo: !document.querySelector('#todo-link').hidden });
+  const { server } = scenario;
+  const own = await open(scenario, 'entity=Artist&sort=Year');
+  assert.deepEqual(await own.run(offers), { edits: false, todo: false });
+  await own.close();
+  await server.kill('SIGTERM');
+  server.file = `${server.file}.sample`;
+  server.isSample = true;
+  await server.begin();
+  const sample = await open(scenario, 'entity=City&sort=-population&limit=50');
+  assert.deepEqual(await sample.run(offers), { edits: true, todo: true });
+  assert.deepEqual([...own.problems, ...sample.problems], []);
+  await sample.close();
+}
+
 export const fileScenarios = {
   'views and tables without a key are shown without being live': { run: notLive, fixture: shapes },
   'a store served read-only is shown without controls that edit':
     { run: readOnly, fixture: shapes, options: ['--read-only'] },
   'an empty database and an empty table say how to fill them': { run: emptyDatabase, fixture: 'PRAGMA user_version = 1' },
+  'random edits and the to-do list are offered in the samples alone': { run: noDemonstration, fixture: shapes },
   'a table that is dropped while it is shown leads to the others': { run: droppedTable, fixture: shapes },
 };
