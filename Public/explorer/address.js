@@ -1,5 +1,7 @@
 // The request on show ↔ the page's address, so that a link leads to the same view.
 
+import { span } from './row-window.js';
+
 const names = ['entity', 'where', 'sort', 'section', 'limit', 'offset', 'second'];
 
 /** The request in the address; nothing where it names no entity. */
@@ -36,10 +38,15 @@ export function blank(schema, entity) {
   return { entity, where: '', section, sort, limit: '', offset: '', second: '' };
 }
 
-/** The view as a fetch request of the API. */
-export function request(view, schema) {
+/**
+ * A window of the view as a fetch request of the API.
+ *
+ * @param window `{offset, size}`, counted from the view's own offset.
+ */
+export function request(view, schema, { offset, size }) {
   const related = schema.toOne(view.entity).map(({ name }) => name);
-  const number = (text) => (text === '' || text == null ? undefined : Number(text));
+  const { base, most } = span(view);
   return { entity: view.entity, where: view.where.trim(), section: view.section, sort: view.sort,
-    limit: number(view.limit), offset: number(view.offset), expand: related };
+    limit: Math.max(0, Math.min(size, most - offset)), offset: base + offset || undefined,
+    count: 'exact', expand: related };
 }

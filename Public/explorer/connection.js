@@ -2,6 +2,7 @@
 
 import { h, replace } from './dom.js';
 import { bytes, number } from './format.js';
+import { rowCount, span } from './row-window.js';
 
 const texts = { connecting: 'connecting', live: 'live', offline: 'reconnecting', failed: 'refused',
   closed: 'closed', plain: 'not live', idle: 'no table', unfinished: 'predicate not finished' };
@@ -18,22 +19,27 @@ export function showConnection(state, reason) {
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hour12: false });
 
-/** @param actions buttons at the end of the line. */
-export function showSummary(parent, { view, result, traffic, nameOfEntity, notLive }, actions) {
+/**
+ * @param shown `range`: an element with the rows that are seen, where they are not all at hand.
+ * @param actions buttons at the end of the line.
+ */
+export function showSummary(parent, { view, result, traffic, nameOfEntity, notLive, range }, actions) {
   if (!result) return replace(parent, h('span', {}, 'asking …'));
-  const { count, sections, truncated, next } = result;
+  const { sections } = result;
+  const count = rowCount(view, result.total);
+  const { base, most } = span(view);
   const isSectioned = view.section !== '';
   replace(parent,
     h('span', {}, h('strong', {}, number(count)), ` ${nameOfEntity} ${count === 1 ? 'object' : 'objects'}`,
-      isSectioned && [' in ', h('strong', {}, number(sections.length)),
+      isSectioned && !range && [' in ', h('strong', {}, number(sections.length)),
         sections.length === 1 ? ' section' : ' sections']),
     traffic.snapshotBytes > 0
       && h('span', { class: 'size' }, `snapshot of ${bytes(traffic.snapshotBytes)}`),
     notLive && h('span', { class: 'not-live' }, `not live: ${notLive}`),
     result.at && h('span', { class: 'as-of' }, `as of ${clock.format(result.at)}`,
       h('button', { class: 'text-button', onclick: actions.refresh }, 'Refresh')),
-    truncated && h('span', { class: 'note' }, 'cut at the server’s limit for one fetch'),
-    h('span', { class: 'actions' }, next && !truncated && view.limit
+    range,
+    h('span', { class: 'actions' }, base + most < result.total
       && h('button', { class: 'text-button', onclick: actions.next }, 'Next window'),
     Number(view.offset) > 0 && h('button', { class: 'text-button', onclick: actions.previous }, 'Previous'),
     actions.buttons));

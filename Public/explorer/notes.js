@@ -3,6 +3,7 @@
 import { curlInsert } from './curl.js';
 import { h } from './dom.js';
 import { codeBlock } from './inspector.js';
+import { rowCount } from './row-window.js';
 
 const create = "sqlite3 FILE 'CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT)'";
 
@@ -35,6 +36,7 @@ export function missingTableNote(name, schema, go) {
  */
 export function emptyNote(result, { view, schema }, { isLive, clear, insert }) {
   if (!result?.sections || result.sections.some(({ items }) => items.length > 0)) return null;
+  if (rowCount(view, result.total) > 0) return null;
   if (view.where || Number(view.offset) > 0 || view.limit === '0') {
     return note('Nothing matches',
       isLive && h('p', {}, 'A row that starts to match later appears here by itself.'),

@@ -7,7 +7,7 @@ import * as address from './address.js';
 import { showConnection, showSummary } from './connection.js';
 import { Controls } from './controls.js';
 import { DemoTraffic, liveliest } from './demo-traffic.js';
-import { debounce, h, replace } from './dom.js';
+import { debounce, h, replace, throttle } from './dom.js';
 import { Editing } from './editing.js';
 import { Grid } from './grid.js';
 import { Inspector } from './inspector.js';
@@ -16,11 +16,15 @@ import { Names } from './names.js';
 import { emptyNote, missingTableNote, refusedNote } from './notes.js';
 import { PlainFetch } from './plain-fetch.js';
 import { PredicateField } from './predicate-field.js';
+import { number } from './format.js';
+import { FIRST, nextOffset, rowCount, SIZE } from './row-window.js';
 import { SecondClient } from './second-client.js';
 import { Traffic } from './traffic.js';
 
 const byID = (id) => document.getElementById(id);
 const TYPING = 320;
+/** At most so often another window is fetched while somebody scrolls. */
+const WINDOW_PAUSE = 120;
 
 export class Page {
   view = null;
@@ -32,6 +36,11 @@ export class Page {
   #isOther = false;
   /** Why the rows shown are not live; null where they are. */
   #notLive = null;
+  /** The rows that are fetched, counted from the view's own offset: `{offset, size}`. */
+  #window = { offset: 0, size: FIRST };
+  /** The indexes of the rows that are seen: `[first, last]`. */
+  #range = [0, 0];
+  #rangeText = h('span', { class: 'range' });
 
   /** @param options `storeIsReadOnly`: whether the server takes no saves and follows no fetch. */
   constructor(schema, { client = connect(), closeDrawers, storeIsReadOnly = false }) {
@@ -59,7 +68,8 @@ export class Page {
     const panes = h('div', { class: 'panes' });
     byID('result').append(this.summary, panes);
     this.grid = new Grid(panes, { ...this.editing.handlers,
-      onSort: (column, isFurther) => this.#sortBy(column, isFurther) });
+      onSort: (column, isFurther) => this.#sortBy(column, isFurther),
+      onRange: (first, last) => this.#seen(first, last) });
     this.second = new SecondClient(panes, this.#secondPage());
     this.inspector = new Inspector(byID('inspector'), (...range) => this.#narrow(...range));
   }
@@ -156,22 +166,22 @@ export class Page {
   #follow() {
     this.#notLive = this.storeIsReadOnly ? 'the database is served read-only'
       : this.schema.notLiveReason(this.view.entity);
+    this.#window = { offset: 0, size: FIRST };
+    this.#isOther = true;
+    this.grid.element.classList.add('is-stale');
     this.#open();
   }
 
+  /** Opens the fetch of the window. */
   #open() {
     const generation = (this.#generation += 1);
     const former = this.live;
     const isCurrent = () => generation === this.#generation;
     former?.close();
-    this.request = address.request(this.view, this.schema);
-    this.grid.element.classList.add('is-stale');
-    let isNew = true;
-    this.#isOther = true;
+    this.request = address.request(this.view, this.schema, this.#window);
     const handlers = {
       onSnapshot: (current, snapshot, { bytes }) => {
-        if (isNew) this.traffic = new Traffic();
-        isNew = false;
+        if (this.#isOther) this.traffic = new Traffic();
         this.traffic.snapshot(current.count, bytes);
       },
       onDiff: (diff, current, { bytes }) => this.#diff(diff, current, bytes),
@@ -181,6 +191,33 @@ export class Page {
     this.live = this.isLive ? this.client.live(this.request, handlers)
       : new PlainFetch(this.client, this.request, handlers);
   }
+
+  // MARK: The window
+
+  #seen(first, last) {
+    this.#range = [first, last];
+    this.#showRange();
+    this.#fetchAround();
+  }
+
+  #showRange() {
+    const [first, last] = this.#range;
+    const text = `rows ${number(first + 1)}–${number(last + 1)}`;
+    if (this.#rangeText.textContent !== text) this.#rangeText.textContent = text;
+  }
+
+  /** Fetches the rows around those that are seen where they are not at hand or under way. */
+  #fetchAround = throttle(() => {
+    const { layout } = this.grid;
+    const { offset, size } = this.#window;
+    const held = this.result ? { offset, count: layout.count, total: layout.total,
+      size: this.result.truncated ? layout.count : SIZE }
+      : { offset, count: size, total: layout.total };
+    const next = this.live && !this.#isOther ? nextOffset(held, ...this.#range) : null;
+    if (next === null) return;
+    this.#window = { offset: next, size: SIZE };
+    this.#open();
+  }, WINDOW_PAUSE);
 
   #connection(state, error) {
     showConnection(state, state === 'plain' ? this.#notLive : error?.message);
@@ -225,18 +262,21 @@ export class Page {
     this.predicate.objection(null);
     this.names.take(current.included);
     this.grid.element.classList.remove('is-stale');
+    const total = rowCount(this.view, current.total);
     this.grid.show(current, { hasHeaders: this.view.section !== '', moved,
       measure: liveliest(this.schema, this.view),
+      window: { before: Math.min(this.#window.offset, total), total },
       isNews: moved !== undefined, isOther: this.#isOther });
     this.#isOther = false;
     const isWhole = this.view.where === '' && !this.view.limit && !this.view.offset;
-    if (isWhole && !current.truncated) this.counted(this.view.entity, current.count);
+    if (isWhole) this.counted(this.view.entity, current.total);
     this.#drawAround(current);
   }
 
   #drawAround(current) {
     showSummary(this.summary, { view: this.view, result: current, traffic: this.traffic,
-      nameOfEntity: this.view.entity, notLive: this.#notLive }, this.#actions());
+      nameOfEntity: this.view.entity, notLive: this.#notLive,
+      range: this.grid.layout.count < this.grid.layout.total && this.#rangeText }, this.#actions());
     this.#note(emptyNote(current, this, { isLive: this.isLive,
       clear: () => this.change({ where: '' }),
       insert: this.editing.canInsert ? () => this.editing.insert() : null }));

@@ -1,6 +1,7 @@
 // The page on files that nobody prepared for it: views, tables without a key, read-only stores.
 
 import assert from 'node:assert/strict';
+import { pause } from './browser.mjs';
 import { script } from './server.mjs';
 
 const shapes = `
@@ -152,11 +153,137 @@ async function noDemonstration(scenario) {
   await sample.close();
 }
 
+// MARK: A million rows
+
+const million = `
+  CREATE TABLE Item (id INTEGER PRIMARY KEY, name TEXT, price INTEGER, kind TEXT);
+  WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)
+    INSERT INTO Item SELECT i, printf('Item %07d', i), (i * 7919) % 100003, char(65 + i / 40000) FROM n;
+  CREATE INDEX by_name ON Item (name);
+  CREATE INDEX by_kind ON Item (kind, name);`;
+
+/** The rows that are seen, once they are there: `{first, last, count, inDocument}`. */
+const seen = (page) => page.until(() => {
+  const { grid, live } = globalThis.livefetch.page;
+  const rows = grid.visible;
+  return rows.length > 8 && live.current && { first: rows[0].name, last: rows.at(-1).name,
+    inDocument: document.querySelectorAll('.row').length, at: grid.cursor.id };
+}, { timeout: 60_000, what: 'rows are seen' });
+
+const scrollTo = (page, share) => page.run((part) => {
+  const { element } = globalThis.livefetch.page.grid;
+  element.scrollTop = (element.scrollHeight - element.clientHeight) * part;
+}, share);
+
+/** Waits until the row that the cursor is at shows. */
+const current = (page, name) => page.until((wanted) =>
+  document.querySelector('.row.is-current .cell')?.textContent === wanted,
+{ args: [name], timeout: 60_000, what: `the cursor is at ${name}` });
+
+async function millionRows(scenario) {
+  const { shoot } = scenario;
+  const page = await open(scenario, 'entity=Item&sort=name', { width: 1920, height: 1000 });
+  assert.match(await page.run(() => document.querySelector('.summary').textContent), /^1.000.000 Item objects/);
+  for (const [share, low, high] of [[0.5, 499_900, 500_100], [0.25, 249_900, 250_100], [1, 999_900, 1_000_000], [0, 1, 40]]) {
+    await scrollTo(page, share);
+    await pause(300);
+    const { first, inDocument } = await seen(page);
+    const number = Number(first.slice(5));
+    assert.ok(number >= low && number <= high, `${first} at ${share}`);
+    assert.ok(inDocument < 80, `${inDocument} rows are in the document`);
+  }
+  assert.equal((await seen(page)).first, 'Item 0000001');
+  await page.run(() => document.querySelector('.grid').focus());
+  await page.key('End', { ctrl: true });
+  await current(page, 'Item 1000000');
+  assert.equal((await seen(page)).last, 'Item 1000000');
+  await shoot(page, 'million-end');
+  await page.key('ArrowUp');
+  await current(page, 'Item 0999999');
+  await page.key('PageUp');
+  const size = await page.run(() => globalThis.livefetch.page.grid.pageSize);
+  await current(page, `Item ${String(999_999 - size).padStart(7, '0')}`);
+  await page.key('Home', { ctrl: true });
+  await current(page, 'Item 0000001');
+  for (let step = 0; step < 3; step += 1) await page.key('PageDown');
+  await current(page, `Item ${String(1 + 3 * size).padStart(7, '0')}`);
+  await scrollTo(page, 0.5);
+  await pause(300);
+  await seen(page);
+  await page.key('ArrowDown');
+  await current(page, `Item ${String(2 + 3 * size).padStart(7, '0')}`);
+  await liveInTheMiddle(page);
+  await wheelThroughWindows(page);
+  const heap = await page.run(() => performance.memory.usedJSHeapSize);
+  assert.ok(heap < 100e6, `${heap} bytes of memory`);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+/** Saves show in a window far from the table's beginning, and rows before it do not move it. */
+async function liveInTheMiddle(page) {
+  await scrollTo(page, 0.7);
+  await pause(300);
+  const { first } = await seen(page);
+  const id = Number(first.slice(5));
+  await page.run((row) => globalThis.livefetch.client.update('Item', row + 3, { price: 77_777_777 }, { optimistic: false }), id);
+  await page.until(() => [...document.querySelectorAll('.cell')].some(({ textContent }) => /77.777.777/.test(textContent)),
+    { timeout: 60_000, what: 'the save shows' });
+  await page.run(() => globalThis.livefetch.client.delete('Item', 5, { optimistic: false }));
+  await page.until(() => globalThis.livefetch.page.live.current?.total === 999_999, { timeout: 60_000 });
+  await pause(300);
+  assert.equal((await seen(page)).first, first, 'what is read stays in its place');
+}
+
+/** Scrolls as a wheel does, over the ends of windows: no row is left out and none comes twice. */
+async function wheelThroughWindows(page) {
+  let last = 0;
+  const names = new Set();
+  for (let step = 0; step < 60; step += 1) {
+    await page.run(() => { globalThis.livefetch.page.grid.element.scrollTop += 600; });
+    await pause(30);
+    await seen(page);
+    const shown = await page.run(() => globalThis.livefetch.page.grid.visible.map(({ name }) => Number(name.slice(5))));
+    shown.forEach((number, index) => index > 0 && assert.equal(number, shown[index - 1] + 1));
+    assert.ok(shown[0] > last, 'it goes on downwards');
+    [last] = shown;
+    shown.forEach((number) => names.add(number));
+  }
+  const all = [...names].sort((a, b) => a - b);
+  assert.equal(all.length, all.at(-1) - all[0] + 1, 'every row on the way was seen');
+  assert.ok(all.length > 1100, `${all.length} rows`);
+}
+
+async function millionInSections(scenario) {
+  const page = await open(scenario, 'entity=Item&section=kind&sort=name', { width: 390, height: 844, scheme: 'dark', isTouch: true });
+  await scrollTo(page, 0.5);
+  await pause(300);
+  assert.match((await seen(page)).first, /^Item 0(499|500)\d{3}$/);
+  assert.match(await page.run(() => document.querySelector('.pinned').textContent), /^M\d+\+$/);
+  assert.match(await page.run(() => document.querySelector('.summary .range').textContent), /^rows (499|500)/);
+  await scenario.shoot(page, 'million-sections');
+  await page.run(() => document.querySelector('.grid').focus());
+  await page.key('End');
+  await current(page, 'Item 1000000');
+  await page.key('Home');
+  await current(page, 'Item 0000001');
+  await page.run(() => globalThis.livefetch.page.change({ section: '', limit: '20000', offset: '30000' }));
+  await page.until(() => globalThis.livefetch.page.live.state === 'live', { timeout: 60_000 });
+  await page.run(() => document.querySelector('.grid').focus());
+  await page.key('End');
+  await current(page, 'Item 0050000');
+  assert.match(await page.run(() => document.querySelector('.summary').textContent), /^20.000 Item objects.*Next window.*Previous/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 export const fileScenarios = {
   'views and tables without a key are shown without being live': { run: notLive, fixture: shapes },
   'a store served read-only is shown without controls that edit':
     { run: readOnly, fixture: shapes, options: ['--read-only'] },
   'an empty database and an empty table say how to fill them': { run: emptyDatabase, fixture: 'PRAGMA user_version = 1' },
   'random edits and the to-do list are offered in the samples alone': { run: noDemonstration, fixture: shapes },
+  'every one of a million rows is reached, live': { run: millionRows, fixture: million },
+  'a million rows in sections are reached on a phone': { run: millionInSections, fixture: million },
   'a table that is dropped while it is shown leads to the others': { run: droppedTable, fixture: shapes },
 };
