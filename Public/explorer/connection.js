@@ -5,7 +5,7 @@ import { bytes, number } from './format.js';
 import { rowCount, span } from './row-window.js';
 
 const texts = { connecting: 'connecting', live: 'live', offline: 'reconnecting', failed: 'refused',
-  closed: 'closed', plain: 'not live', idle: 'no table', unfinished: 'predicate not finished' };
+  closed: 'closed', plain: 'not live', idle: 'no table', unauthorized: 'signed out', unfinished: 'predicate not finished' };
 
 /** @param reason why it is offline, or why the rows are not live. */
 export function showConnection(state, reason) {

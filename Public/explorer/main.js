@@ -7,23 +7,24 @@ import { showConnection } from './connection.js';
 import { Page } from './page.js';
 import { Schema } from './schema.js';
 import { watchSaves } from './saves.js';
+import { scopes, token } from './session.js';
+import { showSession, signIn, startLinks } from './sign-in.js';
 
 startTheme();
 const closeDrawers = startDrawers();
 
-/** The page asks for a token only where the server wants one; it is kept for the window's life. */
-const client = connect('', { token: () => sessionStorage.getItem('livefetch-token') });
+/** The page asks for a token only where the server needs one. */
+const client = connect('', { token });
+startLinks(client.transport);
 
 async function load() {
   try {
     return await Promise.all([client.model(), client.about()]);
   } catch (error) {
-    if (error.status === 401) {
-      const token = prompt('This server needs a bearer token.');
-      if (token) {
-        sessionStorage.setItem('livefetch-token', token);
-        return load();
-      }
+    if (error.status === 401 || error.status === 403) {
+      showConnection('unauthorized');
+      await signIn(token() === null ? '' : `The token kept for this tab is refused. ${error.message}`);
+      return load();
     }
     showConnection(error.status === 0 ? 'offline' : 'failed', error.message);
     if (error.status !== 0) throw error;
@@ -37,9 +38,16 @@ function describe({ store, version, readOnly }) {
   document.getElementById('store').textContent = text;
 }
 
+/** What the token may do; everything on a server that needs none. */
+const granted = async () =>
+  (token() === null ? { read: true, write: true, admin: true } : scopes(client.transport));
+
 const [model, about] = await load();
+const may = await granted();
+showSession(may);
 const schema = new Schema(model);
-const page = new Page(schema, { client, closeDrawers, storeIsReadOnly: about.readOnly });
+const page = new Page(schema, { client, closeDrawers, storeIsReadOnly: about.readOnly,
+  mayWrite: may.write });
 describe(about);
 document.getElementById('todo-link').hidden = !schema.isSample;
 
@@ -54,5 +62,6 @@ startKeys({
 globalThis.livefetch = { client, page };
 if (!about.readOnly) {
   watchSaves(client, about.token, { onReset: () => page.reload(),
+    onUnauthorized: () => signIn('The token is no longer valid.'),
     onSaves: (count) => page.inspector.savesChart.count(count) });
 }

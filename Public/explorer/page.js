@@ -6,7 +6,7 @@ import { action, Welcome } from './actions.js';
 import * as address from './address.js';
 import { showConnection, showSummary } from './connection.js';
 import { Controls } from './controls.js';
-import { DemoTraffic, liveliest } from './demo-traffic.js';
+import { DemoTraffic, exampleUpdate, liveliest } from './demo-traffic.js';
 import { debounce, h, replace, throttle } from './dom.js';
 import { Editing } from './editing.js';
 import { Grid } from './grid.js';
@@ -19,7 +19,10 @@ import { PredicateField } from './predicate-field.js';
 import { number } from './format.js';
 import { FIRST, nextOffset, rowCount, SIZE } from './row-window.js';
 import { SecondClient } from './second-client.js';
+import { token } from './session.js';
+import { showSession, signIn } from './sign-in.js';
 import { Traffic } from './traffic.js';
+import { narrowed, sortedBy } from './view-changes.js';
 
 const byID = (id) => document.getElementById(id);
 const TYPING = 320;
@@ -42,10 +45,14 @@ export class Page {
   #range = [0, 0];
   #rangeText = h('span', { class: 'range' });
 
-  /** @param options `storeIsReadOnly`: whether the server takes no saves and follows no fetch. */
-  constructor(schema, { client = connect(), closeDrawers, storeIsReadOnly = false }) {
+  /**
+   * @param options `storeIsReadOnly`: whether the server takes no saves and follows no fetch;
+   * `mayWrite`: whether the token has the scope `write`.
+   */
+  constructor(schema, { client = connect(), closeDrawers, storeIsReadOnly = false, mayWrite = true }) {
     this.client = client;
     this.storeIsReadOnly = storeIsReadOnly;
+    this.mayWrite = mayWrite;
     this.schema = schema;
     this.names = new Names(client, schema);
     this.editing = new Editing(this, byID('tray'));
@@ -71,7 +78,8 @@ export class Page {
       onSort: (column, isFurther) => this.#sortBy(column, isFurther),
       onRange: (first, last) => this.#seen(first, last) });
     this.second = new SecondClient(panes, this.#secondPage());
-    this.inspector = new Inspector(byID('inspector'), (...range) => this.#narrow(...range));
+    this.inspector = new Inspector(byID('inspector'), 
+      (...range) => this.change({ where: narrowed(this.view.where, ...range) }));
   }
 
   #typed = debounce((where) => this.change({ where }), TYPING);
@@ -129,6 +137,15 @@ export class Page {
     this.count();
   }
 
+  /** The token has ended: asks for another one, and goes on with that. */
+  async #renew() {
+    showConnection('unauthorized');
+    const granted = await signIn('The token is no longer valid.');
+    showSession(granted);
+    this.mayWrite = granted.write;
+    this.#restart();
+  }
+
   /** Shows the view from its beginning: the columns may be others. */
   #restart() {
     const { view } = this;
@@ -151,7 +168,8 @@ export class Page {
   }
 
   get isReadOnly() {
-    return this.schema.entity(this.view.entity)?.readOnly !== false || this.storeIsReadOnly;
+    return this.schema.entity(this.view.entity)?.readOnly !== false || this.storeIsReadOnly
+      || !this.mayWrite;
   }
 
   get isLive() {
@@ -228,6 +246,7 @@ export class Page {
       this.#notLive = error.message.replaceAll('`', '').replace(/\.$/, '');
       return this.#open();
     }
+    if (error.status === 401) return this.#renew();
     if (error.code === 'unknown-entity') return this.reload().catch(() => {});
     this.predicate.objection(error);
     showConnection(this.predicate.isUnfinished ? 'unfinished' : 'failed');
@@ -281,15 +300,8 @@ export class Page {
       clear: () => this.change({ where: '' }),
       insert: this.editing.canInsert ? () => this.editing.insert() : null }));
     this.inspector.show({ request: this.request, result: current, traffic: this.traffic,
-      schema: this.schema, isLive: this.isLive, example: this.#example() });
-  }
-
-  /** An update that would show: a row that is seen gets the value of the one above. */
-  #example() {
-    const column = liveliest(this.schema, this.view);
-    const [first, , third] = this.grid.visible;
-    if (this.isReadOnly || !column || third?.[column] == null) return null;
-    return { entity: this.view.entity, id: third.id, values: { [column]: Math.ceil(first[column] * 1.01) } };
+      schema: this.schema, isLive: this.isLive,
+      example: this.isReadOnly ? null : exampleUpdate(this.schema, this.view, this.grid.visible) });
   }
 
   /** How many objects an entity has: shown in the model. */
@@ -347,7 +359,7 @@ export class Page {
     const page = this;
     return {
       schema: this.schema, names: this.names, get view() { return page.view; },
-      token: () => sessionStorage.getItem('livefetch-token'), onClose: () => this.#secondChanged() };
+      token, onClose: () => this.#secondChanged() };
   }
 
   async #toggleDemo(column) {
@@ -355,15 +367,6 @@ export class Page {
       column: liveliest(this.schema, this.view) ?? column, items: this.grid.visible }));
     if (this.demo.isRunning) this.welcome.close();
     if (this.result) this.#drawAround(this.result);
-  }
-
-  /** A bar of the histogram: its range as a further condition. */
-  #narrow(attribute, from, to) {
-    const round = (value) => (Math.abs(value) >= 100 ? Math.round(value) : Number(value.toFixed(3)));
-    const range = `${attribute} BETWEEN {${round(from)}, ${round(to)}}`;
-    const own = new RegExp(`(^|\\s+AND\\s+)${attribute} BETWEEN \\{[^}]*\\}`);
-    const rest = this.view.where.replace(own, '').trim();
-    this.change({ where: rest ? `${rest.replace(/^AND\s+/, '')} AND ${range}` : range });
   }
 
   #completionContext() {
@@ -374,13 +377,7 @@ export class Page {
   #sortBy(column, isFurther) {
     const path = column.type === 'relationship'
       ? `${column.name}.${this.schema.label(column.destination)}` : column.name;
-    const terms = this.view.sort.split(',').filter(Boolean);
-    const former = terms.find((term) => term.replace(/^-/, '').split(':')[0] === path);
-    const next = former === undefined ? path : former.startsWith('-') ? former.slice(1) : `-${former}`;
-    if (!isFurther) return this.change({ sort: next });
-    const sort = former === undefined ? [...terms, next]
-      : terms.map((term) => (term === former ? next : term));
-    return this.change({ sort: sort.join(',') });
+    this.change({ sort: sortedBy(this.view.sort, path, isFurther) });
   }
 
   // MARK: For those who save

@@ -6,9 +6,10 @@ const RETRY = 1000;
 /**
  * Calls `onSaves(count)` for every answer that names some, while the page is seen: a browser has
  * six connections to a server, and a hidden page leaves this one to others. Calls `onReset()` after
- * the tables may have changed. Ends where the server has no history.
+ * the tables may have changed, and awaits `onUnauthorized()` after the token has ended. Ends where
+ * the server has no history.
  */
-export async function watchSaves(client, token, { onSaves, onReset }) {
+export async function watchSaves(client, token, { onSaves, onReset, onUnauthorized }) {
   let since = token;
   for (;;) {
     const { signal, end } = await whileSeen();
@@ -18,6 +19,10 @@ export async function watchSaves(client, token, { onSaves, onReset }) {
       since = data.to;
       if (data.saves.length > 0) onSaves(data.saves.length);
     } catch (error) {
+      if (error.status === 401) {
+        await onUnauthorized();
+        continue;
+      }
       if (error.status >= 400 && error.status < 500 && error.status !== 410) return;
       since = (error.status === 410 && await newestToken(client, onReset)) || since;
       if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY));

@@ -63,6 +63,13 @@ export class Server {
     await rm(this.directory, { recursive: true, force: true });
   }
 
+  /** Runs a command of the program, `key create FILE --name …` say; its standard output. */
+  run(...args) {
+    const { status, stdout, stderr } = spawnSync(this.#binary, args, { encoding: 'utf8', cwd: this.directory });
+    if (status !== 0) throw new Error(stderr);
+    return stdout.trim();
+  }
+
   #line(pattern) {
     let text = '';
     return new Promise((found, failed) => {
