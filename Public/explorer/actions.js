@@ -34,10 +34,10 @@ export class Welcome {
     this.#parent = parent;
   }
 
-  /** Shows itself with the actions that prove it; whether it does. */
+  /** Shows itself with `buttons`, but not where there are none; returns whether it does. */
   show(buttons) {
-    this.#parent.hidden = this.#isClosed;
-    if (this.#isClosed) return false;
+    this.#parent.hidden = this.#isClosed || !buttons;
+    if (this.#parent.hidden) return false;
     replace(this.#parent,
       h('p', {}, h('strong', {}, 'This table is live. '),
         'Whatever anybody saves, here, in another window, by curl or in the sqlite3 shell, arrives '

@@ -1,5 +1,7 @@
 // The request on show ↔ the page's address, so that a link leads to the same view.
 
+import { span } from './row-window.js';
+
 const names = ['entity', 'where', 'sort', 'section', 'limit', 'offset', 'second'];
 
 /** The request in the address; nothing where it names no entity. */
@@ -25,18 +27,26 @@ export function initial(schema) {
     return { entity: 'City', where: 'population >= 1000000', section: 'country.continent',
       sort: '-population', limit: '', offset: '', second: '' };
   }
-  return blank(schema, schema.entities[0]?.name);
+  return blank(schema, schema.entities[0]?.name ?? '');
 }
 
+/** Every object of an entity, which need not exist. */
 export function blank(schema, entity) {
-  const section = entity && schema.kind(entity).length > 0 ? 'entity' : '';
-  return { entity, where: '', section, sort: schema.label(entity) ?? '', limit: '', offset: '', second: '' };
+  const isKnown = schema.entity(entity) !== undefined;
+  const section = isKnown && schema.kind(entity).length > 0 ? 'entity' : '';
+  const sort = isKnown ? schema.label(entity) ?? '' : '';
+  return { entity, where: '', section, sort, limit: '', offset: '', second: '' };
 }
 
-/** The view as a fetch request of the API. */
-export function request(view, schema) {
+/**
+ * A window of the view as a fetch request of the API.
+ *
+ * @param window `{offset, size}`, counted from the view's own offset.
+ */
+export function request(view, schema, { offset, size }) {
   const related = schema.toOne(view.entity).map(({ name }) => name);
-  const number = (text) => (text === '' || text == null ? undefined : Number(text));
+  const { base, most } = span(view);
   return { entity: view.entity, where: view.where.trim(), section: view.section, sort: view.sort,
-    limit: number(view.limit), offset: number(view.offset), expand: related };
+    limit: Math.max(0, Math.min(size, most - offset)), offset: base + offset || undefined,
+    count: 'exact', expand: related };
 }

@@ -1,45 +1,46 @@
-// The state of the connection in the bar, the summary above the table, and what stands in its
-// place when there is nothing to show.
+// The state of the connection in the bar, and the summary above the table.
 
 import { h, replace } from './dom.js';
 import { bytes, number } from './format.js';
+import { rowCount, span } from './row-window.js';
 
 const texts = { connecting: 'connecting', live: 'live', offline: 'reconnecting', failed: 'refused',
-  closed: 'closed', unfinished: 'predicate not finished' };
+  closed: 'closed', plain: 'not live', idle: 'no table', unauthorized: 'signed out', unfinished: 'predicate not finished' };
 
-export function showConnection(state, error) {
-  const text = error && state === 'offline' ? `${texts.offline} — ${error.message}` : texts[state];
-  document.getElementById('connection').dataset.state = state;
+/** @param reason why it is offline, or why the rows are not live. */
+export function showConnection(state, reason) {
+  const text = reason && state === 'offline' ? `${texts.offline} — ${reason}`
+    : state === 'plain' ? `${texts.plain}: ${reason}` : texts[state];
+  const element = document.getElementById('connection');
+  element.dataset.state = state;
+  element.title = text;
   document.getElementById('connection-text').textContent = text;
 }
 
-/** @param actions buttons at the end of the line. */
-export function showSummary(parent, { view, result, traffic, nameOfEntity }, actions) {
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hour12: false });
+
+/**
+ * @param shown `range`: an element with the rows that are seen, where they are not all at hand.
+ * @param actions buttons at the end of the line.
+ */
+export function showSummary(parent, { view, result, traffic, nameOfEntity, notLive, range }, actions) {
   if (!result) return replace(parent, h('span', {}, 'asking …'));
-  const { count, sections, truncated, next } = result;
+  const { sections } = result;
+  const count = rowCount(view, result.total);
+  const { base, most } = span(view);
   const isSectioned = view.section !== '';
   replace(parent,
     h('span', {}, h('strong', {}, number(count)), ` ${nameOfEntity} ${count === 1 ? 'object' : 'objects'}`,
-      isSectioned && [' in ', h('strong', {}, number(sections.length)),
+      isSectioned && !range && [' in ', h('strong', {}, number(sections.length)),
         sections.length === 1 ? ' section' : ' sections']),
     traffic.snapshotBytes > 0
       && h('span', { class: 'size' }, `snapshot of ${bytes(traffic.snapshotBytes)}`),
-    truncated && h('span', { class: 'note' }, 'cut at the server’s limit for one fetch'),
-    h('span', { class: 'actions' }, next && !truncated && view.limit
+    notLive && h('span', { class: 'not-live' }, `not live: ${notLive}`),
+    result.at && h('span', { class: 'as-of' }, `as of ${clock.format(result.at)}`,
+      h('button', { class: 'text-button', onclick: actions.refresh }, 'Refresh')),
+    range,
+    h('span', { class: 'actions' }, base + most < result.total
       && h('button', { class: 'text-button', onclick: actions.next }, 'Next window'),
     Number(view.offset) > 0 && h('button', { class: 'text-button', onclick: actions.previous }, 'Previous'),
     actions.buttons));
-}
-
-export function refusedNote(error) {
-  return h('div', { class: 'empty' }, h('strong', {}, 'The server refused this request'),
-    h('p', {}, error.offset === undefined ? error.message : 'The mark in the predicate shows where.'));
-}
-
-export function emptyNote(result, view, clear) {
-  const isEmpty = result?.sections && !result.sections.some(({ items }) => items.length > 0);
-  if (!isEmpty) return null;
-  return h('div', { class: 'empty' }, h('strong', {}, 'Nothing matches'),
-    h('p', {}, 'It is still being watched: an object that starts to match appears here.'),
-    view.where && h('button', { class: 'button', onclick: clear }, 'Clear the predicate'));
 }

@@ -1,8 +1,12 @@
-// A fetch request → the command line that makes it.
+// A fetch request → the command line that makes it. Where a token is needed, it is read from the
+// terminal's own variable: the page shows it nowhere.
 
+import { token as ownToken } from './session.js';
 import { clean } from '../livefetch/transport.js';
 
 const quote = (text) => `'${String(text).replaceAll("'", String.raw`'\''`)}'`;
+
+const credential = () => (ownToken() ? ['  -H "Authorization: Bearer $LIVEFETCH_TOKEN"'] : []);
 
 /**
  * @param mode `once`, `stream` (every change as it comes) or `poll` (the diff since `token`).
@@ -12,7 +16,8 @@ export function curl(request, mode, token, origin = location.origin) {
   if (mode === 'poll') parameters.since = token;
   const lines = Object.entries(parameters).map(
     ([name, value]) => `  --data-urlencode ${quote(`${name}=${value}`)}`);
-  const head = mode === 'stream' ? ['curl -GN', "  -H 'Accept: text/event-stream'"] : ['curl -G'];
+  const head = mode === 'stream' ? ['curl -GN', ...credential(), "  -H 'Accept: text/event-stream'"]
+    : ['curl -G', ...credential()];
   const target = `  ${origin}/v1/objects/${encodeURIComponent(entity)}`;
   return [...head, target, ...lines].join(' \\\n');
 }
@@ -20,6 +25,12 @@ export function curl(request, mode, token, origin = location.origin) {
 /** The command line that changes one object. */
 export function curlUpdate(entity, id, values, origin = location.origin) {
   const place = [entity, id].map(encodeURIComponent).join('/');
-  return ['curl -X PATCH', `  ${origin}/v1/objects/${place}`,
+  return ['curl -X PATCH', ...credential(), `  ${origin}/v1/objects/${place}`,
+    `  --json ${quote(JSON.stringify(values))}`].join(' \\\n');
+}
+
+/** The command line that inserts one object. */
+export function curlInsert(entity, values, origin = location.origin) {
+  return ['curl', ...credential(), `  ${origin}/v1/objects/${encodeURIComponent(entity)}`,
     `  --json ${quote(JSON.stringify(values))}`].join(' \\\n');
 }

@@ -2,13 +2,15 @@
 
 import { h } from './dom.js';
 
-const PAGE = 12;
-
 export class Cursor {
   #grid;
   #handlers;
   /** The row by its id, so that it stays with a row that moves. */
   #id = null;
+  /** The row's index when it was last seen: it goes on from there when the row is gone. */
+  #at = -1;
+  /** Whether the row at `#at` becomes the current one as soon as it has been fetched. */
+  #isAwaited = false;
   #column = 0;
   #editor = null;
 
@@ -19,6 +21,7 @@ export class Cursor {
     element.addEventListener('keydown', (event) => this.#key(event));
     element.addEventListener('pointerdown', (event) => this.#press(event));
     element.addEventListener('dblclick', () => this.edit());
+    element.addEventListener('wheel', () => { this.#isAwaited = false; }, { passive: true });
   }
 
   get id() {
@@ -41,9 +44,11 @@ export class Cursor {
   }
 
   #press({ target }) {
+    this.#isAwaited = false;
     const cell = target.closest?.('.cell');
     if (!cell || target.closest('.editor')) return;
     this.#id = cell.parentElement.livefetchRow.item.id;
+    this.#at = this.#find();
     this.#column = Number(cell.dataset.column);
     this.draw();
   }
@@ -52,8 +57,10 @@ export class Cursor {
     if (this.#editor || event.target.closest('.editor')) return;
     const moves = {
       ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1],
-      PageDown: [PAGE, 0], PageUp: [-PAGE, 0], Home: [-Infinity, 0], End: [Infinity, 0] };
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+      PageDown: [this.#grid.pageSize, 0], PageUp: [-this.#grid.pageSize, 0],
+      Home: [-Infinity, 0], End: [Infinity, 0] };
+    const isEnd = event.key === 'Home' || event.key === 'End';
+    if (event.altKey || ((event.ctrlKey || event.metaKey) && !isEnd)) return;
     if (moves[event.key]) this.#move(...moves[event.key]);
     else if (event.key === 'Enter' || event.key === 'F2') this.edit();
     else if (event.key === 'Delete' || event.key === 'Backspace') this.#remove();
@@ -63,19 +70,49 @@ export class Cursor {
 
   #move(rows, columns) {
     const { layout } = this.#grid;
-    if (layout.count === 0) return;
+    if (layout.total === 0) return;
     const last = this.#grid.columns.length - 1;
     this.#column = Math.max(0, Math.min(last, this.#column + columns));
-    const index = this.#index();
-    const place = layout.place(index < 0 ? 0 : index + rows);
-    this.#id = layout.sections[place.section].items[place.item].id;
-    this.#grid.reveal(place);
+    const found = this.#find();
+    const index = found < 0 ? this.#at : found;
+    this.#at = Math.max(0, Math.min(layout.total - 1, index + rows));
+    this.#isAwaited = true;
+    this.#take();
+    this.#grid.reveal(this.#at);
     this.#grid.row(this.#id)?.cell(this.#column)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }
 
-  /** How many rows stand before the current one; -1 where there is none. */
-  #index() {
+  /**
+   * After another result: stays with its row, or takes the one that it waits for.
+   *
+   * @param isOther whether it is the result of another request, in which indexes mean other rows.
+   */
+  follow(isOther) {
+    if (isOther) this.#isAwaited = false;
+    if (this.#isAwaited && this.#take()) return this.#grid.reveal(this.#at);
+    const index = this.#find();
+    if (index >= 0) this.#at = index;
+    else if (isOther) this.reset();
+  }
+
+  /** Leaves the current row: none is current. */
+  reset() {
+    [this.#id, this.#at, this.#isAwaited] = [null, -1, false];
+  }
+
+  /** Makes the row at `#at` the current one if it has been fetched. */
+  #take() {
     const { layout } = this.#grid;
+    const place = layout.place(this.#at);
+    this.#id = place && layout.sections[place.section].items[place.item].id;
+    this.#isAwaited = !place;
+    return place !== null;
+  }
+
+  /** The index of the current row; -1 where it is not in the window. */
+  #find() {
+    const { layout } = this.#grid;
+    if (this.#id === null) return -1;
     for (let section = 0; section < layout.sections.length; section += 1) {
       const item = layout.sections[section].items.findIndex(({ id }) => id === this.#id);
       if (item >= 0) return layout.counts[section] + item;

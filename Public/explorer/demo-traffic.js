@@ -64,3 +64,11 @@ export function liveliest(schema, view) {
   const sorting = view.sort.split(',').map((term) => term.replace(/^-/, '').split(':')[0]);
   return numeric.find(({ name }) => sorting.includes(name))?.name ?? null;
 }
+
+/** An update that would show: a row that is seen gets a value near that of the first one. */
+export function exampleUpdate(schema, view, visible) {
+  const column = liveliest(schema, view);
+  const [first, , third] = visible;
+  if (!column || third?.[column] == null) return null;
+  return { entity: view.entity, id: third.id, values: { [column]: Math.ceil(first[column] * 1.01) } };
+}

@@ -1,14 +1,17 @@
-// The table of a live result: as many rows in the document as show, whatever the result's size.
+// The table of a live result: as many rows in the document as show, whatever the result's size. The
+// result may be a window of a longer table: the scroll bar spans all of it.
 //
 // Enters: results one after the other. Promises: a row of the same id is the same element before
 // and after, so that it can move; what is read stays in its place when rows come or go above it.
 
 import { Cursor } from './cursor.js';
 import { h, replace } from './dom.js';
+import { number } from './format.js';
 import { IndexStrip } from './index-strip.js';
 import { Layout, ROW } from './layout.js';
 import { Motion } from './motion.js';
 import { Row, widths } from './row.js';
+import { Scroller } from './scroller.js';
 import { SectionHeaders } from './section-headers.js';
 
 /** Rows kept ready above and below what shows. */
@@ -28,25 +31,32 @@ export class Grid {
 
   /**
    * @param handlers `{onSort(column, isFurther), nameOf(entity, id), editor(item, column, {close}),
-   * onRemove(item), staged(id)}`.
+   * onRemove(item), staged(id), onRange(first, last)}`; the last one with the indexes of the rows
+   * that are seen.
    */
   constructor(parent, handlers) {
     this.#handlers = handlers;
     this.#head = h('div', { class: 'grid-head', role: 'row' });
-    this.#body = h('div', { class: 'grid-body', role: 'rowgroup' });
-    this.#headers = new SectionHeaders(this.#body, this.#motion);
+    this.#rowsElement = h('div', { class: 'grid-rows', role: 'presentation' });
+    this.#body = h('div', { class: 'grid-body', role: 'rowgroup' }, this.#rowsElement);
+    this.#headers = new SectionHeaders(this.#rowsElement, this.#motion);
+    this.#loading = h('p', { class: 'grid-loading', hidden: true });
     this.element = h('div', { class: 'grid', role: 'grid', tabindex: 0, 'aria-label': 'Objects',
       onscroll: () => this.#schedule() },
     this.#head, h('div', { class: 'pinned', 'aria-hidden': 'true' }, this.#headers.pinned), this.#body);
     this.strip = new IndexStrip((section) => this.scrollToSection(section));
     this.cursor = new Cursor(this, handlers);
-    parent.append(h('div', { class: 'grid-frame' }, this.element, this.strip.element));
+    this.scroller = new Scroller(this.element, this.#body);
+    parent.append(h('div', { class: 'grid-frame' }, this.element, this.strip.element, this.#loading));
     new ResizeObserver(() => this.#resized()).observe(this.element);
   }
 
   #head;
   #headers;
   #body;
+  /** Holds the rows and headers; it is as far down as the window's first row. */
+  #rowsElement;
+  #loading;
 
   get columns() {
     return this.#columns;
@@ -63,7 +73,9 @@ export class Grid {
     this.#rows.clear();
     this.#result = null;
     this.#layout = new Layout([], false);
-    this.element.scrollTop = 0;
+    this.cursor.reset();
+    this.scroller.resize(0);
+    this.scroller.position = 0;
     this.heading(sort);
     this.#resized();
   }
@@ -87,25 +99,29 @@ export class Grid {
    * @param isOther whether it is the result of another request: it is read from the top.
    * @param hasHeaders whether it is sectioned.
    * @param measure the attribute that is drawn as bars behind its values.
+   * @param window `{before, total}`: how many rows stand before the result's, and how many there are.
    */
-  show(result, { hasHeaders, moved = new Set(), isNews = false, isOther = false, measure }) {
+  show(result, { hasHeaders, moved = new Set(), isNews = false, isOther = false, measure, window }) {
     const before = this.#layout;
     const isFirst = this.#result === null;
-    const after = new Layout(result.sections, hasHeaders);
+    const after = new Layout(result.sections, hasHeaders, window);
+    const isElsewhere = before.before !== after.before;
     this.#result = result;
     this.#setMeasure(measure);
     const seen = this.#seen();
     const anchor = isFirst || isOther ? null : this.#anchor(moved);
-    const top = this.element.scrollTop;
+    const top = this.scroller.position;
     this.#layout = after;
-    this.#body.style.height = `${after.height + 12}px`;
-    this.element.setAttribute('aria-rowcount', after.count);
+    this.scroller.resize(after.fullHeight + 12);
+    this.element.setAttribute('aria-rowcount', after.total);
     this.#hold(anchor);
-    if (isOther) this.element.scrollTop = 0;
-    const shift = this.element.scrollTop - top;
-    const plays = this.#motion.begin(isNews) && !isFirst;
+    if (isOther) this.scroller.position = 0;
+    const shift = this.scroller.position - top;
+    const plays = this.#motion.begin(isNews) && !isFirst && !isElsewhere;
+    this.cursor.follow(isOther);
     this.#draw({ plays, seen, before, moved, shift, isNews });
-    this.strip.show(hasHeaders ? result.sections : []);
+    const isWhole = after.count === after.total;
+    this.strip.show(hasHeaders && isWhole ? result.sections : []);
   }
 
   /** Bars where there are no negative values; all rows are filled again when their scale is another. */
@@ -122,19 +138,32 @@ export class Grid {
     for (const row of this.#rows.values()) this.#fill(row, row.item);
   }
 
-  scrollToSection(section) {
-    this.element.scrollTop = this.#layout.tops[section];
+  /** Where what is seen begins, counted from the window's first row. */
+  get #top() {
+    return this.scroller.position - this.#layout.top;
   }
 
-  /** Scrolls so that a row shows, and gives it. */
-  reveal(place) {
-    const y = this.#layout.y(place.section, place.item);
-    const top = this.element.scrollTop + this.#layout.header;
-    const bottom = this.element.scrollTop + this.element.clientHeight - HEAD - ROW;
-    if (y < top) this.element.scrollTop = y - this.#layout.header;
-    else if (y > bottom) this.element.scrollTop = y - this.element.clientHeight + HEAD + ROW;
+  set #top(y) {
+    this.scroller.position = y + this.#layout.top;
+  }
+
+  scrollToSection(section) {
+    this.#top = this.#layout.tops[section];
+  }
+
+  /** Scrolls so that a row shows, by its index. */
+  reveal(index) {
+    const y = this.#layout.heightOf(index);
+    const top = this.#top + this.#layout.header;
+    const bottom = this.#top + this.element.clientHeight - HEAD - ROW;
+    if (y < top) this.#top = y - this.#layout.header;
+    else if (y > bottom) this.#top = y - this.element.clientHeight + HEAD + ROW;
     this.#draw({});
-    return this.row(this.#layout.sections[place.section].items[place.item].id);
+  }
+
+  /** How many whole rows show at once. */
+  get pageSize() {
+    return Math.max(1, Math.floor((this.element.clientHeight - HEAD - this.#layout.header) / ROW) - 1);
   }
 
   row(id) {
@@ -142,19 +171,18 @@ export class Grid {
   }
 
   get isEmpty() {
-    return this.#layout.count === 0;
+    return this.#layout.total === 0;
   }
 
   /** The items that show now. */
   get visible() {
-    const { scrollTop, clientHeight } = this.element;
-    const rows = this.#layout.rows(scrollTop, scrollTop + clientHeight - HEAD - ROW);
+    const rows = this.#layout.rows(this.#top, this.#top + this.element.clientHeight - HEAD - ROW);
     return [...rows].map(({ value }) => value);
   }
 
   /** Goes to the section `step` sections from the one at the top. */
   stepSection(step) {
-    const section = this.#layout.sectionAt(this.element.scrollTop + 1) + step;
+    const section = this.#layout.sectionAt(this.#top + 1) + step;
     this.scrollToSection(Math.max(0, Math.min(this.#layout.sections.length - 1, section)));
   }
 
@@ -162,10 +190,10 @@ export class Grid {
 
   /** The first row that shows and does not move: what is read is around it. */
   #anchor(moved) {
-    const top = this.element.scrollTop;
-    if (top < ROW) return null;
+    if (this.scroller.position < ROW) return null;
+    const top = this.#top;
     for (const { value, y } of this.#layout.rows(top + this.#layout.header, top + 20 * ROW)) {
-      if (!moved.has(String(value.id))) return { id: String(value.id), y };
+      if (!moved.has(String(value.id))) return { id: String(value.id), y: y + this.#layout.top };
     }
     return null;
   }
@@ -174,7 +202,9 @@ export class Grid {
   #hold(anchor) {
     if (!anchor) return;
     const y = this.#layout.find(new Set([anchor.id])).get(anchor.id);
-    if (y !== undefined && y !== anchor.y) this.element.scrollTop += y - anchor.y;
+    if (y === undefined) return;
+    const distance = y + this.#layout.top - anchor.y;
+    if (distance !== 0) this.scroller.position += distance;
   }
 
   #seen() {
@@ -184,6 +214,7 @@ export class Grid {
   // MARK: Drawing
 
   #schedule() {
+    this.scroller.scrolled();
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     requestAnimationFrame(() => {
@@ -202,8 +233,9 @@ export class Grid {
 
   /** @param change `{plays, seen, before, moved, shift, isNews}` where the result has changed. */
   #draw({ plays, seen = new Map(), before, moved = new Set(), shift = 0, isNews }) {
-    const top = this.element.scrollTop;
+    const top = this.#top;
     const bottom = top + this.element.clientHeight;
+    this.#rowsElement.style.transform = `translateY(${this.#layout.top - this.scroller.shift}px)`;
     const former = this.#rows;
     this.#rows = new Map();
     const fresh = [];
@@ -219,12 +251,22 @@ export class Grid {
         this.#motion.slide(row, seen.get(key) + shift, moved.has(key));
       }
     }
-    this.#body.append(...fresh.map((row) => row.element));
+    this.#rowsElement.append(...fresh.map((row) => row.element));
     if (plays) this.#enter(fresh, before, shift, isNews);
     this.#leave(former, plays, shift, isNews);
     this.#headers.draw(this.#layout, { from: top - MARGIN, to: bottom + MARGIN, plays, shift });
     this.strip.mark(this.#headers.pin(this.#layout, top));
     this.cursor.draw();
+    this.#reportRange(top, bottom - HEAD);
+  }
+
+  #reportRange(top, bottom) {
+    const { total } = this.#layout;
+    if (total === 0) return;
+    const [first, last] = [this.#layout.indexAt(top), this.#layout.indexAt(bottom - 1)];
+    this.#loading.hidden = this.#rows.size > 0;
+    this.#loading.textContent = `Loading rows ${number(first + 1)}–${number(last + 1)} …`;
+    this.#handlers.onRange?.(first, last);
   }
 
   #newRow(fresh) {

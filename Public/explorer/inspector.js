@@ -7,6 +7,8 @@ import { bytes, isNumeric, milliseconds, number } from './format.js';
 
 /** How often figures and charts are drawn: more often nobody can read. */
 const PAUSE = 150;
+/** The parts that show diffs and saves. */
+const liveParts = ['figures', 'diffs', 'saves'];
 const modes = [['once', 'snapshot'], ['stream', 'stream'], ['poll', 'long-poll']];
 
 export class Inspector {
@@ -35,12 +37,23 @@ export class Inspector {
     this.savesChart = new SavesChart(this.#parts.saves.body);
   }
 
-  /** @param shown `{request, result, traffic, schema, example}`; the last is an update to try. */
+  /**
+   * @param shown `{request, result, traffic, schema, isLive, example}`; `isLive` is false where the
+   * rows are fetched once, `example` is an update to try.
+   */
   show(shown) {
+    this.#parts.request.element.hidden = false;
+    for (const name of liveParts) this.#parts[name].element.hidden = !shown.isLive;
     const isOther = this.#shown.request?.entity !== shown.request.entity;
     this.#shown = shown;
     if (isOther) this.#chooseAttribute();
     this.timed();
+  }
+
+  /** Shows nothing: there is no request. */
+  clear() {
+    this.#shown = {};
+    for (const { element } of Object.values(this.#parts)) element.hidden = true;
   }
 
   /** Draws again, soon: something was measured. */
@@ -55,13 +68,15 @@ export class Inspector {
   // MARK: Request
 
   #drawRequest() {
-    const { request, result } = this.#shown;
-    const text = curl(request, this.#mode, result?.token ?? 'now');
-    const signature = this.#mode + text;
+    const { request, result, isLive } = this.#shown;
+    const current = isLive ? this.#mode : 'once';
+    const text = curl(request, current, result?.token ?? 'now');
+    const signature = `${isLive} ${current} ${text}`;
     if (this.#parts.request.signature === signature) return;
     this.#parts.request.signature = signature;
-    replace(this.modeChooser, modes.map(([mode, name]) => h('button', {
-      role: 'radio', 'aria-checked': String(mode === this.#mode),
+    const offered = isLive ? modes : modes.slice(0, 1);
+    replace(this.modeChooser, offered.map(([mode, name]) => h('button', {
+      role: 'radio', 'aria-checked': String(mode === current),
       onclick: () => { this.#mode = mode; this.#drawRequest(); } }, name)));
     replace(this.#parts.request.body, codeBlock(text));
   }
@@ -143,7 +158,7 @@ export class Inspector {
 }
 
 /** A command line to copy; lines that are too long go on below, further in. */
-function codeBlock(text) {
+export function codeBlock(text) {
   const lines = text.split('\n').map((line) => h('span', {}, `${line}\n`));
   return h('div', { class: 'code-block' }, h('pre', { class: 'code lines', tabindex: 0 }, lines),
     h('button', { class: 'button small copy', onclick: ({ target }) => copy(text, target) }, 'Copy'));

@@ -1,4 +1,7 @@
 // Sections → where every row stands. O(sections) to make, O(log sections) to ask.
+//
+// The sections may be a window of a longer table. Heights count from the window's first row, indexes
+// from the table's.
 
 export const ROW = 32;
 export const HEADER = 36;
@@ -6,26 +9,53 @@ export const HEADER = 36;
 const GAP = 10;
 
 export class Layout {
-  constructor(sections, hasHeaders) {
+  /** @param options `before`: how many rows stand before the window; `total`: how many there are. */
+  constructor(sections, hasHeaders, { before = 0, total = 0 } = {}) {
     this.sections = sections;
+    this.before = before;
     this.header = hasHeaders ? HEADER : 0;
     const gap = hasHeaders ? GAP : 0;
     /** Where each section begins. */
     this.tops = new Float64Array(sections.length + 1);
     /** How many items stand before each section. */
     this.counts = new Float64Array(sections.length + 1);
+    this.counts[0] = before;
     sections.forEach(({ items }, index) => {
       this.tops[index + 1] = this.tops[index] + this.header + items.length * ROW + gap;
       this.counts[index + 1] = this.counts[index] + items.length;
     });
+    /** How many rows the whole table has. */
+    this.total = Math.max(total, this.end);
   }
 
   get height() {
     return this.tops[this.sections.length];
   }
 
-  get count() {
+  /** The index behind the window's last row. */
+  get end() {
     return this.counts[this.sections.length];
+  }
+
+  /** How many rows the window has. */
+  get count() {
+    return this.end - this.before;
+  }
+
+  /** The height of the rows before the window. */
+  get top() {
+    return this.before * ROW;
+  }
+
+  /** The height of the whole table. */
+  get fullHeight() {
+    return this.top + this.height + (this.total - this.end) * ROW;
+  }
+
+  /** Whether a section may have rows outside the window. */
+  isCut(section) {
+    return (section === 0 && this.before > 0)
+      || (section === this.sections.length - 1 && this.end < this.total);
   }
 
   y(section, item) {
@@ -42,6 +72,24 @@ export class Layout {
       else high = middle - 1;
     }
     return low;
+  }
+
+  /** The index of the row at a height, inside the window or not. */
+  indexAt(y) {
+    if (y < 0) return Math.max(0, this.before + Math.floor(y / ROW));
+    if (y >= this.height) return Math.min(this.total - 1, this.end + Math.floor((y - this.height) / ROW));
+    const section = this.sectionAt(y);
+    const item = Math.floor((y - this.y(section, 0)) / ROW);
+    const last = this.sections[section].items.length - 1;
+    return this.counts[section] + Math.max(0, Math.min(last, item));
+  }
+
+  /** The height of a row by its index, inside the window or not. */
+  heightOf(index) {
+    if (index < this.before) return (index - this.before) * ROW;
+    if (index >= this.end) return this.height + (index - this.end) * ROW;
+    const { section, item } = this.place(index);
+    return this.y(section, item);
   }
 
   /** The rows that show between two heights: `{section, item, y, value}`. */
@@ -80,11 +128,11 @@ export class Layout {
     return found;
   }
 
-  /** Section and item of the row that is `index` rows from the first. */
+  /** Section and item of a row by its index; null outside the window. */
   place(index) {
-    const wanted = Math.max(0, Math.min(this.count - 1, index));
+    if (index < this.before || index >= this.end) return null;
     let section = 0;
-    while (this.counts[section + 1] <= wanted) section += 1;
-    return { section, item: wanted - this.counts[section] };
+    while (this.counts[section + 1] <= index) section += 1;
+    return { section, item: index - this.counts[section] };
   }
 }

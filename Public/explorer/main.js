@@ -7,25 +7,26 @@ import { showConnection } from './connection.js';
 import { Page } from './page.js';
 import { Schema } from './schema.js';
 import { watchSaves } from './saves.js';
+import { scopes, token } from './session.js';
+import { showSession, signIn, startLinks } from './sign-in.js';
 
 startTheme();
 const closeDrawers = startDrawers();
 
-/** The page asks for a token only where the server wants one; it is kept for the window's life. */
-const client = connect('', { token: () => sessionStorage.getItem('livefetch-token') });
+/** The page asks for a token only where the server needs one. */
+const client = connect('', { token });
+startLinks(client.transport);
 
 async function load() {
   try {
     return await Promise.all([client.model(), client.about()]);
   } catch (error) {
-    if (error.status === 401) {
-      const token = prompt('This server needs a bearer token.');
-      if (token) {
-        sessionStorage.setItem('livefetch-token', token);
-        return load();
-      }
+    if (error.status === 401 || error.status === 403) {
+      showConnection('unauthorized');
+      await signIn(token() === null ? '' : `The token kept for this tab is refused. ${error.message}`);
+      return load();
     }
-    showConnection(error.status === 0 ? 'offline' : 'failed', error);
+    showConnection(error.status === 0 ? 'offline' : 'failed', error.message);
     if (error.status !== 0) throw error;
     await new Promise((resolve) => setTimeout(resolve, 1500));
     return load();
@@ -37,24 +38,30 @@ function describe({ store, version, readOnly }) {
   document.getElementById('store').textContent = text;
 }
 
-const [model, about] = await load();
-const schema = new Schema(model);
-const page = new Page(schema, { client, closeDrawers });
-page.storeIsReadOnly = about.readOnly;
-describe(about);
+/** What the token may do; everything on a server that needs none. */
+const granted = async () =>
+  (token() === null ? { read: true, write: true, admin: true } : scopes(client.transport));
 
-const fromAddress = () => {
-  const view = address.read();
-  return view && schema.entity(view.entity) ? view : address.initial(schema);
-};
+const [model, about] = await load();
+const may = await granted();
+showSession(may);
+const schema = new Schema(model);
+const page = new Page(schema, { client, closeDrawers, storeIsReadOnly: about.readOnly,
+  mayWrite: may.write });
+describe(about);
+document.getElementById('todo-link').hidden = !schema.isSample;
+
+const fromAddress = () => address.read() ?? address.initial(schema);
 page.go(fromAddress());
 addEventListener('popstate', () => page.go(fromAddress()));
-for (const { name } of schema.entities) {
-  client.fetch({ entity: name, as: 'count' }).then(({ total }) => page.counted(name, total), () => {});
-}
+page.count();
 startKeys({
   save: () => page.editing.saving.save(), insert: () => page.editing.insert(),
   predicate: () => page.predicate.focus(), section: (step) => page.grid.stepSection(step) });
 /** For the console: `livefetch.client.update('City', 1850147, { population: 1 })`. */
 globalThis.livefetch = { client, page };
-watchSaves(client, about.token, (count) => page.inspector.savesChart.count(count));
+if (!about.readOnly) {
+  watchSaves(client, about.token, { onReset: () => page.reload(),
+    onUnauthorized: () => signIn('The token is no longer valid.'),
+    onSaves: (count) => page.inspector.savesChart.count(count) });
+}

@@ -4,21 +4,30 @@
 import { connect } from '../livefetch.js';
 import { action, Welcome } from './actions.js';
 import * as address from './address.js';
-import { showConnection, showSummary, emptyNote, refusedNote } from './connection.js';
+import { showConnection, showSummary } from './connection.js';
 import { Controls } from './controls.js';
-import { DemoTraffic, liveliest } from './demo-traffic.js';
-import { debounce, h, replace } from './dom.js';
+import { DemoTraffic, exampleUpdate, liveliest } from './demo-traffic.js';
+import { debounce, h, replace, throttle } from './dom.js';
 import { Editing } from './editing.js';
 import { Grid } from './grid.js';
 import { Inspector } from './inspector.js';
 import { ModelPanel } from './model-panel.js';
 import { Names } from './names.js';
+import { emptyNote, missingTableNote, refusedNote } from './notes.js';
+import { PlainFetch } from './plain-fetch.js';
 import { PredicateField } from './predicate-field.js';
+import { number } from './format.js';
+import { FIRST, nextOffset, rowCount, SIZE } from './row-window.js';
 import { SecondClient } from './second-client.js';
+import { token } from './session.js';
+import { showSession, signIn } from './sign-in.js';
 import { Traffic } from './traffic.js';
+import { narrowed, sortedBy } from './view-changes.js';
 
 const byID = (id) => document.getElementById(id);
 const TYPING = 320;
+/** At most so often another window is fetched while somebody scrolls. */
+const WINDOW_PAUSE = 120;
 
 export class Page {
   view = null;
@@ -28,15 +37,28 @@ export class Page {
   #generation = 0;
   /** Whether the next result is that of another request. */
   #isOther = false;
+  /** Why the rows shown are not live; null where they are. */
+  #notLive = null;
+  /** The rows that are fetched, counted from the view's own offset: `{offset, size}`. */
+  #window = { offset: 0, size: FIRST };
+  /** The indexes of the rows that are seen: `[first, last]`. */
+  #range = [0, 0];
+  #rangeText = h('span', { class: 'range' });
 
-  constructor(schema, { client = connect(), closeDrawers }) {
+  /**
+   * @param options `storeIsReadOnly`: whether the server takes no saves and follows no fetch;
+   * `mayWrite`: whether the token has the scope `write`.
+   */
+  constructor(schema, { client = connect(), closeDrawers, storeIsReadOnly = false, mayWrite = true }) {
     this.client = client;
+    this.storeIsReadOnly = storeIsReadOnly;
+    this.mayWrite = mayWrite;
     this.schema = schema;
     this.names = new Names(client, schema);
     this.editing = new Editing(this, byID('tray'));
     this.demo = new DemoTraffic(client, (token, sentAt) => this.saved(token, sentAt));
     this.model = new ModelPanel(byID('model'), {
-      onEntity: (entity) => { closeDrawers(); this.go(address.blank(schema, entity), true); },
+      onEntity: (entity) => { closeDrawers(); this.goTo(entity); },
       onProperty: (path) => {
         closeDrawers();
         this.predicate.insert(path.endsWith('.') ? path : `${path} `);
@@ -53,9 +75,11 @@ export class Page {
     const panes = h('div', { class: 'panes' });
     byID('result').append(this.summary, panes);
     this.grid = new Grid(panes, { ...this.editing.handlers,
-      onSort: (column, isFurther) => this.#sortBy(column, isFurther) });
+      onSort: (column, isFurther) => this.#sortBy(column, isFurther),
+      onRange: (first, last) => this.#seen(first, last) });
     this.second = new SecondClient(panes, this.#secondPage());
-    this.inspector = new Inspector(byID('inspector'), (...range) => this.#narrow(...range));
+    this.inspector = new Inspector(byID('inspector'), 
+      (...range) => this.change({ where: narrowed(this.view.where, ...range) }));
   }
 
   #typed = debounce((where) => this.change({ where }), TYPING);
@@ -68,6 +92,9 @@ export class Page {
     this.view = { ...view, second: this.second.isOpen || view.second ? '1' : '' };
     address.write(this.view, isStep);
     document.title = `${view.entity}${view.where ? ` where ${view.where}` : ''} · LiveFetch`;
+    const exists = this.schema.entity(view.entity) !== undefined;
+    document.querySelector('.query').hidden = !exists;
+    if (!exists) return this.#missing();
     if (this.predicate.value !== view.where) this.predicate.value = view.where;
     this.controls.show(view, this.schema);
     this.model.show(this.schema, view.entity, this.counts);
@@ -75,7 +102,64 @@ export class Page {
     if (isOther) this.grid.begin(this.schema.columns(view.entity), view.sort);
     else this.grid.heading(view.sort);
     this.#follow();
-    if (this.view.second) this.second.follow();
+    if (this.view.second && this.isLive) this.second.follow();
+    else if (this.second.isOpen) this.second.close();
+  }
+
+  /** Goes to every object of an entity. */
+  goTo(entity) {
+    this.go(address.blank(this.schema, entity), true);
+  }
+
+  /** Shows that the table of the view does not exist, and which ones do. */
+  #missing() {
+    this.#generation += 1;
+    this.live?.close();
+    this.live = null;
+    if (this.second.isOpen) this.second.close();
+    this.grid.begin([], '');
+    this.inspector.clear();
+    this.welcome.show(null);
+    this.model.show(this.schema, null, this.counts);
+    replace(this.summary);
+    showConnection('idle');
+    this.#note(missingTableNote(this.view.entity, this.schema, (name) => this.goTo(name)));
+  }
+
+  /** Fetches the model again, and the view with it where its own table is another one now. */
+  async reload() {
+    const { entity } = this.view;
+    const before = JSON.stringify(this.schema.entity(entity));
+    this.schema.load(await this.client.model());
+    const isSame = JSON.stringify(this.schema.entity(entity)) === before;
+    if (isSame && this.live && this.live.state !== 'failed') this.model.show(this.schema, entity, this.counts);
+    else this.#restart();
+    this.count();
+  }
+
+  /** The token has ended: asks for another one, and goes on with that. */
+  async #renew() {
+    showConnection('unauthorized');
+    const granted = await signIn('The token is no longer valid.');
+    showSession(granted);
+    this.mayWrite = granted.write;
+    this.#restart();
+  }
+
+  /** Shows the view from its beginning: the columns may be others. */
+  #restart() {
+    const { view } = this;
+    this.view = null;
+    this.go(view.entity === '' ? address.initial(this.schema) : view);
+  }
+
+  /** Counts the objects of every entity that has not been counted. */
+  count() {
+    const rest = this.schema.entities.filter(({ name }) => !this.counts.has(name));
+    for (const { name } of rest) {
+      this.client.fetch({ entity: name, as: 'count' })
+        .then(({ total }) => this.counted(name, total), () => {});
+    }
   }
 
   change(patch) {
@@ -84,7 +168,12 @@ export class Page {
   }
 
   get isReadOnly() {
-    return this.schema.entity(this.view.entity).readOnly || this.storeIsReadOnly === true;
+    return this.schema.entity(this.view.entity)?.readOnly !== false || this.storeIsReadOnly
+      || !this.mayWrite;
+  }
+
+  get isLive() {
+    return this.#notLive === null;
   }
 
   get result() {
@@ -93,31 +182,76 @@ export class Page {
 
   /** Follows the view; the former result stays until the new one is there. */
   #follow() {
+    this.#notLive = this.storeIsReadOnly ? 'the database is served read-only'
+      : this.schema.notLiveReason(this.view.entity);
+    this.#window = { offset: 0, size: FIRST };
+    this.#isOther = true;
+    this.grid.element.classList.add('is-stale');
+    this.#open();
+  }
+
+  /** Opens the fetch of the window. */
+  #open() {
     const generation = (this.#generation += 1);
     const former = this.live;
     const isCurrent = () => generation === this.#generation;
     former?.close();
-    this.request = address.request(this.view, this.schema);
-    this.grid.element.classList.add('is-stale');
-    let isNew = true;
-    this.#isOther = true;
-    this.live = this.client.live(this.request, {
+    this.request = address.request(this.view, this.schema, this.#window);
+    const handlers = {
       onSnapshot: (current, snapshot, { bytes }) => {
-        if (isNew) this.traffic = new Traffic();
-        isNew = false;
+        if (this.#isOther) this.traffic = new Traffic();
         this.traffic.snapshot(current.count, bytes);
       },
       onDiff: (diff, current, { bytes }) => this.#diff(diff, current, bytes),
       onChange: (current, { cause }) => isCurrent() && cause !== 'diff' && this.#draw(current),
-      onState: (state, error) => isCurrent() && showConnection(state, error),
-      onError: (error) => isCurrent() && this.#refused(error) });
+      onState: (state, error) => isCurrent() && this.#connection(state, error),
+      onError: (error) => isCurrent() && this.#refused(error) };
+    this.live = this.isLive ? this.client.live(this.request, handlers)
+      : new PlainFetch(this.client, this.request, handlers);
+  }
+
+  // MARK: The window
+
+  #seen(first, last) {
+    this.#range = [first, last];
+    this.#showRange();
+    this.#fetchAround();
+  }
+
+  #showRange() {
+    const [first, last] = this.#range;
+    const text = `rows ${number(first + 1)}–${number(last + 1)}`;
+    if (this.#rangeText.textContent !== text) this.#rangeText.textContent = text;
+  }
+
+  /** Fetches the rows around those that are seen where they are not at hand or under way. */
+  #fetchAround = throttle(() => {
+    const { layout } = this.grid;
+    const { offset, size } = this.#window;
+    const held = this.result ? { offset, count: layout.count, total: layout.total,
+      size: this.result.truncated ? layout.count : SIZE }
+      : { offset, count: size, total: layout.total };
+    const next = this.live && !this.#isOther ? nextOffset(held, ...this.#range) : null;
+    if (next === null) return;
+    this.#window = { offset: next, size: SIZE };
+    this.#open();
+  }, WINDOW_PAUSE);
+
+  #connection(state, error) {
+    showConnection(state, state === 'plain' ? this.#notLive : error?.message);
   }
 
   #refused(error) {
+    if (this.isLive && error.code === 'not-observable') {
+      this.#notLive = error.message.replaceAll('`', '').replace(/\.$/, '');
+      return this.#open();
+    }
+    if (error.status === 401) return this.#renew();
+    if (error.code === 'unknown-entity') return this.reload().catch(() => {});
     this.predicate.objection(error);
-    showConnection(this.predicate.isUnfinished ? 'unfinished' : 'failed', error);
+    showConnection(this.predicate.isUnfinished ? 'unfinished' : 'failed');
     this.inspector.show({ request: this.request, result: null, traffic: this.traffic,
-      schema: this.schema });
+      schema: this.schema, isLive: this.isLive });
     if (!this.grid.isEmpty) return;
     replace(this.summary, h('span', {}, 'no result'));
     this.#note(refusedNote(error));
@@ -147,29 +281,27 @@ export class Page {
     this.predicate.objection(null);
     this.names.take(current.included);
     this.grid.element.classList.remove('is-stale');
+    const total = rowCount(this.view, current.total);
     this.grid.show(current, { hasHeaders: this.view.section !== '', moved,
       measure: liveliest(this.schema, this.view),
+      window: { before: Math.min(this.#window.offset, total), total },
       isNews: moved !== undefined, isOther: this.#isOther });
     this.#isOther = false;
     const isWhole = this.view.where === '' && !this.view.limit && !this.view.offset;
-    if (isWhole && !current.truncated) this.counted(this.view.entity, current.count);
+    if (isWhole) this.counted(this.view.entity, current.total);
     this.#drawAround(current);
   }
 
   #drawAround(current) {
     showSummary(this.summary, { view: this.view, result: current, traffic: this.traffic,
-      nameOfEntity: this.view.entity }, this.#actions());
-    this.#note(emptyNote(current, this.view, () => this.change({ where: '' })));
+      nameOfEntity: this.view.entity, notLive: this.#notLive,
+      range: this.grid.layout.count < this.grid.layout.total && this.#rangeText }, this.#actions());
+    this.#note(emptyNote(current, this, { isLive: this.isLive,
+      clear: () => this.change({ where: '' }),
+      insert: this.editing.canInsert ? () => this.editing.insert() : null }));
     this.inspector.show({ request: this.request, result: current, traffic: this.traffic,
-      schema: this.schema, example: this.#example() });
-  }
-
-  /** An update that would show: a row that is seen gets the value of the one above. */
-  #example() {
-    const column = liveliest(this.schema, this.view);
-    const [first, , third] = this.grid.visible;
-    if (this.isReadOnly || !column || third?.[column] == null) return null;
-    return { entity: this.view.entity, id: third.id, values: { [column]: Math.ceil(first[column] * 1.01) } };
+      schema: this.schema, isLive: this.isLive,
+      example: this.isReadOnly ? null : exampleUpdate(this.schema, this.view, this.grid.visible) });
   }
 
   /** How many objects an entity has: shown in the model. */
@@ -183,23 +315,33 @@ export class Page {
     const { limit, offset } = this.view;
     const move = (step) =>
       this.change({ offset: String(Math.max(0, Number(offset) + step * Number(limit))) });
-    const isWelcome = this.welcome.show(this.#buttons(true).slice(0, 2));
-    const buttons = this.#buttons(false).slice(isWelcome ? 2 : 0);
-    return { next: () => move(1), previous: () => move(-1), buttons };
+    const isWelcome = this.welcome.show(this.isLive && this.#demonstrations(true));
+    const buttons = [...(isWelcome ? [] : this.#demonstrations(false)), this.#insertButton()];
+    return { next: () => move(1), previous: () => move(-1), refresh: () => this.live.refresh(),
+      buttons };
   }
 
-  /** Random edits, the second client, a new object. @param isFirst whether the first is to be pressed. */
-  #buttons(isFirst) {
+  /**
+   * Random edits in the sample data, and the second client.
+   *
+   * @param isFirst whether the first is drawn as the one to press.
+   */
+  #demonstrations(isFirst) {
     const column = liveliest(this.schema, this.view);
     const { isRunning } = this.demo;
-    const { entity } = this.view;
+    const hasEdits = this.schema.isSample && column && !this.isReadOnly;
     return [
-      column && !this.isReadOnly && action(isRunning ? 'stop' : 'play',
+      hasEdits && action(isRunning ? 'stop' : 'play',
         isRunning ? 'Stop the edits' : 'Make random edits', isRunning ? 'Stop' : 'Edits',
         () => this.#toggleDemo(column), { isPressed: isRunning, isPrimary: isFirst }),
-      action('second', 'Second client', 'Second', () => this.#toggleSecond(),
-        { isPressed: this.second.isOpen }),
-      this.editing.canInsert && action('plus', `New ${entity}`, 'New', () => this.editing.insert())];
+      this.isLive && action('second', 'Second client', 'Second', () => this.#toggleSecond(),
+        { isPressed: this.second.isOpen })];
+  }
+
+  #insertButton() {
+    const { entity } = this.view;
+    return this.editing.canInsert
+      && action('plus', `New ${entity}`, 'New', () => this.editing.insert());
   }
 
   #toggleSecond() {
@@ -217,7 +359,7 @@ export class Page {
     const page = this;
     return {
       schema: this.schema, names: this.names, get view() { return page.view; },
-      token: () => sessionStorage.getItem('livefetch-token'), onClose: () => this.#secondChanged() };
+      token, onClose: () => this.#secondChanged() };
   }
 
   async #toggleDemo(column) {
@@ -225,15 +367,6 @@ export class Page {
       column: liveliest(this.schema, this.view) ?? column, items: this.grid.visible }));
     if (this.demo.isRunning) this.welcome.close();
     if (this.result) this.#drawAround(this.result);
-  }
-
-  /** A bar of the histogram: its range as a further condition. */
-  #narrow(attribute, from, to) {
-    const round = (value) => (Math.abs(value) >= 100 ? Math.round(value) : Number(value.toFixed(3)));
-    const range = `${attribute} BETWEEN {${round(from)}, ${round(to)}}`;
-    const own = new RegExp(`(^|\\s+AND\\s+)${attribute} BETWEEN \\{[^}]*\\}`);
-    const rest = this.view.where.replace(own, '').trim();
-    this.change({ where: rest ? `${rest.replace(/^AND\s+/, '')} AND ${range}` : range });
   }
 
   #completionContext() {
@@ -244,13 +377,7 @@ export class Page {
   #sortBy(column, isFurther) {
     const path = column.type === 'relationship'
       ? `${column.name}.${this.schema.label(column.destination)}` : column.name;
-    const terms = this.view.sort.split(',').filter(Boolean);
-    const former = terms.find((term) => term.replace(/^-/, '').split(':')[0] === path);
-    const next = former === undefined ? path : former.startsWith('-') ? former.slice(1) : `-${former}`;
-    if (!isFurther) return this.change({ sort: next });
-    const sort = former === undefined ? [...terms, next]
-      : terms.map((term) => (term === former ? next : term));
-    return this.change({ sort: sort.join(',') });
+    this.change({ sort: sortedBy(this.view.sort, path, isFurther) });
   }
 
   // MARK: For those who save

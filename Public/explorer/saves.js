@@ -1,13 +1,15 @@
 // The store's own feed: how many saves there were, whoever made them.
 
 const WAIT = 25;
+const RETRY = 1000;
 
 /**
  * Calls `onSaves(count)` for every answer that names some, while the page is seen: a browser has
- * six connections to a server, and a hidden page leaves this one to others. Ends where the server
- * has no history.
+ * six connections to a server, and a hidden page leaves this one to others. Calls `onReset()` after
+ * the tables may have changed, and awaits `onUnauthorized()` after the token has ended. Ends where
+ * the server has no history.
  */
-export async function watchSaves(client, token, onSaves) {
+export async function watchSaves(client, token, { onSaves, onReset, onUnauthorized }) {
   let since = token;
   for (;;) {
     const { signal, end } = await whileSeen();
@@ -17,12 +19,27 @@ export async function watchSaves(client, token, onSaves) {
       since = data.to;
       if (data.saves.length > 0) onSaves(data.saves.length);
     } catch (error) {
+      if (error.status === 401) {
+        await onUnauthorized();
+        continue;
+      }
       if (error.status >= 400 && error.status < 500 && error.status !== 410) return;
-      if (error.status === 410) since = 'now';
-      if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, 3000));
+      since = (error.status === 410 && await newestToken(client, onReset)) || since;
+      if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY));
     } finally {
       end();
     }
+  }
+}
+
+/** Reads the token before `onReset` reads the model: a change after that is noticed again. */
+async function newestToken(client, onReset) {
+  try {
+    const { token } = await client.about();
+    await onReset();
+    return token;
+  } catch {
+    return null;
   }
 }
 

@@ -2,15 +2,38 @@
 
 import { isNumeric } from './format.js';
 
+/** The entities of each sample, in alphabetical order. */
+const samples = new Set(['City,Country,Person', 'Hero,Human,Team,Villain', 'Item,List',
+  'Author,Comment,Post,Tag']);
+
 /** The answer of `GET /v1/model`, made easy to ask. */
 export class Schema {
   constructor(model) {
+    this.load(model);
+  }
+
+  /** Replaces the model after the tables have changed. */
+  load(model) {
     this.entities = inherited(model.entities);
     this.byName = new Map(model.entities.map((entity) => [entity.name, entity]));
   }
 
   entity(name) {
     return this.byName.get(name);
+  }
+
+  /** Whether this is the model of a sample that `livefetch demo` makes. */
+  get isSample() {
+    const names = this.entities.map(({ name }) => name).sort().join();
+    return samples.has(names);
+  }
+
+  /** Why rows of this entity cannot be followed; null where they can. */
+  notLiveReason(name) {
+    const { observable, readOnly, attributes } = this.entity(name);
+    if (observable !== false) return null;
+    const isView = readOnly && attributes.every((attribute) => attribute.readOnly);
+    return isView ? `${name} is a view` : `${name} has no primary key`;
   }
 
   /** How many entities it inherits from. */

@@ -25,16 +25,16 @@ export class SectionHeaders {
       const header = former.get(key) ?? { element: h('div', { class: 'section-head', role: 'row' }) };
       former.delete(key);
       this.#shown.set(key, header);
-      this.#place(header, layout.sections[section], y, { plays, shift });
+      this.#place(header, layout, section, y, { plays, shift });
     }
     former.forEach(({ element }) => element.remove());
   }
 
-  #place(header, section, y, { plays, shift }) {
+  #place(header, layout, section, y, { plays, shift }) {
     const from = header.y;
     header.y = y;
     header.element.style.transform = `translateY(${y}px)`;
-    fill(header.element, section);
+    fill(header.element, layout, section);
     if (!header.element.isConnected) this.#body.append(header.element);
     if (plays && from === undefined) this.#motion.fade(header);
     else if (plays) this.#motion.slide(header, from + shift, false);
@@ -44,20 +44,23 @@ export class SectionHeaders {
   pin(layout, top) {
     const section = layout.sectionAt(top);
     const current = layout.sections[section];
-    this.pinned.hidden = !current || layout.header === 0 || top < 1;
+    const isOutside = top < (layout.before > 0 ? 0 : 1) || top >= layout.height;
+    this.pinned.hidden = !current || layout.header === 0 || isOutside;
     if (!current) return 0;
-    fill(this.pinned, current);
+    fill(this.pinned, layout, section);
     const push = Math.min(0, layout.tops[section + 1] - top - HEADER);
     this.pinned.style.transform = `translateY(${push}px)`;
     return section;
   }
 }
 
-function fill(element, { name, value, items }) {
+function fill(element, layout, section) {
+  const { name, value, items } = layout.sections[section];
   const text = value === null ? 'nil' : name === '' ? 'empty' : name;
-  const signature = `${text}\u0000${items.length}`;
+  const count = `${items.length}${layout.isCut(section) ? '+' : ''}`;
+  const signature = `${text}\u0000${count}`;
   if (element.dataset.signature === signature) return;
   element.dataset.signature = signature;
   replace(element, h('span', { class: 'section-name', role: 'rowheader' }, text,
-    h('span', { class: 'section-count' }, String(items.length))));
+    h('span', { class: 'section-count' }, count)));
 }

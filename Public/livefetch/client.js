@@ -167,7 +167,8 @@ class Client {
    * refusal; where nobody says which that is, each has.
    */
   #refused(error, lives) {
-    if ([404, 405, 501].includes(error.status)) this.#options.multiplex = false;
+    const isRouteMissing = error.code !== 'unknown-entity' && [404, 405, 501].includes(error.status);
+    if (isRouteMissing) this.#options.multiplex = false;
     else if (error.status === 401 || error.status === 403) return false;
     const blamed = lives.filter(({ name }) => name === error.problem.fetch);
     for (const live of blamed.length > 0 ? blamed : lives) {

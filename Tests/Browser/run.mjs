@@ -28,9 +28,9 @@ if (values.shots) await mkdir(values.shots, { recursive: true });
 
 const browser = await Browser.start();
 let failures = 0;
-for (const [name, { run, options }] of Object.entries(scenarios)) {
+for (const [name, { run, options, ...files }] of Object.entries(scenarios)) {
   if (!name.includes(values.only)) continue;
-  const server = await Server.start(positionals[0], options);
+  const server = await Server.start(positionals[0], options, files);
   const began = Date.now();
   try {
     const note = await run({ browser, server, seed, rows: Number(values.rows), shoot });

@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { connect } from '../../Public/livefetch.js';
 import { adapter, source } from './adapters.mjs';
 import { pause } from './browser.mjs';
+import { fileScenarios } from './file-scenarios.mjs';
 import { saves } from './edits.mjs';
 import { withPolicy } from './policy.mjs';
 
@@ -123,10 +124,11 @@ async function manyRows({ browser, server, rows, shoot }) {
       values: { name: `Row ${String(first + index).padStart(6, '0')}`, population: first + index } })));
   }
   const page = await explorer(browser, `${server.address}/?entity=City&sort=name`);
-  assert.equal(await page.run(() => globalThis.livefetch.page.live.current.count), rows);
+  assert.equal(await page.run(() => globalThis.livefetch.page.live.current.total), rows);
   for (const share of [0, 0.25, 0.5, 0.9, 1]) {
     await page.run((part) => { const { element } = globalThis.livefetch.page.grid;
       element.scrollTop = (element.scrollHeight - element.clientHeight) * part; }, share);
+    await page.until(() => globalThis.livefetch.page.grid.visible.length > 10, { what: 'rows are there' });
     await pause(120);
     const [seen, ids] = [await page.run(seenRows), await page.run(expectedIDs)];
     assert.ok(ids.length > 10 && seen.length < 80, `${seen.length} rows are in the document`);
@@ -165,7 +167,9 @@ async function staysInPlace(page) {
   const place = () => page.run(() => { const { grid } = globalThis.livefetch.page;
     return { id: grid.visible[3].id, at: grid.row(grid.visible[3].id).y - grid.element.scrollTop }; });
   await page.run(() => { globalThis.livefetch.page.grid.element.scrollTop = 320_000; });
-  await pause(100);
+  await page.until(() => globalThis.livefetch.page.grid.visible.length > 10
+    && globalThis.livefetch.page.live.state === 'live', { what: 'rows are there' });
+  await pause(400);
   const before = await place();
   await page.run(() => globalThis.livefetch.client.insert('City', { name: 'AAA' }, { optimistic: false }));
   await page.until(() => globalThis.livefetch.page.traffic.count > 0);
@@ -497,5 +501,6 @@ export const scenarios = {
   'it holds under a strict policy, light, dark and narrow': { run: appearance },
   'the to-do list is shared': { run: todo },
   'the adapters of the documentation follow a fetch': { run: adapters },
+  ...fileScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
 };

@@ -1,6 +1,6 @@
 // A server of the sample data in a directory of its own, on a port that the system picks.
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -11,21 +11,31 @@ const pages = resolve(dirname(fileURLToPath(import.meta.url)), '../../Public');
 export class Server {
   #binary;
   #options;
+  #environment;
   #process;
 
-  constructor(binary, directory, options) {
+  constructor(binary, directory, options, environment) {
     this.#binary = binary;
     this.#options = options;
+    this.#environment = environment;
     this.directory = directory;
     this.file = join(directory, 'demo.sqlite');
     /** Whether the file is the sample, made where it is not there. */
     this.isSample = true;
   }
 
-  /** @param options more of the command line, `--max-items 200000` say. */
-  static async start(binary, options = []) {
+  /**
+   * @param options more of the command line, `--max-items 200000` say.
+   * @param scenario `fixture`: SQL that fills a new file, which is served in place of the sample;
+   * `environment`: variables of the process.
+   */
+  static async start(binary, options = [], { fixture, environment = {} } = {}) {
     const directory = await mkdtemp(join(tmpdir(), 'livefetch-server-'));
-    const server = new Server(resolve(binary), directory, options);
+    const server = new Server(resolve(binary), directory, options, environment);
+    if (fixture !== undefined) {
+      server.isSample = false;
+      script(server.file, fixture);
+    }
     await server.begin();
     return server;
   }
@@ -34,7 +44,8 @@ export class Server {
   async begin() {
     const args = [...(this.isSample ? ['demo', '--data'] : ['serve']), this.file, '--port', String(this.port ?? 0), '--public', pages,
       ...this.#options];
-    this.#process = spawn(this.#binary, args, { cwd: this.directory, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#process = spawn(this.#binary, args, { cwd: this.directory,
+      env: { ...process.env, ...this.#environment }, stdio: ['ignore', 'pipe', 'pipe'] });
     const [address] = await this.#line(/http:\/\/127\.0\.0\.1:(\d+)/);
     this.address = address;
     this.port = Number(new URL(address).port);
@@ -52,6 +63,13 @@ export class Server {
     await rm(this.directory, { recursive: true, force: true });
   }
 
+  /** Runs a command of the program, `key create FILE --name …` say; its standard output. */
+  run(...args) {
+    const { status, stdout, stderr } = spawnSync(this.#binary, args, { encoding: 'utf8', cwd: this.directory });
+    if (status !== 0) throw new Error(stderr);
+    return stdout.trim();
+  }
+
   #line(pattern) {
     let text = '';
     return new Promise((found, failed) => {
@@ -66,4 +84,11 @@ export class Server {
       this.#process.once('exit', (code) => failed(new Error(`the server ended with ${code}: ${text}`)));
     });
   }
+}
+
+/** Runs SQL on a file, as another program would. */
+export function script(file, sql) {
+  const code = 'import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.executescript(sys.argv[2]); c.commit()';
+  const { status, stderr } = spawnSync('python3', ['-c', code, file, sql], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(stderr);
 }

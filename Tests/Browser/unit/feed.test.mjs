@@ -239,3 +239,16 @@ test('a save that no diff tells of settles when the server says that nothing cam
   await until(() => !live.current.isPending);
   assert.deepEqual(ids(live), [1]);
 });
+
+test('after a fetch of a table that does not exist, others still share one connection', async (context) => {
+  const { address, asked } = await served(context, {
+    '/v1/live': [(response) => json(response, { code: 'unknown-entity', title: 'Not found', fetch: gone?.name }, 404), () => {}],
+    '/v1/objects/Gone': [(response) => json(response, { code: 'unknown-entity', title: 'Not found' }, 404)] });
+  const client = connect(address);
+  context.after(() => client.close());
+  const gone = client.live({ entity: 'Gone' });
+  await until(() => gone.state === 'failed');
+  client.live({ entity: 'City' });
+  await until(() => asked.filter(({ path }) => path === '/v1/live').length === 2);
+  assert.deepEqual(asked.map(({ path }) => path), ['/v1/live', '/v1/objects/Gone', '/v1/live']);
+});

@@ -1,0 +1,37 @@
+// Which part of a long table is fetched: the rows around those that are seen.
+
+/** How many rows the first fetch of a view asks for. Tables with fewer are there as a whole. */
+export const FIRST = 5000;
+/** How many rows the next ones ask for. */
+export const SIZE = 1000;
+/** A window moves when fewer rows than this are left beyond those that are seen. */
+const MARGIN = 200;
+
+/**
+ * The offset of the window to fetch; null while the one at hand has enough rows.
+ *
+ * @param held `{offset, count, total, size}`: the rows at hand, how many there are in all, and how
+ * many a window has.
+ * @param first index of the first row that is seen.
+ * @param last index of the last one.
+ */
+export function nextOffset({ offset, count, total, size = SIZE }, first, last) {
+  const margin = Math.min(MARGIN, Math.floor(count / 4));
+  const end = offset + count;
+  const lacksRows = (offset > 0 && first < offset + margin) || (end < total && last >= end - margin);
+  if (!lacksRows) return null;
+  const centred = Math.round((first + last - size) / 2);
+  const next = Math.max(0, Math.min(total - size, centred));
+  return next === offset ? null : next;
+}
+
+/** The rows that a view spans: `{base, most}`, from its `offset` and `limit`. */
+export function span(view) {
+  return { base: Number(view.offset) || 0, most: view.limit === '' ? Infinity : Number(view.limit) };
+}
+
+/** How many rows a view has, of `total` that match. */
+export function rowCount(view, total) {
+  const { base, most } = span(view);
+  return Math.max(0, Math.min(most, total - base));
+}

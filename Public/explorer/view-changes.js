@@ -1,0 +1,21 @@
+// Changes of a view's texts: another sort, a further condition.
+
+/** `sort` after a column's head was pressed: by that path, turned round where it was there before. */
+export function sortedBy(sort, path, isFurther) {
+  const terms = sort.split(',').filter(Boolean);
+  const former = terms.find((term) => term.replace(/^-/, '').split(':')[0] === path);
+  const next = former === undefined ? path : former.startsWith('-') ? former.slice(1) : `-${former}`;
+  if (!isFurther) return next;
+  const all = former === undefined ? [...terms, next]
+    : terms.map((term) => (term === former ? next : term));
+  return all.join(',');
+}
+
+/** `where` with the range of an attribute as a further condition, in place of an earlier one. */
+export function narrowed(where, attribute, from, to) {
+  const round = (value) => (Math.abs(value) >= 100 ? Math.round(value) : Number(value.toFixed(3)));
+  const range = `${attribute} BETWEEN {${round(from)}, ${round(to)}}`;
+  const own = new RegExp(`(^|\\s+AND\\s+)${attribute} BETWEEN \\{[^}]*\\}`);
+  const rest = where.replace(own, '').trim();
+  return rest ? `${rest.replace(/^AND\s+/, '')} AND ${range}` : range;
+}
