@@ -44,7 +44,7 @@ extension ManagedObjectContext {
       for name in object.edits.keys { object.bases[name] = object.row[name] ?? .null }
     } else {
       object.discardEdits()
-      updates.removeAll { $0 === object }
+      updates.remove(object)
       pending.updatedObjects.remove(object)
     }
     pending.refreshedObjects.insert(object)

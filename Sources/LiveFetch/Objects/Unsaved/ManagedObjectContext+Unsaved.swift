@@ -82,7 +82,9 @@ extension ManagedObjectContext {
     var found: [ManagedObject] = []
     var context: ManagedObjectContext? = self
     while let here = context {
-      for object in here.deletions + here.insertions + here.updates where object is Element {
+      let changed =
+        here.deletions.elements + here.insertions.elements + here.updates.elements
+      for object in changed where object is Element {
         if seen.insert(here.key(of: object)).inserted { found.append(object) }
       }
       context = here.parent
