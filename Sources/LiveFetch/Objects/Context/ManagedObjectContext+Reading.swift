@@ -259,7 +259,7 @@ extension ManagedObjectContext {
         ? owner.memberIDs(of: name) ?? []
         : owner.current(name).flatMap(ManagedObjectID.init(json:)).map { [$0] } ?? []
       let found = ids.compactMap { registeredObject(type, $0) }
-      owner.related[name] = Set(found)
+      owner.retain(found, as: name)
       next += found
     }
     keep(path.dropFirst(), of: next)

@@ -79,11 +79,6 @@ public final class ManagedObjectContext {
     parent.children.append(WeakContext(context: self))
   }
 
-  deinit {
-    // Break reference cycles between objects that materialized each other.
-    for entry in registry.values { entry.object?.related = [:] }
-  }
-
   // MARK: - Changes
 
   /// True if there are unsaved changes.

@@ -57,13 +57,20 @@ extension ManagedObject {
   func take(_ received: [String: JSON]) -> Bool {
     var isShown = false
     for (name, value) in received where row[name] != value {
+      // Members and undeclared values that were not in memory are read, not changed.
+      let isRead = row[name] == nil && !isItemProperty(name)
       row[name] = value
       guard edits[name] == nil else { continue }
       values[name] = nil
       related[name] = nil
-      isShown = true
+      isShown = isShown || !isRead
     }
     return isShown
+  }
+
+  /// True for a declared attribute or to-one relationship, which is in memory once it is stored.
+  private func isItemProperty(_ name: String) -> Bool {
+    managedObjectContext?.layout(of: self)[name].map { !$0.isToMany } ?? false
   }
 
   /// Drops the cached value, so that it is decoded again.
@@ -92,7 +99,7 @@ extension ManagedObject {
 
   func setFault<Destination: ManagedEntity>(_ fault: Fault<Destination>?, of name: String) {
     set(fault?.id.json ?? .null, of: name)
-    if let object = fault?.object { related[name] = [object] }
+    if let object = fault?.object { retain([object], as: name) }
   }
 
   /// Replaces temporary ids by permanent ones.

@@ -43,8 +43,10 @@ open class ManagedObject: Hashable, CustomStringConvertible {
   var unstorable: [String: UnreadableValue] = [:]
   /// Decoded values, so that repeated reads return the same instance.
   var values: [String: Any] = [:]
-  /// Related objects that were materialized through this one.
+  /// Related objects that were materialized through this one, except those that retain it.
   var related: [String: Set<ManagedObject>] = [:]
+  /// True if an object retained this one.
+  var isRetained = false
   /// When `row` was read.
   var rowReading = Reading(saves: 0)
   /// When single values of `row` were read, if later.

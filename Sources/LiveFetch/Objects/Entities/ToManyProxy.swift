@@ -43,7 +43,7 @@ public struct ToManyProxy<Destination: ManagedEntity> {
   /// Adds a member; at the end of an ordered relationship.
   public func insert(_ object: Destination) {
     owner.editMembers(of: name, [object.objectID]) { $0.insert(object.objectID) }
-    owner.related[name, default: []].insert(object)
+    owner.retainAlso(object, as: name)
   }
 
   public func remove(_ object: Destination) {
@@ -55,12 +55,13 @@ public struct ToManyProxy<Destination: ManagedEntity> {
   public func replace(with objects: [Destination]) {
     let ids = objects.map(\.objectID)
     owner.editMembers(of: name, ids) { $0 = MemberEdits(all: InsertionOrderedSet(ids)) }
-    owner.related[name] = Set(objects)
+    owner.retain(objects, as: name)
   }
 
   // MARK: - Fetching
 
-  /// The members, fetched as far as they are not in memory.
+  /// The members, fetched as far as they are not in memory. The owner of the relationship retains
+  /// them from then on, except those that retain the owner.
   ///
   /// - Throws: ``ContextError``.
   @discardableResult
@@ -77,7 +78,7 @@ public struct ToManyProxy<Destination: ManagedEntity> {
     let kept = try await context.objects(Destination.self, with: wanted, isolation: isolation)
     // A member that was deleted meanwhile is none any more.
     let found = ids.compactMap { context.registeredObject(Destination.self, $0) as? Destination }
-    withExtendedLifetime((new, kept)) { owner.related[name] = Set(found) }
+    withExtendedLifetime((new, kept)) { owner.retain(found, as: name) }
     return found
   }
 }
