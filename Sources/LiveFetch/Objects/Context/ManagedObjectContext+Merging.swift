@@ -57,7 +57,8 @@ extension ManagedObjectContext {
   ) async throws(ContextError) {
     let loaded = layout.properties.filter { $0.isToMany && object.row[$0.name] != nil }
     let read = try await read(
-      layout, ids: [id], extra: loaded.map(\.name), isolation: isolation)
+      layout, ids: [id], extra: loaded.map(\.name), isolation: isolation
+    ).orThrow()
     guard !read.isEmpty else { throw .notFound(entity: layout.entityName, id: object.objectID) }
   }
 

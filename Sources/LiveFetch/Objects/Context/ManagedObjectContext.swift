@@ -53,6 +53,8 @@ public final class ManagedObjectContext {
   var currentReading: Reading?
   /// Complete items of subentities, while a parent entity's items are turned into objects.
   var wholeItems: [RegistryKey: Item] = [:]
+  /// Why objects could not be read, until a fetch reads them.
+  var unreadable: [UnreadableKey: MaterializationError] = [:]
   var pending = ObjectsDidChange()
   var observers = ContextObservers()
   var saveQueue = SaveQueue()
@@ -217,6 +219,7 @@ public final class ManagedObjectContext {
     registry = [:]
     classes = [:]
     referrers = [:]
+    unreadable = [:]
     insertions = []
     updates = []
     deletions = []

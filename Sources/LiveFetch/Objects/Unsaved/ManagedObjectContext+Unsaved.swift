@@ -137,7 +137,8 @@ extension ManagedObjectContext {
     let byClass = Dictionary(grouping: missing.objects.values) { ObjectIdentifier($0.type) }
     for group in byClass.values {
       kept += try await read(
-        layout(of: group[0].type), ids: group.map(\.id), isolation: isolation)
+        layout(of: group[0].type), ids: group.map(\.id), isolation: isolation
+      ).elements
     }
     return kept.isEmpty ? nil : kept
   }
