@@ -296,6 +296,72 @@ struct DataStoreTests {
     #expect(fed.stopped.withLock { $0 } == 1)
   }
 
+  @Test("a cancelled fetch keeps the content, the request and the following of the earlier one")
+  func cancelledSecondFetch() async throws {
+    let fed = FedStore()
+    let controller = TownsController(store: fed, request: FilterRequest { $0.id < 9 })
+    let first = Task { @MainActor in try await controller.performFetch() }
+    try await eventually { fed.query != nil }
+    let query = try #require(fed.query)
+    query.enqueue(all: [Town(id: 1, name: "Aba", people: 30)])
+    query.processPendingChanges()
+    try await first.value
+    let second = Task { @MainActor in
+      try await controller.update(request: FilterRequest { $0.id < 5 })
+    }
+    try await eventually { fed.queries.withLock { $0.count } == 2 }
+    guard case .loading = controller.state else { throw FetchError.outOfStep }
+    query.enqueue(Town(id: 8, name: "Bonn", people: 20), as: .insert)
+    query.processPendingChanges()
+    try await eventually { controller.fetchedResults.map(\.id) == [1, 8] }
+    guard case .loading = controller.state else { throw FetchError.outOfStep }
+    second.cancel()
+    await #expect(throws: CancellationError.self) { try await second.value }
+    guard case .loaded = controller.state else { throw FetchError.outOfStep }
+    #expect(controller.request.includes(Town(id: 8, name: "Bonn", people: 20)) == true)
+    #expect(fed.stopped.withLock { $0 } == 1)
+    query.enqueue(Town(id: 7, name: "Cork", people: 10), as: .insert)
+    query.processPendingChanges()
+    try await eventually { controller.fetchedResults.map(\.id) == [1, 8, 7] }
+    controller.stop()
+    #expect(fed.stopped.withLock { $0 } == 2)
+  }
+
+  @Test("stop ends the query that is followed and the one that loads")
+  func stopWhileLoading() async throws {
+    let fed = FedStore()
+    let controller = TownsController(store: fed, request: FilterRequest())
+    let first = Task { @MainActor in try await controller.performFetch() }
+    try await eventually { fed.query != nil }
+    fed.query?.processPendingChanges()
+    try await first.value
+    let second = Task { @MainActor in try await controller.performFetch() }
+    try await eventually { fed.queries.withLock { $0.count } == 2 }
+    controller.stop()
+    await #expect(throws: CancellationError.self) { try await second.value }
+    guard case .initial = controller.state else { throw FetchError.outOfStep }
+    #expect(fed.stopped.withLock { $0 } == 2)
+    #expect(fed.queries.withLock { $0.allSatisfy(\.isFinished) })
+  }
+
+  @Test("a subclass may call the superclass's methods")
+  func callingSuper() async throws {
+    final class Calling: DataStore<Town, FilterRequest<Town>>, @unchecked Sendable {
+      override func execute(_ query: Query) {
+        super.execute(query)
+        query.enqueue(all: [Town(id: 1, name: "Aba", people: 30)])
+        query.processPendingChanges()
+      }
+      override func stop(_ query: Query) { super.stop(query) }
+    }
+    let controller = TownsController(store: Calling(), request: FilterRequest())
+    try await controller.performFetch()
+    #expect(controller.fetchedResults.map(\.name) == ["Aba"])
+    let bare = TownsController(
+      store: DataStore<Town, FilterRequest<Town>>(), request: FilterRequest())
+    await #expect(throws: DataStoreError.notExecutable) { try await bare.performFetch() }
+  }
+
   @Test("an array refuses what does not fit, and changes nothing then")
   func refusals() async throws {
     await #expect(throws: DataStoreError.exists("1")) {

@@ -13,7 +13,8 @@ public func processorTime(of body: () throws -> Void) rethrows -> Duration {
   return threadTime() - start
 }
 
-private func threadTime() -> Duration {
+/// The processor time of the current thread since its start.
+public func threadTime() -> Duration {
   var now = timespec()
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now)
   return .seconds(now.tv_sec) + .nanoseconds(now.tv_nsec)

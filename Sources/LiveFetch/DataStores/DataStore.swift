@@ -35,8 +35,11 @@ where Request.Result == Result {
   /// Executes `query.request` and enqueues changes until the query is stopped.
   ///
   /// Return at once, and enqueue results when they are available. The first
-  /// `processPendingChanges()` marks the results as complete, even if there are none.
-  open func execute(_ query: Query) { query.reject(DataStoreError.notExecutable) }
+  /// `processPendingChanges()` marks the results as complete, even if there are none. This class's
+  /// method does nothing, so a subclass may call it; a store of this class itself rejects.
+  open func execute(_ query: Query) {
+    if type(of: self) == DataStore.self { query.reject(DataStoreError.notExecutable) }
+  }
 
   /// Ends what ``execute(_:)`` started. The query has no reader any more.
   open func stop(_ query: Query) {}

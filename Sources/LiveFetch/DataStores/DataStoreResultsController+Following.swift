@@ -4,7 +4,8 @@ extension DataStoreResultsController {
   /// Executes the request, waits for its first results, and follows them until the controller is
   /// deallocated.
   ///
-  /// A second call executes the request again and reports the differences. Without an actor, the
+  /// A second call executes the request again and reports the differences. The earlier results are
+  /// followed until the first new ones arrive, and further on if the task is cancelled. Without an actor, the
   /// controller takes the first results and does not follow changes, because there is no isolation
   /// domain in which to report them.
   ///
@@ -26,41 +27,58 @@ extension DataStoreResultsController {
 
   /// Stops following; the content is kept.
   public func stop() {
-    endQuery()
+    load(nil)
+    endFollowing()
     set(.initial)
   }
 
-  private func endQuery() {
+  private func endFollowing() {
     following?.cancel()
     following = nil
-    guard let query else { return }
-    self.query = nil
+    if let query { end(query) }
+    query = nil
+  }
+
+  private func end(_ query: Query) {
     store.stop(query)
     query.finish()
   }
 
   private func fetch(_ request: Request, isolation: isolated (any Actor)?) async throws {
-    endQuery()
     let query = Query(request, throttle: throttle)
-    (self.request, self.query, hasResults) = (request, query, false)
-    set(.loading)
+    load(query)
     store.execute(query)
     while let event = await query.next() {
-      guard self.query === query else { throw CancellationError() }
-      receive(event)
-      switch event {
-      case .batch: return follow(query, isolation: isolation)
-      case .failed(let error): throw error
-      case .offline(let error):
-        follow(query, isolation: isolation)
-        throw error
-      case .online, .notice: continue
+      guard loadingQuery === query else { throw CancellationError() }
+      if case .online = event { continue }
+      if case .notice(let error) = event {
+        controllerDidFail?(error)
+        continue
       }
+      replaceQuery(with: query)
+      receive(event)
+      if case .failed(let error) = event { throw error }
+      // A callback may have stopped the controller or started another fetch.
+      if self.query === query { follow(query, isolation: isolation) }
+      if case .offline(let error) = event { throw error }
+      return
     }
-    guard self.query === query else { throw CancellationError() }
-    endQuery()
-    set(.initial)
+    if loadingQuery === query { load(nil) }
     throw CancellationError()
+  }
+
+  /// Makes `query` the query of the fetch in progress and ends the previous one.
+  private func load(_ query: Query?) {
+    let previous = loadingQuery
+    changeState { loadingQuery = query }
+    if let previous { end(previous) }
+  }
+
+  /// Makes the query of the fetch in progress the one that is followed.
+  private func replaceQuery(with query: Query) {
+    endFollowing()
+    (request, self.query, hasResults) = (query.request, query, false)
+    changeState { (loadingQuery, followedState) = (nil, .loading) }
   }
 
   private func follow(_ query: Query, isolation: isolated (any Actor)?) {
@@ -92,8 +110,12 @@ extension DataStoreResultsController {
   }
 
   private func set(_ state: State) {
-    if case (.loaded, .loaded) = (storedState, state) { return }
-    registrar.withMutation(of: self, keyPath: \.state) { storedState = state }
+    if case (.loaded, .loaded) = (followedState, state) { return }
+    changeState { followedState = state }
+  }
+
+  private func changeState(_ change: () -> Void) {
+    registrar.withMutation(of: self, keyPath: \.state, change)
   }
 }
 

@@ -55,14 +55,18 @@ public final class DataStoreResultsController<
   public var controllerDidFail: ((any Error) -> Void)?
 
   let registrar = ObservationRegistrar()
-  var storedState = State.initial
+  /// The state of the followed query.
+  var followedState = State.initial
   var storedSections: [DataStoreSection<Result>] = []
   var results = StoredResults<Result>()
   /// Every arranged result in order, before the window is applied.
   var ordered: [PlacedResult<Result>] = []
   var positions: [Result.InstanceID: Position]?
+  /// The followed query.
   var query: Query?
-  /// True if the current query delivered results.
+  /// The query of a fetch in progress, which replaces `query` with its first results.
+  var loadingQuery: Query?
+  /// True if the followed query delivered results.
   var hasResults = false
   /// True if any query delivered results; before that there are no sections.
   var wasLoaded = false
@@ -82,7 +86,7 @@ public final class DataStoreResultsController<
 
   deinit {
     following?.cancel()
-    if let query {
+    for query in [query, loadingQuery].compactMap(\.self) {
       store.stop(query)
       query.finish()
     }
@@ -95,8 +99,10 @@ extension DataStoreResultsController {
   /// The controller's relation to its store.
   public var state: State {
     registrar.access(self, keyPath: \.state)
-    return storedState
+    return shownState
   }
+
+  var shownState: State { loadingQuery == nil ? followedState : .loading }
 
   /// The sections and their results; empty before the first fetch. Without section names there is
   /// exactly one section.

@@ -40,13 +40,17 @@ public struct TypedPredicate<Root: Queryable>: Sendable, Hashable, CustomStringC
   }
 }
 
+// The compiler tries disfavored overloads last. Otherwise it tries every `&&` of Boolean expressions
+// together with all comparisons and calculations that lead to a predicate, which takes seconds.
 extension TypedPredicate {
   /// Both. Chains stay flat.
+  @_disfavoredOverload
   public static func && (left: Self, right: Self) -> Self {
     Self(.and(left.predicate.operands(ofAnd: true) + right.predicate.operands(ofAnd: true)))
   }
 
   /// Either, or both.
+  @_disfavoredOverload
   public static func || (left: Self, right: Self) -> Self {
     Self(.or(left.predicate.operands(ofAnd: false) + right.predicate.operands(ofAnd: false)))
   }

@@ -125,6 +125,74 @@ struct UnreadableTests {
     #expect(controller.unreadableObjects.isEmpty)
   }
 
+  @Test("is left out of a context's fetches of several objects")
+  func contextFetch() async throws {
+    let players = try Players()
+    let context = ManagedObjectContext(store: players.store)
+    var reports: [[String]] = []
+    let token = context.observe(DidFindUnreadableObjects.self) { found in
+      reports.append(found.errors.map(\.description))
+    }
+    defer { token.cancel() }
+    try sqlite(players.path, "UPDATE player SET score = 'abc' WHERE id = 1")
+    let all = try await context.fetch(Player.sortedFetchRequest)
+    #expect(all.map(\.name) == ["Ben", "Cleo"])
+    let reason = "player 1: `score` is a string, not a whole number"
+    #expect(reports == [[reason]])
+    #expect(context.unreadableObjects.map(\.description) == [reason])
+    all[0].score = 21
+    #expect(try await context.fetch(Player.sortedFetchRequest) == all)
+    #expect(reports == [[reason]])
+    context.rollback()
+    let plain = try await context.fetch(FetchRequest<PlainPlayer>(sortedBy: [.ascending("name")]))
+    #expect(plain.map(\.name) == ["Ben", "Cleo"])
+    let some = try await context.objects(Player.self, with: [.integer(3), .integer(1)])
+    #expect(some.map(\.name) == ["Cleo"])
+    await #expect(throws: ContextError.self) {
+      _ = try await context.materializedObject(Player.self, with: .integer(1))
+    }
+    await #expect(throws: ContextError.self) {
+      _ = try await context.fetch(Player.sortedFetchRequest(where: "name == 'Ada'"))
+    }
+    try sqlite(players.path, "UPDATE player SET score = 11 WHERE id = 1")
+    let again = try await context.fetch(Player.sortedFetchRequest)
+    #expect(again.map(\.score) == [11, 20, 30])
+    _ = try await context.fetch(PlainPlayer.sortedFetchRequest)
+    #expect(context.unreadableObjects.isEmpty)
+  }
+
+  @Test("is left out of the members and the prefetched objects of a relationship")
+  func members() async throws {
+    final class Team: ManagedObject, ManagedObjectType {
+      static let entityName = "team"
+      enum Key: String, KeyCodable { case name, player }
+      @Managed(.name) var name = ""
+      @ManagedToMany(.player) var player: ToManyProxy<Player>
+    }
+    let directory = try TemporaryDirectory()
+    let path = try directory.emptyFile()
+    try sqlite(
+      path,
+      """
+      CREATE TABLE team(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+      CREATE TABLE player(id INTEGER PRIMARY KEY, name TEXT NOT NULL, score INTEGER,
+        team INTEGER REFERENCES team(id));
+      INSERT INTO team VALUES (1, 'A');
+      INSERT INTO player VALUES (1, 'Ada', 'abc', 1), (2, 'Ben', 20, 1), (3, 'Cleo', 30, 1);
+      """)
+    let context = ManagedObjectContext(store: try LocalStore(path: path))
+    let team = try await context.materializedObject(Team.self, with: .integer(1))
+    #expect(try await team.player.materialize().map(\.name) == ["Ben", "Cleo"])
+    #expect(context.unreadableObjects.map(\.id) == [.integer(1)])
+    let second = ManagedObjectContext(store: context.store)
+    var request = Team.sortedFetchRequest
+    request.prefetch(.player)
+    let teams = try await second.fetch(request)
+    #expect(teams[0].player.ids?.count == 3)
+    #expect(second.registeredObjects.count == 3)
+    #expect(second.unreadableObjects.map(\.id) == [.integer(1)])
+  }
+
   @Test("is no deletion to an observer of the object")
   func observer() async throws {
     let players = try Players()

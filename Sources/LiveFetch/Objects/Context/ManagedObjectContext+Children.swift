@@ -24,7 +24,7 @@ extension ManagedObjectContext {
 
   /// Clears the changes that the parent received.
   private func settleInParent() {
-    for object in insertions + updates {
+    for object in insertions.elements + updates.elements {
       object.row.merge(object.edits) { $1 }
       let isNew = object.stage == .inserted
       for property in layout(of: object).properties where property.isToMany {
@@ -50,7 +50,8 @@ extension ManagedObjectContext {
     twin.edits = object.edits
     twin.memberEdits = object.memberEdits
     register(twin, self.layout(of: layout.type))
-    insertions.append(twin)
+    insertions.insert(twin)
+    for id in twin.temporaryReferences { noteReference(to: id, from: twin) }
     pending.insertedObjects.insert(twin)
   }
 
@@ -58,7 +59,7 @@ extension ManagedObjectContext {
     let twin = registeredTwin(of: object) ?? twin(of: object, layout)
     for (name, json) in object.edits { twin.set(json, of: name) }
     for (name, edits) in object.memberEdits {
-      twin.editMembers(of: name) { $0.merge(edits) }
+      twin.editMembers(of: name, edits.added.elements + edits.removed.elements) { $0.merge(edits) }
     }
   }
 
@@ -100,14 +101,5 @@ extension ManagedObjectContext {
     case .permanent(let id): id
     case .temporary(let name): root.givenIDs[name]
     }
-  }
-}
-
-extension MemberEdits {
-  /// Applies the edits of `later` to these.
-  mutating func merge(_ later: MemberEdits) {
-    if let all = later.all { self = MemberEdits(all: all) }
-    for id in later.removed { remove(id) }
-    for id in later.added { insert(id) }
   }
 }

@@ -13,12 +13,16 @@ extension ManagedObjectContext {
   /// uses one, or compares stored values as a whole, changed objects are found as stored and new
   /// ones are not found.
   ///
+  /// An unreadable object, one whose stored values do not fit its class, is left out and reported:
+  /// see ``unreadableObjects``.
+  ///
   /// ```swift
   /// let large = try await context.fetch(
   ///   City.sortedFetchRequest(where: "%K >= %ld", City.Key.population, 1_000_000))
   /// ```
   ///
-  /// - Throws: ``ContextError``.
+  /// - Throws: ``ContextError``; ``ContextError/materialization(_:)`` if objects match and none of
+  ///   them is readable, because the declaration is wrong then rather than a value.
   public func fetch<Element: Fetchable>(
     _ request: FetchRequest<Element>, isolation: isolated (any Actor)? = #isolation
   ) async throws(ContextError) -> [Element] {
@@ -32,7 +36,8 @@ extension ManagedObjectContext {
   }
 
   /// The number of objects that ``fetch(_:isolation:)`` would return: those that match, less the
-  /// offset, at most the limit. Unsaved changes count as they do there.
+  /// offset, at most the limit. Unsaved changes count as they do there. Unreadable objects count as
+  /// well.
   ///
   /// - Throws: ``ContextError``.
   public func count<Element: Fetchable>(
@@ -106,7 +111,7 @@ extension ManagedObjectContext {
   }
 
   /// The objects with these ids, fetched if they are not in memory. Ids without an object are
-  /// skipped.
+  /// skipped, as are unreadable objects; see ``unreadableObjects``.
   public func objects<Object: ManagedEntity>(
     _ type: Object.Type = Object.self, with ids: [ObjectID],
     isolation: isolated (any Actor)? = #isolation
@@ -114,6 +119,7 @@ extension ManagedObjectContext {
     let new = ids.compactMap { adoptFromAbove(type, .permanent($0)) }
     let missing = ids.filter { registeredObject(type, .permanent($0)) == nil }
     let read = try await read(layout(of: type), ids: missing, isolation: isolation)
+    if new.isEmpty, missing.count == ids.count { _ = try read.orThrow() }
     return withExtendedLifetime((new, read)) {
       ids.compactMap { registeredObject(type, .permanent($0)) as? Object }
         .filter { !isDeletedAbove(key(of: $0)) }

@@ -44,7 +44,7 @@ extension ManagedObjectContext {
       for name in object.edits.keys { object.bases[name] = object.row[name] ?? .null }
     } else {
       object.discardEdits()
-      updates.removeAll { $0 === object }
+      updates.remove(object)
       pending.updatedObjects.remove(object)
     }
     pending.refreshedObjects.insert(object)
@@ -57,7 +57,8 @@ extension ManagedObjectContext {
   ) async throws(ContextError) {
     let loaded = layout.properties.filter { $0.isToMany && object.row[$0.name] != nil }
     let read = try await read(
-      layout, ids: [id], extra: loaded.map(\.name), isolation: isolation)
+      layout, ids: [id], extra: loaded.map(\.name), isolation: isolation
+    ).orThrow()
     guard !read.isEmpty else { throw .notFound(entity: layout.entityName, id: object.objectID) }
   }
 

@@ -41,15 +41,13 @@ extension ManagedObjectContext {
     let reading = Reading(saves: start, token: state.token)
     let items = state.sections.flatMap(\.items)
     try await completeItems(items, as: Element.self, isolation: isolation)
-    var rows: [(item: Item, element: Element)] = []
-    try making(asOf: reading) { () throws(MaterializationError) in
-      for item in items {
-        let plain = extra.isEmpty ? item : item.without(extra)
-        rows.append((item, try Element.materialize(plain, in: self)))
-      }
-    }
+    let rows = try readable(items, of: Element.self, asOf: reading) {
+      (item) throws(MaterializationError) -> (item: Item, element: Element) in
+      let plain = extra.isEmpty ? item : item.without(extra)
+      return (item, try Element.materialize(plain, in: self))
+    }.orThrow()
     if !prefetch.isEmpty, let type = Element.self as? any ManagedEntity.Type {
-      try keepIncluded(answer["included"], prefetch, of: rows.map(\.element), type, reading)
+      keepIncluded(answer["included"], prefetch, of: rows.map(\.element), type, reading)
     }
     processChangesOfTree()
     return rows.filter { row in
@@ -61,15 +59,6 @@ extension ManagedObjectContext {
   /// Records the token from which changes are merged into the objects in memory.
   func noteToken(_ token: String) {
     if lastToken == nil { lastToken = token }
-  }
-
-  /// Creates objects from values read at `reading`.
-  func making(
-    asOf reading: Reading, _ body: () throws(MaterializationError) -> Void
-  ) throws(ContextError) {
-    currentReading = reading
-    defer { endMaking() }
-    do throws(MaterializationError) { try body() } catch { throw .materialization(error) }
   }
 
   /// The body of a fetch, with the ids of prefetched to-many relationships selected.
@@ -91,19 +80,19 @@ extension ManagedObjectContext {
 
   // MARK: - Objects by their ids
 
-  /// Reads objects again, a thousand at a time.
+  /// Reads objects again, a thousand at a time. Leaves out and reports unreadable ones.
   ///
   /// - Parameter extra: to-many relationships to read as well.
   func read(
     _ layout: EntityLayout, ids: [ObjectID], extra: [String] = [],
     isolation: isolated (any Actor)?
-  ) async throws(ContextError) -> [ManagedObject] {
-    var objects: [ManagedObject] = []
+  ) async throws(ContextError) -> Readable<ManagedObject> {
+    var objects = Readable<ManagedObject>()
     for some in ids.chunks(of: 1000) {
       let (items, reading) = try await items(layout, ids: some, extra: extra, isolation: isolation)
       try await completeItems(items, as: layout.type, isolation: isolation)
-      try making(asOf: reading) { () throws(MaterializationError) in
-        for item in items { objects.append(try register(item, as: layout.type)) }
+      objects += readable(items, of: layout.type, asOf: reading) {
+        (item) throws(MaterializationError) in try register(item, as: layout.type)
       }
     }
     return objects
@@ -204,7 +193,7 @@ extension ManagedObjectContext {
       throw .notFound(entity: owner.entityName, id: owner.objectID)
     }
     let layout = layout(of: owner)
-    let read = try await read(layout, ids: [id], extra: [name], isolation: isolation)
+    let read = try await read(layout, ids: [id], extra: [name], isolation: isolation).orThrow()
     guard !read.isEmpty else { throw .notFound(entity: owner.entityName, id: owner.objectID) }
   }
 
@@ -212,19 +201,19 @@ extension ManagedObjectContext {
   func keepIncluded(
     _ json: JSON?, _ paths: [String], of owners: [Any], _ type: any ManagedEntity.Type,
     _ reading: Reading
-  ) throws(ContextError) {
+  ) {
     let types = entities(along: paths, from: type)
     var kept: [ManagedObject] = []
-    try making(asOf: reading) { () throws(MaterializationError) in
-      guard case .object(let entities)? = json else { return }
-      for entity in entities {
-        guard let type = types[entity.name], case .object(let objects) = entity.value else {
-          continue
-        }
-        for item in objects.compactMap({ Item(json: $0.value) }) {
-          kept.append(try register(item, as: type))
-        }
+    guard case .object(let entities)? = json else { return }
+    for entity in entities {
+      guard let type = types[entity.name], case .object(let objects) = entity.value else {
+        continue
       }
+      let items = objects.compactMap { Item(json: $0.value) }
+      kept +=
+        readable(items, of: type, asOf: reading) { (item) throws(MaterializationError) in
+          try register(item, as: type)
+        }.elements
     }
     let objects = owners.compactMap { $0 as? ManagedObject }
     for path in paths { keep(path.split(separator: ".").map(String.init)[...], of: objects) }
@@ -259,7 +248,7 @@ extension ManagedObjectContext {
         ? owner.memberIDs(of: name) ?? []
         : owner.current(name).flatMap(ManagedObjectID.init(json:)).map { [$0] } ?? []
       let found = ids.compactMap { registeredObject(type, $0) }
-      owner.related[name] = found
+      owner.retain(found, as: name)
       next += found
     }
     keep(path.dropFirst(), of: next)

@@ -49,9 +49,10 @@ extension ManagedObjectContext {
   func forget(_ object: ManagedObject, as stage: ManagedObject.Stage) {
     let key = key(of: object)
     if registry[key]?.object === object { registry[key] = nil }
-    insertions.removeAll { $0 === object }
-    updates.removeAll { $0 === object }
-    deletions.removeAll { $0 === object }
+    insertions.remove(object)
+    updates.remove(object)
+    deletions.remove(object)
+    referrers[object.objectID] = nil
     object.stage = stage
     object.related = [:]
     object.managedObjectContext = nil

@@ -35,7 +35,7 @@ extension ManagedObjectContext {
     }
     processPendingChanges()
     observers.notify(WillSave(context: self))
-    for object in insertions + updates { object.willSave() }
+    for object in insertions.elements + updates.elements { object.willSave() }
     processPendingChanges()
     let failures = validationFailures()
     guard failures.isEmpty else { throw .refused(SaveRefusal(failures: failures)) }
@@ -183,11 +183,11 @@ extension ManagedObjectContext {
       object.row[name] = now.map { .array($0.map(\.json)) }
     }
     if object.stage == .inserted {
-      insertions.removeAll { $0 === object }
+      insertions.remove(object)
       object.stage = .stored
     }
-    updates.removeAll { $0 === object }
-    if object.stage == .stored, object.hasEdits { updates.append(object) }
+    updates.remove(object)
+    if object.stage == .stored, object.hasEdits { updates.insert(object) }
     let names = Array(sent.edits.keys) + Array(sent.memberEdits.keys)
     note(Reading(saves: saves, token: receipt.token), of: names, key(of: object))
   }
@@ -218,6 +218,7 @@ extension ManagedObjectContext {
   }
 
   private func resolve(_ ids: [String: ObjectID]) {
+    for name in ids.keys { referrers[.temporary(name)] = nil }
     for (key, entry) in registry {
       guard let object = entry.object else { continue }
       object.resolve(ids)

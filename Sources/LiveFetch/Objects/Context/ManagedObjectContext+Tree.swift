@@ -198,7 +198,9 @@ extension ManagedObject {
         entityType.map({ EntityLayout($0)[name]?.isToMany == true }) == true
       {
         let ids = elements.compactMap(ManagedObjectID.init(json:))
-        if memberEdits[name] == nil, !ids.isEmpty { memberEdits[name] = MemberEdits(all: ids) }
+        if memberEdits[name] == nil, !ids.isEmpty {
+          memberEdits[name] = MemberEdits(all: InsertionOrderedSet(ids))
+        }
       } else {
         edits[name] = json
       }

@@ -55,7 +55,7 @@ extension ManagedObjectContext {
 extension ManagedObjectType {
   /// The failures of single properties: of changed ones, and of all properties of a new object.
   fileprivate var keyFailures: [ValidationFailure] {
-    Key.allCases.filter { isInserted || changedValuesByName[$0.rawValue] != nil }.flatMap { key in
+    Key.allCases.filter { isInserted || hasEdit(of: $0.rawValue) }.flatMap { key in
       ManagedObjectContext.failures(named: self, key.rawValue) { try validateValue(for: key) }
     }
   }

@@ -35,9 +35,12 @@ public final class ManagedObjectContext {
   /// The registry size at which released objects are removed next.
   var registryLimit = 1024
   /// Changed objects, in the order of their first change.
-  var insertions: [ManagedObject] = []
-  var updates: [ManagedObject] = []
-  var deletions: [ManagedObject] = []
+  var insertions: InsertionOrderedSet<ManagedObject> = []
+  var updates: InsertionOrderedSet<ManagedObject> = []
+  var deletions: InsertionOrderedSet<ManagedObject> = []
+  /// The objects with unsaved references to a new object, by its temporary id; it may contain
+  /// objects that no longer refer to it.
+  var referrers: [ManagedObjectID: Set<ManagedObject>] = [:]
   /// Changes of values that are not managed objects.
   var valueChanges: [ValueChange] = []
   /// The permanent ids of earlier inserts.
@@ -50,6 +53,8 @@ public final class ManagedObjectContext {
   var currentReading: Reading?
   /// Complete items of subentities, while a parent entity's items are turned into objects.
   var wholeItems: [RegistryKey: Item] = [:]
+  /// Why objects could not be read, until a fetch reads them.
+  var unreadable: [UnreadableKey: MaterializationError] = [:]
   var pending = ObjectsDidChange()
   var observers = ContextObservers()
   var saveQueue = SaveQueue()
@@ -74,11 +79,6 @@ public final class ManagedObjectContext {
     mergePolicy = parent.mergePolicy
     parent.children.removeAll { $0.context == nil }
     parent.children.append(WeakContext(context: self))
-  }
-
-  deinit {
-    // Break reference cycles between objects that materialized each other.
-    for entry in registry.values { entry.object?.related = [:] }
   }
 
   // MARK: - Changes
@@ -115,7 +115,8 @@ public final class ManagedObjectContext {
     object.edits = layout.initialValues.merging(object.edits) { $1 }
     object.stage = .inserted
     register(object, layout)
-    insertions.append(object)
+    insertions.insert(object)
+    for id in object.temporaryReferences { noteReference(to: id, from: object) }
     pending.insertedObjects.insert(object)
     object.awakeFromInsert()
   }
@@ -133,9 +134,9 @@ public final class ManagedObjectContext {
     case .inserted, .stored:
       object.prepareForDeletion()
       object.stage = .deleted
-      insertions.removeAll { $0 === object }
-      updates.removeAll { $0 === object }
-      deletions.append(object)
+      insertions.remove(object)
+      updates.remove(object)
+      deletions.insert(object)
     case .detached, .deleted, .gone: return
     }
     pending.insertedObjects.remove(object)
@@ -153,10 +154,13 @@ public final class ManagedObjectContext {
     forget(object, as: stage)
   }
 
-  /// Removes an object that will not be stored from the relationships of others.
+  /// Removes an object that will not be stored from the relationships of others. O(n) for n
+  /// objects that refer to it; for n changed objects if its id is permanent already.
   func unlink(_ object: ManagedObject) {
     let id = object.objectID
-    for other in registeredObjects {
+    let others =
+      id.isTemporary ? referrers.removeValue(forKey: id) ?? [] : insertedObjects.union(updates)
+    for other in others where other.managedObjectContext === self {
       let layout = layout(of: other)
       func leads(_ name: String) -> Bool {
         layout[name]?.destination.map { registeredObject($0, id) === object } ?? false
@@ -165,9 +169,14 @@ public final class ManagedObjectContext {
         other.set(other.row[name] ?? .null, of: name)
       }
       for (name, edits) in other.memberEdits where edits.holds(id) && leads(name) {
-        other.editMembers(of: name) { $0.forget(id) }
+        other.editMembers(of: name, [id]) { $0.forget(id) }
       }
     }
+  }
+
+  /// Records that unsaved values of an object refer to another one.
+  func noteReference(to id: ManagedObjectID, from object: ManagedObject) {
+    if id.isTemporary { referrers[id, default: []].insert(object) }
   }
 
   /// Discards all unsaved changes. New objects leave the context and its child contexts, including
@@ -176,7 +185,7 @@ public final class ManagedObjectContext {
   /// Changes that were sent and not answered yet are not discarded: their new objects stay with the
   /// sent values if the save succeeds, and leave if it is refused.
   public func rollback() {
-    let changed = insertions + updates + deletions
+    let changed = insertions.elements + updates.elements + deletions.elements
     let kept = changed.filter { sending?.insertion(of: $0) != nil }
     for object in changed {
       if let sent = sending?.rollBack(object) {
@@ -193,7 +202,7 @@ public final class ManagedObjectContext {
       pending.updatedObjects.remove(object)
       pending.refreshedObjects.insert(object)
     }
-    insertions = kept
+    insertions = InsertionOrderedSet(kept)
     updates = []
     deletions = []
     dropValueChanges()
@@ -204,11 +213,13 @@ public final class ManagedObjectContext {
   /// Removes all objects and changes. The objects belong to no context any more and keep their
   /// values. Child contexts lose the changes, as after ``rollback()``.
   public func reset() {
-    for object in updates + deletions { takeBack(object) }
+    for object in updates.elements + deletions.elements { takeBack(object) }
     for object in insertions { vanishBelow(object, as: .detached) }
     for object in registeredObjects { forget(object, as: .detached) }
     registry = [:]
     classes = [:]
+    referrers = [:]
+    unreadable = [:]
     insertions = []
     updates = []
     deletions = []
@@ -229,9 +240,9 @@ public final class ManagedObjectContext {
     pending.updatedObjects.insert(object)
     guard object.stage == .stored else { return }
     if !object.hasEdits {
-      updates.removeAll { $0 === object }
-    } else if !updates.contains(where: { $0 === object }) {
-      updates.append(object)
+      updates.remove(object)
+    } else {
+      updates.insert(object)
     }
   }
 }

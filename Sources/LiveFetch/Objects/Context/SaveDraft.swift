@@ -50,11 +50,11 @@ struct SaveDraft {
       else { return false }
       dropped.insert(index)
     }
-    for index in dropped.sorted(by: >) {
+    for index in dropped {
       if case .deletion(let object) = origins[index] { goneObjects.append(object) }
-      origins.remove(at: index)
-      changes.remove(at: index)
     }
+    let kept = origins.indices.filter { !dropped.contains($0) }
+    (origins, changes) = (kept.map { origins[$0] }, kept.map { changes[$0] })
     return !dropped.isEmpty
   }
 

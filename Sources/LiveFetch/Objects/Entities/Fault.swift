@@ -12,7 +12,7 @@
 /// ```
 public struct Fault<Destination: ManagedEntity>: Hashable {
   public let id: ManagedObjectID
-  /// The object whose relationship this is; it retains the materialized object.
+  /// The object whose relationship this is.
   private let owner: ManagedObject?
   private let name: String
   private let target: Destination?
@@ -54,7 +54,7 @@ public struct Fault<Destination: ManagedEntity>: Hashable {
   public var isFault: Bool { object == nil }
 
   /// Returns the object, fetched if it is not in memory. The owner of the relationship retains it
-  /// from then on.
+  /// from then on, unless the object retains the owner.
   ///
   /// - Throws: ``ContextError``; ``ContextError/notFound(entity:id:)`` if it was deleted.
   @discardableResult
@@ -81,7 +81,7 @@ public struct Fault<Destination: ManagedEntity>: Hashable {
 
   private func keep(_ object: Destination) {
     guard let owner, owner.current(name) == id.json else { return }
-    owner.related[name] = [object]
+    owner.retain([object], as: name)
   }
 
   public static func == (left: Fault, right: Fault) -> Bool { left.id == right.id }

@@ -41,6 +41,9 @@ extension ManagedObject {
       if bases[name] == nil { bases[name] = row[name] ?? .null }
       edits[name] = json
     }
+    if let id = ManagedObjectID(temporary: json) {
+      managedObjectContext?.noteReference(to: id, from: self)
+    }
     noteChange()
   }
 
@@ -54,13 +57,20 @@ extension ManagedObject {
   func take(_ received: [String: JSON]) -> Bool {
     var isShown = false
     for (name, value) in received where row[name] != value {
+      // Members and undeclared values that were not in memory are read, not changed.
+      let isRead = row[name] == nil && !isItemProperty(name)
       row[name] = value
       guard edits[name] == nil else { continue }
       values[name] = nil
       related[name] = nil
-      isShown = true
+      isShown = isShown || !isRead
     }
     return isShown
+  }
+
+  /// True for a declared attribute or to-one relationship, which is in memory once it is stored.
+  private func isItemProperty(_ name: String) -> Bool {
+    managedObjectContext?.layout(of: self)[name].map { !$0.isToMany } ?? false
   }
 
   /// Drops the cached value, so that it is decoded again.
@@ -89,35 +99,7 @@ extension ManagedObject {
 
   func setFault<Destination: ManagedEntity>(_ fault: Fault<Destination>?, of name: String) {
     set(fault?.id.json ?? .null, of: name)
-    if let object = fault?.object { related[name] = [object] }
-  }
-
-  /// The ids of a to-many relationship with its unsaved changes; nil if they were not fetched.
-  func memberIDs(of name: String) -> [ManagedObjectID]? {
-    let edits = memberEdits[name] ?? MemberEdits()
-    if let all = edits.all { return all }
-    let stored: [ManagedObjectID]
-    if case .array(let elements)? = row[name] {
-      stored = elements.compactMap(ManagedObjectID.init(json:))
-    } else if stage == .inserted || stage == .detached {
-      stored = []
-    } else {
-      return nil
-    }
-    return stored.filter { !edits.removed.contains($0) }
-      + edits.added.filter { !stored.contains($0) }
-  }
-
-  func editMembers(of name: String, _ edit: (inout MemberEdits) -> Void) {
-    var edits = memberEdits[name] ?? MemberEdits()
-    edit(&edits)
-    if case .array(let stored)? = row[name] {
-      let ids = stored.compactMap(ManagedObjectID.init(json:))
-      edits.added.removeAll(where: ids.contains)
-      edits.removed.removeAll { !ids.contains($0) }
-    }
-    memberEdits[name] = edits.isEmpty ? nil : edits
-    noteChange()
+    if let object = fault?.object { retain([object], as: name) }
   }
 
   /// Replaces temporary ids by permanent ones.
@@ -128,7 +110,7 @@ extension ManagedObject {
     }
     for (name, json) in row {
       if let json = resolved(json) { row[name] = json }
-      if case .array(let elements) = json {
+      if case .array(let elements) = json, elements.contains(where: { resolved($0) != nil }) {
         row[name] = .array(elements.map { resolved($0) ?? $0 })
       }
     }
@@ -136,58 +118,5 @@ extension ManagedObject {
     for (name, json) in bases { if let json = resolved(json) { bases[name] = json } }
     for name in memberEdits.keys { memberEdits[name]?.resolve(ids) }
     if case .temporary(let name) = objectID, let id = ids[name] { objectID = .permanent(id) }
-  }
-}
-
-/// The unsaved changes of a to-many relationship.
-struct MemberEdits: Hashable {
-  /// The complete new list; nil if members were only added and removed.
-  var all: [ManagedObjectID]?
-  var added: [ManagedObjectID] = []
-  var removed: [ManagedObjectID] = []
-
-  var isEmpty: Bool { all == nil && added.isEmpty && removed.isEmpty }
-
-  mutating func insert(_ id: ManagedObjectID) {
-    if all?.contains(id) == false { all?.append(id) }
-    guard all == nil else { return }
-    removed.removeAll { $0 == id }
-    if !added.contains(id) { added.append(id) }
-  }
-
-  mutating func remove(_ id: ManagedObjectID) {
-    all?.removeAll { $0 == id }
-    guard all == nil else { return }
-    added.removeAll { $0 == id }
-    if !removed.contains(id) { removed.append(id) }
-  }
-
-  func holds(_ id: ManagedObjectID) -> Bool {
-    all?.contains(id) == true || added.contains(id)
-  }
-
-  /// Removes `id` from the edits.
-  mutating func forget(_ id: ManagedObjectID) {
-    all?.removeAll { $0 == id }
-    added.removeAll { $0 == id }
-  }
-
-  mutating func resolve(_ ids: [String: ObjectID]) {
-    func resolved(_ id: ManagedObjectID) -> ManagedObjectID {
-      guard case .temporary(let name) = id else { return id }
-      return ids[name].map { .permanent($0) } ?? id
-    }
-    all = all?.map(resolved)
-    added = added.map(resolved)
-    removed = removed.map(resolved)
-  }
-
-  /// The edits as a value of a save.
-  var json: JSON {
-    if let all { return .array(all.map(\.json)) }
-    return .object([
-      .init(name: "add", value: .array(added.map(\.json))),
-      .init(name: "remove", value: .array(removed.map(\.json))),
-    ])
   }
 }

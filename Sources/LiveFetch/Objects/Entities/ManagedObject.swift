@@ -30,7 +30,9 @@ open class ManagedObject: Hashable, CustomStringConvertible {
 
   var stage = Stage.detached
   /// The last values from the store or the parent context.
-  var row: [String: JSON] = [:]
+  var row: [String: JSON] = [:] { didSet { storedMembers = [:] } }
+  /// The members in `row` of to-many relationships that were read since `row` changed.
+  var storedMembers: [String: InsertionOrderedSet<ManagedObjectID>] = [:]
   /// Unsaved values.
   var edits: [String: JSON] = [:]
   /// Unsaved changes of to-many relationships.
@@ -41,8 +43,10 @@ open class ManagedObject: Hashable, CustomStringConvertible {
   var unstorable: [String: UnreadableValue] = [:]
   /// Decoded values, so that repeated reads return the same instance.
   var values: [String: Any] = [:]
-  /// Related objects that were materialized through this one.
-  var related: [String: [ManagedObject]] = [:]
+  /// Related objects that were materialized through this one, except those that retain it.
+  var related: [String: Set<ManagedObject>] = [:]
+  /// True if an object retained this one.
+  var isRetained = false
   /// When `row` was read.
   var rowReading = Reading(saves: 0)
   /// When single values of `row` were read, if later.

@@ -28,9 +28,15 @@ public enum ManagedObjectID: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
+  /// Reads a temporary id; nil for every other value.
+  init?(temporary json: JSON) {
+    guard case .object = json, let name = json["temporaryID"]?.string else { return nil }
+    self = .temporary(name)
+  }
+
   init?(json: JSON) {
-    if let name = json["temporaryID"]?.string {
-      self = .temporary(name)
+    if let id = ManagedObjectID(temporary: json) {
+      self = id
     } else if let id = ObjectID(json: json) {
       self = .permanent(id)
     } else {

@@ -33,30 +33,35 @@ public struct ToManyProxy<Destination: ManagedEntity> {
   /// True if a member is not in memory or the members were not fetched.
   public var isFault: Bool { objects == nil }
 
-  public func contains(_ object: Destination) -> Bool? { ids?.contains(object.objectID) }
+  /// True if the object is a member; nil if the members were not fetched.
+  public func contains(_ object: Destination) -> Bool? {
+    owner.isMember(object.objectID, of: name)
+  }
 
   // MARK: - Changing
 
   /// Adds a member; at the end of an ordered relationship.
   public func insert(_ object: Destination) {
-    owner.editMembers(of: name) { $0.insert(object.objectID) }
-    owner.related[name, default: []].append(object)
+    owner.editMembers(of: name, [object.objectID]) { $0.insert(object.objectID) }
+    owner.retainAlso(object, as: name)
   }
 
   public func remove(_ object: Destination) {
-    owner.editMembers(of: name) { $0.remove(object.objectID) }
-    owner.related[name]?.removeAll { $0 === object }
+    owner.editMembers(of: name, [object.objectID]) { $0.remove(object.objectID) }
+    owner.related[name]?.remove(object)
   }
 
   /// Replaces the members, in this order for an ordered relationship.
   public func replace(with objects: [Destination]) {
-    owner.editMembers(of: name) { $0 = MemberEdits(all: objects.map(\.objectID)) }
-    owner.related[name] = objects
+    let ids = objects.map(\.objectID)
+    owner.editMembers(of: name, ids) { $0 = MemberEdits(all: InsertionOrderedSet(ids)) }
+    owner.retain(objects, as: name)
   }
 
   // MARK: - Fetching
 
-  /// The members, fetched as far as they are not in memory.
+  /// The members, fetched as far as they are not in memory. The owner of the relationship retains
+  /// them from then on, except those that retain the owner.
   ///
   /// - Throws: ``ContextError``.
   @discardableResult
@@ -73,7 +78,7 @@ public struct ToManyProxy<Destination: ManagedEntity> {
     let kept = try await context.objects(Destination.self, with: wanted, isolation: isolation)
     // A member that was deleted meanwhile is none any more.
     let found = ids.compactMap { context.registeredObject(Destination.self, $0) as? Destination }
-    withExtendedLifetime((new, kept)) { owner.related[name] = found }
+    withExtendedLifetime((new, kept)) { owner.retain(found, as: name) }
     return found
   }
 }

@@ -82,7 +82,9 @@ extension ManagedObjectContext {
     var found: [ManagedObject] = []
     var context: ManagedObjectContext? = self
     while let here = context {
-      for object in here.deletions + here.insertions + here.updates where object is Element {
+      let changed =
+        here.deletions.elements + here.insertions.elements + here.updates.elements
+      for object in changed where object is Element {
         if seen.insert(here.key(of: object)).inserted { found.append(object) }
       }
       context = here.parent
@@ -135,7 +137,8 @@ extension ManagedObjectContext {
     let byClass = Dictionary(grouping: missing.objects.values) { ObjectIdentifier($0.type) }
     for group in byClass.values {
       kept += try await read(
-        layout(of: group[0].type), ids: group.map(\.id), isolation: isolation)
+        layout(of: group[0].type), ids: group.map(\.id), isolation: isolation
+      ).elements
     }
     return kept.isEmpty ? nil : kept
   }

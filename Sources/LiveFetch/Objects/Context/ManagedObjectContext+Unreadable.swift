@@ -1,0 +1,72 @@
+// Objects whose stored values do not fit their class: fetches leave them out and report them.
+
+/// Objects were left out of a fetch, because their stored values do not fit their class. Sent once
+/// for each object and reason.
+///
+/// ```swift
+/// let token = context.observe(DidFindUnreadableObjects.self) { found in
+///   for error in found.errors { log(error) }
+/// }
+/// ```
+public struct DidFindUnreadableObjects: ContextEvent, Sendable {
+  /// In the order of the fetch.
+  public let errors: [MaterializationError]
+}
+
+/// The type that an object could not be created as, and the object's id.
+struct UnreadableKey: Hashable {
+  let type: ObjectIdentifier
+  let id: ObjectID
+}
+
+/// The readable elements of a read.
+struct Readable<Element> {
+  var elements: [Element] = []
+  /// Why the first unreadable element could not be created.
+  var problem: MaterializationError?
+
+  /// The elements.
+  ///
+  /// - Throws: the problem if there are no elements.
+  func orThrow() throws(ContextError) -> [Element] {
+    if elements.isEmpty, let problem { throw .materialization(problem) }
+    return elements
+  }
+
+  static func += (left: inout Self, right: Self) {
+    left.elements += right.elements
+    left.problem = left.problem ?? right.problem
+  }
+}
+
+extension ManagedObjectContext {
+  /// The reasons why fetches of this context left out objects, by entity and id. An object is no
+  /// longer listed once a fetch reads it. See ``DidFindUnreadableObjects``.
+  public var unreadableObjects: [MaterializationError] {
+    Set(unreadable.values).sorted { ($0.entity, $0.id) < ($1.entity, $1.id) }
+  }
+
+  /// Creates elements from items that were read at `reading`. Leaves out and reports unreadable
+  /// ones.
+  func readable<Element>(
+    _ items: [Item], of type: Any.Type, asOf reading: Reading,
+    _ create: (Item) throws(MaterializationError) -> Element
+  ) -> Readable<Element> {
+    currentReading = reading
+    var read = Readable<Element>()
+    var new: [MaterializationError] = []
+    for item in items {
+      let key = UnreadableKey(type: ObjectIdentifier(type), id: item.id)
+      do throws(MaterializationError) {
+        read.elements.append(try create(item))
+        if !unreadable.isEmpty { unreadable[key] = nil }
+      } catch {
+        read.problem = read.problem ?? error
+        if unreadable.updateValue(error, forKey: key) != error { new.append(error) }
+      }
+    }
+    endMaking()
+    if !new.isEmpty { observers.notify(DidFindUnreadableObjects(errors: new)) }
+    return read
+  }
+}

@@ -1,0 +1,145 @@
+// The members of to-many relationships: the stored ones and their unsaved changes.
+
+extension ManagedObject {
+  /// The ids of a to-many relationship with its unsaved changes; nil if they were not fetched.
+  func memberIDs(of name: String) -> [ManagedObjectID]? {
+    let edits = memberEdits[name]
+    if let all = edits?.all { return all.elements }
+    guard let stored = storedMembers(of: name) ?? unstoredMembers else { return nil }
+    guard let edits else { return stored.elements }
+    return stored.filter { !edits.removed.contains($0) }
+      + edits.added.filter { !stored.contains($0) }
+  }
+
+  /// True if the object with this id is a member; nil if the members were not fetched. O(1), except
+  /// after a change of the stored members.
+  func isMember(_ id: ManagedObjectID, of name: String) -> Bool? {
+    let edits = memberEdits[name]
+    if let all = edits?.all { return all.contains(id) }
+    guard let stored = storedMembers(of: name) ?? unstoredMembers else { return nil }
+    guard let edits else { return stored.contains(id) }
+    return edits.added.contains(id) || stored.contains(id) && !edits.removed.contains(id)
+  }
+
+  /// The stored members; nil if they were not fetched.
+  private func storedMembers(of name: String) -> InsertionOrderedSet<ManagedObjectID>? {
+    if let known = storedMembers[name] { return known }
+    guard case .array(let elements)? = row[name] else { return nil }
+    let members = InsertionOrderedSet(elements.compactMap(ManagedObjectID.init(json:)))
+    storedMembers[name] = members
+    return members
+  }
+
+  /// No members for an object that is not stored; nil for every other.
+  private var unstoredMembers: InsertionOrderedSet<ManagedObjectID>? {
+    stage == .inserted || stage == .detached ? [] : nil
+  }
+
+  /// Changes the members.
+  ///
+  /// - Parameters:
+  ///   - name: the relationship.
+  ///   - ids: the members that `edit` adds or removes. O(1) for each.
+  ///   - edit: changes the unsaved changes.
+  func editMembers(
+    of name: String, _ ids: [ManagedObjectID], _ edit: (inout MemberEdits) -> Void
+  ) {
+    edit(&memberEdits[name, default: MemberEdits()])
+    if let stored = storedMembers(of: name) {
+      for id in ids { memberEdits[name]?.dropUseless(id, isStored: stored.contains(id)) }
+    }
+    if memberEdits[name]?.isEmpty == true { memberEdits[name] = nil }
+    for id in ids { managedObjectContext?.noteReference(to: id, from: self) }
+    noteChange()
+  }
+
+  /// True if a property has an unsaved value.
+  func hasEdit(of name: String) -> Bool { edits[name] != nil || memberEdits[name] != nil }
+
+  /// The temporary ids in the unsaved values.
+  var temporaryReferences: [ManagedObjectID] {
+    edits.values.compactMap(ManagedObjectID.init(temporary:))
+      + memberEdits.values.flatMap(\.references)
+  }
+}
+
+/// The unsaved changes of a to-many relationship.
+struct MemberEdits: Equatable {
+  /// The complete new list; nil if members were only added and removed.
+  var all: InsertionOrderedSet<ManagedObjectID>?
+  var added: InsertionOrderedSet<ManagedObjectID> = []
+  var removed: InsertionOrderedSet<ManagedObjectID> = []
+
+  var isEmpty: Bool { all == nil && added.isEmpty && removed.isEmpty }
+
+  /// The new members with temporary ids.
+  var references: [ManagedObjectID] { (all ?? added).filter(\.isTemporary) }
+
+  mutating func insert(_ id: ManagedObjectID) {
+    guard all == nil else {
+      all?.insert(id)
+      return
+    }
+    removed.remove(id)
+    added.insert(id)
+  }
+
+  mutating func remove(_ id: ManagedObjectID) {
+    guard all == nil else {
+      all?.remove(id)
+      return
+    }
+    added.remove(id)
+    removed.insert(id)
+  }
+
+  func holds(_ id: ManagedObjectID) -> Bool { (all ?? added).contains(id) }
+
+  /// Removes `id` from the edits.
+  mutating func forget(_ id: ManagedObjectID) {
+    all?.remove(id)
+    added.remove(id)
+  }
+
+  /// Removes the addition of a stored member, and the removal of one that is not stored.
+  mutating func dropUseless(_ id: ManagedObjectID, isStored: Bool) {
+    if isStored { added.remove(id) } else { removed.remove(id) }
+  }
+
+  /// Applies the edits of `later` to these.
+  mutating func merge(_ later: MemberEdits) {
+    if let all = later.all { self = MemberEdits(all: all) }
+    for id in later.removed { remove(id) }
+    for id in later.added { insert(id) }
+  }
+
+  /// Replaces temporary ids by permanent ones.
+  mutating func resolve(_ ids: [String: ObjectID]) {
+    func isResolved(_ id: ManagedObjectID) -> Bool {
+      if case .temporary(let name) = id { ids[name] != nil } else { false }
+    }
+    func resolve(_ members: inout InsertionOrderedSet<ManagedObjectID>) {
+      guard members.contains(where: isResolved) else { return }
+      members = InsertionOrderedSet(
+        members.map { id in
+          guard case .temporary(let name) = id, let permanent = ids[name] else { return id }
+          return .permanent(permanent)
+        })
+    }
+    if var all {
+      resolve(&all)
+      self.all = all
+    }
+    resolve(&added)
+    resolve(&removed)
+  }
+
+  /// The edits as a value of a save.
+  var json: JSON {
+    if let all { return .array(all.map(\.json)) }
+    return .object([
+      .init(name: "add", value: .array(added.map(\.json))),
+      .init(name: "remove", value: .array(removed.map(\.json))),
+    ])
+  }
+}
