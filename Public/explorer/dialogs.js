@@ -2,7 +2,7 @@
 
 import { h } from './dom.js';
 import { parse, show } from './format.js';
-import { RelatedEditor } from './editors.js';
+import { RelatedEditor } from './related-editor.js';
 
 function open(className, title, ...content) {
   const dialog = h('dialog', { class: `dialog ${className}`, 'aria-label': title },
@@ -77,7 +77,7 @@ function relatedField(column, values, options) {
   text.addEventListener('click', () => {
     const done = (id) => {
       values[column.name] = id;
-      closeWith(options.nameOf(column.destination, id) ?? String(id ?? 'nil'));
+      closeWith(options.nameOf(column.destination, id) ?? String(id ?? 'NULL'));
     };
     const related = new RelatedEditor(column, values[column.name], {
       ...options, done, cancel: () => closeWith(text.textContent) });
@@ -109,7 +109,7 @@ export function conflictDialog(conflicts, { resolve, discard }) {
 
 function conflictRow(conflict, index) {
   const { title, property, seen, stored, given } = conflict;
-  const text = (value) => (value === null || value === undefined ? 'nil' : show(value));
+  const text = (value) => (value === null || value === undefined ? 'NULL' : show(value));
   const choice = (value, isMine) => h('label', { class: 'conflict-choice' },
     h('input', { type: 'radio', name: `conflict-${index}`, checked: isMine === conflict.keepsMine,
       onchange: () => { conflict.keepsMine = isMine; } }), text(value));
@@ -120,7 +120,8 @@ function conflictRow(conflict, index) {
 
 const shortcuts = [
   ['/', 'to the predicate'], ['Ctrl Space', 'complete'], ['↑ ↓ ← →', 'walk over the cells'],
-  ['Enter', 'edit the cell'], ['Tab', 'next cell'], ['Esc', 'leave the cell as it was'],
+  ['Enter', 'edit the cell'], ['Tab', 'next cell'], ['Shift Enter', 'a line break'], ['Alt N', 'NULL'],
+  ['Esc', 'leave the cell as it was'],
   ['Del', 'delete the row, or not'], ['N', 'new object'], ['Ctrl S', 'save what is collected'],
   ['[ ]', 'previous, next section'], ['?', 'this list']];
 

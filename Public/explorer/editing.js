@@ -59,7 +59,7 @@ export class Editing {
     const value = column.name in staged ? staged[column.name] : item[column.name];
     return editor(column, value, {
       done: (next, step) => { close(step); this.staged.set(entity, item, column.name, next); },
-      cancel: () => close(0), ...this.#lookups() });
+      cancel: (step = 0) => close(step), ...this.#lookups() });
   }
 
   #lookups() {

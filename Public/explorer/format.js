@@ -9,9 +9,9 @@ export const isNumeric = (type) => ['integer', 'double', 'decimal'].includes(typ
 /** @param type an attribute's type as the model names it. */
 export function show(value, type) {
   if (value === null || value === undefined) return '';
-  if (type === 'boolean') return value === true || value === 1 ? 'yes' : 'no';
+  if (type === 'boolean' && typeof value === 'boolean') return value ? 'yes' : 'no';
   if (type === 'date') return String(value).replace('T', ' ').replace(/(\.\d+)?Z$/, '').replace(/( 00:00|(:\d\d)):00$/, '$2');
-  if (type === 'binary') return `${bytes(Math.floor(String(value).length * 0.75))} of data`;
+  if (type === 'binary' && typeof value === 'string') return `${bytes(Math.floor(String(value).length * 0.75))} of data`;
   if (typeof value === 'number') return number(value);
   return typeof value === 'object' ? structure(value) : String(value);
 }
@@ -44,22 +44,20 @@ export function milliseconds(time) {
 /** A value as the editor shows it: exact, not for reading. */
 export function editable(value, type) {
   if (value === null || value === undefined) return '';
-  if (type === 'boolean') return value ? 'true' : 'false';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return typeof value === 'object' || type === 'json' ? JSON.stringify(value) : String(value);
 }
 
-/** What was typed as a value; nothing is null where the attribute may be. Throws a sentence. */
+/** What was typed as a value. An empty text is a text and nothing else. Throws a sentence. */
 export function parse(text, { type, optional }) {
   const trimmed = text.trim();
-  if (trimmed === '' && (optional || type !== 'string')) {
-    if (optional) return null;
-    throw new Error('A value is required.');
+  if (trimmed === '' && !['string', 'binary'].includes(type)) {
+    throw new Error(optional ? 'Type a value, or choose NULL.' : 'A value is required.');
   }
   switch (type) {
     case 'integer': return parseInteger(trimmed);
     case 'double': case 'decimal': return parseNumber(trimmed);
     case 'boolean': return parseBoolean(trimmed);
-    case 'json': return JSON.parse(trimmed);
+    case 'json': return parseJSON(trimmed);
     default: return text;
   }
 }
@@ -71,10 +69,21 @@ function parseInteger(text) {
   return Number.isSafeInteger(value) ? value : digits;
 }
 
+/** Infinities are texts in JSON. */
 function parseNumber(text) {
+  if (/^[+-]?infinity$/i.test(text)) return text.startsWith('-') ? '-Infinity' : 'Infinity';
   const value = Number(text.replace(/[\s_]/g, ''));
   if (Number.isNaN(value)) throw new Error('A number is expected.');
+  if (!Number.isFinite(value)) throw new Error('The number is too large.');
   return value;
+}
+
+function parseJSON(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('JSON is expected: a text stands in double quotes.');
+  }
 }
 
 function parseBoolean(text) {

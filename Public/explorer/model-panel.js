@@ -40,7 +40,7 @@ export class ModelPanel {
     return h('ul', { class: 'properties' },
       attributes.map((attribute) => this.#property(
         attribute.name, glyphs[attribute.type] ?? attribute.type,
-        `${attribute.type}${attribute.optional ? ', may be nil' : ''}`)),
+        `${attribute.type}${attribute.optional ? ', may be NULL' : ''}`)),
       entity.relationships.map(({ name, destination, toMany }) => this.#property(
         toMany ? `${name}.@count` : `${name}.`, `${toMany ? '⇉' : '→'} ${destination}`,
         `${toMany ? 'to-many' : 'to-one'} relationship`, name)));

@@ -1,5 +1,8 @@
 // What related objects are called: from what came along with the result, else asked for once.
 
+/** The most rows that a search offers. */
+const MOST = 8;
+
 export class Names {
   #client;
   #schema;
@@ -28,10 +31,14 @@ export class Names {
   /** Objects whose name begins with or contains a text: `[{id, name}]`. */
   async search(entity, text) {
     const label = this.#schema.label(entity);
-    const request = { entity, limit: 8, sort: label, select: label };
-    if (text && label) Object.assign(request, { where: '%K CONTAINS[cd] %@', arguments: [label, text] });
-    const { sections } = await this.#client.fetch(request);
-    return sections.flatMap(({ items }) => items).map((item) => {
+    const request = { entity, limit: MOST, sort: label, select: label };
+    // Names that begin with the text come first.
+    const conditions = text && label ? ['%K BEGINSWITH[cd] %@', '%K CONTAINS[cd] %@'] : [undefined];
+    const results = await Promise.all(conditions.map((where) => this.#client.fetch(
+      where ? { ...request, where, arguments: [label, text] } : request)));
+    const items = results.flatMap(({ sections }) => sections.flatMap((section) => section.items));
+    const found = [...new Map(items.map((item) => [item.id, item])).values()].slice(0, MOST);
+    return found.map((item) => {
       const name = String(item[label] ?? item.id);
       this.#found.set(`${entity}\u0000${item.id}`, name);
       return { id: item.id, name };

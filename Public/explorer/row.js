@@ -37,7 +37,7 @@ export class Row {
       cell.classList.toggle('is-staged', !!isStaged);
       cell.classList.toggle('is-nil', value === null);
       this.#bar(cell, measure?.column === index ? value / measure.most : null);
-      const shown = value === null ? 'nil' : text;
+      const shown = value === null ? 'NULL' : text;
       if (cell.textContent === shown) return;
       if (this.item && this.item.id === item.id) changed.push(cell);
       cell.textContent = shown;

@@ -56,7 +56,7 @@ export class SectionHeaders {
 
 function fill(element, layout, section) {
   const { name, value, items } = layout.sections[section];
-  const text = value === null ? 'nil' : name === '' ? 'empty' : name;
+  const text = value === null ? 'NULL' : name === '' ? 'empty' : name;
   const count = `${items.length}${layout.isCut(section) ? '+' : ''}`;
   const signature = `${text}\u0000${count}`;
   if (element.dataset.signature === signature) return;

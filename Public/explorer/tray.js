@@ -68,7 +68,7 @@ export class Tray {
   }
 
   #text(change, name, value) {
-    return value === null ? 'nil' : this.#handlers.show?.(change, name, value) ?? show(value);
+    return value === null ? 'NULL' : this.#handlers.show?.(change, name, value) ?? show(value);
   }
 }
 

@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { connect } from '../../Public/livefetch.js';
 import { adapter, source } from './adapters.mjs';
 import { pause } from './browser.mjs';
+import { editingScenarios } from './editing-scenarios.mjs';
 import { fileScenarios } from './file-scenarios.mjs';
 import { saves } from './edits.mjs';
 import { withPolicy } from './policy.mjs';
@@ -501,6 +502,7 @@ export const scenarios = {
   'it holds under a strict policy, light, dark and narrow': { run: appearance },
   'the to-do list is shared': { run: todo },
   'the adapters of the documentation follow a fetch': { run: adapters },
+  ...editingScenarios,
   ...fileScenarios,
   'a table of many rows scrolls': { run: manyRows, options: ['--max-items', '200000', '--durability', 'normal'] },
 };

@@ -1,0 +1,138 @@
+// Cells that are opened, and the search for a related row.
+
+import assert from 'node:assert/strict';
+import { pause } from './browser.mjs';
+
+/** Every type, with values that are not what the column declares. */
+const odd = `
+  CREATE TABLE Owner (id INTEGER PRIMARY KEY, name TEXT);
+  CREATE TABLE Odd (id INTEGER PRIMARY KEY, text TEXT, number INTEGER, real REAL, flag BOOLEAN,
+    day DATE, data BLOB, note JSON, price DECIMAL(10, 2), owner_id INTEGER REFERENCES Owner(id));
+  INSERT INTO Owner VALUES (1, 'Ann'), (2, 'Bob');
+  INSERT INTO Odd VALUES
+    (1, 'line one' || char(10) || 'line two', 9223372036854775807, 9e999, 1, '2024-02-29', x'00ff', '{"a":1}', 12.34, 1),
+    (2, '', -1, -9e999, 0, 1700000000, x'', '[]', 0, 2),
+    (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+    (4, 'a' || char(13) || char(10) || 'b', 'seven', 'one', 'maybe', 'nope', 'text', '{bad', 'x', 99),
+    (5, '  spaces  ', 7.5, 7, 7, '2024-01-01T10:00:00Z', 12, '"text"', '1e3', NULL),
+    (6, '[1,2]', x'01', x'02', x'03', 2460000.5, NULL, '7', x'04', 1);`;
+
+const stagedCount = () => globalThis.livefetch.page.editing.staged.count;
+const stagedValues = () => globalThis.livefetch.page.editing.staged.list.map(({ values }) => values);
+
+/** Presses a cell and opens it. */
+async function openCell(page, row, column) {
+  await page.run((wanted, index) => {
+    document.querySelectorAll('[data-test]').forEach((cell) => delete cell.dataset.test);
+    const cell = [...document.querySelectorAll('.row')].find(({ livefetchRow: { item } }) => item.id === wanted)
+      .querySelectorAll('.cell')[index];
+    cell.dataset.test = 'edit';
+    cell.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, row, column);
+  await page.click('[data-test="edit"]', { count: 2 });
+  return page.run(() => document.activeElement.closest('.editor') !== null);
+}
+
+async function looking({ browser, server, shoot }) {
+  const page = await browser.open(`${server.address}/?entity=Odd&sort=id`);
+  await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
+  await page.until(() => document.querySelectorAll('.row').length === 6);
+  const columns = await page.run(() => globalThis.livefetch.page.grid.columns.length);
+  let opened = 0;
+  for (let row = 1; row <= 6; row += 1) {
+    for (let column = 0; column < columns; column += 1) {
+      if (!await openCell(page, row, column)) continue;
+      opened += 1;
+      // A search has found its choices before it is left by Enter.
+      if (await page.run(() => document.querySelector('.editor [role=combobox]') !== null)) {
+        await page.until(() => document.querySelector('.editor .choices:not([hidden])'));
+      }
+      await page.key('Enter');
+      await page.until(() => document.querySelector('.editor') === null, { what: `${row}, ${column} closes` });
+      assert.deepEqual(await page.run(stagedValues), [], `row ${row}, column ${column}`);
+    }
+  }
+  assert.equal(opened, 54, 'every cell but the ids was opened');
+  await typing(page, shoot);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+/** Empty is not NULL, several lines are kept, and a wrong number says so. */
+async function typing(page, shoot) {
+  const column = (name) => page.run(
+    (wanted) => globalThis.livefetch.page.grid.columns.findIndex((each) => each.name === wanted), name);
+  const text = await column('text');
+  await openCell(page, 1, text);
+  await page.run(() => document.activeElement.select());
+  await page.type('one\ntwo');
+  await page.key('Enter');
+  await openCell(page, 5, text);
+  await page.click('.null-switch');
+  await shoot(page, 'null');
+  await page.key('Enter');
+  await openCell(page, 3, text);
+  await page.type('x');
+  await page.run(() => { document.activeElement.value = ''; });
+  await page.key('Enter');
+  assert.deepEqual(await page.run(stagedValues), [{ text: 'one\ntwo' }, { text: null }, { text: '' }]);
+  await openCell(page, 1, await column('number'));
+  await page.run(() => document.activeElement.select());
+  await page.type('12x');
+  await page.key('Enter');
+  assert.equal(await page.run(() => document.querySelector('.complaint').textContent), 'A whole number is expected.');
+  await page.key('Escape');
+  assert.equal(await page.run(stagedCount), 3);
+}
+
+/** The list is in front of the rows below, also at the lower edge; Enter takes what is marked. */
+async function searching({ browser, server, shoot }) {
+  const page = await browser.open(`${server.address}/?entity=City&sort=-population`);
+  await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
+  const country = await page.run(() => globalThis.livefetch.page.grid.columns.findIndex(({ name }) => name === 'country'));
+  const ids = await page.run(() => globalThis.livefetch.page.grid.visible.map(({ id }) => id));
+  for (const [row, name] of [[ids[1], 'top'], [ids.at(-2), 'bottom']]) {
+    assert.ok(await openCell(page, row, country));
+    await page.until(() => document.querySelector('.editor .choices li'));
+    assert.ok(await page.run(inFront), `the ${name} list is in front`);
+    await page.type('gha');
+    await page.key('Enter');
+    await page.until(() => document.querySelector('.editor') === null);
+  }
+  await shoot(page, 'picked');
+  const ghana = await page.run(async () => (await globalThis.livefetch.client.fetch(
+    { entity: 'Country', where: "name == 'Ghana'", as: 'ids' })).sections[0].items[0]);
+  assert.deepEqual(await page.run(stagedValues), [{ country: ghana }, { country: ghana }]);
+  assert.ok(await openCell(page, ids[3], country));
+  await page.until(() => document.querySelector('.editor .choices li'));
+  await page.key('Enter');
+  await pause(200);
+  assert.equal(await page.run(stagedCount), 2, 'Enter at once changes nothing');
+  await openCell(page, ids[3], country);
+  await page.until(() => document.querySelector('.editor .choices li'));
+  await page.key('ArrowDown');
+  const marked = await page.run(() => {
+    const input = document.activeElement;
+    return document.getElementById(input.getAttribute('aria-activedescendant'))?.getAttribute('aria-selected');
+  });
+  assert.equal(marked, 'true');
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+/** Whether the middle of each choice that shows is the choice. */
+function inFront() {
+  const list = document.querySelector('.editor .choices');
+  const frame = list.getBoundingClientRect();
+  return [...list.children].every((choice) => {
+    const box = choice.getBoundingClientRect();
+    const y = box.y + box.height / 2;
+    if (y < frame.top || y > frame.bottom) return true;
+    return document.elementFromPoint(box.x + 20, y) === choice;
+  });
+}
+
+export const editingScenarios = {
+  'a cell that is opened and left stages nothing': { run: looking, fixture: odd },
+  'a related row is searched for and seen': { run: searching },
+};
