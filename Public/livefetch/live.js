@@ -6,7 +6,7 @@
 import { advance, isEmptyDiff, OutOfStep, sameSummary } from './apply.js';
 import { digest } from './digest.js';
 import { overlay } from './overlay.js';
-import { route } from './transport.js';
+import { route, warnOfRefusal } from './transport.js';
 import { hasReached } from './pending.js';
 
 /** After this long without news of a save, ask whether the fetch has anything to say of it. */
@@ -74,14 +74,14 @@ export class Live {
   }
 
   lost(error) {
-    this.error = error;
-    this.#become('offline');
+    this.#become('offline', error);
   }
 
   fail(error) {
-    this.error = error;
-    this.#become('failed');
-    this.#handlers.onError?.(error);
+    this.#become('failed', error);
+    const { onError, onState } = this.#handlers;
+    onError?.(error);
+    if (!onError && !onState) warnOfRefusal(`The fetch of ${this.request.entity}`, error);
   }
 
   /** Lets go of the token: the next connection begins with a snapshot. */
@@ -98,7 +98,6 @@ export class Live {
     const before = this.#base;
     if (kind === 'snapshot') this.#replace(data);
     else this.#advance(data);
-    this.error = null;
     this.#settle();
     // An expired wait says only that time went by; a count has no entries, and is what it says.
     const isQuiet = kind === 'diff' && (data.items ? isEmptyDiff(data) : !data.reset)
@@ -209,10 +208,13 @@ export class Live {
 
   // MARK: Telling
 
-  #become(state) {
-    if (this.state === state || this.isClosed) return;
+  /** The error belongs to the state: a state that is entered without one has none. */
+  #become(state, error = null) {
+    if (this.isClosed) return;
+    this.error = error;
+    if (this.state === state) return;
     this.state = state;
-    this.#handlers.onState?.(state, this.error);
+    this.#handlers.onState?.(state, error);
     this.#notify();
   }
 

@@ -30,6 +30,11 @@ export class LiveFetchError extends Error {
   }
 }
 
+/** Writes a refusal that the application does not handle to the console. */
+export function warnOfRefusal(subject, { code, message, hint }) {
+  console.warn(`livefetch: ${subject} was refused: ${code}: ${message}${hint ? ` Hint: ${hint}` : ''}`);
+}
+
 export class Transport {
   #token;
   #fetch;
