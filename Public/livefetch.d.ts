@@ -241,6 +241,16 @@ export interface Client {
 
 type Token = string | null | undefined;
 
+/** Where a client keeps snapshots and saves: values are JSON, a missing one is undefined. */
+export interface Storage {
+  /** Tells storages apart where several pages use them at the same time. */
+  readonly name?: string;
+  get(key: string): Promise<any>;
+  set(key: string, value: any): Promise<unknown>;
+  delete(key: string): Promise<unknown>;
+  keys(): Promise<string[]>;
+}
+
 export interface Options {
   /** A bearer token, or what gives one; nothing where there is none. */
   token?: string | null | (() => Token | Promise<Token>);
@@ -254,8 +264,21 @@ export interface Options {
   /** `string`, the default: integers beyond ±2^53 come as text; null: as numbers, not exact. */
   int64?: 'string' | null;
   fetch?: typeof fetch;
+  /**
+   * Saves are kept in this storage until the server has answered; `true`: in IndexedDB, one
+   * database for each server.
+   */
+  offline?: boolean | Storage;
+  /** With `offline`: the server refused a save, of this page or of an earlier one. */
+  onRefused?(error: LiveFetchError, save: { changes: Change[] }): void;
+  /** With `offline`: how many saves wait, and why if the last attempt failed. */
+  onQueue?(size: number, error: LiveFetchError | null): void;
 }
 
+/** A storage in the IndexedDB database of this name. */
+export function indexedDBStorage(name: string): Storage;
+/** A storage that ends with the program. */
+export function memoryStorage(): Storage;
 export function connect(url?: string, options?: Options): Client;
 /** Applies a diff to the sections of the snapshot that it starts from; pure. */
 export function apply<T>(sections: Section<T>[], diff: Diff<T>): Section<T>[];

@@ -2,7 +2,10 @@
 
 import { Feed } from './feed.js';
 import { Live } from './live.js';
+import { randomText } from './pages.js';
 import { Pending } from './pending.js';
+import { SaveQueue } from './queue.js';
+import { indexedDBStorage, tolerant } from './storage.js';
 import { clean, route, Transport } from './transport.js';
 
 /** How long a diff is held back for the answer of a save that inserts. */
@@ -29,10 +32,21 @@ class Client {
   #shared;
   #inserting = new Set();
   #temporaryIDs = 0;
+  #idPrefix = `new-${randomText()}`;
+  #queue = null;
+  #handlesRefusals = false;
 
-  constructor(url, { stream = true, digest = true, int64 = 'string', multiplex = true, ...rest }) {
+  constructor(url, { stream = true, digest = true, int64 = 'string', multiplex = true, offline, onRefused,
+    onQueue, ...rest }) {
     this.#options = { stream, digest, int64, multiplex };
     this.transport = new Transport(url, rest);
+    if (offline) {
+      const storage = tolerant(offline === true ? defaultStorage(this.transport.base) : offline);
+      this.#queue = new SaveQueue(storage, this.transport, { onRefused, onQueue,
+        onItem: ({ save, answer }) => this.#follow(save.changes, save, answer).catch(() => {}),
+        onSending: ({ save, answer }) => this.#holdDiffs(save.changes, answer) });
+      this.#handlesRefusals = onRefused !== undefined;
+    }
     this.#shared = new Feed(this.transport, {
       isMany: true, isStreaming: stream,
       onRefused: (error, lives) => this.#refused(error, lives),
@@ -72,24 +86,45 @@ class Client {
     return live;
   }
 
+  /** Ends the live fetches; saves that wait stay in the storage. */
   close() {
     for (const live of [...this.#lives]) live.close();
+    this.#queue?.close();
   }
 
   // MARK: Saving
 
   /**
    * Saves many changes as one transaction. Live fetches show them at once, and what the server
-   * made of them as soon as it says so; if it refuses, they show what was there before.
+   * made of them after its answer; if it refuses, they show what was there before. With `offline` the
+   * save is kept until the server answers, also after a reload.
    */
-  async save(changes, options = {}) {
+  save(changes, options = {}) {
     const named = changes.map((change) =>
       change.insert && !change.temporaryID ? { ...change, temporaryID: this.temporaryID() } : change);
-    const pending = options.optimistic === false ? null : this.#begin(named);
-    const answer = this.#send(named, options);
-    if (named.some((change) => change.insert)) this.#holdDiffs(answer);
+    if (!this.#queue) return this.#follow(named, options, this.#send(named, options));
+    const { save, answer } = this.#queue.add(named, options);
+    return this.#handled(this.#follow(save.changes, options, answer));
+  }
+
+  /** A promise whose rejection needs no handler where `onRefused` gets every refusal. */
+  #handled(promise) {
+    if (this.#handlesRefusals) promise.catch(() => {});
+    return promise;
+  }
+
+  async #send(changes, options) {
+    const answer = this.transport.save(changes, options);
+    this.#holdDiffs(changes, answer);
+    return (await answer).data;
+  }
+
+  /** Shows the changes until their answer, and from then until live fetches contain them. */
+  async #follow(changes, { optimistic }, answer) {
+    const pending = optimistic === false ? null : this.#begin(changes);
     try {
-      const { data } = await answer;
+      const data = await answer;
+      this.pending.forEach((each) => each.replaceIDs(data.ids));
       pending?.answer(data);
       this.#lives.forEach((live) => live.answered());
       return data;
@@ -102,10 +137,10 @@ class Client {
     }
   }
 
-  async insert(entity, values, options) {
+  insert(entity, values, options) {
     const temporaryID = this.temporaryID();
-    const answer = await this.save([{ insert: entity, temporaryID, values }], options);
-    return { ...answer, id: answer.ids[temporaryID] };
+    const saved = this.save([{ insert: entity, temporaryID, values }], options);
+    return this.#handled(saved.then((answer) => ({ ...answer, id: answer.ids[temporaryID] })));
   }
 
   /** @param options beside those of a save `base` (the values seen) or `ifMatch` (an ETag). */
@@ -119,7 +154,7 @@ class Client {
 
   /** A name for an object that does not exist yet, for use within one save. */
   temporaryID() {
-    return `new-${(this.#temporaryIDs += 1)}`;
+    return `${this.#idPrefix}-${String((this.#temporaryIDs += 1)).padStart(6, '0')}`;
   }
 
   #begin(changes) {
@@ -129,15 +164,9 @@ class Client {
     return pending;
   }
 
-  #send(changes, { mergePolicy, idempotencyKey, prefer, signal }) {
-    const headers = clean({ 'Idempotency-Key': idempotencyKey, Prefer: prefer });
-    const body = clean({ changes, mergePolicy });
-    return this.transport.json({ method: 'POST', path: '/v1/save', body, headers, signal });
-  }
-
   /** Lets go of the saves that every live fetch contains. */
   forgetSettled() {
-    const isWanted = (pending) => [...this.#lives].some((live) => pending.concerns(live));
+    const isWanted = (pending) => !pending.token || [...this.#lives].some((live) => pending.concerns(live));
     this.pending = this.pending.filter(isWanted);
   }
 
@@ -148,6 +177,11 @@ class Client {
     await Promise.all(this.#inserting);
   }
 
+  /** A connection to the server was opened. */
+  reached() {
+    this.#queue?.wake();
+  }
+
   drop(live) {
     this.#lives.delete(live);
     this.#shared.remove(live);
@@ -155,7 +189,9 @@ class Client {
     this.#feeds.delete(live);
   }
 
-  #holdDiffs(answer) {
+  /** Diffs wait for a moment while an insert is sent: its answer has the id of the new object. */
+  #holdDiffs(changes, answer) {
+    if (!changes.some((change) => change.insert)) return;
     const timer = new Promise((resolve) => setTimeout(resolve, ANSWER_SOON));
     const soon = Promise.race([answer.catch(() => {}), timer]);
     this.#inserting.add(soon);
@@ -182,6 +218,11 @@ class Client {
     this.#feeds.set(live, feed);
     feed.add(live);
   }
+}
+
+function defaultStorage(base) {
+  if (typeof indexedDB !== 'undefined') return indexedDBStorage(`livefetch ${base}`);
+  throw new TypeError('livefetch: without IndexedDB, `offline` needs a storage: fileStorage(DIRECTORY) in Node.');
 }
 
 function objectPath(entity, id) {

@@ -4,7 +4,7 @@
 import { OutOfStep } from './apply.js';
 import { LiveFetchError } from './transport.js';
 import { StreamHeldBack, pollMany, pollOne, streamMany, streamOne } from './sources.js';
-import { Patience, onWaking } from './patience.js';
+import { Backoff, onWaking } from './backoff.js';
 
 const RESTART = Symbol('restart');
 
@@ -14,7 +14,7 @@ export class Feed {
   #sources;
   #isStreaming;
   #onRefused;
-  #patience = new Patience();
+  #backoff = new Backoff();
   #session = null;
   #isRunning = false;
   #stopWatching = () => {};
@@ -46,7 +46,7 @@ export class Feed {
   /** Opens the connection anew, from the tokens that the subscriptions now have. */
   restart() {
     this.#session?.abort(RESTART);
-    this.#patience.hurry();
+    this.#backoff.hurry();
     // Subscriptions of the same moment share the first connection.
     if (!this.#isRunning) queueMicrotask(() => this.#run());
   }
@@ -54,7 +54,7 @@ export class Feed {
   async #run() {
     if (this.#isRunning) return;
     this.#isRunning = true;
-    this.#stopWatching = onWaking(() => this.#patience.hurry());
+    this.#stopWatching = onWaking(() => this.#backoff.hurry());
     while (this.size > 0) await this.#connect();
     this.#stopWatching();
     this.#isRunning = false;
@@ -68,7 +68,7 @@ export class Feed {
     try {
       await this.#listen(subscriptions, session.signal);
       this.#lost(subscriptions, null);
-      await this.#patience.wait(session.signal);
+      await this.#backoff.wait(session.signal);
     } catch (error) {
       if (error !== RESTART) await this.#failed(error, subscriptions, session.signal);
     } finally {
@@ -84,7 +84,7 @@ export class Feed {
       if (event.kind === 'open') {
         subscriptions.forEach((subscription) => subscription.connected());
       } else {
-        this.#patience.succeeded();
+        this.#backoff.succeeded();
         await this.#deliver(event, byName.get(event.name));
       }
     }
@@ -122,7 +122,7 @@ export class Feed {
       return;
     }
     this.#lost(subscriptions, error);
-    await this.#patience.wait(signal, error.retryAfter);
+    await this.#backoff.wait(signal, error.retryAfter);
   }
 
   #giveUp(error, subscriptions) {

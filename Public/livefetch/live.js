@@ -27,7 +27,8 @@ export class Live {
   #confirmation = null;
   #listeners = new Set();
 
-  /** @param client what it needs of it: `{transport, pending, answers(), forgetSettled(), drop(live)}`. */
+  /** @param client what it needs of it: `{transport, pending, answers(), reached(),
+   * forgetSettled(), drop(live)}`. */
   constructor(request, handlers, client, { checksDigest, int64 }) {
     this.request = request;
     /** The request as it is sent. */
@@ -70,6 +71,7 @@ export class Live {
   // MARK: What the feed calls
 
   connected() {
+    this.#client.reached();
     if (this.#base) this.#become('live');
   }
 

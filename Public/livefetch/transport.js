@@ -76,6 +76,12 @@ export class Transport {
     return { data, bytes: byteLength(text), headers: response.headers, status: response.status };
   }
 
+  /** Sends changes as one transaction. */
+  save(changes, { mergePolicy, idempotencyKey, prefer, signal }) {
+    const headers = clean({ 'Idempotency-Key': idempotencyKey, Prefer: prefer });
+    return this.json({ method: 'POST', path: '/v1/save', body: clean({ changes, mergePolicy }), headers, signal });
+  }
+
   async #headers(own, body) {
     const headers = { ...this.headers, ...own };
     if (body !== undefined) headers['Content-Type'] = 'application/json';

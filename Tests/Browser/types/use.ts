@@ -1,8 +1,9 @@
 // What a program in TypeScript writes: compiled by the tests, never run. Each line marked with
 // `@ts-expect-error` has to be refused.
 
-import { advance, apply, connect, digest, fnv1a, idOf, isEmptyDiff, isPending, LiveFetchError,
-  OutOfStep, route } from '../../../Public/livefetch.js';
+import { advance, apply, connect, digest, fnv1a, idOf, indexedDBStorage, isEmptyDiff, isPending,
+  LiveFetchError, OutOfStep, route } from '../../../Public/livefetch.js';
+import { fileStorage } from '../../../Public/livefetch/node.js';
 import type { AnyResult, Diff, FetchRequest, ID, Item, Live, LiveResult, Result, Section, Shape } from '../../../Public/livefetch.js';
 
 interface City {
@@ -112,4 +113,14 @@ export async function shapes() {
 export async function wrap(request: FetchRequest<Shape>) {
   const result: AnyResult = await connect().fetch(request);
   return 'sections' in result ? result.sections : result.total;
+}
+
+/** A client that keeps its saves. */
+export function offline() {
+  connect('', { offline: true, onQueue: (size, error) => console.log(size, error?.code) });
+  connect('', { offline: indexedDBStorage('notes') });
+  // @ts-expect-error a storage has four functions
+  connect('', { offline: { get: async () => 1 } });
+  return connect('', { offline: fileStorage('kept'),
+    onRefused: ({ code, errors }, { changes }) => console.warn(code, errors[0]?.stored, changes.length) });
 }
