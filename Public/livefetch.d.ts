@@ -259,6 +259,10 @@ export interface Options {
   stream?: boolean;
   /** false: one connection for each live fetch. */
   multiplex?: boolean;
+  /** false: the page has a stream of its own, not one with the other pages of the browser. */
+  share?: boolean;
+  /** Seconds after which a hidden page releases its connection, 30 by default; false: never. */
+  hiddenAfter?: number | false;
   /** false: results are not checked against the server's digest. */
   digest?: boolean;
   /** `string`, the default: integers beyond ±2^53 come as text; null: as numbers, not exact. */

@@ -2,9 +2,10 @@
 
 import { Feed } from './feed.js';
 import { Live } from './live.js';
-import { randomText } from './pages.js';
+import { canShare, randomText } from './pages.js';
 import { Pending } from './pending.js';
 import { SaveQueue } from './queue.js';
+import { SharedStream } from './shared.js';
 import { indexedDBStorage, tolerant } from './storage.js';
 import { clean, route, Transport } from './transport.js';
 
@@ -36,9 +37,9 @@ class Client {
   #queue = null;
   #handlesRefusals = false;
 
-  constructor(url, { stream = true, digest = true, int64 = 'string', multiplex = true, offline, onRefused,
-    onQueue, ...rest }) {
-    this.#options = { stream, digest, int64, multiplex };
+  constructor(url, { stream = true, digest = true, int64 = 'string', multiplex = true, share = true, hiddenAfter,
+    offline, onRefused, onQueue, ...rest }) {
+    this.#options = { stream, digest, int64, multiplex, hiddenAfter };
     this.transport = new Transport(url, rest);
     if (offline) {
       const storage = tolerant(offline === true ? defaultStorage(this.transport.base) : offline);
@@ -48,7 +49,8 @@ class Client {
       this.#handlesRefusals = onRefused !== undefined;
     }
     this.#shared = new Feed(this.transport, {
-      isMany: true, isStreaming: stream,
+      isMany: true, isStreaming: stream, hiddenAfter,
+      stream: share && !rest.fetch && canShare() ? sharedSource(this.transport) : undefined,
       onRefused: (error, lives) => this.#refused(error, lives),
     });
   }
@@ -214,10 +216,16 @@ class Client {
   }
 
   #followAlone(live) {
-    const feed = new Feed(this.transport, { isMany: false, isStreaming: this.#options.stream });
+    const { stream, hiddenAfter } = this.#options;
+    const feed = new Feed(this.transport, { isMany: false, isStreaming: stream, hiddenAfter });
     this.#feeds.set(live, feed);
     feed.add(live);
   }
+}
+
+function sharedSource(transport) {
+  const shared = new SharedStream(transport);
+  return (...args) => shared.source(...args);
 }
 
 function defaultStorage(base) {

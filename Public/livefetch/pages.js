@@ -13,6 +13,8 @@ export class Pages {
   #name;
   #channel;
   #closed = new AbortController();
+  /** Resolves when the other pages can see that this one is open. */
+  ready = Promise.resolve();
 
   /** @param onMessage called with what other pages post. */
   constructor(name, onMessage) {
@@ -20,7 +22,7 @@ export class Pages {
     if (!canShare()) return;
     this.#channel = new BroadcastChannel(name);
     this.#channel.onmessage = ({ data }) => onMessage(data);
-    this.#hold(this.#lockOf(this.id));
+    this.ready = this.#hold(this.#lockOf(this.id));
   }
 
   post(message) {
@@ -52,6 +54,11 @@ export class Pages {
     return held.some(({ name }) => name === this.#lockOf(id));
   }
 
+  /** Resolves when the page of this id is gone; rejects when the signal is aborted before. */
+  closed(id, signal) {
+    return navigator.locks.request(this.#lockOf(id), { signal }, () => {});
+  }
+
   close() {
     this.#closed.abort();
     this.#channel?.close();
@@ -64,7 +71,12 @@ export class Pages {
 
   #hold(name) {
     const held = new Promise((resolve) => this.#closed.signal.addEventListener('abort', resolve));
-    navigator.locks.request(name, () => held).catch(() => {});
+    return new Promise((granted) => {
+      navigator.locks.request(name, () => {
+        granted();
+        return held;
+      });
+    });
   }
 }
 

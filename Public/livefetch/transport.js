@@ -82,11 +82,15 @@ export class Transport {
     return this.json({ method: 'POST', path: '/v1/save', body: clean({ changes, mergePolicy }), headers, signal });
   }
 
-  async #headers(own, body) {
-    const headers = { ...this.headers, ...own };
-    if (body !== undefined) headers['Content-Type'] = 'application/json';
+  /** The headers that every request has: the application's own, and the bearer token. */
+  async credentials() {
     const token = typeof this.#token === 'function' ? await this.#token() : this.#token;
-    if (token) headers.Authorization = `Bearer ${token}`;
+    return token ? { ...this.headers, Authorization: `Bearer ${token}` } : this.headers;
+  }
+
+  async #headers(own, body) {
+    const headers = { ...(await this.credentials()), ...own };
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
     return headers;
   }
 }

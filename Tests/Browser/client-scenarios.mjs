@@ -53,6 +53,104 @@ async function offlineTodo({ browser, server, shoot }) {
   await next.close();
 }
 
+// MARK: Many pages
+
+async function manyPages({ browser, server }) {
+  await serveTodo(server);
+  const pages = [];
+  for (let number = 0; number < 8; number += 1) {
+    pages.push(await browser.open(`${server.address}/todo.html`));
+    await pages[number].until(state, { args: ['live'], what: `page ${number + 1} of 8 is live` });
+  }
+  const all = async (wanted) => {
+    for (const page of pages) {
+      await page.until((texts) => JSON.stringify([...document.querySelectorAll('#list .text')]
+        .map(({ value }) => value)) === texts && !document.querySelector('#list .is-pending'),
+      { args: [JSON.stringify(wanted)], timeout: 20_000, what: `every page shows ${wanted}` });
+    }
+  };
+  await write(pages[7], 'From the eighth');
+  await all(['From the eighth']);
+  await connect(server.address).insert('todo', { title: 'From elsewhere', done: false });
+  await all(['From elsewhere', 'From the eighth']);
+  await pages.shift().close();
+  await write(pages[0], 'After the first page has closed');
+  await all(['After the first page has closed', 'From elsewhere', 'From the eighth']);
+  await server.kill();
+  for (const page of pages) await page.until(state, { args: ['offline'] });
+  await server.begin();
+  for (const page of pages) await page.until(state, { args: ['live'], timeout: 40_000 });
+  await write(pages[6], 'After the restart');
+  await all(['After the restart', 'After the first page has closed', 'From elsewhere', 'From the eighth']);
+  for (const page of pages) assert.deepEqual(page.problems, []);
+  await Promise.all(pages.map((page) => page.close()));
+}
+
+/** Makes a page believe that it is hidden or shown. */
+const appear = (visibility) => {
+  Object.defineProperty(document, 'visibilityState', { value: visibility, configurable: true });
+  document.dispatchEvent(new Event('visibilitychange'));
+};
+
+async function hiddenPages({ browser, server }) {
+  await serveTodo(server);
+  const open = async () => {
+    const page = await browser.open(`${server.address}/todo.html`);
+    await page.run(async () => {
+      const { connect } = await import('/livefetch.js');
+      globalThis.states = [];
+      globalThis.causes = [];
+      globalThis.live = connect('', { hiddenAfter: 0.2 }).live({ entity: 'todo', sort: 'id' }, {
+        onState: (state) => globalThis.states.push(state),
+        onChange: (current, { cause }) => globalThis.causes.push(cause) });
+    });
+    await page.until(() => globalThis.live.state === 'live');
+    return page;
+  };
+  const [leader, other] = [await open(), await open()];
+  const shown = () => globalThis.live.sections[0].items.map(({ title }) => title);
+  await leader.run(appear, 'hidden');
+  await leader.until(() => globalThis.live.state === 'offline');
+  const client = connect(server.address);
+  await client.insert('todo', { title: 'Unseen', done: false });
+  await other.until(() => globalThis.live.sections[0].items.length === 1, { what: 'the other page leads' });
+  assert.deepEqual(await leader.run(shown), []);
+  await leader.run(appear, 'visible');
+  await leader.until(() => globalThis.live.sections[0].items.length === 1);
+  assert.deepEqual(await leader.run(() => globalThis.causes), ['snapshot', 'diff'], 'it resumes by its token');
+  assert.deepEqual(await leader.run(() => globalThis.states), ['live', 'offline', 'live']);
+  assert.deepEqual(await other.run(() => globalThis.states), ['live']);
+  for (const page of [leader, other]) {
+    assert.deepEqual(page.problems, []);
+    await page.close();
+  }
+}
+
+/** A page whose browser has suspended it does not answer: another one takes the lead. */
+async function suspendedLeader({ browser, server }) {
+  await serveTodo(server);
+  const leader = await browser.open(`${server.address}/todo.html`);
+  await leader.until(state, { args: ['live'] });
+  const other = await browser.open(`${server.address}/todo.html`);
+  await other.until(state, { args: ['live'] });
+  await leader.send('Debugger.enable');
+  await leader.send('Debugger.pause');
+  leader.run(() => 1).catch(() => {});
+  await connect(server.address).insert('todo', { title: 'Unseen', done: false });
+  await other.until(() => document.querySelectorAll('#list li').length === 1, { timeout: 60_000 });
+  await leader.send('Debugger.disable');
+  await leader.until(() => document.querySelectorAll('#list li').length === 1, { timeout: 20_000 });
+  await connect(server.address).insert('todo', { title: 'Seen by both', done: false });
+  for (const page of [leader, other]) {
+    await page.until(() => document.querySelectorAll('#list li').length === 2);
+    assert.deepEqual(page.problems, []);
+    await page.close();
+  }
+}
+
 export const clientScenarios = {
   'what is typed offline is sent after a reload, and a refusal is shown': { run: offlineTodo },
+  'eight pages follow one server, and go on when the first one closes': { run: manyPages },
+  'a hidden page releases the stream, and resumes when it is shown': { run: hiddenPages },
+  'a suspended page loses the lead': { run: suspendedLeader },
 };
