@@ -131,7 +131,8 @@ type Changed<T> = T extends ID ? { changed?: undefined } : { changed: Partial<T>
 
 /** Why `current` changed, and how many bytes came for it. */
 export interface ChangeInfo {
-  cause: 'snapshot' | 'diff' | 'edit' | 'settled' | 'rollback';
+  /** `stored`: from the storage of `offline`, while the server has not been reached. */
+  cause: 'stored' | 'snapshot' | 'diff' | 'edit' | 'settled' | 'rollback';
   bytes?: number;
 }
 
@@ -236,7 +237,8 @@ export interface Client {
   temporaryID(): string;
   model(): Promise<any>;
   about(): Promise<any>;
-  close(): void;
+  /** Ends the live fetches; with `offline` it resolves when everything is stored. */
+  close(): Promise<void>;
 }
 
 type Token = string | null | undefined;
@@ -269,8 +271,8 @@ export interface Options {
   int64?: 'string' | null;
   fetch?: typeof fetch;
   /**
-   * Saves are kept in this storage until the server has answered; `true`: in IndexedDB, one
-   * database for each server.
+   * Saves are kept in this storage until the server has answered, and the newest results of live
+   * fetches; `true`: in IndexedDB, one database for each server.
    */
   offline?: boolean | Storage;
   /** With `offline`: the server refused a save, of this page or of an earlier one. */

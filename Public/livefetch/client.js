@@ -6,6 +6,7 @@ import { canShare, randomText } from './pages.js';
 import { Pending } from './pending.js';
 import { SaveQueue } from './queue.js';
 import { SharedStream } from './shared.js';
+import { StoredResults } from './results.js';
 import { indexedDBStorage, tolerant } from './storage.js';
 import { clean, route, Transport } from './transport.js';
 
@@ -34,6 +35,8 @@ class Client {
   #inserting = new Set();
   #temporaryIDs = 0;
   #idPrefix = `new-${randomText()}`;
+  #storage = null;
+  #results = null;
   #queue = null;
   #handlesRefusals = false;
 
@@ -42,8 +45,9 @@ class Client {
     this.#options = { stream, digest, int64, multiplex, hiddenAfter };
     this.transport = new Transport(url, rest);
     if (offline) {
-      const storage = tolerant(offline === true ? defaultStorage(this.transport.base) : offline);
-      this.#queue = new SaveQueue(storage, this.transport, { onRefused, onQueue,
+      this.#storage = tolerant(offline === true ? defaultStorage(this.transport.base) : offline);
+      this.#results = new StoredResults(this.#storage);
+      this.#queue = new SaveQueue(this.#storage, this.transport, { onRefused, onQueue,
         onItem: ({ save, answer }) => this.#follow(save.changes, save, answer).catch(() => {}),
         onSending: ({ save, answer }) => this.#holdDiffs(save.changes, answer) });
       this.#handlesRefusals = onRefused !== undefined;
@@ -69,12 +73,25 @@ class Client {
     return { object: data, etag: headers.get('ETag') };
   }
 
-  async model() {
-    return (await this.transport.json({ path: '/v1/model' })).data;
+  model() {
+    return this.#document('/v1/model');
   }
 
-  async about() {
-    return (await this.transport.json({ path: '/v1' })).data;
+  about() {
+    return this.#document('/v1');
+  }
+
+  /** With `offline`, the last answer where the server cannot be reached. */
+  async #document(path) {
+    try {
+      const { data } = await this.transport.json({ path });
+      this.#storage?.set(path, data);
+      return data;
+    } catch (error) {
+      const stored = error.isTransient ? await this.#storage?.get(path) : undefined;
+      if (stored === undefined) throw error;
+      return stored;
+    }
   }
 
   /** Keeps the result of a fetch request in step. */
@@ -83,15 +100,23 @@ class Client {
     const hasDigest = digest && ['objects', 'ids'].includes(request.as ?? 'objects');
     const live = new Live(clean(request), handlers, this, { int64, checksDigest: hasDigest });
     this.#lives.add(live);
-    if (multiplex) this.#shared.add(live);
-    else this.#followAlone(live);
+    const follow = () => (multiplex ? this.#shared.add(live) : this.#followAlone(live));
+    if (this.#storage) this.#restore(live).then(() => live.isClosed || follow());
+    else follow();
     return live;
   }
 
-  /** Ends the live fetches; saves that wait stay in the storage. */
-  close() {
+  /** Shows the result that was kept, with the saves that wait, before the server is asked. */
+  async #restore(live) {
+    const [result] = await Promise.all([this.#results.load(live), this.#queue.loaded]);
+    if (result) live.restore(result);
+  }
+
+  /** Ends the live fetches; saves that wait stay in the storage. Resolves when all is stored. */
+  async close() {
     for (const live of [...this.#lives]) live.close();
     this.#queue?.close();
+    await this.#results?.close();
   }
 
   // MARK: Saving
@@ -182,6 +207,10 @@ class Client {
   /** A connection to the server was opened. */
   reached() {
     this.#queue?.wake();
+  }
+
+  resultChanged(live) {
+    this.#results?.changed(live);
   }
 
   drop(live) {

@@ -28,7 +28,7 @@ export class Live {
   #listeners = new Set();
 
   /** @param client what it needs of it: `{transport, pending, answers(), reached(),
-   * forgetSettled(), drop(live)}`. */
+   * resultChanged(live), forgetSettled(), drop(live)}`. */
   constructor(request, handlers, client, { checksDigest, int64 }) {
     this.request = request;
     /** The request as it is sent. */
@@ -46,6 +46,11 @@ export class Live {
 
   get sections() {
     return this.#current?.sections ?? [];
+  }
+
+  /** The result as the server sent it, without local edits. */
+  get result() {
+    return this.#base;
   }
 
   /** From where a connection goes on; undefined before the first snapshot. */
@@ -66,6 +71,13 @@ export class Live {
     this.isClosed = true;
     clearTimeout(this.#confirmation);
     this.#client.drop(this);
+  }
+
+  /** Shows a result of an earlier page until the server sends what has changed since. */
+  restore(result) {
+    if (this.#base) return;
+    this.#base = result;
+    this.refresh('stored');
   }
 
   // MARK: What the feed calls
@@ -104,6 +116,7 @@ export class Live {
     // An expired wait says only that time went by; a count has no entries, and is what it says.
     const isQuiet = kind === 'diff' && (data.items ? isEmptyDiff(data) : !data.reset)
       && sameSummary(before, this.#base);
+    this.#client.resultChanged(this);
     this.refresh(isQuiet ? 'token' : kind, { data, bytes });
     this.#become('live');
   }

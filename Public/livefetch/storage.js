@@ -16,6 +16,8 @@ export function indexedDBStorage(name) {
   const run = async (mode, work) => {
     const transaction = (await open()).transaction('values', mode);
     const request = work(transaction.objectStore('values'));
+    // Without it a browser aborts what is under way when the page closes.
+    transaction.commit?.();
     return new Promise((resolve, reject) => {
       transaction.oncomplete = () => resolve(request.result);
       transaction.onabort = () => reject(transaction.error);

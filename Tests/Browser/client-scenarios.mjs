@@ -53,6 +53,34 @@ async function offlineTodo({ browser, server, shoot }) {
   await next.close();
 }
 
+/** The page is there, as from a cache, and the server is not. */
+async function storedTodo({ browser, server, shoot }) {
+  await serveTodo(server);
+  const page = await browser.open(`${server.address}/todo.html`);
+  await page.until(state, { args: ['live'] });
+  await write(page, 'Known before');
+  await page.until(() => document.querySelectorAll('#list li:not(.is-pending)').length === 1);
+  await page.send('Network.enable');
+  await page.send('Network.setBlockedURLs', { urls: ['*/v1*'] });
+  await page.go(`${server.address}/todo.html`);
+  await page.until(state, { args: ['offline'] });
+  assert.deepEqual(await page.run(titles), ['Known before']);
+  await write(page, 'Written offline');
+  assert.deepEqual(await page.run(titles), ['Written offline', 'Known before']);
+  await page.go(`${server.address}/todo.html`);
+  await page.until(() => document.querySelectorAll('#list .is-pending').length === 1);
+  assert.deepEqual(await page.run(titles), ['Written offline', 'Known before']);
+  await shoot(page, 'todo-stored');
+  await connect(server.address).insert('todo', { title: 'Of somebody else', done: false });
+  await page.send('Network.setBlockedURLs', { urls: [] });
+  await page.until(state, { args: ['live'], timeout: 30_000 });
+  await page.until(() => document.querySelectorAll('#list li:not(.is-pending)').length === 3);
+  assert.deepEqual(await page.run(titles), ['Written offline', 'Of somebody else', 'Known before']);
+  assert.deepEqual((await entries(server)).length, 3);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
 // MARK: Many pages
 
 async function manyPages({ browser, server }) {
@@ -150,6 +178,7 @@ async function suspendedLeader({ browser, server }) {
 
 export const clientScenarios = {
   'what is typed offline is sent after a reload, and a refusal is shown': { run: offlineTodo },
+  'a start without the server shows the last state, and resumes': { run: storedTodo },
   'eight pages follow one server, and go on when the first one closes': { run: manyPages },
   'a hidden page releases the stream, and resumes when it is shown': { run: hiddenPages },
   'a suspended page loses the lead': { run: suspendedLeader },
