@@ -245,7 +245,7 @@ type Token = string | null | undefined;
 
 /** Where a client keeps snapshots and saves: values are JSON, a missing one is undefined. */
 export interface Storage {
-  /** Tells storages apart where several pages use them at the same time. */
+  /** Names the storage where several pages use it at the same time. */
   readonly name?: string;
   get(key: string): Promise<any>;
   set(key: string, value: any): Promise<unknown>;

@@ -1,3 +1,4 @@
+/* @ts-self-types="./livefetch.d.ts" */
 // LiveFetch for JavaScript: an ES module without dependencies, for browsers and Node 20 or later.
 //
 //     import { connect } from './livefetch.js';

@@ -220,7 +220,7 @@ class Client {
     this.#feeds.delete(live);
   }
 
-  /** Diffs wait for a moment while an insert is sent: its answer has the id of the new object. */
+  /** Delays diffs shortly while an insert is sent: its answer has the id of the new object. */
   #holdDiffs(changes, answer) {
     if (!changes.some((change) => change.insert)) return;
     const timer = new Promise((resolve) => setTimeout(resolve, ANSWER_SOON));

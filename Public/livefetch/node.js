@@ -1,3 +1,4 @@
+/* @ts-self-types="./node.d.ts" */
 // For Node: a storage in a directory, one file per key.
 
 import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';

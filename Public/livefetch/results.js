@@ -14,7 +14,8 @@ export class StoredResults {
   #changed = new Set();
   #timer = null;
   #written = 0;
-  #index = Promise.resolve();
+  /** Writes, one after the other. */
+  #writes = Promise.resolve();
   #stop = new AbortController();
 
   constructor(storage) {
@@ -29,7 +30,7 @@ export class StoredResults {
     const { key, text } = place(wire);
     const stored = await this.#storage.get(key);
     if (stored?.request !== text) return undefined;
-    this.#used([key]);
+    this.#writes = this.#writes.then(() => this.#used([key]));
     return stored.result;
   }
 
@@ -39,15 +40,17 @@ export class StoredResults {
     this.#timer ??= setTimeout(() => this.flush(), Math.max(0, this.#written + INTERVAL - Date.now()));
   }
 
-  async flush() {
+  /** Writes what has changed; resolves when everything is written. */
+  flush() {
     clearTimeout(this.#timer);
     this.#timer = null;
     this.#written = Date.now();
     const lives = [...this.#changed].filter(({ resumeToken }) => resumeToken !== undefined);
     this.#changed.clear();
     const places = lives.map(({ wire, result }) => ({ ...place(wire), result }));
-    await Promise.all(places.map(({ key, text, result }) => this.#storage.set(key, { request: text, result })));
-    await this.#used(places.map(({ key }) => key));
+    const stored = places.map(({ key, text, result }) => this.#storage.set(key, { request: text, result }));
+    this.#writes = Promise.all([this.#writes, ...stored]).then(() => this.#used(places.map(({ key }) => key)));
+    return this.#writes;
   }
 
   close() {
@@ -55,17 +58,13 @@ export class StoredResults {
     return this.flush();
   }
 
-  /** Removes the results that were used longest ago; one call at a time. */
-  #used(keys) {
-    this.#index = this.#index.then(async () => {
-      const before = (await this.#storage.get(INDEX)) ?? [];
-      const rest = before.filter((key) => !keys.includes(key));
-      if (keys.length === 0) return;
-      const newest = [...new Set(keys), ...rest];
-      for (const old of newest.splice(MOST)) await this.#storage.delete(old);
-      await this.#storage.set(INDEX, newest);
-    });
-    return this.#index;
+  /** Removes the results that were used longest ago. */
+  async #used(keys) {
+    if (keys.length === 0) return;
+    const before = (await this.#storage.get(INDEX)) ?? [];
+    const newest = [...new Set([...keys, ...before])];
+    for (const old of newest.splice(MOST)) await this.#storage.delete(old);
+    await this.#storage.set(INDEX, newest);
   }
 }
 

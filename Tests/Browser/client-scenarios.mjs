@@ -1,6 +1,10 @@
 // What the client library does in a browser: saves made offline, and pages that share a connection.
 
 import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { connect } from '../../Public/livefetch.js';
 import { edit } from './sqlite.mjs';
 
@@ -176,10 +180,53 @@ async function suspendedLeader({ browser, server }) {
   }
 }
 
+// MARK: The package
+
+const library = fileURLToPath(new URL('../../Public', import.meta.url));
+
+/** Installs the package as npm packs it; where npm is missing, the files as they are. */
+function install(directory) {
+  const npm = (...args) => spawnSync('npm', [...args, '--offline', '--no-audit', '--no-fund'],
+    { cwd: directory, encoding: 'utf8' });
+  writeFileSync(join(directory, 'package.json'), '{"type":"module"}');
+  const packed = npm('pack', library, '--silent');
+  if (packed.error) {
+    mkdirSync(join(directory, 'node_modules'));
+    cpSync(library, join(directory, 'node_modules/livefetch'), { recursive: true });
+    return 'npm is not installed';
+  }
+  assert.equal(packed.status, 0, packed.stderr);
+  const installed = npm('install', `./${packed.stdout.trim()}`);
+  assert.equal(installed.status, 0, installed.stderr);
+  return 'packed and installed by npm';
+}
+
+function node(directory, file) {
+  const program = spawn(process.execPath, [file], { cwd: directory });
+  const output = { stdout: '', stderr: '' };
+  for (const name of Object.keys(output)) program[name].on('data', (data) => { output[name] += data; });
+  return new Promise((resolve) => program.on('close', (status) => resolve({ ...output, status })));
+}
+
+async function firstExample({ server }) {
+  const note = install(server.directory);
+  const text = readFileSync(join(library, 'docs/javascript.md'), 'utf8');
+  const [, example] = /```js\n([^]*?)```/.exec(text);
+  writeFileSync(join(server.directory, 'example.js'), example.replace("'http://127.0.0.1:8080'", `'${server.address}'`));
+  const { stdout, stderr, status } = await node(server.directory, 'example.js');
+  assert.deepEqual([stderr, status], ['', 0]);
+  assert.match(stdout, /^\d+ cities of a million\nTokyo, \S+, \S+\n/);
+  writeFileSync(join(server.directory, 'exports.js'),
+    "import { fileStorage } from 'livefetch/node';\nconsole.log(typeof fileStorage);");
+  assert.equal((await node(server.directory, 'exports.js')).stdout, 'function\n');
+  return note;
+}
+
 export const clientScenarios = {
   'what is typed offline is sent after a reload, and a refusal is shown': { run: offlineTodo },
   'a start without the server shows the last state, and resumes': { run: storedTodo },
   'eight pages follow one server, and go on when the first one closes': { run: manyPages },
   'a hidden page releases the stream, and resumes when it is shown': { run: hiddenPages },
+  'the first example of the documentation runs in Node, with the package': { run: firstExample },
   'a suspended page loses the lead': { run: suspendedLeader },
 };

@@ -441,7 +441,8 @@ const umd = ['react/umd/react.production.min.js', 'react-dom/umd/react-dom.produ
 
 /** The adapters that need a document, as the documentation has them, following the same fetch. */
 async function adapters({ browser, server }) {
-  const page = await browser.open(`${server.address}/todo.html`);
+  // A document of this server without a client of its own.
+  const page = await browser.open(`${server.address}/style.css`);
   const hasReact = umd.every((file) => existsSync(`${react}/${file}`));
   // The page's policy allows no code made of text; the debugger may.
   const define = (expression) => page.send('Runtime.evaluate', { expression });

@@ -24,14 +24,16 @@ test('saves made offline survive a restart and are sent once each, in order', as
   const { address, asked } = await served(context, { '/v1': about,
     '/v1/save': [(response) => json(response, answer(1)), (response) => json(response, answer(2)), (response) => json(response, answer(3))] });
   const directory = await mkdtemp(join(tmpdir(), 'livefetch-queue-'));
-  context.after(() => rm(directory, { recursive: true }));
   const before = connect(address, { offline: fileStorage(directory), fetch: network(false).fetch });
   for (const n of [1, 2, 3]) before.update('T', n, { n });
   await until(async () => (await fileStorage(directory).keys()).length === 3);
   before.close();
   const sizes = [];
   const after = connect(address, { offline: fileStorage(directory), onQueue: (size) => sizes.push(size) });
-  context.after(() => after.close());
+  context.after(async () => {
+    await after.close();
+    await rm(directory, { recursive: true });
+  });
   await until(() => sizes.at(-1) === 0);
   assert.deepEqual(saves(asked).map(({ body }) => body.changes[0].id), [1, 2, 3]);
   assert.equal(new Set(saves(asked).map(({ headers }) => headers['idempotency-key'])).size, 3);

@@ -30,14 +30,16 @@ test('a start without a network shows the last result, and resumes from its toke
   const { address, asked } = await served(context, { [path]: [
     (response) => stream(response, ['snapshot', snapshot]), (response) => stream(response, ['diff', diff])] });
   const directory = await mkdtemp(join(tmpdir(), 'livefetch-results-'));
-  context.after(() => rm(directory, { recursive: true }));
   const before = connect(address, { offline: fileStorage(directory) });
   const first = before.live({ entity: 'T', sort: 'n' });
   await until(() => first.state === 'live');
   await before.close();
   const net = network(false);
   const after = connect(address, { offline: fileStorage(directory), fetch: net.fetch });
-  context.after(() => after.close());
+  context.after(async () => {
+    await after.close();
+    await rm(directory, { recursive: true });
+  });
   const seen = [];
   const live = after.live({ sort: ['n'], entity: 'T' }, {
     onChange: ({ sections }, { cause }) => seen.push([cause, live.state, sections[0].items.map(({ id }) => id)]),
