@@ -7,6 +7,7 @@
 
 import { Feed } from './feed.js';
 import { Pages } from './pages.js';
+import { streamMany } from './sources.js';
 
 const PING = 5_000;
 /** After so many pings without an answer the browser has suspended the leader. */
@@ -41,7 +42,8 @@ export class SharedStream {
       this.#follow(subscriptions);
       for (;;) {
         const event = await inbox.next();
-        if (event.kind === 'leader') this.#follow(subscriptions);
+        if (event.kind === 'left') await this.#join();
+        if (event.kind === 'leader' || event.kind === 'left') this.#follow(subscriptions);
         else yield event;
       }
     } finally {
@@ -101,9 +103,17 @@ export class SharedStream {
       if (message.page === pages.id) this.#take({ ...message, leader: pages.id });
       else pages.post({ ...message, leader: pages.id });
     };
-    this.#hub = new Hub(this.#transport, pages, send);
+    this.#hub = new Hub(this.#transport, pages, send, (...args) => this.#stream(...args));
     pages.post({ kind: 'leader', leader: pages.id });
     this.#take({ kind: 'leader', leader: pages.id });
+  }
+
+  /** The stream of the group; a page whose credential has changed leaves for another group. */
+  async *#stream(...args) {
+    const name = await groupName(this.#transport);
+    if (name === this.#name) return yield* streamMany(...args);
+    this.#leave();
+    this.#inbox?.put({ kind: 'left' });
   }
 
   #stepDown() {
@@ -159,10 +169,10 @@ class Hub {
   /** By page: its turn, and its subscriptions by their names. */
   #followers = new Map();
 
-  constructor(transport, pages, send) {
+  constructor(transport, pages, send, stream) {
     this.#pages = pages;
     this.#send = send;
-    this.#feed = new Feed(transport, { isMany: true, hiddenAfter: false,
+    this.#feed = new Feed(transport, { isMany: true, hiddenAfter: false, stream,
       onRefused: (error, subscriptions) => this.#refused(error, subscriptions) });
   }
 

@@ -158,6 +158,36 @@ async function hiddenPages({ browser, server }) {
   }
 }
 
+/** Pages with another credential are another group, also when it changes while they follow. */
+async function credentials({ browser, server }) {
+  await serveTodo(server);
+  const pages = [];
+  for (const user of ['one', 'one', 'two']) {
+    const page = await browser.open(`${server.address}/style.css`);
+    await page.run(async (name) => {
+      const { connect } = await import('/livefetch.js');
+      globalThis.headers = { 'X-User': name };
+      globalThis.live = connect('', { headers: globalThis.headers }).live({ entity: 'todo', sort: 'id' });
+    }, user);
+    await page.until(() => globalThis.live.state === 'live');
+    pages.push(page);
+  }
+  const leaders = (count) => pages[0].until(async (wanted) => (await navigator.locks.query()).held
+    .filter(({ name }) => name.endsWith(' leader')).length === wanted, { args: [count], timeout: 40_000,
+    what: `there are ${count} streams` });
+  await leaders(2);
+  await pages[0].run(() => { globalThis.headers['X-User'] = 'three'; });
+  await server.kill();
+  await server.begin();
+  await leaders(3);
+  for (const page of pages) await page.until(() => globalThis.live.state === 'live', { timeout: 40_000 });
+  await connect(server.address).insert('todo', { title: 'For all', done: false });
+  for (const page of pages) {
+    await page.until(() => globalThis.live.sections[0].items.length === 1);
+    await page.close();
+  }
+}
+
 /** A page whose browser has suspended it does not answer: another one takes the lead. */
 async function suspendedLeader({ browser, server }) {
   await serveTodo(server);
@@ -228,5 +258,6 @@ export const clientScenarios = {
   'eight pages follow one server, and go on when the first one closes': { run: manyPages },
   'a hidden page releases the stream, and resumes when it is shown': { run: hiddenPages },
   'the first example of the documentation runs in Node, with the package': { run: firstExample },
+  'pages with different credentials share nothing': { run: credentials },
   'a suspended page loses the lead': { run: suspendedLeader },
 };
