@@ -57,6 +57,28 @@ async function offlineTodo({ browser, server, shoot }) {
   await next.close();
 }
 
+/** Two pages have one queue: the one that stays sends what the other left, and shows its refusal. */
+async function sharedQueue({ browser, server }) {
+  await serveTodo(server);
+  const open = () => browser.open(`${server.address}/todo.html`);
+  const [left, right] = [await open(), await open()];
+  for (const page of [left, right]) await page.until(state, { args: ['live'] });
+  await server.kill();
+  for (const page of [left, right]) await page.until(state, { args: ['offline'] });
+  await write(left, 'Of the left', 'Twice');
+  await right.until(() => document.querySelectorAll('#list .is-pending').length === 2);
+  await write(right, 'Twice', 'Of the right');
+  await left.until(() => document.querySelectorAll('#list .is-pending').length === 4);
+  await left.close();
+  await server.begin();
+  await right.until(() => document.querySelectorAll('#list li:not(.is-pending)').length === 3, { timeout: 30_000 });
+  await right.until(() => document.querySelectorAll('#list li').length === 3);
+  assert.deepEqual((await entries(server)).map(([title]) => title), ['Of the left', 'Twice', 'Of the right']);
+  assert.match(await right.run(() => document.querySelector('#note').textContent), /title/);
+  assert.deepEqual(right.problems, []);
+  await right.close();
+}
+
 /** The page is there, as from a cache, and the server is not. */
 async function storedTodo({ browser, server, shoot }) {
   await serveTodo(server);
@@ -254,6 +276,7 @@ async function firstExample({ server }) {
 
 export const clientScenarios = {
   'what is typed offline is sent after a reload, and a refusal is shown': { run: offlineTodo },
+  'two pages have one queue, which outlives each': { run: sharedQueue },
   'a start without the server shows the last state, and resumes': { run: storedTodo },
   'eight pages follow one server, and go on when the first one closes': { run: manyPages },
   'a hidden page releases the stream, and resumes when it is shown': { run: hiddenPages },
