@@ -4,7 +4,13 @@ export type Value = string | number | boolean | null | Value[] | { [key: string]
 /** A number, or text where it is beyond ±2^53 or the key is text. */
 export type ID = number | string;
 
-export interface FetchRequest {
+export type Shape = 'objects' | 'ids' | 'count' | 'dictionaries';
+
+/** A fetch request of one shape: of objects where none is given. */
+export type FetchRequest<S extends Shape = 'objects'> =
+  S extends 'objects' ? FetchParameters & { as?: 'objects' } : FetchParameters & { as: S };
+
+export interface FetchParameters {
   entity: string;
   /** A predicate: `population >= 1000000 AND country.continent == 'Europe'`. */
   where?: string;
@@ -20,7 +26,6 @@ export interface FetchRequest {
   after?: string;
   select?: string | string[];
   expand?: string | string[];
-  as?: 'objects' | 'ids' | 'count' | 'dictionaries';
   group?: string | string[];
   having?: string;
   distinct?: boolean;
@@ -31,6 +36,8 @@ export interface FetchRequest {
 }
 
 export type Item = { id: ID } & Record<string, any>;
+/** An item of `as: 'dictionaries'`: what was selected. */
+export type Dictionary = Record<string, any>;
 
 export interface Section<T = Item> {
   name: string;
@@ -40,8 +47,8 @@ export interface Section<T = Item> {
 }
 
 /**
- * What a fetch found at one moment. With `as: 'count'` there is a `total`, and no sections and count;
- * with `as: 'ids'` items are ids, with `as: 'dictionaries'` what was selected, without ids.
+ * A snapshot. With `as: 'ids'` the items are ids, with `as: 'dictionaries'` what was selected, without
+ * ids.
  */
 export interface Result<T = Item> {
   entity: string;
@@ -57,14 +64,23 @@ export interface Result<T = Item> {
   included?: Record<string, Record<string, Item>>;
 }
 
-/** A result as it is shown: local edits under way are laid over it. */
-export interface LiveResult<T = Item> extends Result<T> {
-  isPending: boolean;
+/** A snapshot of `as: 'count'`. */
+export interface CountResult {
+  entity: string;
+  token: string;
+  total: number;
 }
+
+/** A snapshot of any shape. */
+export type AnyResult<T = any> = Result<T> | CountResult;
+
+/** A result as it is shown: local edits that the server has not confirmed are laid over it. */
+export type Shown<R> = R & { isPending: boolean };
+export type LiveResult<T = Item> = Shown<Result<T>>;
 
 export type Position = [section: number, item: number];
 
-/** What leads from one result to a later one: of objects and ids by entries, of dictionaries whole. */
+/** The difference between two results: of objects and ids by entries, of dictionaries whole. */
 export type Diff<T = Item> = ItemsDiff<T> | ResetDiff<T> | CountDiff;
 
 interface DiffHead {
@@ -81,7 +97,7 @@ export interface CountDiff extends DiffHead {
 }
 
 /** Of `as: 'dictionaries'`: the new result whole, or, where a wait ran out, the tokens alone. */
-export interface ResetDiff<T = Item> extends DiffHead {
+export interface ResetDiff<T = Dictionary> extends DiffHead {
   reset?: true;
   count?: number;
   total?: number;
@@ -89,6 +105,7 @@ export interface ResetDiff<T = Item> extends DiffHead {
   items?: undefined;
 }
 
+/** Of `as: 'objects'` and `as: 'ids'`. */
 export interface ItemsDiff<T = Item> extends DiffHead {
   reset?: undefined;
   count: number;
@@ -102,16 +119,20 @@ export interface ItemsDiff<T = Item> extends DiffHead {
   };
   items: {
     deleted: { from: Position; id: ID }[];
-    inserted: { to: Position; item?: T; id?: ID }[];
-    moved: { from: Position; to: Position; id: ID; changed?: Partial<T> }[];
-    updated: { from: Position; to: Position; id: ID; changed?: Partial<T> }[];
+    inserted: ({ to: Position } & Inserted<T>)[];
+    moved: ({ from: Position; to: Position; id: ID } & Changed<T>)[];
+    updated: ({ from: Position; to: Position; id: ID } & Changed<T>)[];
   };
   included?: Record<string, Record<string, Item>>;
 }
 
+type Inserted<T> = T extends ID ? { id: ID; item?: undefined } : { item: T; id?: undefined };
+type Changed<T> = T extends ID ? { changed?: undefined } : { changed: Partial<T> };
+
 /** Why `current` changed, and how many bytes came for it. */
 export interface ChangeInfo {
-  cause: 'snapshot' | 'diff' | 'edit' | 'settled' | 'rollback';
+  /** `stored`: from the storage of `offline`, while the server has not been reached. */
+  cause: 'stored' | 'snapshot' | 'diff' | 'edit' | 'settled' | 'rollback';
   bytes?: number;
 }
 
@@ -120,18 +141,19 @@ export type State = 'connecting' | 'live' | 'offline' | 'failed' | 'closed';
 /** Something went wrong that was mended by a new snapshot, or a check that had to be given up. */
 export interface Report {
   kind: 'digest-mismatch' | 'digest-unusable' | 'out-of-step';
-  request: FetchRequest;
+  request: FetchRequest<Shape>;
   expected?: string;
   actual?: string;
   token?: string;
   detail?: string;
 }
 
-export interface Handlers<T = Item> {
-  /** Whatever changed: the one handler that drawing needs. */
-  onChange?(current: LiveResult<T>, info: ChangeInfo): void;
-  onSnapshot?(current: LiveResult<T>, snapshot: Result<T>, info: ChangeInfo): void;
-  onDiff?(diff: Diff<T>, current: LiveResult<T>, info: ChangeInfo): void;
+export interface Handlers<T = Item, R = Result<T>, D = Diff<T>> {
+  /** Every change of the result: the one handler that drawing needs. */
+  onChange?(current: Shown<R>, info: ChangeInfo): void;
+  onSnapshot?(current: Shown<R>, snapshot: R, info: ChangeInfo): void;
+  onDiff?(diff: D, current: Shown<R>, info: ChangeInfo): void;
+  /** `error` belongs to the state: with `live` it is null. */
   onState?(state: State, error: LiveFetchError | null): void;
   /** The server refused the request; the state is `failed`. */
   onError?(error: LiveFetchError): void;
@@ -139,13 +161,14 @@ export interface Handlers<T = Item> {
   onReport?(report: Report): void;
 }
 
-export interface Live<T = Item> {
-  /** The request as it was given, without what says nothing. */
-  readonly request: FetchRequest;
+export interface Live<T = Item, R = Result<T>> {
+  /** The request as it was given, without empty parameters. */
+  readonly request: FetchRequest<Shape>;
   readonly state: State;
   readonly error: LiveFetchError | null;
   /** A new object whenever it changes; null before the first snapshot. */
-  readonly current: LiveResult<T> | null;
+  readonly current: Shown<R> | null;
+  /** The sections of `current`; none before the first snapshot and of `as: 'count'`. */
   readonly sections: Section<T>[];
   /** Calls `listener` after every change of `current` or `state`; returns how to stop that. */
   subscribe(listener: () => void): () => void;
@@ -184,10 +207,26 @@ export interface SaveAnswer {
   deleted: number;
 }
 
+export interface FetchOptions {
+  signal?: AbortSignal;
+}
+
 export interface Client {
-  fetch<T = Item>(request: FetchRequest, options?: { signal?: AbortSignal }): Promise<Result<T>>;
-  live<T = Item>(request: FetchRequest, handlers?: Handlers<T>): Live<T>;
-  object<T = Item>(entity: string, id: ID, options?: { signal?: AbortSignal }):
+  fetch(request: FetchRequest<'count'>, options?: FetchOptions): Promise<CountResult>;
+  fetch(request: FetchRequest<'ids'>, options?: FetchOptions): Promise<Result<ID>>;
+  fetch<T = Dictionary>(request: FetchRequest<'dictionaries'>, options?: FetchOptions):
+    Promise<Result<T>>;
+  fetch<T = Item>(request: FetchRequest, options?: FetchOptions): Promise<Result<T>>;
+  /** Of a request whose shape is not known when the program is compiled. */
+  fetch(request: FetchRequest<Shape>, options?: FetchOptions): Promise<AnyResult>;
+  live(request: FetchRequest<'count'>, handlers?: Handlers<never, CountResult, CountDiff>):
+    Live<never, CountResult>;
+  live(request: FetchRequest<'ids'>, handlers?: Handlers<ID, Result<ID>, ItemsDiff<ID>>): Live<ID>;
+  live<T = Dictionary>(request: FetchRequest<'dictionaries'>,
+    handlers?: Handlers<T, Result<T>, ResetDiff<T>>): Live<T>;
+  live<T = Item>(request: FetchRequest, handlers?: Handlers<T, Result<T>, ItemsDiff<T>>): Live<T>;
+  live(request: FetchRequest<Shape>, handlers?: Handlers<any, AnyResult>): Live<any, AnyResult>;
+  object<T = Item>(entity: string, id: ID, options?: FetchOptions):
     Promise<{ object: T; etag: string | null }>;
   save(changes: Change[], options?: SaveOptions): Promise<SaveAnswer>;
   insert(entity: string, values: Record<string, any>, options?: SaveOptions):
@@ -198,10 +237,21 @@ export interface Client {
   temporaryID(): string;
   model(): Promise<any>;
   about(): Promise<any>;
-  close(): void;
+  /** Ends the live fetches; with `offline` it resolves when everything is stored. */
+  close(): Promise<void>;
 }
 
 type Token = string | null | undefined;
+
+/** Where a client keeps snapshots and saves: values are JSON, a missing one is undefined. */
+export interface Storage {
+  /** Names the storage where several pages use it at the same time. */
+  readonly name?: string;
+  get(key: string): Promise<any>;
+  set(key: string, value: any): Promise<unknown>;
+  delete(key: string): Promise<unknown>;
+  keys(): Promise<string[]>;
+}
 
 export interface Options {
   /** A bearer token, or what gives one; nothing where there is none. */
@@ -211,17 +261,35 @@ export interface Options {
   stream?: boolean;
   /** false: one connection for each live fetch. */
   multiplex?: boolean;
+  /** false: the page has a stream of its own, not one with the other pages of the browser. */
+  share?: boolean;
+  /** Seconds after which a hidden page releases its connection, 30 by default; false: never. */
+  hiddenAfter?: number | false;
   /** false: results are not checked against the server's digest. */
   digest?: boolean;
   /** `string`, the default: integers beyond ±2^53 come as text; null: as numbers, not exact. */
   int64?: 'string' | null;
   fetch?: typeof fetch;
+  /**
+   * Saves are kept in this storage until the server has answered, and the newest results of live
+   * fetches; `true`: in IndexedDB, one database for each server.
+   */
+  offline?: boolean | Storage;
+  /** With `offline`: the server refused a save, of this page or of an earlier one. */
+  onRefused?(error: LiveFetchError, save: { changes: Change[] }): void;
+  /** With `offline`: how many saves wait, and why if the last attempt failed. */
+  onQueue?(size: number, error: LiveFetchError | null): void;
 }
 
+/** A storage in the IndexedDB database of this name. */
+export function indexedDBStorage(name: string): Storage;
+/** A storage that ends with the program. */
+export function memoryStorage(): Storage;
 export function connect(url?: string, options?: Options): Client;
 /** Applies a diff to the sections of the snapshot that it starts from; pure. */
 export function apply<T>(sections: Section<T>[], diff: Diff<T>): Section<T>[];
 /** Takes a whole result from one token to the next; pure. */
+export function advance(result: CountResult, diff: CountDiff): CountResult;
 export function advance<T>(result: Result<T>, diff: Diff<T>): Result<T>;
 /** The digest of section values and ids that the server has too, as eight hex digits. */
 export function digest(sections: Section<any>[]): string;
@@ -232,8 +300,8 @@ export function isEmptyDiff(diff: Diff<any>): boolean;
 /** Whether an item holds local values that the server has not confirmed yet. */
 export function isPending(item: unknown): boolean;
 /** Method, path and body of a fetch request. */
-export function route(request: FetchRequest):
-  { method: 'GET' | 'POST'; path: string; body?: FetchRequest };
+export function route(request: FetchRequest<Shape>):
+  { method: 'GET' | 'POST'; path: string; body?: FetchRequest<Shape> };
 
 /** A diff that does not belong to what it was applied to. */
 export class OutOfStep extends Error {

@@ -1,3 +1,4 @@
+/* @ts-self-types="./livefetch.d.ts" */
 // LiveFetch for JavaScript: an ES module without dependencies, for browsers and Node 20 or later.
 //
 //     import { connect } from './livefetch.js';
@@ -14,5 +15,6 @@
 export { connect } from './livefetch/client.js';
 export { advance, apply, idOf, isEmptyDiff, OutOfStep } from './livefetch/apply.js';
 export { digest, fnv1a } from './livefetch/digest.js';
+export { indexedDBStorage, memoryStorage } from './livefetch/storage.js';
 export { isPending } from './livefetch/overlay.js';
 export { LiveFetchError, route } from './livefetch/transport.js';

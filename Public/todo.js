@@ -6,7 +6,10 @@ import { startTheme } from './explorer/chrome.js';
 
 startTheme();
 const at = (id) => document.getElementById(id);
-const client = connect('', { token: () => sessionStorage.getItem('livefetch-token') });
+const connection = { state: 'connecting', error: null, waiting: 0 };
+const client = connect('', { token: () => sessionStorage.getItem('livefetch-token'), offline: true,
+  onQueue: (waiting) => showConnection({ waiting }),
+  onRefused: ({ message, errors }) => note(errors[0]?.detail ?? message) });
 const list = await choose();
 if (list) start(list);
 
@@ -22,12 +25,11 @@ async function choose() {
   const todo = lists.find(({ entity, done }) => done && /to_?do|task/i.test(entity))
     ?? lists.find(({ done }) => done);
   if (todo) return { ...todo, isTodo: true };
-  at('note').hidden = false;
-  at('note').textContent = lists.length === 0
+  note(lists.length === 0
     ? 'The model that is served here has nothing that can be edited by name.'
     : `The model has no to-do entity (a text and a yes or no), so this is ${lists[0].entity}, the
        newest first, to rename and to try. With CREATE TABLE todo (id INTEGER PRIMARY KEY,
-       title TEXT NOT NULL, done BOOLEAN NOT NULL DEFAULT 0) it becomes a list.`;
+       title TEXT NOT NULL, done BOOLEAN NOT NULL DEFAULT 0) it becomes a list.`);
   return lists[0];
 }
 
@@ -40,14 +42,14 @@ function start({ entity, text, done, needed, isTodo }) {
   // An entry of another entity would lack what that entity requires.
   at('add').hidden = needed.some((name) => name !== text && name !== done);
   const request = { entity, sort: done ? `${done},-id` : '-id', limit: 200 };
-  const live = client.live(request, {
-    onChange: ({ sections }) => draw(sections[0].items), onState: showState,
-    onError: ({ message }) => showState('failed', { message }) });
+  client.live(request, {
+    onChange: ({ sections }) => draw(sections[0].items),
+    onState: (state, error) => showConnection({ state, error }) });
   at('add').addEventListener('submit', (event) => {
     event.preventDefault();
     const value = at('new').value.trim();
     at('new').value = '';
-    if (value) attempt(client.insert(entity, done ? { [text]: value, [done]: false } : { [text]: value }));
+    if (value) client.insert(entity, done ? { [text]: value, [done]: false } : { [text]: value });
   });
 
   function draw(items) {
@@ -69,10 +71,10 @@ function start({ entity, text, done, needed, isTodo }) {
     Object.assign(field, { className: 'text', ariaLabel: 'Entry' });
     Object.assign(remove, { textContent: '×', ariaLabel: 'Delete', hidden: !isTodo });
     const key = () => element.item.id;
-    check.onchange = () => attempt(client.update(entity, key(), { [done]: check.checked }));
-    field.onchange = () => attempt(client.update(entity, key(), { [text]: field.value }));
+    check.onchange = () => client.update(entity, key(), { [done]: check.checked });
+    field.onchange = () => client.update(entity, key(), { [text]: field.value });
     field.onkeydown = (event) => event.key === 'Enter' && field.blur();
-    remove.onclick = () => attempt(client.delete(entity, key()));
+    remove.onclick = () => client.delete(entity, key());
     element.append(check, field, remove);
     element.dataset.id = id;
     return element;
@@ -87,19 +89,17 @@ function start({ entity, text, done, needed, isTodo }) {
     if (field !== document.activeElement) field.value = item[text] ?? '';
     return element;
   }
-
-  async function attempt(save) {
-    try {
-      await save;
-    } catch ({ message, errors }) {
-      at('note').hidden = false;
-      at('note').textContent = errors?.[0]?.detail ?? message;
-      draw(live.sections[0]?.items ?? []);
-    }
-  }
 }
 
-function showState(state, error) {
+function note(text) {
+  at('note').hidden = false;
+  at('note').textContent = text;
+}
+
+function showConnection(news) {
+  Object.assign(connection, news);
+  const { state, error, waiting } = connection;
   at('connection').dataset.state = state;
-  at('state').textContent = error ? error.message : state;
+  const isOffline = state === 'offline' && waiting > 0;
+  at('state').textContent = isOffline ? `offline, ${waiting} to send` : error?.message ?? state;
 }

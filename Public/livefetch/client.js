@@ -2,7 +2,12 @@
 
 import { Feed } from './feed.js';
 import { Live } from './live.js';
+import { canShare, randomText } from './pages.js';
 import { Pending } from './pending.js';
+import { SaveQueue } from './queue.js';
+import { SharedStream } from './shared.js';
+import { StoredResults } from './results.js';
+import { indexedDBStorage, tolerant } from './storage.js';
 import { clean, route, Transport } from './transport.js';
 
 /** How long a diff is held back for the answer of a save that inserts. */
@@ -29,12 +34,27 @@ class Client {
   #shared;
   #inserting = new Set();
   #temporaryIDs = 0;
+  #idPrefix = `new-${randomText()}`;
+  #storage = null;
+  #results = null;
+  #queue = null;
+  #handlesRefusals = false;
 
-  constructor(url, { stream = true, digest = true, int64 = 'string', multiplex = true, ...rest }) {
-    this.#options = { stream, digest, int64, multiplex };
+  constructor(url, { stream = true, digest = true, int64 = 'string', multiplex = true, share = true, hiddenAfter,
+    offline, onRefused, onQueue, ...rest }) {
+    this.#options = { stream, digest, int64, multiplex, hiddenAfter };
     this.transport = new Transport(url, rest);
+    if (offline) {
+      this.#storage = tolerant(offline === true ? defaultStorage(this.transport.base) : offline);
+      this.#results = new StoredResults(this.#storage);
+      this.#queue = new SaveQueue(this.#storage, this.transport, { onRefused, onQueue,
+        onItem: ({ save, answer }) => this.#follow(save.changes, save, answer).catch(() => {}),
+        onSending: ({ save, answer }) => this.#holdDiffs(save.changes, answer) });
+      this.#handlesRefusals = onRefused !== undefined;
+    }
     this.#shared = new Feed(this.transport, {
-      isMany: true, isStreaming: stream,
+      isMany: true, isStreaming: stream, hiddenAfter,
+      stream: share && !rest.fetch && canShare() ? sharedSource(this.transport) : undefined,
       onRefused: (error, lives) => this.#refused(error, lives),
     });
   }
@@ -53,12 +73,25 @@ class Client {
     return { object: data, etag: headers.get('ETag') };
   }
 
-  async model() {
-    return (await this.transport.json({ path: '/v1/model' })).data;
+  model() {
+    return this.#document('/v1/model');
   }
 
-  async about() {
-    return (await this.transport.json({ path: '/v1' })).data;
+  about() {
+    return this.#document('/v1');
+  }
+
+  /** With `offline`, the last answer where the server cannot be reached. */
+  async #document(path) {
+    try {
+      const { data } = await this.transport.json({ path });
+      this.#storage?.set(path, data);
+      return data;
+    } catch (error) {
+      const stored = error.isTransient ? await this.#storage?.get(path) : undefined;
+      if (stored === undefined) throw error;
+      return stored;
+    }
   }
 
   /** Keeps the result of a fetch request in step. */
@@ -67,29 +100,58 @@ class Client {
     const hasDigest = digest && ['objects', 'ids'].includes(request.as ?? 'objects');
     const live = new Live(clean(request), handlers, this, { int64, checksDigest: hasDigest });
     this.#lives.add(live);
-    if (multiplex) this.#shared.add(live);
-    else this.#followAlone(live);
+    const follow = () => (multiplex ? this.#shared.add(live) : this.#followAlone(live));
+    if (this.#storage) this.#restore(live).then(() => live.isClosed || follow());
+    else follow();
     return live;
   }
 
-  close() {
+  /** Shows the result that was kept, with the saves that wait, before the server is asked. */
+  async #restore(live) {
+    const [result] = await Promise.all([this.#results.load(live), this.#queue.loaded]);
+    if (result) live.restore(result);
+  }
+
+  /** Ends the live fetches; saves that wait stay in the storage. Resolves when all is stored. */
+  async close() {
     for (const live of [...this.#lives]) live.close();
+    this.#queue?.close();
+    await this.#results?.close();
   }
 
   // MARK: Saving
 
   /**
    * Saves many changes as one transaction. Live fetches show them at once, and what the server
-   * made of them as soon as it says so; if it refuses, they show what was there before.
+   * made of them after its answer; if it refuses, they show what was there before. With `offline` the
+   * save is kept until the server answers, also after a reload.
    */
-  async save(changes, options = {}) {
+  save(changes, options = {}) {
     const named = changes.map((change) =>
       change.insert && !change.temporaryID ? { ...change, temporaryID: this.temporaryID() } : change);
-    const pending = options.optimistic === false ? null : this.#begin(named);
-    const answer = this.#send(named, options);
-    if (named.some((change) => change.insert)) this.#holdDiffs(answer);
+    if (!this.#queue) return this.#follow(named, options, this.#send(named, options));
+    const { save, answer } = this.#queue.add(named, options);
+    return this.#handled(this.#follow(save.changes, options, answer));
+  }
+
+  /** A promise whose rejection needs no handler where `onRefused` gets every refusal. */
+  #handled(promise) {
+    if (this.#handlesRefusals) promise.catch(() => {});
+    return promise;
+  }
+
+  async #send(changes, options) {
+    const answer = this.transport.save(changes, options);
+    this.#holdDiffs(changes, answer);
+    return (await answer).data;
+  }
+
+  /** Shows the changes until their answer, and from then until live fetches contain them. */
+  async #follow(changes, { optimistic }, answer) {
+    const pending = optimistic === false ? null : this.#begin(changes);
     try {
-      const { data } = await answer;
+      const data = await answer;
+      this.pending.forEach((each) => each.replaceIDs(data.ids));
       pending?.answer(data);
       this.#lives.forEach((live) => live.answered());
       return data;
@@ -102,10 +164,10 @@ class Client {
     }
   }
 
-  async insert(entity, values, options) {
+  insert(entity, values, options) {
     const temporaryID = this.temporaryID();
-    const answer = await this.save([{ insert: entity, temporaryID, values }], options);
-    return { ...answer, id: answer.ids[temporaryID] };
+    const saved = this.save([{ insert: entity, temporaryID, values }], options);
+    return this.#handled(saved.then((answer) => ({ ...answer, id: answer.ids[temporaryID] })));
   }
 
   /** @param options beside those of a save `base` (the values seen) or `ifMatch` (an ETag). */
@@ -119,7 +181,7 @@ class Client {
 
   /** A name for an object that does not exist yet, for use within one save. */
   temporaryID() {
-    return `new-${(this.#temporaryIDs += 1)}`;
+    return `${this.#idPrefix}-${String((this.#temporaryIDs += 1)).padStart(6, '0')}`;
   }
 
   #begin(changes) {
@@ -129,15 +191,9 @@ class Client {
     return pending;
   }
 
-  #send(changes, { mergePolicy, idempotencyKey, prefer, signal }) {
-    const headers = clean({ 'Idempotency-Key': idempotencyKey, Prefer: prefer });
-    const body = clean({ changes, mergePolicy });
-    return this.transport.json({ method: 'POST', path: '/v1/save', body, headers, signal });
-  }
-
   /** Lets go of the saves that every live fetch contains. */
   forgetSettled() {
-    const isWanted = (pending) => [...this.#lives].some((live) => pending.concerns(live));
+    const isWanted = (pending) => !pending.token || [...this.#lives].some((live) => pending.concerns(live));
     this.pending = this.pending.filter(isWanted);
   }
 
@@ -148,6 +204,15 @@ class Client {
     await Promise.all(this.#inserting);
   }
 
+  /** A connection to the server was opened. */
+  reached() {
+    this.#queue?.wake();
+  }
+
+  resultChanged(live) {
+    this.#results?.changed(live);
+  }
+
   drop(live) {
     this.#lives.delete(live);
     this.#shared.remove(live);
@@ -155,7 +220,9 @@ class Client {
     this.#feeds.delete(live);
   }
 
-  #holdDiffs(answer) {
+  /** Delays diffs shortly while an insert is sent: its answer has the id of the new object. */
+  #holdDiffs(changes, answer) {
+    if (!changes.some((change) => change.insert)) return;
     const timer = new Promise((resolve) => setTimeout(resolve, ANSWER_SOON));
     const soon = Promise.race([answer.catch(() => {}), timer]);
     this.#inserting.add(soon);
@@ -179,10 +246,21 @@ class Client {
   }
 
   #followAlone(live) {
-    const feed = new Feed(this.transport, { isMany: false, isStreaming: this.#options.stream });
+    const { stream, hiddenAfter } = this.#options;
+    const feed = new Feed(this.transport, { isMany: false, isStreaming: stream, hiddenAfter });
     this.#feeds.set(live, feed);
     feed.add(live);
   }
+}
+
+function sharedSource(transport) {
+  const shared = new SharedStream(transport);
+  return (...args) => shared.source(...args);
+}
+
+function defaultStorage(base) {
+  if (typeof indexedDB !== 'undefined') return indexedDBStorage(`livefetch ${base}`);
+  throw new TypeError('livefetch: without IndexedDB, `offline` needs a storage: fileStorage(DIRECTORY) in Node.');
 }
 
 function objectPath(entity, id) {

@@ -4,9 +4,13 @@
 import { OutOfStep } from './apply.js';
 import { LiveFetchError } from './transport.js';
 import { StreamHeldBack, pollMany, pollOne, streamMany, streamOne } from './sources.js';
-import { Patience, onWaking } from './patience.js';
+import { Backoff, onWaking } from './backoff.js';
+import { Visibility } from './visibility.js';
 
 const RESTART = Symbol('restart');
+const HIDDEN = Symbol('hidden');
+/** Seconds. */
+const HIDDEN_AFTER = 30;
 
 export class Feed {
   #subscriptions = new Set();
@@ -14,18 +18,24 @@ export class Feed {
   #sources;
   #isStreaming;
   #onRefused;
-  #patience = new Patience();
+  #backoff = new Backoff();
   #session = null;
   #isRunning = false;
   #stopWatching = () => {};
+  #hiddenAfter;
+  #visibility;
 
   /**
    * @param options `isMany`: whether it carries many fetches at once; `isStreaming`: false for
-   * long-polls; `onRefused(error, subscriptions)`: true if it has dealt with a refusal.
+   * long-polls; `stream`: a source in place of a stream of its own; `hiddenAfter`: after how many seconds
+   * a hidden page releases the connection, or false; `onRefused(error, subscriptions)`: true if it has
+   * dealt with a refusal.
    */
-  constructor(transport, { isMany, isStreaming = true, onRefused = () => false }) {
+  constructor(transport, { isMany, isStreaming = true, stream, hiddenAfter = HIDDEN_AFTER,
+    onRefused = () => false }) {
     this.#transport = transport;
-    this.#sources = isMany ? [streamMany, pollMany] : [streamOne, pollOne];
+    this.#sources = isMany ? [stream ?? streamMany, pollMany] : [streamOne, pollOne];
+    this.#hiddenAfter = hiddenAfter;
     this.#isStreaming = isStreaming;
     this.#onRefused = onRefused;
   }
@@ -46,16 +56,21 @@ export class Feed {
   /** Opens the connection anew, from the tokens that the subscriptions now have. */
   restart() {
     this.#session?.abort(RESTART);
-    this.#patience.hurry();
-    // Subscriptions of the same moment share the first connection.
+    this.#backoff.hurry();
+    // Subscriptions that are added together share the first connection.
     if (!this.#isRunning) queueMicrotask(() => this.#run());
   }
 
   async #run() {
     if (this.#isRunning) return;
     this.#isRunning = true;
-    this.#stopWatching = onWaking(() => this.#patience.hurry());
-    while (this.size > 0) await this.#connect();
+    this.#stopWatching = onWaking(() => this.#backoff.hurry());
+    this.#visibility = new Visibility(this.#hiddenAfter, () => this.#session?.abort(HIDDEN));
+    while (this.size > 0) {
+      await this.#connect();
+      await this.#visibility.shown();
+    }
+    this.#visibility.close();
     this.#stopWatching();
     this.#isRunning = false;
   }
@@ -68,9 +83,10 @@ export class Feed {
     try {
       await this.#listen(subscriptions, session.signal);
       this.#lost(subscriptions, null);
-      await this.#patience.wait(session.signal);
+      await this.#backoff.wait(session.signal);
     } catch (error) {
-      if (error !== RESTART) await this.#failed(error, subscriptions, session.signal);
+      if (error === HIDDEN) this.#lost(subscriptions, null);
+      else if (error !== RESTART) await this.#failed(error, subscriptions, session.signal);
     } finally {
       session.abort(RESTART);
     }
@@ -81,10 +97,11 @@ export class Feed {
     const byName = new Map(subscriptions.map((subscription) => [subscription.name, subscription]));
     for await (const event of source(this.#transport, subscriptions, signal)) {
       if (signal.aborted) throw signal.reason;
-      if (event.kind === 'open') {
-        subscriptions.forEach((subscription) => subscription.connected());
-      } else {
-        this.#patience.succeeded();
+      const concerned = event.name === undefined ? subscriptions : [byName.get(event.name)];
+      if (event.kind === 'open') concerned.forEach((subscription) => subscription?.connected());
+      else if (event.kind === 'lost') this.#lost(concerned, event.data && new LiveFetchError(event.data));
+      else {
+        this.#backoff.succeeded();
         await this.#deliver(event, byName.get(event.name));
       }
     }
@@ -93,7 +110,7 @@ export class Feed {
   async #deliver(event, subscription) {
     if (event.kind === 'error') {
       // With a name it is one fetch that has ended; the others are as they were.
-      throw Object.assign(new LiveFetchError(event.data), { subscription });
+      throw Object.assign(new LiveFetchError(event.data), subscription && { subscription });
     }
     if (!subscription || subscription.isClosed) return;
     // The next request begins it anew.
@@ -122,7 +139,7 @@ export class Feed {
       return;
     }
     this.#lost(subscriptions, error);
-    await this.#patience.wait(signal, error.retryAfter);
+    await this.#backoff.wait(signal, error.retryAfter);
   }
 
   #giveUp(error, subscriptions) {
@@ -133,6 +150,6 @@ export class Feed {
   }
 
   #lost(subscriptions, error) {
-    subscriptions.forEach((subscription) => subscription.lost(error));
+    subscriptions.forEach((subscription) => subscription?.lost(error));
   }
 }

@@ -6,7 +6,7 @@
 import { advance, isEmptyDiff, OutOfStep, sameSummary } from './apply.js';
 import { digest } from './digest.js';
 import { overlay } from './overlay.js';
-import { route } from './transport.js';
+import { route, warnOfRefusal } from './transport.js';
 import { hasReached } from './pending.js';
 
 /** After this long without news of a save, ask whether the fetch has anything to say of it. */
@@ -27,7 +27,8 @@ export class Live {
   #confirmation = null;
   #listeners = new Set();
 
-  /** @param client what it needs of it: `{transport, pending, answers(), forgetSettled(), drop(live)}`. */
+  /** @param client what it needs of it: `{transport, pending, answers(), reached(),
+   * resultChanged(live), forgetSettled(), drop(live)}`. */
   constructor(request, handlers, client, { checksDigest, int64 }) {
     this.request = request;
     /** The request as it is sent. */
@@ -45,6 +46,11 @@ export class Live {
 
   get sections() {
     return this.#current?.sections ?? [];
+  }
+
+  /** The result as the server sent it, without local edits. */
+  get result() {
+    return this.#base;
   }
 
   /** From where a connection goes on; undefined before the first snapshot. */
@@ -67,21 +73,29 @@ export class Live {
     this.#client.drop(this);
   }
 
+  /** Shows a result of an earlier page until the server sends what has changed since. */
+  restore(result) {
+    if (this.#base) return;
+    this.#base = result;
+    this.refresh('stored');
+  }
+
   // MARK: What the feed calls
 
   connected() {
+    this.#client.reached();
     if (this.#base) this.#become('live');
   }
 
   lost(error) {
-    this.error = error;
-    this.#become('offline');
+    this.#become('offline', error);
   }
 
   fail(error) {
-    this.error = error;
-    this.#become('failed');
-    this.#handlers.onError?.(error);
+    this.#become('failed', error);
+    const { onError, onState } = this.#handlers;
+    onError?.(error);
+    if (!onError && !onState) warnOfRefusal(`The fetch of ${this.request.entity}`, error);
   }
 
   /** Lets go of the token: the next connection begins with a snapshot. */
@@ -98,11 +112,11 @@ export class Live {
     const before = this.#base;
     if (kind === 'snapshot') this.#replace(data);
     else this.#advance(data);
-    this.error = null;
     this.#settle();
     // An expired wait says only that time went by; a count has no entries, and is what it says.
     const isQuiet = kind === 'diff' && (data.items ? isEmptyDiff(data) : !data.reset)
       && sameSummary(before, this.#base);
+    this.#client.resultChanged(this);
     this.refresh(isQuiet ? 'token' : kind, { data, bytes });
     this.#become('live');
   }
@@ -209,10 +223,13 @@ export class Live {
 
   // MARK: Telling
 
-  #become(state) {
-    if (this.state === state || this.isClosed) return;
+  /** The error belongs to the state: a state that is entered without one has none. */
+  #become(state, error = null) {
+    if (this.isClosed) return;
+    this.error = error;
+    if (this.state === state) return;
     this.state = state;
-    this.#handlers.onState?.(state, this.error);
+    this.#handlers.onState?.(state, error);
     this.#notify();
   }
 

@@ -121,10 +121,17 @@ function terms(sort) {
 
 function compare(order, left, right) {
   for (const { path, sign, folds } of order) {
-    const result = compareValues(left[path], right[path], folds);
+    const result = path === 'id' ? compareIDs(left.id, right.id)
+      : compareValues(left[path], right[path], folds);
     if (result !== 0) return result * sign;
   }
   return 0;
+}
+
+/** A temporary id is text; the number that the store will give is greater than the others. */
+function compareIDs(left, right) {
+  if (typeof left === typeof right) return compareValues(left, right, false);
+  return typeof left === 'string' ? 1 : -1;
 }
 
 function compareValues(left, right, folds) {

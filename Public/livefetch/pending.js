@@ -9,6 +9,27 @@ export function hasReached(token, target) {
   return !!held && !!wanted && held[1] === wanted[1] && Number(held[2]) >= Number(wanted[2]);
 }
 
+/** Ids that a client made up: `new-`, random text, a number. Others may be values as well. */
+const temporary = /^new-[0-9a-f]{24}-\d+$/;
+
+/** The changes with ids of inserted objects in place of temporary ones; the same array if none is. */
+export function withIDs(changes, ids) {
+  let isChanged = false;
+  const replace = (value) => {
+    const name = value?.temporaryID ?? value;
+    if (typeof name === 'string' && temporary.test(name) && ids[name] !== undefined) {
+      isChanged = true;
+      return ids[name];
+    }
+    if (Array.isArray(value)) return value.map(replace);
+    if (value === null || typeof value !== 'object') return value;
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, replace(each)]));
+  };
+  const replaced = changes.map(({ temporaryID, ...change }) =>
+    (temporaryID === undefined ? replace(change) : { temporaryID, ...replace(change) }));
+  return isChanged ? replaced : changes;
+}
+
 export class Pending {
   /** The save's token, once it is answered. */
   token = null;
@@ -27,6 +48,11 @@ export class Pending {
 
   settle(live) {
     this.#settled.add(live);
+  }
+
+  /** Takes over the ids of objects that another save has inserted. */
+  replaceIDs(ids) {
+    this.changes = withIDs(this.changes, ids);
   }
 
   /** Takes over the ids that the store gave. */

@@ -30,6 +30,11 @@ export class LiveFetchError extends Error {
   }
 }
 
+/** Writes a refusal that the application does not handle to the console. */
+export function warnOfRefusal(subject, { code, message, hint }) {
+  console.warn(`livefetch: ${subject} was refused: ${code}: ${message}${hint ? ` Hint: ${hint}` : ''}`);
+}
+
 export class Transport {
   #token;
   #fetch;
@@ -71,11 +76,21 @@ export class Transport {
     return { data, bytes: byteLength(text), headers: response.headers, status: response.status };
   }
 
-  async #headers(own, body) {
-    const headers = { ...this.headers, ...own };
-    if (body !== undefined) headers['Content-Type'] = 'application/json';
+  /** Sends changes as one transaction. */
+  save(changes, { mergePolicy, idempotencyKey, prefer, signal }) {
+    const headers = clean({ 'Idempotency-Key': idempotencyKey, Prefer: prefer });
+    return this.json({ method: 'POST', path: '/v1/save', body: clean({ changes, mergePolicy }), headers, signal });
+  }
+
+  /** The headers that every request has: the application's own, and the bearer token. */
+  async credentials() {
     const token = typeof this.#token === 'function' ? await this.#token() : this.#token;
-    if (token) headers.Authorization = `Bearer ${token}`;
+    return token ? { ...this.headers, Authorization: `Bearer ${token}` } : this.headers;
+  }
+
+  async #headers(own, body) {
+    const headers = { ...(await this.credentials()), ...own };
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
     return headers;
   }
 }

@@ -1,15 +1,16 @@
 // What is checked in the browser: each scenario has a server of its own.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { connect } from '../../Public/livefetch.js';
 import { adapter, source } from './adapters.mjs';
 import { pause } from './browser.mjs';
+import { clientScenarios } from './client-scenarios.mjs';
 import { editingScenarios } from './editing-scenarios.mjs';
 import { fileScenarios } from './file-scenarios.mjs';
 import { saves } from './edits.mjs';
 import { withPolicy } from './policy.mjs';
+import { edit } from './sqlite.mjs';
 
 const isLive = () => globalThis.livefetch?.page.live?.state === 'live';
 const sections = () => globalThis.livefetch.page.live.sections;
@@ -105,13 +106,6 @@ async function reconnect({ browser, server, shoot }) {
   await page.run(() => globalThis.livefetch.client.update('City', 1850147, { population: 9_999_999 }));
   await until(() => page.run(sections), await fresh(server, page), 'it goes on after the restart');
   await page.close();
-}
-
-/** Changes the file as another program would. */
-function edit(file, sql) {
-  const code = 'import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.commit()';
-  const { status, stderr } = spawnSync('python3', ['-c', code, file, sql], { encoding: 'utf8' });
-  assert.equal(status, 0, stderr);
 }
 
 // MARK: Many rows
@@ -402,6 +396,7 @@ async function todo({ browser, server, shoot }) {
   const titles = () => [...document.querySelectorAll('#list .text')].map(({ value }) => value);
   const wanted = ['Call Ada', 'Read a book', 'Water the plants'];
   await until(() => pages[1].run(titles), wanted, 'the other page has them');
+  await pages[1].until(() => !document.querySelector('#list .is-pending'), { what: 'they are saved' });
   await pages[1].click('#list li:nth-child(2) input');
   await until(() => pages[0].run(titles), ['Call Ada', 'Water the plants', 'Read a book'], 'done ones last');
   await shoot(pages[0], 'todo');
@@ -451,7 +446,8 @@ const umd = ['react/umd/react.production.min.js', 'react-dom/umd/react-dom.produ
 
 /** The adapters that need a document, as the documentation has them, following the same fetch. */
 async function adapters({ browser, server }) {
-  const page = await browser.open(`${server.address}/todo.html`);
+  // A document of this server without a client of its own.
+  const page = await browser.open(`${server.address}/style.css`);
   const hasReact = umd.every((file) => existsSync(`${react}/${file}`));
   // The page's policy allows no code made of text; the debugger may.
   const define = (expression) => page.send('Runtime.evaluate', { expression });
@@ -501,6 +497,7 @@ export const scenarios = {
   'entities that inherit stand below their parents': { run: inheritance, options: ['heroes'] },
   'it holds under a strict policy, light, dark and narrow': { run: appearance },
   'the to-do list is shared': { run: todo },
+  ...clientScenarios,
   'the adapters of the documentation follow a fetch': { run: adapters },
   ...editingScenarios,
   ...fileScenarios,

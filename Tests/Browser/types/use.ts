@@ -1,9 +1,10 @@
 // What a program in TypeScript writes: compiled by the tests, never run. Each line marked with
 // `@ts-expect-error` has to be refused.
 
-import { advance, apply, connect, digest, fnv1a, idOf, isEmptyDiff, isPending, LiveFetchError,
-  OutOfStep, route } from '../../../Public/livefetch.js';
-import type { Diff, FetchRequest, Item, Live, LiveResult, Result, Section } from '../../../Public/livefetch.js';
+import { advance, apply, connect, digest, fnv1a, idOf, indexedDBStorage, isEmptyDiff, isPending,
+  LiveFetchError, OutOfStep, route } from '../../../Public/livefetch.js';
+import { fileStorage } from '../../../Public/livefetch/node.js';
+import type { AnyResult, Diff, FetchRequest, ID, Item, Live, LiveResult, Result, Section, Shape } from '../../../Public/livefetch.js';
 
 interface City {
   id: number;
@@ -73,3 +74,53 @@ connect().live<City>(request, { onChange: ({ sections }) => sections[0].items[0]
 connect().save([{ update: 'City', values: {} }]);
 const item: Item = { id: 1, anything: 'goes' };
 console.log(item.anything);
+
+/** Each shape of a request has its own result, diff and handlers. */
+export async function shapes() {
+  const client = connect();
+  const total: number = (await client.fetch({ entity: 'City', as: 'count' })).total;
+  const first: ID = (await client.fetch({ entity: 'City', as: 'ids' })).sections[0].items[0];
+  const rows = await client.fetch<{ continent: string; n: number }>(
+    { entity: 'Country', as: 'dictionaries', select: 'continent,n:@count', group: 'continent' });
+  const name: string = rows.sections[0].items[0].continent;
+  const count = client.live({ entity: 'City', as: 'count' }, {
+    onChange: ({ total, isPending }) => console.log(total.toFixed(), isPending),
+    onDiff: (diff) => console.log(diff.total.toFixed()) });
+  const shown: number | undefined = count.current?.total;
+  client.live({ entity: 'City', as: 'ids' },
+    { onDiff: (diff) => diff.items.inserted.map(({ id }): ID => id) });
+  client.live({ entity: 'City' }, { onDiff: (diff) => diff.items.inserted.map(({ item }): ID => item.id) });
+  client.live({ entity: 'Country', as: 'dictionaries' },
+    { onDiff: (diff) => diff.reset && diff.sections?.map(({ items }) => items[0].n) });
+  // @ts-expect-error a count has no sections
+  (await client.fetch({ entity: 'City', as: 'count' })).sections;
+  // @ts-expect-error a count has no type of its items
+  client.fetch<City>({ entity: 'City', as: 'count' });
+  // @ts-expect-error an id has no attributes
+  (await client.fetch({ entity: 'City', as: 'ids' })).sections[0].items[0].name;
+  // @ts-expect-error the dictionaries have no such column
+  rows.sections[0].items[0].population;
+  // @ts-expect-error a live count has no sections to draw
+  client.live({ entity: 'City', as: 'count' }, { onChange: ({ sections }) => sections });
+  // @ts-expect-error an inserted id has no item
+  client.live({ entity: 'City', as: 'ids' }, { onDiff: (diff) => diff.items.inserted[0].item.name });
+  // @ts-expect-error objects have no total without `count: 'exact'`
+  const exact: number = (await client.fetch({ entity: 'City' })).total;
+  return [total, first, name, shown, exact];
+}
+
+/** A request whose shape is not known is of any of them. */
+export async function wrap(request: FetchRequest<Shape>) {
+  const result: AnyResult = await connect().fetch(request);
+  return 'sections' in result ? result.sections : result.total;
+}
+
+/** A client that keeps its saves. */
+export function offline() {
+  connect('', { offline: true, onQueue: (size, error) => console.log(size, error?.code) });
+  connect('', { offline: indexedDBStorage('notes') });
+  // @ts-expect-error a storage has four functions
+  connect('', { offline: { get: async () => 1 } });
+  return connect('', { offline: fileStorage('kept'),
+    onRefused: ({ code, errors }, { changes }) => console.warn(code, errors[0]?.stored, changes.length) });
+}

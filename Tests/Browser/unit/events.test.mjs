@@ -66,6 +66,14 @@ test('an insert stands in its section where the order puts it', () => {
   assert.deepEqual(shown[0].items.map(({ id }) => id), [1, 't', 2]);
 });
 
+test('an insert stands where its number will be, which is greater than the others', () => {
+  const plain = [{ name: '', value: null, items: [{ id: 7, done: false }, { id: 3, done: true }] }];
+  const shown = overlay(plain, { entity: 'T', sort: 'done,-id' }, [
+    { insert: 'T', temporaryID: 'new-a-000009', values: { done: false } },
+    { insert: 'T', temporaryID: 'new-a-000010', values: { done: false } }]);
+  assert.deepEqual(shown[0].items.map(({ id }) => id), ['new-a-000010', 'new-a-000009', 7, 3]);
+});
+
 test('an insert whose section cannot be told is not shown', () => {
   const shown = overlay(sections, request,
     [{ insert: 'T', temporaryID: 't', values: { n: 7, c: 9 } }]);

@@ -33,8 +33,8 @@ export async function served(context, script) {
 }
 
 export async function until(condition) {
-  for (let tries = 0; tries < 400 && !condition(); tries += 1) {
+  for (let tries = 0; tries < 2000 && !(await condition()); tries += 1) {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  assert.ok(condition(), 'it did not come to that');
+  assert.ok(await condition(), 'it did not come to that');
 }

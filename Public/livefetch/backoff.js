@@ -7,7 +7,7 @@ const LONGEST = 20_000;
  * Waits, longer after each failure, at random so that clients do not come back all at once; ends
  * early when the signal says so or the network is back.
  */
-export class Patience {
+export class Backoff {
   #failures = 0;
   #end = () => {};
 

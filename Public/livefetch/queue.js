@@ -1,0 +1,213 @@
+// Saves that wait for the server, kept in a storage until they are answered.
+//
+// Enters: the changes and options of saves. Leaves: their answers, one save at a time, in order. Each
+// save has an idempotency key: one that is sent again because its answer was lost is saved once. The
+// pages of a browser share the queue: one of them sends at a time, all receive the outcome.
+
+import { Backoff, onWaking } from './backoff.js';
+import { Pages, randomText } from './pages.js';
+import { withIDs } from './pending.js';
+import { LiveFetchError, warnOfRefusal } from './transport.js';
+
+const PREFIX = 'save/';
+/** A server keeps idempotency keys for 24 hours; one hour allows for clocks. */
+const KEY_LIFETIME = 23 * 3_600_000;
+
+export class SaveQueue {
+  #items = new Map();
+  #storage;
+  #transport;
+  #handlers;
+  #pages;
+  #backoff = new Backoff();
+  #closed = new AbortController();
+  #isSending = false;
+  #error = null;
+  #lastTime = 0;
+  #ids = {};
+  #stopWatching;
+  /** Resolves when the saves of earlier pages are there. */
+  loaded;
+
+  /**
+   * @param handlers `onItem(item)` for a save of another page or an earlier one; `onSending(item)` when
+   * one is sent; `onRefused(error, save)`; `onQueue(size, error)` when the number that waits has changed.
+   */
+  constructor(storage, transport, handlers) {
+    this.#storage = storage;
+    this.#transport = transport;
+    this.#handlers = handlers;
+    this.#pages = new Pages(`livefetch queue ${storage.name ?? transport.base}`, (message) => this.#hear(message));
+    this.#stopWatching = onWaking(() => this.wake());
+    this.loaded = this.#load();
+    this.loaded.then(() => this.wake());
+  }
+
+  /** Keeps a save and sends it in its turn; the promise `answer` of the item settles afterwards. */
+  add(changes, { signal, mergePolicy, prefer, optimistic, idempotencyKey = randomText() }) {
+    const isFirst = this.#items.size === 0 && !this.#error;
+    const save = { changes: withIDs(changes, this.#ids), mergePolicy, prefer, optimistic, idempotencyKey,
+      page: this.#pages.id, sentAt: isFirst ? Date.now() : undefined };
+    const item = this.#take(this.#nextKey(), save, signal);
+    item.stored = this.#storage.set(item.key, JSON.parse(JSON.stringify(save)));
+    item.stored.then(() => this.#pages.post({ kind: 'queued' }));
+    this.wake();
+    return item;
+  }
+
+  /** Sends what waits now: the server may be there again. */
+  async wake() {
+    if (this.#isSending) return this.#backoff.hurry();
+    this.#isSending = true;
+    while (this.#first() && !this.#closed.signal.aborted) {
+      try {
+        await this.#pages.exclusively(() => this.#sendAll());
+        this.#backoff.succeeded();
+      } catch (error) {
+        this.#changed(error);
+        await this.#backoff.wait(this.#closed.signal, error.retryAfter);
+      }
+    }
+    this.#isSending = false;
+  }
+
+  /** Stops sending; what waits stays in the storage. */
+  close() {
+    this.#closed.abort();
+    this.#stopWatching();
+    this.#pages.close();
+  }
+
+  // MARK: The storage
+
+  async #load() {
+    const keys = (await this.#storage.keys()).filter((key) => key.startsWith(PREFIX)).sort();
+    for (const key of keys) {
+      const save = this.#items.has(key) ? undefined : await this.#storage.get(key);
+      if (save && !this.#items.has(key)) this.#handlers.onItem(this.#take(key, save));
+    }
+  }
+
+  #take(key, save, signal) {
+    const item = { key, save, signal, stored: undefined, isDone: false };
+    item.answer = new Promise((resolve, reject) => Object.assign(item, { resolve, reject }));
+    if (this.#handlers.onRefused || save.page !== this.#pages.id) item.answer.catch(() => {});
+    this.#items.set(key, item);
+    this.#changed(this.#error);
+    return item;
+  }
+
+  /** Keys sort in the order in which the saves were made. */
+  #nextKey() {
+    this.#lastTime = Math.max(Date.now(), this.#lastTime + 1);
+    return `${PREFIX}${String(this.#lastTime).padStart(15, '0')}-${this.#pages.id}`;
+  }
+
+  // MARK: Sending
+
+  #first() {
+    const waiting = [...this.#items.values()].filter(({ isDone }) => !isDone);
+    return waiting.sort((left, right) => (left.key < right.key ? -1 : 1))[0];
+  }
+
+  async #sendAll() {
+    await this.#load();
+    for (let item = this.#first(); item && !this.#closed.signal.aborted; item = this.#first()) {
+      await item.stored;
+      const save = await this.#storage.get(item.key);
+      // Another page has sent it: its message with the outcome is on the way.
+      if (save) await this.#sendOne(item, save);
+      else item.isDone = true;
+    }
+  }
+
+  async #sendOne(item, save) {
+    if (save.sentAt && Date.now() - save.sentAt > KEY_LIFETIME) return this.#finish(item, unknownOutcome());
+    if (this.#error) await this.#probe();
+    if (!save.sentAt) await this.#storage.set(item.key, { ...save, sentAt: Date.now() });
+    this.#pages.post({ kind: 'sending', key: item.key });
+    this.#handlers.onSending(item);
+    let data;
+    try {
+      ({ data } = await this.#post(save, item.signal));
+    } catch (error) {
+      if (!mayBeSentLater(error)) return this.#finish(item, error);
+      // These answers say that nothing was saved, so the key has not begun to age.
+      if ([401, 429].includes(error.status)) await this.#storage.set(item.key, { ...save, sentAt: undefined });
+      throw error;
+    }
+    await this.#finish(item, null, data);
+  }
+
+  /** Throws while the server cannot be reached, so that the key of a save begins to age only then. */
+  async #probe() {
+    try {
+      await this.#transport.json({ path: '/v1', signal: this.#closed.signal });
+    } catch (error) {
+      if (error.isTransient !== false) throw error;
+    }
+  }
+
+  #post({ changes, mergePolicy, prefer, idempotencyKey }, signal) {
+    return this.#transport.save(changes, { mergePolicy, prefer, idempotencyKey, signal });
+  }
+
+  // MARK: Outcomes
+
+  async #finish(item, error, data) {
+    if (data) await this.#replaceIDs(item, data.ids);
+    await this.#storage.delete(item.key);
+    const problem = error && (error.problem ?? { code: 'not-sent', detail: error.message });
+    this.#pages.post({ kind: 'outcome', key: item.key, problem, data });
+    const isOrphan = error && item.save.page !== this.#pages.id && !(await this.#pages.isOpen(item.save.page));
+    this.#settle(item, error, data, isOrphan);
+  }
+
+  /** Saves that wait may name objects that this one has inserted. */
+  async #replaceIDs(answered, ids) {
+    for (const { key } of this.#items.values()) {
+      const save = key === answered.key ? undefined : await this.#storage.get(key);
+      const changes = save && withIDs(save.changes, ids);
+      if (changes && changes !== save.changes) await this.#storage.set(key, { ...save, changes });
+    }
+  }
+
+  #hear({ kind, key, problem, data }) {
+    if (kind === 'queued') return this.#load().then(() => this.wake());
+    const item = this.#items.get(key);
+    if (item && kind === 'sending') return this.#handlers.onSending(item);
+    if (item) this.#settle(item, problem && new LiveFetchError(problem), data, false);
+  }
+
+  #settle(item, error, data, isOrphan) {
+    item.isDone = true;
+    this.#items.delete(item.key);
+    Object.assign(this.#ids, data?.ids);
+    this.#changed(null);
+    if (error) this.#refused(item, error, isOrphan);
+    else item.resolve(data);
+  }
+
+  /** One page hands a refusal to the application: the one that saved, or the one that sent for it. */
+  #refused(item, error, isOrphan) {
+    item.reject(error);
+    const { changes, page } = item.save;
+    const { onRefused } = this.#handlers;
+    if (onRefused && (isOrphan || page === this.#pages.id)) onRefused(error, { changes });
+    else if (isOrphan) warnOfRefusal('A save of an earlier page', error);
+  }
+
+  #changed(error) {
+    this.#error = error;
+    this.#handlers.onQueue?.(this.#items.size, error);
+  }
+}
+
+function mayBeSentLater({ status, isTransient }) {
+  return status === 401 || isTransient === true && status !== 500;
+}
+
+function unknownOutcome() {
+  return new LiveFetchError({ status: 0, code: 'outcome-unknown',
+    detail: 'The save was sent a day ago and never answered. The server may have saved it.' });
+}

@@ -1,0 +1,41 @@
+// Whether the page is seen: a hidden one releases its connection after a while.
+
+/** Watches the page; where there is none (Node, workers) it always counts as shown. */
+export class Visibility {
+  #isReleased = false;
+  #timer;
+  #shown = () => {};
+  #stop = new AbortController();
+
+  /** @param after seconds that the page is hidden before `onRelease` is called; false: never. */
+  constructor(after, onRelease) {
+    if (after === false || typeof document === 'undefined') return;
+    const check = () => {
+      clearTimeout(this.#timer);
+      if (document.visibilityState !== 'hidden') this.#show();
+      else this.#timer = setTimeout(() => this.#release(onRelease), after * 1000);
+    };
+    document.addEventListener('visibilitychange', check, { signal: this.#stop.signal });
+    check();
+  }
+
+  /** Resolves at once unless the page has released its connection, else when it is shown again. */
+  async shown() {
+    if (this.#isReleased) await new Promise((resolve) => { this.#shown = resolve; });
+  }
+
+  close() {
+    clearTimeout(this.#timer);
+    this.#stop.abort();
+  }
+
+  #release(onRelease) {
+    this.#isReleased = true;
+    onRelease();
+  }
+
+  #show() {
+    this.#isReleased = false;
+    this.#shown();
+  }
+}

@@ -1,0 +1,286 @@
+// What the client library does in a browser: saves made offline, and pages that share a connection.
+
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { connect } from '../../Public/livefetch.js';
+import { edit } from './sqlite.mjs';
+
+/** Serves a file with a table of things to do. */
+async function serveTodo(server) {
+  await server.kill('SIGTERM');
+  server.file = `${server.file}.todo`;
+  server.isSample = false;
+  edit(server.file, 'CREATE TABLE todo (id INTEGER PRIMARY KEY, title TEXT NOT NULL UNIQUE, done BOOLEAN NOT NULL DEFAULT 0)');
+  await server.begin();
+}
+
+const state = (wanted) => document.querySelector('#connection').dataset.state === wanted;
+const titles = () => [...document.querySelectorAll('#list .text')].map(({ value }) => value);
+const entries = (server) => connect(server.address).fetch({ entity: 'todo', sort: 'id' })
+  .then(({ sections }) => sections[0].items.map(({ title, done }) => [title, done]));
+
+async function write(page, ...texts) {
+  await page.click('#new');
+  for (const text of texts) {
+    await page.type(text);
+    await page.key('Enter');
+  }
+}
+
+async function offlineTodo({ browser, server, shoot }) {
+  await serveTodo(server);
+  const page = await browser.open(`${server.address}/todo.html`);
+  await page.until(state, { args: ['live'] });
+  await write(page, 'Buy bread');
+  await page.until(() => document.querySelectorAll('#list .is-pending').length === 0
+    && document.querySelectorAll('#list li').length === 1);
+  await server.kill();
+  await page.until(state, { args: ['offline'] });
+  await write(page, 'Water the plants', 'Read a book', 'Buy bread');
+  await page.click('#list li:nth-child(2) input');
+  await page.until(() => document.querySelector('#state').textContent === 'offline, 4 to send');
+  assert.deepEqual(await page.run(titles), ['Buy bread', 'Water the plants', 'Buy bread', 'Read a book']);
+  assert.equal(await page.run(() => document.querySelectorAll('#list .is-pending').length), 3);
+  await shoot(page, 'todo-offline');
+  assert.deepEqual(page.problems, []);
+  await page.close();
+  await server.begin();
+  const next = await browser.open(`${server.address}/todo.html`);
+  await next.until(() => document.querySelectorAll('#list li').length === 3, { timeout: 30_000 });
+  await next.until(() => document.querySelectorAll('#list .is-pending').length === 0);
+  assert.deepEqual(await entries(server), [['Buy bread', false], ['Water the plants', false], ['Read a book', true]]);
+  assert.match(await next.run(() => document.querySelector('#note').textContent), /title/);
+  assert.deepEqual(next.problems, []);
+  await next.close();
+}
+
+/** Two pages have one queue: the one that stays sends what the other left, and shows its refusal. */
+async function sharedQueue({ browser, server }) {
+  await serveTodo(server);
+  const open = () => browser.open(`${server.address}/todo.html`);
+  const [left, right] = [await open(), await open()];
+  for (const page of [left, right]) await page.until(state, { args: ['live'] });
+  await server.kill();
+  for (const page of [left, right]) await page.until(state, { args: ['offline'] });
+  await write(left, 'Of the left', 'Twice');
+  await right.until(() => document.querySelectorAll('#list .is-pending').length === 2);
+  await write(right, 'Twice', 'Of the right');
+  await left.until(() => document.querySelectorAll('#list .is-pending').length === 4);
+  await left.close();
+  await server.begin();
+  await right.until(() => document.querySelectorAll('#list li:not(.is-pending)').length === 3, { timeout: 30_000 });
+  await right.until(() => document.querySelectorAll('#list li').length === 3);
+  assert.deepEqual((await entries(server)).map(([title]) => title), ['Of the left', 'Twice', 'Of the right']);
+  assert.match(await right.run(() => document.querySelector('#note').textContent), /title/);
+  assert.deepEqual(right.problems, []);
+  await right.close();
+}
+
+/** The page is there, as from a cache, and the server is not. */
+async function storedTodo({ browser, server, shoot }) {
+  await serveTodo(server);
+  const page = await browser.open(`${server.address}/todo.html`);
+  await page.until(state, { args: ['live'] });
+  await write(page, 'Known before');
+  await page.until(() => document.querySelectorAll('#list li:not(.is-pending)').length === 1);
+  await page.send('Network.enable');
+  await page.send('Network.setBlockedURLs', { urls: ['*/v1*'] });
+  await page.go(`${server.address}/todo.html`);
+  await page.until(state, { args: ['offline'] });
+  assert.deepEqual(await page.run(titles), ['Known before']);
+  await write(page, 'Written offline');
+  assert.deepEqual(await page.run(titles), ['Written offline', 'Known before']);
+  await page.go(`${server.address}/todo.html`);
+  await page.until(() => document.querySelectorAll('#list .is-pending').length === 1);
+  assert.deepEqual(await page.run(titles), ['Written offline', 'Known before']);
+  await shoot(page, 'todo-stored');
+  await connect(server.address).insert('todo', { title: 'Of somebody else', done: false });
+  await page.send('Network.setBlockedURLs', { urls: [] });
+  await page.until(state, { args: ['live'], timeout: 30_000 });
+  await page.until(() => document.querySelectorAll('#list li:not(.is-pending)').length === 3);
+  assert.deepEqual(await page.run(titles), ['Written offline', 'Of somebody else', 'Known before']);
+  assert.deepEqual((await entries(server)).length, 3);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+// MARK: Many pages
+
+async function manyPages({ browser, server }) {
+  await serveTodo(server);
+  const pages = [];
+  for (let number = 0; number < 8; number += 1) {
+    pages.push(await browser.open(`${server.address}/todo.html`));
+    await pages[number].until(state, { args: ['live'], what: `page ${number + 1} of 8 is live` });
+  }
+  const all = async (wanted) => {
+    for (const page of pages) {
+      await page.until((texts) => JSON.stringify([...document.querySelectorAll('#list .text')]
+        .map(({ value }) => value)) === texts && !document.querySelector('#list .is-pending'),
+      { args: [JSON.stringify(wanted)], timeout: 20_000, what: `every page shows ${wanted}` });
+    }
+  };
+  await write(pages[7], 'From the eighth');
+  await all(['From the eighth']);
+  await connect(server.address).insert('todo', { title: 'From elsewhere', done: false });
+  await all(['From elsewhere', 'From the eighth']);
+  await pages.shift().close();
+  await write(pages[0], 'After the first page has closed');
+  await all(['After the first page has closed', 'From elsewhere', 'From the eighth']);
+  await server.kill();
+  for (const page of pages) await page.until(state, { args: ['offline'] });
+  await server.begin();
+  for (const page of pages) await page.until(state, { args: ['live'], timeout: 40_000 });
+  await write(pages[6], 'After the restart');
+  await all(['After the restart', 'After the first page has closed', 'From elsewhere', 'From the eighth']);
+  for (const page of pages) assert.deepEqual(page.problems, []);
+  await Promise.all(pages.map((page) => page.close()));
+}
+
+/** Makes a page believe that it is hidden or shown. */
+const appear = (visibility) => {
+  Object.defineProperty(document, 'visibilityState', { value: visibility, configurable: true });
+  document.dispatchEvent(new Event('visibilitychange'));
+};
+
+async function hiddenPages({ browser, server }) {
+  await serveTodo(server);
+  const open = async () => {
+    const page = await browser.open(`${server.address}/todo.html`);
+    await page.run(async () => {
+      const { connect } = await import('/livefetch.js');
+      globalThis.states = [];
+      globalThis.causes = [];
+      globalThis.live = connect('', { hiddenAfter: 0.2 }).live({ entity: 'todo', sort: 'id' }, {
+        onState: (state) => globalThis.states.push(state),
+        onChange: (current, { cause }) => globalThis.causes.push(cause) });
+    });
+    await page.until(() => globalThis.live.state === 'live');
+    return page;
+  };
+  const [leader, other] = [await open(), await open()];
+  const shown = () => globalThis.live.sections[0].items.map(({ title }) => title);
+  await leader.run(appear, 'hidden');
+  await leader.until(() => globalThis.live.state === 'offline');
+  const client = connect(server.address);
+  await client.insert('todo', { title: 'Unseen', done: false });
+  await other.until(() => globalThis.live.sections[0].items.length === 1, { what: 'the other page leads' });
+  assert.deepEqual(await leader.run(shown), []);
+  await leader.run(appear, 'visible');
+  await leader.until(() => globalThis.live.sections[0].items.length === 1);
+  assert.deepEqual(await leader.run(() => globalThis.causes), ['snapshot', 'diff'], 'it resumes by its token');
+  assert.deepEqual(await leader.run(() => globalThis.states), ['live', 'offline', 'live']);
+  assert.deepEqual(await other.run(() => globalThis.states), ['live']);
+  for (const page of [leader, other]) {
+    assert.deepEqual(page.problems, []);
+    await page.close();
+  }
+}
+
+/** Pages with another credential are another group, also when it changes while they follow. */
+async function credentials({ browser, server }) {
+  await serveTodo(server);
+  const pages = [];
+  for (const user of ['one', 'one', 'two']) {
+    const page = await browser.open(`${server.address}/style.css`);
+    await page.run(async (name) => {
+      const { connect } = await import('/livefetch.js');
+      globalThis.headers = { 'X-User': name };
+      globalThis.live = connect('', { headers: globalThis.headers }).live({ entity: 'todo', sort: 'id' });
+    }, user);
+    await page.until(() => globalThis.live.state === 'live');
+    pages.push(page);
+  }
+  const leaders = (count) => pages[0].until(async (wanted) => (await navigator.locks.query()).held
+    .filter(({ name }) => name.endsWith(' leader')).length === wanted, { args: [count], timeout: 40_000,
+    what: `there are ${count} streams` });
+  await leaders(2);
+  await pages[0].run(() => { globalThis.headers['X-User'] = 'three'; });
+  await server.kill();
+  await server.begin();
+  await leaders(3);
+  for (const page of pages) await page.until(() => globalThis.live.state === 'live', { timeout: 40_000 });
+  await connect(server.address).insert('todo', { title: 'For all', done: false });
+  for (const page of pages) {
+    await page.until(() => globalThis.live.sections[0].items.length === 1);
+    await page.close();
+  }
+}
+
+/** A page whose browser has suspended it does not answer: another one takes the lead. */
+async function suspendedLeader({ browser, server }) {
+  await serveTodo(server);
+  const leader = await browser.open(`${server.address}/todo.html`);
+  await leader.until(state, { args: ['live'] });
+  const other = await browser.open(`${server.address}/todo.html`);
+  await other.until(state, { args: ['live'] });
+  await leader.send('Debugger.enable');
+  await leader.send('Debugger.pause');
+  leader.run(() => 1).catch(() => {});
+  await connect(server.address).insert('todo', { title: 'Unseen', done: false });
+  await other.until(() => document.querySelectorAll('#list li').length === 1, { timeout: 60_000 });
+  await leader.send('Debugger.disable');
+  await leader.until(() => document.querySelectorAll('#list li').length === 1, { timeout: 20_000 });
+  await connect(server.address).insert('todo', { title: 'Seen by both', done: false });
+  for (const page of [leader, other]) {
+    await page.until(() => document.querySelectorAll('#list li').length === 2);
+    assert.deepEqual(page.problems, []);
+    await page.close();
+  }
+}
+
+// MARK: The package
+
+const library = fileURLToPath(new URL('../../Public', import.meta.url));
+
+/** Installs the package as npm packs it; where npm is missing, the files as they are. */
+function install(directory) {
+  const npm = (...args) => spawnSync('npm', [...args, '--offline', '--no-audit', '--no-fund'],
+    { cwd: directory, encoding: 'utf8' });
+  writeFileSync(join(directory, 'package.json'), '{"type":"module"}');
+  const packed = npm('pack', library, '--silent');
+  if (packed.error) {
+    mkdirSync(join(directory, 'node_modules'));
+    cpSync(library, join(directory, 'node_modules/livefetch'), { recursive: true });
+    return 'npm is not installed';
+  }
+  assert.equal(packed.status, 0, packed.stderr);
+  const installed = npm('install', `./${packed.stdout.trim()}`);
+  assert.equal(installed.status, 0, installed.stderr);
+  return 'packed and installed by npm';
+}
+
+function node(directory, file) {
+  const program = spawn(process.execPath, [file], { cwd: directory });
+  const output = { stdout: '', stderr: '' };
+  for (const name of Object.keys(output)) program[name].on('data', (data) => { output[name] += data; });
+  return new Promise((resolve) => program.on('close', (status) => resolve({ ...output, status })));
+}
+
+async function firstExample({ server }) {
+  const note = install(server.directory);
+  const text = readFileSync(join(library, 'docs/javascript.md'), 'utf8');
+  const [, example] = /```js\n([^]*?)```/.exec(text);
+  writeFileSync(join(server.directory, 'example.js'), example.replace("'http://127.0.0.1:8080'", `'${server.address}'`));
+  const { stdout, stderr, status } = await node(server.directory, 'example.js');
+  assert.deepEqual([stderr, status], ['', 0]);
+  assert.match(stdout, /^\d+ cities of a million\nTokyo, \S+, \S+\n/);
+  writeFileSync(join(server.directory, 'exports.js'),
+    "import { fileStorage } from 'livefetch/node';\nconsole.log(typeof fileStorage);");
+  assert.equal((await node(server.directory, 'exports.js')).stdout, 'function\n');
+  return note;
+}
+
+export const clientScenarios = {
+  'what is typed offline is sent after a reload, and a refusal is shown': { run: offlineTodo },
+  'two pages have one queue, which outlives each': { run: sharedQueue },
+  'a start without the server shows the last state, and resumes': { run: storedTodo },
+  'eight pages follow one server, and go on when the first one closes': { run: manyPages },
+  'a hidden page releases the stream, and resumes when it is shown': { run: hiddenPages },
+  'the first example of the documentation runs in Node, with the package': { run: firstExample },
+  'pages with different credentials share nothing': { run: credentials },
+  'a suspended page loses the lead': { run: suspendedLeader },
+};

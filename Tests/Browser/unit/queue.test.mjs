@@ -1,0 +1,170 @@
+// Saves that wait for the server: what is sent, in which order, how often, and who gets a refusal.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { connect, isPending, memoryStorage } from '../../../Public/livefetch.js';
+import { fileStorage } from '../../../Public/livefetch/node.js';
+import { json, served, until } from './script.mjs';
+
+const answer = (number, ids = {}) => ({ token: `a-${number}-x`, ids, inserted: 0, updated: 0, deleted: 0 });
+const about = [(response) => json(response, { name: 'LiveFetch' })];
+
+/** A network that the test switches on and off. */
+function network(isUp) {
+  const own = { isUp, fetch: (...args) => (own.isUp ? fetch(...args) : Promise.reject(new TypeError('offline'))) };
+  return own;
+}
+
+const saves = (asked) => asked.filter(({ path }) => path === '/v1/save');
+
+test('saves made offline survive a restart and are sent once each, in order', async (context) => {
+  const { address, asked } = await served(context, { '/v1': about,
+    '/v1/save': [(response) => json(response, answer(1)), (response) => json(response, answer(2)), (response) => json(response, answer(3))] });
+  const directory = await mkdtemp(join(tmpdir(), 'livefetch-queue-'));
+  const before = connect(address, { offline: fileStorage(directory), fetch: network(false).fetch });
+  for (const n of [1, 2, 3]) before.update('T', n, { n });
+  await until(async () => (await fileStorage(directory).keys()).length === 3);
+  before.close();
+  const sizes = [];
+  const after = connect(address, { offline: fileStorage(directory), onQueue: (size) => sizes.push(size) });
+  context.after(async () => {
+    await after.close();
+    await rm(directory, { recursive: true });
+  });
+  await until(() => sizes.at(-1) === 0);
+  assert.deepEqual(saves(asked).map(({ body }) => body.changes[0].id), [1, 2, 3]);
+  assert.equal(new Set(saves(asked).map(({ headers }) => headers['idempotency-key'])).size, 3);
+  assert.deepEqual(await fileStorage(directory).keys(), []);
+});
+
+test('a save whose answer was lost is sent again with the same key, and its caller gets the answer', async (context) => {
+  const { address, asked } = await served(context, { '/v1': about,
+    '/v1/save': [(response) => response.destroy(), (response) => json(response, answer(1))] });
+  const client = connect(address, { offline: memoryStorage() });
+  context.after(() => client.close());
+  assert.equal((await client.update('T', 1, { n: 1 })).token, 'a-1-x');
+  const [first, second] = saves(asked);
+  assert.equal(first.headers['idempotency-key'], second.headers['idempotency-key']);
+  assert.deepEqual(first.body, second.body);
+});
+
+test('a refusal goes to the caller and to the application, and the queue goes on', async (context) => {
+  const conflict = { code: 'conflict', title: 'Conflict', errors: [{ change: 0, code: 'changed' }] };
+  const { address, asked } = await served(context, { '/v1': about,
+    '/v1/save': [(response) => json(response, conflict, 409), (response) => json(response, answer(2))] });
+  const net = network(false);
+  const refused = [];
+  const client = connect(address, { offline: memoryStorage(), fetch: net.fetch,
+    onRefused: ({ code, errors }, { changes }) => refused.push([code, errors[0].code, changes[0].id]) });
+  context.after(() => client.close());
+  const [first, second] = [client.update('T', 1, { n: 1 }), client.update('T', 2, { n: 2 })];
+  net.isUp = true;
+  await assert.rejects(first, { code: 'conflict' });
+  assert.equal((await second).token, 'a-2-x');
+  assert.deepEqual(refused, [['conflict', 'changed', 1]]);
+  assert.equal(saves(asked).length, 2);
+});
+
+test('a refused save of an earlier page goes to the application, or is a warning', async (context) => {
+  const { address } = await served(context, { '/v1': about,
+    '/v1/save': [(response) => json(response, { code: 'forbidden', title: 'Forbidden', hint: 'Ask.' }, 403)] });
+  const { mock } = context.mock.method(console, 'warn', () => {});
+  for (const isHandled of [true, false]) {
+    const storage = memoryStorage();
+    const before = connect(address, { offline: storage, fetch: network(false).fetch });
+    before.delete('T', 7);
+    await until(async () => (await storage.keys()).length === 1);
+    before.close();
+    const refused = [];
+    const onRefused = isHandled ? (error, { changes }) => refused.push([error.code, changes]) : undefined;
+    const after = connect(address, { offline: storage, onRefused });
+    await until(async () => (await storage.keys()).length === 0);
+    await until(() => (isHandled ? refused.length : mock.calls.length) === 1);
+    if (isHandled) assert.deepEqual(refused, [['forbidden', [{ delete: 'T', id: 7 }]]]);
+    after.close();
+  }
+  assert.match(mock.calls[0].arguments[0], /A save of an earlier page was refused: forbidden: Forbidden Hint: Ask\./);
+});
+
+test('a save that names an object which another one inserts is sent with its id', async (context) => {
+  const { address, asked } = await served(context, { '/v1': about,
+    '/v1/save': [(response, { body }) => json(response, answer(1, { [body.changes[0].temporaryID]: 17 })), (response) => json(response, answer(2))] });
+  const net = network(false);
+  const client = connect(address, { offline: memoryStorage(), fetch: net.fetch });
+  context.after(() => client.close());
+  const temporaryID = client.temporaryID();
+  client.save([{ insert: 'T', temporaryID, values: { n: 1 } }]);
+  const last = client.save([{ update: 'T', id: temporaryID, values: { n: 2, other: { temporaryID }, list: { add: [temporaryID] } } }]);
+  net.isUp = true;
+  await last;
+  assert.deepEqual(saves(asked)[1].body.changes, [{ update: 'T', id: 17, values: { n: 2, other: 17, list: { add: [17] } } }]);
+  await client.delete('T', temporaryID);
+  assert.deepEqual(saves(asked)[2].body.changes, [{ delete: 'T', id: 17 }]);
+});
+
+test('saves that wait are shown as pending, also by the page that comes after a reload', async (context) => {
+  const item = (id, n) => ({ id, n });
+  const stream = (response) => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    const data = { entity: 'T', token: 'a-1-x', count: 1, sections: [{ name: '', value: null, items: [item(1, 1)] }] };
+    response.write(`event: snapshot\ndata: ${JSON.stringify(data)}\n\n`);
+  };
+  const { address } = await served(context, { '/v1/objects/T': [stream],
+    '/v1/save': [(response) => json(response, { code: 'overloaded', title: 'Overloaded' }, 503)] });
+  const storage = memoryStorage();
+  const before = connect(address, { offline: storage });
+  before.save([{ insert: 'T', values: { n: 9 } }, { update: 'T', id: 1, values: { n: 2 } }]);
+  await until(async () => (await storage.keys()).length === 1);
+  before.close();
+  const after = connect(address, { offline: storage });
+  context.after(() => after.close());
+  const live = after.live({ entity: 'T' });
+  await until(() => live.sections[0]?.items.length === 2);
+  assert.deepEqual(live.sections[0].items.map(({ n }) => n), [2, 9]);
+  assert.ok(live.sections[0].items.every(isPending));
+});
+
+test('a save waits while the credential is refused', async (context) => {
+  const { address } = await served(context, { '/v1': about,
+    '/v1/save': [(response) => json(response, { code: 'unauthorized', title: 'Unauthorized' }, 401), (response) => json(response, answer(1))] });
+  const errors = [];
+  const client = connect(address, { offline: memoryStorage(), onQueue: (size, error) => errors.push(error?.code) });
+  context.after(() => client.close());
+  await client.update('T', 1, { n: 1 });
+  assert.deepEqual(errors, [undefined, 'unauthorized', undefined]);
+});
+
+test('a save that was sent a day ago without an answer is not sent again', async (context) => {
+  const { address, asked } = await served(context, { '/v1': about });
+  const storage = memoryStorage();
+  await storage.set('save/1', { changes: [{ insert: 'T', values: {} }], idempotencyKey: 'k', page: 'p', sentAt: Date.now() - 86_400_000 });
+  const refused = [];
+  const client = connect(address, { offline: storage, onRefused: ({ code }) => refused.push(code) });
+  context.after(() => client.close());
+  await until(() => refused.length === 1);
+  assert.deepEqual(refused, ['outcome-unknown']);
+  assert.deepEqual(saves(asked), []);
+});
+
+test('what was not sent for days as there was no network is sent', async (context) => {
+  const { address, asked } = await served(context, { '/v1': about, '/v1/save': [(response) => json(response, answer(1))] });
+  const storage = memoryStorage();
+  await storage.set('save/1', { changes: [{ insert: 'T', values: {} }], idempotencyKey: 'k', page: 'p' });
+  const client = connect(address, { offline: storage });
+  context.after(() => client.close());
+  await until(async () => (await storage.keys()).length === 0);
+  assert.equal(saves(asked)[0].headers['idempotency-key'], 'k');
+});
+
+test('a storage that fails is a warning, and the save is sent', async (context) => {
+  const { address } = await served(context, { '/v1': about, '/v1/save': [(response) => json(response, answer(1))] });
+  const { mock } = context.mock.method(console, 'warn', () => {});
+  const fails = async () => { throw new Error('no room'); };
+  const client = connect(address, { offline: { get: fails, set: fails, delete: fails, keys: fails } });
+  context.after(() => client.close());
+  assert.equal((await client.update('T', 1, { n: 1 })).token, 'a-1-x');
+  assert.equal(mock.calls.length, 1);
+});

@@ -1,0 +1,63 @@
+// The states of a live fetch, the error that belongs to each, and refusals that nobody handles.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { connect } from '../../../Public/livefetch.js';
+import { json, served, until } from './script.mjs';
+
+const path = '/v1/objects/T';
+const snapshot = { entity: 'T', token: 'a-1-x', count: 1, sections: [{ name: '', value: null, items: [{ id: 1 }] }] };
+
+const open = (response, ...list) => {
+  response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+  response.write('retry: 2000\n\n');
+  for (const [event, data] of list) response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+};
+
+const refusal = { code: 'unknown-key-path', title: 'Unknown key path', detail: 'City has no size.',
+  hint: 'Did you mean name?' };
+
+test('the state live carries no error of the connection before, though no event came yet', async (context) => {
+  const { address } = await served(context, { [path]: [
+    (response) => { open(response, ['snapshot', snapshot]); response.end(); },
+    (response) => json(response, { code: 'overloaded', title: 'Overloaded' }, 503),
+    (response) => open(response)] });
+  const client = connect(address);
+  context.after(() => client.close());
+  const states = [];
+  const live = client.live({ entity: 'T' }, { onState: (state, error) => states.push([state, error?.code ?? null]) });
+  await until(() => states.filter(([state]) => state === 'live').length === 2);
+  assert.deepEqual(states, [['live', null], ['offline', null], ['live', null]]);
+  assert.equal(live.error, null);
+});
+
+test('the error of a lost connection is there while it is lost, and gone when the fetch is closed', async (context) => {
+  const { address } = await served(context, { [path]: [
+    (response) => json(response, { code: 'overloaded', title: 'Overloaded' }, 503)] });
+  const states = [];
+  const live = connect(address).live({ entity: 'T' },
+    { onState: (state, error) => states.push([state, error?.code ?? null]) });
+  await until(() => live.state === 'offline');
+  assert.equal(live.error.code, 'overloaded');
+  live.close();
+  assert.deepEqual(states, [['offline', 'overloaded'], ['closed', null]]);
+});
+
+/** What a refused fetch with these handlers writes to the console. */
+async function warnings(context, handlers) {
+  const { address } = await served(context, { [path]: [(response) => json(response, refusal, 400)] });
+  const { mock } = context.mock.method(console, 'warn', () => {});
+  const live = connect(address).live({ entity: 'T', where: 'size > 1' }, handlers);
+  await until(() => live.state === 'failed');
+  return mock.calls.map(({ arguments: [text] }) => text);
+}
+
+test('a refusal that nobody handles is a warning with its code and hint', async (context) => {
+  assert.deepEqual(await warnings(context, { onChange: () => {} }),
+    ['livefetch: The fetch of T was refused: unknown-key-path: City has no size. Hint: Did you mean name?']);
+});
+
+test('a refusal that a handler gets is no warning', async (context) => {
+  assert.deepEqual(await warnings(context, { onError: () => {} }), []);
+  assert.deepEqual(await warnings(context, { onState: () => {} }), []);
+});
