@@ -121,7 +121,10 @@ extension Operand {
     switch value {
     case .integer(let id): return isText ? nil : .id(.integer(id))
     case .double: return isText ? nil : value
-    case .string(let id): return isText ? .id(.text(id)) : Int64(id).map { .id(.integer($0)) }
+    case .string(let id):
+      // An integer has one spelling, as in a path.
+      return isText
+        ? .id(.text(id)) : Int64(id).flatMap { $0.description == id ? .id(.integer($0)) : nil }
     case .id(.integer): return isText ? nil : value
     case .id(.text): return isText ? value : nil
     default: return nil
