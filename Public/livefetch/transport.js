@@ -8,7 +8,7 @@ const LONGEST_TARGET = 2000;
 /** A refusal of the server (its problem object), or a server that cannot be reached. */
 export class LiveFetchError extends Error {
   constructor(problem, options) {
-    super(problem.detail || problem.title || problem.code, options);
+    super(withoutName(problem.detail) || problem.title || problem.code, options);
     this.name = 'LiveFetchError';
     /** The HTTP status; 0 where there was no answer. */
     this.status = problem.status ?? 0;
@@ -33,6 +33,11 @@ export class LiveFetchError extends Error {
 /** Writes a refusal that the application does not handle to the console. */
 export function warnOfRefusal(subject, { code, message, hint }) {
   console.warn(`livefetch: ${subject} was refused: ${code}: ${message}${hint ? ` Hint: ${hint}` : ''}`);
+}
+
+/** A detail without the name of one fetch of many: the names are the client's own. */
+function withoutName(detail) {
+  return detail?.replace(/^Fetch `[^`]*`: /, '');
 }
 
 export class Transport {

@@ -196,7 +196,7 @@ struct RemoteServerTests {
         bed.server.path,
         "ALTER TABLE City ADD COLUMN \(column) INTEGER; UPDATE City SET population = 7 WHERE id = 4"
       )
-      try await eventually(seconds: 10) { bed.snapshots(since: count) > 0 }
+      try await eventually { bed.snapshots(since: count) > 0 }
       try await bed.settle()
       try await bed.grow(4, to: 1000)
       try await bed.settle()

@@ -128,8 +128,12 @@ struct ManyChangedObjectsTests {
           name: "n\(id % 40)", population: id, isCapital: nil, country: nil)
       }
     }
+    // No load ends the pass before all fetches are considered.
+    var configuration = LiveConfiguration()
+    configuration.timeLimit = .seconds(600)
+    configuration.longTimeLimit = .seconds(600)
     var queries = LiveQueries(
-      model: store.model, columns: store.columns, configuration: LiveConfiguration())
+      model: store.model, columns: store.columns, configuration: configuration)
     let waiters = predicates.map { _ in Waiter() }
     try store.read { transaction throws(StoreError) in
       let context = CatchUpContext(transaction)
