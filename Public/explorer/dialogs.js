@@ -27,10 +27,12 @@ export function ask(title, text, yes) {
   });
 }
 
-/** The fields of a new object; `add(values)` stages it. */
+/** The fields of a new object; `add(values)` stages it. A key that is left empty is the database's to make. */
 export function insertDialog(entity, columns, { add, search, nameOf }) {
   const values = {};
-  const writable = columns.filter((column) => !column.readOnly);
+  const key = columns.filter(({ isID }) => isID).map((column) => ({ ...column, optional: true }));
+  const others = columns.filter((column) => !column.readOnly && !column.isID);
+  const writable = key.some(({ type }) => type !== 'integer') ? [...key, ...others] : [...others, ...key];
   const fields = writable.map((column) => (column.type === 'relationship'
     ? relatedField(column, values, { search, nameOf }) : textField(column, values)));
   const complaint = h('p', { class: 'complaint', role: 'alert', hidden: true });

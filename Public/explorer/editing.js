@@ -15,9 +15,9 @@ export class Editing {
   /** @param page `{client, schema, names, view, isReadOnly, refill(), saved(token, sentAt)}`. */
   constructor(page, element) {
     this.#page = page;
-    this.staged = new Staged(() => this.#changed());
+    this.staged = new Staged(() => this.#changed(), keptInTab());
     this.saving = new Saving(page.client, this.staged, {
-      redraw: () => this.#changed(), complain: (error) => this.#tray.complain(error),
+      redraw: () => this.#changed(), complain: (...refusal) => this.#tray.complain(...refusal),
       saved: (token, sentAt) => page.saved(token, sentAt), nameOf: (change) => this.#nameOf(change) });
     this.#tray = new Tray(element, {
       onSave: () => this.saving.save(), onDiscard: () => this.staged.clear(),
@@ -49,8 +49,22 @@ export class Editing {
     return {
       staged: (id) => this.staged.of(page.view.entity, id),
       nameOf: (entity, id) => page.names.nameOf(entity, id),
-      onRemove: (item) => !page.isReadOnly && this.staged.toggleDeletion(page.view.entity, item),
+      onRemove: (item) => !page.isReadOnly
+        && this.staged.toggleDeletion(page.view.entity, item, this.#seen(item)),
       editor: (item, column, { close }) => (page.isReadOnly ? null : this.#editor(item, column, close)) };
+  }
+
+  /** The values that a deletion is based on: those that JavaScript holds as they are stored. */
+  #seen(item) {
+    const columns = this.#page.schema.columns(this.#page.view.entity)
+      .filter(({ isID, type, name }) => !isID && !['decimal', 'json', 'binary'].includes(type) && name in item);
+    return Object.fromEntries(columns.map(({ name }) => [name, item[name]]));
+  }
+
+  /** Shows what an earlier page left, of tables that are there. */
+  resume() {
+    this.staged.keepOnly((entity) => this.#page.schema.entity(entity) !== undefined);
+    if (this.staged.count > 0) this.#changed();
   }
 
   #editor(item, column, close) {
@@ -79,4 +93,19 @@ export class Editing {
     const label = this.#page.schema.label(entity);
     return String(item?.[label] ?? values?.[label] ?? `${entity} ${id ?? ''}`);
   }
+}
+
+/** What is staged outlives a reload of its tab. A browser that keeps nothing is no error. */
+function keptInTab() {
+  const name = 'livefetch.staged';
+  return {
+    read() {
+      try { return sessionStorage.getItem(name); } catch { return null; }
+    },
+    write(text) {
+      try {
+        if (text === null) sessionStorage.removeItem(name);
+        else sessionStorage.setItem(name, text);
+      } catch { /* It is full or forbidden: the changes are kept until the page is left. */ }
+    } };
 }

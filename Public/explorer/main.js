@@ -53,6 +53,7 @@ document.getElementById('todo-link').hidden = !schema.isSample;
 
 const fromAddress = () => address.read() ?? address.initial(schema);
 page.go(fromAddress());
+page.editing.resume();
 addEventListener('popstate', () => page.go(fromAddress()));
 page.count();
 startKeys({

@@ -82,7 +82,7 @@ export class Page {
       (...range) => this.change({ where: narrowed(this.view.where, ...range) }));
   }
 
-  #typed = debounce((where) => this.change({ where }), TYPING);
+  #typed = debounce((where) => this.change({ where }, false), TYPING);
 
   // MARK: The view
 
@@ -162,9 +162,10 @@ export class Page {
     }
   }
 
-  change(patch) {
+  /** @param isStep whether Back leads to the view before. */
+  change(patch, isStep = true) {
     const isSame = Object.entries(patch).every(([name, value]) => this.view[name] === value);
-    if (!isSame) this.go({ ...this.view, ...patch });
+    if (!isSame) this.go({ ...this.view, ...patch }, isStep);
   }
 
   get isReadOnly() {

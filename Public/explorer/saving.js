@@ -9,18 +9,18 @@ export class Saving {
   #staged;
   #page;
 
-  /** @param page `{redraw(), complain(error), saved(token, sentAt), nameOf(change)}`. */
+  /** @param page `{redraw(), complain(error, others), saved(token, sentAt), nameOf(change)}`. */
   constructor(client, staged, page) {
     this.#client = client;
     this.#staged = staged;
     this.#page = page;
   }
 
-  async save() {
-    const { list } = this.#staged;
+  /** @param list the staged changes to save; all where it is left out. */
+  async save({ list } = this.#staged) {
     if (this.isBusy || list.length === 0) return;
     this.isBusy = true;
-    const taken = this.#staged.take();
+    const taken = this.#staged.take(list);
     const sentAt = performance.now();
     try {
       const { token } = await this.#client.save(saveChanges(list));
@@ -38,7 +38,7 @@ export class Saving {
   #refused(error, list) {
     const conflicts = (error.errors ?? []).filter(({ code }) => code === 'changed');
     if (![409, 412].includes(error.status) || conflicts.length === 0) {
-      return this.#page.complain(error);
+      return this.#page.complain(error, this.#others(error, list));
     }
     this.#page.complain(null);
     const rows = conflicts.flatMap((conflict) => this.#sides(conflict, list[conflict.change]));
@@ -47,13 +47,21 @@ export class Saving {
       discard: () => rows.forEach(({ change }) => this.#staged.drop(change)) });
   }
 
+  /** Saves the changes that a refusal does not name; null where it names none, or all. */
+  #others({ errors = [] }, list) {
+    const refused = new Set(errors.map(({ change }) => change));
+    const others = list.filter((_, index) => !refused.has(index));
+    if (others.length === 0 || others.length === list.length) return null;
+    return { count: others.length, save: () => this.save({ list: others }) };
+  }
+
   /** A conflict of one property, or of an object as a whole, as lines of three values. */
   #sides({ property, stored, given }, change) {
     const names = property ? [property] : Object.keys(change.values ?? {});
     const at = (side, name) =>
       (side !== null && typeof side === 'object' && name in side ? side[name] : property && side);
     return names.map((name) => ({
-      change, property: name, title: this.#page.nameOf(change), seen: change.base?.[name],
+      change, property: name, title: this.#page.nameOf(change), seen: (change.seen ?? change.base)?.[name],
       stored: at(stored, name), given: at(given, name) ?? change.values?.[name] }));
   }
 

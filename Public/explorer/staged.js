@@ -1,12 +1,43 @@
-// Changes that were made on the page and not saved yet: collected by object, sent as one save.
+// Changes that were made on the page and not saved yet: collected by object, sent as one save, and
+// kept over a reload.
 
 export class Staged {
   #objects = new Map();
   #inserts = [];
   #onChange;
+  #storage;
 
-  constructor(onChange) {
+  /** @param storage keeps a text: `{read(), write(text)}`; nothing is kept without one. */
+  constructor(onChange, storage) {
     this.#onChange = onChange;
+    this.#storage = storage;
+    this.#read();
+  }
+
+  /** Takes over what an earlier page left; a text that is not of this page counts as nothing. */
+  #read() {
+    try {
+      const { objects, inserts } = JSON.parse(this.#storage?.read() ?? '{}');
+      this.#objects = new Map(objects);
+      this.#inserts = inserts ?? [];
+    } catch {
+      this.#objects = new Map();
+    }
+  }
+
+  #changed() {
+    const isEmpty = this.count === 0;
+    this.#storage?.write(isEmpty ? null
+      : JSON.stringify({ objects: [...this.#objects], inserts: this.#inserts }));
+    this.#onChange();
+  }
+
+  /** Drops what is staged for entities that are not there. */
+  keepOnly(exists) {
+    const { count } = this;
+    this.#objects = new Map([...this.#objects].filter(([, { entity }]) => exists(entity)));
+    this.#inserts = this.#inserts.filter(({ entity }) => exists(entity));
+    if (this.count !== count) this.#changed();
   }
 
   get count() {
@@ -36,43 +67,56 @@ export class Staged {
     this.#put(entity, item.id, { ...former, base, values, isDeleted: false });
   }
 
-  /** Stages a deletion, or takes it back. */
-  toggleDeletion(entity, item) {
+  /**
+   * Stages a deletion, or takes it back.
+   *
+   * @param seen the values on which the deletion is based: another save of one of them is a conflict.
+   */
+  toggleDeletion(entity, item, seen) {
     const former = this.of(entity, item.id);
     if (former?.isDeleted) this.#put(entity, item.id, { ...former, isDeleted: false });
-    else this.#put(entity, item.id, { base: {}, ...former, entity, id: item.id, item, isDeleted: true });
+    else this.#put(entity, item.id, { base: {}, ...former, entity, id: item.id, item, seen, isDeleted: true });
   }
 
   insert(entity, values, temporaryID) {
     this.#inserts.push({ entity, values, temporaryID, isInsert: true });
-    this.#onChange();
+    this.#changed();
   }
 
   drop(change) {
     if (change.kind === 'insert') {
       this.#inserts = this.#inserts.filter(({ temporaryID }) => temporaryID !== change.temporaryID);
     } else this.#objects.delete(key(change.entity, change.id));
-    this.#onChange();
+    this.#changed();
   }
 
   clear() {
     this.#objects.clear();
     this.#inserts = [];
-    this.#onChange();
+    this.#changed();
   }
 
-  /** Takes everything out to be saved; `restore` puts it back. */
-  take() {
-    const taken = { objects: new Map(this.#objects), inserts: [...this.#inserts] };
-    this.clear();
-    return taken;
+  /** Takes changes of the list out to be saved; `restore` puts them back. */
+  take(list) {
+    const objects = new Map();
+    for (const { isInsert, entity, id } of list) {
+      const name = key(entity, id);
+      if (isInsert || !this.#objects.has(name)) continue;
+      objects.set(name, this.#objects.get(name));
+      this.#objects.delete(name);
+    }
+    const isTaken = ({ temporaryID }) => list.some((change) => change.isInsert && change.temporaryID === temporaryID);
+    const inserts = this.#inserts.filter(isTaken);
+    this.#inserts = this.#inserts.filter((insert) => !isTaken(insert));
+    this.#changed();
+    return { objects, inserts };
   }
 
   /** What was staged meanwhile stays in front of what comes back. */
   restore({ objects, inserts }) {
     this.#objects = new Map([...objects, ...this.#objects]);
     this.#inserts = [...inserts, ...this.#inserts];
-    this.#onChange();
+    this.#changed();
   }
 
   /** After a conflict: what the store holds now is what has been seen; `mine` of it is kept. */
@@ -81,24 +125,26 @@ export class Staged {
     if (!former) return;
     const values = { ...former.values };
     for (const name of Object.keys(stored)) if (!mine.has(name)) delete values[name];
-    this.#put(change.entity, change.id, { ...former, values, base: { ...former.base, ...stored } });
+    const isDeleted = former.isDeleted && mine.size > 0;
+    this.#put(change.entity, change.id, { ...former, values, isDeleted,
+      base: { ...former.base, ...stored }, seen: { ...former.seen, ...stored } });
   }
 
   #put(entity, id, change) {
     const isEmpty = !change.isDeleted && Object.keys(change.values ?? {}).length === 0;
     if (isEmpty) this.#objects.delete(key(entity, id));
     else this.#objects.set(key(entity, id), change);
-    this.#onChange();
+    this.#changed();
   }
 }
 
 /** Staged changes as a save's: each guarded by the values that were seen. */
 export function saveChanges(list) {
-  return list.map(({ kind, entity, id, values, base, temporaryID }) => {
+  return list.map(({ kind, entity, id, values, base, seen, temporaryID }) => {
     if (kind === 'insert') return { insert: entity, temporaryID, values };
-    if (kind === 'delete') return { delete: entity, id };
-    const seen = Object.fromEntries(Object.keys(values).map((name) => [name, base[name]]));
-    return { update: entity, id, values, base: seen };
+    if (kind === 'delete') return { delete: entity, id, base: seen };
+    const former = Object.fromEntries(Object.keys(values).map((name) => [name, base[name]]));
+    return { update: entity, id, values, base: former };
   });
 }
 

@@ -8,6 +8,7 @@ export class Tray {
   #handlers;
   #isOpen = false;
   #problem = null;
+  #others = null;
 
   /** @param handlers `{onSave, onDiscard, onDrop(change), nameOf(change), show(change, name, value)}`. */
   constructor(parent, handlers) {
@@ -15,8 +16,10 @@ export class Tray {
     this.#handlers = handlers;
   }
 
-  complain(problem) {
+  /** @param others what a refusal does not name: `{count, save()}`, or null. */
+  complain(problem, others = null) {
     this.#problem = problem;
+    this.#others = others;
   }
 
   show(list, isSaving = false) {
@@ -48,7 +51,9 @@ export class Tray {
     const { errors, message } = this.#problem;
     const lines = errors.length > 0 ? errors.map(({ detail, property }) => detail ?? property) : [message];
     return h('ul', { class: 'tray-problem', role: 'alert' },
-      lines.map((line) => h('li', {}, sentence(line))));
+      lines.map((line) => h('li', {}, sentence(line))),
+      this.#others && h('li', {}, h('button', { class: 'text-button', onclick: this.#others.save },
+        `Save the ${this.#others.count === 1 ? 'other one' : `other ${this.#others.count}`}`)));
   }
 
   #details(list) {

@@ -1,6 +1,7 @@
 // Cells that are opened, and the search for a related row.
 
 import assert from 'node:assert/strict';
+import { connect } from '../../Public/livefetch.js';
 import { pause } from './browser.mjs';
 
 /** Every type, with values that are not what the column declares. */
@@ -19,6 +20,9 @@ const odd = `
 
 const stagedCount = () => globalThis.livefetch.page.editing.staged.count;
 const stagedValues = () => globalThis.livefetch.page.editing.staged.list.map(({ values }) => values);
+
+const columnOf = (page, name) => page.run(
+  (wanted) => globalThis.livefetch.page.grid.columns.findIndex((each) => each.name === wanted), name);
 
 /** Presses a cell and opens it. */
 async function openCell(page, row, column) {
@@ -60,9 +64,7 @@ async function looking({ browser, server, shoot }) {
 
 /** Empty is not NULL, several lines are kept, and a wrong number says so. */
 async function typing(page, shoot) {
-  const column = (name) => page.run(
-    (wanted) => globalThis.livefetch.page.grid.columns.findIndex((each) => each.name === wanted), name);
-  const text = await column('text');
+  const text = await columnOf(page, 'text');
   await openCell(page, 1, text);
   await page.run(() => document.activeElement.select());
   await page.type('one\ntwo');
@@ -76,7 +78,7 @@ async function typing(page, shoot) {
   await page.run(() => { document.activeElement.value = ''; });
   await page.key('Enter');
   assert.deepEqual(await page.run(stagedValues), [{ text: 'one\ntwo' }, { text: null }, { text: '' }]);
-  await openCell(page, 1, await column('number'));
+  await openCell(page, 1, await columnOf(page, 'number'));
   await page.run(() => document.activeElement.select());
   await page.type('12x');
   await page.key('Enter');
@@ -120,6 +122,108 @@ async function searching({ browser, server, shoot }) {
   await page.close();
 }
 
+/** What is staged is there after a reload, with what it is based on. */
+async function staging({ browser, server, shoot }) {
+  const page = await browser.open(`${server.address}/?entity=Odd&sort=id`);
+  const isLive = () => globalThis.livefetch?.page.live?.state === 'live';
+  await page.until(isLive);
+  await page.run(() => document.querySelector('.row .row-remove').click());
+  await openCell(page, 2, await columnOf(page, 'text'));
+  await page.type('kept');
+  await page.key('Enter');
+  await page.send('Page.reload');
+  await pause(300);
+  await page.until(isLive);
+  await page.until(() => document.querySelector('.tray-line')?.textContent.includes('1 edited'));
+  assert.equal(await page.run(stagedCount), 2);
+  // Somebody else changes the row that is to be deleted.
+  await connect(server.address).update('Odd', 1, { text: 'other' });
+  await page.key('s', { ctrl: true });
+  await page.until(() => document.querySelector('.conflict'), { what: 'the deletion is a conflict' });
+  await shoot(page, 'conflicting-deletion');
+  await page.run(() => document.querySelector('.conflict-choice input').click());
+  await page.click('.conflict .button.primary');
+  await page.until(() => globalThis.livefetch.page.editing.staged.count === 0);
+  const { sections } = await connect(server.address).fetch({ entity: 'Odd', select: 'text', sort: 'id', limit: 2 });
+  assert.deepEqual(sections[0].items, [{ id: 1, text: 'other' }, { id: 2, text: 'kept' }]);
+  await others(page, server);
+  await back(page);
+  await page.close();
+}
+
+/** Keys are typed where they are texts or have several parts, and left empty where the database makes them. */
+async function keys({ browser, server }) {
+  const page = await browser.open(`${server.address}/?entity=word`);
+  await page.until(() => globalThis.livefetch?.page.live?.state === 'live');
+  const client = connect(server.address);
+  for (const [entity, values, item] of [
+    ['word', { id: 'apple', meaning: 'fruit' }, { id: 'apple', meaning: 'fruit' }],
+    ['thing', { id: '6fa459ea-ee8a-3ca4-894e-db77e160355e' }, { id: '6fa459ea-ee8a-3ca4-894e-db77e160355e', name: null }],
+    ['line', { x: '1', y: 'q' }, { id: '1,q', x: 1, y: 'q', length: null }],
+    ['plain', { name: 'n' }, { id: 1, name: 'n' }],
+  ]) {
+    await page.run((wanted) => globalThis.livefetch.page.goTo(wanted), entity);
+    await page.until((wanted) => globalThis.livefetch.page.live.state === 'live'
+      && globalThis.livefetch.page.view.entity === wanted, { args: [entity] });
+    await page.run(() => globalThis.livefetch.page.editing.insert());
+    await page.run((fields) => {
+      for (const [name, text] of Object.entries(fields)) {
+        document.querySelector(`dialog [name="${name}"]`).value = text;
+      }
+    }, values);
+    await page.click('dialog .button.primary');
+    await page.key('s', { ctrl: true });
+    await page.until(() => globalThis.livefetch.page.editing.staged.count === 0, { what: `${entity} is saved` });
+    let items = [];
+    for (let tries = 0; tries < 100 && items.length === 0; tries += 1) {
+      ({ items } = (await client.fetch({ entity })).sections[0]);
+      await pause(50);
+    }
+    assert.deepEqual(items, [item]);
+  }
+  assert.deepEqual(page.problems, []);
+  await page.close();
+}
+
+const keyed = `
+  CREATE TABLE word (spelling TEXT PRIMARY KEY, meaning TEXT);
+  CREATE TABLE thing (uid UUID PRIMARY KEY, name TEXT);
+  CREATE TABLE line (x INTEGER, y TEXT, length REAL, PRIMARY KEY (x, y));
+  CREATE TABLE plain (id INTEGER PRIMARY KEY, name TEXT);`;
+
+/** One change that is refused does not keep the others. */
+async function others(page, server) {
+  await openCell(page, 2, await columnOf(page, 'text'));
+  await page.type('good');
+  await page.key('Enter');
+  await page.run(() => {
+    const { page: { editing: { staged } } } = globalThis.livefetch;
+    staged.set('Odd', { id: 3, number: null }, 'owner', 77);
+  });
+  await page.key('s', { ctrl: true });
+  await page.until(() => document.querySelector('.tray-problem .text-button')?.textContent === 'Save the other one');
+  await page.click('.tray-problem .text-button');
+  await page.until(() => globalThis.livefetch.page.editing.staged.count === 1);
+  const { sections } = await connect(server.address).fetch({ entity: 'Odd', where: 'id == 2', select: 'text' });
+  assert.deepEqual(sections[0].items, [{ id: 2, text: 'good' }]);
+  await page.run(() => globalThis.livefetch.page.editing.staged.clear());
+}
+
+/** Back undoes an order, a filter and a section, one at a time. */
+async function back(page) {
+  const view = () => page.run(() => location.search);
+  const views = [await view()];
+  for (const patch of [{ sort: '-id' }, { where: 'id > 1' }, { section: 'flag' }]) {
+    await page.run((change) => globalThis.livefetch.page.change(change), patch);
+    views.push(await view());
+  }
+  for (const wanted of views.slice(0, -1).reverse()) {
+    await page.run(() => history.back());
+    await page.until((search) => location.search === search, { args: [wanted] });
+  }
+  assert.equal(await page.run(() => globalThis.livefetch.page.view.sort), 'id');
+}
+
 /** Whether the middle of each choice that shows is the choice. */
 function inFront() {
   const list = document.querySelector('.editor .choices');
@@ -134,5 +238,7 @@ function inFront() {
 
 export const editingScenarios = {
   'a cell that is opened and left stages nothing': { run: looking, fixture: odd },
+  'staged changes outlive a reload, conflict, and go back': { run: staging, fixture: odd },
+  'rows are added where the key is a text, a UUID, or composite': { run: keys, fixture: keyed },
   'a related row is searched for and seen': { run: searching },
 };

@@ -323,6 +323,8 @@ async function byPointer({ browser, server }) {
   await page.run(() => [...document.querySelectorAll('.head-cell')].find(({ textContent }) => /^population/.test(textContent)).click());
   await page.until(() => /sort=population/.test(location.search));
   await page.run(() => history.back());
+  await page.until(() => !/sort=population/.test(location.search), { what: 'back undoes the order' });
+  await page.run(() => history.back());
   await page.until(() => globalThis.livefetch.page.view.entity === 'City', { what: 'back leads back' });
   assert.match(await page.run(() => document.querySelector('#where').value), /BETWEEN/);
   const theme = await page.run(() => document.documentElement.dataset.theme);
