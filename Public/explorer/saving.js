@@ -62,7 +62,8 @@ export class Saving {
       (side !== null && typeof side === 'object' && name in side ? side[name] : property && side);
     return names.map((name) => ({
       change, property: name, title: this.#page.nameOf(change), seen: (change.seen ?? change.base)?.[name],
-      stored: at(stored, name), given: at(given, name) ?? change.values?.[name] }));
+      stored: at(stored, name),
+      given: change.kind === 'delete' ? 'delete the row' : at(given, name) ?? change.values?.[name] }));
   }
 
   #resolve(chosen) {

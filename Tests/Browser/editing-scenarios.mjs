@@ -19,6 +19,10 @@ const odd = `
     (6, '[1,2]', x'01', x'02', x'03', 2460000.5, NULL, '7', x'04', 1);`;
 
 const stagedCount = () => globalThis.livefetch.page.editing.staged.count;
+const isSaved = () => {
+  const { editing: { staged, saving } } = globalThis.livefetch.page;
+  return staged.count === 0 && !saving.isBusy;
+};
 const stagedValues = () => globalThis.livefetch.page.editing.staged.list.map(({ values }) => values);
 
 const columnOf = (page, name) => page.run(
@@ -143,7 +147,7 @@ async function staging({ browser, server, shoot }) {
   await shoot(page, 'conflicting-deletion');
   await page.run(() => document.querySelector('.conflict-choice input').click());
   await page.click('.conflict .button.primary');
-  await page.until(() => globalThis.livefetch.page.editing.staged.count === 0);
+  await page.until(isSaved);
   const { sections } = await connect(server.address).fetch({ entity: 'Odd', select: 'text', sort: 'id', limit: 2 });
   assert.deepEqual(sections[0].items, [{ id: 1, text: 'other' }, { id: 2, text: 'kept' }]);
   await others(page, server);
@@ -173,13 +177,8 @@ async function keys({ browser, server }) {
     }, values);
     await page.click('dialog .button.primary');
     await page.key('s', { ctrl: true });
-    await page.until(() => globalThis.livefetch.page.editing.staged.count === 0, { what: `${entity} is saved` });
-    let items = [];
-    for (let tries = 0; tries < 100 && items.length === 0; tries += 1) {
-      ({ items } = (await client.fetch({ entity })).sections[0]);
-      await pause(50);
-    }
-    assert.deepEqual(items, [item]);
+    await page.until(isSaved, { what: `${entity} is saved` });
+    assert.deepEqual((await client.fetch({ entity })).sections[0].items, [item]);
   }
   assert.deepEqual(page.problems, []);
   await page.close();
@@ -203,7 +202,8 @@ async function others(page, server) {
   await page.key('s', { ctrl: true });
   await page.until(() => document.querySelector('.tray-problem .text-button')?.textContent === 'Save the other one');
   await page.click('.tray-problem .text-button');
-  await page.until(() => globalThis.livefetch.page.editing.staged.count === 1);
+  await page.until(() => globalThis.livefetch.page.editing.staged.count === 1
+    && !globalThis.livefetch.page.editing.saving.isBusy);
   const { sections } = await connect(server.address).fetch({ entity: 'Odd', where: 'id == 2', select: 'text' });
   assert.deepEqual(sections[0].items, [{ id: 2, text: 'good' }]);
   await page.run(() => globalThis.livefetch.page.editing.staged.clear());
