@@ -113,8 +113,15 @@ extension SQLiteStore {
   public static func remove(path: String) { removeFiles(path) }
 
   /// Creates a database without tables at `path`, where no file may exist. It appears complete or
-  /// not at all.
+  /// not at all. The log of a database that is missing is left alone: SQLite would write it into the
+  /// new one.
   public static func create(path: String) throws(StoreError) {
+    let log = resolvedPath(path) + "-wal"
+    guard FileStatus(log).map({ $0.size == 0 }) ?? true else {
+      throw .unusable(
+        "there is no database, but its log \(log) holds data (put the database back, or move the log)"
+      )
+    }
     let draft = path + ".new"
     removeFiles(draft)
     defer { removeFiles(draft) }
