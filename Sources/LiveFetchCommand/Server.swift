@@ -193,7 +193,7 @@ extension StoreError {
   /// A phrase for users.
   var message: String {
     switch self {
-    case .unusable(let reason): reason
+    case .unusable(let reason), .damaged(let reason): reason
     case .busy: "another process holds the file"
     case .overloaded: "too much waits already"
     case .shuttingDown: "the store is being closed"
@@ -211,7 +211,7 @@ extension StoreError {
 
   var exitStatus: ExitStatus {
     switch self {
-    case .unusable, .busy, .schemaChanged: .unusableStore
+    case .unusable, .damaged, .busy, .schemaChanged: .unusableStore
     default: .failed
     }
   }

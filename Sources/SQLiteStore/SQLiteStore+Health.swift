@@ -66,7 +66,7 @@ extension StoreError {
     case .busy: "it is busy"
     case .readOnly: "its file or disk may only be read"
     case .storageFailed: "the storage failed"
-    case .unusable: "the file is damaged"
+    case .unusable, .damaged: "the file is damaged"
     default: "the store failed"
     }
   }

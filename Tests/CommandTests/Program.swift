@@ -131,9 +131,9 @@ final class Folder {
     return (process, String(line.dropFirst("LiveFetch listening on ".count).dropLast()))
   }
 
-  /// Returns the content of `name` once it is as expected. Waits at most ten seconds.
+  /// Returns the content of `name` once it is as expected. Waits at most five minutes.
   func wait(for name: String, _ isDone: (String) -> Bool) throws -> String {
-    for _ in 0..<1_000 {
+    for _ in 0..<30_000 {
       let text = try read(name)
       if isDone(text) { return text }
       usleep(10_000)

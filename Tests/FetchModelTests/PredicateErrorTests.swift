@@ -423,6 +423,10 @@ struct PredicateErrorTests {
       "at 5: found `country`, a relationship, expected ==, != or IN, or a value instead; `.id` behind it is its id as a value"
     ),
     (
+      #"CAST(country, "NSNumber") > 1"#,
+      "at 5: found `country`, a relationship, expected ==, != or IN, or a value instead; `.id` behind it is its id as a value"
+    ),
+    (
       "abs(country) == 1",
       "at 4: found `country`, a relationship, expected ==, != or IN, or a value instead; `.id` behind it is its id as a value"
     ),

@@ -220,7 +220,10 @@ private final class DepthWorld: Sendable {
 
   init() throws {
     let file = try ScratchFile(PredicateFixture.sql)
-    let store = try SQLiteStore(path: file.path)
+    // No load makes a query run out of time.
+    var options = SQLiteStoreOptions()
+    options.queryTimeout = 600
+    let store = try SQLiteStore(path: file.path, options: options)
     let city = try #require(store.model.entityIndex(named: "city"))
     (self.file, self.store, self.city) = (file, store, city)
     before = store.newestToken

@@ -165,30 +165,6 @@ struct ServedFilesTests {
     #expect(try Data(contentsOf: URL(fileURLWithPath: file.path)) == before)
   }
 
-  @Test(
-    "The log in use is kept where another program has written the file without it",
-    .enabled(if: Sqlite3.isInstalled))
-  func orphan() throws {
-    let file = try HostedFile(world)
-    #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Rome"}"#).status == 201)
-    let other = Process()
-    other.executableURL = URL(fileURLWithPath: "/bin/sh")
-    other.arguments = [
-      "-c",
-      "rm \"$0-wal\" \"$0-shm\"; sqlite3 \"$0\" \"UPDATE city SET name = 'Lima' WHERE id = 2\"",
-      file.path,
-    ]
-    try other.run()
-    other.waitUntilExit()
-    #expect(file.reopenings(atLeast: 1) == 1)
-    #expect(try file.shell("PRAGMA integrity_check") == "ok\n")
-    let count = try file.ask("/v1/objects/city?as=count").json["total"]?.integer
-    let orphan = FileManager.default.contents(atPath: file.path + "-wal-orphan")
-    // The save is in the file, if the server noticed in time, or else in the preserved log.
-    #expect(count == 3 || orphan?.range(of: Data("Rome".utf8)) != nil)
-    #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"Oslo"}"#).status == 201)
-  }
-
   @Test("A log that another program checkpoints and cuts is a whole one")
   func checkpoint() throws {
     let file = try ServedFile(world)

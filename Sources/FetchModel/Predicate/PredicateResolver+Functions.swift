@@ -169,6 +169,7 @@ extension PredicateResolver {
   ) throws(PredicateError) -> Operand {
     let operand = try operand(value)
     if operand.kind == .null { return operand }
+    try refuseRelationship(operand)
     switch type {
     case "NSDate", "Date": return try date(operand, at: range)
     case "NSNumber", "NSDecimalNumber", "Double", "Int": return try number(operand, at: range)

@@ -204,8 +204,8 @@ extension Problem {
     case .shuttingDown: self = .shuttingDown
     case .diskFull:
       self.init(507, "disk-full", "Insufficient storage", "There is no room left to save.")
-    // SQLite reports pages that it cannot read as damaged, so the two cases are the same here.
-    case .storageFailed, .unusable:
+    // SQLite reports pages that it cannot read as damaged, so these cases are the same here.
+    case .storageFailed, .unusable, .damaged:
       self.init(
         503, "storage-failed", "Service unavailable",
         "The storage could not be read or written; try again.")

@@ -21,8 +21,10 @@ public enum StoreError: Error, Sendable, Hashable {
   case readOnly
   /// The table of this entity was removed or changed; the model has to be read again.
   case schemaChanged(entity: String)
-  /// The file cannot be opened: it is not a database, is damaged, or has a newer format.
+  /// The file cannot be opened: it cannot be a store, or has a newer format.
   case unusable(String)
+  /// The file is not a database, or its content is damaged. The text says which.
+  case damaged(String)
   /// Any other error of the storage. The text is only for the log.
   case failed(String)
 }

@@ -40,6 +40,7 @@ struct OpenFile {
     lock = try FileLock(beside: path)
     let connection = try Connection(path: path, access: .write)
     try Self.checkPages(connection)
+    try Self.checkContent(connection)
     // This precedes every change, so a file of a newer version stays unchanged.
     if try History.isPresent(on: connection) { try History.checkFormat(on: connection) }
     // No table is created for a model that cannot be served.
@@ -88,6 +89,31 @@ struct OpenFile {
       "the file was cut short: it has fewer pages than its header says (restore it from a backup)")
   }
 
+  /// Nanoseconds for which the content of a file is checked when it is opened: enough for some
+  /// 100 MB. Of a larger file only the first tables are checked.
+  private static let contentCheckLimit: UInt64 = 250_000_000
+
+  /// Refuses a file that contains damaged pages. What is saved to it could be lost.
+  private static func checkContent(_ connection: Connection) throws(StoreError) {
+    let findings: [String]
+    do throws(StoreError) {
+      findings = try connection.withDeadline(after: contentCheckLimit) { () throws(StoreError) in
+        try connection.all("PRAGMA main.quick_check(100)") { $0.text(0) }
+      }
+    } catch .damaged(let reason) {
+      connection.keepLogOnClose()
+      throw .damaged("\(reason) (restore it from a backup)")
+    } catch {
+      // There was no time for everything, or a constraint calls a function of another program.
+      return
+    }
+    // The other findings are rows that violate a constraint.
+    guard let damage = findings.first(where: { $0.hasPrefix("*** in database") }) else { return }
+    connection.keepLogOnClose()
+    let lines = damage.split(separator: "\n").dropFirst().joined(separator: "; ")
+    throw .damaged("the file is damaged: \(lines) (restore it from a backup)")
+  }
+
   /// True if the process may write the file and its directory, which contains the log.
   private static func mayWrite(_ path: String) -> Bool {
     let resolved = resolvedPath(path)
@@ -125,6 +151,8 @@ struct OpenFile {
       return (try Connection(path: path, access: .immutableFile), .immutableFile)
     } catch .unusable(let reason) {
       throw .unusable(reason)
+    } catch .damaged(let reason) {
+      throw .damaged("\(reason) (restore it from a backup)")
     } catch {
       return (try Connection(path: path, access: .immutableFile), .immutableFile)
     }

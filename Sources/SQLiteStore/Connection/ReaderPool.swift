@@ -49,13 +49,24 @@ final class ReaderPool: Sendable {
     let connection = try take()
     defer { giveBack(connection) }
     return try connection.withDeadline(after: limit) { () throws(StoreError) in
-      try connection.run("BEGIN")
+      try noting { () throws(StoreError) in try connection.run("BEGIN") }
       connection.holdsReadTransaction = true
       defer { end(connection) }
-      let result = try body(connection)
+      let result = try noting { () throws(StoreError) in try body(connection) }
       // The index may have been truncated while the body read.
       try checkFiles()
       return result
+    }
+  }
+
+  private func noting<Result>(
+    _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    do {
+      return try body()
+    } catch {
+      files?.note(error)
+      throw error
     }
   }
 

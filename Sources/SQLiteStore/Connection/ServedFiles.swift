@@ -85,11 +85,13 @@ enum FileCondition: Sendable, Hashable {
   case logRemoved
   /// There is another log or index, which another process uses.
   case logReplaced
+  /// SQLite has found damaged content in the file or its log.
+  case damaged
 
   /// True if copying the open log into the open file cannot damage anything.
   var allowsCheckpoint: Bool {
     switch self {
-    case .truncated, .logTruncated, .indexTruncated, .logReplaced: false
+    case .truncated, .logTruncated, .indexTruncated, .logReplaced, .damaged: false
     case .intact, .removed, .replaced, .logRemoved: true
     }
   }
@@ -109,6 +111,7 @@ enum FileCondition: Sendable, Hashable {
     case .logRemoved: StoreFault("log-removed", "The write-ahead log or its index was removed.")
     case .logReplaced:
       StoreFault("log-replaced", "The write-ahead log or its index was replaced.")
+    case .damaged: StoreFault("file-damaged", "The content of the database file is damaged.")
     }
   }
 }
@@ -140,6 +143,8 @@ final class ServedFiles: Sendable {
   /// True once the index was truncated; it stays true, because it is not rebuilt before every
   /// connection is closed.
   private let isIndexTruncated = Atomic(false)
+  /// True once SQLite has found damaged content; it stays true, because SQLite cannot repair it.
+  private let isDamaged = Atomic(false)
   /// The file's modification time when this process last checkpointed.
   private let checkpointed: Atomic<Int64>
 
@@ -181,10 +186,17 @@ final class ServedFiles: Sendable {
     if isLogTruncated.load(ordering: .relaxed) { return .logTruncated }
     if isIndexTruncated.load(ordering: .sequentiallyConsistent) { return .indexTruncated }
     let isRemoved = self.log != nil && log == nil || self.index != nil && index == nil
-    guard isRemoved else { return .intact }
+    guard isRemoved else { return isDamaged.load(ordering: .relaxed) ? .damaged : .intact }
     // Another process that did not see the removed log may have opened, written and closed the
     // file.
     return now.modified == checkpointed.load(ordering: .relaxed) ? .logRemoved : .logReplaced
+  }
+
+  /// Records permanently that the files are damaged, if that is what a statement failed with. Pages
+  /// that SQLite can still write do not make the file whole: after the end of the process, SQLite
+  /// recovers the log only up to the damage.
+  func note(_ error: StoreError) {
+    if case .damaged = error { isDamaged.store(true, ordering: .relaxed) }
   }
 
   /// Records that this process has copied the log into the database file.

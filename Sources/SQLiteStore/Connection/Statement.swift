@@ -128,8 +128,11 @@ extension StoreError {
     case SQLITE_FULL: self = .diskFull
     case SQLITE_READONLY, SQLITE_PERM: self = .readOnly
     case SQLITE_INTERRUPT: self = .queryTimeout
-    case SQLITE_NOTADB: self = .unusable("the file is not an SQLite database")
-    case SQLITE_CORRUPT: self = .unusable("the file is damaged")
+    case SQLITE_NOTADB: self = .damaged("the file is not an SQLite database")
+    // The tables of an extension, such as FTS5, are damaged, or not what their index says.
+    case SQLITE_CORRUPT where code == SQLITE_CORRUPT | 1 << 8:
+      self = .storageFailed("SQLite \(code): \(message)")
+    case SQLITE_CORRUPT: self = .damaged("the file is damaged")
     case SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_PROTOCOL:
       self = .storageFailed("SQLite \(code): \(message)")
     default: self = .failed("SQLite \(code): \(message)")

@@ -46,7 +46,7 @@ struct StoreCheck {
     do {
       let lines = try connection.all("PRAGMA main.\(pragma)(100)") { $0.text(0) }
       return lines.filter { $0 != "ok" }.map { .damage($0) }
-    } catch .unusable(let reason) {
+    } catch .damaged(let reason) {
       return [.damage(reason)]
     }
   }

@@ -47,6 +47,7 @@ struct WriterGroup {
     do {
       state = try begin(busyTimeout)
     } catch {
+      files?.note(error)
       return Outcome(
         results: jobs.map { _ in .failure(.store(error)) }, didCommit: false,
         isLocked: error == .busy)
@@ -107,6 +108,7 @@ struct WriterGroup {
       try files?.check(connection)
       try connection.run("COMMIT")
     } catch {
+      files?.note(error)
       rollBack()
       return Outcome(
         results: state.results.map { _ in .failure(.store(error)) }, didCommit: false)
@@ -146,6 +148,7 @@ extension WriterGroup {
     do {
       return .success(try save(job, &state))
     } catch {
+      if case .store(let error) = error { files?.note(error) }
       if !connection.isInAutocommit {
         try? connection.run("ROLLBACK TO livefetch")
         try? connection.run("RELEASE livefetch")

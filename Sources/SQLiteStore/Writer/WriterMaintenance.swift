@@ -148,7 +148,7 @@ extension WriterMaintenance {
     guard requests.isWatched, !isOutdated else { return nil }
     switch condition {
     // Opened again, the store would lack saves that were answered: a person has to decide that.
-    case .intact, .removed, .logTruncated: return nil
+    case .intact, .removed, .logTruncated, .damaged: return nil
     case .replaced, .truncated, .indexTruncated, .logRemoved, .logReplaced: break
     }
     isOutdated = true

@@ -1,0 +1,29 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The log of a served file is removed, and another program writes", .mayBlock)
+struct ReplacedLogTests {
+  /// The server is stopped meanwhile: it would copy a removed log into the file at once.
+  @Test("The log in use is kept, and the file is served with the other program's content")
+  func orphan() throws {
+    let server = try FaultServer(smallWorld)
+    #expect(try server.client.save(#"{"update":"City","id":2,"values":{"name":"Tromsø"}}"#) == 200)
+    let path = server.folder.file("store.sqlite")
+    kill(server.process.processIdentifier, SIGSTOP)
+    unlink(path + "-wal")
+    unlink(path + "-shm")
+    _ = try server.sql("UPDATE City SET name = 'Cusco' WHERE id = 1")
+    kill(server.process.processIdentifier, SIGCONT)
+    let isServed = try becomes(300) {
+      let city = try server.client.get("/v1/objects/City/1")
+      return city.status == 200 && city.json["name"]?.string == "Cusco"
+    }
+    #expect(isServed)
+    #expect(try server.sql("PRAGMA integrity_check") == ["ok"])
+    let orphan = try Data(contentsOf: URL(fileURLWithPath: path + "-wal-orphan"))
+    #expect(orphan.range(of: Data("Tromsø".utf8)) != nil)
+    #expect(try server.client.save(#"{"update":"City","id":3,"values":{"name":"Voss"}}"#) == 200)
+    #expect(server.end() == 0)
+  }
+}
