@@ -1,7 +1,7 @@
 // Transfers through libcurl's multi interface, all of them on one background thread, which lives as long
 // as the process.
 //
-// HTTP/1.1 only: a response that nobody reads then holds up its own connection and no other one.
+// HTTP/1.1 only: a response that is not read then blocks its own connection and no other one.
 // Connections are kept and used again. Proxies are those of the environment (http_proxy, https_proxy,
 // no_proxy), but for addresses of this machine.
 

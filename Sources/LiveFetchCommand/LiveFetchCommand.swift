@@ -41,7 +41,7 @@ struct LiveFetchCommand: ParsableCommand {
       exit(withError: ValidationError("There is no command '\(unknown)' to help with."))
     }
     main(arguments)
-    // A server has told its address long ago, and ends with 0.
+    // A server has printed its address before, and ends with 0.
     if !["serve", "demo"].contains(arguments.first), fflush(nil) != 0 {
       exit(withError: Terminal.unwritable())
     }

@@ -34,7 +34,7 @@ struct OutputFile {
     return head == Data("SQLite format 3\0".utf8)
   }
 
-  /// What tells files apart; nil where there is none.
+  /// Identifies the file; nil if there is none.
   private static func identity(_ path: String) -> [UInt64]? {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }

@@ -26,7 +26,7 @@ enum Sample: String, CaseIterable, ExpressibleByArgument {
     }
   }
 
-  /// Where its data is kept unless it is said.
+  /// The default path of its data.
   var defaultPath: String {
     self == .world ? "livefetch-demo.sqlite" : "livefetch-\(rawValue).sqlite"
   }

@@ -126,7 +126,7 @@ struct ServerOptions {
   private let quotas: Quotas?
   private var access: AccessDeclaration?
 
-  /// - Throws: what can be said without reading files.
+  /// - Throws: the errors that are found without reading files.
   init(_ settings: Settings) throws(SettingError) {
     self.settings = settings
     tokenSource = try settings.tokenSource()

@@ -24,7 +24,7 @@ struct Server {
     let listener = try listen()
     try options.openAudit()
     let store = try openStore()
-    // What is wrong when the file is opened is said once, by the refusal.
+    // An error while the file is opened is printed once, by the refusal.
     FailureNotes.begin(path)
     let address = ServedAddress()
     let host: ServiceHost
@@ -111,9 +111,9 @@ struct Server {
     let (path, storeOptions) = (path, options.store(model))
     return try ServiceHost(store, configuration: options.service) { event in
       switch event {
-      case .reopened: note("\(path): its tables or the file have changed; opened anew")
+      case .reopened: note("\(path): its tables or the file have changed; opened again")
       case .cannotReopen(let error):
-        note("\(path): cannot be opened anew: \(error.message); trying again")
+        note("\(path): cannot be opened again: \(error.message); trying again")
       }
     } open: { () throws(StoreError) in
       let store = try SQLiteStore(path: path, options: storeOptions)
@@ -126,7 +126,7 @@ struct Server {
     note(
       """
       another program writes \(path). SQLite \(SQLiteStore.libraryVersion) can damage a write-ahead \
-      log that two connections write or checkpoint at the same moment; 3.51.3 and later do not.
+      log that two connections write or checkpoint at the same time; 3.51.3 and later do not.
       """)
   }
 
@@ -151,11 +151,11 @@ struct Server {
 
 /// Failures of the file and its disk, for the person who runs the server.
 private enum FailureNotes {
-  /// Seconds before the same is said again: every query may meet the same damage.
+  /// Seconds before the same message is printed again: every query may find the same damage.
   private static let pause: UInt64 = 60
 
   static func begin(_ path: String) {
-    // Guards when each was said last.
+    // Protects the times at which each was printed last.
     let last = Mutex<[String: UInt64]>([:])
     SQLiteStore.onFailingFile { failure in
       let text = text(failure, path)

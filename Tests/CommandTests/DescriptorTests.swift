@@ -29,8 +29,8 @@ struct DescriptorTests {
     let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
     let first = try #require(KeptClient(port: port))
     #expect(first.save(population: 1)?.hasPrefix("HTTP/1.1 200") == true)
-    let crowd = (0..<300).compactMap { _ in WaitingClient(port: port, sending: "") }
-    #expect(crowd.count == 300)
+    let clients = (0..<300).compactMap { _ in WaitingClient(port: port, sending: "") }
+    #expect(clients.count == 300)
     Thread.sleep(forTimeInterval: 1)
     let before = processorSeconds(process)
     Thread.sleep(forTimeInterval: 2)
@@ -38,7 +38,7 @@ struct DescriptorTests {
     for population in 2..<20 {
       #expect(first.save(population: population)?.hasPrefix("HTTP/1.1 200") == true)
     }
-    for client in crowd { client.leave(abruptly: false) }
+    for client in clients { client.leave(abruptly: false) }
     let late = try #require(KeptClient(port: port))
     #expect(late.save(population: 20)?.hasPrefix("HTTP/1.1 200") == true)
   }

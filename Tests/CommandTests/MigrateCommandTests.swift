@@ -91,7 +91,7 @@ struct MigrateCommandTests {
       versions.append(version)
       if version == 2 { break }
     }
-    #expect(versions.first == 1, "the first was killed too late to tell: \(versions)")
+    #expect(versions.first == 1, "the first was killed too late: \(versions)")
     if versions.last == 1 {
       #expect(try folder.run(Self.migration).status == 0)
       #expect(try Self.version(folder, count) == 2)

@@ -417,7 +417,7 @@ struct StoreCommandTests {
     let id = server.process.processIdentifier
     #expect(served.output.contains("served by      process \(id) at \(server.address)\n"))
     #expect(served.output.contains("open in        \(id) livefetch\n"))
-    #expect(served.output.contains("touched rows   1\n"))
+    #expect(served.output.contains("changed rows   1\n"))
     let remote = try folder.run("status", server.address)
     #expect(remote.output.contains("ready      yes\n"))
     #expect(remote.output.contains("entities   Country, City\n"))

@@ -81,7 +81,7 @@ class Trial:
         began = time.monotonic()
         while self.newest() != self.mark:
             if time.monotonic() > began + NOTICED:
-                self.faults.append(f"{name}: another process's save is not told in {NOTICED} s")
+                self.faults.append(f"{name}: another process's save is not reported in {NOTICED} s")
                 break
             time.sleep(0.005)
         self.slowest = max(self.slowest, time.monotonic() - began)

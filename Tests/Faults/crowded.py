@@ -42,13 +42,13 @@ def ask(server, method, path, body=None, timeout=120):
     connection, began = Connection(server, timeout), time.monotonic()
     try:
         connection.open(method, path, body).read()
-        said = "200"
+        outcome = "200"
     except Refused as refused:
-        said = f"{refused.status} {refused.code}"
+        outcome = f"{refused.status} {refused.code}"
     except (OSError, http.client.HTTPException):
-        said = "no answer"
+        outcome = "no answer"
     connection.close()
-    return time.monotonic() - began, said
+    return time.monotonic() - began, outcome
 
 
 class Loop:
@@ -56,17 +56,17 @@ class Loop:
 
     def __init__(self, server, count, method, path, body=None):
         self.server, self.request, self.isOver = server, (method, path, body), False
-        self.seconds, self.said = [], {}
+        self.seconds, self.outcome = [], {}
         self.threads = [threading.Thread(target=self.repeat) for _ in range(count)]
         for thread in self.threads:
             thread.start()
 
     def repeat(self):
         while not self.isOver:
-            seconds, said = ask(self.server, *self.request)
+            seconds, outcome = ask(self.server, *self.request)
             self.seconds.append(seconds)
-            self.said[said] = self.said.get(said, 0) + 1
-            if said.startswith("503"):
+            self.outcome[outcome] = self.outcome.get(outcome, 0) + 1
+            if outcome.startswith("503"):
                 time.sleep(1)
 
     def end(self):
@@ -75,7 +75,7 @@ class Loop:
             thread.join()
 
     def __str__(self):
-        return ", ".join(f"{count} × {said}" for said, count in sorted(self.said.items()))
+        return ", ".join(f"{count} × {outcome}" for outcome, count in sorted(self.outcome.items()))
 
 
 def queries(program, folder, count, flags):
@@ -88,10 +88,10 @@ def queries(program, folder, count, flags):
         time.sleep(1)
         waits = []
         for number in range(10):
-            seconds, said = ask(server, "GET", path + f"&offset={number}")
+            seconds, outcome = ask(server, "GET", path + f"&offset={number}")
             waits.append(seconds)
-            if said != "200":
-                faults.append(f"a small query: {said} after {seconds:.2f} s")
+            if outcome != "200":
+                faults.append(f"a small query: {outcome} after {seconds:.2f} s")
         loop.end()
         # Each of the others is tried for 50 ms first.
         if max(waits) > 1 + 0.05 * count:
@@ -111,10 +111,10 @@ def batches(program, folder, flags):
         time.sleep(1)
         waits = []
         for _ in range(4):
-            seconds, said = ask(server, "POST", "/v1/objects/tree", {"name": "two"})
+            seconds, outcome = ask(server, "POST", "/v1/objects/tree", {"name": "two"})
             waits.append(seconds)
-            if said != "200":
-                faults.append(f"a save: {said} after {seconds:.2f} s")
+            if outcome != "200":
+                faults.append(f"a save: {outcome} after {seconds:.2f} s")
         loop.end()
         if max(waits) > LIMIT + 1.5:
             faults.append(f"a save took {max(waits):.2f} s")
@@ -131,8 +131,8 @@ def shutdown(program, folder, flags, count=30):
 
     def change(number):
         where = f"(id == {number} AND n > 0) OR ({LONG})"
-        seconds, said = ask(server, "PATCH", target("leaf", {"where": where}), {"n": -number})
-        answers[number] = said
+        seconds, outcome = ask(server, "PATCH", target("leaf", {"where": where}), {"n": -number})
+        answers[number] = outcome
 
     threads = [threading.Thread(target=change, args=(number,)) for number in range(1001, 1001 + count)]
     for thread in threads:
@@ -146,18 +146,18 @@ def shutdown(program, folder, flags, count=30):
         thread.join()
     with closing(sqlite3.connect(file)) as database:
         made = {row[0] for row in database.execute("SELECT id FROM leaf WHERE n < 0")}
-    refused = [number for number, said in answers.items() if said != "200"]
+    refused = [number for number, outcome in answers.items() if outcome != "200"]
     lies = [number for number in refused if number in made]
-    lies += [number for number, said in answers.items() if said == "200" and number not in made]
+    lies += [number for number, outcome in answers.items() if outcome == "200" and number not in made]
     if lies:
         faults.append(f"{len(lies)} of {count} answers are not what happened")
     if status != 0 or took > 21:
         faults.append(f"exit status {status} after {took:.1f} s")
-    said = {}
+    outcome = {}
     for answer in answers.values():
-        said[answer] = said.get(answer, 0) + 1
+        outcome[answer] = outcome.get(answer, 0) + 1
     return Result("R11", f"{count} saves queued at SIGTERM", faults, {
-        "answers": str(said), "made": len(made), "refused and made": len(lies),
+        "answers": str(outcome), "made": len(made), "refused and made": len(lies),
         "ended after": f"{took:.1f} s"})
 
 

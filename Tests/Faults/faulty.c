@@ -1,8 +1,8 @@
 // faulty.c: a library to be loaded before the C library's own functions (LD_PRELOAD). It does two
-// things to a process, on the word of a page of memory that it shares with whoever tests it (the
+// things to a process, controlled by a page of memory that it shares with the test (the
 // file FAULTY_PAGE): system calls on SQLite's files fail, and the date jumps.
 //
-// Only files whose names hold ".sqlite" are touched, and only the date's clocks: what measures
+// Only files whose names contain ".sqlite" are affected, and only the date's clocks: what measures
 // durations goes on.
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 """A client that never lets go of a fetch: by long-poll or by stream, it comes back with `since`
-whenever the connection ends, wherever the server listens then. What it was told that cannot be, and
+whenever the connection ends, wherever the server listens then. Events that cannot be true, and
 every answer that refuses it, is kept in `faults`."""
 
 import http.client
@@ -59,12 +59,12 @@ class Follower(threading.Thread):
             if line.startswith(b"event: "):
                 name = line[7:].strip()
             if line.startswith(b"data: ") and line.endswith(b"\n"):
-                told = json.loads(line[6:])
-                if name == b"error" and told.get("code") == "shutting-down":
+                message = json.loads(line[6:])
+                if name == b"error" and message.get("code") == "shutting-down":
                     return
                 if name != b"diff":
                     raise Wrong(f"event {name}: {line[:120]}")
-                self.take(told)
+                self.take(message)
 
     def take(self, diff):
         self.resumed += not self.fresh

@@ -115,10 +115,10 @@ class Maker:
 
 def quickest(port, data):
     """The answer; where it was slow, the quickest of five."""
-    answer = send(port, data, ends=True, patience=2 * SLOW)
+    answer = send(port, data, ends=True, time_limit=2 * SLOW)
     if answer.seconds <= SLOW or not answer.data:
         return answer
-    return min((send(port, data, ends=True, patience=50 * SLOW) for _ in range(4)),
+    return min((send(port, data, ends=True, time_limit=50 * SLOW) for _ in range(4)),
                key=lambda one: one.seconds)
 
 
@@ -152,6 +152,6 @@ def run(program, folder, seconds, seed):
             faults.append(f"the server ended with status {status}")
         elif server.end() != 0:
             faults.append("the server did not end well")
-    said = ", ".join(f"{count} × {kind}" for kind, count in sorted(statuses.items()))
+    outcome = ", ".join(f"{count} × {kind}" for kind, count in sorted(statuses.items()))
     return Result("R8", f"{sent} odd requests (seed {seed})", faults, {
-        "answers": said, "slowest": f"{slowest * 1e3:.0f} ms"})
+        "answers": outcome, "slowest": f"{slowest * 1e3:.0f} ms"})

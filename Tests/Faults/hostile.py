@@ -156,24 +156,24 @@ def carry_texts(server, file, faults, statuses):
 def note(answer, data, file, faults, statuses):
     kind = f"{answer.status // 100}xx" if answer.status else "closed"
     statuses[kind] = statuses.get(kind, 0) + 1
-    said = answer.data
+    outcome = answer.data
     wrong = None
     if answer.status is None or answer.status >= 500:
         wrong = f"{answer.status} {answer.code}"
-    elif answer.status >= 400 and not answer.code and b"<html>" not in said:
+    elif answer.status >= 400 and not answer.code and b"<html>" not in outcome:
         wrong = f"{answer.status} without a problem object"
-    elif b"\r\nX-Injected" in said.partition(b"\r\n\r\n")[0]:
+    elif b"\r\nX-Injected" in outcome.partition(b"\r\n\r\n")[0]:
         wrong = "a header was put in"
-    elif answer.status >= 400 and (str(file.parent).encode() in said or b"SELECT " in said
+    elif answer.status >= 400 and (str(file.parent).encode() in outcome or b"SELECT " in outcome
                                    and b"SELECT " not in urllib.parse.unquote_to_bytes(data)):
-        wrong = f"{said[:200]!r} tells too much"
+        wrong = f"{outcome[:200]!r} contains too much"
     if wrong:
         faults.append(f"{wrong}: {data[:300]!r}")
 
 
 def carry_smuggled(server, faults):
     for data in SMUGGLED:
-        answer = send(server.port, data, patience=20, until_closed=True)
+        answer = send(server.port, data, time_limit=20, until_closed=True)
         if not answer.is_closed:
             faults.append(f"kept open: {data[:120]!r}")
         if answer.status and not 400 <= answer.status < 500 and answer.status != 505:
@@ -247,6 +247,6 @@ def run(program, folder, seconds):
         faults += prober.faults
         if (status := server.process.poll()) is not None:
             faults.append(f"the server ended with status {status}")
-    said = ", ".join(f"{count} × {kind}" for kind, count in sorted(statuses.items()))
+    outcome = ", ".join(f"{count} × {kind}" for kind, count in sorted(statuses.items()))
     return Result("R9", f"{len(texts())} hostile texts, {len(SMUGGLED)} broken requests", faults, {
-        "answers": said, "dawdlers cut": dawdlers.cut, "others' p99": figure})
+        "answers": outcome, "dawdlers cut": dawdlers.cut, "others' p99": figure})

@@ -7,7 +7,7 @@ import time
 
 from report import Result
 from server import Connection, Server, create, target
-from waiting import Crowd
+from waiting import WaitingClients
 
 CPU, MEMORY, SOON = 0.01, 150e6, 5  # of one core, bytes, seconds
 
@@ -21,17 +21,17 @@ def run(program, folder, clients, minutes):
         " INSERT INTO item SELECT x, x FROM c")
     with Server(program, file) as server:
         token = Connection(server).get("item", query)["token"]
-        crowd = Crowd(server.port, target("item", query))
-        crowd.open(clients, token)
-        crowd.serve(2)
+        group = WaitingClients(server.port, target("item", query))
+        group.open(clients, token)
+        group.serve(2)
         used, began = server.cpu(), time.monotonic()
-        crowd.serve(minutes * 60)
+        group.serve(minutes * 60)
         share = (server.cpu() - used) / (time.monotonic() - began)
         memory = server.memory()
-        faults = list(crowd.faults)
-        if len(crowd.buffers) != clients:
-            faults.append(f"{clients - len(crowd.buffers)} of {clients} connections ended")
-        seconds, status, answered = finish(server, crowd)
+        faults = list(group.faults)
+        if len(group.buffers) != clients:
+            faults.append(f"{clients - len(group.buffers)} of {clients} connections ended")
+        seconds, status, answered = finish(server, group)
     if answered < clients:
         faults.append(f"{answered} of {clients} answered after SIGTERM")
     if share >= CPU:
@@ -45,9 +45,9 @@ def run(program, folder, clients, minutes):
         "answered after SIGTERM": answered, "gone after": f"{seconds:.2f} s"})
 
 
-def finish(server, crowd):
+def finish(server, group):
     """SIGTERM: seconds to the end of the process, its status, how many were answered."""
-    crowd.again, before, began = False, crowd.answered, time.monotonic()
+    group.again, before, began = False, group.answered, time.monotonic()
     server.process.send_signal(signal.SIGTERM)
     gone = []
 
@@ -57,7 +57,7 @@ def finish(server, crowd):
     waiter = threading.Thread(target=wait, daemon=True)
     waiter.start()
     while waiter.is_alive() and time.monotonic() - began < 30:
-        crowd.serve(0.05)
-    crowd.serve(0.5)
+        group.serve(0.05)
+    group.serve(0.5)
     status, seconds = gone or (None, 30.0)
-    return seconds, status, crowd.answered - before
+    return seconds, status, group.answered - before

@@ -1,4 +1,4 @@
-"""R2: kill -9 at random moments, under saving and watching clients.
+"""R2: kill -9 at random times, under saving and watching clients.
 
 After each kill: the file passes SQLite's check, every answered save is in it, none by half (a save is
 two rows that belong together). After each restart: every client comes back with `since`, gets diffs
@@ -77,9 +77,9 @@ def check(file, savers, seen):
     """The file as the kill left it: what is wrong with it, as text."""
     database = sqlite3.connect(file)
     faults = []
-    said = database.execute("PRAGMA integrity_check").fetchone()[0]
-    if said != "ok":
-        faults.append(f"integrity_check: {said}")
+    outcome = database.execute("PRAGMA integrity_check").fetchone()[0]
+    if outcome != "ok":
+        faults.append(f"integrity_check: {outcome}")
     for saver in savers:
         first = seen.get(saver.writer, 0)
         rows = dict(database.execute(

@@ -21,7 +21,7 @@ UPDATE part SET whole = id - 1 WHERE id % 10 > 1;
 CREATE TRIGGER derived AFTER UPDATE OF mark ON part WHEN NEW.id = 1 BEGIN
   UPDATE part SET mark = NEW.mark WHERE id = 31; END;
 """
-# What a shell would do: one commit a line that it reads, then the moment of the commit.
+# What a shell would do: one commit a line that it reads, then the time of the commit.
 OTHER = """
 import sqlite3, sys, time
 database = sqlite3.connect(sys.argv[1], isolation_level=None)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from report import Result
 from server import Connection, Server, create, target
-from waiting import Crowd, until
+from waiting import WaitingClients, until
 
 POLLS, STREAMS, NOTICED, SPARE = 400, 40, 60, 4  # clients, clients, seconds, descriptors
 NEW_NETWORK = 0x40000000
@@ -104,8 +104,8 @@ def carry(program, folder, cable, what):
         token = Connection(server).get("item", query)["token"]
         time.sleep(1)
         before = server.descriptors()
-        polls = Crowd(server.port, target("item", query), server.host, server.headers)
-        streams = Crowd(server.port, target("item", query), server.host,
+        polls = WaitingClients(server.port, target("item", query), server.host, server.headers)
+        streams = WaitingClients(server.port, target("item", query), server.host,
                         server.headers | {"Accept": "text/event-stream"})
         cable.call(lambda: (polls.open(POLLS, token), streams.open(STREAMS, token)))
         if until(lambda: server.descriptors() >= before + POLLS + STREAMS, 10) is None:

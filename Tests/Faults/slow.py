@@ -39,27 +39,27 @@ def run(program, folder, rounds):
         before = prober.take()
         for query in LONG * rounds + [
                 {"where": f"text MATCHES '{pattern}'", "limit": 1} for pattern in PATTERNS]:
-            seconds, said = ask(server, query)
+            seconds, outcome = ask(server, query)
             late.append(seconds)
-            odd[said] = odd.get(said, 0) + 1
+            odd[outcome] = odd.get(outcome, 0) + 1
             if seconds > LIMIT + LATE:
-                faults.append(f"{said} after {seconds:.2f} s: {query}")
-            if query in LONG and said != "504 query-timeout":
-                faults.append(f"{said}: {query}")
-            if said.startswith("500"):
-                faults.append(f"{said}: {query}")
+                faults.append(f"{outcome} after {seconds:.2f} s: {query}")
+            if query in LONG and outcome != "504 query-timeout":
+                faults.append(f"{outcome}: {query}")
+            if outcome.startswith("500"):
+                faults.append(f"{outcome}: {query}")
         for method, body in (("DELETE", None), ("PATCH", {"n": 1})):
-            seconds, said = ask(server, {"where": PAIR}, method, body)
+            seconds, outcome = ask(server, {"where": PAIR}, method, body)
             late.append(seconds)
-            if seconds > LIMIT + LATE or said != "504 query-timeout":
-                faults.append(f"{said} after {seconds:.2f} s: a batch by {method}")
+            if seconds > LIMIT + LATE or outcome != "504 query-timeout":
+                faults.append(f"{outcome} after {seconds:.2f} s: a batch by {method}")
             Connection(server).save([{"insert": "tree", "values": {"name": "two"}}])
         beside = prober.take()
         figure = compared(before, beside, faults)
         prober.end()
         faults += prober.faults
         abandoned(server, faults)
-    answers = ", ".join(f"{count} × {said}" for said, count in odd.items())
+    answers = ", ".join(f"{count} × {outcome}" for outcome, count in odd.items())
     return Result("R10", f"{len(late)} queries without end", faults, {
         "answers": answers, "longest": f"{max(late):.2f} s", "others' p99": figure})
 
@@ -68,13 +68,13 @@ def ask(server, query, method="GET", body=None):
     connection, began = Connection(server), time.monotonic()
     try:
         connection.open(method, target("leaf", query), body).read()
-        said = "200"
+        outcome = "200"
     except Refused as refused:
-        said = f"{refused.status} {refused.code}"
+        outcome = f"{refused.status} {refused.code}"
     except (OSError, http.client.HTTPException) as error:
-        said = f"500 {error!r}"
+        outcome = f"500 {error!r}"
     connection.close()
-    return time.monotonic() - began, said
+    return time.monotonic() - began, outcome
 
 
 def abandoned(server, faults):

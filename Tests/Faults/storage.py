@@ -33,7 +33,7 @@ database.execute("ROLLBACK")
 
 
 class Trial:
-    """A served file, a client that watches it, and what saves and reads said."""
+    """A served file, a client that watches it, and the outcomes of saves and reads."""
 
     def __init__(self, program, file, environment={}):
         if not file.exists():
@@ -64,10 +64,10 @@ class Trial:
             self.saver.save(
                 [{"insert": "note", "values": {"mark": self.mark, "text": "x" * size}}])
         except Refused as refused:
-            said = f"{refused.status} {refused.code}"
-            self.refusals[said] = self.refusals.get(said, 0) + 1
+            outcome = f"{refused.status} {refused.code}"
+            self.refusals[outcome] = self.refusals.get(outcome, 0) + 1
             if refused.status not in (503, 507):
-                self.faults.append(f"a save was refused with {said}")
+                self.faults.append(f"a save was refused with {outcome}")
             return False
         self.answered.append(self.mark)
         return True
@@ -101,8 +101,8 @@ class Trial:
 
     def check(self):
         database = sqlite3.connect(self.file)
-        if (said := database.execute("PRAGMA integrity_check").fetchone()[0]) != "ok":
-            self.faults.append(f"integrity_check: {said}")
+        if (outcome := database.execute("PRAGMA integrity_check").fetchone()[0]) != "ok":
+            self.faults.append(f"integrity_check: {outcome}")
         there = sorted(mark for mark, in database.execute("SELECT mark FROM note"))
         database.close()
         if there != self.answered:
@@ -110,9 +110,9 @@ class Trial:
             self.faults.append(f"answered saves and the file differ in {odd[:5]}")
 
     def result(self, what, took):
-        said = ", ".join(f"{count} × {name}" for name, count in self.refusals.items()) or "none"
+        outcome = ", ".join(f"{count} × {name}" for name, count in self.refusals.items()) or "none"
         return Result("R6", what, self.faults, {
-            "refused": said, "slowest read": f"{self.slowest * 1e3:.0f} ms",
+            "refused": outcome, "slowest read": f"{self.slowest * 1e3:.0f} ms",
             "saves again after": f"{took:.2f} s"})
 
 
@@ -149,8 +149,8 @@ def full(program, folder):
                 trial.save(size=60_000)
                 trial.read()
                 tries += 1
-            if not any(said.startswith("507") for said in trial.refusals):
-                trial.faults.append("a full disk was never said (507)")
+            if not any(text.startswith("507") for text in trial.refusals):
+                trial.faults.append("a full disk was never reported (507)")
             filler.unlink()
             took = trial.recover()
             return trial.result("disk full", took)
@@ -197,19 +197,19 @@ def read_only(program, folder):
 
 
 def refused_saves(server):
-    faults, said = [], "nothing"
+    faults, outcome = [], "nothing"
     with server:
         connection = Connection(server)
         try:
             connection.save([{"insert": "note", "values": {"mark": 1}}])
             faults.append("a save to a read-only file was answered with success")
         except Refused as refused:
-            said = str(refused)
+            outcome = str(refused)
             if refused.status == 500:
-                faults.append(f"a save was refused with {said}")
+                faults.append(f"a save was refused with {outcome}")
         if Connection(server).get("note", {})["count"] != 1:
             faults.append("a read-only file is not read")
-    return faults, said
+    return faults, outcome
 
 
 BROKEN = [
@@ -251,12 +251,12 @@ def unreadable(program, folder):
         for number in range(50):
             try:
                 Connection(trial.server).get("note", {"where": f"text CONTAINS 'y{number}'"})
-            except Refused as said:
-                refused[str(said)] = refused.get(str(said), 0) + 1
-                if said.status != 503:
-                    faults.append(f"a read was refused with {said}")
+            except Refused as outcome:
+                refused[str(outcome)] = refused.get(str(outcome), 0) + 1
+                if outcome.status != 503:
+                    faults.append(f"a read was refused with {outcome}")
         failures = disk.work()
-        said = [fault for thread in trial.watchers for fault in thread.faults]
+        outcome = [fault for thread in trial.watchers for fault in thread.faults]
         for thread in trial.watchers:
             thread.faults = [fault for fault in thread.faults if ": 503" not in fault]
         took = trial.recover()
@@ -264,7 +264,7 @@ def unreadable(program, folder):
         result.faults += faults
         result.figures["reads refused"] = sum(refused.values())
         result.figures["calls failed"] = failures
-        result.figures["watchers refused"] = len(said)
+        result.figures["watchers refused"] = len(outcome)
         return result
 
 

@@ -5,7 +5,7 @@ import time
 
 from report import Clock, Result
 from server import Connection, Server, create, target
-from waiting import Crowd, until
+from waiting import WaitingClients, until
 
 BATCH, NOTICED, SPARE = 500, 60, 4  # clients, seconds, descriptors
 
@@ -45,9 +45,9 @@ def run(program, folder, cycles, seconds=None):
 
 
 def wave(server, query, token, count, reset):
-    crowd = Crowd(server.port, target("item", query))
-    crowd.open(count, token)
-    crowd.serve(0.1)
+    group = WaitingClients(server.port, target("item", query))
+    group.open(count, token)
+    group.serve(0.1)
     held = until(lambda: server.descriptors() >= count, 10)
-    crowd.vanish(reset)
+    group.vanish(reset)
     return held is not None

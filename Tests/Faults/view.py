@@ -55,7 +55,7 @@ class View:
 
 
 def content(snapshot):
-    """A snapshot without its moment: what has to be equal."""
+    """A snapshot without its token: what has to be equal."""
     kept = {key: snapshot[key] for key in KEPT if key in snapshot}
     return json.loads(json.dumps(kept | {"sections": snapshot["sections"]}))
 

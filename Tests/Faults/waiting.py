@@ -1,6 +1,6 @@
-"""Very many waiting clients in one thread: raw connections that each hold one long-poll or stream.
+"""Many waiting clients in one thread: raw connections, each with one long-poll or stream.
 
-`Crowd` opens them, answers what comes, asks again, and can let them vanish: by FIN, or by RST."""
+`WaitingClients` opens them, reads their answers, repeats their requests, and can close them by FIN or RST."""
 
 import selectors
 import socket
@@ -10,7 +10,7 @@ import time
 RESET = struct.pack("ii", 1, 0)  # linger 0 seconds: close sends RST
 
 
-class Crowd:
+class WaitingClients:
     """Connections that wait on one path with `since`; `answered` counts whole answers."""
 
     def __init__(self, port, path, host="127.0.0.1", headers={}):

@@ -23,11 +23,11 @@ class Answer:
             return None
 
 
-def send(port, data, patience=5, ends=False, until_closed=False):
+def send(port, data, time_limit=5, ends=False, until_closed=False):
     """Sends the bytes on a connection of their own, and reads one answer, or to the end.
     `ends`: nothing more will come from here."""
     began, received, is_closed = time.monotonic(), b"", False
-    with socket.create_connection(("127.0.0.1", port), timeout=patience) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=time_limit) as connection:
         try:
             connection.sendall(data)
             if ends:

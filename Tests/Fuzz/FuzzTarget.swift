@@ -53,7 +53,7 @@ private let model = Model(entities: [
     idType: .integer),
 ])
 
-/// Ends the process, which tells the fuzzer.
+/// Ends the process, so that the fuzzer reports it.
 func demand(_ condition: Bool, _ what: @autoclosure () -> String) {
   if !condition { fatalError(what()) }
 }
@@ -201,7 +201,7 @@ private func fuzzFolding(_ bytes: [UInt8]) {
 
 private func fuzzDates(_ text: String) {
   if let instant = Instant(iso8601: text) {
-    demand(Instant(iso8601: instant.iso8601) == instant, "\(instant.iso8601) is another moment")
+    demand(Instant(iso8601: instant.iso8601) == instant, "\(instant.iso8601) is another time")
     _ = instant.calendarFields
   }
   if let double = Double(text) { _ = Instant(secondsSince1970: double) }

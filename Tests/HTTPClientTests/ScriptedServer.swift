@@ -6,7 +6,7 @@ import TestSupport
 #endif
 
 /// A server on the loopback interface that treats each connection as a test says, on a thread of its own.
-/// Ends after the last connection, or when nobody connects for fifteen minutes.
+/// Ends after the last connection, or after fifteen minutes without a connection.
 struct ScriptedServer {
   struct Refused: Error {}
   typealias Script = @Sendable (ScriptedConnection) -> Void

@@ -202,7 +202,7 @@ extension HTTPServerTests {
       }
     }
 
-    @Test func `a client that leaves inside its body harms nobody`() async throws {
+    @Test func `a client that disconnects inside its body affects no other client`() async throws {
       try await withServer { server in
         for abruptly in [false, true] {
           let client = try RawClient(server.port)

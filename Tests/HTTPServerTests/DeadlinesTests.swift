@@ -5,7 +5,7 @@ import Testing
 
 extension HTTPServerTests {
   @Suite struct Timing {
-    @Test func `bodies run in the order of their moments`() async throws {
+    @Test func `bodies run in the order of their times`() async throws {
       let deadlines = try Deadlines()
       let ran = Gathered<Int>()
       let base = Deadlines.now + 30_000_000
@@ -16,11 +16,11 @@ extension HTTPServerTests {
       #expect(ran.all == Array(0..<100))
     }
 
-    @Test func `equal moments run in the order of scheduling`() async throws {
+    @Test func `equal times run in the order of scheduling`() async throws {
       let deadlines = try Deadlines()
       let ran = Gathered<Int>()
-      let moment = Deadlines.now + 20_000_000
-      for number in 0..<100 { deadlines.schedule(at: moment) { ran.append(number) } }
+      let time = Deadlines.now + 20_000_000
+      for number in 0..<100 { deadlines.schedule(at: time) { ran.append(number) } }
       #expect(await eventually { ran.count == 100 })
       #expect(ran.all == Array(0..<100))
     }
@@ -36,13 +36,13 @@ extension HTTPServerTests {
       #expect(ran.all.suffix(2) == ["early", "late"])
     }
 
-    @Test func `none runs before its moment`() async throws {
+    @Test func `none runs before its time`() async throws {
       let deadlines = try Deadlines()
-      let moments = Gathered<UInt64>()
+      let times = Gathered<UInt64>()
       let wanted = Deadlines.now + 50_000_000
-      deadlines.schedule(at: wanted) { moments.append(Deadlines.now) }
-      #expect(await eventually { moments.count == 1 })
-      #expect(moments.all[0] >= wanted)
+      deadlines.schedule(at: wanted) { times.append(Deadlines.now) }
+      #expect(await eventually { times.count == 1 })
+      #expect(times.all[0] >= wanted)
     }
 
     @Test func `a cancelled one never runs and frees its body`() async throws {

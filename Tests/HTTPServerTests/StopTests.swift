@@ -32,7 +32,7 @@ extension HTTPServerTests {
       for exchange in exchanges.takeAll() { exchange.respond(HTTPResponse()) }
     }
 
-    @Test func `waiting and flowing streams end, their sources are told`() async throws {
+    @Test func `waiting and sending streams end, and their sources are notified`() async throws {
       let waiting = QueueSource()
       let flowing = QueueSource(otherwise: .bytes([UInt8](repeating: 1, count: 1000)))
       let server = try start { request, exchange in
@@ -74,7 +74,7 @@ extension HTTPServerTests {
       }
     }
 
-    @Test func `nobody is listening afterwards, and stopping again does nothing`() async throws {
+    @Test func `no socket listens afterwards, and stopping again does nothing`() async throws {
       let server = try start(echo)
       let idle = try RawClient(server.port)
       #expect(idle.get("/")?.status == 200)

@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import LiveQueries
 
-/// A client that keeps what it is told.
+/// A client that keeps its answers.
 final class Asker: GroupWaiter {
   private let answers = Mutex<[String]>([])
   private let signal = DispatchSemaphore(value: 0)

@@ -5,7 +5,7 @@ import Testing
 @testable import LiveQueries
 
 @Suite(.mayBlock) struct MailboxTests {
-  @Test func `what is told is taken, all of it at once`() {
+  @Test func `commands that were appended are taken, all of them at once`() {
     let mailbox = CommandQueue()
     mailbox.update { $0.storeDidChange = true }
     mailbox.update { $0.isStopped = true }

@@ -31,7 +31,7 @@ struct Generator: Drawing {
       Self.path(0), Self.path(1), Self.path(2), Self.country, Self.countryPath(0),
       Self.countryPath(1),
     ]
-    // Only what stands in it, as the resolver tells it.
+    // Only its members, as the resolver lists them.
     let paths = PredicateEvaluator(
       condition, model: MemoryStore.cityModel, columns: MemoryColumns()
     ).paths.map(\.path)

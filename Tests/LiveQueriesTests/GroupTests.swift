@@ -44,7 +44,7 @@ import Testing
     #expect(!group.isTold)
   }
 
-  @Test("Where the client is to be answered, fetches that there was no time for begin anew")
+  @Test("If the client has to be answered, fetches without enough time begin with snapshots")
   func atOnce() {
     let group = Asker()
     engine.follow(fetches, isFinal: true, group)

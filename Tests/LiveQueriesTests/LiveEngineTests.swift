@@ -53,7 +53,7 @@ private final class Delivery: LiveDelivery {
 
   private var soon: ContinuousClock.Instant { .now + .milliseconds(20) }
 
-  @Test("A save is told as a diff with every array, in API.md's order of members")
+  @Test("A save is sent as a diff with every array, in API.md's order of members")
   func diff() {
     let waiter = Asker()
     engine.follow(plan(isSectioned: true), since: .token(store.token), until: nil, waiter)
@@ -74,7 +74,7 @@ private final class Delivery: LiveDelivery {
         + #""updated":[{"from":[0,0],"to":[0,1],"id":1,"changed":{"name":"Shànghǎi"}}]}}"#)
   }
 
-  @Test("A count is told as its total, and only when it changes")
+  @Test("A count is sent as its total, and only when it changes")
   func count() {
     let waiter = Asker()
     engine.follow(plan(shape: .count), since: .token(store.token), until: nil, waiter)
@@ -86,7 +86,7 @@ private final class Delivery: LiveDelivery {
     #expect(received == #"{"entity":"City","from":"t1-1-9e3779b1","to":"t1-3-daa66d13","total":1}"#)
   }
 
-  @Test("The store is told what is still to be read, as long as somebody waits")
+  @Test("While a client waits, the store keeps the history that is still to be read")
   func demand() throws {
     let (waiter, late) = (Asker(), Asker())
     engine.follow(plan(), since: .token(store.token), until: nil, waiter)
@@ -103,7 +103,7 @@ private final class Delivery: LiveDelivery {
     #expect(store.demands == [.new, .after(1), .after(2), .nothing])
   }
 
-  @Test("An observed object is told changed and deleted, others are not")
+  @Test("Changes and the deletion of an observed object are sent, those of others are not")
   func object() {
     let waiter = Asker()
     engine.observe(.integer(1), of: plan(), since: .token(store.token), until: nil, waiter)
@@ -122,7 +122,7 @@ private final class Delivery: LiveDelivery {
       deleted == #"{"id":1,"from":"t1-3-daa66d13","to":"t1-4-78dde6c4","deleted":true}"#)
   }
 
-  @Test("A wait that ends without a change is told so, with an advanced token")
+  @Test("A wait that ends without a change is answered with an advanced token")
   func expiry() {
     let waiter = Asker()
     let plan = FetchPlan(
@@ -137,7 +137,7 @@ private final class Delivery: LiveDelivery {
     #expect(received.hasSuffix(#""moved":[],"updated":[]}}"#))
   }
 
-  @Test("A save of which the engine was told before is in the answer, without a wait")
+  @Test("A save that the engine was notified of before is in the answer, without a wait")
   func freshness() {
     for number in 0..<200 {
       let waiter = Asker()
@@ -192,7 +192,7 @@ private final class Delivery: LiveDelivery {
     #expect(waiting.next().contains("99"))
   }
 
-  @Test("Clients of one view share an answer; who cancelled is not told")
+  @Test("Clients of one view share an answer; a client that cancelled gets none")
   func sharing() {
     let waiters = (0..<1_000).map { _ in Asker() }
     let start = store.token
@@ -229,7 +229,7 @@ private final class Delivery: LiveDelivery {
     #expect(queries.counters.diffs == 1)
   }
 
-  @Test("Draining answers everyone, and whoever follows later")
+  @Test("Draining answers all clients, and those that follow later")
   func draining() {
     let waiters = (0..<10).map { _ in Asker() }
     for waiter in waiters { engine.follow(plan(), since: .token(store.token), until: nil, waiter) }

@@ -87,7 +87,7 @@ final class Simulation {
       Issue.record("no diff, seed \(seed)")
       return
     }
-    #expect(client.isWaiting, "told once, seed \(seed)")
+    #expect(client.isWaiting, "answered once, seed \(seed)")
     client.isWaiting = false
     client.answers += 1
     let diff = try #require(Diff(json: JSON(parsing: json)))
@@ -131,7 +131,7 @@ final class Simulation {
     }
   }
 
-  /// Whoever still waits has nothing to be told.
+  /// No change concerns a client that still waits.
   func checkSilence() {
     let token = store.token
     let world = store.world(at: token.position)

@@ -54,7 +54,7 @@ final class MemoryStore: LiveStore {
   /// How often a total was counted, how many keys were read, and how often.
   let asked = Asked()
   let model = MemoryStore.cityModel
-  /// Whether it tells what differs of an object, and values.
+  /// True if it reports the changed properties of an object, and values.
   let reportsValues: Bool
   var columns: (any ColumnTraits)? { reportsValues ? MemoryColumns() : nil }
 
@@ -64,7 +64,7 @@ final class MemoryStore: LiveStore {
     Token(epoch: epoch, position: Int64(position), nonce: UInt32(position) &* 2_654_435_761)
   }
 
-  /// Saves what `change` does to the world and tells the new token.
+  /// Saves what `change` does to the world and returns the new token.
   @discardableResult
   func save(_ change: (inout World) -> Void) -> Token {
     state.withLock { state in
@@ -404,7 +404,7 @@ struct MemoryColumns: ColumnTraits {
   }
 }
 
-/// The memory store's own way to tell which cities a definition means.
+/// Selects the cities of a definition in the memory store.
 private struct Matcher {
   private let evaluator: PredicateEvaluator
 

@@ -6,14 +6,14 @@ import Testing
 
 @testable import LiveQueries
 
-/// A memory store in which it takes long to tell rows as they were before a position.
+/// A memory store that needs long to read rows as they were before a position.
 private final class SlowStore: LiveStore {
   struct State: Sendable {
     var position: Int64 = 0
     var isOpen = false
     /// How many questions wait for the gate.
     var waiting = 0
-    /// How many moments asked such a question without a limit.
+    /// The number of transactions that read such rows without a limit.
     var unlimitedReads = 0
     /// How many there were, with too little time or with enough.
     var asked = 0
@@ -21,14 +21,14 @@ private final class SlowStore: LiveStore {
     var limits: [Duration?] = []
   }
 
-  /// What such a question takes, for whoever has a limit.
+  /// The duration of such a read, for transactions with a limit.
   static let price = Duration.milliseconds(1_500)
   let inner = MemoryStore()
   let state = Mutex(State())
   var model: Model { inner.model }
   var columns: (any ColumnTraits)? { inner.columns }
 
-  /// Rows before `position` take long from now on, and are told when ``open()`` was called.
+  /// From now on reads of rows before `position` wait until ``open()`` is called.
   func slow(before position: Int64) { state.withLock { $0.position = position } }
   func open() { state.withLock { $0.isOpen = true } }
   var waiting: Int { state.withLock(\.waiting) }
@@ -174,7 +174,7 @@ struct ResumeTests {
     store.slow(before: 3)
   }
 
-  /// A save is told to `client`, which has what was there at the start.
+  /// Sends a save to `client`, which has the result of the start.
   private func expectNews(of population: Int, at token: String, _ client: Asker) {
     store.inner.save { $0.cities[1]?.population = population }
     engine.storeDidChange()
@@ -183,7 +183,7 @@ struct ResumeTests {
     #expect(received.contains(#""changed":{"population":\#(population)}"#))
   }
 
-  @Test("Others are answered meanwhile, and the answer tells what was saved meanwhile as well")
+  @Test("Others are answered meanwhile, and the answer contains what was saved meanwhile")
   func othersGoOn() throws {
     change()
     let (slow, other) = (Asker(), Asker())
@@ -244,7 +244,7 @@ struct ResumeTests {
     #expect(limits[0] > limits[1] && limits[1] > limits[2])
   }
 
-  @Test("What a save did to a fetch of a group holds nobody up either, and is asked once")
+  @Test("The effect of a save on a fetch of a group delays no client, and is read once")
   func slowGroupStep() {
     let group = Asker()
     engine.follow([GroupFetch(index: 0, plan: plan(), since: start)], isFinal: false, group)
@@ -259,7 +259,7 @@ struct ResumeTests {
     #expect(store.state.withLock(\.asked) == 1)
   }
 
-  @Test("Clients of one resume share it, and who cancelled is not told")
+  @Test("Clients of one resume share it, and a client that cancelled gets no answer")
   func cancelled() throws {
     change()
     let (gone, kept) = (Asker(), Asker())
@@ -273,7 +273,7 @@ struct ResumeTests {
     #expect(engine.counters.diffs == 1)
   }
 
-  @Test("A resume that nobody waits for any more is broken off, and the next one is told")
+  @Test("A resume without a waiting client is cancelled, and the next client is answered")
   func left() throws {
     change()
     let (gone, other) = (Asker(), Asker())
@@ -302,7 +302,7 @@ struct ResumeTests {
     #expect(late.next() == "busy")
   }
 
-  @Test("A fetch of a group is told to begin anew, since the group has one moment")
+  @Test("A fetch of a group begins with a snapshot, because the group has one token")
   func groups() {
     change()
     let group = Asker()
@@ -314,7 +314,7 @@ struct ResumeTests {
     #expect(group.next() == "0: expired")
   }
 
-  @Test("However much is saved meanwhile, who waits is told what had happened by then")
+  @Test("However much is saved meanwhile, a waiting client gets the state of its request")
   func alwaysFurther() throws {
     change()
     let (first, late) = (Asker(), Asker())
@@ -358,7 +358,7 @@ struct ResumeTests {
     #expect(store.unlimitedReads < 10)
   }
 
-  @Test("Who asks again after everyone left is not told by the try that was begun for them")
+  @Test("A new request after all clients left is not answered by their attempt")
   func askedAgain() throws {
     change()
     let (gone, again) = (Asker(), Asker())
@@ -400,7 +400,8 @@ struct ResumeTests {
   }
 
   @Test(
-    "Clients with many tokens that a long step finds are told each from its own, by one look back")
+    "Clients with many tokens in a long step get diffs from their own token, by one read of the history"
+  )
   func postponed() throws {
     var tokens = [start]
     let askers = (0..<5).map { _ in Asker() }

@@ -5,7 +5,7 @@ import Testing
 
 /// What routing is asked, of a store in memory and of one on a file.
 extension LiveStore {
-  /// The queries that what was touched after `base` may change.
+  /// The queries that the changes after `base` may affect.
   func search(_ index: QueryIndex, after base: Int64) throws -> CandidateSearch {
     try read { transaction throws(StoreError) in
       let changed = ChangedObjects(try transaction.changes(after: base), in: model)
@@ -15,7 +15,7 @@ extension LiveStore {
     }
   }
 
-  /// Of the objects that a query is told to ask of, it hears what it hears of all.
+  /// A query gets the same diff from its affected objects as from all objects.
   func expectNothingElse(
     _ search: CandidateSearch, _ query: LiveQuery, after base: Int64, _ seed: UInt64
   ) throws {

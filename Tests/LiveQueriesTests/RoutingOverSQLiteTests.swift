@@ -7,7 +7,7 @@ import Testing
 @testable import LiveQueries
 @testable import SQLiteStore
 
-/// The same over a real file: whoever is not asked has the same snapshot as before.
+/// The same over a real file: a query that is not affected has the same snapshot as before.
 @Suite("Routing over SQLite: a fetch that is not asked shows what it did", .mayBlock)
 struct RoutingOverSQLiteTests {
   @Test(arguments: [21, 22, 23, 24] as [UInt64])

@@ -5,7 +5,7 @@ import Testing
 @testable import LiveQueries
 
 /// Finding the queries that a save can change: nothing is missed, and little is asked in vain.
-@Suite("Routing: a save is told to every fetch that it changes", .mayBlock)
+@Suite("Routing: a save reaches every fetch that it changes", .mayBlock)
 struct RoutingTests {
   @Test(arguments: 0..<4)
   func routedEqualsAskingEveryQuery(part: Int) throws {
@@ -104,7 +104,7 @@ struct RoutingTests {
   }
 }
 
-/// A save of very many objects: each fetch asks of those that concern it.
+/// A save of many objects: each fetch reads those that affect it.
 @Suite("A save of many objects beside many fetches", .mayBlock)
 struct ManyChangedObjectsTests {
   private static let name = PropertyPath(root: 0, target: .attribute(0))
@@ -118,7 +118,7 @@ struct ManyChangedObjectsTests {
     return try FetchResolver(model: MemoryStore.cityModel, maxItems: 10_000).resolve(request)
   }
 
-  /// Saves every one of 4,000 cities under fetches of `predicates`; tells how many rows were asked
+  /// Saves every one of 4,000 cities under fetches of `predicates`; returns how many rows were read
   /// for, and how many clients heard something.
   private func rowsAsked(_ predicates: [String]) throws -> (asked: Int, received: Int) {
     let store = MemoryStore()
@@ -184,8 +184,8 @@ struct ManyChangedObjectsTests {
   }
 }
 
-/// Many fetches resumed together hear what each hears alone.
-@Suite("Many fetches resumed from one moment", .mayBlock)
+/// Many fetches resumed together get what each gets alone.
+@Suite("Many fetches resumed from one token", .mayBlock)
 struct ResumedTogetherTests {
   @Test(arguments: 0..<8)
   func eachHearsWhatItHearsAlone(number: Int) throws {

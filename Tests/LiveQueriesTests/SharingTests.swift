@@ -4,8 +4,8 @@ import Testing
 
 @testable import LiveQueries
 
-/// What clients of the same fetch have in common, and what is left when nobody asks.
-@Suite("Sharing: one result, one diff, and none where nobody asks", .mayBlock)
+/// What clients of the same fetch share, and what remains without a client.
+@Suite("Sharing: one result, one diff, and none without a client", .mayBlock)
 struct SharingTests {
   private static let name = PropertyPath(root: 0, target: .attribute(0))
   private static let population = PropertyPath(root: 0, target: .attribute(1))

@@ -5,7 +5,7 @@ import Testing
 @testable import LiveQueries
 
 /// Saves of many objects beside windows that show few of them.
-@Suite("Of many touched objects those are read that show or move", .mayBlock)
+@Suite("Of many changed objects those are read that are in a window or move", .mayBlock)
 struct ShowingTests {
   private static func path(_ attribute: Int) -> PropertyPath {
     PropertyPath(root: 0, target: .attribute(attribute))
@@ -68,7 +68,7 @@ struct ShowingTests {
     #expect(simulation.store.asked.rows.load(ordering: .relaxed) - before <= 38)
   }
 
-  @Test("Whoever looks at another window since before is told of the objects there")
+  @Test("A client of another window gets the changes of the objects there")
   func anotherWindow() throws {
     let simulation = simulation()
     let start = simulation.store.token

@@ -109,7 +109,7 @@ private struct Case {
 }
 
 @Suite(.mayBlock) struct WindowDiffTests {
-  /// Applies as API.md tells clients to.
+  /// Applies a diff as API.md describes.
   private func apply(_ diff: WindowDiff, to old: [[Int]]) -> [[Int]] {
     var sections = old
     var taken = diff.deleted + diff.moved

@@ -89,7 +89,7 @@ struct HistoryTests {
     #expect(
       try store.history("City", after: start) == [
         "1|20|'Tokyo'|9.7|2", "0|30|nil|nil|nil", "1|30|'Xi'an'|1.0|1",
-      ], "the insert is told before the trigger's update")
+      ], "the insert is reported before the trigger's update")
   }
 
   @Test("values are recorded exactly, for every declared type")

@@ -56,13 +56,13 @@ private final class HeldWriter: Sendable {
   }
 
   private func note(_ name: String, _ result: Result<SaveResult, SaveError>) {
-    let said =
+    let outcome =
       switch result {
       case .success: name
       case .failure(.store(let error)): "\(name): \(error)"
       case .failure(let error): "\(name): \(error)"
       }
-    answers.withLock { $0.append(said) }
+    answers.withLock { $0.append(outcome) }
   }
 
   /// The answers in the order in which they came, once there are so many.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// `curl`: a client that is no part of this house.
+/// `curl`: a client that is not part of LiveFetch.
 enum Curl {
   struct Failed: Error {
     let status: Int32

@@ -171,8 +171,8 @@ struct RestoredFileTests {
     let file = try HostedFile(world)
     let other = try other(file)
     try check(file) {
-      let said = try file.shell(".restore \(other)")
-      #expect(said == "")
+      let output = try file.shell(".restore \(other)")
+      #expect(output == "")
     }
   }
 
@@ -185,8 +185,8 @@ struct RestoredFileTests {
       #expect(try file.ask("POST", "/v1/objects/city", body: #"{"name":"\#(name)"}"#).status == 201)
     }
     try check(file) {
-      let said = try file.shell(".restore \(backup)")
-      #expect(said == "")
+      let output = try file.shell(".restore \(backup)")
+      #expect(output == "")
     }
   }
 

@@ -250,7 +250,7 @@ struct ServedFilesTests {
     for _ in 1...200 {
       let readiness = try file.ask("/health/ready")
       #expect(readiness.status == 503)
-      // For a moment the store is being opened again.
+      // For a short time the store is being opened again.
       let isKnown = ["file-truncated", "reopening"].contains { reasons(readiness).contains($0) }
       #expect(isKnown, "\(readiness.text)")
       #expect(

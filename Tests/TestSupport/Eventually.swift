@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// Asks every millisecond until `isTrue`, so that a test whose moment never comes fails in place of
+/// Polls every millisecond until `isTrue`, so that a test whose condition never holds fails in place of
 /// waiting for ever.
 ///
 /// - Returns: false where it was not within `limit`.

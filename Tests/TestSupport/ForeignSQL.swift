@@ -2,14 +2,14 @@
 
 import LiveFetchCSQLite
 
-/// What SQLite said.
+/// The message of SQLite.
 public struct SQLFailure: Error {
   public let text: String
   public init(text: String) { self.text = text }
 }
 
 /// Runs statements on the file at `path`, which is made if there is none, by a connection without
-/// this house's settings and functions; waits up to ten seconds for other writers.
+/// LiveFetch's settings and functions; waits up to ten seconds for other writers.
 ///
 /// - Returns: the rows of all of them, with `|` between the values.
 @discardableResult

@@ -13,7 +13,7 @@ public final class TemporaryDirectory: Sendable {
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
-  /// The path of what is called `name` in it.
+  /// The path of the file `name` in it.
   public func file(_ name: String) -> String { path + "/" + name }
 
   /// The path of an empty file that is made: what a store is opened on.

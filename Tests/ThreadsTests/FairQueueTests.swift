@@ -40,7 +40,7 @@ import Testing
     #expect(Self.taken(&queue) == ["a2", "c1", "b2"])
   }
 
-  @Test func `a full queue takes the place of the newest element of whoever has most`() {
+  @Test func `a full queue replaces the newest element of the client that has most`() {
     var queue = FairQueue<String>(capacity: 3)
     for name in ["a1", "a2", "a3"] { _ = queue.append(name, for: Self.key("a")) }
     guard case .refused = queue.append("a4", for: Self.key("a")) else {

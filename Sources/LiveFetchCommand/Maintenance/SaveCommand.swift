@@ -12,7 +12,7 @@ struct SaveCommand: ParsableCommand {
     abstract: "Save changes in one transaction.",
     discussion: """
       Takes the JSON of `POST /v1/save`: an object with an array 'changes', or that array alone. \
-      STORE is a server's address, or a file that nobody serves: a served file's changes go through \
+      STORE is a server's address, or a file that is not being served: a served file's changes go through \
       its server.
 
       EXAMPLES

@@ -85,7 +85,7 @@ struct StatusCommand: ParsableCommand {
     guard let history else { return [("history", .null)] }
     return [
       ("epoch", .string(history.token.epoch)), ("token", .string(history.token.description)),
-      ("touched rows", number(history.positions)), ("saves", number(history.saves)),
+      ("changed rows", number(history.positions)), ("saves", number(history.saves)),
       ("history bytes", history.bytes.map(number) ?? .null),
       ("oldest save", date(history.oldest)), ("newest save", date(history.newest)),
     ]

@@ -201,7 +201,7 @@ extension CoreDataModel {
     let versions = names.filter { $0.hasSuffix(".xcdatamodel") }
     guard versions.count == 1 else {
       throw failure(
-        "\(bundle): \(versions.count) versions, and none is said to be the current one",
+        "\(bundle): \(versions.count) versions, and none is marked as the current one",
         .unusableStore)
     }
     return "\(bundle)/\(versions[0])"

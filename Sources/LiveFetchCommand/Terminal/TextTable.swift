@@ -74,7 +74,7 @@ extension String {
     String(
       String.UnicodeScalarView(
         map { $0.isNewline || $0 == "\t" ? " " : $0 }
-          .flatMap(\.unicodeScalars).map(\.picture)))
+          .flatMap(\.unicodeScalars).map(\.visible)))
   }
 
   /// The text without trailing spaces.
@@ -87,7 +87,7 @@ extension String {
 
 extension Unicode.Scalar {
   /// The visible symbol of a control character: `␛`.
-  fileprivate var picture: Unicode.Scalar {
+  fileprivate var visible: Unicode.Scalar {
     switch value {
     case 0..<0x20: Unicode.Scalar(0x2400 + value) ?? self
     case 0x7F: "\u{2421}"

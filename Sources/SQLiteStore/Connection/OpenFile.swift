@@ -98,7 +98,7 @@ struct OpenFile {
     let findings: [String]
     do throws(StoreError) {
       findings = try connection.withDeadline(after: contentCheckLimit) { () throws(StoreError) in
-        try connection.all("PRAGMA main.quick_check(100)") { $0.text(0) }
+        try connection.all("PRAGMA main.quick_check(10)") { $0.text(0) }
       }
     } catch .damaged(let reason) {
       connection.keepLogOnClose()
@@ -110,8 +110,8 @@ struct OpenFile {
     // The other findings are rows that violate a constraint.
     guard let damage = findings.first(where: { $0.hasPrefix("*** in database") }) else { return }
     connection.keepLogOnClose()
-    let lines = damage.split(separator: "\n").dropFirst().joined(separator: "; ")
-    throw .damaged("the file is damaged: \(lines) (restore it from a backup)")
+    let first = damage.split(separator: "\n").dropFirst().first ?? "a page cannot be read"
+    throw .damaged("the file is damaged: \(first) (restore it from a backup)")
   }
 
   /// True if the process may write the file and its directory, which contains the log.

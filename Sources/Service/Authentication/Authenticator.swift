@@ -62,7 +62,7 @@ package final class Authenticator: Sendable {
     }
   }
 
-  /// Reads the API keys of `store`. If they were never read, nobody is let in without a credential.
+  /// Reads the API keys of `store`. If they were never read, every request needs a credential.
   func readKeys(of store: some Store) {
     do throws(StoreError) {
       install(try store.apiKeys())

@@ -69,7 +69,8 @@ final class Follower: Sendable {
       try state.held?.apply(diff)
       if isFirst { state.resumed += 1 }
       if let held = state.held, held.summary.digest != held.digest {
-        state.faults.append("digest \(held.digest), told \(held.summary.digest ?? "none")")
+        state.faults.append(
+          "digest \(held.digest); the server sent \(held.summary.digest ?? "none")")
       }
     } catch {
       state.faults.append("\(error)")
